@@ -1,0 +1,53 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <thread>
+#include <utility>
+
+#include "core/errors.hpp"
+
+namespace recommit {
+
+/// What a long call looks at now and then: was it asked to stop, and who wants to hear how far it is.
+/// Any thread may call `stopped`, `add` and `poll`; the callback runs on the creating thread alone, at most every
+/// 20 ms, so that a binding may touch its interpreter there.
+class Watch {
+ public:
+  using Callback = std::function<void(Watch&)>;
+
+  Watch() = default;
+  explicit Watch(Callback callback) : callback_(std::move(callback)) {}
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
+
+  void stop() noexcept { stop_.store(true, std::memory_order_relaxed); }
+  bool stopped() const noexcept { return stop_.load(std::memory_order_relaxed); }
+
+  void add(std::uint64_t done) noexcept { done_.fetch_add(done, std::memory_order_relaxed); }
+  std::uint64_t done() const noexcept { return done_.load(std::memory_order_relaxed); }
+
+  /// Cheap enough for every few thousand nodes of a search. Throws Interrupted once stopped.
+  void poll() {
+    if (callback_ && std::this_thread::get_id() == owner_) {
+      const auto now = Clock::now();
+      if (now >= next_) {
+        next_ = now + std::chrono::milliseconds(20);
+        callback_(*this);
+      }
+    }
+    if (stopped()) throw Interrupted();
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Callback callback_;
+  std::thread::id owner_ = std::this_thread::get_id();
+  Clock::time_point next_ = Clock::now();
+  std::atomic<bool> stop_{false};
+  std::atomic<std::uint64_t> done_{0};
+};
+
+}  // namespace recommit

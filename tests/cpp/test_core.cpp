@@ -1,0 +1,75 @@
+#include <atomic>
+#include <numeric>
+#include <set>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include "check.hpp"
+#include "core/parallel.hpp"
+#include "core/rng.hpp"
+
+using namespace recommit;
+
+TEST(rng_is_a_function_of_its_key) {
+  Rng a(1, Purpose::Test, 7), b(1, Purpose::Test, 7);
+  for (int i = 0; i < 100; ++i) CHECK(a.next() == b.next());
+  std::set<std::uint64_t> firsts;
+  for (std::uint64_t seed = 0; seed < 10; ++seed)
+    for (std::uint64_t index = 0; index < 100; ++index)
+      for (const Purpose purpose : {Purpose::Test, Purpose::Ties}) firsts.insert(Rng(seed, purpose, index).next());
+  CHECK(firsts.size() == 2000);
+}
+
+TEST(below_is_uniform_and_in_range) {
+  Rng rng(3, Purpose::Test, 0);
+  std::vector<int> seen(7);
+  for (int i = 0; i < 70'000; ++i) ++seen[rng.below(7)];
+  for (const int count : seen) CHECK(count > 9'500 && count < 10'500);
+  CHECK(rng.below(1) == 0);
+}
+
+TEST(every_piece_runs_once_on_any_thread_count) {
+  for (const int threads : {1, 2, 3, 8, 32}) {
+    std::vector<int> hits(10'007);
+    parallel_for(hits.size(), threads, 13, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) ++hits[i];
+    });
+    for (const int hit : hits) CHECK(hit == 1);
+  }
+}
+
+TEST(the_lowest_failure_wins) {
+  for (const int threads : {1, 2, 8}) {
+    for (int repeat = 0; repeat < 50; ++repeat) {
+      try {
+        parallel_for(1000, threads, 1, [](std::size_t begin, std::size_t) {
+          if (begin % 100 == 42) throw std::runtime_error(std::to_string(begin));
+        });
+        CHECK(false);
+      } catch (const std::runtime_error& error) {
+        CHECK(std::string(error.what()) == "42");
+      }
+    }
+  }
+}
+
+TEST(nested_and_simultaneous_calls_finish) {
+  std::atomic<int> total{0};
+  auto work = [&] {
+    parallel_for(64, 4, 1, [&](std::size_t, std::size_t) {
+      parallel_for(8, 4, 1, [&](std::size_t, std::size_t) { ++total; });
+    });
+  };
+  std::vector<std::thread> callers;
+  for (int i = 0; i < 4; ++i) callers.emplace_back(work);
+  for (auto& caller : callers) caller.join();
+  CHECK(total == 4 * 64 * 8);
+}
+
+TEST(a_watch_stops_a_call) {
+  Watch watch([](Watch& self) { self.stop(); });
+  CHECK_THROWS(parallel_for(1'000'000, 2, 1, [](std::size_t, std::size_t) {}, &watch), Interrupted);
+}
+
+TEST_MAIN
