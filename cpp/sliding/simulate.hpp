@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/outcomes.hpp"
 #include "core/types.hpp"
 
 /// Sliding puzzle on raw grids: cell values are tile numbers, 0 is the blank; the goal is 1..n-1 in reading order with
@@ -40,13 +41,7 @@ void step(const std::uint8_t* states, Shape shape, const std::uint8_t* actions, 
           std::size_t end);
 
 /// One open-loop commitment per state: up to depths[i] actions from row i of actions (`width` per row), stopping at
-/// the goal. `moved` counts the actions that changed the state; executed - moved of them were blocked.
-struct Outcomes {
-  std::uint8_t* states;
-  std::int32_t* executed;
-  std::uint8_t* solved;
-  std::int32_t* moved;
-};
+/// the goal.
 void execute(const std::uint8_t* states, Shape shape, const std::uint8_t* actions, std::size_t width,
              const std::int32_t* depths, Outcomes out, std::size_t begin, std::size_t end);
 

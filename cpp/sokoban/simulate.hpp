@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/outcomes.hpp"
 #include "core/types.hpp"
 
 /// Sokoban on raw grids of cell codes. Outside the grid is wall. Every function works on items [begin, end) of a batch
@@ -32,14 +33,8 @@ bool move(std::uint8_t* state, Shape shape, int& player, int action) noexcept;
 void step(const std::uint8_t* states, Shape shape, const std::uint8_t* actions, std::uint8_t* out, std::size_t begin,
           std::size_t end);
 
-/// One open-loop commitment per state: up to depths[i] actions from row i of actions (`width` per row), stopping when
-/// solved. `moved` counts the actions that changed the state; executed - moved of them were blocked.
-struct Outcomes {
-  std::uint8_t* states;
-  std::int32_t* executed;
-  std::uint8_t* solved;
-  std::int32_t* moved;
-};
+/// One open-loop commitment per state: up to depths[i] actions from row i of actions (`width` per row), stopping at
+/// the goal.
 void execute(const std::uint8_t* states, Shape shape, const std::uint8_t* actions, std::size_t width,
              const std::int32_t* depths, Outcomes out, std::size_t begin, std::size_t end);
 

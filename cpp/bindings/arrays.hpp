@@ -1,0 +1,206 @@
+#pragma once
+
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "core/errors.hpp"
+#include "core/types.hpp"
+
+/// The only code that knows numpy. Arguments arrive as Array<T> (anything at all), are checked here, by name, with both
+/// values in the message, and become plain pointers; nothing is ever converted, wrapped or copied silently. The Python
+/// objects stay referenced by the caller's frame for as long as a call runs, so pointers outlive a released GIL.
+namespace recommit::bindings {
+
+namespace py = pybind11;
+
+/// An argument that should be an array of T. The stub says so; `states` and the others below check it.
+template <class T>
+struct Array {
+  py::object object;
+};
+
+/// An argument that should be an array of some integer type.
+struct Integers {
+  py::object object;
+};
+
+inline std::string text(const py::handle& object) { return py::str(object).cast<std::string>(); }
+
+/// As Python prints a shape; -1 stands for any length.
+inline std::string shape_text(const std::vector<py::ssize_t>& shape) {
+  std::string out = "(";
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    out += (i ? ", " : "") + (shape[i] < 0 ? std::string("any") : std::to_string(shape[i]));
+  }
+  return out + (shape.size() == 1 ? ",)" : ")");
+}
+
+inline std::string shape_text(const py::array& array) {
+  return shape_text(std::vector<py::ssize_t>(array.shape(), array.shape() + array.ndim()));
+}
+
+inline py::array as_array(const py::object& object, const char* name) {
+  if (!py::isinstance<py::array>(object)) {
+    throw py::type_error(std::string(name) + ": expected a numpy array, got " +
+                         text(py::type::of(object).attr("__name__")));
+  }
+  return py::reinterpret_borrow<py::array>(object);
+}
+
+inline void check_contiguous(const py::array& array, const char* name) {
+  if ((array.flags() & py::array::c_style) == 0) {
+    throw ValueError(std::string(name) + ": expected a C-contiguous array, got one with strides (use numpy.ascontiguousarray)");
+  }
+}
+
+template <class T>
+py::array typed(const Array<T>& argument, const char* name, py::ssize_t dimensions, const char* meaning) {
+  py::array array = as_array(argument.object, name);
+  if (!py::dtype::of<T>().equal(array.dtype())) {
+    throw py::type_error(std::string(name) + ": expected dtype " + text(py::dtype::of<T>()) + ", got " + text(array.dtype()));
+  }
+  if (array.ndim() != dimensions) {
+    throw ValueError(std::string(name) + ": expected " + std::to_string(dimensions) + " dimensions " + meaning +
+                     ", got shape " + shape_text(array));
+  }
+  check_contiguous(array, name);
+  return array;
+}
+
+/// A batch of grids.
+struct States {
+  const std::uint8_t* data;
+  std::size_t count;
+  Shape shape;
+  std::size_t cells() const noexcept { return static_cast<std::size_t>(shape.cells()); }
+};
+
+inline States states(const Array<std::uint8_t>& argument, const char* name = "states") {
+  const py::array array = typed(argument, name, 3, "[N, rows, columns]");
+  const auto side = [&](py::ssize_t axis) {
+    return static_cast<int>(std::min<py::ssize_t>(array.shape(axis), std::numeric_limits<std::int16_t>::max()));
+  };
+  return {static_cast<const std::uint8_t*>(array.data()), static_cast<std::size_t>(array.shape(0)), {side(1), side(2)}};
+}
+
+/// A writable array that the caller offers for the result; its shape must be exactly `shape`.
+template <class T>
+T* destination(const Array<T>& argument, const char* name, const std::vector<py::ssize_t>& shape) {
+  py::array array = typed(argument, name, static_cast<py::ssize_t>(shape.size()), "");
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (array.shape(static_cast<py::ssize_t>(i)) != shape[i]) {
+      throw ValueError(std::string(name) + ": expected shape " + shape_text(shape) + ", got " + shape_text(array));
+    }
+  }
+  if (!array.writeable()) throw ValueError(std::string(name) + ": expected a writable array, got a read-only one");
+  return static_cast<T*>(array.mutable_data());
+}
+
+/// Integers of any width, checked against lo..hi and narrowed to T. An array that already has type T is used in place.
+template <class T>
+class Narrowed {
+ public:
+  Narrowed(const Integers& argument, const char* name, const std::vector<py::ssize_t>& shape, std::int64_t lo, std::int64_t hi)
+      : array_(as_array(argument.object, name)) {
+    if (array_.dtype().kind() != 'i' && array_.dtype().kind() != 'u') {
+      throw py::type_error(std::string(name) + ": expected an integer dtype, got " + text(array_.dtype()));
+    }
+    check_shape(name, shape);
+    check_contiguous(array_, name);
+    const bool is_signed = array_.dtype().kind() == 'i';
+    switch (array_.itemsize()) {
+      case 1: is_signed ? take<std::int8_t>(name, lo, hi) : take<std::uint8_t>(name, lo, hi); break;
+      case 2: is_signed ? take<std::int16_t>(name, lo, hi) : take<std::uint16_t>(name, lo, hi); break;
+      case 4: is_signed ? take<std::int32_t>(name, lo, hi) : take<std::uint32_t>(name, lo, hi); break;
+      default: is_signed ? take<std::int64_t>(name, lo, hi) : take<std::uint64_t>(name, lo, hi); break;
+    }
+  }
+
+  const T* data() const noexcept { return data_; }
+  py::ssize_t shape(py::ssize_t axis) const { return array_.shape(axis); }
+
+ private:
+  /// -1 in `shape` leaves an axis free.
+  void check_shape(const char* name, const std::vector<py::ssize_t>& shape) const {
+    bool same = array_.ndim() == static_cast<py::ssize_t>(shape.size());
+    for (std::size_t i = 0; same && i < shape.size(); ++i) {
+      same = shape[i] < 0 || array_.shape(static_cast<py::ssize_t>(i)) == shape[i];
+    }
+    if (!same) throw ValueError(std::string(name) + ": expected shape " + shape_text(shape) + ", got " + shape_text(array_));
+  }
+
+  template <class From>
+  void take(const char* name, std::int64_t lo, std::int64_t hi) {
+    const auto* from = static_cast<const From*>(array_.data());
+    const auto count = static_cast<std::size_t>(array_.size());
+    From smallest = count ? from[0] : static_cast<From>(lo), largest = smallest;
+    for (std::size_t i = 0; i < count; ++i) {
+      smallest = from[i] < smallest ? from[i] : smallest;
+      largest = from[i] > largest ? from[i] : largest;
+    }
+    if (std::cmp_less(smallest, lo) || std::cmp_greater(largest, hi)) {
+      const std::string bad = std::cmp_less(smallest, lo) ? std::to_string(smallest) : std::to_string(largest);
+      throw ValueError(std::string(name) + ": expected values " + std::to_string(lo) + ".." + std::to_string(hi) + ", got " + bad);
+    }
+    if constexpr (std::is_same_v<From, T>) {
+      data_ = from;
+    } else {
+      copy_.resize(count);
+      for (std::size_t i = 0; i < count; ++i) copy_[i] = static_cast<T>(from[i]);
+      data_ = copy_.data();
+    }
+  }
+
+  py::array array_;
+  std::vector<T> copy_;
+  const T* data_ = nullptr;
+};
+
+using Actions = Narrowed<std::uint8_t>;
+
+/// A fresh result array; numpy owns it.
+template <class T>
+py::array_t<T> fresh(const std::vector<py::ssize_t>& shape) {
+  return py::array_t<T>(shape);
+}
+
+/// The bytes behind a bool array (one byte each, 0 or 1).
+inline std::uint8_t* bytes(py::array_t<bool>& array) { return reinterpret_cast<std::uint8_t*>(array.mutable_data()); }
+
+inline py::ssize_t size(std::size_t value) { return static_cast<py::ssize_t>(value); }
+
+}  // namespace recommit::bindings
+
+namespace pybind11::detail {
+
+template <class T>
+struct type_caster<recommit::bindings::Array<T>> {
+  PYBIND11_TYPE_CASTER(recommit::bindings::Array<T>,
+                       const_name("numpy.typing.NDArray[") + npy_format_descriptor<T>::name + const_name("]"));
+  bool load(handle source, bool) {
+    value.object = reinterpret_borrow<object>(source);
+    return true;
+  }
+};
+
+template <>
+struct type_caster<recommit::bindings::Integers> {
+  PYBIND11_TYPE_CASTER(recommit::bindings::Integers, const_name("numpy.typing.NDArray[numpy.integer[typing.Any]]"));
+  bool load(handle source, bool) {
+    value.object = reinterpret_borrow<object>(source);
+    return true;
+  }
+};
+
+}  // namespace pybind11::detail

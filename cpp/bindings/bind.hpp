@@ -1,0 +1,12 @@
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+/// One function per bind_<kind>.cpp; module.cpp calls them all.
+namespace recommit::bindings {
+
+void bind_errors(pybind11::module_& module);
+void bind_simulate(pybind11::module_& sliding, pybind11::module_& sokoban);
+void bind_generate(pybind11::module_& sliding, pybind11::module_& sokoban);
+
+}  // namespace recommit::bindings

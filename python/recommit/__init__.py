@@ -1,0 +1,20 @@
+"""When to re-commit: exact, fast puzzles and policies that decide how many actions to commit to before looking again."""
+
+from __future__ import annotations
+
+from recommit._core import LevelError
+from recommit.puzzles.instances import Instances
+from recommit.puzzles.puzzle import Outcome, Puzzle
+from recommit.puzzles.sliding import Sliding
+from recommit.puzzles.sokoban import Sokoban
+
+__version__ = "0.1.0"
+
+#: The four primitive actions, by index.
+ACTIONS = ("up", "down", "left", "right")
+#: ``distance`` of a state from which no sequence of actions reaches the goal.
+UNSOLVABLE = -1
+#: ``distance`` where a limit was set and hit: nothing is claimed.
+UNKNOWN = -2
+
+__all__ = ["ACTIONS", "UNKNOWN", "UNSOLVABLE", "Instances", "LevelError", "Outcome", "Puzzle", "Sliding", "Sokoban"]

@@ -1,0 +1,30 @@
+"""Checks of plain Python arguments; the messages name the argument and both values."""
+
+from __future__ import annotations
+
+import operator
+
+
+def integer(name: str, value: object, low: int, high: int) -> int:
+    """``value`` as an int between ``low`` and ``high``."""
+    try:
+        number = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise TypeError(f"{name}: expected an integer, got {type(value).__name__}") from None
+    if not low <= number <= high:
+        raise ValueError(f"{name}: expected {low}..{high}, got {number}")
+    return number
+
+
+#: More instances than this in one call are a mistake; ask in slices instead (``start=``).
+MAX_COUNT = 2**31 - 1
+MAX_SEED = 2**63 - 1
+
+
+def batch(count: object, seed: object, start: object) -> tuple[int, int, int]:
+    """The three numbers that name a run of instances."""
+    return (
+        integer("count", count, 0, MAX_COUNT),
+        integer("seed", seed, 0, MAX_SEED),
+        integer("start", start, 0, MAX_SEED),
+    )

@@ -1,0 +1,89 @@
+"""What every puzzle offers; the rest of the package sees puzzles through this class only."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from numpy.typing import NDArray
+
+    from recommit.puzzles.instances import Instances
+
+    States = NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What open-loop execution did to a batch of states.
+
+    ``executed`` counts actions up to the goal or the end of the commitment; ``moved`` of them changed the state, the
+    others were blocked.
+    """
+
+    states: NDArray[np.uint8]
+    executed: NDArray[np.int32]
+    solved: NDArray[np.bool_]
+    moved: NDArray[np.int32]
+
+
+class Puzzle(ABC):
+    """A task: stateless, batched over ``uint8[N, rows, columns]``, results independent of ``threads``."""
+
+    #: The word for this puzzle in files, flags and tables.
+    task: ClassVar[str]
+    #: The compiled functions of this puzzle.
+    core: ClassVar[ModuleType]
+
+    @property
+    @abstractmethod
+    def variant(self) -> str:
+        """The size and difficulty that ``generate`` makes, as one word."""
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns of generated states."""
+
+    @abstractmethod
+    def generate(self, count: int, *, seed: int = 0, start: int = 0, threads: int | None = None) -> Instances:
+        """``count`` solvable instances; instance i depends on (task, seed, start + i) alone."""
+
+    def check(self, states: States) -> States:
+        """The states themselves, once they are known to fit this task."""
+        return states
+
+    def step(self, states: States, actions: NDArray[Any], *, threads: int | None = None) -> States:
+        """States after one action each; a blocked move leaves a state as it is and still counts."""
+        result: States = self.core.step(self.check(states), actions, threads=threads)
+        return result
+
+    def execute(
+        self, states: States, actions: NDArray[Any], depths: NDArray[Any], *, threads: int | None = None
+    ) -> Outcome:
+        """Execute row i of ``actions`` open loop for up to ``depths[i]`` actions, stopping at the goal."""
+        return Outcome(*self.core.execute(self.check(states), actions, depths, threads=threads))
+
+    def is_solved(self, states: States, *, threads: int | None = None) -> NDArray[np.bool_]:
+        """Is each state a goal?"""
+        result: NDArray[np.bool_] = self.core.is_solved(self.check(states), threads=threads)
+        return result
+
+    def action_masks(self, states: States, *, threads: int | None = None) -> NDArray[np.bool_]:
+        """Which of the four actions would change each state, as ``bool[N, 4]``."""
+        result: NDArray[np.bool_] = self.core.action_masks(self.check(states), threads=threads)
+        return result
+
+    def __repr__(self) -> str:
+        return f"<{self.task} {self.variant}>"
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and vars(self) == vars(other)
+
+    def __hash__(self) -> int:
+        return hash((self.task, self.variant))
