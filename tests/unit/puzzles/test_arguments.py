@@ -1,0 +1,138 @@
+"""Every wrong argument of a batched call is refused by name, with both values, before anything happens."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import recommit
+
+BOARD = np.array([[[1, 2, 3], [4, 5, 6], [7, 0, 8]]], np.uint8)
+LEVEL = np.array([[[1, 1, 1, 1, 1], [1, 5, 3, 2, 1], [1, 1, 1, 1, 1]]], np.uint8)
+SLIDING = recommit.Sliding(3)
+SOKOBAN = recommit.Sokoban(5, 1)
+RIGHT = np.array([3], np.uint8)
+
+WRONG = {
+    "list": (lambda t, s: t.is_solved(s.tolist()), TypeError, "states: expected a numpy array, got list"),
+    "dtype": (lambda t, s: t.is_solved(s.astype(np.int64)), TypeError, "states: expected dtype uint8, got int64"),
+    "bool": (lambda t, s: t.is_solved(s.astype(bool)), TypeError, "states: expected dtype uint8, got bool"),
+    "one state": (lambda t, s: t.is_solved(s[0]), ValueError, "states: expected 3 dimensions [N, rows, columns]"),
+    "strided": (lambda t, s: t.is_solved(s[:, :, ::-1]), ValueError, "states: expected a C-contiguous array"),
+    "negative action": (lambda t, s: t.step(s, np.array([-1])), ValueError, "actions: expected values 0..3, got -1"),
+    "large action": (lambda t, s: t.step(s, np.array([2**40])), ValueError, "expected values 0..3, got 1099511627776"),
+    "unsigned action": (
+        lambda t, s: t.step(s, np.array([2**64 - 1], np.uint64)),
+        ValueError,
+        "expected values 0..3, got 18446744073709551615",
+    ),
+    "float action": (
+        lambda t, s: t.step(s, np.array([np.nan])),
+        TypeError,
+        "actions: expected an integer dtype, got float64",
+    ),
+    "too many actions": (lambda t, s: t.step(s, RIGHT.repeat(2)), ValueError, "actions: expected shape (1,), got (2,)"),
+    "no threads": (lambda t, s: t.step(s, RIGHT, threads=0), ValueError, "threads: expected at least 1 or None, got 0"),
+    "depth beyond the actions": (
+        lambda t, s: t.execute(s, RIGHT[None], np.array([2])),
+        ValueError,
+        "depths: expected values 0..1, got 2",
+    ),
+    "negative depth": (
+        lambda t, s: t.execute(s, RIGHT[None], np.array([-2])),
+        ValueError,
+        "depths: expected values 0..1, got -2",
+    ),
+    "bad action inside": (
+        lambda t, s: t.execute(s, np.array([[3, 4]]), np.array([2])),
+        ValueError,
+        "actions: expected values 0..3 (up, down, left, right), got 4 for state 0",
+    ),
+    "flat actions": (
+        lambda t, s: t.execute(s, RIGHT, np.array([1])),
+        ValueError,
+        "actions: expected shape (1, any), got (1,)",
+    ),
+}
+
+
+@pytest.mark.parametrize(("task", "states"), [(SLIDING, BOARD), (SOKOBAN, LEVEL)], ids=["sliding", "sokoban"])
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_argument(task, states, name):
+    call, error, message = WRONG[name]
+    before = states.copy()
+    with pytest.raises(error) as caught:
+        call(task, states)
+    assert message in str(caught.value)
+    assert np.array_equal(states, before)
+
+
+def test_padding_behind_a_depth_is_not_judged():
+    outcome = SOKOBAN.execute(LEVEL, np.array([[3, 255, 255]], np.uint8), np.array([1]))
+    assert outcome.solved.tolist() == [True]
+    assert outcome.executed.tolist() == [1]
+
+
+@pytest.mark.parametrize(
+    ("states", "message"),
+    [
+        (np.zeros((1, 3, 3), np.uint8), "every tile 0..8 exactly once"),
+        (np.full((1, 3, 3), 200, np.uint8), "every tile 0..8 exactly once"),
+        (np.zeros((1, 4, 4), np.uint8), "expected boards of 3x3, got 4x4"),
+    ],
+)
+def test_boards_that_are_none(states, message):
+    with pytest.raises(ValueError, match=message):
+        SLIDING.is_solved(states)
+
+
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        ([[0, 0], [0, 0]], "expected exactly one player, got 0 in state 1"),
+        ([[5, 6], [0, 0]], "expected exactly one player, got 2 in state 1"),
+        ([[5, 7], [0, 0]], "expected cell codes 0..6, got 7 in state 1"),
+        ([[5, 255], [0, 0]], "expected cell codes 0..6, got 255 in state 1"),
+    ],
+)
+def test_levels_that_are_none(cells, message):
+    fine = [[5, 0], [0, 0]]
+    with pytest.raises(ValueError, match=message):
+        SOKOBAN.step(np.array([fine, cells], np.uint8), np.array([0, 0]))
+
+
+def test_levels_up_to_64_and_no_further():
+    level = np.zeros((1, 64, 64), np.uint8)
+    level[0, 63, 63] = 5
+    assert SOKOBAN.step(level, np.array([3])).tolist() == level.tolist()
+    with pytest.raises(ValueError, match="levels of 1..64 by 1..64 cells, got 65 by 2"):
+        SOKOBAN.is_solved(np.zeros((1, 65, 2), np.uint8))
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: recommit.Sliding(6), ValueError, "rows: expected 2..5, got 6"),
+        (lambda: recommit.Sliding(3, 1), ValueError, "cols: expected 2..5, got 1"),
+        (lambda: recommit.Sliding(1000), ValueError, "rows: expected 2..5, got 1000"),
+        (lambda: recommit.Sliding("3"), TypeError, "rows: expected an integer, got str"),
+        (lambda: recommit.Sliding(3.0), TypeError, "rows: expected an integer, got float"),
+        (lambda: recommit.Sokoban(size=65), ValueError, "size: expected 4..64, got 65"),
+        (lambda: recommit.Sokoban(boxes=0), ValueError, "boxes: expected 1..1024, got 0"),
+        (lambda: SLIDING.generate(-1), ValueError, "count: expected 0..2147483647, got -1"),
+        (lambda: SLIDING.generate(2**31), ValueError, "count: expected 0..2147483647, got 2147483648"),
+        (lambda: SLIDING.generate(1, seed=-1), ValueError, "seed: expected 0..9223372036854775807, got -1"),
+        (lambda: SLIDING.generate(1.5), TypeError, "count: expected an integer, got float"),
+        (lambda: SLIDING.generate(3)[::2], ValueError, "expected a slice with step 1, got step 2"),
+    ],
+)
+def test_wrong_construction(make, error, message):
+    with pytest.raises(error) as caught:
+        make()
+    assert message in str(caught.value)
+
+
+def test_empty_batches_are_fine():
+    nothing = np.zeros((0, 3, 3), np.uint8)
+    assert SLIDING.step(nothing, np.zeros(0, np.uint8)).shape == (0, 3, 3)
+    assert len(SLIDING.generate(0)) == 0
