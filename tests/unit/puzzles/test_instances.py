@@ -8,9 +8,10 @@ import pytest
 import recommit
 
 TASKS = [recommit.Sliding(2), recommit.Sliding(3), recommit.Sliding(4), recommit.Sliding(2, 5), recommit.Sliding(5)]
+LEVELS = [recommit.Sokoban(6, 1), recommit.Sokoban(8, 2), recommit.Sokoban(10, 4), recommit.Sokoban((7, 12), 3)]
 
 
-@pytest.mark.parametrize("task", TASKS, ids=repr)
+@pytest.mark.parametrize("task", TASKS + LEVELS, ids=repr)
 def test_slices_and_threads_change_nothing(task):
     whole = task.generate(500, seed=7)
     for threads in (1, 2, 3, 8, 32):
@@ -21,7 +22,7 @@ def test_slices_and_threads_change_nothing(task):
     assert part.ids[0] == whole[250].id
 
 
-@pytest.mark.parametrize("task", TASKS[1:], ids=repr)
+@pytest.mark.parametrize("task", TASKS[1:] + LEVELS, ids=repr)
 def test_other_seeds_give_other_instances(task):
     one, two = task.generate(200, seed=1).states, task.generate(200, seed=2).states
     assert (one != two).any(axis=(1, 2)).mean() > 0.99
@@ -50,3 +51,19 @@ def solvable(states):
     inversions = sum((flat[:, [i]] > flat[:, i + 1 :]).sum(axis=1) for i in range(rows * cols - 1))
     blank = flat.argmax(axis=1)
     return (inversions - (rows - 1 - blank // cols) - (cols - 1 - blank % cols)) % 2 == 0
+
+
+@pytest.mark.parametrize("task", LEVELS, ids=repr)
+def test_levels_hold_what_was_asked(task):
+    states = task.generate(2000, seed=3).states
+    assert states.shape[1:] == task.shape
+    assert not task.is_solved(states).any()
+    assert (np.isin(states, [3, 4]).sum(axis=(1, 2)) == task.boxes).all()
+    assert (np.isin(states, [2, 4, 6]).sum(axis=(1, 2)) == task.boxes).all()
+    for ring in (states[:, 0], states[:, -1], states[:, :, 0], states[:, :, -1]):
+        assert (ring == 1).all()
+
+
+def test_more_boxes_than_fit_is_an_error():
+    with pytest.raises(ValueError, match=r"boxes: expected 1..7 in levels of 5 by 5 cells, got 8"):
+        recommit.Sokoban(5, 8).generate(1)
