@@ -1,0 +1,79 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "core/types.hpp"
+#include "core/watch.hpp"
+#include "sokoban/box_sets.hpp"
+#include "sokoban/level.hpp"
+
+/// The retrograde search behind Table. Internal: include table.hpp instead.
+///
+/// For every box set the search keeps bit masks over the places of Level::box(): where the player has been (`closed`,
+/// walls and boxes included) and where it arrives next. One level of the breadth-first search handles a box set as a
+/// whole: every walk of every player place is four shifts, and only players beside a box they could have pushed there
+/// are looked at one by one.
+namespace recommit::sokoban::retrograde {
+
+/// 64-bit words per mask, rounded up to a width that a kernel exists for.
+int mask_words(int places) noexcept;
+
+/// Bytes of working memory per box set: the slot and two list entries.
+constexpr std::uint64_t bytes_per_set(int words) noexcept {
+  return 5 * 8 * static_cast<std::uint64_t>(words) + 2 * sizeof(std::uint32_t);
+}
+
+/// Distances are stored in whole vectors; the array must have this many bytes to spare at its end.
+inline constexpr std::size_t kSlack = 64;
+
+/// What never changes during one search. Places are row * cols + col of Level::box().
+struct Plan {
+  Plan(const Level& level, const BoxSets& sets);
+
+  int words, places, cols, boxes, cells;
+  std::uint32_t sets;
+  std::vector<std::uint64_t> open;       ///< [words] places of the region
+  std::vector<std::uint64_t> not_first;  ///< [words] places not in the first column
+  std::vector<std::uint64_t> not_last;   ///< [words] places not in the last column
+  /// [4][words]: places where a player who has just pushed in that direction can stand: the box's place ahead and
+  /// the place behind both belong to the region.
+  std::array<std::vector<std::uint64_t>, kActions> pushed;
+  std::vector<std::uint32_t> share;     ///< [boxes][places] rank share of a box at a place
+  std::vector<std::uint16_t> cell;      ///< [places] cell number
+  std::vector<std::uint16_t> word_cell; ///< [words] number of the first cell in a word
+  std::array<int, kActions> step;       ///< place difference of an action
+};
+
+/// Working memory and progress. A search that ran out of one-byte distances goes on from here with two.
+struct Progress {
+  std::uint8_t* slots = nullptr;                 ///< sets * 40 * words bytes, zeroed
+  std::array<std::uint32_t*, 2> lists{};         ///< [sets] box sets with arrivals at even and odd levels
+  std::uint32_t listed = 0;                      ///< length of the current list
+  std::uint32_t level = 0;                       ///< the distance whose arrivals are listed
+  std::uint64_t solvable = 0;                    ///< states given a distance so far
+};
+
+/// Enters every state in which each of the boxes is on a goal, with distance 0. `goal_sets` holds the sets' cells.
+void enter_goals(const Plan& plan, Progress& progress, const std::vector<std::uint16_t>& goal_sets);
+
+/// Called every few thousand box sets; may throw or return false to give up.
+struct Pause {
+  virtual bool operator()() = 0;
+  virtual ~Pause() = default;
+};
+
+enum class End : std::uint8_t { Done, NeedsTwoBytes, GaveUp };
+
+/// Runs to the end. Distances (0xFF.. beforehand) are written at set * cells + cell.
+End run_portable(const Plan& plan, Progress& progress, std::uint8_t* distances, Pause& pause);
+End run_portable(const Plan& plan, Progress& progress, std::uint16_t* distances, Pause& pause);
+
+/// The same with AVX2 and BMI2; call only if has_fast_kernel().
+bool has_fast_kernel() noexcept;
+End run_fast(const Plan& plan, Progress& progress, std::uint8_t* distances, Pause& pause);
+End run_fast(const Plan& plan, Progress& progress, std::uint16_t* distances, Pause& pause);
+
+}  // namespace recommit::sokoban::retrograde

@@ -1,0 +1,145 @@
+#include "sokoban/table.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <limits>
+#include <numeric>
+
+#include "sokoban/retrograde.hpp"
+
+namespace recommit::sokoban {
+namespace {
+
+using retrograde::End;
+
+/// Every set of `boxes` goals, one after the other, in ascending cells.
+std::vector<std::uint16_t> goal_sets(const Level& level, int boxes) {
+  std::vector<std::uint16_t> goals, sets;
+  for (int cell = 0; cell < level.cells(); ++cell) {
+    if (level.is_goal(cell)) goals.push_back(static_cast<std::uint16_t>(cell));
+  }
+  const auto k = static_cast<std::size_t>(boxes);
+  std::vector<std::size_t> chosen(k);
+  std::iota(chosen.begin(), chosen.end(), std::size_t{0});
+  for (;;) {
+    for (const std::size_t i : chosen) sets.push_back(goals[i]);
+    std::size_t last = k;
+    while (last > 0 && chosen[last - 1] == goals.size() - k + last - 1) --last;
+    if (last == 0) return sets;
+    ++chosen[last - 1];
+    for (std::size_t i = last; i < k; ++i) chosen[i] = chosen[i - 1] + 1;
+  }
+}
+
+/// Looks at the watch and at the clock.
+class Patience final : public retrograde::Pause {
+ public:
+  Patience(const Limits& limits, Watch* watch) : limits_(limits), watch_(watch) {}
+  bool operator()() override {
+    if (watch_ != nullptr) watch_->poll();
+    return !timed_ || std::chrono::duration<double>(Clock::now() - start_).count() < limits_.seconds;
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  const Limits& limits_;
+  Watch* watch_;
+  bool timed_ = limits_.seconds < std::numeric_limits<double>::infinity();
+  Clock::time_point start_ = Clock::now();
+};
+
+End run(TableBuilder::Kernel kernel, const retrograde::Plan& plan, retrograde::Progress& progress, auto* distances,
+        retrograde::Pause& pause) {
+  const bool fast = kernel == TableBuilder::Kernel::Best && retrograde::has_fast_kernel();
+  return fast ? retrograde::run_fast(plan, progress, distances, pause)
+              : retrograde::run_portable(plan, progress, distances, pause);
+}
+
+std::unique_ptr<std::uint8_t[]> allocate(std::uint64_t bytes) {
+  return std::make_unique_for_overwrite<std::uint8_t[]>(static_cast<std::size_t>(bytes));
+}
+
+/// Two bytes per entry, in the machine's order.
+std::unique_ptr<std::uint8_t[]> widen(const std::uint8_t* narrow, std::uint64_t entries) {
+  auto wide = allocate(2 * entries + retrograde::kSlack);
+  auto* values = reinterpret_cast<std::uint16_t*>(wide.get());
+  for (std::uint64_t i = 0; i < entries; ++i) {
+    values[i] = narrow[i] == 0xFF ? std::uint16_t{0xFFFF} : std::uint16_t{narrow[i]};
+  }
+  return wide;
+}
+
+}  // namespace
+
+std::uint64_t Table::table_bytes(const Level& level, int boxes, bool wide) noexcept {
+  const std::uint64_t entries =
+      multiply_saturated(BoxSets::count(level, boxes), static_cast<std::uint64_t>(level.cells()));
+  return add_saturated(multiply_saturated(entries, wide ? 2 : 1), retrograde::kSlack);
+}
+
+std::uint64_t Table::build_bytes(const Level& level, int boxes, bool wide) noexcept {
+  const std::uint64_t sets = BoxSets::count(level, boxes);
+  const int places = level.box().cells();
+  const std::uint64_t goal_ranks = multiply_saturated(
+      binomial(static_cast<std::uint64_t>(level.goals()), static_cast<std::uint64_t>(boxes)),
+      2 * static_cast<std::uint64_t>(boxes));
+  std::uint64_t bytes = multiply_saturated(sets, retrograde::bytes_per_set(retrograde::mask_words(places)));
+  bytes = add_saturated(bytes, multiply_saturated(static_cast<std::uint64_t>(boxes) * 8, static_cast<std::uint64_t>(places)));
+  bytes = add_saturated(bytes, goal_ranks);
+  bytes = add_saturated(bytes, table_bytes(level, boxes));
+  return wide ? add_saturated(bytes, table_bytes(level, boxes, true)) : bytes;
+}
+
+Distance Table::distance(const State& state) const noexcept {
+  if (state.boxes.size() != static_cast<std::size_t>(boxes())) return kUnsolvable;
+  const std::uint32_t rank = sets_.rank(state.boxes.data());
+  if (rank == BoxSets::kDead) return kUnsolvable;
+  return at(std::uint64_t{rank} * static_cast<std::uint64_t>(cells_) + state.player);
+}
+
+std::uint8_t* TableBuilder::work(std::size_t bytes) {
+  if (bytes > work_bytes_) {
+    trim();
+    work_ = std::make_unique_for_overwrite<std::uint8_t[]>(bytes);
+    work_bytes_ = bytes;
+  }
+  return work_.get();
+}
+
+Built TableBuilder::build(const Level& level, int boxes, const Limits& limits, Watch* watch) {
+  const std::uint64_t sets = BoxSets::count(level, boxes);
+  if (sets >= BoxSets::kDead || Table::build_bytes(level, boxes) > limits.bytes) return {nullptr, Status::ByteLimit};
+  if (multiply_saturated(sets, static_cast<std::uint64_t>(level.cells())) > limits.nodes) {
+    return {nullptr, Status::NodeLimit};
+  }
+  std::shared_ptr<Table> table(new Table(level, boxes));
+  table->data_ = allocate(table->entries() + retrograde::kSlack);
+  std::memset(table->data_.get(), 0xFF, static_cast<std::size_t>(table->entries()));
+  if (boxes > level.goals()) return {std::move(table), Status::Exact};  // nothing is solvable
+
+  const retrograde::Plan plan(level, table->sets_);
+  const std::size_t slot_bytes = static_cast<std::size_t>(sets) * 40 * static_cast<std::size_t>(plan.words);
+  const std::size_t list_bytes = static_cast<std::size_t>(sets) * sizeof(std::uint32_t);
+  retrograde::Progress progress;
+  progress.slots = work(slot_bytes + 2 * list_bytes);
+  std::memset(progress.slots, 0, slot_bytes);
+  progress.lists[0] = reinterpret_cast<std::uint32_t*>(progress.slots + slot_bytes);
+  progress.lists[1] = progress.lists[0] + sets;
+  retrograde::enter_goals(plan, progress, goal_sets(level, boxes));
+
+  Patience patience(limits, watch);
+  End end = run(kernel_, plan, progress, table->data_.get(), patience);
+  if (end == End::NeedsTwoBytes) {
+    if (Table::build_bytes(level, boxes, true) > limits.bytes) return {nullptr, Status::ByteLimit};
+    table->data_ = widen(table->data_.get(), table->entries());
+    table->wide_ = true;
+    end = run(kernel_, plan, progress, reinterpret_cast<std::uint16_t*>(table->data_.get()), patience);
+  }
+  if (end != End::Done) return {nullptr, end == End::GaveUp ? Status::TimeLimit : Status::ByteLimit};
+  table->solvable_ = progress.solvable;
+  table->max_distance_ = static_cast<Distance>(progress.level) - 1;
+  return {std::move(table), Status::Exact};
+}
+
+}  // namespace recommit::sokoban
