@@ -1,39 +1,16 @@
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "check.hpp"
 #include "core/errors.hpp"
 #include "sokoban/level.hpp"
 #include "sokoban/simulate.hpp"
+#include "sokoban_fixtures.hpp"
 
 using namespace recommit;
 using namespace recommit::sokoban;
-
-namespace {
-
-struct Raw {
-  Shape shape;
-  std::vector<std::uint8_t> cells;
-};
-
-Raw parse(const std::string& text) {
-  static const std::string codes = " #.$*@+";
-  Raw raw;
-  int cols = 0;
-  for (const char c : text + "/") {
-    if (c != '/') {
-      raw.cells.push_back(static_cast<std::uint8_t>(codes.find(c)));
-      ++cols;
-    } else {
-      raw.shape = {raw.shape.rows + 1, cols};
-      cols = 0;
-    }
-  }
-  return raw;
-}
-
-}  // namespace
+using fixtures::parse;
+using fixtures::Raw;
 
 TEST(cells_are_numbered_in_row_major_order) {
   const Raw raw = parse("#####/#@$.#/#  ##/#####");
