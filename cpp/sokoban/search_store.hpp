@@ -1,0 +1,131 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace recommit::sokoban {
+
+/// Memory that a search may still take. Everything that grows asks here before it allocates.
+class Budget {
+ public:
+  explicit Budget(std::uint64_t limit) noexcept : left_(limit), limit_(limit) {}
+  bool take(std::uint64_t bytes) noexcept {
+    if (bytes > left_) return false;
+    left_ -= bytes;
+    return true;
+  }
+  void give_back(std::uint64_t bytes) noexcept { left_ += bytes; }
+  std::uint64_t used() const noexcept { return limit_ - left_; }
+
+ private:
+  std::uint64_t left_, limit_;
+};
+
+inline constexpr std::uint32_t kNil = 0xFFFFFFFFU;
+
+/// One way to have arrived: the boxes of `set`, the player, and how many actions it took. 20 bytes.
+struct SearchNode {
+  std::uint32_t set : 31;
+  std::uint32_t closed : 1;  ///< expanded, or something at least as good is known
+  std::uint32_t sibling;     ///< next node with the same boxes
+  std::uint32_t parent;
+  std::uint32_t link;        ///< next in the bucket of the open list
+  std::uint32_t player : 12;
+  std::uint32_t actions : 20;
+};
+static_assert(sizeof(SearchNode) == 20);
+inline constexpr std::uint32_t kMostActions = (1U << 20) - 1;
+
+/// Records of `stride` words in blocks that never move.
+class Blocks {
+ public:
+  Blocks(std::size_t stride, Budget& budget) noexcept : stride_(stride), budget_(budget) {}
+  std::uint32_t size() const noexcept { return size_; }
+  std::uint64_t* operator[](std::uint32_t i) noexcept { return blocks_[i >> kShift].get() + (i & kMask) * stride_; }
+  bool grow();  ///< one more record, uninitialised; false if the budget is used up
+
+ private:
+  static constexpr std::uint32_t kShift = 12, kMask = (1U << kShift) - 1;
+  std::size_t stride_;
+  Budget& budget_;
+  std::uint32_t size_ = 0;
+  std::vector<std::unique_ptr<std::uint64_t[]>> blocks_;
+};
+
+/// Distinct box sets, exact: a bitmap of live cells each, and beside it what the search knows of the set: the first of
+/// its nodes, a tag for the search, and `values` numbers of 16 bits. Sets keep their ids. Not thread-safe.
+class SetStore {
+ public:
+  SetStore(std::size_t key_words, std::size_t values, Budget& budget);
+  SetStore(const SetStore&) = delete;
+  SetStore& operator=(const SetStore&) = delete;
+
+  std::uint32_t find(const std::uint64_t* key) const noexcept;  ///< kNil if unknown
+  std::uint32_t insert(const std::uint64_t* key);               ///< key is not there yet; kNil if out of memory
+  std::uint32_t size() const noexcept { return records_.size(); }
+
+  const std::uint64_t* key(std::uint32_t set) noexcept { return records_[set]; }
+  std::uint32_t first_node(std::uint32_t set) noexcept { return static_cast<std::uint32_t>(head(set)); }
+  void set_first_node(std::uint32_t set, std::uint32_t node) noexcept {
+    head(set) = (head(set) & ~std::uint64_t{kNil}) | node;
+  }
+  std::uint32_t tag(std::uint32_t set) noexcept { return static_cast<std::uint32_t>(head(set) >> 32); }
+  void set_tag(std::uint32_t set, std::uint32_t tag) noexcept {
+    head(set) = (head(set) & kNil) | std::uint64_t{tag} << 32;
+  }
+  int value(std::uint32_t set, std::size_t k) noexcept {
+    return static_cast<int>(records_[set][key_words_ + 1 + k / 4] >> (16 * (k % 4)) & 0xFFFF);
+  }
+  void set_value(std::uint32_t set, std::size_t k, int value) noexcept {  ///< 0..65535
+    std::uint64_t& word = records_[set][key_words_ + 1 + k / 4];
+    const std::size_t shift = 16 * (k % 4);
+    word = (word & ~(std::uint64_t{0xFFFF} << shift)) | static_cast<std::uint64_t>(value) << shift;
+  }
+
+ private:
+  struct Slot {
+    std::uint32_t set, check;
+  };
+  std::uint64_t& head(std::uint32_t set) noexcept { return records_[set][key_words_]; }
+  std::uint64_t hash(const std::uint64_t* key) const noexcept;
+  bool make_room();
+
+  std::size_t key_words_;
+  Budget& budget_;
+  mutable Blocks records_;
+  std::vector<Slot> slots_;
+};
+
+/// Nodes in blocks that never move.
+class NodeStore {
+ public:
+  explicit NodeStore(Budget& budget) noexcept : budget_(budget) {}
+  SearchNode& operator[](std::uint32_t i) noexcept { return blocks_[i >> kShift][i & kMask]; }
+  std::uint32_t size() const noexcept { return size_; }
+  std::uint32_t add(const SearchNode& node);  ///< kNil if out of memory
+
+ private:
+  static constexpr std::uint32_t kShift = 12, kMask = (1U << kShift) - 1;
+  Budget& budget_;
+  std::uint32_t size_ = 0;
+  std::vector<std::unique_ptr<SearchNode[]>> blocks_;
+};
+
+/// Nodes waiting for expansion by their bound on the whole solution, least first; the newest first among equals.
+class OpenList {
+ public:
+  OpenList(NodeStore& nodes, Budget& budget) noexcept : nodes_(nodes), budget_(budget) {}
+  bool push(std::uint32_t node, std::size_t bound);  ///< false if out of memory
+  std::uint32_t pop();                               ///< kNil when nothing waits
+  std::size_t bound() const noexcept { return bound_; }  ///< of the node popped last
+
+ private:
+  NodeStore& nodes_;
+  Budget& budget_;
+  std::size_t bound_ = 0;
+  std::vector<std::uint32_t> buckets_;
+};
+
+}  // namespace recommit::sokoban
