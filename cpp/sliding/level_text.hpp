@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+
+#include "core/pack.hpp"
+#include "core/text.hpp"
+
+/// Sliding boards as text: rows of numbers, 0 is the blank; docs/guides/level-files.md is the grammar.
+namespace recommit::sliding {
+
+/// Every board of the text: permutations of 0..n-1, all of one shape, 2..5 by 2..5. Throws LevelError.
+Pack parse_levels(const Text& text);
+
+/// Number of the first line of two or more numbers and nothing else; 0 if there is none.
+int first_row(const Text& text);
+
+/// The text that parse_levels turns into exactly this pack (boxoban numbers its untitled boards). Throws ValueError,
+/// naming states[i] or titles[i], where there is no such text.
+std::string format_levels(const Pack& pack, PackFormat format);
+
+}  // namespace recommit::sliding

@@ -1,0 +1,246 @@
+#include "sokoban/level_text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "core/errors.hpp"
+#include "sokoban/simulate.hpp"
+
+namespace recommit::sokoban {
+namespace {
+
+constexpr std::string_view kSymbols = " #.$*@+";  // by cell code
+constexpr std::string_view kFloors = " -_";
+constexpr std::uint8_t kVoid = kCells;  // beyond the end of a row
+
+int code_of(char c) noexcept {
+  if (kFloors.find(c) != std::string_view::npos) return kFloor;
+  const std::size_t at = kSymbols.find(c);
+  return at == std::string_view::npos ? -1 : static_cast<int>(at);
+}
+
+LineKind kind(std::string_view line) noexcept {
+  const char first = line[first_symbol(line)];
+  if (kSymbols.substr(1).find(first) != std::string_view::npos) return LineKind::Row;
+  if (is_number_row(line)) return LineKind::Foreign;
+  return line.find("##") != std::string_view::npos ? LineKind::Damaged : LineKind::Text;
+}
+
+bool is_row(std::string_view line) noexcept {
+  const LineKind what = kind(line);
+  return what == LineKind::Row || what == LineKind::Damaged;
+}
+
+constexpr PackGrammar kGrammar{kind, kMaxSide, "a row of numbers among Sokoban levels"};
+
+/// Floor after the last other symbol is no part of a row.
+std::size_t row_width(std::string_view row) noexcept { return row.find_last_not_of(kFloors) + 1; }
+
+struct Place {
+  int row = 0, col = 0;
+};
+
+/// One level while it is read: the codes of its cells, kVoid beyond the rows' ends, in rows of 64.
+class Draft {
+ public:
+  explicit Draft(const std::vector<Line>& rows) : rows_(rows), height_(static_cast<int>(rows.size())) {
+    for (int row = 0; row < height_; ++row) read_row(row);
+  }
+
+  Shape shape() const noexcept { return {height_, width_}; }
+
+  void check() {
+    const Place player = check_counts();
+    mark_outside();
+    if (outside(player)) {
+      throw error(find_leak(player), "expected the player's region to be enclosed by walls, got an opening here");
+    }
+    for_each([&](Place at) {
+      if (outside(at) && (is_box(cell(at)) || has_goal(cell(at)))) {
+        throw error(at, std::string("expected ") + (is_box(cell(at)) ? "a box" : "a goal") + " inside the walls, got one outside");
+      }
+    });
+  }
+
+  void copy_to(std::uint8_t* out) const noexcept {
+    for_each([&](Place at) { *out++ = outside(at) ? static_cast<std::uint8_t>(kWall) : cell(at); });
+  }
+
+ private:
+  using Grid = std::array<std::uint8_t, std::size_t{kMaxSide} * kMaxSide>;
+
+  static std::size_t index(Place at) noexcept { return static_cast<std::size_t>(at.row * kMaxSide + at.col); }
+  bool inside_grid(Place at) const noexcept { return at.row >= 0 && at.row < height_ && at.col >= 0 && at.col < width_; }
+  std::uint8_t cell(Place at) const noexcept { return cells_[index(at)]; }
+  bool outside(Place at) const noexcept { return outside_[index(at)] != 0; }
+
+  template <class Visit>
+  void for_each(Visit visit) const {
+    for (int row = 0; row < height_; ++row) {
+      for (int col = 0; col < width_; ++col) visit(Place{row, col});
+    }
+  }
+
+  LevelError error(Place at, const std::string& what) const {
+    return error_at(rows_[static_cast<std::size_t>(at.row)], static_cast<std::size_t>(at.col), what);
+  }
+
+  void read_row(int row) {
+    const Line& line = rows_[static_cast<std::size_t>(row)];
+    const std::size_t width = row_width(line.text);
+    std::fill_n(cells_.begin() + row * kMaxSide, kMaxSide, kVoid);
+    for (std::size_t col = 0; col < width; ++col) {
+      if (col == kMaxSide) {
+        throw error_at(line, col, "expected at most 64 columns, got " + std::to_string(width));
+      }
+      const int code = code_of(line.text[col]);
+      if (code < 0) refuse_char(line, col);
+      cells_[index({row, static_cast<int>(col)})] = static_cast<std::uint8_t>(code);
+    }
+    width_ = std::max(width_, static_cast<int>(width));
+  }
+
+  [[noreturn]] static void refuse_char(const Line& line, std::size_t col) {
+    if (line.text[col] == '\t') throw error_at(line, col, "a tab in a row has no defined width; use spaces");
+    throw error_at(line, col, "unknown character " + describe_char(line.text, col));
+  }
+
+  /// One player, boxes and goals in equal numbers, at least one. Returns where the player is.
+  Place check_counts() const {
+    int players = 0, boxes = 0, goals = 0;
+    Place player;
+    for_each([&](Place at) {
+      const std::uint8_t code = cell(at);
+      if (code == kVoid) return;
+      boxes += is_box(code);
+      goals += has_goal(code);
+      if (code < kPlayer) return;
+      if (++players == 2) throw error(at, "expected one player, got a second one");
+      player = at;
+    });
+    if (players == 0) throw error({}, "expected one player, got none");
+    if (boxes != goals) {
+      throw error({}, "expected as many boxes as goals, got " + std::to_string(boxes) + " boxes and " +
+                          std::to_string(goals) + " goals");
+    }
+    if (boxes == 0) throw error({}, "expected at least one box, got none");
+    return player;
+  }
+
+  /// Calls visit for every cell connected with the start by steps that `passable` allows, each once.
+  template <class Passable>
+  void flood(Place start, Grid& seen, Passable passable) const {
+    if (seen[index(start)] != 0 || !passable(start)) return;
+    std::vector<Place> open{start};
+    seen[index(start)] = 1;
+    while (!open.empty()) {
+      const Place from = open.back();
+      open.pop_back();
+      for (int action = 0; action < kActions; ++action) {
+        const Place to{from.row + kRowStep[action], from.col + kColStep[action]};
+        if (!inside_grid(to) || seen[index(to)] != 0 || !passable(to)) continue;
+        seen[index(to)] = 1;
+        open.push_back(to);
+      }
+    }
+  }
+
+  /// Everything that is reached from the edge without crossing a wall.
+  void mark_outside() {
+    outside_.fill(0);
+    const auto passable = [this](Place at) { return cell(at) != kWall; };
+    for_each([&](Place at) {
+      const bool edge = at.row == 0 || at.col == 0 || at.row == height_ - 1 || at.col == width_ - 1;
+      if (edge) flood(at, outside_, passable);
+    });
+  }
+
+  /// The first cell of the player's region that has the outside for a neighbour.
+  Place find_leak(Place player) const {
+    Grid region{};
+    flood(player, region, [this](Place at) { return cell(at) != kWall && cell(at) != kVoid; });
+    Place leak = player;
+    bool found = false;
+    for_each([&](Place at) {
+      if (found || region[index(at)] == 0) return;
+      for (int action = 0; action < kActions; ++action) {
+        const Place to{at.row + kRowStep[action], at.col + kColStep[action]};
+        found = found || !inside_grid(to) || cell(to) == kVoid;
+      }
+      if (found) leak = at;
+    });
+    return leak;
+  }
+
+  const std::vector<Line>& rows_;
+  int height_ = 0, width_ = 0;
+  Grid cells_;    // rows are filled as they are read
+  Grid outside_;  // filled by mark_outside
+};
+
+std::string state_name(std::size_t index) { return "states[" + std::to_string(index) + "]: "; }
+
+/// The invariant of parse_levels, for states that come from elsewhere.
+void check_state(const std::uint8_t* state, Shape shape, std::size_t index) {
+  int boxes = 0, goals = 0;
+  for (int i = 0; i < shape.cells(); ++i) {
+    boxes += is_box(state[i]);
+    goals += has_goal(state[i]);
+    const int row = i / shape.cols, col = i % shape.cols;
+    const bool edge = row == 0 || col == 0 || row == shape.rows - 1 || col == shape.cols - 1;
+    if (edge && state[i] != kWall) {
+      throw ValueError(state_name(index) + "expected walls (1) all around, got " + std::to_string(state[i]) + " at row " +
+                       std::to_string(row) + ", column " + std::to_string(col));
+    }
+  }
+  if (boxes != goals || boxes == 0) {
+    throw ValueError(state_name(index) + "expected at least one box and as many goals, got " + std::to_string(boxes) +
+                     " boxes and " + std::to_string(goals) + " goals");
+  }
+}
+
+void append_rows(std::string& out, const std::uint8_t* state, Shape shape) {
+  for (int row = 0; row < shape.rows; ++row) {
+    for (int col = 0; col < shape.cols; ++col) out += kSymbols[*state++];
+    out += '\n';
+  }
+}
+
+}  // namespace
+
+Pack parse_levels(const Text& text) {
+  Pack pack;
+  PackReader reader(text, kGrammar);
+  for (Block block; reader.next(block);) {
+    Draft draft(block.rows);
+    draft.check();
+    draft.copy_to(append_level(pack, draft.shape(), block.title, block.rows.front()));
+  }
+  if (pack.shapes.empty()) throw LevelError("expected at least one level, got none", 0, 0);
+  return pack;
+}
+
+int first_row(const Text& text) { return recommit::first_row(text, is_row); }
+
+std::string format_levels(const Pack& pack, PackFormat format) {
+  check_titles(pack.titles, format);
+  std::string out, rows;
+  const std::uint8_t* state = pack.cells.data();
+  for (std::size_t i = 0; i < pack.shapes.size(); ++i) {
+    const Shape shape = pack.shapes[i];
+    check_shape(shape);
+    find_player(state, shape, i);
+    check_state(state, shape, i);
+    rows.clear();
+    append_rows(rows, state, shape);
+    append_text(out, rows, pack.titles[i], i, format);
+    state += shape.cells();
+  }
+  return out;
+}
+
+}  // namespace recommit::sokoban

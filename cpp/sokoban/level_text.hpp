@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+
+#include "core/pack.hpp"
+#include "core/text.hpp"
+
+/// Sokoban levels as text; docs/guides/level-files.md is the grammar.
+namespace recommit::sokoban {
+
+/// Every level of the text, outside floor turned into wall. A level that comes back has one player, as many boxes as
+/// goals (at least one) and walls at all of its edge that the player could otherwise reach. Throws LevelError.
+Pack parse_levels(const Text& text);
+
+/// Number of the first line that a Sokoban pack would take for a row; 0 if there is none.
+int first_row(const Text& text);
+
+/// The text that parse_levels turns into exactly this pack (boxoban numbers its untitled levels). Throws ValueError,
+/// naming states[i] or titles[i], where there is no such text.
+std::string format_levels(const Pack& pack, PackFormat format);
+
+}  // namespace recommit::sokoban
