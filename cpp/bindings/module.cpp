@@ -10,4 +10,5 @@ PYBIND11_MODULE(_core, module, pybind11::mod_gil_not_used()) {
   bind_errors(module);
   bind_simulate(sliding, sokoban);
   bind_generate(sliding, sokoban);
+  bind_episodes(module, sliding, sokoban);
 }

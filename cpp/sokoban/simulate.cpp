@@ -6,28 +6,14 @@
 
 #include "core/actions.hpp"
 #include "core/errors.hpp"
+#include "sokoban/rules.hpp"
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
 
 namespace recommit::sokoban {
 namespace {
-
-/// Bit 8 * front + behind is set iff a player facing `front`, with `behind` one further, may move: front is free, or
-/// it is a box and behind is free.
-constexpr std::uint64_t may_move_bits() {
-  std::uint64_t bits = 0;
-  for (int front = 0; front < kCells; ++front) {
-    for (int behind = 0; behind < kCells; ++behind) {
-      const bool free = front == kFloor || front == kGoal;
-      const bool push = (front == kBox || front == kBoxOnGoal) && (behind == kFloor || behind == kGoal);
-      if (free || push) bits |= std::uint64_t{1} << (8 * front + behind);
-    }
-  }
-  return bits;
-}
-constexpr std::uint64_t kMayMove = may_move_bits();
-
-constexpr std::uint8_t leave(std::uint8_t cell) { return cell == kPlayer ? kFloor : kGoal; }
-constexpr std::uint8_t enter(std::uint8_t cell) { return has_goal(cell) ? kPlayerOnGoal : kPlayer; }
-constexpr std::uint8_t put_box(std::uint8_t cell) { return cell == kGoal ? kBoxOnGoal : kBox; }
 
 constexpr std::uint64_t kOnes = 0x0101010101010101ULL;
 constexpr std::uint64_t kHighs = 0x8080808080808080ULL;
@@ -38,9 +24,55 @@ std::uint64_t load8(const std::uint8_t* from) noexcept {
   return word;
 }
 
-int first_marked_byte(std::uint64_t marks) noexcept {
-  return (std::endian::native == std::endian::little ? std::countr_zero(marks) : std::countl_zero(marks)) / 8;
-}
+/// Counts players and impossible codes, several cells at a time; without branches, because where the player stands
+/// is what a branch predictor cannot know.
+class Census {
+ public:
+#if defined(__SSE2__)
+  /// 16 cells from number `first` on, the lowest `skip` of which were seen before.
+  void take16(const std::uint8_t* cells, int first, int skip) noexcept {
+    const __m128i codes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(cells));
+    largest_ = _mm_max_epu8(largest_, codes);
+    const auto all = static_cast<unsigned>(_mm_movemask_epi8(_mm_cmpgt_epi8(codes, _mm_set1_epi8(kPlayer - 1))));
+    const unsigned marks = all >> skip << skip;
+    players_ += (marks != 0) + ((marks & (marks - 1)) != 0);
+    player_ = marks != 0 ? first + std::countr_zero(marks | 0x10000U) : player_;
+  }
+#endif
+
+  void take8(const std::uint8_t* cells, int first) noexcept {
+    const std::uint64_t word = load8(cells);
+    bad_ |= (word | ((word & ~kHighs) + kOnes * (128 - kCells))) & kHighs;
+    const std::uint64_t marks = ((word & ~kHighs) + kOnes * (128 - kPlayer)) & kHighs;
+    if (marks == 0) return;
+    players_ += std::popcount(marks);
+    const bool little = std::endian::native == std::endian::little;
+    player_ = first + (little ? std::countr_zero(marks) : std::countl_zero(marks)) / 8;
+  }
+
+  void take(std::uint8_t cell, int number) noexcept {
+    bad_ |= cell >= kCells ? 1U : 0U;
+    players_ += cell >= kPlayer;
+    player_ = cell >= kPlayer ? number : player_;
+  }
+
+  bool valid() const noexcept {
+#if defined(__SSE2__)
+    const __m128i bad = _mm_cmpeq_epi8(_mm_max_epu8(largest_, _mm_set1_epi8(kCells)), largest_);
+    if (_mm_movemask_epi8(bad) != 0) return false;
+#endif
+    return bad_ == 0 && players_ == 1;
+  }
+  int player() const noexcept { return player_; }
+
+ private:
+#if defined(__SSE2__)
+  __m128i largest_ = _mm_setzero_si128();
+#endif
+  std::uint64_t bad_ = 0;
+  int players_ = 0;  // where there are several, only that there is not exactly one
+  int player_ = 0;
+};
 
 [[noreturn]] void bad_state(const std::uint8_t* state, int cells, std::size_t index) {
   int players = 0;
@@ -55,24 +87,6 @@ int first_marked_byte(std::uint64_t marks) noexcept {
                    std::to_string(index));
 }
 
-/// The two cells in front of the player; wall where they lie outside.
-struct Ahead {
-  int front, behind;  // cell numbers; -1 outside
-};
-
-Ahead look(Shape shape, int player, int action) noexcept {
-  const int row = player / shape.cols, col = player - row * shape.cols;
-  const int room = action == 0 ? row : action == 1 ? shape.rows - 1 - row : action == 2 ? col : shape.cols - 1 - col;
-  const int stride = kRowStep[action] * shape.cols + kColStep[action];
-  return {room >= 1 ? player + stride : -1, room >= 2 ? player + 2 * stride : -1};
-}
-
-std::uint8_t at(const std::uint8_t* state, int cell) noexcept {
-  return cell < 0 ? static_cast<std::uint8_t>(kWall) : state[cell];
-}
-
-bool may_move(std::uint8_t front, std::uint8_t behind) noexcept { return (kMayMove >> (8 * front + behind) & 1) != 0; }
-
 }  // namespace
 
 void check_shape(Shape shape) {
@@ -85,26 +99,19 @@ void check_shape(Shape shape) {
 
 int find_player(const std::uint8_t* state, Shape shape, std::size_t index) {
   const int cells = shape.cells();
-  std::uint64_t bad = 0;  // high bit of a byte: some code above 6
-  int players = 0, player = 0, i = 0;
-  for (; i + 8 <= cells; i += 8) {
-    const std::uint64_t word = load8(state + i);
-    bad |= (word | ((word & ~kHighs) + kOnes * (128 - kCells))) & kHighs;
-    const std::uint64_t marks = ((word & ~kHighs) + kOnes * (128 - kPlayer)) & kHighs;
-    if (marks != 0) {
-      players += std::popcount(marks);
-      player = i + first_marked_byte(marks);
-    }
+  Census census;
+  int i = 0;
+#if defined(__SSE2__)
+  for (; i + 16 <= cells; i += 16) census.take16(state + i, i, 0);
+  if (i < cells && cells >= 16) {  // the last 16 cells again, without those already seen
+    census.take16(state + cells - 16, cells - 16, i - (cells - 16));
+    i = cells;
   }
-  for (; i < cells; ++i) {
-    if (state[i] >= kCells) bad = 1;
-    if (state[i] >= kPlayer) {
-      ++players;
-      player = i;
-    }
-  }
-  if (bad != 0 || players != 1) bad_state(state, cells, index);
-  return player;
+#endif
+  for (; i + 8 <= cells; i += 8) census.take8(state + i, i);
+  for (; i < cells; ++i) census.take(state[i], i);
+  if (!census.valid()) bad_state(state, cells, index);
+  return census.player();
 }
 
 bool is_goal(const std::uint8_t* state, Shape shape) noexcept {
@@ -112,24 +119,25 @@ bool is_goal(const std::uint8_t* state, Shape shape) noexcept {
 }
 
 bool move(std::uint8_t* state, Shape shape, int& player, int action) noexcept {
-  const Ahead ahead = look(shape, player, action);
-  const std::uint8_t front = at(state, ahead.front), behind = at(state, ahead.behind);
-  if (!may_move(front, behind)) return false;
-  if (is_box(front)) state[ahead.behind] = put_box(behind);
-  state[player] = leave(state[player]);
-  state[ahead.front] = enter(front);
-  player = ahead.front;
-  return true;
+  const OpenGrid grid(shape);
+  const auto direction = static_cast<std::size_t>(action);
+  const Effect& effect = grid.look(state, player, direction).effect();
+  apply(effect, state, player, grid.stride(direction));
+  return effect.moves != 0;
 }
 
 void step(const std::uint8_t* states, Shape shape, const std::uint8_t* actions, std::uint8_t* out, std::size_t begin,
           std::size_t end) {
+  const OpenGrid grid(shape);
   const auto n = static_cast<std::size_t>(shape.cells());
   for (std::size_t i = begin; i < end; ++i) {
-    int player = find_player(states + i * n, shape, i);
-    const int action = checked_action(actions[i], i);
-    std::memcpy(out + i * n, states + i * n, n);
-    move(out + i * n, shape, player, action);
+    const std::uint8_t* from = states + i * n;
+    std::int32_t player = find_player(from, shape, i);
+    const auto action = static_cast<std::size_t>(checked_action(actions[i], i));
+    const Effect& effect = grid.look(from, player, action).effect();
+    std::uint8_t* state = out + i * n;
+    std::memcpy(state, from, n);
+    apply(effect, state, player, grid.stride(action));
   }
 }
 
@@ -165,13 +173,13 @@ void is_solved(const std::uint8_t* states, Shape shape, std::uint8_t* out, std::
 }
 
 void action_masks(const std::uint8_t* states, Shape shape, std::uint8_t* masks, std::size_t begin, std::size_t end) {
+  const OpenGrid grid(shape);
   const auto n = static_cast<std::size_t>(shape.cells());
   for (std::size_t i = begin; i < end; ++i) {
     const std::uint8_t* state = states + i * n;
     const int player = find_player(state, shape, i);
-    for (int action = 0; action < kActions; ++action) {
-      const Ahead ahead = look(shape, player, action);
-      masks[i * kActions + static_cast<std::size_t>(action)] = may_move(at(state, ahead.front), at(state, ahead.behind));
+    for (std::size_t action = 0; action < kActions; ++action) {
+      masks[i * kActions + action] = grid.look(state, player, action).open();
     }
   }
 }

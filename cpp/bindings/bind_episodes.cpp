@@ -1,0 +1,220 @@
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bindings/arrays.hpp"
+#include "bindings/bind.hpp"
+#include "bindings/run.hpp"
+#include "core/episodes.hpp"
+#include "core/level_bank.hpp"
+#include "sliding/episodes.hpp"
+#include "sokoban/episodes.hpp"
+
+namespace recommit::bindings {
+namespace {
+
+using Bank = std::shared_ptr<const LevelBank>;
+using Seeds = std::vector<std::optional<std::uint64_t>>;
+
+/// What Python holds: the episodes and room for actions as bytes. `Episodes::Turn` guards both.
+struct Running {
+  explicit Running(std::unique_ptr<Episodes> made) : episodes(std::move(made)), actions(episodes->slots()) {}
+  std::unique_ptr<Episodes> episodes;
+  std::vector<std::uint8_t> actions;
+
+  py::ssize_t slots() const noexcept { return size(episodes->slots()); }
+  std::vector<py::ssize_t> grids_shape(py::ssize_t count) const {
+    return {count, episodes->shape().rows, episodes->shape().cols};
+  }
+};
+
+template <class Integer>
+const std::uint8_t* narrow(Running& self, const py::array& array) {
+  const auto* from = static_cast<const Integer*>(array.data());
+  const std::size_t count = self.actions.size();
+  if (!narrow_actions(from, count, self.actions.data())) {
+    for (std::size_t i = 0; i < count; ++i) {
+      if (std::cmp_less(from[i], 0) || std::cmp_greater_equal(from[i], kActions)) {
+        throw ValueError("actions: expected values 0..3 (up, down, left, right), got " + std::to_string(from[i]) +
+                         " for slot " + std::to_string(i));
+      }
+    }
+  }
+  return self.actions.data();
+}
+
+/// The actions as bytes; nothing has changed yet if they are wrong.
+const std::uint8_t* checked_actions(Running& self, const py::object& object) {
+  const py::array array = as_array(object, "actions");
+  if (array.ndim() != 1 || array.shape(0) != self.slots()) {
+    throw ValueError("actions: expected shape " + shape_text({self.slots()}) + ", got " + shape_text(array));
+  }
+  check_contiguous(array, "actions");
+  const py::dtype dtype = array.dtype();
+  if (dtype.equal(py::dtype::of<std::uint8_t>())) return narrow<std::uint8_t>(self, array);
+  if (dtype.equal(py::dtype::of<std::int64_t>())) return narrow<std::int64_t>(self, array);
+  if (dtype.equal(py::dtype::of<std::int32_t>())) return narrow<std::int32_t>(self, array);
+  throw py::type_error("actions: expected dtype uint8, int32 or int64, got " + text(dtype));
+}
+
+py::tuple step(Running& self, const Integers& actions_, bool grids, bool masks) {
+  const Episodes::Turn turn(*self.episodes);
+  const std::uint8_t* actions = checked_actions(self, actions_.object);
+  const py::ssize_t n = self.slots();
+  auto rewards = fresh<float>({n});
+  auto terminated = fresh<bool>({n}), truncated = fresh<bool>({n}), solved = fresh<bool>({n});
+  py::object after = py::none(), mask = py::none();
+  StepResults out{rewards.mutable_data(), bytes(terminated), bytes(truncated), nullptr, nullptr, bytes(solved)};
+  if (grids) {
+    auto array = fresh<std::uint8_t>(self.grids_shape(n));
+    out.grids = array.mutable_data();
+    after = std::move(array);
+  }
+  if (masks) {
+    auto array = fresh<bool>({n, kActions});
+    out.masks = bytes(array);
+    mask = std::move(array);
+  }
+  {
+    const py::gil_scoped_release release;  // only raw memory from here on; the arrays above stay alive
+    self.episodes->step(actions, out);
+  }
+  return py::make_tuple(after, rewards, terminated, truncated, mask, solved);
+}
+
+/// One slot, plain Python numbers: what a single environment needs.
+py::tuple step_one(Running& self, std::int64_t action) {
+  const Episodes::Turn turn(*self.episodes);
+  if (self.slots() != 1) throw ValueError("step_one: expected one slot, got " + std::to_string(self.slots()));
+  if (action < 0 || action >= kActions) {
+    throw ValueError("action: expected 0..3 (up, down, left, right), got " + std::to_string(action));
+  }
+  const auto byte = static_cast<std::uint8_t>(action);
+  const Shape shape = self.episodes->shape();
+  auto grid = fresh<std::uint8_t>({shape.rows, shape.cols});
+  auto mask = fresh<bool>({kActions});
+  float reward = 0;
+  std::uint8_t terminated = 0, truncated = 0, solved = 0;
+  self.episodes->step(&byte, {&reward, &terminated, &truncated, grid.mutable_data(), bytes(mask), &solved});
+  return py::make_tuple(grid, reward, terminated != 0, truncated != 0, mask, solved != 0);
+}
+
+void reset(Running& self, const Seeds& seeds, const std::optional<Array<bool>>& mask) {
+  const Episodes::Turn turn(*self.episodes);
+  if (seeds.size() != self.episodes->slots()) {
+    throw ValueError("seed: expected " + std::to_string(self.episodes->slots()) + " seeds, got " + std::to_string(seeds.size()));
+  }
+  std::optional<py::array> chosen;
+  if (mask) {
+    chosen = typed(*mask, "reset_mask", 1, "[slots]");
+    if (chosen->shape(0) != self.slots()) {
+      throw ValueError("reset_mask: expected shape " + shape_text({self.slots()}) + ", got " + shape_text(*chosen));
+    }
+  }
+  const auto* bytes_of = chosen ? static_cast<const std::uint8_t*>(chosen->data()) : nullptr;
+  const py::gil_scoped_release release;
+  self.episodes->reset(seeds, bytes_of);
+}
+
+/// A read-only window on the live states; it keeps the episodes alive.
+py::array live(const py::object& self) {
+  const auto& running = self.cast<const Running&>();
+  py::array_t<std::uint8_t> view(running.grids_shape(running.slots()), running.episodes->grids(), self);
+  py::detail::array_proxy(view.ptr())->flags &= ~py::detail::npy_api::NPY_ARRAY_WRITEABLE_;
+  return view;
+}
+
+py::array grids(Running& self) {
+  const Episodes::Turn turn(*self.episodes);
+  auto out = fresh<std::uint8_t>(self.grids_shape(self.slots()));
+  std::memcpy(out.mutable_data(), self.episodes->grids(), static_cast<std::size_t>(out.nbytes()));
+  return out;
+}
+
+py::tuple describe(Running& self) {
+  const Episodes::Turn turn(*self.episodes);
+  auto masks = fresh<bool>({self.slots(), kActions});
+  auto solved = fresh<bool>({self.slots()});
+  self.episodes->describe(bytes(masks), bytes(solved));
+  return py::make_tuple(masks, solved);
+}
+
+py::tuple finals(Running& self) {
+  const Episodes::Turn turn(*self.episodes);
+  const std::vector<std::size_t>& ended = self.episodes->ended();
+  auto slots = fresh<std::int64_t>({size(ended.size())});
+  auto states = fresh<std::uint8_t>(self.grids_shape(size(ended.size())));
+  auto masks = fresh<bool>({size(ended.size()), kActions});
+  for (std::size_t i = 0; i < ended.size(); ++i) {
+    slots.mutable_data()[i] = static_cast<std::int64_t>(ended[i]);
+    std::memcpy(states.mutable_data() + i * self.episodes->cells(), self.episodes->final_grid(ended[i]), self.episodes->cells());
+    std::memcpy(bytes(masks) + i * kActions, self.episodes->final_mask(ended[i]), kActions);
+  }
+  return py::make_tuple(slots, states, masks);
+}
+
+/// Sokoban's and Sliding's own checks speak of `states`; here the argument is called `levels`.
+Bank checked_bank(Bank (*make)(const std::uint8_t*, std::size_t, Shape), const Array<std::uint8_t>& levels_) {
+  const States levels = states(levels_, "levels");
+  if (levels.count == 0) throw ValueError("levels: expected at least one level, got none");
+  try {
+    return make(levels.data, levels.count, levels.shape);
+  } catch (const ValueError& error) {
+    const std::string message = error.what();
+    const bool other_name = message.rfind("states:", 0) == 0;
+    throw ValueError(other_name ? "levels:" + message.substr(7) : message);
+  }
+}
+
+struct Maker {
+  Bank (*bank)(const std::uint8_t*, std::size_t, Shape);
+  std::unique_ptr<Episodes> (*episodes)(Bank, const EpisodesOptions&);
+};
+
+void define(py::module_& module, const Maker& maker) {
+  module.def("make_bank", [maker](const Array<std::uint8_t>& levels) { return std::const_pointer_cast<LevelBank>(checked_bank(maker.bank, levels)); },
+             py::arg("levels"), "start states, checked once, for any number of running episodes");
+  module.def(
+      "make_episodes",
+      [maker](const std::shared_ptr<LevelBank>& bank, std::size_t slots, std::int32_t max_steps, Autoreset autoreset,
+              std::optional<int> threads) {
+        if (slots < 1) throw ValueError("slots: expected at least 1, got 0");
+        if (max_steps < 1) throw ValueError("max_steps: expected at least 1, got " + std::to_string(max_steps));
+        return std::make_unique<Running>(maker.episodes(bank, {slots, max_steps, autoreset, thread_count(threads)}));
+      },
+      py::arg("bank"), py::kw_only(), py::arg("slots"), py::arg("max_steps"), py::arg("autoreset"),
+      py::arg("threads") = py::none(), "running episodes, stepped together and in place");
+}
+
+}  // namespace
+
+void bind_episodes(py::module_& module, py::module_& sliding, py::module_& sokoban) {
+  py::register_exception<EpisodeOver>(module, "EpisodeOver", PyExc_RuntimeError).doc() =
+      "An episode that is over was stepped without a reset.";
+  py::enum_<Autoreset>(module, "Autoreset", "When a finished episode gives way to the next one.")
+      .value("NEXT_STEP", Autoreset::NextStep)
+      .value("SAME_STEP", Autoreset::SameStep)
+      .value("DISABLED", Autoreset::Disabled);
+  py::class_<LevelBank, std::shared_ptr<LevelBank>>(module, "LevelBank", "Start states that episodes draw from; immutable.")
+      .def("__len__", &LevelBank::count)
+      .def_property_readonly("shape", [](const LevelBank& bank) { return py::make_tuple(bank.shape.rows, bank.shape.cols); });
+  py::class_<Running>(module, "Episodes", "Running episodes of one puzzle; one caller at a time.")
+      .def("__len__", &Running::slots)
+      .def("step", &step, py::arg("actions"), py::kw_only(), py::arg("grids"), py::arg("masks"),
+           "(grids or None, rewards, terminated, truncated, masks or None, solved)")
+      .def("step_one", &step_one, py::arg("action"), "(grid, reward, terminated, truncated, mask, solved) of the only slot")
+      .def("reset", &reset, py::arg("seeds"), py::arg("mask") = py::none(),
+           "episode 0 of each given seed; the next episode where it is None")
+      .def("live", &live, "the states themselves, read-only")
+      .def("grids", &grids, "a copy of the states")
+      .def("describe", &describe, "(masks, solved) of the states as they are")
+      .def("finals", &finals, "(slots, states, masks) of the episodes that ended in the last step, SAME_STEP only");
+  define(sliding, {sliding::make_bank, sliding::make_episodes});
+  define(sokoban, {sokoban::make_bank, sokoban::make_episodes});
+}
+
+}  // namespace recommit::bindings

@@ -1,0 +1,71 @@
+#include "sliding/episodes.hpp"
+
+#include <array>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "core/episode_pool.hpp"
+#include "core/errors.hpp"
+#include "sliding/simulate.hpp"
+
+namespace recommit::sliding {
+namespace {
+
+class Game {
+ public:
+  explicit Game(Shape shape) noexcept : moves_(shape) {
+    for (std::size_t cell = 0; cell < kMaxCells; ++cell) {
+      for (std::size_t a = 0; a < kActions; ++a) open_[cell][a] = moves_.to[cell][a] != cell;
+    }
+  }
+
+  /// Counts misplaced tiles instead of comparing boards: only the tile that moves can become right or wrong.
+  void step(std::uint8_t* state, Mover& mover, std::size_t action) const noexcept {
+    const auto blank = static_cast<std::size_t>(mover.at);
+    const std::size_t target = moves_.to[blank][action];
+    const std::size_t tile = state[target];  // 0, its own cell, when blocked
+    state[blank] = static_cast<std::uint8_t>(tile);
+    state[target] = 0;
+    mover.at = static_cast<std::int32_t>(target);
+    mover.left += (tile != blank + 1) - (tile != target + 1);
+  }
+
+  void mask(const std::uint8_t* /*state*/, const Mover& mover, std::uint8_t* out) const noexcept {
+    std::memcpy(out, open_[static_cast<std::size_t>(mover.at)].data(), kActions);
+  }
+
+ private:
+  Moves moves_;
+  std::array<std::array<std::uint8_t, kActions>, kMaxCells> open_{};
+};
+
+Mover start_of(const std::uint8_t* board, Shape shape, std::size_t index) {
+  const int blank = find_blank(board, shape, index);
+  std::int32_t left = 0;
+  for (int cell = 0; cell < shape.cells(); ++cell) left += board[cell] != 0 && board[cell] != cell + 1;
+  if (left == 0) throw ValueError("levels: expected boards to be solved, got a solved one in level " + std::to_string(index));
+  if (!is_solvable(board, shape)) {
+    throw ValueError("levels: expected solvable boards, got the wrong parity in level " + std::to_string(index));
+  }
+  return {blank, left};
+}
+
+}  // namespace
+
+std::shared_ptr<const LevelBank> make_bank(const std::uint8_t* levels, std::size_t count, Shape shape) {
+  check_shape(shape);
+  const auto n = static_cast<std::size_t>(shape.cells());
+  auto bank = std::make_shared<LevelBank>();
+  bank->shape = shape;
+  bank->starts.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) bank->starts.push_back(start_of(levels + i * n, shape, i));
+  bank->grids.assign(levels, levels + count * n);
+  return bank;
+}
+
+std::unique_ptr<Episodes> make_episodes(std::shared_ptr<const LevelBank> bank, const EpisodesOptions& options) {
+  return std::make_unique<EpisodePool<Game>>(std::move(bank), options);
+}
+
+}  // namespace recommit::sliding

@@ -1,0 +1,80 @@
+#include "sokoban/episodes.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "core/episode_pool.hpp"
+#include "core/errors.hpp"
+#include "sokoban/rules.hpp"
+#include "sokoban/simulate.hpp"
+
+namespace recommit::sokoban {
+namespace {
+
+template <class Grid>
+class Game {
+ public:
+  explicit Game(Shape shape) noexcept : grid_(shape) {}
+
+  void step(std::uint8_t* state, Mover& mover, std::size_t action) const noexcept {
+    const Effect& effect = grid_.look(state, mover.at, action).effect();
+    mover.left += effect.left;
+    apply(effect, state, mover.at, grid_.stride(action));
+  }
+
+  void mask(const std::uint8_t* state, const Mover& mover, std::uint8_t* out) const noexcept {
+    for (std::size_t action = 0; action < kActions; ++action) out[action] = grid_.look(state, mover.at, action).open();
+  }
+
+ private:
+  Grid grid_;
+};
+
+bool is_walled(const std::uint8_t* level, Shape shape) noexcept {
+  for (int row = 0; row < shape.rows; ++row) {
+    for (int col = 0; col < shape.cols; ++col) {
+      const bool border = row == 0 || col == 0 || row == shape.rows - 1 || col == shape.cols - 1;
+      if (border && level[row * shape.cols + col] != kWall) return false;
+    }
+  }
+  return true;
+}
+
+Mover start_of(const std::uint8_t* level, Shape shape, std::size_t index) {
+  const int player = find_player(level, shape, index);
+  const auto n = static_cast<std::size_t>(shape.cells());
+  const auto count = [&](auto matches) { return static_cast<std::int32_t>(std::count_if(level, level + n, matches)); };
+  const std::int32_t left = count([](std::uint8_t cell) { return cell == kBox; });
+  const std::int32_t empty = count([](std::uint8_t cell) { return cell == kGoal || cell == kPlayerOnGoal; });
+  if (left == 0) throw ValueError("levels: expected a box off its goal, got a solved state in level " + std::to_string(index));
+  if (left > empty) {
+    throw ValueError("levels: expected a goal for every box, got " + std::to_string(left - empty) +
+                     " boxes too many in level " + std::to_string(index));
+  }
+  return {player, left};
+}
+
+}  // namespace
+
+std::shared_ptr<const LevelBank> make_bank(const std::uint8_t* levels, std::size_t count, Shape shape) {
+  check_shape(shape);
+  const auto n = static_cast<std::size_t>(shape.cells());
+  auto bank = std::make_shared<LevelBank>();
+  bank->shape = shape;
+  bank->starts.reserve(count);
+  bank->walled = true;
+  for (std::size_t i = 0; i < count; ++i) {
+    bank->starts.push_back(start_of(levels + i * n, shape, i));
+    bank->walled = bank->walled && is_walled(levels + i * n, shape);
+  }
+  bank->grids.assign(levels, levels + count * n);
+  return bank;
+}
+
+std::unique_ptr<Episodes> make_episodes(std::shared_ptr<const LevelBank> bank, const EpisodesOptions& options) {
+  if (bank->walled) return std::make_unique<EpisodePool<Game<WalledGrid>>>(std::move(bank), options);
+  return std::make_unique<EpisodePool<Game<OpenGrid>>>(std::move(bank), options);
+}
+
+}  // namespace recommit::sokoban

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "core/episodes.hpp"
+#include "core/level_bank.hpp"
+
+namespace recommit::sokoban {
+
+/// A bank of `count` levels of one shape; throws ValueError, naming the level, if one is no state, is solved already
+/// or has more boxes than goals.
+std::shared_ptr<const LevelBank> make_bank(const std::uint8_t* levels, std::size_t count, Shape shape);
+
+std::unique_ptr<Episodes> make_episodes(std::shared_ptr<const LevelBank> bank, const EpisodesOptions& options);
+
+}  // namespace recommit::sokoban

@@ -1,0 +1,126 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "core/types.hpp"
+#include "sokoban/simulate.hpp"
+
+/// The rules of one move, without branches: everything follows from the codes of the two cells ahead of the player.
+/// Shared by the pure functions of simulate.hpp and by the running episodes of episodes.hpp.
+namespace recommit::sokoban {
+
+/// Bit 8 * front + behind is set iff a player facing `front`, with `behind` one further, may move: front is free, or
+/// it is a box and behind is free.
+constexpr std::uint64_t may_move_bits() noexcept {
+  std::uint64_t bits = 0;
+  for (unsigned front = 0; front < kCells; ++front) {
+    for (unsigned behind = 0; behind < kCells; ++behind) {
+      const bool free = front == kFloor || front == kGoal;
+      const bool push = (front == kBox || front == kBoxOnGoal) && (behind == kFloor || behind == kGoal);
+      if (free || push) bits |= std::uint64_t{1} << (8 * front + behind);
+    }
+  }
+  return bits;
+}
+inline constexpr std::uint64_t kMayMove = may_move_bits();
+
+constexpr bool may_move(std::uint8_t front, std::uint8_t behind) noexcept {
+  return (kMayMove >> (8 * front + behind) & 1) != 0;
+}
+
+/// What a move does to the two cells ahead, and to the number of boxes that stand off a goal.
+struct Effect {
+  std::uint8_t front, behind;  ///< the new codes
+  std::int8_t left;            ///< change of the number of boxes off goals
+  std::int32_t moves, pushes;  ///< -1 (all bits) for yes, 0 for no
+};
+
+/// Indexed like the bits of kMayMove.
+constexpr std::array<Effect, 64> effects() noexcept {
+  std::array<Effect, 64> table{};
+  for (std::uint8_t front = 0; front < kCells; ++front) {
+    for (std::uint8_t behind = 0; behind < kCells; ++behind) {
+      Effect& effect = table[8U * front + behind];
+      effect = {front, behind, 0, 0, 0};
+      if (!may_move(front, behind)) continue;
+      effect.front = has_goal(front) ? kPlayerOnGoal : kPlayer;
+      effect.moves = -1;
+      if (!is_box(front)) continue;
+      effect.behind = behind == kGoal ? kBoxOnGoal : kBox;
+      effect.pushes = -1;
+      effect.left = static_cast<std::int8_t>((behind == kGoal ? 0 : 1) - (front == kBoxOnGoal ? 0 : 1));
+    }
+  }
+  return table;
+}
+inline constexpr std::array<Effect, 64> kEffects = effects();
+
+/// Writes `effect` in direction `stride` and moves `player`. A blocked move writes the player's cell as it was, so
+/// that no cell outside the level is ever touched.
+inline void apply(const Effect& effect, std::uint8_t* state, std::int32_t& player, std::int32_t stride) noexcept {
+  const std::uint8_t here = state[player];
+  const std::int32_t front = player + (stride & effect.moves);
+  state[front + (stride & effect.pushes)] = effect.behind;
+  state[front] = effect.front;
+  state[player] = effect.moves != 0 ? static_cast<std::uint8_t>((here - kPlayer) * kGoal) : here;
+  player = front;
+}
+
+/// The two cells ahead of a player, as codes.
+struct Ahead {
+  std::uint8_t front, behind;
+  const Effect& effect() const noexcept { return kEffects[8U * front + behind]; }
+  bool open() const noexcept { return may_move(front, behind); }
+};
+
+/// Looks ahead in levels whose outermost cells are all walls: the border itself stops every look, and the cell behind
+/// a wall is never read.
+class WalledGrid {
+ public:
+  explicit WalledGrid(Shape shape) noexcept : stride_{-shape.cols, shape.cols, -1, 1} {}
+
+  std::int32_t stride(std::size_t action) const noexcept { return stride_[action]; }
+
+  Ahead look(const std::uint8_t* state, std::int32_t player, std::size_t action) const noexcept {
+    const std::int32_t step = stride_[action];
+    const std::uint8_t front = state[player + step];
+    return {front, state[player + step + (front == kWall ? 0 : step)]};
+  }
+
+ private:
+  std::int32_t stride_[kActions];
+};
+
+/// Looks ahead in any level: what lies outside the grid is wall.
+class OpenGrid {
+ public:
+  explicit OpenGrid(Shape shape) noexcept
+      : shape_(shape),
+        stride_{-shape.cols, shape.cols, -1, 1},
+        reciprocal_((kOne + static_cast<std::uint32_t>(shape.cols) - 1) / static_cast<std::uint32_t>(shape.cols)) {}
+
+  std::int32_t stride(std::size_t action) const noexcept { return stride_[action]; }
+
+  Ahead look(const std::uint8_t* state, std::int32_t player, std::size_t action) const noexcept {
+    // player / cols by multiplication: exact for up to 4096 cells in rows of up to 64.
+    const auto row = static_cast<std::int32_t>(static_cast<std::uint32_t>(player) * reciprocal_ / kOne);
+    const std::int32_t col = player - row * shape_.cols;
+    const std::int32_t along = action < 2 ? row : col;
+    const std::int32_t last = (action < 2 ? shape_.rows : shape_.cols) - 1;
+    const std::int32_t room = (action & 1) != 0 ? last - along : along;
+    const std::int32_t step = stride_[action];
+    const std::uint8_t front = state[player + (room >= 1 ? step : 0)], behind = state[player + (room >= 2 ? 2 * step : 0)];
+    return {room >= 1 ? front : static_cast<std::uint8_t>(kWall), room >= 2 ? behind : static_cast<std::uint8_t>(kWall)};
+  }
+
+ private:
+  static constexpr std::uint32_t kOne = 1U << 20;
+  static_assert(kMaxSide <= 64);
+  Shape shape_;
+  std::int32_t stride_[kActions];
+  std::uint32_t reciprocal_;
+};
+
+}  // namespace recommit::sokoban
