@@ -7,14 +7,24 @@ from recommit.puzzles.instances import Instances
 from recommit.puzzles.puzzle import Outcome, Puzzle
 from recommit.puzzles.sliding import Sliding
 from recommit.puzzles.sokoban import Sokoban
+from recommit.puzzles.solutions import UNKNOWN, UNSOLVABLE, Limits, Solutions, Status
 
 __version__ = "0.1.0"
 
 #: The four primitive actions, by index.
 ACTIONS = ("up", "down", "left", "right")
-#: ``distance`` of a state from which no sequence of actions reaches the goal.
-UNSOLVABLE = -1
-#: ``distance`` where a limit was set and hit: nothing is claimed.
-UNKNOWN = -2
 
-__all__ = ["ACTIONS", "UNKNOWN", "UNSOLVABLE", "Instances", "LevelError", "Outcome", "Puzzle", "Sliding", "Sokoban"]
+__all__ = [
+    "ACTIONS",
+    "UNKNOWN",
+    "UNSOLVABLE",
+    "Instances",
+    "LevelError",
+    "Limits",
+    "Outcome",
+    "Puzzle",
+    "Sliding",
+    "Sokoban",
+    "Solutions",
+    "Status",
+]

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
+from recommit.puzzles.solutions import Limits, Solutions
+
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import ModuleType
 
     from numpy.typing import NDArray
@@ -78,6 +81,66 @@ class Puzzle(ABC):
         """Which of the four actions would change each state, as ``bool[N, 4]``."""
         result: NDArray[np.bool_] = self.core.action_masks(self.check(states), threads=threads)
         return result
+
+    def distance(
+        self,
+        states: States,
+        limit: Limits | None = None,
+        *,
+        threads: int | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> NDArray[np.int32]:
+        """Exact number of actions to the goal; UNSOLVABLE where there is no way, UNKNOWN only where a limit was hit.
+
+        ``progress``, if given, is called now and then with the number of states done.
+        """
+        limits = (limit or Limits()).arguments()
+        result: NDArray[np.int32] = self.core.distance(
+            self.check(states), **limits, threads=threads, progress=progress
+        )
+        return result
+
+    def optimal_actions(
+        self,
+        states: States,
+        limit: Limits | None = None,
+        *,
+        threads: int | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> NDArray[np.bool_]:
+        """Which actions lower the distance by one, as ``bool[N, 4]``.
+
+        All false for solved states, for unsolvable ones, and where a limit was hit; ``distance`` tells them apart.
+        """
+        limits = (limit or Limits()).arguments()
+        result: NDArray[np.bool_] = self.core.optimal_actions(
+            self.check(states), **limits, threads=threads, progress=progress
+        )
+        return result
+
+    def solve(
+        self,
+        states: States,
+        limit: Limits | None = None,
+        *,
+        ties: Literal["first", "random"] = "first",
+        seed: int = 0,
+        threads: int | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> Solutions:
+        """An optimal plan for each state.
+
+        Among equally short plans, ``first`` takes the one that comes first in the order up, down, left, right;
+        ``random`` draws among the optimal actions at every step, by ``seed`` and the state's place in the batch.
+        """
+        if ties not in ("first", "random"):
+            raise ValueError(f"ties: expected first or random, got {ties}")
+        limits = (limit or Limits()).arguments()
+        return Solutions(
+            *self.core.solve(
+                self.check(states), random=ties == "random", seed=seed, **limits, threads=threads, progress=progress
+            )
+        )
 
     def __repr__(self) -> str:
         return f"<{self.task} {self.variant}>"

@@ -1,0 +1,74 @@
+"""What the solvers may use, and what they answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+#: ``distance`` of a state from which no sequence of actions reaches the goal.
+UNSOLVABLE = -1
+#: ``distance`` where a limit was hit: nothing is claimed.
+UNKNOWN = -2
+
+
+class Status(IntEnum):
+    """How the search of one state ended."""
+
+    EXACT = 0
+    UNSOLVABLE = 1
+    NODE_LIMIT = 2
+    BYTE_LIMIT = 3
+    TIME_LIMIT = 4
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one state's answer may cost; where a limit is hit the answer is ``UNKNOWN``, never a guess.
+
+    Memory always has a limit, since a machine's does; nodes and seconds have none unless asked for.
+    """
+
+    nodes: int | None = None
+    bytes: int = 2 << 30
+    seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        for name, value in (("nodes", self.nodes), ("bytes", self.bytes), ("seconds", self.seconds)):
+            if value is not None and not value > 0:
+                raise ValueError(f"{name}: expected more than 0, got {value}")
+
+    def arguments(self) -> dict[str, int | float]:
+        """As the core takes them."""
+        return {
+            "nodes": 2**64 - 1 if self.nodes is None else int(self.nodes),
+            "bytes": int(self.bytes),
+            "seconds": float("inf") if self.seconds is None else float(self.seconds),
+        }
+
+
+@dataclass(frozen=True)
+class Solutions:
+    """Optimal plans of a batch: plan i is ``actions[offsets[i]:offsets[i + 1]]`` (empty unless its status is EXACT)."""
+
+    actions: NDArray[np.uint8]
+    offsets: NDArray[np.int64]
+    #: Optimal number of actions, or UNSOLVABLE, or UNKNOWN.
+    length: NDArray[np.int32]
+    #: Search nodes spent; 0 where a table answered.
+    nodes: NDArray[np.uint64]
+    #: One ``Status`` per state.
+    status: NDArray[np.uint8]
+    #: A proven lower bound of the length: equal to it where exact, what is known anyway where a limit was hit.
+    bound: NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.length)
+
+    def plan(self, i: int) -> NDArray[np.uint8]:
+        """The actions of state i."""
+        return self.actions[self.offsets[i] : self.offsets[i + 1]]
