@@ -8,5 +8,6 @@ namespace recommit::bindings {
 void bind_errors(pybind11::module_& module);
 void bind_simulate(pybind11::module_& sliding, pybind11::module_& sokoban);
 void bind_generate(pybind11::module_& sliding, pybind11::module_& sokoban);
+void bind_levels(pybind11::module_& module);
 
 }  // namespace recommit::bindings

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from recommit._core import LevelError
+from recommit.levels import Levels, format_levels, parse_levels, read_levels, write_levels
 from recommit.puzzles.instances import Instances
 from recommit.puzzles.puzzle import Outcome, Puzzle
 from recommit.puzzles.sliding import Sliding
@@ -17,4 +18,19 @@ UNSOLVABLE = -1
 #: ``distance`` where a limit was set and hit: nothing is claimed.
 UNKNOWN = -2
 
-__all__ = ["ACTIONS", "UNKNOWN", "UNSOLVABLE", "Instances", "LevelError", "Outcome", "Puzzle", "Sliding", "Sokoban"]
+__all__ = [
+    "ACTIONS",
+    "UNKNOWN",
+    "UNSOLVABLE",
+    "Instances",
+    "LevelError",
+    "Levels",
+    "Outcome",
+    "Puzzle",
+    "Sliding",
+    "Sokoban",
+    "format_levels",
+    "parse_levels",
+    "read_levels",
+    "write_levels",
+]
