@@ -8,6 +8,7 @@ PYBIND11_MODULE(_core, module, pybind11::mod_gil_not_used()) {
   auto sliding = module.def_submodule("sliding", "The sliding puzzle.");
   auto sokoban = module.def_submodule("sokoban", "Sokoban.");
   bind_errors(module);
+  bind_levels(module);
   bind_simulate(sliding, sokoban);
   bind_generate(sliding, sokoban);
   bind_episodes(module, sliding, sokoban);

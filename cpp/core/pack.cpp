@@ -75,8 +75,12 @@ bool PackReader::next(Block& block) {
   return true;
 }
 
+void PackReader::check_below() const {
+  if (under_row_ && (kind_ == Kind::Damaged || kind_ == Kind::Foreign || kind_ == Kind::Text)) refuse_line();
+}
+
 void PackReader::take_heading() {
-  if (kind_ == Kind::Damaged || kind_ == Kind::Foreign || (kind_ == Kind::Text && under_row_)) refuse_line();
+  if (kind_ == Kind::Damaged || kind_ == Kind::Foreign) refuse_line();
   const std::string_view text = trimmed(line_.text);
   std::string_view said;
   if (kind_ == Kind::Comment) {

@@ -48,6 +48,10 @@ class PackReader {
   /// The next run of rows and its title, or false at the end. Throws LevelError.
   bool next(Block& block);
 
+  /// Throws if the line right under the rows of the last block looks like a damaged row of it. To be called before the
+  /// block is judged as a whole: that it lacks a row is then no news.
+  void check_below() const;
+
  private:
   enum class Kind : std::uint8_t { End, Comment, Blank, Key, Row, Text, Damaged, Foreign };
 

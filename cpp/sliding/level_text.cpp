@@ -34,13 +34,16 @@ class Draft {
  public:
   explicit Draft(const std::vector<Line>& rows) : rows_(static_cast<int>(rows.size())) {
     for (const Line& row : rows) read_row(row);
+  }
+
+  Shape shape() const noexcept { return {rows_, cols_}; }
+
+  void check() const {
     if (rows_ < kMinSide || cols_ < kMinSide) {
       throw error(numbers_[0], "expected 2..5 rows and 2..5 columns, got " + std::to_string(rows_) + " and " + std::to_string(cols_));
     }
     check_permutation();
   }
-
-  Shape shape() const noexcept { return {rows_, cols_}; }
 
   void check_same(Shape first) const {
     if (shape() == first) return;
@@ -124,6 +127,8 @@ Pack parse_levels(const Text& text) {
   PackReader reader(text, kGrammar);
   for (Block block; reader.next(block);) {
     const Draft draft(block.rows);
+    reader.check_below();
+    draft.check();
     if (!pack.shapes.empty()) draft.check_same(pack.shapes.front());
     draft.copy_to(append_level(pack, draft.shape(), block.title, block.rows.front()));
   }

@@ -217,6 +217,7 @@ Pack parse_levels(const Text& text) {
   PackReader reader(text, kGrammar);
   for (Block block; reader.next(block);) {
     Draft draft(block.rows);
+    reader.check_below();
     draft.check();
     draft.copy_to(append_level(pack, draft.shape(), block.title, block.rows.front()));
   }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from recommit._core import LevelError
+from recommit.levels import Levels, format_levels, parse_levels, read_levels, write_levels
 from recommit.puzzles.instances import Instances
 from recommit.puzzles.puzzle import Outcome, Puzzle
 from recommit.puzzles.sliding import Sliding
@@ -20,6 +21,7 @@ __all__ = [
     "UNSOLVABLE",
     "Instances",
     "LevelError",
+    "Levels",
     "Limits",
     "Outcome",
     "Puzzle",
@@ -27,4 +29,8 @@ __all__ = [
     "Sokoban",
     "Solutions",
     "Status",
+    "format_levels",
+    "parse_levels",
+    "read_levels",
+    "write_levels",
 ]
