@@ -1,0 +1,36 @@
+#include "core/atlas.hpp"
+
+#include <cstring>
+#include <string>
+#include <tuple>
+
+#include "core/cache.hpp"
+#include "core/errors.hpp"
+
+namespace recommit {
+
+Atlas::Atlas(const Sprites& sprites, int cell, Theme theme)
+    : cell_(cell), codes_(sprites.codes), stride_((row_bytes() + kChunk - 1) / kChunk * kChunk) {
+  const auto rows = static_cast<std::size_t>(cell);
+  pixels_.resize(static_cast<std::size_t>(codes_) * rows * stride_);
+  std::uint8_t* to = pixels_.data();
+  for (int code = 0; code < codes_; ++code) {
+    const Canvas canvas = sprites.draw(code, cell, theme);
+    for (std::size_t row = 0; row < rows; ++row, to += stride_) std::memcpy(to, canvas.data() + row * row_bytes(), row_bytes());
+  }
+}
+
+std::shared_ptr<const Atlas> atlas(const Sprites& sprites, int cell, Theme theme) {
+  check_cell(cell);
+  using Key = std::tuple<decltype(sprites.draw), int, Theme>;
+  static auto* cache = new Cache<Key, Atlas>(kAtlases);  // never torn down: a thread may draw while the process exits
+  return cache->get({sprites.draw, cell, theme}, [&] { return Atlas(sprites, cell, theme); });
+}
+
+void check_cell(int cell) {
+  if (cell < kMinCell || cell > kMaxCell) {
+    throw ValueError("cell: expected " + std::to_string(kMinCell) + ".." + std::to_string(kMaxCell) + " pixels, got " + std::to_string(cell));
+  }
+}
+
+}  // namespace recommit

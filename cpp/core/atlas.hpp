@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/canvas.hpp"
+#include "core/theme.hpp"
+
+namespace recommit {
+
+inline constexpr int kMinCell = 4, kMaxCell = 112;  ///< cell sizes in pixels
+
+/// How one puzzle draws its cells: `draw` makes the square picture of cell code 0..codes-1.
+struct Sprites {
+  int codes;
+  Canvas (*draw)(int code, int cell, Theme theme);
+};
+
+/// All sprites of one puzzle, theme and cell size. Immutable, so any number of threads may read it. Each row of
+/// a sprite is padded to whole kChunk bytes: copies may run past a row's end by less than a chunk.
+class Atlas {
+ public:
+  static constexpr std::size_t kChunk = 32;
+
+  Atlas(const Sprites& sprites, int cell, Theme theme);
+
+  int cell() const noexcept { return cell_; }
+  int codes() const noexcept { return codes_; }
+  std::size_t row_bytes() const noexcept { return static_cast<std::size_t>(cell_) * 3; }
+  std::size_t stride() const noexcept { return stride_; }  ///< from one row of a sprite to the next
+  const std::uint8_t* sprite(std::size_t code) const noexcept {
+    return pixels_.data() + code * stride_ * static_cast<std::size_t>(cell_);
+  }
+
+ private:
+  int cell_, codes_;
+  std::size_t stride_;
+  std::vector<std::uint8_t> pixels_;
+};
+
+/// The atlas, drawn on first use. Up to kAtlases of them are kept, least recently used ones go first. Thread-safe.
+inline constexpr std::size_t kAtlases = 32;
+std::shared_ptr<const Atlas> atlas(const Sprites& sprites, int cell, Theme theme);
+
+void check_cell(int cell);
+
+}  // namespace recommit

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "core/errors.hpp"
+
+namespace recommit {
+
+/// The looks that both puzzles know. Light is the default: dark ink on light ground is what vision models have seen most.
+enum class Theme : std::uint8_t { Light, Dark };
+inline constexpr Theme kThemes[] = {Theme::Light, Theme::Dark};
+
+inline Theme theme_named(const std::string& name) {
+  if (name == "light") return Theme::Light;
+  if (name == "dark") return Theme::Dark;
+  throw ValueError("theme: expected 'light' or 'dark', got '" + name + "'");
+}
+
+}  // namespace recommit
