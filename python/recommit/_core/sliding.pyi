@@ -2,6 +2,7 @@
 
 import numpy
 import numpy.typing
+import recommit._core
 import typing
 
 def action_masks(
@@ -38,6 +39,19 @@ def is_solved(
     states: numpy.typing.NDArray[numpy.uint8], *, threads: typing.SupportsIndex | None = None
 ) -> numpy.typing.NDArray[numpy.bool_]:
     """is each state a goal?"""
+
+def make_bank(levels: numpy.typing.NDArray[numpy.uint8]) -> recommit._core.LevelBank:
+    """start states, checked once, for any number of running episodes"""
+
+def make_episodes(
+    bank: recommit._core.LevelBank,
+    *,
+    slots: typing.SupportsIndex,
+    max_steps: typing.SupportsIndex,
+    autoreset: recommit._core.Autoreset,
+    threads: typing.SupportsIndex | None = None,
+) -> recommit._core.Episodes:
+    """running episodes, stepped together and in place"""
 
 def step(
     states: numpy.typing.NDArray[numpy.uint8],
