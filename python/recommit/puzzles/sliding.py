@@ -39,7 +39,7 @@ class Sliding(Puzzle):
 
     def check(self, states: States) -> States:
         """The states, if they are boards of this shape (anything else that is wrong with them the core finds)."""
-        shape = getattr(states, "shape", ())
+        shape: tuple[int, ...] = getattr(states, "shape", ())
         if len(shape) == 3 and shape[1:] != self.shape:
             raise ValueError(f"states: expected boards of {self.variant}, got {shape[1]}x{shape[2]}")
         return states

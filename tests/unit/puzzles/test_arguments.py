@@ -105,7 +105,7 @@ def test_levels_up_to_64_and_no_further():
     level = np.zeros((1, 64, 64), np.uint8)
     level[0, 63, 63] = 5
     assert SOKOBAN.step(level, np.array([3])).tolist() == level.tolist()
-    with pytest.raises(ValueError, match="levels of 1..64 by 1..64 cells, got 65 by 2"):
+    with pytest.raises(ValueError, match=r"levels of 1..64 by 1..64 cells, got 65 by 2"):
         SOKOBAN.is_solved(np.zeros((1, 65, 2), np.uint8))
 
 

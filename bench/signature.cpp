@@ -1,0 +1,98 @@
+// The numbers of python/recommit/signature.py without Python, so that any compiler for any machine can be checked:
+//   c++ -std=c++20 -Icpp bench/signature.cpp cpp/core/*.cpp cpp/sliding/*.cpp cpp/sokoban/*.cpp -pthread
+#include <cinttypes>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <vector>
+
+#include "core/rng.hpp"
+#include "core/types.hpp"
+#include "sliding/simulate.hpp"
+#include "sliding/walk.hpp"
+#include "sokoban/reverse_pull.hpp"
+#include "sokoban/simulate.hpp"
+
+namespace recommit {
+namespace {
+
+constexpr std::uint64_t kSeed = 7, kStart = 1000;
+constexpr std::size_t kBoards = 128, kSteps = 64;
+
+using Bytes = std::vector<std::uint8_t>;
+
+/// 64 bits that depend on every byte of every piece, and on their order.
+class Digest {
+ public:
+  void add(const Bytes& piece) noexcept {
+    std::uint64_t sum = piece.size();
+    for (std::size_t at = 0, word_index = 1; at < piece.size(); at += 8, ++word_index) {
+      std::uint64_t word = 0;
+      for (std::size_t i = 0; i < 8 && at + i < piece.size(); ++i) word |= std::uint64_t{piece[at + i]} << (8 * i);
+      sum += Rng::mix(word ^ Rng::mix(word_index));
+    }
+    total_ = Rng::mix(total_ ^ sum);
+  }
+  std::uint64_t value() const noexcept { return total_; }
+
+ private:
+  std::uint64_t total_ = 0;
+};
+
+using Step = void (*)(const std::uint8_t*, Shape, const std::uint8_t*, std::uint8_t*, std::size_t, std::size_t);
+using Look = void (*)(const std::uint8_t*, Shape, std::uint8_t*, std::size_t, std::size_t);
+
+struct Task {
+  Shape shape;
+  int boxes;  ///< 0: a sliding puzzle
+  Bytes boards(std::size_t count) const {
+    Bytes out(count * static_cast<std::size_t>(shape.cells()));
+    if (boxes == 0) {
+      sliding::generate_walks(shape, kSeed, kStart, out.data(), 0, count);
+    } else {
+      sokoban::generate_reverse(shape, boxes, kSeed, kStart, out.data(), 0, count);
+    }
+    return out;
+  }
+  Step step() const { return boxes == 0 ? sliding::step : sokoban::step; }
+  Look masks() const { return boxes == 0 ? sliding::action_masks : sokoban::action_masks; }
+  Look solved() const { return boxes == 0 ? sliding::is_solved : sokoban::is_solved; }
+};
+
+const Task kTasks[] = {{{2, 2}, 0}, {{3, 3}, 0}, {{3, 5}, 0},   {{4, 4}, 0},
+                       {{5, 5}, 0}, {{8, 8}, 2}, {{10, 10}, 4}, {{7, 12}, 3}};
+
+std::uint64_t generated() {
+  Digest digest;
+  for (const Task& task : kTasks) digest.add(task.boards(kBoards));
+  return digest.value();
+}
+
+std::uint64_t simulated() {
+  Digest digest;
+  for (const Task& task : kTasks) {
+    Bytes states = task.boards(kBoards), next(states.size()), actions(kBoards), masks(kBoards * kActions), solved(kBoards);
+    for (std::uint64_t step = 0; step < kSteps; ++step) {
+      for (std::size_t i = 0; i < kBoards; ++i) {
+        actions[i] = static_cast<std::uint8_t>(Rng::mix((step << 32) + i) >> 62);
+      }
+      task.step()(states.data(), task.shape, actions.data(), next.data(), 0, kBoards);
+      states.swap(next);
+      task.masks()(states.data(), task.shape, masks.data(), 0, kBoards);
+      task.solved()(states.data(), task.shape, solved.data(), 0, kBoards);
+      digest.add(states);
+      digest.add(masks);
+      digest.add(solved);
+    }
+  }
+  return digest.value();
+}
+
+}  // namespace
+}  // namespace recommit
+
+int main() {
+  std::printf("{\n  \"gen\": \"%016" PRIx64 "\",\n", recommit::generated());
+  std::printf("  \"sim\": \"%016" PRIx64 "\"\n}\n", recommit::simulated());
+}

@@ -1,0 +1,83 @@
+"""The compiled core of recommit. One submodule per puzzle, with the same functions in both."""
+
+import collections.abc
+import numpy
+import numpy.typing
+import typing
+from . import sliding as sliding
+from . import sokoban as sokoban
+
+class LevelError(ValueError):
+    """A malformed level; `line` and `column` count from 1 (0: the text as a whole)."""
+
+    column: int
+    line: int
+
+class EpisodeOver(RuntimeError):
+    """An episode that is over was stepped without a reset."""
+
+class Autoreset:
+    """
+    When a finished episode gives way to the next one.
+
+    Members:
+
+      NEXT_STEP
+
+      SAME_STEP
+
+      DISABLED
+    """
+
+    DISABLED: typing.ClassVar[Autoreset]
+    NEXT_STEP: typing.ClassVar[Autoreset]
+    SAME_STEP: typing.ClassVar[Autoreset]
+    __members__: typing.ClassVar[dict[str, Autoreset]]
+    @typing.overload
+    def __eq__(self, other: Autoreset) -> bool: ...
+    @typing.overload
+    def __eq__(self, other: typing.Any) -> bool: ...
+    def __getstate__(self) -> int: ...
+    def __hash__(self) -> int: ...
+    def __index__(self) -> int: ...
+    def __init__(self, value: typing.SupportsIndex) -> None: ...
+    def __int__(self) -> int: ...
+    @typing.overload
+    def __ne__(self, other: Autoreset) -> bool: ...
+    @typing.overload
+    def __ne__(self, other: typing.Any) -> bool: ...
+    def __repr__(self) -> str: ...
+    def __setstate__(self, state: typing.SupportsIndex) -> None: ...
+    def __str__(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def value(self) -> int: ...
+
+class LevelBank:
+    """Start states that episodes draw from; immutable."""
+    def __len__(self) -> int: ...
+    @property
+    def shape(self) -> tuple[int, int]: ...
+
+class Episodes:
+    """Running episodes of one puzzle; one caller at a time."""
+    def __len__(self) -> int: ...
+    def describe(self) -> tuple:
+        """(masks, solved) of the states as they are"""
+    def finals(self) -> tuple:
+        """(slots, states, masks) of the episodes that ended in the last step, SAME_STEP only"""
+    def grids(self) -> numpy.ndarray:
+        """a copy of the states"""
+    def live(self) -> numpy.ndarray:
+        """the states themselves, read-only"""
+    def reset(
+        self,
+        seeds: collections.abc.Sequence[typing.SupportsIndex | None],
+        mask: numpy.typing.NDArray[numpy.bool_] | None = None,
+    ) -> None:
+        """episode 0 of each given seed; the next episode where it is None"""
+    def step(self, actions: numpy.typing.NDArray[numpy.integer[typing.Any]], *, grids: bool, masks: bool) -> tuple:
+        """(grids or None, rewards, terminated, truncated, masks or None, solved)"""
+    def step_one(self, action: typing.SupportsIndex) -> tuple:
+        """(grid, reward, terminated, truncated, mask, solved) of the only slot"""
