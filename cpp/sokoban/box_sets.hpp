@@ -36,6 +36,7 @@ class BoxSets {
 
   std::uint32_t count() const noexcept { return count_; }
   int boxes() const noexcept { return boxes_; }
+  std::uint64_t bytes() const noexcept { return 4 * share_.size() + 3 * is_live_.size(); }
 
   /// What the box on `cell` adds to the rank as the i-th of its set (i counts from 0); arithmetic is modulo 2^32.
   std::uint32_t share(int i, int cell) const noexcept {

@@ -31,6 +31,8 @@ class Level {
   static Level of_state(const std::uint8_t* state, Shape shape, std::size_t index = 0);
 
   Shape shape() const noexcept { return shape_; }  ///< of the raw states that `read` and `write` take
+  /// One byte per raw grid position, outside the region too: kFloor, kWall or kGoal.
+  const std::vector<std::uint8_t>& still() const noexcept { return still_; }
   int cells() const noexcept { return static_cast<int>(grid_of_.size()); }
   int goals() const noexcept { return goals_; }      ///< goals inside the region
   int live_cells() const noexcept { return live_; }
@@ -77,7 +79,7 @@ class Level {
   Shape shape_, box_;
   int top_ = 0, left_ = 0, goals_ = 0, live_ = 0;
   std::uint64_t hash_ = 0;
-  std::vector<std::uint8_t> still_;  // raw walls and goals: kFloor, kWall, kGoal
+  std::vector<std::uint8_t> still_;
   std::vector<std::uint16_t> cell_of_;
   std::vector<int> grid_of_;
   std::vector<std::array<std::uint16_t, kActions>> next_;

@@ -54,6 +54,8 @@ struct Progress {
   std::uint32_t listed = 0;                      ///< length of the current list
   std::uint32_t level = 0;                       ///< the distance whose arrivals are listed
   std::uint64_t solvable = 0;                    ///< states given a distance so far
+  std::uint32_t last = 0xFFFFFFFFU;              ///< stop after the states of this distance
+  std::vector<std::uint64_t> counts;             ///< [level] states at each finished distance
 };
 
 /// Enters every state in which each of the boxes is on a goal, with distance 0. `goal_sets` holds the sets' cells.
@@ -75,5 +77,11 @@ End run_portable(const Plan& plan, Progress& progress, std::uint16_t* distances,
 bool has_fast_kernel() noexcept;
 End run_fast(const Plan& plan, Progress& progress, std::uint8_t* distances, Pause& pause);
 End run_fast(const Plan& plan, Progress& progress, std::uint16_t* distances, Pause& pause);
+
+/// The best of the two here.
+template <class Dist>
+End run(const Plan& plan, Progress& progress, Dist* distances, Pause& pause) {
+  return has_fast_kernel() ? run_fast(plan, progress, distances, pause) : run_portable(plan, progress, distances, pause);
+}
 
 }  // namespace recommit::sokoban::retrograde

@@ -4,33 +4,14 @@
 #include <chrono>
 #include <cstring>
 #include <limits>
-#include <numeric>
 
+#include "sokoban/goal_sets.hpp"
 #include "sokoban/retrograde.hpp"
 
 namespace recommit::sokoban {
 namespace {
 
 using retrograde::End;
-
-/// Every set of `boxes` goals, one after the other, in ascending cells.
-std::vector<std::uint16_t> goal_sets(const Level& level, int boxes) {
-  std::vector<std::uint16_t> goals, sets;
-  for (int cell = 0; cell < level.cells(); ++cell) {
-    if (level.is_goal(cell)) goals.push_back(static_cast<std::uint16_t>(cell));
-  }
-  const auto k = static_cast<std::size_t>(boxes);
-  std::vector<std::size_t> chosen(k);
-  std::iota(chosen.begin(), chosen.end(), std::size_t{0});
-  for (;;) {
-    for (const std::size_t i : chosen) sets.push_back(goals[i]);
-    std::size_t last = k;
-    while (last > 0 && chosen[last - 1] == goals.size() - k + last - 1) --last;
-    if (last == 0) return sets;
-    ++chosen[last - 1];
-    for (std::size_t i = last; i < k; ++i) chosen[i] = chosen[i - 1] + 1;
-  }
-}
 
 /// Looks at the watch and at the clock.
 class Patience final : public retrograde::Pause {
@@ -51,9 +32,8 @@ class Patience final : public retrograde::Pause {
 
 End run(TableBuilder::Kernel kernel, const retrograde::Plan& plan, retrograde::Progress& progress, auto* distances,
         retrograde::Pause& pause) {
-  const bool fast = kernel == TableBuilder::Kernel::Best && retrograde::has_fast_kernel();
-  return fast ? retrograde::run_fast(plan, progress, distances, pause)
-              : retrograde::run_portable(plan, progress, distances, pause);
+  return kernel == TableBuilder::Kernel::Best ? retrograde::run(plan, progress, distances, pause)
+                                              : retrograde::run_portable(plan, progress, distances, pause);
 }
 
 std::unique_ptr<std::uint8_t[]> allocate(std::uint64_t bytes) {

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "sokoban/level.hpp"
+#include "sokoban/planes.hpp"
+#include "sokoban/table.hpp"
+
+namespace recommit::sokoban {
+
+/// Where a raw state lies in its table; kDeadEntry if it cannot be solved whatever the table says.
+inline constexpr std::uint64_t kDeadEntry = ~std::uint64_t{0};
+
+/// A table together with one raw shape in which its level appears: reads raw states. Immutable after construction.
+class LevelTable {
+ public:
+  /// `table` must be the one of `level` and `boxes` (boxes inside the region). It may be null, for a level whose table
+  /// would be too large: then `fits`, `read` and `act` still work.
+  LevelTable(const Level& level, int boxes, std::shared_ptr<const Table> table);
+
+  const Level& level() const noexcept { return level_; }
+  int boxes() const noexcept { return boxes_; }
+  const Table& table() const noexcept { return *table_; }
+  bool has_table() const noexcept { return table_ != nullptr; }
+  std::uint64_t bytes() const noexcept;  ///< held in memory, the table included
+
+  /// Whether a state has this level's walls, goals, player's region and number of boxes in it.
+  bool fits(const Planes& planes, int player) const noexcept;
+
+  /// Whether a box of a state that fits can never reach a goal, wherever the others are.
+  bool lost(const Planes& planes) const noexcept;
+
+  /// Table position of a state that fits.
+  std::uint64_t entry(const Planes& planes, int player) const noexcept;
+
+  /// The moving part of a state that fits, boxes out of reach left out.
+  void read(const Planes& planes, int player, State& out) const;
+
+  /// The state after an action; false if it is blocked.
+  bool act(const State& state, int action, State& out) const;
+
+  /// Bit a is set iff action a lies on a shortest way to the goal; 0 at the goal and where there is no way.
+  unsigned optimal_actions(const State& state, Distance distance, State& scratch) const;
+
+  Distance at(std::uint64_t entry) const noexcept { return entry == kDeadEntry ? kUnsolvable : table_->at(entry); }
+  void prefetch(std::uint64_t entry) const noexcept;
+
+ private:
+  Level level_;
+  int boxes_;
+  std::shared_ptr<const Table> table_;
+  std::size_t words_;
+  std::vector<std::uint64_t> walls_, goals_, region_;
+  std::vector<std::uint64_t> harmless_;  // where a box does not decide the verdict: live cells, goals out of reach
+  std::vector<std::uint32_t> share_;     // [boxes][grid positions]
+};
+
+}  // namespace recommit::sokoban

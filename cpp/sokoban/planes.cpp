@@ -1,0 +1,100 @@
+#include "sokoban/planes.hpp"
+
+#include <bit>
+#include <cstring>
+
+#include "core/rng.hpp"
+
+#if defined(__SSE2__) || defined(_M_X64)
+#include <emmintrin.h>
+#define RECOMMIT_SSE2
+#endif
+
+namespace recommit::sokoban {
+namespace {
+
+/// Masks of up to 64 cells; `bad` is set where a code above 6 was met.
+struct Marks {
+  std::uint64_t walls = 0, goals = 0, boxes = 0, players = 0;
+  bool bad = false;
+};
+
+#if defined(RECOMMIT_SSE2)
+
+std::uint64_t bits(__m128i marked) noexcept { return static_cast<std::uint32_t>(_mm_movemask_epi8(marked)); }
+
+/// Sixteen cells, their bits moved up by `shift`.
+void mark16(const std::uint8_t* from, int shift, Marks& out) noexcept {
+  const __m128i x = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
+  const auto is = [&](char code) { return _mm_cmpeq_epi8(x, _mm_set1_epi8(code)); };
+  const __m128i resting = is(kBoxOnGoal);
+  out.walls |= bits(is(kWall)) << shift;
+  out.boxes |= bits(_mm_or_si128(is(kBox), resting)) << shift;
+  out.goals |= bits(_mm_or_si128(_mm_or_si128(is(kGoal), is(kPlayerOnGoal)), resting)) << shift;
+  out.players |= bits(_mm_cmpeq_epi8(_mm_max_epu8(x, _mm_set1_epi8(kPlayer)), x)) << shift;
+  out.bad |= bits(_mm_cmpeq_epi8(_mm_max_epu8(x, _mm_set1_epi8(kCells)), x)) != 0;
+}
+
+/// `count` cells, 1..64. A short end is read from a copy padded with floor.
+Marks mark(const std::uint8_t* from, int count) noexcept {
+  Marks out;
+  int i = 0;
+  for (; i + 16 <= count; i += 16) mark16(from + i, i, out);
+  if (i < count) {
+    std::uint8_t tail[16] = {};
+    std::memcpy(tail, from + i, static_cast<std::size_t>(count - i));
+    mark16(tail, i, out);
+  }
+  return out;
+}
+
+#else
+
+Marks mark(const std::uint8_t* from, int count) noexcept {
+  Marks out;
+  for (int i = 0; i < count; ++i) {
+    const std::uint8_t x = from[i];
+    const std::uint64_t bit = std::uint64_t{1} << i;
+    out.walls |= x == kWall ? bit : 0;
+    out.goals |= has_goal(x) ? bit : 0;
+    out.boxes |= is_box(x) ? bit : 0;
+    out.players |= x >= kPlayer ? bit : 0;
+    out.bad |= x >= kCells;
+  }
+  return out;
+}
+
+#endif
+
+}  // namespace
+
+int read_planes(const std::uint8_t* state, Shape shape, std::size_t index, Planes& out) {
+  const int cells = shape.cells();
+  int players = 0, player = 0;
+  bool bad = false;
+  std::size_t word = 0;
+  for (int i = 0; i < cells; i += 64, ++word) {
+    const Marks marks = mark(state + i, cells - i < 64 ? cells - i : 64);
+    out.walls[word] = marks.walls;
+    out.goals[word] = marks.goals;
+    out.boxes[word] = marks.boxes;
+    out.players[word] = marks.players;
+    bad |= marks.bad;
+    if (marks.players != 0) {
+      player = i + std::countr_zero(marks.players);
+      players += (marks.players & (marks.players - 1)) == 0 ? 1 : 2;
+    }
+  }
+  if (bad || players != 1) find_player(state, shape, index);  // throws, with the full story
+  return player;
+}
+
+std::uint64_t hash_still(const Planes& planes, Shape shape) noexcept {
+  std::uint64_t hash = Rng::mix(static_cast<std::uint64_t>(shape.rows * 128 + shape.cols));
+  for (std::size_t i = 0; i < plane_words(shape); ++i) {
+    hash = Rng::mix(hash ^ planes.walls[i]) + planes.goals[i] * 0x9e3779b97f4a7c15ULL;
+  }
+  return Rng::mix(hash);
+}
+
+}  // namespace recommit::sokoban

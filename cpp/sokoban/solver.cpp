@@ -1,0 +1,175 @@
+#include "sokoban/solver.hpp"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <utility>
+
+#include "core/rng.hpp"
+#include "sokoban/beyond_table.hpp"
+
+namespace recommit::sokoban {
+namespace {
+
+/// Reads one state after the other and remembers the last levels met, so that neighbours of one level, and batches in
+/// which some hundred levels take turns, do not go to the shared cache for every state.
+class Reader {
+ public:
+  Reader(TableCache& cache, const Limits& limits, Shape shape, Watch* watch)
+      : cache_(cache), limits_(limits), shape_(shape), cells_(static_cast<std::size_t>(shape.cells())), watch_(watch) {
+    check_shape(shape);
+  }
+
+  /// Finds the level of states[index]; throws ValueError if the state is malformed.
+  void read(const std::uint8_t* states, std::size_t index) {
+    const std::uint8_t* state = states + index * cells_;
+    player_ = read_planes(state, shape_, index, planes_);
+    if (current_ != nullptr && current_->fits(planes_, player_)) return;
+    Found& slot = recent_[hash_still(planes_, shape_) % recent_.size()];
+    if (slot.level == nullptr || !slot.level->fits(planes_, player_)) {
+      Found found = cache_.find(state, shape_, planes_, player_, limits_, watch_);
+      if (slot.level != nullptr) retired_.push_back(std::move(slot.level));
+      slot = std::move(found);
+    }
+    current_ = slot.level.get();
+    status_ = slot.status;
+  }
+
+  /// Lets go of levels read before; until then every level() stays valid.
+  void release() noexcept { retired_.clear(); }
+
+  const LevelTable& level() const noexcept { return *current_; }
+  bool tabled() const noexcept { return status_ == Status::Exact; }
+  Status status() const noexcept { return status_; }
+  std::uint64_t entry() const noexcept { return current_->entry(planes_, player_); }
+  void state(State& out) const { current_->read(planes_, player_, out); }
+  bool lost() const noexcept { return current_->lost(planes_); }
+
+ private:
+  TableCache& cache_;
+  const Limits& limits_;
+  Shape shape_;
+  std::size_t cells_;
+  Watch* watch_;
+  Planes planes_;
+  int player_ = 0;
+  const LevelTable* current_ = nullptr;
+  Status status_ = Status::Exact;
+  std::array<Found, 64> recent_;
+  std::vector<std::shared_ptr<const LevelTable>> retired_;
+};
+
+Answer known(Distance distance, std::uint64_t nodes) {
+  return {distance, distance, distance == kUnsolvable ? Status::Unsolvable : Status::Exact, nodes};
+}
+
+/// The state read last, where its level has no table.
+Solution search(const Reader& reader, const Limits& limits, bool plan, Watch* watch) {
+  if (reader.lost()) return {known(kUnsolvable, 0), {}};
+  State state;
+  reader.state(state);
+  return beyond_table(reader.level().level(), state, limits, reader.status(), plan, watch);
+}
+
+int pick(unsigned mask, Ties ties, Rng& rng) {
+  std::uint32_t count = 0;
+  for (unsigned rest = mask; rest != 0; rest &= rest - 1) ++count;
+  std::uint32_t chosen = ties == Ties::Random ? rng.below(count) : 0;
+  for (int action = 0;; ++action) {
+    if ((mask >> action & 1) != 0 && chosen-- == 0) return action;
+  }
+}
+
+}  // namespace
+
+void Solver::distance(const std::uint8_t* states, Shape shape, Distance* out, std::size_t begin, std::size_t end,
+                      Watch* watch) const {
+  // Entries of a block are located first and fetched together: a table seldom lies in the nearest cache.
+  constexpr std::size_t kBlock = 32;
+  Reader reader(cache_, limits_, shape, watch);
+  std::array<const LevelTable*, kBlock> levels;
+  std::array<std::uint64_t, kBlock> entries;
+  for (std::size_t first = begin; first < end; first += kBlock) {
+    const std::size_t count = std::min(kBlock, end - first);
+    for (std::size_t k = 0; k < count; ++k) {
+      reader.read(states, first + k);
+      if (reader.tabled()) {
+        levels[k] = &reader.level();
+        levels[k]->prefetch(entries[k] = reader.entry());
+      } else {
+        levels[k] = nullptr;
+        out[first + k] = search(reader, limits_, false, watch).answer.distance;
+      }
+    }
+    for (std::size_t k = 0; k < count; ++k) {
+      if (levels[k] != nullptr) out[first + k] = levels[k]->at(entries[k]);
+    }
+    reader.release();
+  }
+}
+
+void Solver::answer(const std::uint8_t* states, Shape shape, Answer* out, std::size_t begin, std::size_t end,
+                    Watch* watch) const {
+  Reader reader(cache_, limits_, shape, watch);
+  for (std::size_t i = begin; i < end; ++i) {
+    reader.read(states, i);
+    reader.release();
+    out[i] = reader.tabled() ? known(reader.level().at(reader.entry()), reader.level().table().solvable())
+                             : search(reader, limits_, false, watch).answer;
+  }
+}
+
+void Solver::optimal_actions(const std::uint8_t* states, Shape shape, std::uint8_t* masks, Distance* distances,
+                             std::size_t begin, std::size_t end, Watch* watch) const {
+  Reader reader(cache_, limits_, shape, watch);
+  State state, scratch;
+  for (std::size_t i = begin; i < end; ++i) {
+    reader.read(states, i);
+    reader.release();
+    unsigned mask = 0;
+    Distance distance;
+    if (reader.tabled()) {
+      distance = reader.level().at(reader.entry());
+      reader.state(state);
+      mask = reader.level().optimal_actions(state, distance, scratch);
+    } else {
+      distance = search(reader, limits_, false, watch).answer.distance;
+      reader.state(state);
+      for (int action = 0; action < kActions && distance > 0; ++action) {
+        if (!reader.level().act(state, action, scratch)) continue;
+        const Answer after = beyond_table(reader.level().level(), scratch, limits_, reader.status(), false, watch).answer;
+        if (after.distance == kUnknown && after.lower_bound < distance) distance = kUnknown, mask = 0;
+        if (after.distance >= 0 && after.distance == distance - 1) mask |= 1U << action;
+      }
+    }
+    for (unsigned action = 0; action < kActions; ++action) masks[i * kActions + action] = mask >> action & 1;
+    if (distances != nullptr) distances[i] = distance;
+  }
+}
+
+void Solver::solve(const std::uint8_t* states, Shape shape, Ties ties, std::uint64_t seed, std::uint64_t start,
+                   Solution* out, std::size_t begin, std::size_t end, Watch* watch) const {
+  Reader reader(cache_, limits_, shape, watch);
+  State state, scratch;
+  for (std::size_t i = begin; i < end; ++i) {
+    reader.read(states, i);
+    reader.release();
+    if (!reader.tabled()) {
+      out[i] = search(reader, limits_, true, watch);
+      continue;
+    }
+    const LevelTable& level = reader.level();
+    Distance left = level.at(reader.entry());
+    out[i] = {known(left, level.table().solvable()), {}};
+    Rng rng(seed, Purpose::Ties, start + i);
+    reader.state(state);
+    for (; left > 0; --left) {
+      const int action = pick(level.optimal_actions(state, left, scratch), ties, rng);
+      level.act(state, action, scratch);
+      std::swap(state, scratch);
+      out[i].actions.push_back(static_cast<std::uint8_t>(action));
+    }
+  }
+}
+
+}  // namespace recommit::sokoban

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "core/limits.hpp"
+#include "core/types.hpp"
+#include "core/watch.hpp"
+#include "sokoban/table_cache.hpp"
+
+namespace recommit::sokoban {
+
+/// Which optimal plan: the lexicographically smallest in the order up, down, left, right, or at every step one of the
+/// optimal actions, uniformly.
+enum class Ties : std::uint8_t { First, Random };
+
+/// What is known about a state. `lower_bound` is proven in every case (and is the distance where that is known).
+struct Answer {
+  Distance distance = kUnknown;
+  Distance lower_bound = 0;
+  Status status = Status::Exact;
+  std::uint64_t nodes = 0;  ///< states looked at: those of the level's table, or of the search
+};
+
+struct Solution {
+  Answer answer;
+  std::vector<std::uint8_t> actions;  ///< empty unless the distance is known and positive
+};
+
+/// Exact answers for batches of raw states, whose levels may all differ. A level whose table fits the limits is
+/// answered from its table, built on first use and shared through the cache; any other state by a bounded search.
+/// Every call works on states [begin, end) of its batch and writes only there; an answer depends on the state and the
+/// limits (and, for plans, on seed and start + index) alone, so batches may be split over threads at will.
+class Solver {
+ public:
+  explicit Solver(TableCache& cache = TableCache::shared(), Limits limits = {}) : cache_(cache), limits_(limits) {}
+
+  void distance(const std::uint8_t* states, Shape shape, Distance* out, std::size_t begin, std::size_t end,
+                Watch* watch = nullptr) const;
+
+  void answer(const std::uint8_t* states, Shape shape, Answer* out, std::size_t begin, std::size_t end,
+              Watch* watch = nullptr) const;
+
+  /// masks[i * 4 + a] = 1 iff a is an optimal action of states[i]; all 0 at goals, where unsolvable and where unknown.
+  void optimal_actions(const std::uint8_t* states, Shape shape, std::uint8_t* masks, Distance* distances,
+                       std::size_t begin, std::size_t end, Watch* watch = nullptr) const;
+
+  void solve(const std::uint8_t* states, Shape shape, Ties ties, std::uint64_t seed, std::uint64_t start, Solution* out,
+             std::size_t begin, std::size_t end, Watch* watch = nullptr) const;
+
+ private:
+  TableCache& cache_;
+  Limits limits_;
+};
+
+}  // namespace recommit::sokoban
