@@ -17,7 +17,7 @@ namespace recommit::sokoban {
 namespace {
 
 constexpr std::uint64_t kTag = 0x726f6f6d73ULL;  // keeps this generator's streams apart from others of its purpose
-constexpr int kAimedTries = 3;                   // layouts that must hold the very length drawn; then any in the window
+constexpr int kAimedTries = 6;                   // layouts that must hold the very length drawn; then any in the window
 constexpr std::uint64_t kMostEntries = std::uint64_t{1} << 24;
 
 std::string describe(const Request& request) {
@@ -52,7 +52,7 @@ class Draw {
     for (int tried = 0; tried < kLayoutTries; ++tried) {
       if (watch_ != nullptr) watch_->poll();
       // Where the window is out of reach of small layouts, larger ones get their turn.
-      entries_ = std::min(kMostEntries, std::uint64_t{1} << std::min<std::uint32_t>(24, 13 + rng_.below(5) + static_cast<std::uint32_t>(tried) / 32));
+      entries_ = std::min(kMostEntries, std::uint64_t{1} << std::min<std::uint32_t>(24, 14 + rng_.below(5) + static_cast<std::uint32_t>(tried) / 32));
       if (!lay_out()) continue;
       const Level level = Level::of_state(grid_.data(), request_.shape);
       if (!fits(level)) continue;
@@ -137,7 +137,7 @@ class Draw {
     const std::uint64_t count = layers_.count(length);
     State best;
     std::ptrdiff_t fewest = request_.boxes + 1;
-    for (int i = 0; i < 3 && fewest > 0; ++i) {
+    for (int i = 0; i < 4 && fewest > 0; ++i) {
       State state = layers_.state(length, rng_.below(static_cast<std::uint32_t>(count)));
       const auto home = std::count_if(state.boxes.begin(), state.boxes.end(), [&](int box) { return level.is_goal(box); });
       if (home >= fewest) continue;
