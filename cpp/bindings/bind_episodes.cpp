@@ -66,9 +66,9 @@ py::tuple step(Running& self, const Integers& actions_, bool grids, bool masks) 
   const std::uint8_t* actions = checked_actions(self, actions_.object);
   const py::ssize_t n = self.slots();
   auto rewards = fresh<float>({n});
-  auto terminated = fresh<bool>({n}), truncated = fresh<bool>({n}), solved = fresh<bool>({n});
+  auto terminated = fresh<bool>({n}), truncated = fresh<bool>({n});
   py::object after = py::none(), mask = py::none();
-  StepResults out{rewards.mutable_data(), bytes(terminated), bytes(truncated), nullptr, nullptr, bytes(solved)};
+  StepResults out{rewards.mutable_data(), bytes(terminated), bytes(truncated), nullptr, nullptr};
   if (grids) {
     auto array = fresh<std::uint8_t>(self.grids_shape(n));
     out.grids = array.mutable_data();
@@ -83,7 +83,7 @@ py::tuple step(Running& self, const Integers& actions_, bool grids, bool masks) 
     const py::gil_scoped_release release;  // only raw memory from here on; the arrays above stay alive
     self.episodes->step(actions, out);
   }
-  return py::make_tuple(after, rewards, terminated, truncated, mask, solved);
+  return py::make_tuple(after, rewards, terminated, truncated, mask);
 }
 
 /// One slot, plain Python numbers: what a single environment needs.
@@ -98,9 +98,9 @@ py::tuple step_one(Running& self, std::int64_t action) {
   auto grid = fresh<std::uint8_t>({shape.rows, shape.cols});
   auto mask = fresh<bool>({kActions});
   float reward = 0;
-  std::uint8_t terminated = 0, truncated = 0, solved = 0;
-  self.episodes->step(&byte, {&reward, &terminated, &truncated, grid.mutable_data(), bytes(mask), &solved});
-  return py::make_tuple(grid, reward, terminated != 0, truncated != 0, mask, solved != 0);
+  std::uint8_t terminated = 0, truncated = 0;
+  self.episodes->step(&byte, {&reward, &terminated, &truncated, grid.mutable_data(), bytes(mask)});
+  return py::make_tuple(grid, reward, terminated != 0, truncated != 0, mask);
 }
 
 void reset(Running& self, const Seeds& seeds, const std::optional<Array<bool>>& mask) {
@@ -205,8 +205,8 @@ void bind_episodes(py::module_& module, py::module_& sliding, py::module_& sokob
   py::class_<Running>(module, "Episodes", "Running episodes of one puzzle; one caller at a time.")
       .def("__len__", &Running::slots)
       .def("step", &step, py::arg("actions"), py::kw_only(), py::arg("grids"), py::arg("masks"),
-           "(grids or None, rewards, terminated, truncated, masks or None, solved)")
-      .def("step_one", &step_one, py::arg("action"), "(grid, reward, terminated, truncated, mask, solved) of the only slot")
+           "(grids or None, rewards, terminated, truncated, masks or None)")
+      .def("step_one", &step_one, py::arg("action"), "(grid, reward, terminated, truncated, mask) of the only slot")
       .def("reset", &reset, py::arg("seeds"), py::arg("mask") = py::none(),
            "episode 0 of each given seed; the next episode where it is None")
       .def("live", &live, "the states themselves, read-only")

@@ -34,26 +34,24 @@ class EpisodePool final : public Episodes {
         case Autoreset::Disabled: step_block<Autoreset::Disabled>(actions, out, at, stop); break;
       }
       if (out.masks != nullptr) mask_slots(out.masks, at, stop);
-      if (out.solved != nullptr) {
-        for (std::size_t i = at; i < stop; ++i) out.solved[i] = slots_[i].mover.left == 0;
-      }
       if (out.grids != nullptr) std::memcpy(out.grids + at * cells(), grid(at), (stop - at) * cells());
     }
   }
 
   template <Autoreset mode>
   void step_block(const std::uint8_t* actions, const StepResults& out, std::size_t begin, std::size_t end) {
-    const Game game = game_;  // on the stack: byte stores below cannot alias it
+    const Game game = game_;  // on the stack, like `to`: byte stores cannot alias them
     const std::int32_t max_steps = options_.max_steps;
     const std::size_t n = cells();
     std::uint8_t* state = grid(begin);
     Slot* slots = slots_.data();
+    const StepResults to = out;
     for (std::size_t i = begin; i < end; ++i, state += n) {
       Slot slot = slots[i];
       if (mode == Autoreset::NextStep && slot.over != 0) {
         next_episode(i);
-        out.rewards[i] = 0.0F;
-        out.terminated[i] = out.truncated[i] = 0;
+        to.rewards[i] = 0.0F;
+        to.terminated[i] = to.truncated[i] = 0;
         continue;
       }
       game.step(state, slot.mover, actions[i]);
@@ -61,9 +59,9 @@ class EpisodePool final : public Episodes {
       const bool late = ++slot.steps >= max_steps;
       slot.over = solved | late;
       slots[i] = slot;
-      out.rewards[i] = solved ? 1.0F : 0.0F;
-      out.terminated[i] = solved;
-      out.truncated[i] = late & !solved;
+      to.rewards[i] = solved ? 1.0F : 0.0F;
+      to.terminated[i] = solved;
+      to.truncated[i] = late & !solved;
       if (mode == Autoreset::SameStep && slot.over != 0) {
         std::memcpy(final_grid_to(i), state, n);
         game.mask(state, slot.mover, final_mask_to(i));
@@ -74,7 +72,10 @@ class EpisodePool final : public Episodes {
 
   void mask_slots(std::uint8_t* masks, std::size_t begin, std::size_t end) const override {
     const Game game = game_;
-    for (std::size_t i = begin; i < end; ++i) game.mask(grid(i), slots_[i].mover, masks + i * kActions);
+    const std::size_t n = cells();
+    const std::uint8_t* state = grid(begin);
+    const Slot* slots = slots_.data();
+    for (std::size_t i = begin; i < end; ++i, state += n) game.mask(state, slots[i].mover, masks + i * kActions);
   }
 
   Game game_;

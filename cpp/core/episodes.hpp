@@ -35,14 +35,14 @@ struct EpisodesOptions {
   int threads = 1;
 };
 
-/// Where a step writes, one entry per slot. Optional parts are null where nobody wants them.
+/// Where a step writes, one entry per slot. Optional parts are null where nobody wants them. No "solved": a slot that
+/// is not terminated is not solved, and after a reset within the step it is not either.
 struct StepResults {
   float* rewards;
   std::uint8_t* terminated;
   std::uint8_t* truncated;
-  std::uint8_t* grids;         ///< optional: a copy of the live states
-  std::uint8_t* masks;         ///< optional: 4 per slot, which actions would change the state
-  std::uint8_t* solved;        ///< optional: is the state (after any autoreset) a goal?
+  std::uint8_t* grids;  ///< optional: a copy of the live states
+  std::uint8_t* masks;  ///< optional: 4 per slot, which actions would change the state
 };
 
 /// N running episodes of one puzzle, stepped together and in place.

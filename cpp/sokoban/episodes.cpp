@@ -1,6 +1,7 @@
 #include "sokoban/episodes.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <string>
 #include <utility>
 
@@ -24,7 +25,10 @@ class Game {
   }
 
   void mask(const std::uint8_t* state, const Mover& mover, std::uint8_t* out) const noexcept {
-    for (std::size_t action = 0; action < kActions; ++action) out[action] = grid_.look(state, mover.at, action).open();
+    const Mover at = mover;
+    std::uint8_t open[kActions];  // local, so that the stores cannot alias what the next look reads
+    for (std::size_t action = 0; action < kActions; ++action) open[action] = grid_.look(state, at.at, action).open();
+    std::memcpy(out, open, kActions);
   }
 
  private:

@@ -30,11 +30,19 @@ constexpr bool may_move(std::uint8_t front, std::uint8_t behind) noexcept {
   return (kMayMove >> (8 * front + behind) & 1) != 0;
 }
 
+/// The bits of kMayMove as bytes: one load instead of a shift and a test.
+constexpr std::array<std::uint8_t, 64> may_move_bytes() noexcept {
+  std::array<std::uint8_t, 64> table{};
+  for (std::size_t i = 0; i < table.size(); ++i) table[i] = kMayMove >> i & 1;
+  return table;
+}
+inline constexpr std::array<std::uint8_t, 64> kMayMoveBytes = may_move_bytes();
+
 /// What a move does to the two cells ahead, and to the number of boxes that stand off a goal.
 struct Effect {
-  std::uint8_t front, behind;  ///< the new codes
-  std::int8_t left;            ///< change of the number of boxes off goals
   std::int32_t moves, pushes;  ///< -1 (all bits) for yes, 0 for no
+  std::int32_t left;           ///< change of the number of boxes off goals
+  std::uint8_t front, behind;  ///< the new codes
 };
 
 /// Indexed like the bits of kMayMove.
@@ -43,14 +51,14 @@ constexpr std::array<Effect, 64> effects() noexcept {
   for (std::uint8_t front = 0; front < kCells; ++front) {
     for (std::uint8_t behind = 0; behind < kCells; ++behind) {
       Effect& effect = table[8U * front + behind];
-      effect = {front, behind, 0, 0, 0};
+      effect = {0, 0, 0, front, behind};
       if (!may_move(front, behind)) continue;
       effect.front = has_goal(front) ? kPlayerOnGoal : kPlayer;
       effect.moves = -1;
       if (!is_box(front)) continue;
       effect.behind = behind == kGoal ? kBoxOnGoal : kBox;
       effect.pushes = -1;
-      effect.left = static_cast<std::int8_t>((behind == kGoal ? 0 : 1) - (front == kBoxOnGoal ? 0 : 1));
+      effect.left = (behind == kGoal ? 0 : 1) - (front == kBoxOnGoal ? 0 : 1);
     }
   }
   return table;
@@ -60,11 +68,12 @@ inline constexpr std::array<Effect, 64> kEffects = effects();
 /// Writes `effect` in direction `stride` and moves `player`. A blocked move writes the player's cell as it was, so
 /// that no cell outside the level is ever touched.
 inline void apply(const Effect& effect, std::uint8_t* state, std::int32_t& player, std::int32_t stride) noexcept {
-  const std::uint8_t here = state[player];
+  const std::int32_t here = state[player];
+  const std::int32_t without = (here - kPlayer) * kGoal;
   const std::int32_t front = player + (stride & effect.moves);
   state[front + (stride & effect.pushes)] = effect.behind;
   state[front] = effect.front;
-  state[player] = effect.moves != 0 ? static_cast<std::uint8_t>((here - kPlayer) * kGoal) : here;
+  state[player] = static_cast<std::uint8_t>(here ^ ((here ^ without) & effect.moves));
   player = front;
 }
 
@@ -72,7 +81,7 @@ inline void apply(const Effect& effect, std::uint8_t* state, std::int32_t& playe
 struct Ahead {
   std::uint8_t front, behind;
   const Effect& effect() const noexcept { return kEffects[8U * front + behind]; }
-  bool open() const noexcept { return may_move(front, behind); }
+  std::uint8_t open() const noexcept { return kMayMoveBytes[8U * front + behind]; }
 };
 
 /// Looks ahead in levels whose outermost cells are all walls: the border itself stops every look, and the cell behind
@@ -81,16 +90,17 @@ class WalledGrid {
  public:
   explicit WalledGrid(Shape shape) noexcept : stride_{-shape.cols, shape.cols, -1, 1} {}
 
-  std::int32_t stride(std::size_t action) const noexcept { return stride_[action]; }
+  std::int32_t stride(std::size_t action) const noexcept { return static_cast<std::int32_t>(stride_[action]); }
 
   Ahead look(const std::uint8_t* state, std::int32_t player, std::size_t action) const noexcept {
-    const std::int32_t step = stride_[action];
-    const std::uint8_t front = state[player + step];
-    return {front, state[player + step + (front == kWall ? 0 : step)]};
+    const std::ptrdiff_t step = stride_[action];
+    const std::uint8_t* ahead = state + player + step;
+    const std::ptrdiff_t further = step & -static_cast<std::ptrdiff_t>(*ahead != kWall);  // a choice would be a branch
+    return {*ahead, ahead[further]};
   }
 
  private:
-  std::int32_t stride_[kActions];
+  std::ptrdiff_t stride_[kActions];
 };
 
 /// Looks ahead in any level: what lies outside the grid is wall.
