@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "core/buffer.hpp"
+
+namespace recommit {
+
+/// A table that takes long to make and is the same on every machine: bytes, found again on disk.
+///
+/// The file is a header of 64 bytes (magic, format, version of the content, size, checksums of content and header, all
+/// little-endian) and the content. It is written under a temporary name of its own, flushed and renamed, so a reader
+/// never sees half a table and two builders at once both end with the same good file. Whatever is wrong with a file
+/// (short, long, a flipped bit, another version) is found when it is read; the table is then made again.
+struct TableKey {
+  std::string name;        ///< of the file, without its ending
+  std::uint32_t version;   ///< of the content: changes whenever the bytes would
+  std::size_t bytes;       ///< size of the content
+};
+
+/// Where the bytes came from, for whoever asks.
+struct TableSource {
+  bool loaded = false;     ///< from disk; otherwise made now
+  std::string path;        ///< the file, empty where there is no usable folder
+  std::string note;        ///< what was wrong with the file that was found, or why the table could not be kept
+};
+
+/// $RECOMMIT_CACHE, or the user's cache folder of this system plus "recommit"; empty if there is neither.
+std::filesystem::path cache_folder();
+
+/// 64 bits over `size` bytes; the same on every machine.
+std::uint64_t checksum(const std::uint8_t* data, std::size_t size) noexcept;
+
+/// The table on disk, if there is a good one; `note` says what is wrong with a bad one.
+std::optional<Buffer> read_table(const std::filesystem::path& path, const TableKey& key, std::string& note);
+
+/// False, with a note, where the file cannot be written; never leaves a partial file under the final name.
+bool write_table(const std::filesystem::path& path, const TableKey& key, const Buffer& content, std::string& note);
+
+/// Reads the table from the cache folder, or makes and keeps it. A folder that is missing, read-only or full is no
+/// error: the table is then made in every process.
+Buffer load_or_make_table(const TableKey& key, const std::function<Buffer()>& make, TableSource& source);
+
+}  // namespace recommit
