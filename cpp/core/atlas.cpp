@@ -10,10 +10,10 @@
 namespace recommit {
 
 Atlas::Atlas(const Sprites& sprites, int cell, Theme theme)
-    : cell_(cell), codes_(sprites.codes), stride_((row_bytes() + kChunk - 1) / kChunk * kChunk) {
+    : cell_(cell), codes_(sprites.codes), stride_((row_bytes() + 2 * kChunk - 1) / kChunk * kChunk) {
   const auto rows = static_cast<std::size_t>(cell);
-  pixels_.resize(static_cast<std::size_t>(codes_) * rows * stride_);
-  std::uint8_t* to = pixels_.data();
+  pixels_.resize(kChunk + static_cast<std::size_t>(codes_) * rows * stride_);
+  std::uint8_t* to = pixels_.data() + kChunk;
   for (int code = 0; code < codes_; ++code) {
     const Canvas canvas = sprites.draw(code, cell, theme);
     for (std::size_t row = 0; row < rows; ++row, to += stride_) std::memcpy(to, canvas.data() + row * row_bytes(), row_bytes());

@@ -18,8 +18,8 @@ struct Sprites {
   Canvas (*draw)(int code, int cell, Theme theme);
 };
 
-/// All sprites of one puzzle, theme and cell size. Immutable, so any number of threads may read it. Each row of
-/// a sprite is padded to whole kChunk bytes: copies may run past a row's end by less than a chunk.
+/// All sprites of one puzzle, theme and cell size. Immutable, so any number of threads may read it. Before and after
+/// each row of a sprite there are at least kChunk zero bytes, so that loads may begin or end outside it.
 class Atlas {
  public:
   static constexpr std::size_t kChunk = 32;
@@ -31,7 +31,7 @@ class Atlas {
   std::size_t row_bytes() const noexcept { return static_cast<std::size_t>(cell_) * 3; }
   std::size_t stride() const noexcept { return stride_; }  ///< from one row of a sprite to the next
   const std::uint8_t* sprite(std::size_t code) const noexcept {
-    return pixels_.data() + code * stride_ * static_cast<std::size_t>(cell_);
+    return pixels_.data() + kChunk + code * stride_ * static_cast<std::size_t>(cell_);
   }
 
  private:
