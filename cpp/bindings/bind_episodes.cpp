@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -18,6 +19,8 @@ namespace recommit::bindings {
 namespace {
 
 using Bank = std::shared_ptr<const LevelBank>;
+using Bytes = py::array_t<std::uint8_t>;
+using Bools = py::array_t<bool>;
 using Seeds = std::vector<std::optional<std::uint64_t>>;
 
 /// What Python holds: the episodes and room for actions as bytes. `Episodes::Turn` guards both.
@@ -61,33 +64,34 @@ const std::uint8_t* checked_actions(Running& self, const py::object& object) {
   throw py::type_error("actions: expected dtype uint8, int32 or int64, got " + text(dtype));
 }
 
-py::tuple step(Running& self, const Integers& actions_, bool grids, bool masks) {
+using Stepped = std::tuple<std::optional<Bytes>, py::array_t<float>, Bools, Bools, std::optional<Bools>>;
+
+Stepped step(Running& self, const Integers& actions_, bool grids, bool masks) {
   const Episodes::Turn turn(*self.episodes);
   const std::uint8_t* actions = checked_actions(self, actions_.object);
   const py::ssize_t n = self.slots();
   auto rewards = fresh<float>({n});
   auto terminated = fresh<bool>({n}), truncated = fresh<bool>({n});
-  py::object after = py::none(), mask = py::none();
+  std::optional<Bytes> after;
+  std::optional<Bools> mask;
   StepResults out{rewards.mutable_data(), bytes(terminated), bytes(truncated), nullptr, nullptr};
   if (grids) {
-    auto array = fresh<std::uint8_t>(self.grids_shape(n));
-    out.grids = array.mutable_data();
-    after = std::move(array);
+    after = fresh<std::uint8_t>(self.grids_shape(n));
+    out.grids = after->mutable_data();
   }
   if (masks) {
-    auto array = fresh<bool>({n, kActions});
-    out.masks = bytes(array);
-    mask = std::move(array);
+    mask = fresh<bool>({n, kActions});
+    out.masks = bytes(*mask);
   }
   {
     const py::gil_scoped_release release;  // only raw memory from here on; the arrays above stay alive
     self.episodes->step(actions, out);
   }
-  return py::make_tuple(after, rewards, terminated, truncated, mask);
+  return {std::move(after), std::move(rewards), std::move(terminated), std::move(truncated), std::move(mask)};
 }
 
 /// One slot, plain Python numbers: what a single environment needs.
-py::tuple step_one(Running& self, std::int64_t action) {
+std::tuple<Bytes, double, bool, bool, Bools> step_one(Running& self, std::int64_t action) {
   const Episodes::Turn turn(*self.episodes);
   if (self.slots() != 1) throw ValueError("step_one: expected one slot, got " + std::to_string(self.slots()));
   if (action < 0 || action >= kActions) {
@@ -100,7 +104,7 @@ py::tuple step_one(Running& self, std::int64_t action) {
   float reward = 0;
   std::uint8_t terminated = 0, truncated = 0;
   self.episodes->step(&byte, {&reward, &terminated, &truncated, grid.mutable_data(), bytes(mask)});
-  return py::make_tuple(grid, reward, terminated != 0, truncated != 0, mask);
+  return {std::move(grid), reward, terminated != 0, truncated != 0, std::move(mask)};
 }
 
 void reset(Running& self, const Seeds& seeds, const std::optional<Array<bool>>& mask) {
@@ -121,29 +125,29 @@ void reset(Running& self, const Seeds& seeds, const std::optional<Array<bool>>& 
 }
 
 /// A read-only window on the live states; it keeps the episodes alive.
-py::array live(const py::object& self) {
+Bytes live(const py::object& self) {
   const auto& running = self.cast<const Running&>();
-  py::array_t<std::uint8_t> view(running.grids_shape(running.slots()), running.episodes->grids(), self);
+  Bytes view(running.grids_shape(running.slots()), running.episodes->grids(), self);
   py::detail::array_proxy(view.ptr())->flags &= ~py::detail::npy_api::NPY_ARRAY_WRITEABLE_;
   return view;
 }
 
-py::array grids(Running& self) {
+Bytes grids(Running& self) {
   const Episodes::Turn turn(*self.episodes);
   auto out = fresh<std::uint8_t>(self.grids_shape(self.slots()));
   std::memcpy(out.mutable_data(), self.episodes->grids(), static_cast<std::size_t>(out.nbytes()));
   return out;
 }
 
-py::tuple describe(Running& self) {
+std::tuple<Bools, Bools> describe(Running& self) {
   const Episodes::Turn turn(*self.episodes);
   auto masks = fresh<bool>({self.slots(), kActions});
   auto solved = fresh<bool>({self.slots()});
   self.episodes->describe(bytes(masks), bytes(solved));
-  return py::make_tuple(masks, solved);
+  return {std::move(masks), std::move(solved)};
 }
 
-py::tuple finals(Running& self) {
+std::tuple<py::array_t<std::int64_t>, Bytes, Bools> finals(Running& self) {
   const Episodes::Turn turn(*self.episodes);
   const std::vector<std::size_t>& ended = self.episodes->ended();
   auto slots = fresh<std::int64_t>({size(ended.size())});
@@ -154,7 +158,7 @@ py::tuple finals(Running& self) {
     std::memcpy(states.mutable_data() + i * self.episodes->cells(), self.episodes->final_grid(ended[i]), self.episodes->cells());
     std::memcpy(bytes(masks) + i * kActions, self.episodes->final_mask(ended[i]), kActions);
   }
-  return py::make_tuple(slots, states, masks);
+  return {std::move(slots), std::move(states), std::move(masks)};
 }
 
 /// Sokoban's and Sliding's own checks speak of `states`; here the argument is called `levels`.
@@ -201,7 +205,7 @@ void bind_episodes(py::module_& module, py::module_& sliding, py::module_& sokob
       .value("DISABLED", Autoreset::Disabled);
   py::class_<LevelBank, std::shared_ptr<LevelBank>>(module, "LevelBank", "Start states that episodes draw from; immutable.")
       .def("__len__", &LevelBank::count)
-      .def_property_readonly("shape", [](const LevelBank& bank) { return py::make_tuple(bank.shape.rows, bank.shape.cols); });
+      .def_property_readonly("shape", [](const LevelBank& bank) { return std::pair(bank.shape.rows, bank.shape.cols); });
   py::class_<Running>(module, "Episodes", "Running episodes of one puzzle; one caller at a time.")
       .def("__len__", &Running::slots)
       .def("step", &step, py::arg("actions"), py::kw_only(), py::arg("grids"), py::arg("masks"),

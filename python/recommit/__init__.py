@@ -9,11 +9,14 @@ from recommit.puzzles.puzzle import Outcome, Puzzle
 from recommit.puzzles.sliding import Sliding
 from recommit.puzzles.sokoban import Sokoban
 from recommit.puzzles.solutions import UNKNOWN, UNSOLVABLE, Limits, Solutions, Status
+from recommit.registration import register_when_imported
 
 __version__ = "0.1.0"
 
 #: The four primitive actions, by index.
 ACTIONS = ("up", "down", "left", "right")
+
+register_when_imported()
 
 __all__ = [
     "ACTIONS",

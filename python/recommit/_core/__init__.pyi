@@ -63,13 +63,15 @@ class LevelBank:
 class Episodes:
     """Running episodes of one puzzle; one caller at a time."""
     def __len__(self) -> int: ...
-    def describe(self) -> tuple:
+    def describe(self) -> tuple[numpy.typing.NDArray[numpy.bool_], numpy.typing.NDArray[numpy.bool_]]:
         """(masks, solved) of the states as they are"""
-    def finals(self) -> tuple:
+    def finals(
+        self,
+    ) -> tuple[numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.uint8], numpy.typing.NDArray[numpy.bool_]]:
         """(slots, states, masks) of the episodes that ended in the last step, SAME_STEP only"""
-    def grids(self) -> numpy.ndarray:
+    def grids(self) -> numpy.typing.NDArray[numpy.uint8]:
         """a copy of the states"""
-    def live(self) -> numpy.ndarray:
+    def live(self) -> numpy.typing.NDArray[numpy.uint8]:
         """the states themselves, read-only"""
     def reset(
         self,
@@ -77,7 +79,31 @@ class Episodes:
         mask: numpy.typing.NDArray[numpy.bool_] | None = None,
     ) -> None:
         """episode 0 of each given seed; the next episode where it is None"""
-    def step(self, actions: numpy.typing.NDArray[numpy.integer[typing.Any]], *, grids: bool, masks: bool) -> tuple:
-        """(grids or None, rewards, terminated, truncated, masks or None, solved)"""
-    def step_one(self, action: typing.SupportsIndex) -> tuple:
-        """(grid, reward, terminated, truncated, mask, solved) of the only slot"""
+    def step(
+        self, actions: numpy.typing.NDArray[numpy.integer[typing.Any]], *, grids: bool, masks: bool
+    ) -> tuple[
+        numpy.typing.NDArray[numpy.uint8] | None,
+        numpy.typing.NDArray[numpy.float32],
+        numpy.typing.NDArray[numpy.bool_],
+        numpy.typing.NDArray[numpy.bool_],
+        numpy.typing.NDArray[numpy.bool_] | None,
+    ]:
+        """(grids or None, rewards, terminated, truncated, masks or None)"""
+    def step_one(
+        self, action: typing.SupportsIndex
+    ) -> tuple[numpy.typing.NDArray[numpy.uint8], float, bool, bool, numpy.typing.NDArray[numpy.bool_]]:
+        """(grid, reward, terminated, truncated, mask) of the only slot"""
+
+def format_levels(
+    task: str,
+    cells: numpy.typing.NDArray[numpy.uint8],
+    shapes: numpy.typing.NDArray[numpy.integer[typing.Any]],
+    titles: collections.abc.Sequence[str],
+    format: str,
+) -> str:
+    """the text that parse_levels turns into exactly these levels"""
+
+def parse_levels(text: bytes) -> tuple:
+    """task, cells of all levels back to back, shapes[N, 2] and titles of a text; LevelError where it is malformed"""
+
+MAX_TEXT_BYTES: int = 67108864

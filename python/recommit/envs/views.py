@@ -1,0 +1,55 @@
+"""What an agent sees of a state: its cells, or a picture of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from gymnasium import spaces
+
+from recommit.puzzles import checks
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from recommit.puzzles.puzzle import Puzzle
+
+    Bytes = NDArray[np.uint8]
+
+Observation = Literal["grid", "rgb"]
+MAX_STEPS = 2**31 - 1
+
+
+class View:
+    """Turns ``uint8[N, rows, columns]`` into observations and frames of one look (cell size, theme, crop)."""
+
+    def __init__(
+        self, task: Puzzle, shape: tuple[int, int], observation: str, cell: int, theme: str, crop: bool
+    ) -> None:
+        if observation not in ("grid", "rgb"):
+            raise ValueError(f"observation: expected 'grid' or 'rgb', got {observation!r}")
+        self.task = task
+        self.shape = shape
+        self.rgb = observation == "rgb"
+        self.cell = checks.integer("cell", cell, 4, 112)
+        self.theme = theme
+        self.crop = crop
+
+    def space(self, highest: int) -> spaces.Box:
+        """The space of one observation; ``highest`` is the largest cell code."""
+        if not self.rgb:
+            return spaces.Box(0, highest, self.shape, np.uint8)
+        rows, cols = (side - 2 if self.crop else side for side in self.shape)
+        return spaces.Box(0, 255, (rows * self.cell, cols * self.cell, 3), np.uint8)
+
+    def frames(self, states: Bytes, threads: int | None = None) -> Bytes:
+        """One fresh picture per state."""
+        frames: Bytes = self.task.render(states, cell=self.cell, theme=self.theme, crop=self.crop, threads=threads)
+        return frames
+
+
+def check_render_mode(render_mode: str | None) -> str | None:
+    """``None`` or ``"rgb_array"``."""
+    if render_mode not in (None, "rgb_array"):
+        raise ValueError(f"render_mode: expected None or 'rgb_array', got {render_mode!r}")
+    return render_mode
