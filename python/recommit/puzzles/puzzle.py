@@ -95,9 +95,7 @@ class Puzzle(ABC):
         ``progress``, if given, is called now and then with the number of states done.
         """
         limits = (limit or Limits()).arguments()
-        result: NDArray[np.int32] = self.core.distance(
-            self.check(states), **limits, threads=threads, progress=progress
-        )
+        result: NDArray[np.int32] = self.core.distance(self.check(states), **limits, threads=threads, progress=progress)
         return result
 
     def optimal_actions(

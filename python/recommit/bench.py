@@ -1,0 +1,81 @@
+"""How fast the core is here: a quick look at every task, on one thread, in CPU time.
+
+The real benchmarks, which stand beside other people's code, are in the folder ``bench`` of the repository.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from recommit.puzzles.sliding import Sliding
+from recommit.puzzles.sokoban import Sokoban
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from recommit.puzzles.puzzle import Puzzle
+
+Result = TypeVar("Result")
+
+TASKS: tuple[Puzzle, ...] = (Sliding(3), Sliding(4), Sokoban(8, boxes=2), Sokoban(10, boxes=4))
+FRAMES = 256
+
+
+@dataclass(frozen=True)
+class Played:
+    """What happened when one task was played at random; rates count one thread's CPU time."""
+
+    task: str
+    variant: str
+    boards: int
+    #: Actions that were executed: a board stops at its goal.
+    actions: int
+    #: How many of them changed a board, and how many boards they solved.
+    moved: int
+    solved: int
+    boards_per_second: float
+    actions_per_second: float
+    frames_per_second: float
+
+
+def play(task: Puzzle, boards: int = 2048, actions: int = 256, seed: int = 0) -> Played:
+    """Generate boards, execute up to ``actions`` random actions on each, draw some of them."""
+    instances, generating = _timed(lambda: task.generate(boards, seed=seed, threads=1))
+    plan = np.random.default_rng(seed).integers(0, 4, (boards, actions), np.uint8)
+    depths = np.full(boards, actions, np.int32)
+    outcome, executing = _timed(lambda: task.execute(instances.states, plan, depths, threads=1))
+    frames, drawing = _timed(lambda: task.render(instances.states[:FRAMES], cell=28, threads=1))
+    executed = int(outcome.executed.sum())
+    return Played(
+        task=task.task,
+        variant=task.variant,
+        boards=boards,
+        actions=executed,
+        moved=int(outcome.moved.sum()),
+        solved=int(outcome.solved.sum()),
+        boards_per_second=boards / generating,
+        actions_per_second=executed / executing,
+        frames_per_second=len(frames) / drawing,
+    )
+
+
+def table(rows: Iterable[Played]) -> str:
+    """The rows as text."""
+    lines = [f"{'puzzle':<16}{'boards/s':>12}{'actions/s':>14}{'frames/s':>12}{'moved':>8}{'solved':>9}"]
+    lines += [
+        f"{row.task + ' ' + row.variant:<16}{row.boards_per_second:>12,.0f}{row.actions_per_second:>14,.0f}"
+        f"{row.frames_per_second:>12,.0f}{row.moved / max(row.actions, 1):>8.0%}{row.solved / row.boards:>9.1%}"
+        for row in rows
+    ]
+    return "\n".join(lines)
+
+
+def _timed(work: Callable[[], Result]) -> tuple[Result, float]:
+    """What ``work`` returns, and the CPU seconds it took."""
+    begin = time.process_time()
+    result = work()
+    return result, max(time.process_time() - begin, 1e-9)

@@ -1,0 +1,184 @@
+"""The command line: one verb per stage. A verb's module is imported when it runs, so that ``--help`` is quick.
+
+Exit status: 0 done, 1 failed while working, 2 the call was wrong, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import sys
+from json import dumps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from recommit.puzzles.puzzle import Puzzle
+
+DONE, FAILED, WRONG_CALL, INTERRUPTED = 0, 1, 2, 130
+
+
+class WrongCall(Exception):
+    """The arguments fit no request; the message says why."""
+
+
+def generate_levels(
+    out: Path,
+    task: Literal["sliding", "sokoban"] = "sokoban",
+    size: tuple[int, ...] = (8,),
+    boxes: int = 2,
+    count: int = 100,
+    seed: int = 0,
+    start: int = 0,
+) -> None:
+    """Generate solvable levels and write them to a file.
+
+    Args:
+        out: The file to write; it is replaced whole or not at all.
+        task: Which puzzle.
+        size: Rows, or rows and columns; a Sokoban level counts its outer wall.
+        boxes: Boxes of a Sokoban level.
+        count: Number of levels.
+        seed: Level i depends on (task, size, boxes, seed, start + i) alone.
+        start: Number of the first level.
+    """
+    import recommit
+
+    try:
+        instances = _puzzle(task, size, boxes).generate(count, seed=seed, start=start)
+    except ValueError as error:
+        raise WrongCall(str(error)) from None
+    if not len(instances):
+        raise WrongCall("count: expected at least 1, got 0")
+    recommit.write_levels(out, instances.states, titles=instances.ids, task=task)
+    print(f"{len(instances)} {task} levels written to {out}")
+
+
+def bench(signature: bool = False, json: bool = False) -> None:
+    """Time the core on this machine (one thread, CPU time), or print what it computes as one number per part.
+
+    Args:
+        signature: Print the numbers that every build on every machine must agree on.
+        json: Print JSON.
+    """
+    if signature:
+        from recommit.signature import signature as compute
+
+        numbers = {part: f"{number:016x}" for part, number in compute().items()}
+        print(dumps(numbers, indent=2) if json else "\n".join(f"{p:<8}{n}" for p, n in numbers.items()))
+        return
+    from dataclasses import asdict
+
+    from recommit import bench as timing
+
+    rows = [timing.play(task) for task in timing.TASKS]
+    print(dumps([asdict(row) for row in rows], indent=2) if json else timing.table(rows))
+
+
+def doctor(json: bool = False) -> int:
+    """Say what is installed, what is missing and how to get it, and whether the core works.
+
+    Args:
+        json: Print JSON.
+    """
+    from recommit.doctor import examine
+
+    report = examine()
+    print(dumps(report.to_json(), indent=2) if json else report)
+    return DONE if report.works else FAILED
+
+
+def demo(out: Path) -> None:
+    """Play both puzzles at random, time the core and draw a gallery.
+
+    Args:
+        out: The folder for the picture.
+    """
+    from recommit.demo import main as play
+
+    play(out)
+
+
+#: verb -> what it runs. A verb is one word or two; later stages add theirs.
+VERBS: dict[str, Callable[..., int | None]] = {
+    "levels generate": generate_levels,
+    "bench": bench,
+    "doctor": doctor,
+    "demo": demo,
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit status."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        return _run(words)
+    except KeyboardInterrupt:
+        return _fail("interrupted", INTERRUPTED)
+    except WrongCall as error:
+        return _fail(str(error), WRONG_CALL)
+    except Exception as error:  # noqa: BLE001  (the last resort of a command line)
+        return _fail(_explain(error), FAILED)
+
+
+def _run(words: list[str]) -> int:
+    if words == ["--version"]:
+        import recommit
+
+        print(f"recommit {recommit.__version__}")
+        return DONE
+    verb = next((verb for verb in VERBS if words[: len(verb.split())] == verb.split()), None)
+    if verb is None:
+        return _usage(words)
+    import tyro
+
+    try:
+        result: Any = tyro.cli(
+            VERBS[verb],
+            prog=f"recommit {verb}",
+            args=words[len(verb.split()) :],
+            config=(tyro.conf.FlagCreatePairsOff,),
+        )
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else WRONG_CALL
+    return DONE if result is None else int(result)
+
+
+def _usage(words: list[str]) -> int:
+    """Help where it was asked for; otherwise what was wrong."""
+    lines = ["usage: recommit VERB [options]; recommit VERB --help says more", ""]
+    lines += [f"  {verb:<18}{(run.__doc__ or '').splitlines()[0]}" for verb, run in VERBS.items()]
+    lines += [f"  {'--version':<18}Print the version."]
+    if words in ([], ["--help"], ["-h"]):
+        print("\n".join(lines))
+        return DONE if words else WRONG_CALL
+    return _fail(f"unknown command: {' '.join(words)}\n" + "\n".join(lines), WRONG_CALL)
+
+
+def _puzzle(task: str, size: tuple[int, ...], boxes: int) -> Puzzle:
+    import recommit
+
+    if len(size) not in (1, 2):
+        raise WrongCall(f"size: expected rows, or rows and columns, got {len(size)} numbers")
+    sides = (size[0], size[-1])
+    return recommit.Sokoban(sides, boxes) if task == "sokoban" else recommit.Sliding(*sides)
+
+
+def _explain(error: Exception) -> str:
+    """One line; a missing optional module is named with the command that installs it."""
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        from recommit.doctor import EXTRAS
+
+        for extra, modules in EXTRAS.items():
+            if error.name.split(".")[0] in modules:
+                return f"this command needs {error.name}: pip install 'recommit[{extra}]'"
+    return f"{type(error).__name__}: {error}"
+
+
+def _fail(message: str, status: int) -> int:
+    print(f"recommit: {message}", file=sys.stderr)
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,93 @@
+"""What is installed, what is missing and how to get it, and whether the core computes what it should."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import os
+import platform
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+import recommit
+
+#: extra -> the modules that it installs. Later stages add theirs.
+EXTRAS = {"envs": ("gymnasium",), "cli": ("tyro", "rich", "PIL")}
+
+
+@dataclass(frozen=True)
+class Extra:
+    """An optional part: the versions of its modules (None where one is missing), and the command that installs it."""
+
+    versions: dict[str, str | None]
+    install: str
+
+    @property
+    def complete(self) -> bool:
+        """Is everything there?"""
+        return None not in self.versions.values()
+
+
+@dataclass(frozen=True)
+class Report:
+    """What ``recommit doctor`` prints."""
+
+    recommit: str
+    python: str
+    numpy: str
+    platform: str
+    cores: int
+    core: str
+    works: bool
+    extras: dict[str, Extra]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        lines = [
+            f"recommit   {self.recommit} ({self.core})",
+            f"python     {self.python}, numpy {self.numpy}, {self.platform}, {self.cores} cores",
+            f"core       {'computes what it should' if self.works else 'WRONG: a known position was not solved'}",
+        ]
+        for name, extra in self.extras.items():
+            found = ", ".join(f"{module} {version or 'missing'}" for module, version in extra.versions.items())
+            lines.append(f"{name:<10} {found}" + ("" if extra.complete else f"  ->  {extra.install}"))
+        return "\n".join(lines)
+
+
+def examine() -> Report:
+    """Look at this installation."""
+    extras = {
+        name: Extra({module: _version(module) for module in modules}, f"pip install 'recommit[{name}]'")
+        for name, modules in EXTRAS.items()
+    }
+    return Report(
+        recommit=recommit.__version__,
+        python=platform.python_version(),
+        numpy=np.__version__,
+        platform=f"{platform.system()} {platform.machine()}",
+        cores=os.cpu_count() or 1,
+        core=str(recommit._core.__file__),
+        works=works(),
+        extras=extras,
+    )
+
+
+def works() -> bool:
+    """Push a box onto its goal and slide a tile home: the shortest test that every part is linked and runs."""
+    level = np.array([[[1, 1, 1, 1, 1], [1, 5, 3, 2, 1], [1, 1, 1, 1, 1]]], np.uint8)
+    board = np.array([[[1, 2, 3], [4, 5, 6], [7, 0, 8]]], np.uint8)
+    right = np.array([3], np.uint8)
+    pushed, slid = recommit.Sokoban(5, 1).step(level, right), recommit.Sliding(3).step(board, right)
+    return bool(recommit.Sokoban(5, 1).is_solved(pushed)[0] and recommit.Sliding(3).is_solved(slid)[0])
+
+
+def _version(module: str) -> str | None:
+    if importlib.util.find_spec(module) is None:
+        return None
+    packages = importlib.metadata.packages_distributions().get(module, [module])
+    return importlib.metadata.version(packages[0])

@@ -1,0 +1,58 @@
+"""What the harnesses share. A harness checks something that neither pytest nor ctest can see from inside.
+
+``python -m tests.verify.NAME`` runs one; its last line says what was executed. ``--plant`` gives it a defect that it
+must find: a harness that passes then is itself broken.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = ROOT / "build" / "verify"
+
+
+class Finding(Exception):
+    """Something is wrong; the message says what and how to see it again."""
+
+
+def expect(condition: object, finding: str) -> None:
+    """Raise a finding unless the condition holds."""
+    if not condition:
+        raise Finding(finding)
+
+
+def run(command: Sequence[object], *, env: Mapping[str, str] | None = None, cwd: Path = ROOT) -> str:
+    """The output of a command that must succeed; ``env`` adds to the environment."""
+    words = [str(word) for word in command]
+    # Nothing is decoded by the rules of the caller's locale.
+    done = subprocess.run(
+        words, check=False, capture_output=True, cwd=cwd, env={**os.environ, **(env or {})}, stdin=subprocess.DEVNULL
+    )
+    output = done.stdout.decode("utf-8", "replace")
+    if done.returncode != 0:
+        tail = (output + done.stderr.decode("utf-8", "replace"))[-4000:]
+        raise Finding(f"exit status {done.returncode} of: {' '.join(words)}\n{tail}")
+    return output
+
+
+def main(check: Callable[[bool], tuple[int, str]]) -> None:
+    """Run ``check(plant)``, which returns how many of what it executed, and report in one line of JSON."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--plant", action="store_true", help="plant a defect that the check must find")
+    plant = parser.parse_args().plant
+    try:
+        executed, what = check(plant)
+    except Finding as finding:
+        print(f"finding: {finding}", file=sys.stderr)
+        sys.exit(1)
+    print(json.dumps({"executed": executed, "unit": what}))

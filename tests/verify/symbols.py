@@ -1,0 +1,44 @@
+"""K3: the extension exports its init function alone and is linked safely."""
+
+from __future__ import annotations
+
+import re
+
+from tests.verify.harness import BUILD, expect, main, run
+
+
+def extension() -> str:
+    """The file that Python imports now."""
+    import recommit
+
+    return str(recommit._core.__file__)
+
+
+def check(plant: bool) -> tuple[int, str]:
+    """Read the tables of the file; planted: a library that exports more and binds lazily."""
+    path = _careless_library() if plant else extension()
+    # 'u' are unique symbols: function-local statics of inline functions, which must not leave the module either.
+    exported = re.findall(r"^[0-9a-f]+ [A-TV-Zu] (\S+)$", run(["nm", "-D", "--defined-only", path]), re.MULTILINE)
+    expect(exported == ["PyInit__core"], f"exported symbols: {exported[:20]}")
+    dynamic = run(["readelf", "-dW", path])
+    expect("BIND_NOW" in dynamic or re.search(r"FLAGS_1.*NOW", dynamic), "no BIND_NOW")
+    expect("TEXTREL" not in dynamic, "text relocations")
+    expect(not re.search(r"RPATH|RUNPATH", dynamic), "a run path")
+    headers = run(["readelf", "-lW", path])
+    expect("GNU_RELRO" in headers, "no RELRO")
+    stack = re.search(r"GNU_STACK.*?\s([RWE]+)\s+0x", headers)
+    expect(stack and "E" not in stack[1], f"executable stack: {stack and stack[0]}")
+    needed = re.findall(r"NEEDED.*\[(.*)\]", dynamic)
+    return 7, f"properties; needs {', '.join(needed)}"
+
+
+def _careless_library() -> str:
+    BUILD.mkdir(parents=True, exist_ok=True)
+    source, library = BUILD / "careless.c", BUILD / "careless.so"
+    source.write_text("int PyInit__core(void) { return 0; }\nint leak(void) { return 1; }\n")
+    run(["cc", "-shared", "-fPIC", "-Wl,-z,lazy", "-o", library, source])
+    return str(library)
+
+
+if __name__ == "__main__":
+    main(check)
