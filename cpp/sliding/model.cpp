@@ -1,13 +1,11 @@
 #include "sliding/model.hpp"
 
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
-#include <map>
-#include <mutex>
 #include <utility>
 
 #include "core/errors.hpp"
+#include "core/once.hpp"
 #include "sliding/pattern_build.hpp"
 
 namespace recommit::sliding {
@@ -132,24 +130,9 @@ void Model::ranks(const std::uint8_t* state, int view, std::uint32_t* out) const
 }
 
 std::shared_ptr<const Model> Model::shared(Shape shape, Database database, int threads, Watch* watch) {
-  struct Slot {
-    std::timed_mutex making;
-    std::shared_ptr<const Model> model;
-  };
-  static std::mutex guard;
-  // Never destroyed: a call on another thread may still be at work when the process ends.
-  static auto& slots = *new std::map<std::array<int, 3>, Slot>();
-  Slot* slot = nullptr;
-  {
-    const std::lock_guard lock(guard);
-    slot = &slots[{shape.rows, shape.cols, static_cast<int>(database)}];
-  }
-  std::unique_lock lock(slot->making, std::defer_lock);
-  while (!lock.try_lock_for(std::chrono::milliseconds(20))) {
-    if (watch != nullptr) watch->poll();
-  }
-  if (!slot->model) slot->model = std::make_shared<const Model>(shape, database, threads, watch);
-  return slot->model;
+  static auto& models = *new Once<std::array<int, 3>, Model>();
+  return models.get({shape.rows, shape.cols, static_cast<int>(database)}, watch,
+                    [&] { return std::make_shared<const Model>(shape, database, threads, watch); });
 }
 
 }  // namespace recommit::sliding

@@ -46,10 +46,10 @@ class Tree final : public Search {
     return manhattan_ + 2 * bound;
   }
 
-  Status within(int length, unsigned refused, Effort& effort, bool& found) override {
+  Status within(int length, Effort& effort, bool& found) override {
     found = false;
     if (length < manhattan_) return Status::Exact;
-    reset((length - manhattan_) / 2, refused);
+    reset((length - manhattan_) / 2);
     std::uint64_t visited = 1, allowance = effort.allowance();
     if (allowance == 0) return effort.check(0);
     for (std::size_t level = 0;;) {
@@ -108,7 +108,7 @@ class Tree final : public Search {
   /// The limit was hit on the very node that is the goal: the plan stands all the same.
   static Status finish(Status) noexcept { return Status::Exact; }
 
-  void reset(int slack, unsigned refused) {
+  void reset(int slack) {
     frames_.resize(std::max(frames_.size(), static_cast<std::size_t>(manhattan_ + 2 * slack + 2)));
     number_ = root_number_;
     value_ = root_value_;
@@ -123,11 +123,6 @@ class Tree final : public Search {
     root.sum = root_sum_;
     root.slack = static_cast<std::int8_t>(slack);
     expand(root);
-    for (int i = 0; i < kActions; ++i) {
-      if ((root.todo >> i & 1) != 0 && (refused >> root.child[static_cast<std::size_t>(i)].action & 1) != 0) {
-        root.todo &= ~(1U << i);
-      }
-    }
   }
 
   static constexpr std::size_t turned(std::size_t cell) noexcept {

@@ -53,9 +53,8 @@ class Search {
   virtual int start(const std::uint8_t* state) = 0;
 
   /// Is there a plan of exactly `length` actions (same parity as the bound), given that there is none shorter? Exact
-  /// with `found` set says yes or no; then `plan` is the first such plan in action order. `refused`: actions (bits)
-  /// that the plan may not begin with; it must be known that a plan without them exists if any does.
-  virtual Status within(int length, unsigned refused, Effort& effort, bool& found) = 0;
+  /// with `found` set says yes or no; then `plan` is the first such plan in action order.
+  virtual Status within(int length, Effort& effort, bool& found) = 0;
 
   /// Plan of the last search that found one.
   const std::vector<std::uint8_t>& plan() const noexcept { return plan_; }

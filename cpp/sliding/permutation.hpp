@@ -1,0 +1,89 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace recommit::sliding {
+
+/// Numbers the permutations of 0..n-1 in lexicographic order, n <= 12.
+inline std::uint32_t permutation_rank(const std::uint8_t* items, int n) noexcept {
+  std::uint32_t rank = 0, used = 0;
+  for (int i = 0; i < n; ++i) {
+    std::uint32_t digit = items[i];
+    for (std::uint32_t below = used & ((1U << items[i]) - 1); below != 0; below &= below - 1) --digit;
+    used |= 1U << items[i];
+    rank = rank * static_cast<std::uint32_t>(n - i) + digit;
+  }
+  return rank;
+}
+
+inline void permutation_unrank(std::uint32_t rank, int n, std::uint8_t* out) noexcept {
+  std::array<std::uint32_t, 12> digits{};
+  for (int i = n - 1; i >= 0; --i) {
+    digits[static_cast<std::size_t>(i)] = rank % static_cast<std::uint32_t>(n - i);
+    rank /= static_cast<std::uint32_t>(n - i);
+  }
+  std::uint32_t used = 0;
+  for (int i = 0; i < n; ++i) {
+    std::uint32_t left = digits[static_cast<std::size_t>(i)];
+    std::uint8_t item = 0;
+    for (;; ++item) {
+      if ((used >> item & 1) == 0 && left-- == 0) break;
+    }
+    used |= 1U << item;
+    out[i] = item;
+  }
+}
+
+/// The same for kLanes permutations at once, written so that a compiler turns every line into vector instructions.
+/// Cell c of permutation l is column[c][l].
+template <int N>
+class LaneRanks {
+ public:
+  static constexpr std::size_t kLanes = 32;
+  using Bytes = std::array<std::uint8_t, kLanes>;
+  using Words = std::array<std::uint16_t, kLanes>;
+
+  explicit LaneRanks(const std::uint8_t* states) noexcept {
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+      for (std::size_t c = 0; c < N; ++c) column_[c][lane] = states[lane * N + c];
+    }
+  }
+
+  /// False if some lane is no permutation; else the ranks.
+  bool ranks(std::array<std::uint32_t, kLanes>& out) const noexcept {
+    Bytes wrong{};
+    Words high{}, low{};
+    for (std::size_t i = 0; i < N; ++i) {
+      Bytes digit{};
+      for (std::size_t lane = 0; lane < kLanes; ++lane) {
+        wrong[lane] = static_cast<std::uint8_t>(wrong[lane] | (column_[i][lane] >= N ? 1 : 0));
+      }
+      for (std::size_t j = i + 1; j < N; ++j) {
+        for (std::size_t lane = 0; lane < kLanes; ++lane) {
+          digit[lane] = static_cast<std::uint8_t>(digit[lane] + (column_[j][lane] < column_[i][lane] ? 1 : 0));
+          wrong[lane] = static_cast<std::uint8_t>(wrong[lane] | (column_[j][lane] == column_[i][lane] ? 1 : 0));
+        }
+      }
+      // Two halves of 16 bits are enough up to ten cells: 10*9*8*7*6 and 5*4*3*2.
+      Words& half = i < kHigh ? high : low;
+      for (std::size_t lane = 0; lane < kLanes; ++lane) {
+        half[lane] = static_cast<std::uint16_t>(half[lane] * (N - i) + digit[lane]);
+      }
+    }
+    std::uint8_t any = 0;
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+      any = static_cast<std::uint8_t>(any | wrong[lane]);
+      out[lane] = std::uint32_t{high[lane]} * kLowSize + low[lane];
+    }
+    return any == 0;
+  }
+
+ private:
+  static constexpr std::size_t kHigh = N > 5 ? N - 5 : 0;
+  static constexpr std::uint32_t kLowSize = N > 5 ? 120 : 1;
+  std::array<Bytes, N> column_;
+};
+
+}  // namespace recommit::sliding
