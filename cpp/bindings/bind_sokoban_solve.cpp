@@ -174,6 +174,8 @@ void define_cache(py::module_& module) {
         out["builds"] = stats.builds;
         out["loads"] = stats.loads;
         out["evictions"] = stats.evictions;
+        out["damaged"] = stats.damaged;
+        out["note"] = stats.note;
         return out;
       },
       py::kw_only(), py::arg("budget") = py::none(), py::arg("folder") = py::none(), py::arg("clear") = false,
