@@ -7,8 +7,8 @@
 
 namespace recommit::sokoban {
 
-/// Answers a state whose table does not fit the limits; `refused` says which limit. With `plan`, actions are filled in
-/// where the distance is known. The state's boxes outside the region have been judged already.
-Solution beyond_table(const Level& level, const State& state, const Limits& limits, Status refused, bool plan, Watch* watch);
+/// Answers a state whose table does not fit the limits, by bounded forward search. Boxes outside the region have been
+/// judged already. `first` asks for the lexicographically smallest plan, which costs extra.
+Solution beyond_table(const Level& level, const State& state, const Limits& limits, bool first, Watch* watch);
 
 }  // namespace recommit::sokoban

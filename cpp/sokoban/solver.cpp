@@ -40,7 +40,6 @@ class Reader {
 
   const LevelTable& level() const noexcept { return *current_; }
   bool tabled() const noexcept { return status_ == Status::Exact; }
-  Status status() const noexcept { return status_; }
   std::uint64_t entry() const noexcept { return current_->entry(planes_, player_); }
   void state(State& out) const { current_->read(planes_, player_, out); }
   bool lost() const noexcept { return current_->lost(planes_); }
@@ -59,16 +58,16 @@ class Reader {
   std::vector<std::shared_ptr<const LevelTable>> retired_;
 };
 
-Answer known(Distance distance, std::uint64_t nodes) {
-  return {distance, distance, distance == kUnsolvable ? Status::Unsolvable : Status::Exact, nodes};
+Answer known(Distance distance) {
+  return {distance, distance, distance == kUnsolvable ? Status::Unsolvable : Status::Exact, 0};
 }
 
 /// The state read last, where its level has no table.
-Solution search(const Reader& reader, const Limits& limits, bool plan, Watch* watch) {
-  if (reader.lost()) return {known(kUnsolvable, 0), {}};
+Solution search_on(const Reader& reader, const Limits& limits, bool first, Watch* watch) {
+  if (reader.lost()) return {known(kUnsolvable), {}};
   State state;
   reader.state(state);
-  return beyond_table(reader.level().level(), state, limits, reader.status(), plan, watch);
+  return beyond_table(reader.level().level(), state, limits, first, watch);
 }
 
 int pick(unsigned mask, Ties ties, Rng& rng) {
@@ -98,7 +97,7 @@ void Solver::distance(const std::uint8_t* states, Shape shape, Distance* out, st
         levels[k]->prefetch(entries[k] = reader.entry());
       } else {
         levels[k] = nullptr;
-        out[first + k] = search(reader, limits_, false, watch).answer.distance;
+        out[first + k] = search_on(reader, limits_, false, watch).answer.distance;
       }
     }
     for (std::size_t k = 0; k < count; ++k) {
@@ -114,8 +113,8 @@ void Solver::answer(const std::uint8_t* states, Shape shape, Answer* out, std::s
   for (std::size_t i = begin; i < end; ++i) {
     reader.read(states, i);
     reader.release();
-    out[i] = reader.tabled() ? known(reader.level().at(reader.entry()), reader.level().table().solvable())
-                             : search(reader, limits_, false, watch).answer;
+    out[i] = reader.tabled() ? known(reader.level().at(reader.entry()))
+                             : search_on(reader, limits_, false, watch).answer;
   }
 }
 
@@ -133,11 +132,11 @@ void Solver::optimal_actions(const std::uint8_t* states, Shape shape, std::uint8
       reader.state(state);
       mask = reader.level().optimal_actions(state, distance, scratch);
     } else {
-      distance = search(reader, limits_, false, watch).answer.distance;
+      distance = search_on(reader, limits_, false, watch).answer.distance;
       reader.state(state);
       for (int action = 0; action < kActions && distance > 0; ++action) {
         if (!reader.level().act(state, action, scratch)) continue;
-        const Answer after = beyond_table(reader.level().level(), scratch, limits_, reader.status(), false, watch).answer;
+        const Answer after = beyond_table(reader.level().level(), scratch, limits_, false, watch).answer;
         if (after.distance == kUnknown && after.lower_bound < distance) distance = kUnknown, mask = 0;
         if (after.distance >= 0 && after.distance == distance - 1) mask |= 1U << action;
       }
@@ -155,12 +154,12 @@ void Solver::solve(const std::uint8_t* states, Shape shape, Ties ties, std::uint
     reader.read(states, i);
     reader.release();
     if (!reader.tabled()) {
-      out[i] = search(reader, limits_, true, watch);
+      out[i] = search_on(reader, limits_, ties == Ties::First, watch);
       continue;
     }
     const LevelTable& level = reader.level();
     Distance left = level.at(reader.entry());
-    out[i] = {known(left, level.table().solvable()), {}};
+    out[i] = {known(left), {}};
     Rng rng(seed, Purpose::Ties, start + i);
     reader.state(state);
     for (; left > 0; --left) {

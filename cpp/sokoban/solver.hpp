@@ -12,7 +12,8 @@
 namespace recommit::sokoban {
 
 /// Which optimal plan: the lexicographically smallest in the order up, down, left, right, or at every step one of the
-/// optimal actions, uniformly.
+/// optimal actions, uniformly. Beyond tables, First is the smallest wherever the search can prove that within its
+/// limits, and Random is whichever optimal plan the search met.
 enum class Ties : std::uint8_t { First, Random };
 
 /// What is known about a state. `lower_bound` is proven in every case (and is the distance where that is known).
@@ -20,7 +21,7 @@ struct Answer {
   Distance distance = kUnknown;
   Distance lower_bound = 0;
   Status status = Status::Exact;
-  std::uint64_t nodes = 0;  ///< states looked at: those of the level's table, or of the search
+  std::uint64_t nodes = 0;  ///< expanded by the search; 0 where a table answered
 };
 
 struct Solution {

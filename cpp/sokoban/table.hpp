@@ -49,6 +49,7 @@ class Table {
 
  private:
   friend class TableBuilder;
+  friend class TableStore;
   Table(const Level& level, int boxes) : sets_(level, boxes), cells_(level.cells()) {}
 
   BoxSets sets_;

@@ -27,6 +27,8 @@ struct Found {
 
 struct CacheStats {
   std::uint64_t hits = 0, builds = 0, loads = 0, evictions = 0, bytes = 0, levels = 0;
+  std::uint64_t damaged = 0;  ///< files found damaged, or that could not be written; `note` tells of the last
+  std::string note;
 };
 
 /// Tables of many levels, each built once and shared by all callers, least recently used ones dropped beyond a budget
@@ -50,7 +52,8 @@ class TableCache {
   CacheStats stats() const;
   std::uint64_t budget() const noexcept { return budget_.load(std::memory_order_relaxed); }
   void set_budget(std::uint64_t bytes);
-  /// Tables are also kept in this folder, and looked for there first; "" for none (the default).
+  /// Tables are also kept in this folder, and looked for there first; "" for none (the default). A damaged file is
+  /// noted, its table built anew and the file replaced.
   void set_folder(std::string folder);
   void clear();
 
@@ -64,6 +67,8 @@ class TableCache {
   std::shared_ptr<const LevelTable> look(std::uint64_t hash, const Planes& planes, int player, Shape shape);
   static TableKey key_of(const Level& level, int boxes);
   Built table_of(const Level& level, int boxes, const Limits& limits, Watch* watch);
+  Built load_or_build(const Level& level, int boxes, const Limits& limits, Watch* watch);
+  void report(const std::string& note);
   Built build(const Level& level, int boxes, const Limits& limits, Watch* watch);
   void keep(std::uint64_t hash, const std::shared_ptr<const LevelTable>& level);
   void evict();
@@ -74,11 +79,12 @@ class TableCache {
   std::uint64_t bytes_ = 0, evictions_ = 0;
   std::atomic<std::uint64_t> clock_{0}, hits_{0}, builds_{0}, loads_{0};
 
-  std::mutex tables_mutex_;  // guards the rest
+  mutable std::mutex tables_mutex_;  // guards the rest
   std::condition_variable built_;
   std::map<TableKey, std::weak_ptr<const Table>> tables_;
   std::set<TableKey> building_;
-  std::string folder_;
+  std::string folder_, note_;
+  std::uint64_t damaged_ = 0;
 };
 
 }  // namespace recommit::sokoban

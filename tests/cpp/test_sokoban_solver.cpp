@@ -187,22 +187,26 @@ TEST(the_budget_holds_and_the_oldest_goes_first) {
   CHECK(cache.stats().bytes == 0 && cache.stats().levels == 0);
 }
 
-TEST(limits_decide_alike_on_warm_and_cold_caches) {
-  const Raw raw = parse("########/#      #/# $$   #/# $$ . #/#   .. #/#  @ . #/#      #/########");
+TEST(what_no_table_holds_is_searched) {
+  const Raw raw = parse("########/#      #/# $ $  #/#    . #/# $$.. #/#  @ . #/#      #/########");
   const Level level = Level::of_state(raw.data(), raw.shape);
   TableCache cache;
-  Answer answer;
-  for (const bool warm : {false, true}) {
-    Limits tight;
-    tight.bytes = Table::build_bytes(level, 4) - 1;
-    if (warm) Solver(cache).answer(raw.data(), raw.shape, &answer, 0, 1);
-    Solver(cache, tight).answer(raw.data(), raw.shape, &answer, 0, 1);
-    CHECK(answer.distance == kUnknown || answer.nodes > 0);  // unknown, or found by search
-    Limits few;
-    few.nodes = 1;
-    Solver(cache, few).answer(raw.data(), raw.shape, &answer, 0, 1);
-    CHECK(answer.distance == kUnknown && answer.status == Status::NodeLimit && answer.lower_bound >= 1);
-  }
+  std::vector<Solution> tabled(1), searched(1), cold(1);
+  Limits tight;
+  tight.nodes = BoxSets::count(level, 4) * static_cast<std::uint64_t>(level.cells()) - 1;  // one short of the table
+  Solver(cache, tight).solve(raw.data(), raw.shape, Ties::First, 0, 0, cold.data(), 0, 1);
+  CHECK(cache.stats().builds == 0 && cold[0].answer.nodes > 0);
+  Solver(cache).solve(raw.data(), raw.shape, Ties::First, 0, 0, tabled.data(), 0, 1);
+  CHECK(cache.stats().builds == 1 && tabled[0].answer.nodes == 0 && tabled[0].answer.status == Status::Exact);
+  Solver(cache, tight).solve(raw.data(), raw.shape, Ties::First, 0, 0, searched.data(), 0, 1);
+  CHECK(searched[0].answer.nodes == cold[0].answer.nodes && searched[0].actions == cold[0].actions);  // a warm cache changes nothing
+  CHECK(searched[0].answer.status == Status::Exact && searched[0].answer.distance == tabled[0].answer.distance);
+  Limits few;
+  few.nodes = 1;
+  std::vector<Answer> answer(1);
+  Solver(cache, few).answer(raw.data(), raw.shape, answer.data(), 0, 1);
+  CHECK(answer[0].distance == kUnknown && answer[0].status == Status::NodeLimit);
+  CHECK(answer[0].lower_bound >= 1 && answer[0].lower_bound <= tabled[0].answer.distance);
 }
 
 TEST(malformed_states_are_named) {

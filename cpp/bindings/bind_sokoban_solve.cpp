@@ -1,0 +1,194 @@
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bindings/arrays.hpp"
+#include "bindings/bind.hpp"
+#include "bindings/run.hpp"
+#include "sokoban/generate.hpp"
+#include "sokoban/solver.hpp"
+#include "sokoban/symmetry.hpp"
+
+namespace recommit::bindings {
+namespace {
+
+using Progress = std::optional<py::function>;
+
+/// Runs body(begin, end, watch) over all states. Pieces are small enough to share out a few slow levels, and large
+/// enough that states answered in nanoseconds are not handed out one by one.
+template <class Body>
+void run_states(std::size_t count, std::optional<int> threads, const Progress& progress, const Body& body) {
+  const int workers = thread_count(threads);
+  const std::size_t grain = std::clamp<std::size_t>(count / (static_cast<std::size_t>(workers) * 8), 1, 1024);
+  run_watched(progress, [&](Watch& watch) {
+    parallel_for(count, workers, grain, [&](std::size_t begin, std::size_t end) {
+      body(begin, end, &watch);
+      watch.add(end - begin);
+    }, &watch);
+  });
+}
+
+Limits limits(std::uint64_t nodes, std::uint64_t bytes, double seconds) { return {nodes, bytes, seconds}; }
+
+sokoban::Solver solver(const Limits& allowed) { return sokoban::Solver(sokoban::TableCache::shared(), allowed); }
+
+States checked_states(const Array<std::uint8_t>& argument) {
+  const States from = states(argument);
+  sokoban::check_shape(from.shape);
+  return from;
+}
+
+py::tuple pack(const std::vector<sokoban::Solution>& solutions) {
+  const py::ssize_t n = size(solutions.size());
+  auto offsets = fresh<std::int64_t>({n + 1});
+  auto length = fresh<std::int32_t>({n}), bound = fresh<std::int32_t>({n});
+  auto nodes = fresh<std::uint64_t>({n});
+  auto status = fresh<std::uint8_t>({n});
+  std::int64_t total = 0;
+  offsets.mutable_data()[0] = 0;
+  for (std::size_t i = 0; i < solutions.size(); ++i) {
+    const sokoban::Solution& each = solutions[i];
+    total += static_cast<std::int64_t>(each.actions.size());
+    offsets.mutable_data()[i + 1] = total;
+    length.mutable_data()[i] = each.answer.distance;
+    bound.mutable_data()[i] = each.answer.lower_bound;
+    nodes.mutable_data()[i] = each.answer.nodes;
+    status.mutable_data()[i] = static_cast<std::uint8_t>(each.answer.status);
+  }
+  auto actions = fresh<std::uint8_t>({static_cast<py::ssize_t>(total)});
+  std::uint8_t* to = actions.mutable_data();
+  for (const sokoban::Solution& each : solutions) to = std::copy(each.actions.begin(), each.actions.end(), to);
+  return py::make_tuple(actions, offsets, length, nodes, status, bound);
+}
+
+void define_solver(py::module_& module) {
+  module.def(
+      "distance",
+      [](const Array<std::uint8_t>& states_, std::uint64_t nodes, std::uint64_t bytes, double seconds,
+         std::optional<int> threads, const Progress& progress) {
+        const States from = checked_states(states_);
+        auto out = fresh<std::int32_t>({size(from.count)});
+        std::int32_t* to = out.mutable_data();
+        const sokoban::Solver with = solver(limits(nodes, bytes, seconds));
+        run_states(from.count, threads, progress, [&](std::size_t begin, std::size_t end, Watch* watch) {
+          with.distance(from.data, from.shape, to, begin, end, watch);
+        });
+        return out;
+      },
+      py::arg("states"), py::kw_only(), py::arg("nodes"), py::arg("bytes"), py::arg("seconds"),
+      py::arg("threads") = py::none(), py::arg("progress") = py::none(),
+      "exact number of actions to the goal; -1 where there is no way, -2 where a limit was hit");
+
+  module.def(
+      "optimal_actions",
+      [](const Array<std::uint8_t>& states_, std::uint64_t nodes, std::uint64_t bytes, double seconds,
+         std::optional<int> threads, const Progress& progress) {
+        const States from = checked_states(states_);
+        auto out = fresh<bool>({size(from.count), kActions});
+        std::uint8_t* to = recommit::bindings::bytes(out);
+        const sokoban::Solver with = solver(limits(nodes, bytes, seconds));
+        run_states(from.count, threads, progress, [&](std::size_t begin, std::size_t end, Watch* watch) {
+          with.optimal_actions(from.data, from.shape, to, nullptr, begin, end, watch);
+        });
+        return out;
+      },
+      py::arg("states"), py::kw_only(), py::arg("nodes"), py::arg("bytes"), py::arg("seconds"),
+      py::arg("threads") = py::none(), py::arg("progress") = py::none(), "which actions lower the distance by one");
+
+  module.def(
+      "solve",
+      [](const Array<std::uint8_t>& states_, bool random, std::uint64_t seed, std::uint64_t nodes, std::uint64_t bytes,
+         double seconds, std::optional<int> threads, const Progress& progress) {
+        const States from = checked_states(states_);
+        std::vector<sokoban::Solution> solutions(from.count);
+        const auto ties = random ? sokoban::Ties::Random : sokoban::Ties::First;
+        const sokoban::Solver with = solver(limits(nodes, bytes, seconds));
+        run_states(from.count, threads, progress, [&](std::size_t begin, std::size_t end, Watch* watch) {
+          with.solve(from.data, from.shape, ties, seed, 0, solutions.data(), begin, end, watch);
+        });
+        return pack(solutions);
+      },
+      py::arg("states"), py::kw_only(), py::arg("random"), py::arg("seed"), py::arg("nodes"), py::arg("bytes"),
+      py::arg("seconds"), py::arg("threads") = py::none(), py::arg("progress") = py::none(),
+      "optimal plans: (actions, offsets, length, nodes, status, bound)");
+}
+
+void define_generator(py::module_& module) {
+  module.def(
+      "generate_rooms",
+      [](int rows, int cols, int boxes, std::size_t count, Distance shortest, Distance longest, std::uint64_t seed,
+         std::uint64_t start, std::optional<int> threads, const Progress& progress) {
+        const sokoban::Request request{{rows, cols}, boxes, shortest, longest};
+        sokoban::check_request(request);
+        auto states = fresh<std::uint8_t>({size(count), rows, cols});
+        auto lengths = fresh<std::int32_t>({size(count)});
+        std::uint8_t* to = states.mutable_data();
+        std::int32_t* exact = lengths.mutable_data();
+        run_states(count, threads, progress, [&](std::size_t begin, std::size_t end, Watch* watch) {
+          sokoban::generate(request, seed, start, to, exact, begin, end, watch);
+        });
+        return py::make_tuple(states, lengths);
+      },
+      py::arg("rows"), py::arg("cols"), py::arg("boxes"), py::arg("count"), py::kw_only(), py::arg("shortest"),
+      py::arg("longest"), py::arg("seed"), py::arg("start") = 0, py::arg("threads") = py::none(),
+      py::arg("progress") = py::none(),
+      "levels whose optimal length lies in shortest..longest, and the lengths; level i depends on (size, boxes, window, "
+      "seed, start + i) alone");
+
+  module.def(
+      "canonical_digests",
+      [](const Array<std::uint8_t>& states_, std::optional<int> threads) {
+        const States from = checked_states(states_);
+        auto out = fresh<std::uint64_t>({size(from.count), 2});
+        std::uint64_t* to = out.mutable_data();
+        run(from.count, threads, 64, [&](std::size_t begin, std::size_t end) {
+          for (std::size_t i = begin; i < end; ++i) {
+            const sokoban::Digest digest = sokoban::canonical_digest(from.data + i * from.cells(), from.shape, i);
+            std::copy(digest.begin(), digest.end(), to + 2 * i);
+          }
+        });
+        return out;
+      },
+      py::arg("states"), py::kw_only(), py::arg("threads") = py::none(),
+      "128 bits per state, equal for states that are images of each other under the symmetries of the grid");
+}
+
+void define_cache(py::module_& module) {
+  module.def(
+      "table_cache",
+      [](std::optional<std::uint64_t> budget, std::optional<std::string> folder, bool clear) {
+        sokoban::TableCache& cache = sokoban::TableCache::shared();
+        if (budget) cache.set_budget(*budget);
+        if (folder) cache.set_folder(std::move(*folder));
+        if (clear) cache.clear();
+        const sokoban::CacheStats stats = cache.stats();
+        py::dict out;
+        out["budget"] = cache.budget();
+        out["bytes"] = stats.bytes;
+        out["levels"] = stats.levels;
+        out["hits"] = stats.hits;
+        out["builds"] = stats.builds;
+        out["loads"] = stats.loads;
+        out["evictions"] = stats.evictions;
+        out["damaged"] = stats.damaged;
+        out["note"] = stats.note;
+        return out;
+      },
+      py::kw_only(), py::arg("budget") = py::none(), py::arg("folder") = py::none(), py::arg("clear") = false,
+      "the distance tables shared by all calls: what they hold and did; optionally change their budget of bytes, keep "
+      "them in a folder too, or drop them from memory");
+}
+
+}  // namespace
+
+void bind_sokoban_solve(py::module_& sokoban) {
+  define_solver(sokoban);
+  define_generator(sokoban);
+  define_cache(sokoban);
+}
+
+}  // namespace recommit::bindings

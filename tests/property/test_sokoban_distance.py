@@ -1,0 +1,168 @@
+"""The compiled Sokoban solver against the plain-Python search, state by state."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.reference import sokoban as reference
+
+from recommit import _core
+
+LIMITS = {"nodes": 2**64 - 1, "bytes": 1 << 30, "seconds": float("inf")}
+UNSOLVABLE = -1
+
+CORRIDOR = ["##########", "#@ $    .#", "####### ##", "##########"]
+SOLVED = ["######", "#@ * #", "#  * #", "######"]
+DEAD = ["######", "#$ @.#", "#    #", "######"]
+OUT_OF_REACH = ["#######", "#@$ #.#", "#   # #", "#######"]
+
+
+def grid_of(rows):
+    return np.array([[" #.$*@+".index(c) for c in row] for row in rows], np.uint8)
+
+
+def levels():
+    rng = np.random.default_rng(7)
+    yield from (grid_of(rows) for rows in (CORRIDOR, SOLVED, DEAD, OUT_OF_REACH))
+    for boxes, rows, cols, walls, count in (
+        (1, 8, 8, 0.15, 3), (1, 8, 8, 0.4, 3), (2, 6, 7, 0.1, 4), (2, 7, 7, 0.35, 4), (3, 6, 6, 0.2, 3), (3, 5, 7, 0.1, 1), (2, 8, 8, 0.02, 2), (1, 8, 8, 0.0, 2),
+    ):  # fmt: skip
+        for _ in range(count):
+            yield reference.random_grid(rng, rows, cols, boxes, walls)
+
+
+def differences(level, distance):
+    """Number of states compared, how many of them are dead, and those whose distance differs."""
+    states = level.states()
+    expected = reference.distances(level, states)
+    found = distance(level.draw(states))
+    wrong = [
+        state for state, d in zip(states, found.tolist(), strict=True) if d != expected.get(state, UNSOLVABLE)
+    ]
+    return len(states), len(states) - len(expected), wrong
+
+
+def core_distance(grids):
+    return _core.sokoban.distance(grids, **LIMITS)
+
+
+def test_every_state_of_every_level():
+    total = dead = 0
+    for grid in levels():
+        count, unsolvable, wrong = differences(reference.Level(grid), core_distance)
+        assert wrong == [], grid
+        total += count
+        dead += unsolvable
+    assert total >= 20_000
+    assert 1_000 < dead < total - 10_000
+    print(f"{total} states, {dead} of them dead")
+
+
+def test_the_comparison_catches_one_wrong_state():
+    def off_by_one(grids):
+        out = core_distance(grids)
+        out[17] += 1
+        return out
+
+    _, _, wrong = differences(reference.Level(grid_of(CORRIDOR)), off_by_one)
+    assert len(wrong) == 1
+
+
+def test_the_comparison_catches_a_wrong_rule():
+    class TwoBoxes(reference.Level):
+        """Pushing a row of two boxes, which the rules forbid."""
+
+        def act(self, state, action):
+            after = super().act(state, action)
+            (row, col), boxes = state
+            down, right = reference.STEPS[action]
+            line = [(row + i * down, col + i * right) for i in (1, 2, 3)]
+            if after == state and line[0] in boxes and line[1] in boxes and line[2] in self.floor - boxes:
+                return line[0], boxes - {line[0]} | {line[2]}
+            return after
+
+    grid = reference.random_grid(np.random.default_rng(3), 6, 7, 2, 0.05)
+    assert differences(reference.Level(grid), core_distance)[2] == []
+    assert len(differences(TwoBoxes(grid), core_distance)[2]) > 0
+
+
+@pytest.mark.parametrize("random", [False, True])
+def test_plans_are_as_long_as_the_distance_and_solve(random):
+    rng = np.random.default_rng(11)
+    grids = np.stack([reference.random_grid(rng, 7, 7, 2, 0.15) for _ in range(200)])
+    actions, offsets, length, nodes, status, bound = _core.sokoban.solve(grids, random=random, seed=5, **LIMITS)
+    assert (length == core_distance(grids)).all()
+    assert (bound == length).all()
+    assert (nodes == 0).all()
+    assert (status == (length < 0)).all()
+    masks = _core.sokoban.optimal_actions(grids, **LIMITS)
+    for i, grid in enumerate(grids):
+        plan = actions[offsets[i] : offsets[i + 1]]
+        assert len(plan) == max(length[i], 0)
+        assert masks[i].any() == (length[i] > 0)
+        level = reference.Level(grid)
+        state = state_of(grid)
+        if len(plan):
+            assert masks[i, plan[0]]
+            if not random:
+                assert plan[0] == masks[i].argmax()
+        for action in plan:
+            assert not level.solved(state)
+            state = level.act(state, int(action))
+        assert level.solved(state) == (length[i] >= 0)
+
+
+def state_of(grid):
+    player = tuple(int(x) for x in np.argwhere(grid >= reference.PLAYER)[0])
+    boxes = np.argwhere((grid == reference.BOX) | (grid == reference.BOX_ON_GOAL)).tolist()
+    return player, frozenset((r, c) for r, c in boxes)
+
+
+def test_generated_lengths_are_exact_by_forward_search():
+    states, lengths = _core.sokoban.generate_rooms(6, 7, 2, 12, shortest=4, longest=16, seed=0)
+    for grid, length in zip(states, lengths.tolist(), strict=True):
+        assert forward(reference.Level(grid), state_of(grid)) == length
+
+
+def forward(level, start):
+    layer, seen, depth = [start], {start}, 0
+    while layer:
+        if any(level.solved(state) for state in layer):
+            return depth
+        following = []
+        for state in layer:
+            for action in range(4):
+                after = level.act(state, action)
+                if after not in seen:
+                    seen.add(after)
+                    following.append(after)
+        layer, depth = following, depth + 1
+    return UNSOLVABLE
+
+
+def test_threads_and_bad_arguments():
+    grids = np.stack([reference.random_grid(np.random.default_rng(i), 8, 8, 2, 0.1) for i in range(64)])
+    expected = core_distance(grids)
+    assert (_core.sokoban.distance(grids, **LIMITS, threads=4) == expected).all()
+    with pytest.raises(TypeError, match="states: expected dtype"):
+        core_distance(grids.astype(np.int32))
+    with pytest.raises(ValueError, match="states: expected 3 dimensions"):
+        core_distance(grids[0])
+    broken = grids.copy()
+    broken[5, 3, 3] = 9
+    with pytest.raises(ValueError, match="state 5"):
+        core_distance(broken)
+    with pytest.raises(ValueError, match="length: expected a window"):
+        _core.sokoban.generate_rooms(8, 8, 2, 1, shortest=9, longest=3, seed=0)
+    with pytest.raises(ValueError, match="length: none of"):
+        _core.sokoban.generate_rooms(5, 5, 1, 1, shortest=150, longest=160, seed=0)
+    with pytest.raises(ValueError, match="boxes: expected"):
+        _core.sokoban.generate_rooms(5, 5, 30, 1, shortest=1, longest=9, seed=0)
+
+
+def test_symmetric_states_share_a_digest():
+    grids, _ = _core.sokoban.generate_rooms(8, 8, 2, 50, shortest=8, longest=32, seed=1)
+    digests = _core.sokoban.canonical_digests(grids)
+    for image in (grids[:, ::-1], grids[:, :, ::-1], grids.transpose(0, 2, 1), grids[:, ::-1, ::-1]):
+        assert (_core.sokoban.canonical_digests(np.ascontiguousarray(image)) == digests).all()
+    assert len(np.unique(digests, axis=0)) == 50
