@@ -1,12 +1,16 @@
 #include "sokoban/search.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <chrono>
 #include <limits>
+#include <cstdio>
+#include <cstdlib>
 
 #include "core/rng.hpp"
 #include "sokoban/freeze.hpp"
+#include "sokoban/potentials.hpp"
 #include "sokoban/push_bound.hpp"
 #include "sokoban/push_graph.hpp"
 #include "sokoban/search_store.hpp"
@@ -15,6 +19,8 @@ namespace recommit::sokoban {
 namespace {
 
 constexpr std::uint16_t kUnreached = 0xFFFF;
+const std::uint32_t kEager = getenv("EAGER") ? atoi(getenv("EAGER")) : 100000;
+const int kSlack = getenv("SLACK") ? atoi(getenv("SLACK")) : 0;
 constexpr int kNoBound = std::numeric_limits<int>::max();
 
 /// Why the main loop ended.
@@ -23,7 +29,7 @@ enum class End { Open, Solved, Exhausted, Nodes, Bytes, Time };
 class Search {
  public:
   Search(const Level& level, const State& start, const Limits& limits, const SearchOptions& options, Watch* watch)
-      : limits_(limits),
+      : level_(level), limits_(limits),
         options_(options),
         watch_(watch),
         budget_(limits.bytes),
@@ -35,7 +41,7 @@ class Search {
         words_((static_cast<std::size_t>(graph_.live_cells()) + 63) / 64),
         nodes_(budget_),
         open_(nodes_, budget_),
-        sets_(words_, PushBound::kMost, budget_) {}
+        sets_(words_, budget_) {}
 
   SearchResult run();
 
@@ -44,20 +50,23 @@ class Search {
   static std::size_t at(int i) noexcept { return static_cast<std::size_t>(i); }
 
   bool prepare();
-  void choose_potentials();
+  void improve_bound(std::uint32_t node);
   bool add_start();
   End loop();
   End spent();
   bool expand(std::uint32_t node);
-  bool push_box(std::uint32_t node, std::size_t box, int action, int actions);
-  bool arrive(std::uint32_t set, int player, int actions, std::uint32_t parent);
-  std::uint32_t new_set(std::size_t box, int from, int to);
-  int bound_of(std::uint32_t set, int player);
+  bool push_box(std::uint32_t node, int from, int to, int actions, int length);
+  bool wait(std::uint32_t node, int bound);
+  int through(std::size_t box, int live_to, int player, int actions);
+  void flip(int live) noexcept;
+  bool arrive(std::uint32_t set, int player, int actions, std::uint32_t parent, int length);
+  int bound_here(int player) const;
   void load(std::uint32_t set);
   void walk_from(int player);
   bool dominated(std::uint32_t node);
   std::vector<std::uint8_t> plan_to(std::uint32_t node);
 
+  const Level& level_;
   const Limits& limits_;
   const SearchOptions& options_;
   Watch* watch_;
@@ -72,7 +81,11 @@ class Search {
   OpenList open_;
   SetStore sets_;
 
+  static constexpr std::size_t kSamples = 16;
+  std::array<std::uint32_t, kSamples> samples_{};  // nodes, the start to begin with
+  std::uint64_t next_climb_ = getenv("CLIMB")?atoi(getenv("CLIMB")):2000;
   std::uint64_t expanded_ = 0;
+  int slack_ = kNoBound / 2;  // successors up to this much beyond least_ are stored
   int least_ = 0;            // proven lower bound on the whole solution
   int best_ = kNoBound;      // actions of the best solution so far
   std::uint32_t best_node_ = kNil;
@@ -81,7 +94,7 @@ class Search {
   std::vector<std::uint8_t> occupied_;
   std::vector<std::uint16_t> walk_, queue_;
   std::vector<std::uint64_t> key_;
-  bool bound_ready_ = false, unsolvable_ = false;
+  bool unsolvable_ = false, solved_ = false;
 };
 
 void Search::load(std::uint32_t set) {
@@ -95,7 +108,6 @@ void Search::load(std::uint32_t set) {
     }
   }
   for (const std::uint16_t box : boxes_) occupied_[at(graph_.cell_of(box))] = 1;
-  bound_ready_ = false;
 }
 
 /// Exact walking distances around the boxes in hand.
@@ -116,18 +128,28 @@ void Search::walk_from(int player) {
   }
 }
 
-int Search::bound_of(std::uint32_t set, int player) {
+/// Lower bound on the actions left from the boxes in hand.
+int Search::bound_here(int player) const {
   int least = 0;
-  for (std::size_t k = 0; k < bound_.count(); ++k) {
-    least = std::max(least, bound_.bound(k, sets_.value(set, k), player));
-  }
+  for (std::size_t k = 0; k < bound_.count(); ++k) least = std::max(least, bound_.bound(k, bound_.value(k), player));
   return least;
 }
 
-/// Steps of one action change a potential by at most 1 in these, by construction.
-void Search::choose_potentials() {
-  const auto cells = at(graph_.cells()) + 1;
-  bound_.add(PushBound::Potential(cells, 0));
+/// Better potentials cost time to find, so a search earns them by its length. What was stored under weaker ones is
+/// judged anew when its turn comes.
+void Search::improve_bound(std::uint32_t node) {
+  constexpr std::uint64_t kEvery = 64;
+  if (expanded_ % kEvery == 0) samples_[expanded_ / kEvery % kSamples] = node;
+  if (expanded_ < next_climb_ || bound_.count() >= PushBound::kMost) return;
+  next_climb_ *= 8;
+  if (!budget_.take(PushBound::bytes_for(graph_))) return;
+  std::vector<BoundSample> samples;
+  for (const std::uint32_t id : samples_) {
+    load(nodes_[id].set);
+    samples.push_back({boxes_, static_cast<std::uint16_t>(nodes_[id].player)});
+  }
+  const int tries = bound_.count() <= 2 ? 200 : 1000;
+  add_climbed(graph_, bound_, samples, tries, Rng(bound_.count(), Purpose::Ties, 0));
 }
 
 bool Search::prepare() {
@@ -144,7 +166,8 @@ bool Search::prepare() {
     else boxes.push_back(static_cast<std::uint16_t>(graph_.live_of(cell)));
   }
   if (unsolvable_) return true;
-  choose_potentials();
+  bound_.add(PushBound::Potential(cells, 0));
+  if (options_.walking) add_best_simple(level_, graph_, bound_, {boxes, start_.player});
   if (!bound_.set_boxes(boxes)) {
     unsolvable_ = true;
     return true;
@@ -163,44 +186,17 @@ bool Search::prepare() {
 bool Search::add_start() {
   const std::uint32_t set = sets_.insert(key_.data());
   if (set == kNil) return false;
-  for (std::size_t k = 0; k < bound_.count(); ++k) sets_.set_value(set, k, bound_.value(k));
-  return arrive(set, start_.player, 0, kNil);
-}
-
-/// A box set not seen before, one push away from the boxes in hand. kNil if dead or (unsolvable_ unset) out of memory.
-std::uint32_t Search::new_set(std::size_t box, int from, int to) {
-  if (options_.freeze) {
-    occupied_[at(from)] = 0;
-    occupied_[at(to)] = 1;
-    const bool dead = freeze_.dead(to, occupied_);
-    occupied_[at(from)] = 1;
-    occupied_[at(to)] = 0;
-    if (dead) return kNil - 1;
-  }
-  if (!bound_ready_) {
-    bound_.set_boxes(boxes_);
-    bound_ready_ = true;
-  }
-  int values[PushBound::kMost];
-  for (std::size_t k = 0; k < bound_.count(); ++k) {
-    values[k] = bound_.exchanged(k, box, graph_.live_of(to));
-    if (values[k] < 0) return kNil - 1;
-  }
-  const std::uint32_t set = sets_.insert(key_.data());
-  if (set == kNil) return kNil;
-  for (std::size_t k = 0; k < bound_.count(); ++k) sets_.set_value(set, k, values[k]);
-  return set;
+  least_ = bound_here(start_.player);
+  return arrive(set, start_.player, 0, kNil, least_);
 }
 
 /// The player has come to stand at `player` with these boxes. False if out of memory.
-bool Search::arrive(std::uint32_t set, int player, int actions, std::uint32_t parent) {
+bool Search::arrive(std::uint32_t set, int player, int actions, std::uint32_t parent, int length) {
   for (std::uint32_t i = sets_.first_node(set); i != kNil; i = nodes_[i].sibling) {
     if (static_cast<int>(nodes_[i].player) != player) continue;
     if (static_cast<int>(nodes_[i].actions) <= actions) return true;
     nodes_[i].closed = 1;
   }
-  const int total = std::max(least_, actions + bound_of(set, player));
-  if (total >= best_) return true;
   SearchNode node{};
   node.set = set & 0x7FFFFFFFU;
   node.sibling = sets_.first_node(set);
@@ -210,25 +206,54 @@ bool Search::arrive(std::uint32_t set, int player, int actions, std::uint32_t pa
   const std::uint32_t id = nodes_.add(node);
   if (id == kNil) return false;
   sets_.set_first_node(set, id);
-  if (sets_.value(set, 0) == 0) {
-    best_ = actions;
-    best_node_ = id;
-  }
-  return open_.push(id, at(total));
+  return open_.push(id, at(length));
 }
 
-bool Search::push_box(std::uint32_t node, std::size_t box, int action, int actions) {
-  const int from = graph_.cell_of(boxes_[box]), to = graph_.next(from, action);
-  const int live_from = boxes_[box], live_to = graph_.live_of(to);
-  if (!graph_.side_lives(live_to, action ^ 1)) return true;
-  key_[at(live_from / 64)] ^= std::uint64_t{1} << (live_from % 64);
-  key_[at(live_to / 64)] ^= std::uint64_t{1} << (live_to % 64);
+/// Least length of any solution that makes this push now, by the bound; kNoBound if there is none.
+int Search::through(std::size_t box, int live_to, int player, int actions) {
+  int least = least_;
+  for (std::size_t k = 0; k < bound_.count(); ++k) {
+    const int value = bound_.exchanged_at_least(k, box, live_to);
+    if (value < 0) return kNoBound;
+    least = std::max(least, actions + bound_.bound(k, value, player));
+  }
+  if (least > least_ + slack_) return least;
+  int zero = 0;
+  for (std::size_t k = 0; k < bound_.count(); ++k) {
+    const int value = bound_.exchanged(k, box, live_to);
+    if (value < 0) return kNoBound;
+    if (k == 0) zero = value;
+    least = std::max(least, actions + bound_.bound(k, value, player));
+  }
+  solved_ = zero == 0;
+  return least;
+}
+
+void Search::flip(int live) noexcept { key_[at(live / 64)] ^= std::uint64_t{1} << (live % 64); }
+
+/// A push that the bound lets through. False if out of memory.
+bool Search::push_box(std::uint32_t node, int from, int to, int actions, int length) {
+  flip(graph_.live_of(from));
+  flip(graph_.live_of(to));
   std::uint32_t set = sets_.find(key_.data());
-  if (set == kNil) set = new_set(box, from, to);
-  key_[at(live_from / 64)] ^= std::uint64_t{1} << (live_from % 64);
-  key_[at(live_to / 64)] ^= std::uint64_t{1} << (live_to % 64);
-  if (set == kNil) return false;
-  return set == kNil - 1 || arrive(set, from, actions, node);
+  bool dead = false;
+  if (set == kNil) {
+    occupied_[at(from)] = 0;
+    occupied_[at(to)] = 1;
+    dead = options_.freeze && freeze_.dead(to, occupied_);
+    occupied_[at(from)] = 1;
+    occupied_[at(to)] = 0;
+    if (!dead) set = sets_.insert(key_.data());
+  }
+  flip(graph_.live_of(from));
+  flip(graph_.live_of(to));
+  if (dead) return true;
+  if (set == kNil || !arrive(set, from, actions, node, length)) return false;
+  if (solved_ && actions < best_) {
+    best_ = actions;
+    best_node_ = nodes_.size() - 1;
+  }
+  return true;
 }
 
 /// Whether walking over from another way to arrive with these boxes is no longer; closes ways that are so themselves.
@@ -245,22 +270,39 @@ bool Search::dominated(std::uint32_t node) {
   return lost;
 }
 
+/// Makes the pushes that can belong to a solution of length least_; the node waits again for those that may belong
+/// to longer ones. False if out of memory.
 bool Search::expand(std::uint32_t node) {
-  const std::uint32_t set = nodes_[node].set;
-  load(set);
-  walk_from(static_cast<int>(nodes_[node].player));
+  const int player = static_cast<int>(nodes_[node].player), here = static_cast<int>(nodes_[node].actions);
+  load(nodes_[node].set);
+  walk_from(player);
   if (options_.dominance && dominated(node)) return true;
   ++expanded_;
+  bound_.set_boxes(boxes_);
+  int next = here + bound_here(player);
+  if (next > least_) return wait(node, next);
+  next = kNoBound;
   for (std::size_t box = 0; box < boxes_.size(); ++box) {
     const int cell = graph_.cell_of(boxes_[box]);
     for (int action = 0; action < kActions; ++action) {
       const int behind = graph_.next(cell, action ^ 1), ahead = graph_.next(cell, action);
       if (walk_[at(behind)] == kUnreached || occupied_[at(ahead)] != 0 || !graph_.is_live(ahead)) continue;
-      const int actions = static_cast<int>(nodes_[node].actions) + walk_[at(behind)] + 1;
-      if (!push_box(node, box, action, actions)) return false;
+      if (!graph_.side_lives(graph_.live_of(ahead), action ^ 1)) continue;
+      const int actions = here + walk_[at(behind)] + 1;
+      const int length = through(box, graph_.live_of(ahead), cell, actions);
+      if (length > least_ + slack_) {
+        next = std::min(next, length);
+      } else {
+        if (!push_box(node, cell, ahead, actions, length)) return false;
+      }
     }
   }
-  return true;
+  return next == kNoBound || wait(node, next);
+}
+
+bool Search::wait(std::uint32_t node, int bound) {
+  nodes_[node].closed = 0;
+  return open_.push(node, at(bound));
 }
 
 End Search::spent() {
@@ -274,14 +316,16 @@ End Search::spent() {
 End Search::loop() {
   for (;;) {
     const std::uint32_t node = open_.pop();
-    if (node == kNil) return best_ != kNoBound ? End::Solved : End::Exhausted;
+    if (node == kNil) return best_ == kNoBound ? End::Exhausted : End::Solved;
     least_ = std::max(least_, static_cast<int>(open_.bound()));
     if (least_ >= best_) return End::Solved;
     if (nodes_[node].closed) continue;
     const End end = spent();
     if (end != End::Open) return end;
+    if (options_.walking) improve_bound(node);
     nodes_[node].closed = 1;
     if (!expand(node)) return End::Bytes;
+    if (nodes_.size() > kEager) slack_ = kSlack;
   }
 }
 
