@@ -1,101 +1,12 @@
 #include "sokoban/search.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
-#include <chrono>
-#include <limits>
-#include <cstdio>
-#include <cstdlib>
 
 #include "core/rng.hpp"
-#include "sokoban/freeze.hpp"
-#include "sokoban/potentials.hpp"
-#include "sokoban/push_bound.hpp"
-#include "sokoban/push_graph.hpp"
-#include "sokoban/search_store.hpp"
+#include "sokoban/search_run.hpp"
 
 namespace recommit::sokoban {
-namespace {
-
-constexpr std::uint16_t kUnreached = 0xFFFF;
-const std::uint32_t kEager = getenv("EAGER") ? atoi(getenv("EAGER")) : 100000;
-const int kSlack = getenv("SLACK") ? atoi(getenv("SLACK")) : 0;
-constexpr int kNoBound = std::numeric_limits<int>::max();
-
-/// Why the main loop ended.
-enum class End { Open, Solved, Exhausted, Nodes, Bytes, Time };
-
-class Search {
- public:
-  Search(const Level& level, const State& start, const Limits& limits, const SearchOptions& options, Watch* watch)
-      : level_(level), limits_(limits),
-        options_(options),
-        watch_(watch),
-        budget_(limits.bytes),
-        started_(Clock::now()),
-        graph_(level, options.sides),
-        bound_(graph_, start.boxes.size(), options.assignment),
-        freeze_(graph_),
-        start_(start),
-        words_((static_cast<std::size_t>(graph_.live_cells()) + 63) / 64),
-        nodes_(budget_),
-        open_(nodes_, budget_),
-        sets_(words_, budget_) {}
-
-  SearchResult run();
-
- private:
-  using Clock = std::chrono::steady_clock;
-  static std::size_t at(int i) noexcept { return static_cast<std::size_t>(i); }
-
-  bool prepare();
-  void improve_bound(std::uint32_t node);
-  bool add_start();
-  End loop();
-  End spent();
-  bool expand(std::uint32_t node);
-  bool push_box(std::uint32_t node, int from, int to, int actions, int length);
-  bool wait(std::uint32_t node, int bound);
-  int through(std::size_t box, int live_to, int player, int actions);
-  void flip(int live) noexcept;
-  bool arrive(std::uint32_t set, int player, int actions, std::uint32_t parent, int length);
-  int bound_here(int player) const;
-  void load(std::uint32_t set);
-  void walk_from(int player);
-  bool dominated(std::uint32_t node);
-  std::vector<std::uint8_t> plan_to(std::uint32_t node);
-
-  const Level& level_;
-  const Limits& limits_;
-  const SearchOptions& options_;
-  Watch* watch_;
-  Budget budget_;
-  Clock::time_point started_;
-  PushGraph graph_;
-  PushBound bound_;
-  Freeze freeze_;
-  const State& start_;
-  std::size_t words_;
-  NodeStore nodes_;
-  OpenList open_;
-  SetStore sets_;
-
-  static constexpr std::size_t kSamples = 16;
-  std::array<std::uint32_t, kSamples> samples_{};  // nodes, the start to begin with
-  std::uint64_t next_climb_ = getenv("CLIMB")?atoi(getenv("CLIMB")):2000;
-  std::uint64_t expanded_ = 0;
-  int slack_ = kNoBound / 2;  // successors up to this much beyond least_ are stored
-  int least_ = 0;            // proven lower bound on the whole solution
-  int best_ = kNoBound;      // actions of the best solution so far
-  std::uint32_t best_node_ = kNil;
-  // Of the node in hand:
-  std::vector<std::uint16_t> boxes_;  // live numbers
-  std::vector<std::uint8_t> occupied_;
-  std::vector<std::uint16_t> walk_, queue_;
-  std::vector<std::uint64_t> key_;
-  bool unsolvable_ = false, solved_ = false;
-};
 
 void Search::load(std::uint32_t set) {
   for (const std::uint16_t box : boxes_) occupied_[at(graph_.cell_of(box))] = 0;
@@ -142,45 +53,42 @@ void Search::improve_bound(std::uint32_t node) {
   if (expanded_ % kEvery == 0) samples_[expanded_ / kEvery % kSamples] = node;
   if (expanded_ < next_climb_ || bound_.count() >= PushBound::kMost) return;
   next_climb_ *= 8;
-  if (!budget_.take(PushBound::bytes_for(graph_))) return;
+  const std::size_t goals = at(graph_.goals()), boxes = start_.boxes.size();
+  const std::size_t work = goals * at(graph_.live_cells()) * 8 + kSamples * boxes * boxes * (boxes + 16) / 4;
+  const std::size_t tries = std::min<std::size_t>(bound_.count() <= 2 ? 200 : 1000, 100'000'000 / work);
+  if (tries < 20 || !budget_.take(PushBound::bytes_for(graph_))) return;
   std::vector<BoundSample> samples;
   for (const std::uint32_t id : samples_) {
     load(nodes_[id].set);
     samples.push_back({boxes_, static_cast<std::uint16_t>(nodes_[id].player)});
   }
-  const int tries = bound_.count() <= 2 ? 200 : 1000;
-  add_climbed(graph_, bound_, samples, tries, Rng(bound_.count(), Purpose::Ties, 0));
+  add_climbed(graph_, bound_, samples, static_cast<int>(tries), Rng(bound_.count(), Purpose::Ties, 0));
 }
 
-bool Search::prepare() {
+void Search::prepare() {
   const auto cells = at(graph_.cells()) + 1;
   occupied_.assign(cells, 0);
   occupied_.back() = 1;  // wall()
   walk_.resize(cells);
   queue_.resize(cells);
   key_.resize(words_);
-  std::vector<std::uint16_t> boxes;
-  if (at(graph_.goals()) < start_.boxes.size()) unsolvable_ = true;
-  for (const std::uint16_t cell : start_.boxes) {
-    if (!graph_.is_live(cell)) unsolvable_ = true;
-    else boxes.push_back(static_cast<std::uint16_t>(graph_.live_of(cell)));
-  }
-  if (unsolvable_) return true;
-  bound_.add(PushBound::Potential(cells, 0));
-  if (options_.walking) add_best_simple(level_, graph_, bound_, {boxes, start_.player});
-  if (!bound_.set_boxes(boxes)) {
-    unsolvable_ = true;
-    return true;
-  }
+}
+
+/// Looks at the start as at any other state; leaves its key in key_ and its boxes in bound_.
+bool Search::start_is_dead(const std::vector<std::uint16_t>& boxes) {
+  bound_.add(PushBound::Potential(occupied_.size(), 0));
+  constexpr std::size_t kTooMany = 200;  // boxes, for a dozen assignments before the search has begun
+  if (options_.walking && boxes.size() < kTooMany) add_best_simple(level_, graph_, bound_, {boxes, start_.player});
+  if (!bound_.set_boxes(boxes)) return true;
   for (const std::uint16_t box : boxes) {
-    key_[box / 64] |= std::uint64_t{1} << (box % 64);
+    flip(box);
     occupied_[at(graph_.cell_of(box))] = 1;
   }
-  for (const std::uint16_t box : boxes) {
-    if (options_.freeze && freeze_.dead(graph_.cell_of(box), occupied_)) unsolvable_ = true;
-  }
+  const bool dead = options_.freeze && std::any_of(boxes.begin(), boxes.end(), [&](std::uint16_t box) {
+                      return freeze_.dead(graph_.cell_of(box), occupied_);
+                    });
   for (const std::uint16_t box : boxes) occupied_[at(graph_.cell_of(box))] = 0;
-  return unsolvable_ || add_start();
+  return dead;
 }
 
 bool Search::add_start() {
@@ -203,7 +111,7 @@ bool Search::arrive(std::uint32_t set, int player, int actions, std::uint32_t pa
   node.parent = parent;
   node.player = static_cast<std::uint32_t>(player) & 0xFFFU;
   node.actions = static_cast<std::uint32_t>(actions) & kMostActions;
-  const std::uint32_t id = nodes_.add(node);
+  const std::uint32_t id = actions < static_cast<int>(kMostActions) ? nodes_.add(node) : kNil;
   if (id == kNil) return false;
   sets_.set_first_node(set, id);
   return open_.push(id, at(length));
@@ -231,12 +139,11 @@ int Search::through(std::size_t box, int live_to, int player, int actions) {
 
 void Search::flip(int live) noexcept { key_[at(live / 64)] ^= std::uint64_t{1} << (live % 64); }
 
-/// A push that the bound lets through. False if out of memory.
-bool Search::push_box(std::uint32_t node, int from, int to, int actions, int length) {
+/// The box set one push away from the boxes in hand; kNil if out of memory or, as `dead` tells, not worth having.
+std::uint32_t Search::next_set(int from, int to, bool& dead) {
   flip(graph_.live_of(from));
   flip(graph_.live_of(to));
   std::uint32_t set = sets_.find(key_.data());
-  bool dead = false;
   if (set == kNil) {
     occupied_[at(from)] = 0;
     occupied_[at(to)] = 1;
@@ -247,6 +154,13 @@ bool Search::push_box(std::uint32_t node, int from, int to, int actions, int len
   }
   flip(graph_.live_of(from));
   flip(graph_.live_of(to));
+  return set;
+}
+
+/// A push that the bound lets through. False if out of memory.
+bool Search::push_box(std::uint32_t node, int from, int to, int actions, int length) {
+  bool dead = false;
+  const std::uint32_t set = next_set(from, to, dead);
   if (dead) return true;
   if (set == kNil || !arrive(set, from, actions, node, length)) return false;
   if (solved_ && actions < best_) {
@@ -270,6 +184,19 @@ bool Search::dominated(std::uint32_t node) {
   return lost;
 }
 
+/// Tried once for the boxes and the player's reach of the moment; the tag of a set names the reach that passed last.
+bool Search::corral_dead(std::uint32_t node) {
+  const std::uint32_t set = nodes_[node].set;
+  std::uint32_t reach = 1;
+  while (walk_[reach - 1] == kUnreached) ++reach;
+  if (sets_.tag(set) == reach) return false;
+  cells_.clear();
+  for (const std::uint16_t box : boxes_) cells_.push_back(static_cast<std::uint16_t>(graph_.cell_of(box)));
+  if (corral_.dead(cells_, occupied_, walk_, static_cast<int>(nodes_[node].player))) return true;
+  sets_.set_tag(set, reach);
+  return false;
+}
+
 /// Makes the pushes that can belong to a solution of length least_; the node waits again for those that may belong
 /// to longer ones. False if out of memory.
 bool Search::expand(std::uint32_t node) {
@@ -278,6 +205,7 @@ bool Search::expand(std::uint32_t node) {
   walk_from(player);
   if (options_.dominance && dominated(node)) return true;
   ++expanded_;
+  if (options_.corrals && expanded_ > kCorralsAfter && corral_dead(node)) return true;
   bound_.set_boxes(boxes_);
   int next = here + bound_here(player);
   if (next > least_) return wait(node, next);
@@ -305,15 +233,18 @@ bool Search::wait(std::uint32_t node, int bound) {
   return open_.push(node, at(bound));
 }
 
-End Search::spent() {
+/// Expansions between two looks at the clock: the more boxes, the dearer an expansion.
+std::size_t Search::patience() const noexcept { return start_.boxes.size() > 64 ? 1 : start_.boxes.size() > 16 ? 32 : 256; }
+
+Search::End Search::spent() {
   if (expanded_ >= limits_.nodes) return End::Nodes;
-  if ((expanded_ & 0xFF) != 0) return End::Open;
-  if (watch_ != nullptr && (expanded_ & 0x7FF) == 0) watch_->poll();
+  if (expanded_ % patience() != 0) return End::Open;
+  if (watch_ != nullptr) watch_->poll();
   if (std::chrono::duration<double>(Clock::now() - started_).count() > limits_.seconds) return End::Time;
   return End::Open;
 }
 
-End Search::loop() {
+Search::End Search::loop() {
   for (;;) {
     const std::uint32_t node = open_.pop();
     if (node == kNil) return best_ == kNoBound ? End::Exhausted : End::Solved;
@@ -329,53 +260,31 @@ End Search::loop() {
   }
 }
 
-std::vector<std::uint8_t> Search::plan_to(std::uint32_t node) {
-  std::vector<std::uint32_t> chain;
-  for (; node != kNil; node = nodes_[node].parent) chain.push_back(node);
-  std::vector<std::uint8_t> plan;
-  for (std::size_t i = chain.size() - 1; i > 0; --i) {
-    const SearchNode& from = nodes_[chain[i]];
-    const SearchNode& to = nodes_[chain[i - 1]];
-    load(from.set);
-    const int box = static_cast<int>(to.player);  // the player stands where the box was
-    int action = 0;
-    for (; action < kActions; ++action) {
-      const int ahead = graph_.next(box, action);
-      if (!graph_.is_live(ahead) || occupied_[at(ahead)] != 0) continue;
-      const int live = graph_.live_of(ahead), live_box = graph_.live_of(box);
-      key_[at(live_box / 64)] ^= std::uint64_t{1} << (live_box % 64);
-      key_[at(live / 64)] ^= std::uint64_t{1} << (live % 64);
-      const bool same = std::equal(key_.begin(), key_.end(), sets_.key(to.set));
-      key_[at(live_box / 64)] ^= std::uint64_t{1} << (live_box % 64);
-      key_[at(live / 64)] ^= std::uint64_t{1} << (live % 64);
-      if (same) break;
-    }
-    int here = static_cast<int>(from.player);
-    walk_from(graph_.next(box, action ^ 1));
-    while (walk_[at(here)] != 0) {
-      int step = 0;
-      while (walk_[at(graph_.next(here, step))] != walk_[at(here)] - 1) ++step;
-      plan.push_back(static_cast<std::uint8_t>(step));
-      here = graph_.next(here, step);
-    }
-    plan.push_back(static_cast<std::uint8_t>(action));
-  }
-  return plan;
-}
-
 SearchResult Search::run() {
   SearchResult result;
-  End end = prepare() ? End::Open : End::Bytes;
-  if (unsolvable_) end = End::Exhausted;
-  if (end == End::Open) end = loop();
+  prepare();
+  std::vector<std::uint16_t> boxes;
+  bool solved = true, dead = at(graph_.goals()) < start_.boxes.size();
+  for (const std::uint16_t cell : start_.boxes) {
+    solved &= graph_.is_goal(cell);
+    if (graph_.is_live(cell)) boxes.push_back(static_cast<std::uint16_t>(graph_.live_of(cell)));
+    else dead = true;
+  }
+  if (solved) {
+    result.length = 0;
+    result.plan_is_first = true;
+    return result;
+  }
+  End end = dead || start_is_dead(boxes) ? End::Exhausted : add_start() ? loop() : End::Bytes;
   result.nodes = expanded_;
   result.bytes = budget_.used();
-  result.lower_bound = least_;
+  result.lower_bound = std::max(least_, 1);
   switch (end) {
-    case End::Solved:
     case End::Open:
+    case End::Solved:
       result.length = result.lower_bound = best_;
-      result.plan = plan_to(best_node_);
+      result.plan_is_first = options_.first && first_plan(result.plan);
+      if (!result.plan_is_first) result.plan = plan_to(best_node_);
       break;
     case End::Exhausted:
       result.status = Status::Unsolvable;
@@ -388,11 +297,27 @@ SearchResult Search::run() {
   return result;
 }
 
-}  // namespace
+std::uint64_t Search::bytes_for(const Level& level, std::size_t boxes) noexcept {
+  const auto cells = static_cast<std::uint64_t>(level.cells()) + 1, live = static_cast<std::uint64_t>(level.live_cells());
+  const auto goals = static_cast<std::uint64_t>(level.goals());
+  const std::uint64_t bound = live * (goals + 1) * 2 + cells * 2 + Assignment::bytes_for(goals);
+  constexpr std::uint64_t kBoundsAtOnce = 3;  // pushes, one potential, one on trial
+  return PushGraph::bytes_for(level) + kBoundsAtOnce * bound + cells * 40 + boxes * 16 + sizeof(Search);
+}
 
 SearchResult search(const Level& level, const State& state, const Limits& limits, const SearchOptions& options,
                     Watch* watch) {
-  return Search(level, state, limits, options, watch).run();
+  const std::uint64_t fixed = Search::bytes_for(level, state.boxes.size());
+  if (fixed > limits.bytes) {
+    SearchResult result;
+    result.status = Status::ByteLimit;
+    return result;
+  }
+  Limits rest = limits;
+  rest.bytes -= fixed;
+  SearchResult result = Search(level, state, rest, options, watch).run();
+  result.bytes += fixed;
+  return result;
 }
 
 }  // namespace recommit::sokoban
