@@ -101,4 +101,14 @@ int Assignment::exchanged(std::size_t row, const std::uint16_t* costs) {
   return total < kHuge ? total : kImpossible;
 }
 
+int Assignment::exchanged_at_least(std::size_t row, const std::uint16_t* costs) const noexcept {
+  int least = std::numeric_limits<int>::max();
+  for (std::size_t j = 0; j < size_; ++j) {
+    const int price = (costs[j] < kFar ? costs[j] : kHuge) - column_price_[j];
+    least = price < least ? price : least;
+  }
+  const int total = total_ - row_price_[row] + least;
+  return total < kHuge ? total : kImpossible;
+}
+
 }  // namespace recommit::sokoban

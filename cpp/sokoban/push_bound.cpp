@@ -38,7 +38,6 @@ bool PushBound::set_boxes(const std::vector<std::uint16_t>& boxes) {
     }
     if (assignment_) part.value = part.assignment.solve(rows_);
     if (part.value >= Assignment::kImpossible) return false;
-    part.value = std::min(part.value, kMostValue);
   }
   return true;
 }
@@ -47,9 +46,18 @@ int PushBound::exchanged(std::size_t k, std::size_t i, int to) {
   Part& part = parts_[k];
   const auto live = static_cast<std::size_t>(to);
   if (part.nearest[live] >= PushGraph::kFar) return -1;
-  if (!assignment_) return std::min(part.value - part.nearest[boxes_[i]] + part.nearest[live], kMostValue);
+  if (!assignment_) return part.value - part.nearest[boxes_[i]] + part.nearest[live];
   const int total = part.assignment.exchanged(i, row(part, live));
-  return total >= Assignment::kImpossible ? -1 : std::min(total, kMostValue);
+  return total >= Assignment::kImpossible ? -1 : total;
+}
+
+int PushBound::exchanged_at_least(std::size_t k, std::size_t i, int to) const noexcept {
+  const Part& part = parts_[k];
+  const auto live = static_cast<std::size_t>(to);
+  if (part.nearest[live] >= PushGraph::kFar) return -1;
+  if (!assignment_) return part.value - part.nearest[boxes_[i]] + part.nearest[live];
+  const int total = part.assignment.exchanged_at_least(i, row(part, live));
+  return total >= Assignment::kImpossible ? -1 : total;
 }
 
 }  // namespace recommit::sokoban

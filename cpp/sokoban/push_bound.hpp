@@ -19,8 +19,7 @@ namespace recommit::sokoban {
 /// several potentials. One object per search; not for several threads at once.
 class PushBound {
  public:
-  static constexpr std::size_t kMost = 4;  ///< potentials
-  static constexpr int kMostValue = 0xFFFF;
+  static constexpr std::size_t kMost = 6;  ///< potentials
 
   /// `assignment` off: every box takes its nearest goal, also if it is taken.
   PushBound(const PushGraph& graph, std::size_t boxes, bool assignment);
@@ -28,7 +27,7 @@ class PushBound {
   using Potential = std::vector<std::int16_t>;
   std::size_t count() const noexcept { return parts_.size(); }
   void add(Potential potential);
-  void remove_last() { parts_.pop_back(); }
+  PushBound empty_copy() const { return PushBound(graph_, boxes_.size(), assignment_); }
   const Potential& potential(std::size_t k) const noexcept { return parts_[k].potential; }
 
   /// Boxes (live numbers) from which exchanged() departs. False if they cannot all reach goals of their own.
@@ -37,6 +36,9 @@ class PushBound {
 
   /// The same value with box number i of set_boxes() moved to live cell `to`; -1 if that cannot be solved.
   int exchanged(std::size_t k, std::size_t i, int to);
+
+  /// Never more than exchanged(), and cheaper; -1 only if that is -1.
+  int exchanged_at_least(std::size_t k, std::size_t i, int to) const noexcept;
 
   /// Least actions left by potential k, from a value of it and the player's cell.
   int bound(std::size_t k, int value, int player) const noexcept {

@@ -2,87 +2,11 @@
 
 #include <algorithm>
 #include <bit>
-#include <chrono>
-#include <limits>
 
 #include "core/rng.hpp"
-#include "sokoban/freeze.hpp"
-#include "sokoban/push_bound.hpp"
-#include "sokoban/push_graph.hpp"
-#include "sokoban/search_store.hpp"
+#include "sokoban/search_run.hpp"
 
 namespace recommit::sokoban {
-namespace {
-
-constexpr std::uint16_t kUnreached = 0xFFFF;
-constexpr int kNoBound = std::numeric_limits<int>::max();
-
-/// Why the main loop ended.
-enum class End { Open, Solved, Exhausted, Nodes, Bytes, Time };
-
-class Search {
- public:
-  Search(const Level& level, const State& start, const Limits& limits, const SearchOptions& options, Watch* watch)
-      : limits_(limits),
-        options_(options),
-        watch_(watch),
-        budget_(limits.bytes),
-        started_(Clock::now()),
-        graph_(level, options.sides),
-        bound_(graph_, start.boxes.size(), options.assignment),
-        freeze_(graph_),
-        start_(start),
-        words_((static_cast<std::size_t>(graph_.live_cells()) + 63) / 64),
-        nodes_(budget_),
-        open_(nodes_, budget_),
-        sets_(words_, PushBound::kMost, budget_) {}
-
-  SearchResult run();
-
- private:
-  using Clock = std::chrono::steady_clock;
-  static std::size_t at(int i) noexcept { return static_cast<std::size_t>(i); }
-
-  bool prepare();
-  void choose_potentials();
-  bool add_start();
-  End loop();
-  End spent();
-  bool expand(std::uint32_t node);
-  bool push_box(std::uint32_t node, std::size_t box, int action, int actions);
-  bool arrive(std::uint32_t set, int player, int actions, std::uint32_t parent);
-  std::uint32_t new_set(std::size_t box, int from, int to);
-  int bound_of(std::uint32_t set, int player);
-  void load(std::uint32_t set);
-  void walk_from(int player);
-  bool dominated(std::uint32_t node);
-  std::vector<std::uint8_t> plan_to(std::uint32_t node);
-
-  const Limits& limits_;
-  const SearchOptions& options_;
-  Watch* watch_;
-  Budget budget_;
-  Clock::time_point started_;
-  PushGraph graph_;
-  PushBound bound_;
-  Freeze freeze_;
-  const State& start_;
-  std::size_t words_;
-  NodeStore nodes_;
-  OpenList open_;
-  SetStore sets_;
-
-  std::uint64_t expanded_ = 0;
-  int least_ = 0;            // proven lower bound on the whole solution
-  int best_ = kNoBound;      // actions of the best solution so far
-  std::uint32_t best_node_ = kNil;
-  // Of the node in hand:
-  std::vector<std::uint16_t> boxes_;  // live numbers
-  std::vector<std::uint8_t> occupied_;
-  std::vector<std::uint16_t> walk_, queue_;
-  std::vector<std::uint64_t> key_;
-  bool bound_ready_ = false, unsolvable_ = false;
-};
 
 void Search::load(std::uint32_t set) {
   for (const std::uint16_t box : boxes_) occupied_[at(graph_.cell_of(box))] = 0;
@@ -95,7 +19,6 @@ void Search::load(std::uint32_t set) {
     }
   }
   for (const std::uint16_t box : boxes_) occupied_[at(graph_.cell_of(box))] = 1;
-  bound_ready_ = false;
 }
 
 /// Exact walking distances around the boxes in hand.
@@ -116,119 +39,135 @@ void Search::walk_from(int player) {
   }
 }
 
-int Search::bound_of(std::uint32_t set, int player) {
+/// Lower bound on the actions left from the boxes in hand.
+int Search::bound_here(int player) const {
   int least = 0;
-  for (std::size_t k = 0; k < bound_.count(); ++k) {
-    least = std::max(least, bound_.bound(k, sets_.value(set, k), player));
-  }
+  for (std::size_t k = 0; k < bound_.count(); ++k) least = std::max(least, bound_.bound(k, bound_.value(k), player));
   return least;
 }
 
-/// Steps of one action change a potential by at most 1 in these, by construction.
-void Search::choose_potentials() {
-  const auto cells = at(graph_.cells()) + 1;
-  bound_.add(PushBound::Potential(cells, 0));
+/// Better potentials cost time to find, so a search earns them by its length. What was stored under weaker ones is
+/// judged anew when its turn comes.
+void Search::improve_bound(std::uint32_t node) {
+  constexpr std::uint64_t kEvery = 64;
+  if (expanded_ % kEvery == 0) samples_[expanded_ / kEvery % kSamples] = node;
+  if (expanded_ < next_climb_ || bound_.count() >= PushBound::kMost) return;
+  next_climb_ *= 8;
+  const std::size_t goals = at(graph_.goals()), boxes = start_.boxes.size();
+  const std::size_t work = goals * at(graph_.live_cells()) * 8 + kSamples * boxes * boxes * (boxes + 16) / 4;
+  const std::size_t tries = std::min<std::size_t>(bound_.count() <= 2 ? 200 : 1000, 100'000'000 / work);
+  if (tries < 20 || !budget_.take(PushBound::bytes_for(graph_))) return;
+  std::vector<BoundSample> samples;
+  for (const std::uint32_t id : samples_) {
+    load(nodes_[id].set);
+    samples.push_back({boxes_, static_cast<std::uint16_t>(nodes_[id].player)});
+  }
+  add_climbed(graph_, bound_, samples, static_cast<int>(tries), Rng(bound_.count(), Purpose::Ties, 0));
 }
 
-bool Search::prepare() {
+void Search::prepare() {
   const auto cells = at(graph_.cells()) + 1;
   occupied_.assign(cells, 0);
   occupied_.back() = 1;  // wall()
   walk_.resize(cells);
   queue_.resize(cells);
   key_.resize(words_);
-  std::vector<std::uint16_t> boxes;
-  if (at(graph_.goals()) < start_.boxes.size()) unsolvable_ = true;
-  for (const std::uint16_t cell : start_.boxes) {
-    if (!graph_.is_live(cell)) unsolvable_ = true;
-    else boxes.push_back(static_cast<std::uint16_t>(graph_.live_of(cell)));
-  }
-  if (unsolvable_) return true;
-  choose_potentials();
-  if (!bound_.set_boxes(boxes)) {
-    unsolvable_ = true;
-    return true;
-  }
+}
+
+/// Looks at the start as at any other state; leaves its key in key_ and its boxes in bound_.
+bool Search::start_is_dead(const std::vector<std::uint16_t>& boxes) {
+  bound_.add(PushBound::Potential(occupied_.size(), 0));
+  constexpr std::size_t kTooMany = 200;  // boxes, for a dozen assignments before the search has begun
+  if (options_.walking && boxes.size() < kTooMany) add_best_simple(level_, graph_, bound_, {boxes, start_.player});
+  if (!bound_.set_boxes(boxes)) return true;
   for (const std::uint16_t box : boxes) {
-    key_[box / 64] |= std::uint64_t{1} << (box % 64);
+    flip(box);
     occupied_[at(graph_.cell_of(box))] = 1;
   }
-  for (const std::uint16_t box : boxes) {
-    if (options_.freeze && freeze_.dead(graph_.cell_of(box), occupied_)) unsolvable_ = true;
-  }
+  const bool dead = options_.freeze && std::any_of(boxes.begin(), boxes.end(), [&](std::uint16_t box) {
+                      return freeze_.dead(graph_.cell_of(box), occupied_);
+                    });
   for (const std::uint16_t box : boxes) occupied_[at(graph_.cell_of(box))] = 0;
-  return unsolvable_ || add_start();
+  return dead;
 }
 
 bool Search::add_start() {
   const std::uint32_t set = sets_.insert(key_.data());
   if (set == kNil) return false;
-  for (std::size_t k = 0; k < bound_.count(); ++k) sets_.set_value(set, k, bound_.value(k));
-  return arrive(set, start_.player, 0, kNil);
-}
-
-/// A box set not seen before, one push away from the boxes in hand. kNil if dead or (unsolvable_ unset) out of memory.
-std::uint32_t Search::new_set(std::size_t box, int from, int to) {
-  if (options_.freeze) {
-    occupied_[at(from)] = 0;
-    occupied_[at(to)] = 1;
-    const bool dead = freeze_.dead(to, occupied_);
-    occupied_[at(from)] = 1;
-    occupied_[at(to)] = 0;
-    if (dead) return kNil - 1;
-  }
-  if (!bound_ready_) {
-    bound_.set_boxes(boxes_);
-    bound_ready_ = true;
-  }
-  int values[PushBound::kMost];
-  for (std::size_t k = 0; k < bound_.count(); ++k) {
-    values[k] = bound_.exchanged(k, box, graph_.live_of(to));
-    if (values[k] < 0) return kNil - 1;
-  }
-  const std::uint32_t set = sets_.insert(key_.data());
-  if (set == kNil) return kNil;
-  for (std::size_t k = 0; k < bound_.count(); ++k) sets_.set_value(set, k, values[k]);
-  return set;
+  least_ = bound_here(start_.player);
+  return arrive(set, start_.player, 0, kNil, least_);
 }
 
 /// The player has come to stand at `player` with these boxes. False if out of memory.
-bool Search::arrive(std::uint32_t set, int player, int actions, std::uint32_t parent) {
+bool Search::arrive(std::uint32_t set, int player, int actions, std::uint32_t parent, int length) {
   for (std::uint32_t i = sets_.first_node(set); i != kNil; i = nodes_[i].sibling) {
     if (static_cast<int>(nodes_[i].player) != player) continue;
     if (static_cast<int>(nodes_[i].actions) <= actions) return true;
     nodes_[i].closed = 1;
   }
-  const int total = std::max(least_, actions + bound_of(set, player));
-  if (total >= best_) return true;
   SearchNode node{};
   node.set = set & 0x7FFFFFFFU;
   node.sibling = sets_.first_node(set);
   node.parent = parent;
   node.player = static_cast<std::uint32_t>(player) & 0xFFFU;
   node.actions = static_cast<std::uint32_t>(actions) & kMostActions;
-  const std::uint32_t id = nodes_.add(node);
+  const std::uint32_t id = actions < static_cast<int>(kMostActions) ? nodes_.add(node) : kNil;
   if (id == kNil) return false;
   sets_.set_first_node(set, id);
-  if (sets_.value(set, 0) == 0) {
-    best_ = actions;
-    best_node_ = id;
-  }
-  return open_.push(id, at(total));
+  return open_.push(id, at(length));
 }
 
-bool Search::push_box(std::uint32_t node, std::size_t box, int action, int actions) {
-  const int from = graph_.cell_of(boxes_[box]), to = graph_.next(from, action);
-  const int live_from = boxes_[box], live_to = graph_.live_of(to);
-  if (!graph_.side_lives(live_to, action ^ 1)) return true;
-  key_[at(live_from / 64)] ^= std::uint64_t{1} << (live_from % 64);
-  key_[at(live_to / 64)] ^= std::uint64_t{1} << (live_to % 64);
+/// Least length of any solution that makes this push now, by the bound; kNoBound if there is none.
+int Search::through(std::size_t box, int live_to, int player, int actions) {
+  int least = least_;
+  for (std::size_t k = 0; k < bound_.count(); ++k) {
+    const int value = bound_.exchanged_at_least(k, box, live_to);
+    if (value < 0) return kNoBound;
+    least = std::max(least, actions + bound_.bound(k, value, player));
+  }
+  if (least > least_ + slack_) return least;
+  int zero = 0;
+  for (std::size_t k = 0; k < bound_.count(); ++k) {
+    const int value = bound_.exchanged(k, box, live_to);
+    if (value < 0) return kNoBound;
+    if (k == 0) zero = value;
+    least = std::max(least, actions + bound_.bound(k, value, player));
+  }
+  solved_ = zero == 0;
+  return least;
+}
+
+void Search::flip(int live) noexcept { key_[at(live / 64)] ^= std::uint64_t{1} << (live % 64); }
+
+/// The box set one push away from the boxes in hand; kNil if out of memory or, as `dead` tells, not worth having.
+std::uint32_t Search::next_set(int from, int to, bool& dead) {
+  flip(graph_.live_of(from));
+  flip(graph_.live_of(to));
   std::uint32_t set = sets_.find(key_.data());
-  if (set == kNil) set = new_set(box, from, to);
-  key_[at(live_from / 64)] ^= std::uint64_t{1} << (live_from % 64);
-  key_[at(live_to / 64)] ^= std::uint64_t{1} << (live_to % 64);
-  if (set == kNil) return false;
-  return set == kNil - 1 || arrive(set, from, actions, node);
+  if (set == kNil) {
+    occupied_[at(from)] = 0;
+    occupied_[at(to)] = 1;
+    dead = options_.freeze && freeze_.dead(to, occupied_);
+    occupied_[at(from)] = 1;
+    occupied_[at(to)] = 0;
+    if (!dead) set = sets_.insert(key_.data());
+  }
+  flip(graph_.live_of(from));
+  flip(graph_.live_of(to));
+  return set;
+}
+
+/// A push that the bound lets through. False if out of memory.
+bool Search::push_box(std::uint32_t node, int from, int to, int actions, int length) {
+  bool dead = false;
+  const std::uint32_t set = next_set(from, to, dead);
+  if (dead) return true;
+  if (set == kNil || !arrive(set, from, actions, node, length)) return false;
+  if (solved_ && actions < best_) {
+    best_ = actions;
+    best_node_ = nodes_.size() - 1;
+  }
+  return true;
 }
 
 /// Whether walking over from another way to arrive with these boxes is no longer; closes ways that are so themselves.
@@ -245,93 +184,107 @@ bool Search::dominated(std::uint32_t node) {
   return lost;
 }
 
-bool Search::expand(std::uint32_t node) {
+/// Tried once for the boxes and the player's reach of the moment; the tag of a set names the reach that passed last.
+bool Search::corral_dead(std::uint32_t node) {
   const std::uint32_t set = nodes_[node].set;
-  load(set);
-  walk_from(static_cast<int>(nodes_[node].player));
+  std::uint32_t reach = 1;
+  while (walk_[reach - 1] == kUnreached) ++reach;
+  if (sets_.tag(set) == reach) return false;
+  cells_.clear();
+  for (const std::uint16_t box : boxes_) cells_.push_back(static_cast<std::uint16_t>(graph_.cell_of(box)));
+  if (corral_.dead(cells_, occupied_, walk_, static_cast<int>(nodes_[node].player))) return true;
+  sets_.set_tag(set, reach);
+  return false;
+}
+
+/// Makes the pushes that can belong to a solution of length least_; the node waits again for those that may belong
+/// to longer ones. False if out of memory.
+bool Search::expand(std::uint32_t node) {
+  const int player = static_cast<int>(nodes_[node].player), here = static_cast<int>(nodes_[node].actions);
+  load(nodes_[node].set);
+  walk_from(player);
   if (options_.dominance && dominated(node)) return true;
   ++expanded_;
+  if (options_.corrals && expanded_ > kCorralsAfter && corral_dead(node)) return true;
+  bound_.set_boxes(boxes_);
+  int next = here + bound_here(player);
+  if (next > least_) return wait(node, next);
+  next = kNoBound;
   for (std::size_t box = 0; box < boxes_.size(); ++box) {
     const int cell = graph_.cell_of(boxes_[box]);
     for (int action = 0; action < kActions; ++action) {
       const int behind = graph_.next(cell, action ^ 1), ahead = graph_.next(cell, action);
       if (walk_[at(behind)] == kUnreached || occupied_[at(ahead)] != 0 || !graph_.is_live(ahead)) continue;
-      const int actions = static_cast<int>(nodes_[node].actions) + walk_[at(behind)] + 1;
-      if (!push_box(node, box, action, actions)) return false;
+      if (!graph_.side_lives(graph_.live_of(ahead), action ^ 1)) continue;
+      const int actions = here + walk_[at(behind)] + 1;
+      const int length = through(box, graph_.live_of(ahead), cell, actions);
+      if (length > least_ + slack_) {
+        next = std::min(next, length);
+      } else {
+        if (!push_box(node, cell, ahead, actions, length)) return false;
+      }
     }
   }
-  return true;
+  return next == kNoBound || wait(node, next);
 }
 
-End Search::spent() {
+bool Search::wait(std::uint32_t node, int bound) {
+  nodes_[node].closed = 0;
+  return open_.push(node, at(bound));
+}
+
+/// Expansions between two looks at the clock: the more boxes, the dearer an expansion.
+std::size_t Search::patience() const noexcept { return start_.boxes.size() > 64 ? 1 : start_.boxes.size() > 16 ? 32 : 256; }
+
+Search::End Search::spent() {
   if (expanded_ >= limits_.nodes) return End::Nodes;
-  if ((expanded_ & 0xFF) != 0) return End::Open;
-  if (watch_ != nullptr && (expanded_ & 0x7FF) == 0) watch_->poll();
+  if (expanded_ % patience() != 0) return End::Open;
+  if (watch_ != nullptr) watch_->poll();
   if (std::chrono::duration<double>(Clock::now() - started_).count() > limits_.seconds) return End::Time;
   return End::Open;
 }
 
-End Search::loop() {
+Search::End Search::loop() {
   for (;;) {
     const std::uint32_t node = open_.pop();
-    if (node == kNil) return best_ != kNoBound ? End::Solved : End::Exhausted;
+    if (node == kNil) return best_ == kNoBound ? End::Exhausted : End::Solved;
     least_ = std::max(least_, static_cast<int>(open_.bound()));
     if (least_ >= best_) return End::Solved;
     if (nodes_[node].closed) continue;
     const End end = spent();
     if (end != End::Open) return end;
+    if (options_.walking) improve_bound(node);
     nodes_[node].closed = 1;
     if (!expand(node)) return End::Bytes;
+    if (nodes_.size() > kEager) slack_ = kSlack;
   }
-}
-
-std::vector<std::uint8_t> Search::plan_to(std::uint32_t node) {
-  std::vector<std::uint32_t> chain;
-  for (; node != kNil; node = nodes_[node].parent) chain.push_back(node);
-  std::vector<std::uint8_t> plan;
-  for (std::size_t i = chain.size() - 1; i > 0; --i) {
-    const SearchNode& from = nodes_[chain[i]];
-    const SearchNode& to = nodes_[chain[i - 1]];
-    load(from.set);
-    const int box = static_cast<int>(to.player);  // the player stands where the box was
-    int action = 0;
-    for (; action < kActions; ++action) {
-      const int ahead = graph_.next(box, action);
-      if (!graph_.is_live(ahead) || occupied_[at(ahead)] != 0) continue;
-      const int live = graph_.live_of(ahead), live_box = graph_.live_of(box);
-      key_[at(live_box / 64)] ^= std::uint64_t{1} << (live_box % 64);
-      key_[at(live / 64)] ^= std::uint64_t{1} << (live % 64);
-      const bool same = std::equal(key_.begin(), key_.end(), sets_.key(to.set));
-      key_[at(live_box / 64)] ^= std::uint64_t{1} << (live_box % 64);
-      key_[at(live / 64)] ^= std::uint64_t{1} << (live % 64);
-      if (same) break;
-    }
-    int here = static_cast<int>(from.player);
-    walk_from(graph_.next(box, action ^ 1));
-    while (walk_[at(here)] != 0) {
-      int step = 0;
-      while (walk_[at(graph_.next(here, step))] != walk_[at(here)] - 1) ++step;
-      plan.push_back(static_cast<std::uint8_t>(step));
-      here = graph_.next(here, step);
-    }
-    plan.push_back(static_cast<std::uint8_t>(action));
-  }
-  return plan;
 }
 
 SearchResult Search::run() {
   SearchResult result;
-  End end = prepare() ? End::Open : End::Bytes;
-  if (unsolvable_) end = End::Exhausted;
-  if (end == End::Open) end = loop();
+  prepare();
+  std::vector<std::uint16_t> boxes;
+  bool solved = true, dead = at(graph_.goals()) < start_.boxes.size();
+  for (const std::uint16_t cell : start_.boxes) {
+    solved &= graph_.is_goal(cell);
+    if (graph_.is_live(cell)) boxes.push_back(static_cast<std::uint16_t>(graph_.live_of(cell)));
+    else dead = true;
+  }
+  if (solved) {
+    result.length = 0;
+    result.plan_is_first = true;
+    return result;
+  }
+  End end = dead || start_is_dead(boxes) ? End::Exhausted : add_start() ? loop() : End::Bytes;
   result.nodes = expanded_;
   result.bytes = budget_.used();
-  result.lower_bound = least_;
+  result.lower_bound = std::max(least_, 1);
   switch (end) {
-    case End::Solved:
     case End::Open:
+    case End::Solved:
       result.length = result.lower_bound = best_;
-      result.plan = plan_to(best_node_);
+      result.plan_is_first = options_.first && first_plan(result.plan);
+      if (!result.plan_is_first) result.plan = plan_to(best_node_);
       break;
     case End::Exhausted:
       result.status = Status::Unsolvable;
@@ -344,11 +297,27 @@ SearchResult Search::run() {
   return result;
 }
 
-}  // namespace
+std::uint64_t Search::bytes_for(const Level& level, std::size_t boxes) noexcept {
+  const auto cells = static_cast<std::uint64_t>(level.cells()) + 1, live = static_cast<std::uint64_t>(level.live_cells());
+  const auto goals = static_cast<std::uint64_t>(level.goals());
+  const std::uint64_t bound = live * (goals + 1) * 2 + cells * 2 + Assignment::bytes_for(goals);
+  constexpr std::uint64_t kBoundsAtOnce = 3;  // pushes, one potential, one on trial
+  return PushGraph::bytes_for(level) + kBoundsAtOnce * bound + cells * 40 + boxes * 16 + sizeof(Search);
+}
 
 SearchResult search(const Level& level, const State& state, const Limits& limits, const SearchOptions& options,
                     Watch* watch) {
-  return Search(level, state, limits, options, watch).run();
+  const std::uint64_t fixed = Search::bytes_for(level, state.boxes.size());
+  if (fixed > limits.bytes) {
+    SearchResult result;
+    result.status = Status::ByteLimit;
+    return result;
+  }
+  Limits rest = limits;
+  rest.bytes -= fixed;
+  SearchResult result = Search(level, state, rest, options, watch).run();
+  result.bytes += fixed;
+  return result;
 }
 
 }  // namespace recommit::sokoban

@@ -17,8 +17,8 @@ bool Blocks::grow() {
   return true;
 }
 
-SetStore::SetStore(std::size_t key_words, std::size_t values, Budget& budget)
-    : key_words_(key_words), budget_(budget), records_(key_words + 1 + (values + 3) / 4, budget) {}
+SetStore::SetStore(std::size_t key_words, Budget& budget)
+    : key_words_(key_words), budget_(budget), records_(key_words + 1, budget) {}
 
 std::uint64_t SetStore::hash(const std::uint64_t* key) const noexcept {
   std::uint64_t hash = 0;

@@ -55,10 +55,10 @@ class Blocks {
 };
 
 /// Distinct box sets, exact: a bitmap of live cells each, and beside it what the search knows of the set: the first of
-/// its nodes, a tag for the search, and `values` numbers of 16 bits. Sets keep their ids. Not thread-safe.
+/// its nodes and a tag for the search. Sets keep their ids. Not thread-safe.
 class SetStore {
  public:
-  SetStore(std::size_t key_words, std::size_t values, Budget& budget);
+  SetStore(std::size_t key_words, Budget& budget);
   SetStore(const SetStore&) = delete;
   SetStore& operator=(const SetStore&) = delete;
 
@@ -74,14 +74,6 @@ class SetStore {
   std::uint32_t tag(std::uint32_t set) noexcept { return static_cast<std::uint32_t>(head(set) >> 32); }
   void set_tag(std::uint32_t set, std::uint32_t tag) noexcept {
     head(set) = (head(set) & kNil) | std::uint64_t{tag} << 32;
-  }
-  int value(std::uint32_t set, std::size_t k) noexcept {
-    return static_cast<int>(records_[set][key_words_ + 1 + k / 4] >> (16 * (k % 4)) & 0xFFFF);
-  }
-  void set_value(std::uint32_t set, std::size_t k, int value) noexcept {  ///< 0..65535
-    std::uint64_t& word = records_[set][key_words_ + 1 + k / 4];
-    const std::size_t shift = 16 * (k % 4);
-    word = (word & ~(std::uint64_t{0xFFFF} << shift)) | static_cast<std::uint64_t>(value) << shift;
   }
 
  private:
