@@ -28,3 +28,12 @@ def batch(count: object, seed: object, start: object) -> tuple[int, int, int]:
         integer("seed", seed, 0, MAX_SEED),
         integer("start", start, 0, MAX_SEED),
     )
+
+
+def window(length: object, shortest: int, longest: int) -> tuple[int, int]:
+    """A wanted optimal length, or (shortest, longest), as a window inside what is possible at all."""
+    low, high = length if isinstance(length, tuple) else (length, length)
+    low, high = integer("length", low, shortest, longest), integer("length", high, shortest, longest)
+    if low > high:
+        raise ValueError(f"length: expected (shortest, longest) in this order, got ({low}, {high})")
+    return low, high

@@ -54,8 +54,20 @@ class Puzzle(ABC):
         """Rows and columns of generated states."""
 
     @abstractmethod
-    def generate(self, count: int, *, seed: int = 0, start: int = 0, threads: int | None = None) -> Instances:
-        """``count`` solvable instances; instance i depends on (task, seed, start + i) alone."""
+    def generate(
+        self,
+        count: int,
+        *,
+        seed: int = 0,
+        length: int | tuple[int, int] | None = None,
+        start: int = 0,
+        threads: int | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> Instances:
+        """``count`` solvable instances; instance i depends on (task, seed, length, start + i) alone.
+
+        ``length`` asks for an exact optimal length, or a window (shortest, longest) of them.
+        """
 
     def check(self, states: States) -> States:
         """The states themselves, once they are known to fit this task."""

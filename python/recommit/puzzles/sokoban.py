@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
@@ -10,9 +10,18 @@ from recommit import _core
 from recommit.puzzles import checks
 from recommit.puzzles.instances import Instances
 from recommit.puzzles.puzzle import Puzzle
+from recommit.puzzles.solutions import UNKNOWN
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import ModuleType
+
+    from numpy.typing import NDArray
+
+#: The longest optimal length that can be asked of a generator.
+LONGEST = 254
+#: Levels tried per instance where a generator cannot aim at a length.
+TRIES = 1000
 
 
 class Sokoban(Puzzle):
@@ -38,10 +47,75 @@ class Sokoban(Puzzle):
         """For example ``8x8-2``."""
         return f"{self.rows}x{self.cols}-{self.boxes}"
 
-    def generate(self, count: int, *, seed: int = 0, start: int = 0, threads: int | None = None) -> Instances:
-        """Levels from random reverse pulls, then walls; level i depends on (size, boxes, seed, start + i) alone."""
+    def generate(
+        self,
+        count: int,
+        *,
+        seed: int = 0,
+        length: int | tuple[int, int] | None = None,
+        start: int = 0,
+        threads: int | None = None,
+        generator: Literal["rooms", "reverse"] = "rooms",
+        progress: Callable[[int], None] | None = None,
+    ) -> Instances:
+        """``count`` solvable levels; level i depends on (size, boxes, seed, length, start + i) alone.
+
+        ``rooms`` draws layouts from several families and the start from the layout's complete distance table, so that
+        every length is exact and lies in the window ``length``. ``reverse`` plays pulls backwards from a solved room
+        and adds walls, on any size; its lengths are known (and kept in the window) only if ``length`` is given.
+        """
         count, seed, start = checks.batch(count, seed, start)
-        states = self.core.generate_reverse(
-            self.rows, self.cols, self.boxes, count, seed=seed, start=start, threads=threads
+        if generator not in ("rooms", "reverse"):
+            raise ValueError(f"generator: expected rooms or reverse, got {generator}")
+        window = (1, LONGEST) if length is None else checks.window(length, 1, LONGEST)
+        size = (self.rows, self.cols, self.boxes)
+        if generator == "rooms":
+            states, lengths = self.core.generate_rooms(
+                *size,
+                count,
+                shortest=window[0],
+                longest=window[1],
+                seed=seed,
+                start=start,
+                threads=threads,
+                progress=progress,
+            )
+        elif length is None:
+            states = self.core.generate_reverse(*size, count, seed=seed, start=start, threads=threads)
+            lengths = np.full(count, UNKNOWN, np.int32)
+        else:
+            states, lengths = self._reverse_in_window(count, seed, start, window, threads)
+        return Instances(self.task, self.variant, seed, start, states, lengths)
+
+    def _reverse_in_window(
+        self, count: int, seed: int, start: int, window: tuple[int, int], threads: int | None
+    ) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
+        """Attempt a of instance i is number a * 2**40 + i of the generator; the first in the window is taken."""
+        states = np.empty((count, *self.shape), np.uint8)
+        lengths = np.full(count, UNKNOWN, np.int32)
+        open_ = np.arange(count)
+        for attempt in range(TRIES):
+            if not len(open_):
+                return states, lengths
+            tried = np.concatenate(
+                [
+                    self.core.generate_reverse(
+                        self.rows,
+                        self.cols,
+                        self.boxes,
+                        int(run[-1] - run[0]) + 1,
+                        seed=seed,
+                        start=start + int(run[0]) + (attempt << 40),
+                        threads=threads,
+                    )
+                    for run in np.split(open_, np.flatnonzero(np.diff(open_) > 1) + 1)
+                ]
+            )
+            exact = self.distance(tried, threads=threads)
+            fits = (exact >= window[0]) & (exact <= window[1])
+            states[open_[fits]], lengths[open_[fits]] = tried[fits], exact[fits]
+            open_ = open_[~fits]
+        raise ValueError(
+            f"length: expected a window that {self.variant} levels of this generator reach, got {window} "
+            f"(instance {start + int(open_[0])} found none in {TRIES} tries)"
         )
-        return Instances(self.task, self.variant, seed, start, states, np.full(count, -2, np.int32))
