@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from recommit.levels import Levels
     from recommit.puzzles.puzzle import Puzzle
 
 DONE, FAILED, WRONG_CALL, INTERRUPTED = 0, 1, 2, 130
@@ -52,6 +53,41 @@ def generate_levels(
         raise WrongCall("count: expected at least 1, got 0")
     recommit.write_levels(out, instances.states, titles=instances.ids, task=task)
     print(f"{len(instances)} {task} levels written to {out}")
+
+
+def show_levels(file: Path, /, index: int | None = None, json: bool = False) -> None:
+    """List the levels of a file, or print one of them.
+
+    Args:
+        file: A level file of any of the known formats.
+        index: Print this level, counted from 0, instead of the list.
+        json: Print JSON.
+    """
+    import recommit
+
+    levels = recommit.read_levels(file)
+    if index is None:
+        print(dumps({"task": levels.task, "levels": _rows(levels)}, indent=2) if json else _list(levels))
+        return
+    if not 0 <= index < len(levels):
+        raise WrongCall(f"index: expected 0..{len(levels) - 1}, got {index}")
+    row = _rows(levels)[index] | {"state": levels[index].tolist()}
+    print(dumps(row, indent=2) if json else recommit.format_levels(levels[index : index + 1]).rstrip("\n"))
+
+
+def import_levels(file: Path, /, out: Path, format: Literal["xsb", "boxoban", "plain"] = "xsb") -> None:
+    """Check a level file and write its levels again in one format.
+
+    Args:
+        file: A level file of any of the known formats.
+        out: The file to write; it is replaced whole or not at all.
+        format: Where titles go: under a level, as a number above it, or nowhere.
+    """
+    import recommit
+
+    levels = recommit.read_levels(file)
+    recommit.write_levels(out, levels, format=format)
+    print(f"{len(levels)} {levels.task} levels written to {out}")
 
 
 def bench(signature: bool = False, json: bool = False) -> None:
@@ -102,6 +138,8 @@ def demo(out: Path) -> None:
 #: verb -> what it runs. A verb is one word or two; later stages add theirs.
 VERBS: dict[str, Callable[..., int | None]] = {
     "levels generate": generate_levels,
+    "levels show": show_levels,
+    "levels import": import_levels,
     "bench": bench,
     "doctor": doctor,
     "demo": demo,
@@ -162,6 +200,19 @@ def _puzzle(task: str, size: tuple[int, ...], boxes: int) -> Puzzle:
         raise WrongCall(f"size: expected rows, or rows and columns, got {len(size)} numbers")
     sides = (size[0], size[-1])
     return recommit.Sokoban(sides, boxes) if task == "sokoban" else recommit.Sliding(*sides)
+
+
+def _rows(levels: Levels) -> list[dict[str, Any]]:
+    return [
+        {"index": i, "rows": rows, "columns": columns, "title": title}
+        for i, ((rows, columns), title) in enumerate(zip(levels.shapes, levels.titles, strict=True))
+    ]
+
+
+def _list(levels: Levels) -> str:
+    lines = [f"{levels!r}"[1:-1]]
+    lines += [f"{row['index']:>6}  {row['rows']:>2} x {row['columns']:<2}  {row['title']}" for row in _rows(levels)]
+    return "\n".join(line.rstrip() for line in lines)
 
 
 def _explain(error: Exception) -> str:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -99,6 +100,13 @@ def test_padding_beyond_the_limit_is_refused(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(module, "MAX_STATES_BYTES", 47)
     with pytest.raises(ValueError, match="at most 47 bytes, got 48 for 2 levels padded to 4 by 6"):
         _ = recommit.parse_levels(L + "\n######\n#@$. #\n#    #\n######\n").states
+
+
+def test_the_examples_of_the_guide_are_read() -> None:
+    guide = (Path(__file__).parents[2] / "docs" / "guides" / "level-files.md").read_text()
+    blocks = re.findall(r"(?:^    .+\n(?:\n(?=    ))?)+", guide, flags=re.MULTILINE)
+    found = [outcome(block.replace("\n    ", "\n").removeprefix("    ")) for block in blocks]
+    assert found == [[A + " | A first push"], [A + " | 0"], [A, "######/#@ $.#/######"], ["1 2 3/4 0 6/7 5 8"]]
 
 
 # --- Files.
