@@ -8,6 +8,7 @@ namespace recommit::bindings {
 void bind_errors(pybind11::module_& module);
 void bind_simulate(pybind11::module_& sliding, pybind11::module_& sokoban);
 void bind_generate(pybind11::module_& sliding, pybind11::module_& sokoban);
+void bind_draw(pybind11::module_& sliding, pybind11::module_& sokoban);
 void bind_episodes(pybind11::module_& module, pybind11::module_& sliding, pybind11::module_& sokoban);
 void bind_levels(pybind11::module_& module);
 void bind_sokoban_solve(pybind11::module_& sokoban);

@@ -12,5 +12,6 @@ PYBIND11_MODULE(_core, module, pybind11::mod_gil_not_used()) {
   bind_sokoban_solve(sokoban);
   bind_simulate(sliding, sokoban);
   bind_generate(sliding, sokoban);
+  bind_draw(sliding, sokoban);
   bind_episodes(module, sliding, sokoban);
 }

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <string>
 
 #include "core/canvas.hpp"
+#include "core/errors.hpp"
 #include "core/glyphs.hpp"
 #include "sliding/simulate.hpp"
 
@@ -55,6 +57,29 @@ Canvas draw(int code, int cell, Theme theme) {
 const Sprites& sprites() {
   static constexpr Sprites all{kMaxCells, draw};
   return all;
+}
+
+View view(Shape grid, bool crop) {
+  check_shape(grid);
+  if (crop) throw ValueError("crop: expected False for sliding boards, which have no outer wall, got True");
+  return {grid, 0};
+}
+
+void check_drawable(const View& view, const std::uint8_t* states, std::size_t begin, std::size_t end) {
+  for (std::size_t i = begin; i < end; ++i) find_blank(states + i * view.cells(), view.grid, i);
+}
+
+void check_read(const View& view, const std::uint8_t* states, std::size_t begin, std::size_t end) {
+  for (std::size_t i = begin; i < end; ++i) {
+    const std::uint8_t* state = states + i * view.cells();
+    if (is_permutation(state, view.grid)) continue;
+    std::uint32_t seen = 0;
+    int cell = 0;  // the first that is too large or there already: some cell is
+    for (; state[cell] < view.grid.cells() && (seen >> state[cell] & 1) == 0; ++cell) seen |= std::uint32_t{1} << state[cell];
+    throw ValueError("images: expected every tile 0.." + std::to_string(view.grid.cells() - 1) + " exactly once, got " +
+                     std::to_string(state[cell]) + " in image " + std::to_string(i) + " at row " +
+                     std::to_string(cell / view.grid.cols) + ", column " + std::to_string(cell % view.grid.cols));
+  }
 }
 
 }  // namespace recommit::sliding

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
+from recommit.puzzles.frames import Frames, look
 from recommit.puzzles.solutions import Limits, Solutions
 
 if TYPE_CHECKING:
@@ -69,8 +70,8 @@ class Puzzle(ABC):
         ``length`` asks for an exact optimal length, or a window (shortest, longest) of them.
         """
 
-    def check(self, states: States) -> States:
-        """The states themselves, once they are known to fit this task."""
+    def check(self, states: States, name: str = "states") -> States:
+        """The states themselves, once they are known to fit this task; ``name`` is the argument they came from."""
         return states
 
     def step(self, states: States, actions: NDArray[Any], *, threads: int | None = None) -> States:
@@ -151,6 +152,66 @@ class Puzzle(ABC):
                 self.check(states), random=ties == "random", seed=seed, **limits, threads=threads, progress=progress
             )
         )
+
+    def render(
+        self,
+        states: States,
+        cell: int = 28,
+        *,
+        theme: str = "light",
+        crop: bool = False,
+        out: NDArray[np.uint8] | None = None,
+        threads: int | None = None,
+    ) -> NDArray[np.uint8]:
+        """Pictures of the states, ``uint8[N, rows * cell, columns * cell, 3]``; the same bytes on every platform.
+
+        ``cell`` is 4..112 pixels, ``theme`` light or dark. ``crop`` leaves out the outer ring of cells, which must be
+        wall. The result is ``out``, if given.
+        """
+        options = look(cell, theme, crop)
+        result: NDArray[np.uint8] = self.core.render(self.check(states), **options, out=out, threads=threads)
+        return result
+
+    def decode(
+        self,
+        images: NDArray[np.uint8],
+        cell: int = 28,
+        *,
+        theme: str = "light",
+        crop: bool = False,
+        threads: int | None = None,
+    ) -> States:
+        """The states that pictures from ``render`` with the same options show."""
+        return self.check(self.core.decode(images, **look(cell, theme, crop), threads=threads), "images")
+
+    def frames(
+        self, states: States, cell: int = 28, *, theme: str = "light", crop: bool = False, threads: int | None = None
+    ) -> Frames:
+        """Pictures of the states that can be brought up to date by drawing changed cells only."""
+        return Frames(self, states, cell=cell, theme=theme, crop=crop, threads=threads)
+
+    def patches(
+        self,
+        states: States,
+        cell: int = 28,
+        *,
+        theme: str = "light",
+        crop: bool = False,
+        dtype: Literal["float32", "bfloat16"] = "float32",
+        out: NDArray[Any] | None = None,
+        threads: int | None = None,
+    ) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        """``(pixel_values, image_grid_thw)``, bit for bit what the Qwen2.5-VL image processor makes of ``render``.
+
+        ``pixel_values`` has one row of 1176 values per 14x14 patch, of all pictures in turn, as ``float32`` or, for
+        ``bfloat16``, as ``uint16`` bits rounded to nearest even. Pictures that the processor would resize are an error.
+        """
+        if dtype not in ("float32", "bfloat16"):
+            raise ValueError(f"dtype: expected float32 or bfloat16, got {dtype}")
+        draw = self.core.patches_float32 if dtype == "float32" else self.core.patches_bfloat16
+        options = look(cell, theme, crop)
+        result: tuple[NDArray[Any], NDArray[np.int64]] = draw(self.check(states), **options, out=out, threads=threads)
+        return result
 
     def __repr__(self) -> str:
         return f"<{self.task} {self.variant}>"

@@ -37,11 +37,11 @@ class Sliding(Puzzle):
         """For example ``3x3``."""
         return f"{self.rows}x{self.cols}"
 
-    def check(self, states: States) -> States:
+    def check(self, states: States, name: str = "states") -> States:
         """The states, if they are boards of this shape (anything else that is wrong with them the core finds)."""
         shape: tuple[int, ...] = getattr(states, "shape", ())
         if len(shape) == 3 and shape[1:] != self.shape:
-            raise ValueError(f"states: expected boards of {self.variant}, got {shape[1]}x{shape[2]}")
+            raise ValueError(f"{name}: expected boards of {self.variant}, got {shape[1]}x{shape[2]}")
         return states
 
     def generate(self, count: int, *, seed: int = 0, start: int = 0, threads: int | None = None) -> Instances:

@@ -1,0 +1,198 @@
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "bindings/arrays.hpp"
+#include "bindings/bind.hpp"
+#include "bindings/run.hpp"
+#include "core/atlas.hpp"
+#include "core/frame.hpp"
+#include "core/patches.hpp"
+#include "core/stream.hpp"
+#include "sliding/draw.hpp"
+#include "sokoban/draw.hpp"
+#include "sokoban/simulate.hpp"
+
+namespace recommit::bindings {
+namespace {
+
+constexpr std::size_t kCheckGrain = 512;          // states per piece where only states are read
+constexpr std::size_t kPieceBytes = 1024 * 1024;  // of results per piece
+
+std::size_t grain(std::size_t bytes_per_item) { return std::max<std::size_t>(1, kPieceBytes / std::max<std::size_t>(1, bytes_per_item)); }
+
+/// The two puzzles offer the same functions; this table is all that differs.
+struct Artist {
+  const Sprites& (*sprites)();
+  View (*view)(Shape, bool);
+  void (*check_drawable)(const View&, const std::uint8_t*, std::size_t, std::size_t);
+  void (*check_read)(const View&, const std::uint8_t*, std::size_t, std::size_t);
+  std::uint8_t outside;  ///< what a cropped picture leaves out
+};
+
+using ByteArray = Array<std::uint8_t>;
+
+struct Look {
+  Look(const Artist& artist, int cell_, const std::string& theme) : cell(cell_), sprites(atlas(artist.sprites(), cell_, theme_named(theme))) {}
+  int cell;
+  std::shared_ptr<const Atlas> sprites;
+};
+
+/// A batch that is known to be drawable.
+struct Scene {
+  Scene(const Artist& artist, const ByteArray& argument, bool crop, std::optional<int> threads)
+      : from(states(argument)), view(artist.view(from.shape, crop)) {
+    run(from.count, threads, kCheckGrain, [&](std::size_t begin, std::size_t end) { artist.check_drawable(view, from.data, begin, end); });
+  }
+  std::vector<py::ssize_t> shape(int cell) const {
+    return {size(from.count), py::ssize_t{view.rows()} * cell, py::ssize_t{view.cols()} * cell, 3};
+  }
+  States from;
+  View view;
+};
+
+/// The caller's array, or a fresh one.
+template <class T>
+py::object result(const std::optional<Array<T>>& out, const std::vector<py::ssize_t>& shape, T*& data) {
+  if (out) {
+    data = destination(*out, "out", shape);
+    return out->object;
+  }
+  auto made = fresh<T>(shape);
+  data = made.mutable_data();
+  return made;
+}
+
+py::object render(const Artist& artist, const ByteArray& states_, int cell, const std::string& theme, bool crop,
+                  const std::optional<ByteArray>& out, std::optional<int> threads) {
+  const Look look(artist, cell, theme);
+  const Scene scene(artist, states_, crop, threads);
+  std::uint8_t* to = nullptr;
+  py::object images = result(out, scene.shape(cell), to);
+  const std::size_t bytes = scene.view.bytes(cell);
+  const bool stream = bytes * scene.from.count >= kStreamBytes;
+  run(scene.from.count, threads, grain(bytes), [&](std::size_t begin, std::size_t end) {
+    draw_frames(*look.sprites, scene.view, scene.from.data, to, stream, begin, end);
+  });
+  return images;
+}
+
+/// The size of the grid that pictures of this size show.
+Shape grid_of(const py::array& images, int cell, bool crop) {
+  const auto side = [&](py::ssize_t axis) {
+    return static_cast<int>(std::min<py::ssize_t>(images.shape(axis) / cell + (crop ? 2 : 0), std::numeric_limits<std::int16_t>::max()));
+  };
+  if (images.shape(3) != 3 || images.shape(1) % cell != 0 || images.shape(2) % cell != 0) {
+    throw ValueError("images: expected shape (N, rows * " + std::to_string(cell) + ", columns * " + std::to_string(cell) + ", 3), got " +
+                     shape_text(images));
+  }
+  return {side(1), side(2)};
+}
+
+py::object decode(const Artist& artist, const ByteArray& images_, int cell, const std::string& theme, bool crop, std::optional<int> threads) {
+  const Look look(artist, cell, theme);
+  const py::array images = typed(images_, "images", 4, "[N, height, width, 3]");
+  const View view = artist.view(grid_of(images, cell, crop), crop);
+  const auto count = static_cast<std::size_t>(images.shape(0));
+  auto out = fresh<std::uint8_t>({size(count), view.grid.rows, view.grid.cols});
+  std::uint8_t* to = out.mutable_data();
+  const auto* from = static_cast<const std::uint8_t*>(images.data());
+  run(count, threads, grain(view.bytes(cell)), [&](std::size_t begin, std::size_t end) {
+    read_frames(*look.sprites, view, artist.outside, from, to, begin, end);
+    artist.check_read(view, to, begin, end);
+  });
+  return out;
+}
+
+/// All states are checked before the first pixel changes; those that are what is drawn already need no second look.
+void redraw(const Artist& artist, const ByteArray& states_, const ByteArray& drawn_, const ByteArray& images_, int cell,
+            const std::string& theme, bool crop, std::optional<int> threads) {
+  const Look look(artist, cell, theme);
+  const States from = states(states_);
+  const View view = artist.view(from.shape, crop);
+  std::uint8_t* drawn = destination(drawn_, "drawn", {size(from.count), from.shape.rows, from.shape.cols});
+  std::uint8_t* images = destination(images_, "images", {size(from.count), py::ssize_t{view.rows()} * cell, py::ssize_t{view.cols()} * cell, 3});
+  run(from.count, threads, kCheckGrain, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const std::size_t at = i * view.cells();
+      if (std::memcmp(from.data + at, drawn + at, view.cells()) != 0) artist.check_drawable(view, from.data, i, i + 1);
+    }
+  });
+  run(from.count, threads, 64, [&](std::size_t begin, std::size_t end) {
+    redraw_frames(*look.sprites, view, from.data, drawn, images, begin, end);
+  });
+}
+
+/// One row (1, patches down, patches across) per picture.
+py::array_t<std::int64_t> patch_grid(const View& view, int cell, std::size_t count) {
+  auto grid = fresh<std::int64_t>({size(count), 3});
+  std::int64_t* to = grid.mutable_data();
+  for (std::size_t i = 0; i < count; ++i, to += 3) {
+    to[0] = 1;
+    to[1] = view.rows() * cell / kPatch;
+    to[2] = view.cols() * cell / kPatch;
+  }
+  return grid;
+}
+
+template <class T>
+py::tuple patches(const Artist& artist, const ByteArray& states_, int cell, const std::string& theme, bool crop,
+                  const std::optional<Array<T>>& out, std::optional<int> threads) {
+  const Look look(artist, cell, theme);
+  const Scene scene(artist, states_, crop, threads);
+  check_patches(scene.view, cell);
+  const std::size_t rows = patch_rows(scene.view, cell), bytes = rows * kPatchValues * sizeof(T);
+  T* to = nullptr;
+  const py::object values = result<T>(out, {size(scene.from.count * rows), size(kPatchValues)}, to);
+  const bool stream = bytes * scene.from.count >= kStreamBytes;
+  run(scene.from.count, threads, grain(bytes), [&](std::size_t begin, std::size_t end) {
+    draw_patches(look.sprites, scene.view, scene.from.data, to, stream, begin, end);
+  });
+  return py::make_tuple(values, patch_grid(scene.view, cell, scene.from.count));
+}
+
+template <class T>
+void define_patches(py::module_& module, const Artist& artist, const char* name) {
+  module.def(
+      name,
+      [artist](const ByteArray& states_, int cell, const std::string& theme, bool crop, const std::optional<Array<T>>& out,
+               std::optional<int> threads) { return patches<T>(artist, states_, cell, theme, crop, out, threads); },
+      py::arg("states"), py::kw_only(), py::arg("cell"), py::arg("theme"), py::arg("crop"), py::arg("out") = py::none(),
+      py::arg("threads") = py::none(), "(pixel_values, image_grid_thw) of the drawn states, as the Qwen2.5-VL image processor makes them");
+}
+
+void define(py::module_& module, const Artist& artist) {
+  module.def(
+      "render",
+      [artist](const ByteArray& states_, int cell, const std::string& theme, bool crop, const std::optional<ByteArray>& out,
+               std::optional<int> threads) { return render(artist, states_, cell, theme, crop, out, threads); },
+      py::arg("states"), py::kw_only(), py::arg("cell"), py::arg("theme"), py::arg("crop"), py::arg("out") = py::none(),
+      py::arg("threads") = py::none(), "uint8[N, rows * cell, columns * cell, 3]: a picture of each state");
+  module.def(
+      "decode",
+      [artist](const ByteArray& images, int cell, const std::string& theme, bool crop, std::optional<int> threads) {
+        return decode(artist, images, cell, theme, crop, threads);
+      },
+      py::arg("images"), py::kw_only(), py::arg("cell"), py::arg("theme"), py::arg("crop"), py::arg("threads") = py::none(),
+      "the states that pictures show");
+  module.def(
+      "redraw",
+      [artist](const ByteArray& states_, const ByteArray& drawn, const ByteArray& images, int cell, const std::string& theme, bool crop,
+               std::optional<int> threads) { redraw(artist, states_, drawn, images, cell, theme, crop, threads); },
+      py::arg("states"), py::arg("drawn"), py::arg("images"), py::kw_only(), py::arg("cell"), py::arg("theme"), py::arg("crop"),
+      py::arg("threads") = py::none(), "draws into `images` the cells in which `states` differs from `drawn`, and updates `drawn`");
+  define_patches<float>(module, artist, "patches_float32");
+  define_patches<std::uint16_t>(module, artist, "patches_bfloat16");
+}
+
+}  // namespace
+
+void bind_draw(py::module_& sliding, py::module_& sokoban) {
+  define(sliding, {sliding::sprites, sliding::view, sliding::check_drawable, sliding::check_read, 0});
+  define(sokoban, {sokoban::sprites, sokoban::view, sokoban::check_drawable, sokoban::check_read, sokoban::kWall});
+}
+
+}  // namespace recommit::bindings
