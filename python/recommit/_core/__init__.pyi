@@ -63,15 +63,13 @@ class LevelBank:
 class Episodes:
     """Running episodes of one puzzle; one caller at a time."""
     def __len__(self) -> int: ...
-    def describe(self) -> tuple[numpy.typing.NDArray[numpy.bool_], numpy.typing.NDArray[numpy.bool_]]:
+    def describe(self) -> tuple[typing.Any, ...]:
         """(masks, solved) of the states as they are"""
-    def finals(
-        self,
-    ) -> tuple[numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.uint8], numpy.typing.NDArray[numpy.bool_]]:
+    def finals(self) -> tuple[typing.Any, ...]:
         """(slots, states, masks) of the episodes that ended in the last step, SAME_STEP only"""
-    def grids(self) -> numpy.typing.NDArray[numpy.uint8]:
+    def grids(self) -> numpy.ndarray:
         """a copy of the states"""
-    def live(self) -> numpy.typing.NDArray[numpy.uint8]:
+    def live(self) -> numpy.ndarray:
         """the states themselves, read-only"""
     def reset(
         self,
@@ -81,17 +79,9 @@ class Episodes:
         """episode 0 of each given seed; the next episode where it is None"""
     def step(
         self, actions: numpy.typing.NDArray[numpy.integer[typing.Any]], *, grids: bool, masks: bool
-    ) -> tuple[
-        numpy.typing.NDArray[numpy.uint8] | None,
-        numpy.typing.NDArray[numpy.float32],
-        numpy.typing.NDArray[numpy.bool_],
-        numpy.typing.NDArray[numpy.bool_],
-        numpy.typing.NDArray[numpy.bool_] | None,
-    ]:
+    ) -> tuple[typing.Any, ...]:
         """(grids or None, rewards, terminated, truncated, masks or None)"""
-    def step_one(
-        self, action: typing.SupportsIndex
-    ) -> tuple[numpy.typing.NDArray[numpy.uint8], float, bool, bool, numpy.typing.NDArray[numpy.bool_]]:
+    def step_one(self, action: typing.SupportsIndex) -> tuple[typing.Any, ...]:
         """(grid, reward, terminated, truncated, mask) of the only slot"""
 
 def format_levels(
@@ -103,7 +93,7 @@ def format_levels(
 ) -> str:
     """the text that parse_levels turns into exactly these levels"""
 
-def parse_levels(text: bytes) -> tuple:
+def parse_levels(text: bytes) -> tuple[typing.Any, ...]:
     """task, cells of all levels back to back, shapes[N, 2] and titles of a text; LevelError where it is malformed"""
 
 MAX_TEXT_BYTES: int = 67108864
