@@ -34,13 +34,19 @@ void look_up(const std::uint8_t* states, Shape shape, const std::uint8_t* table,
   }
 }
 
-}  // namespace
-
-FullTable::FullTable(Shape shape, Watch* watch) : shape_(shape) {
+std::size_t permutations(Shape shape) noexcept {
   std::size_t all = 1;
   for (int i = 2; i <= shape.cells(); ++i) all *= static_cast<std::size_t>(i);
-  distance_.assign(all, kNone);
-  by_layer_.reserve(all / 2);
+  return all;
+}
+
+}  // namespace
+
+std::size_t FullTable::bytes_for(Shape shape) noexcept { return 3 * permutations(shape); }
+
+FullTable::FullTable(Shape shape, Watch* watch) : shape_(shape) {
+  distance_.assign(permutations(shape), kNone);
+  by_layer_.reserve(distance_.size() / 2);
   search(watch);
 }
 

@@ -19,6 +19,8 @@ class FullTable {
   static constexpr std::uint8_t kNone = 255;  ///< not solvable
 
   static bool covers(Shape shape) noexcept { return shape.cells() <= kMaxTableCells; }
+  /// A byte for every permutation, four for every solvable one.
+  static std::size_t bytes_for(Shape shape) noexcept;
   /// The one table of this process; waits for whoever is making it.
   static std::shared_ptr<const FullTable> shared(Shape shape, Watch* watch = nullptr);
 
@@ -30,7 +32,7 @@ class FullTable {
   Distance distance(const std::uint8_t* state) const noexcept;
 
   Shape shape() const noexcept { return shape_; }
-  std::size_t bytes() const noexcept { return distance_.size() + 4 * by_layer_.size(); }
+  std::size_t bytes() const noexcept { return bytes_for(shape_); }
   Distance farthest() const noexcept { return static_cast<Distance>(layers_.size()) - 2; }
   /// How many states have this distance.
   std::uint32_t layer_size(Distance distance) const noexcept;

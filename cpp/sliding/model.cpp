@@ -52,6 +52,12 @@ Model::Model(Shape shape, Database database, int threads, Watch* watch)
   make_farther();
 }
 
+std::size_t table_bytes(Shape shape, Database database) {
+  std::size_t sum = 0;
+  for (auto& tiles : partition(shape, database)) sum += packed_bytes(Pattern(shape, std::move(tiles)));
+  return sum;
+}
+
 void Model::load(int threads, Watch* watch) {
   const std::size_t total = offsets_.back() + packed_bytes(patterns_.back());
   const char* kind = database_ == Database::Small ? "small" : "large";

@@ -78,6 +78,9 @@ class Model {
   Automaton automaton_;
 };
 
+/// Bytes of the tables that a model would hold.
+std::size_t table_bytes(Shape shape, Database database);
+
 /// The tiles of each pattern; empty if this shape has no such database.
 std::vector<std::vector<std::uint8_t>> partition(Shape shape, Database database);
 

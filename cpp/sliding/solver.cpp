@@ -156,15 +156,13 @@ void put(const Answers& out, std::size_t i, const Answer& answer) {
 
 Solver::Solver(Shape shape, const SolverOptions& options, int threads, Watch* watch) : shape_(shape), options_(options) {
   check_shape(shape);
-  if (options.full_tables && FullTable::covers(shape)) {
+  const std::size_t budget = options.limits.bytes;
+  if (options.full_tables && FullTable::covers(shape) && FullTable::bytes_for(shape) <= budget) {
     table_ = FullTable::shared(shape, watch);
-    if (table_->bytes() <= options.limits.bytes) return;
-    table_.reset();
+    return;
   }
-  model_ = Model::shared(shape, options.database, threads, watch);
-  if (model_->bytes() + kSearchBytes > options.limits.bytes) {
-    model_ = Model::shared(shape, Database::Manhattan, threads, watch);
-  }
+  const bool fits = table_bytes(shape, options.database) + kSearchBytes <= budget;
+  model_ = Model::shared(shape, fits ? options.database : Database::Manhattan, threads, watch);
 }
 
 std::size_t Solver::bytes() const noexcept { return table_ ? table_->bytes() : model_->bytes(); }
