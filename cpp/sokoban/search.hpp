@@ -18,7 +18,7 @@ struct SearchOptions {
   bool walking = true;     ///< the lower bound counts walks; off: pushes alone
   bool sides = true;       ///< push distances respect where the player can get around a lone box
   bool dominance = true;   ///< drop a way to arrive if walking over from a better one is no longer
-  bool first = true;       ///< look for the lexicographically smallest optimal plan
+  bool first = false;      ///< look for the lexicographically smallest optimal plan, at up to some three times the cost
 };
 
 /// What a search found out. `length` is a Distance: exact if status is Exact, kUnsolvable if it is Unsolvable, else
