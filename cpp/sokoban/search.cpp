@@ -52,7 +52,7 @@ void Search::improve_bound(std::uint32_t node) {
   constexpr std::uint64_t kEvery = 64;
   if (expanded_ % kEvery == 0) samples_[expanded_ / kEvery % kSamples] = node;
   if (expanded_ < next_climb_ || bound_.count() >= PushBound::kMost) return;
-  next_climb_ *= 8;
+  next_climb_ = 8 * next_climb_ + 1;
   const std::size_t goals = at(graph_.goals()), boxes = start_.boxes.size();
   const std::size_t work = goals * at(graph_.live_cells()) * 8 + kSamples * boxes * boxes * (boxes + 16) / 4;
   const std::size_t tries = std::min<std::size_t>(bound_.count() <= 2 ? 200 : 1000, 100'000'000 / work);
@@ -274,7 +274,7 @@ Search::End Search::loop() {
     if (options_.walking) improve_bound(node);
     nodes_[node].closed = 1;
     if (!expand(node)) return End::Bytes;
-    if (nodes_.size() > kEager) slack_ = kSlack;
+    if (nodes_.size() > options_.eager_nodes) slack_ = kSlack;
   }
 }
 
