@@ -52,7 +52,7 @@ void Search::improve_bound(std::uint32_t node) {
   constexpr std::uint64_t kEvery = 64;
   if (expanded_ % kEvery == 0) samples_[expanded_ / kEvery % kSamples] = node;
   if (expanded_ < next_climb_ || bound_.count() >= PushBound::kMost) return;
-  next_climb_ *= 8;
+  next_climb_ = 8 * next_climb_ + 1;
   const std::size_t goals = at(graph_.goals()), boxes = start_.boxes.size();
   const std::size_t work = goals * at(graph_.live_cells()) * 8 + kSamples * boxes * boxes * (boxes + 16) / 4;
   const std::size_t tries = std::min<std::size_t>(bound_.count() <= 2 ? 200 : 1000, 100'000'000 / work);
@@ -120,7 +120,7 @@ bool Search::arrive(std::uint32_t set, int player, int actions, std::uint32_t pa
 /// Least length of any solution that makes this push now, by the bound; kNoBound if there is none.
 int Search::through(std::size_t box, int live_to, int player, int actions) {
   int least = least_;
-  for (std::size_t k = 0; k < bound_.count(); ++k) {
+  for (std::size_t k = 0; k < bound_.count() && slack_ < kNoBound / 2; ++k) {
     const int value = bound_.exchanged_at_least(k, box, live_to);
     if (value < 0) return kNoBound;
     least = std::max(least, actions + bound_.bound(k, value, player));
@@ -192,8 +192,25 @@ bool Search::corral_dead(std::uint32_t node) {
   if (sets_.tag(set) == reach) return false;
   cells_.clear();
   for (const std::uint16_t box : boxes_) cells_.push_back(static_cast<std::uint16_t>(graph_.cell_of(box)));
-  if (corral_.dead(cells_, occupied_, walk_, static_cast<int>(nodes_[node].player))) return true;
-  sets_.set_tag(set, reach);
+  const bool dead = corral_.dead(cells_, occupied_, walk_, static_cast<int>(nodes_[node].player));
+  ++trials_;
+  trials_won_ += dead;
+  if (trials_ % 4096 == 0 && trials_won_ * 32 < trials_) corrals_after_ = expanded_ * 4;  // not worth it here
+  if (!dead) sets_.set_tag(set, reach);
+  return dead;
+}
+
+/// Whether this push leads to where the search was before, with no more actions.
+bool Search::known(int from, int to, int actions) {
+  flip(graph_.live_of(from));
+  flip(graph_.live_of(to));
+  const std::uint32_t set = sets_.find(key_.data());
+  flip(graph_.live_of(from));
+  flip(graph_.live_of(to));
+  if (set == kNil) return false;
+  for (std::uint32_t i = sets_.first_node(set); i != kNil; i = nodes_[i].sibling) {
+    if (static_cast<int>(nodes_[i].player) == from && static_cast<int>(nodes_[i].actions) <= actions) return true;
+  }
   return false;
 }
 
@@ -205,7 +222,7 @@ bool Search::expand(std::uint32_t node) {
   walk_from(player);
   if (options_.dominance && dominated(node)) return true;
   ++expanded_;
-  if (options_.corrals && expanded_ > kCorralsAfter && corral_dead(node)) return true;
+  if (options_.corrals && expanded_ > corrals_after_ && corral_dead(node)) return true;
   bound_.set_boxes(boxes_);
   int next = here + bound_here(player);
   if (next > least_) return wait(node, next);
@@ -217,6 +234,7 @@ bool Search::expand(std::uint32_t node) {
       if (walk_[at(behind)] == kUnreached || occupied_[at(ahead)] != 0 || !graph_.is_live(ahead)) continue;
       if (!graph_.side_lives(graph_.live_of(ahead), action ^ 1)) continue;
       const int actions = here + walk_[at(behind)] + 1;
+      if (known(cell, ahead, actions)) continue;
       const int length = through(box, graph_.live_of(ahead), cell, actions);
       if (length > least_ + slack_) {
         next = std::min(next, length);
@@ -256,7 +274,7 @@ Search::End Search::loop() {
     if (options_.walking) improve_bound(node);
     nodes_[node].closed = 1;
     if (!expand(node)) return End::Bytes;
-    if (nodes_.size() > kEager) slack_ = kSlack;
+    if (nodes_.size() > options_.eager_nodes) slack_ = kSlack;
   }
 }
 

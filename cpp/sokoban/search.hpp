@@ -18,7 +18,12 @@ struct SearchOptions {
   bool walking = true;     ///< the lower bound counts walks; off: pushes alone
   bool sides = true;       ///< push distances respect where the player can get around a lone box
   bool dominance = true;   ///< drop a way to arrive if walking over from a better one is no longer
-  bool first = true;       ///< look for the lexicographically smallest optimal plan
+  bool first = false;      ///< look for the lexicographically smallest optimal plan, at up to some three times the cost
+
+  // From when on the dearer means are used. They never change lengths either; tests set them to 0.
+  std::uint64_t climb_after = 2'000;     ///< expansions until potentials are fitted to the search
+  std::uint64_t corrals_after = 20'000;  ///< expansions until corrals are looked at, for as long as that pays
+  std::uint32_t eager_nodes = 100'000;   ///< nodes until successors are stored only when they are due
 };
 
 /// What a search found out. `length` is a Distance: exact if status is Exact, kUnsolvable if it is Unsolvable, else

@@ -51,6 +51,11 @@ std::vector<Search::Move> Search::optimal_moves(std::uint32_t node) {
   const int player = static_cast<int>(nodes_[node].player), here = static_cast<int>(nodes_[node].actions);
   load(nodes_[node].set);
   walk_from(player);
+  for (std::uint32_t i = sets_.first_node(nodes_[node].set); i != kNil; i = nodes_[i].sibling) {
+    const SearchNode& other = nodes_[i];
+    const bool near = walk_[other.player] != kUnreached;
+    if (near && static_cast<int>(other.actions) + walk_[other.player] < here) return moves;  // a shorter way leads here
+  }
   bound_.set_boxes(boxes_);
   for (std::size_t box = 0; box < boxes_.size(); ++box) {
     const int cell = graph_.cell_of(boxes_[box]);

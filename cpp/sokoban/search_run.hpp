@@ -63,6 +63,7 @@ class Search {
   End spent();
   bool expand(std::uint32_t node);
   bool push_box(std::uint32_t node, int from, int to, int actions, int length);
+  bool known(int from, int to, int actions);
   bool wait(std::uint32_t node, int bound);
   int through(std::size_t box, int live_to, int player, int actions);
   void flip(int live) noexcept;
@@ -99,12 +100,11 @@ class Search {
   SetStore sets_;
 
   static constexpr std::size_t kSamples = 16;
-  static constexpr std::uint64_t kFirstClimb = 2000;   // expansions
-  static constexpr std::uint32_t kEager = 100'000;     // nodes; beyond, successors are stored only when they are due
-  static constexpr std::uint64_t kCorralsAfter = 1000;  // expansions
-  static constexpr int kSlack = 1;                     // or nearly due
+  static constexpr int kSlack = 1;
   std::array<std::uint32_t, kSamples> samples_{};  // nodes, the start to begin with
-  std::uint64_t next_climb_ = kFirstClimb;
+  std::uint64_t next_climb_ = options_.climb_after;
+  std::uint64_t corrals_after_ = options_.corrals_after;
+  std::uint64_t trials_ = 0, trials_won_ = 0;
   std::uint64_t expanded_ = 0;
   int slack_ = kNoBound / 2;  // successors up to this much beyond least_ are stored
   int least_ = 0;            // proven lower bound on the whole solution
