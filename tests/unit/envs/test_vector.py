@@ -1,0 +1,218 @@
+"""Many environments: slot by slot the single one, in every autoreset mode, on any number of threads (D6, D7)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.error import ClosedEnvironmentError, ResetNeeded
+from gymnasium.utils.env_checker import data_equivalence
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from gymnasium.wrappers.vector import RecordEpisodeStatistics
+from tests.unit.envs import battery
+
+from recommit.envs import PuzzleVectorEnv
+
+SLOTS = 120
+
+
+def singles(name: str, count: int) -> list[Any]:
+    return [gymnasium.make(name, **battery.SMALL[name]).unwrapped for _ in range(count)]
+
+
+def vector(name: str, count: int, **options: Any) -> Any:
+    return gymnasium.make_vec(name, num_envs=count, **battery.SMALL[name], **options)
+
+
+@pytest.mark.parametrize("name", battery.IDS)
+@pytest.mark.parametrize("mode", battery.MODES)
+@pytest.mark.parametrize("copy", [True, False], ids=["copy", "live"])
+def test_each_slot_is_a_single_environment(name: str, mode: AutoresetMode, copy: bool) -> None:
+    """All twelve together: 12 * 120 * 720 > 1 M steps."""
+    env = vector(name, SLOTS, autoreset_mode=mode, copy=copy, threads=2)
+    counts = battery.check_vector_equals_singles(env, singles(name, SLOTS), steps=720, seed=11)
+    assert counts["steps"] == SLOTS * 720
+    assert counts["solved"] > 500
+    assert counts["late"] > 500
+
+
+@pytest.mark.parametrize("name", battery.IDS)
+def test_a_wrong_end_is_noticed(name: str) -> None:
+    wrong = [battery.SolvesLate(env) for env in singles(name, SLOTS)]
+    with pytest.raises(AssertionError, match="truncated differ"):
+        battery.check_vector_equals_singles(vector(name, SLOTS), wrong, steps=400, seed=11)
+
+
+@pytest.mark.parametrize("name", battery.IDS)
+@pytest.mark.parametrize("mode", battery.MODES)
+def test_infos_are_those_of_sync_vector_env(name: str, mode: AutoresetMode) -> None:
+    """Everything a step returns, key by key, final_obs and final_info included."""
+    ours = vector(name, 6, autoreset_mode=mode)
+    theirs = SyncVectorEnv([lambda: gymnasium.make(name, **battery.SMALL[name])] * 6, autoreset_mode=mode)
+    assert ours.observation_space == theirs.observation_space
+    assert ours.action_space == theirs.action_space
+    assert ours.metadata == theirs.metadata
+    assert data_equivalence(ours.reset(seed=7), theirs.reset(seed=7), exact=True)
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        actions = rng.integers(0, 4, 6)
+        found, expected = ours.step(actions), theirs.step(actions)
+        assert np.array_equal(found[1], expected[1])
+        assert data_equivalence((found[0], *found[2:]), (expected[0], *expected[2:]), exact=True), (found, expected)
+        over = expected[2] | expected[3]
+        if mode is AutoresetMode.DISABLED and over.any():
+            again = [env.reset(options={"reset_mask": over.copy()}) for env in (ours, theirs)]
+            assert data_equivalence(*again, exact=True), again
+
+
+@pytest.mark.parametrize("name", battery.IDS)
+def test_slots_and_seed_forms(name: str) -> None:
+    env = gymnasium.make_vec(name, num_envs=50)
+    battery.check_slots(env)
+    first, _ = env.reset(seed=5)
+    listed, _ = env.reset(seed=[5 + i for i in range(50)])
+    assert np.array_equal(first, listed)
+    mixed, _ = env.reset(seed=[None, 6] + [None] * 48)
+    following, _ = gymnasium.make_vec(name, num_envs=50).reset(seed=5)
+    assert np.array_equal(mixed[1], following[1])
+    assert not np.array_equal(mixed, following)
+    one, other = (gymnasium.make_vec(name, num_envs=50).reset()[0] for _ in range(2))
+    assert not np.array_equal(one, other), "unseeded environments must not repeat each other"
+    few, _ = gymnasium.make_vec(name, num_envs=3).reset(seed=5)
+    assert np.array_equal(first[:3], few), "a slot does not depend on how many there are"
+
+
+@pytest.mark.parametrize("name", battery.IDS)
+@pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
+def test_results_do_not_depend_on_threads(name: str, mode: AutoresetMode) -> None:
+    def run(threads: int) -> list[bytes]:
+        env = vector(name, 5000, autoreset_mode=mode, threads=threads)
+        said = [env.reset(seed=1)[0].tobytes()]
+        for _ in range(60):
+            observations, rewards, terminated, truncated, info = env.step(rng.integers(0, 4, 5000))
+            said += [part.tobytes() for part in (observations, rewards, terminated, truncated, info["action_mask"])]
+            if "final_obs" in info:
+                said += [part.tobytes() for part in info["final_obs"] if part is not None]
+        return said
+
+    runs = []
+    for threads in (1, 2, 3, 8, 32):
+        rng = np.random.default_rng(0)
+        runs.append(run(threads))
+    assert all(each == runs[0] for each in runs)
+
+
+def test_fresh_or_live_observations() -> None:
+    fresh = vector("recommit/Sliding-v0", 4)
+    one, _ = fresh.reset(seed=0)
+    two, *_ = fresh.step(np.array([0, 1, 2, 3]))
+    assert not np.shares_memory(one, two)
+    two[:] = 9  # ours to change
+    live = vector("recommit/Sliding-v0", 4, copy=False)
+    one, _ = live.reset(seed=0)
+    two, *_ = live.step(np.array([0, 1, 2, 3]))
+    assert one is two
+    assert not two.flags.writeable
+    live.close()
+    del live
+    assert sorted(two[0].ravel().tolist()) == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int32, np.int64])
+def test_wrong_actions_change_nothing(dtype: Any) -> None:
+    env = vector("recommit/Sokoban-v0", 5, copy=False)
+    before = env.reset(seed=0)[0].copy()
+    for wrong in ([0, 0, 4, 0, 0], [0, 0, 0, 0, 255]):
+        with pytest.raises(ValueError, match=r"actions: expected values 0\.\.3 \(up, down, left, right\), got (4|255)"):
+            env.step(np.array(wrong, dtype))
+    with pytest.raises(ValueError, match=r"actions: expected shape \(5,\), got \(4,\)"):
+        env.step(np.zeros(4, dtype))
+    with pytest.raises(ValueError, match="actions: expected a C-contiguous array"):
+        env.step(np.zeros(10, dtype)[::2])
+    assert np.array_equal(env._observe(None), before)
+
+
+def test_other_wrong_calls() -> None:
+    env = vector("recommit/Sliding-v0", 3)
+    with pytest.raises(ResetNeeded, match="expected a call of reset first"):
+        env.step(np.zeros(3, np.uint8))
+    with pytest.raises(ResetNeeded, match="expected a reset of all slots first"):
+        env.reset(options={"reset_mask": np.array([True, False, False])})
+    env.reset(seed=0)
+    with pytest.raises(TypeError, match="actions: expected dtype uint8, int32 or int64, got float64"):
+        env.step(np.zeros(3))
+    with pytest.raises(ValueError, match=r"actions: expected values 0\.\.3 .*, got -1 for slot 1"):
+        env.step(np.array([0, -1, 0]))
+    with pytest.raises(ValueError, match="seed: expected 3 seeds, one per slot, got 2"):
+        env.reset(seed=[1, 2])
+    with pytest.raises(ValueError, match=r"seed: expected 0\.\.\d+, got -1"):
+        env.reset(seed=-1)
+    for mask, error, message in (
+        ([True] * 3, TypeError, "expected a numpy array of dtype bool, got list"),
+        (np.ones(3, np.uint8), TypeError, "got dtype uint8"),
+        (np.ones(2, np.bool_), ValueError, r"expected shape \(3,\), got \(2,\)"),
+        (np.zeros(3, np.bool_), ValueError, "expected at least one True, got none"),
+    ):
+        with pytest.raises(error, match=f"reset_mask: .*{message}"):
+            env.reset(options={"reset_mask": mask})
+    with pytest.raises(ValueError, match="autoreset_mode: expected one of NEXT_STEP, SAME_STEP, DISABLED, got 'no'"):
+        vector("recommit/Sliding-v0", 3, autoreset_mode="no")
+    with pytest.raises(ValueError, match=r"num_envs: expected 1\.\.16777216, got 4294967296"):
+        vector("recommit/Sliding-v0", 2**32)
+    with pytest.raises(ValueError, match="threads: expected at least 1 or None, got 0"):
+        vector("recommit/Sliding-v0", 3, threads=0)
+
+
+def test_disabled_refuses_to_step_what_is_over() -> None:
+    env = gymnasium.make_vec("recommit/Sliding-v0", num_envs=3, size=2, max_steps=2, autoreset_mode="DISABLED")
+    env.reset(seed=0)
+    env.step(np.zeros(3, np.uint8))
+    *_, truncated, _ = env.step(np.zeros(3, np.uint8))
+    assert truncated.any()
+    with pytest.raises(ResetNeeded, match="expected running episodes in all 3 slots, got one that is over in slot"):
+        env.step(np.zeros(3, np.uint8))
+    env.reset()
+    env.step(np.zeros(3, np.uint8))
+
+
+def test_close_and_use() -> None:
+    env = vector("recommit/Sliding-v0", 3)
+    env.reset(seed=0)
+    env.close()
+    env.close()
+    for use in (lambda: env.step(np.zeros(3, np.uint8)), env.reset, env.render):
+        with pytest.raises(ClosedEnvironmentError, match="expected an open environment"):
+            use()
+
+
+def test_gymnasium_wrappers_and_modes_work() -> None:
+    env = vector("recommit/Sliding-v0", 8)
+    assert isinstance(env, PuzzleVectorEnv)
+    assert env.metadata["autoreset_mode"] is AutoresetMode.NEXT_STEP
+    wrapped = RecordEpisodeStatistics(env)
+    wrapped.reset(seed=0)
+    lengths = []
+    for _ in range(100):
+        *_, info = wrapped.step(wrapped.action_space.sample())
+        if "episode" in info:
+            lengths += info["episode"]["l"][info["_episode"]].tolist()
+    assert lengths
+    assert max(lengths) <= 23
+    for mode in ("sync", "async"):
+        many = gymnasium.make_vec("recommit/Sliding-v0", num_envs=2, vectorization_mode=mode)
+        assert np.array_equal(
+            many.reset(seed=3)[0], gymnasium.make_vec("recommit/Sliding-v0", num_envs=2).reset(seed=3)[0]
+        )
+        many.close()
+
+
+def test_masks_can_be_left_out() -> None:
+    env = vector("recommit/Sokoban-v0", 3, action_mask=False, autoreset_mode="SAME_STEP")
+    _, info = env.reset(seed=0)
+    assert sorted(info) == ["_solved", "solved"]
+    for _ in range(30):
+        *_, info = env.step(np.zeros(3, np.uint8))
+        assert "action_mask" not in info
+        assert "action_mask" not in info.get("final_info", {})
