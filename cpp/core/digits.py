@@ -42,14 +42,27 @@ def digits() -> list[list[Stroke]]:
     ]
     return [
         [oval],
-        [[(MIDDLE - 10, TOP + 9), (MIDDLE + 3, TOP), (MIDDLE + 3, BOTTOM)], [(MIDDLE - 9, BOTTOM), (MIDDLE + 15, BOTTOM)]],
+        [
+            [(MIDDLE - 10, TOP + 9), (MIDDLE + 3, TOP), (MIDDLE + 3, BOTTOM)],
+            [(MIDDLE - 9, BOTTOM), (MIDDLE + 15, BOTTOM)],
+        ],
         [[*arc(MIDDLE, TOP + 15, rx - 0.5, 15, 190, 360 + 40), (LEFT, BOTTOM), (RIGHT, BOTTOM)]],
         [
             [*arc(MIDDLE - 1, TOP + upper, rx - 2, upper, 200, 360 + 90), (MIDDLE - 7, waist)],
             arc(MIDDLE - 1, BOTTOM - lower, rx, lower, -90, 155),
         ],
-        [[(MIDDLE + 1, TOP), (LEFT, BOTTOM - 16), (RIGHT, BOTTOM - 16)], [(MIDDLE + 9, TOP + 24), (MIDDLE + 9, BOTTOM)]],
-        [[(RIGHT - 2, TOP), (LEFT + 3, TOP), (LEFT + 1, TOP + 24), *arc(MIDDLE - 1, BOTTOM - 15.5, rx, 15.5, 218, 360 + 150)]],
+        [
+            [(MIDDLE + 1, TOP), (LEFT, BOTTOM - 16), (RIGHT, BOTTOM - 16)],
+            [(MIDDLE + 9, TOP + 24), (MIDDLE + 9, BOTTOM)],
+        ],
+        [
+            [
+                (RIGHT - 2, TOP),
+                (LEFT + 3, TOP),
+                (LEFT + 1, TOP + 24),
+                *arc(MIDDLE - 1, BOTTOM - 15.5, rx, 15.5, 218, 360 + 150),
+            ]
+        ],
         six(),
         [[(LEFT, TOP), (RIGHT, TOP), (MIDDLE - 6, BOTTOM)]],
         [arc(MIDDLE, TOP + upper, rx - 2, upper, 0, 360), arc(MIDDLE, BOTTOM - lower, rx, lower, 0, 360)],
@@ -81,7 +94,9 @@ def rows(strokes: list[Stroke]) -> list[int]:
 
 def main() -> None:
     """Print the table."""
-    print(f"// Written by digits.py: ten digits of {WIDTH}x{HEIGHT} bits, one row per integer, leftmost column highest.")
+    print(
+        f"// Written by digits.py: ten digits of {WIDTH}x{HEIGHT} bits, one row per integer, leftmost column highest."
+    )
     for digit, strokes in enumerate(digits()):
         table = rows(strokes)
         print(f"{{ // {digit}")

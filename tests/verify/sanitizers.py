@@ -15,6 +15,7 @@ ENVIRONMENT = {
     "UBSAN_OPTIONS": f"{STOPS_AT_ONCE}:print_stacktrace=1",
     "TSAN_OPTIONS": STOPS_AT_ONCE,
 }
+NIGHTLY = False
 PLANTED = {"asan": ("overflow", "leak", "undefined"), "tsan": ("race",)}
 
 #: Runs pytest on the package in a folder, past the hook of an editable install.
@@ -26,7 +27,9 @@ assert recommit._core.__file__.startswith(sys.argv[1]), recommit._core.__file__
 sys.exit(pytest.main(sys.argv[2:]))
 """
 #: libasan's memset must notice a write behind the end of a block.
-WRITE_BEYOND = "import ctypes; c = ctypes.CDLL(None); c.malloc.restype = ctypes.c_void_p; ctypes.memset(c.malloc(8), 0, 16)"
+WRITE_BEYOND = (
+    "import ctypes; c = ctypes.CDLL(None); c.malloc.restype = ctypes.c_void_p; ctypes.memset(c.malloc(8), 0, 16)"
+)
 
 
 def build(preset: str, *targets: str) -> Path:
@@ -95,7 +98,7 @@ def check_memory(plant: bool) -> tuple[int, str]:
 
 def check_races(plant: bool) -> tuple[int, str]:
     """M2: the stress test for RECOMMIT_STRESS_SECONDS (20 by default), and nightly every other test as well."""
-    nightly = os.environ.get("RECOMMIT_TIER", "quick") != "quick"
+    nightly = NIGHTLY
     folder = build("tsan", *([] if nightly else ["test_stress", "test_core", "planted"]))
     if plant:
         run([folder / "planted", "race"], env=ENVIRONMENT)
@@ -108,6 +111,9 @@ def check_races(plant: bool) -> tuple[int, str]:
 
 
 if __name__ == "__main__":
+    if "--nightly" in sys.argv:
+        sys.argv.remove("--nightly")
+        NIGHTLY = True
     races = "--races" in sys.argv
     if races:
         sys.argv.remove("--races")

@@ -23,7 +23,10 @@ def check(plant: bool) -> tuple[int, str]:
     if plant:
         part = next(iter(found))
         found[part] = f"{int(found[part], 16) ^ 1:016x}"
-    expect(found == golden, f"expected {golden}\n     got {found}\nif that is meant: python -m tests.verify.signature --accept")
+    expect(
+        found == golden,
+        f"expected {golden}\n     got {found}\nif that is meant: python -m tests.verify.signature --accept",
+    )
     return len(found), "numbers"
 
 

@@ -1,0 +1,131 @@
+"""D1, D2, D3: what is computed does not depend on threads, on processes and their order, or on the surroundings.
+
+``python -m tests.verify.determinism threads|processes|environment [--plant]``
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from tests.verify.harness import ROOT, expect, main, run
+
+THREADS = (1, 2, 3, 8)
+PROCESSES = (1, 2, 4)
+PIECES, PIECE = 8, 50
+
+#: Each differs from the others in everything that a careless program might look at.
+SURROUNDINGS = (
+    {"TZ": "UTC", "LC_ALL": "C", "LANG": "C", "PYTHONHASHSEED": "0", "umask": "022"},
+    {"TZ": "Asia/Kathmandu", "LC_ALL": "C.UTF-8", "LANG": "tr_TR.UTF-8", "PYTHONHASHSEED": "1", "umask": "077"},
+    {"TZ": "America/St_Johns", "LC_ALL": "POSIX", "LANG": "de_DE.UTF-8", "PYTHONHASHSEED": "12345", "umask": "002"},
+)
+
+#: Prints the digests of everything for one thread count; planted: a result that depends on the thread count.
+COMPUTE = """
+import json, sys
+from recommit.signature import signature
+threads, plant = int(sys.argv[1]), sys.argv[2] == "plant"
+found = signature(threads)
+if plant: found["sim"] ^= threads
+print(json.dumps(found))
+"""
+
+#: Writes the bytes of one piece of a run of instances; planted: an index counted from the piece's own start.
+WRITE_PIECE = """
+import sys, recommit
+folder, start, count, plant = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4] == "plant"
+begin = 0 if plant else start
+for task in (recommit.Sliding(4), recommit.Sokoban(8, boxes=2)):
+    states = task.generate(count, seed=3, start=begin).states
+    open(f"{folder}/{task.task}-{start:05}", "wb").write(states.tobytes())
+"""
+
+#: Writes files the way a user does; planted: a title that depends on the hash seed.
+WRITE_FILES = """
+import sys, recommit
+from recommit.cli import main
+folder, plant = sys.argv[1], sys.argv[2] == "plant"
+for task, size in (("sokoban", "8"), ("sliding", "4")):
+    assert main(["levels", "generate", "--task", task, "--size", size, "--count", "50", "--out", f"{folder}/{task}.txt"]) == 0
+states = recommit.Sokoban(8, boxes=2).generate(20, seed=1).states
+titles = [str(hash("title") if plant else i) for i in range(20)]
+recommit.write_levels(f"{folder}/titles.txt", states, titles=titles)
+"""
+
+
+def tree(folder: Path) -> str:
+    """A digest of names and contents."""
+    digest = hashlib.sha256()
+    for path in sorted(folder.rglob("*")):
+        digest.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()
+
+
+def threads(plant: bool) -> tuple[int, str]:
+    """D1."""
+    found = {n: json.loads(run([sys.executable, "-c", COMPUTE, n, _flag(plant)])) for n in THREADS}
+    expect(all(found[n] == found[1] for n in THREADS), f"results depend on the number of threads: {found}")
+    return len(THREADS) * len(found[1]), "digests"
+
+
+def processes(plant: bool) -> tuple[int, str]:
+    """D2: pieces written by several processes at once, in any order, are the pieces of one run."""
+    order = list(range(PIECES))
+    trees = {}
+    for workers in PROCESSES:
+        random.Random(workers).shuffle(order)
+        with tempfile.TemporaryDirectory() as folder:
+            for begin in range(0, PIECES, workers):
+                _together([[folder, i * PIECE, PIECE, _flag(plant)] for i in order[begin : begin + workers]])
+            whole = b"".join(path.read_bytes() for path in sorted(Path(folder).iterdir()))
+            trees[workers] = hashlib.sha256(whole).hexdigest()
+    with tempfile.TemporaryDirectory() as folder:
+        _together([[folder, 0, PIECES * PIECE, "plain"]])
+        trees[0] = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(Path(folder).iterdir()))).hexdigest()
+    expect(len(set(trees.values())) == 1, f"results depend on processes or their order: {trees}")
+    return len(PROCESSES) * PIECES, "pieces"
+
+
+def environment(plant: bool) -> tuple[int, str]:
+    """D3: the same command in different surroundings, twice in the first."""
+    digests = []
+    for where in (*SURROUNDINGS, SURROUNDINGS[0]):
+        folder, cwd = Path(tempfile.mkdtemp()), Path(tempfile.mkdtemp())
+        env = {name: value for name, value in where.items() if name != "umask"}
+        words = [sys.executable, "-c", WRITE_FILES, folder, _flag(plant)]
+        run(["sh", "-c", f'umask {where["umask"]}; exec "$@"', "sh", *words], env=env, cwd=cwd)
+        digests.append(tree(folder))
+        expect(not list(cwd.iterdir()), "the working directory was written to")
+        shutil.rmtree(folder)
+        shutil.rmtree(cwd)
+    expect(len(set(digests)) == 1, f"files depend on the surroundings: {digests}")
+    return len(digests), "runs"
+
+
+def _together(argument_lists: list[list[object]]) -> None:
+    """Several processes at once."""
+    running = [
+        subprocess.Popen([sys.executable, "-c", WRITE_PIECE, *map(str, arguments)], cwd=ROOT, env=os.environ)
+        for arguments in argument_lists
+    ]
+    expect(all([process.wait() == 0 for process in running]), "a process failed")
+
+
+def _flag(plant: bool) -> str:
+    return "plant" if plant else "plain"
+
+
+if __name__ == "__main__":
+    checks = {"threads": threads, "processes": processes, "environment": environment}
+    name = sys.argv.pop(1) if len(sys.argv) > 1 else ""
+    if name not in checks:
+        sys.exit(f"usage: python -m tests.verify.determinism {'|'.join(checks)} [--plant]")
+    main(checks[name])

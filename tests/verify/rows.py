@@ -1,0 +1,81 @@
+"""The table of what is verified: one entry per row and tier. A new row is one more entry here.
+
+Row ids and targets are those of the reliability plan (``docs/reliability.md``). A row runs in its tier and in every
+later one: quick (each commit), nightly, release. The same id may appear twice, with a deeper run in a later tier.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+TIERS = ("quick", "nightly", "release")
+
+
+@dataclass(frozen=True)
+class Tests:
+    """pytest: every test below these paths (a file, a folder, or file::name); `marks` as for pytest -m."""
+
+    paths: tuple[str, ...]
+    marks: str = "not nightly and not gpu"
+
+
+@dataclass(frozen=True)
+class Ctest:
+    """Cases of the C++ tests, in the release build, by a regular expression."""
+
+    pattern: str
+
+
+@dataclass(frozen=True)
+class Harness:
+    """``python -m tests.verify.MODULE ARGUMENTS``; it must also find its planted defect."""
+
+    module: str
+    arguments: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table of figures."""
+
+    id: str
+    what: str
+    tier: str
+    target: str
+    check: Tests | Ctest | Harness
+
+
+ROWS = (
+    Row("L6", "distances change as they must along moves", "quick", "zero violations",
+        Tests(("tests/property/test_sokoban_distance.py",))),
+    Row("L8", "both simulators against their plain-Python twins, in lockstep", "quick", "bitwise equal, 1 M steps",
+        Tests(("tests/unit/puzzles/test_lockstep.py",))),
+    Row("L9", "decode(render(s)) == s; golden frames", "quick", "100%", Tests(("tests/unit/test_render.py",))),
+    Row("L10", "signature: one number each for what every part computes", "quick", "equal to the committed ones",
+        Harness("signature")),
+    Row("M1", "C++ tests, fuzz corpus and unit tests under ASan, UBSan and LSan", "quick", "zero",
+        Harness("sanitizers")),
+    Row("M2", "stress of pool, simulators and generators under TSan, 20 s", "quick", "zero, no suppressions",
+        Harness("sanitizers", ("--races",))),
+    Row("M2", "the same for 20 minutes, and every C++ test", "nightly", "zero, no suppressions",
+        Harness("sanitizers", ("--races", "--nightly"))),
+    Row("D1", "the same bytes for 1, 2, 3 and 8 threads", "quick", "byte-identical", Harness("determinism", ("threads",))),
+    Row("D2", "the same bytes from 1, 2 and 4 processes in shuffled order", "quick", "byte-identical",
+        Harness("determinism", ("processes",))),
+    Row("D3", "the same bytes whatever cwd, TZ, LANG, PYTHONHASHSEED and umask", "quick", "byte-identical",
+        Harness("determinism", ("environment",))),
+    Row("D4", "g++ and clang, -O0 and -O3 -march=native, aarch64 and big-endian s390x", "nightly",
+        "identical signatures", Harness("platforms")),
+    Row("D6", "Gymnasium's checker with warnings as errors; fingerprints", "quick", "pass, bitwise",
+        Tests(("tests/unit/envs",))),
+    Row("F1", "saved inputs of every parser", "quick", "zero crashes", Ctest("test_fuzz_corpus")),
+    Row("F2", "level files that are valid but nasty, or malformed", "quick", "exact error, or accepted as specified",
+        Tests(("tests/unit/test_levels.py",))),
+    Row("F3", "oversize requests under RLIMIT_AS", "quick", "refused before allocation, < 1 s, < 200 MB",
+        Harness("oversize")),
+    Row("F5", "parse(write(x)) == x", "quick", "zero", Tests(("tests/property/test_level_text.py",))),
+    Row("K1", "wheel and sdist: built clean, installed offline, removed without trace, reproducible", "nightly",
+        "two builds byte-identical, nothing left behind", Harness("package")),
+    Row("K3", "symbols and hardening of the extension", "nightly", "pass", Harness("symbols")),
+    Row("K5", "import without extras", "quick", "< 0.3 s, clear message", Harness("imports")),
+)  # fmt: skip

@@ -1,0 +1,91 @@
+"""How each kind of check runs, and how much it really executed."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import tempfile
+import xml.etree.ElementTree as ET
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.verify.harness import ROOT, Finding, expect, run as command
+from tests.verify.rows import Ctest, Harness, Tests
+
+
+@dataclass(frozen=True)
+class Ran:
+    """How many of what were executed; `seconds` where somebody else took the time."""
+
+    executed: int
+    unit: str
+    seconds: float | None = None
+
+
+def run(check: Tests | Ctest | Harness, results: Path | None = None) -> Ran:
+    """Run a check, or raise a Finding."""
+    if isinstance(check, Tests):
+        return run_tests(check, results)
+    return run_ctest(check) if isinstance(check, Ctest) else run_harness(check)
+
+
+def run_harness(check: Harness) -> Ran:
+    """The planted defect first: a harness that misses it proves nothing."""
+    words = [sys.executable, "-m", f"tests.verify.{check.module}", *check.arguments]
+    try:
+        command([*words, "--plant"])
+    except Finding:
+        said = json.loads(command(words).splitlines()[-1])
+        return Ran(said["executed"], said["unit"])
+    raise Finding(f"{check.module}: the planted defect went unnoticed")
+
+
+def run_ctest(check: Ctest) -> Ran:
+    """In the release build, which is brought up to date first."""
+    command(["cmake", "--preset", "release"])
+    command(["cmake", "--build", "--preset", "release"])
+    output = command(["ctest", "--preset", "release", "--verbose", "-R", check.pattern, "--no-tests=error"])
+    return Ran(sum(int(n) for n in re.findall(r"(\d+) cases passed", output)), "C++ cases")
+
+
+def run_tests(check: Tests, results: Path | None) -> Ran:
+    """From the results of a whole run if there is one, else by running just these tests."""
+    missing = [path for path in check.paths if not (ROOT / path.split("::")[0]).exists()]
+    expect(not missing, f"no such tests: {missing}")
+    if results is not None and check.marks == Tests(()).marks:
+        return count(results, check.paths)
+    with tempfile.TemporaryDirectory() as folder:
+        fresh = Path(folder) / "pytest.xml"
+        words = [sys.executable, "-m", "pytest", "-q", "-m", check.marks, f"--junit-xml={fresh}", *check.paths]
+        done = subprocess.run(words, check=False, cwd=ROOT, capture_output=True, text=True)
+        expect(fresh.exists(), f"pytest did not run:\n{(done.stdout + done.stderr)[-2000:]}")
+        return count(fresh, check.paths)
+
+
+def count(results: Path, paths: tuple[str, ...]) -> Ran:
+    """Passed tests below these paths. A test may say how much it executed: record_property("executed", n)."""
+    passed = skipped = said = 0
+    seconds = 0.0
+    for case in ET.parse(results).getroot().iter("testcase"):
+        name = f"{case.get('classname')}::{case.get('name')}"
+        if not any(_below(name, path) for path in paths):
+            continue
+        expect(case.find("failure") is None and case.find("error") is None, f"failed: {name}")
+        seconds += float(case.get("time", 0))
+        if case.find("skipped") is not None:
+            skipped += 1
+            continue
+        passed += 1
+        said += sum(int(p.get("value", 0)) for p in case.iter("property") if p.get("name") == "executed")
+    unit = f"in {passed} tests" if said else "tests"
+    return Ran(said or passed, unit + (f" ({skipped} skipped)" if skipped else ""), seconds)
+
+
+def _below(name: str, path: str) -> bool:
+    """Is the test `package.module[.Class]::name` part of `package/module.py[::name]`, or of the folder `package`?"""
+    file, _, function = path.partition("::")
+    module = file.removesuffix(".py").replace("/", ".")
+    inside = name.startswith((f"{module}.", f"{module}::"))
+    return inside and (not function or name.split("::")[1].split("[")[0] == function)
