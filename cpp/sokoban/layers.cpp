@@ -29,13 +29,9 @@ void Layers::analyse(const Level& level, int boxes, Distance last, Watch* watch)
   std::fill_n(distances_.begin(), sets * cells_, std::uint8_t{0xFF});
 
   const retrograde::Plan plan(level, *sets_);
-  const std::size_t slot_words = 5 * sets * static_cast<std::size_t>(plan.words);
-  if (work_.size() < slot_words + sets) work_.resize(slot_words + sets);
-  std::fill_n(work_.begin(), slot_words, std::uint64_t{0});
-  retrograde::Progress progress;
-  progress.slots = reinterpret_cast<std::uint8_t*>(work_.data());
-  progress.lists[0] = reinterpret_cast<std::uint32_t*>(work_.data() + slot_words);
-  progress.lists[1] = progress.lists[0] + sets;
+  const auto words = static_cast<std::size_t>(retrograde::work_words(sets, plan.words));
+  if (work_.size() < words) work_.resize(words);
+  retrograde::Progress progress = retrograde::begin(plan, work_.data());
   progress.last = static_cast<std::uint32_t>(std::min(last, 254));
   retrograde::enter_goals(plan, progress, goal_sets(level, boxes));
   WatchPause pause(watch);

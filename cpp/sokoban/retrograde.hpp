@@ -21,9 +21,15 @@ namespace recommit::sokoban::retrograde {
 /// 64-bit words per mask, rounded up to a width that a kernel exists for.
 int mask_words(int places) noexcept;
 
-/// Bytes of working memory per box set: the slot and two list entries.
-constexpr std::uint64_t bytes_per_set(int words) noexcept {
-  return 5 * 8 * static_cast<std::uint64_t>(words) + 2 * sizeof(std::uint32_t);
+inline constexpr std::uint64_t kLine = 8;  ///< words of a cache line
+
+/// Words of a box set's slot.
+constexpr std::uint64_t slot_words(int words) noexcept { return 4 * static_cast<std::uint64_t>(words); }
+
+/// 64-bit words of working memory for `sets` box sets: slots, from a cache line's start, then two lists with one entry
+/// to spare.
+constexpr std::uint64_t work_words(std::uint64_t sets, int words) noexcept {
+  return kLine + slot_words(words) * sets + sets + 1;
 }
 
 /// Distances are stored in whole vectors; the array must have this many bytes to spare at its end.
@@ -44,19 +50,23 @@ struct Plan {
   std::vector<std::uint32_t> share;     ///< [boxes][places] rank share of a box at a place
   std::vector<std::uint16_t> cell;      ///< [places] cell number
   std::vector<std::uint16_t> word_cell; ///< [words] number of the first cell in a word
+  std::vector<int> word_cells;          ///< [words] cells in a word
   std::array<int, kActions> step;       ///< place difference of an action
 };
 
 /// Working memory and progress. A search that ran out of one-byte distances goes on from here with two.
 struct Progress {
-  std::uint8_t* slots = nullptr;                 ///< sets * 40 * words bytes, zeroed
-  std::array<std::uint32_t*, 2> lists{};         ///< [sets] box sets with arrivals at even and odd levels
+  std::uint64_t* slots = nullptr;                ///< sets * slot_words(words) words, zeroed
+  std::array<std::uint32_t*, 2> lists{};         ///< [sets + 1] box sets with arrivals, even and odd levels
   std::uint32_t listed = 0;                      ///< length of the current list
   std::uint32_t level = 0;                       ///< the distance whose arrivals are listed
   std::uint64_t solvable = 0;                    ///< states given a distance so far
   std::uint32_t last = 0xFFFFFFFFU;              ///< stop after the states of this distance
   std::vector<std::uint64_t> counts;             ///< [level] states at each finished distance
 };
+
+/// Lays slots and lists out in work_words() words of memory, slots zeroed.
+Progress begin(const Plan& plan, std::uint64_t* work);
 
 /// Enters every state in which each of the boxes is on a goal, with distance 0. `goal_sets` holds the sets' cells.
 void enter_goals(const Plan& plan, Progress& progress, const std::vector<std::uint16_t>& goal_sets);

@@ -13,13 +13,14 @@
 #include <vector>
 
 #define RECOMMIT_TARGET __attribute__((target("avx2,bmi,bmi2,lzcnt,popcnt")))
+#define RECOMMIT_INLINE __attribute__((target("avx2,bmi,bmi2,lzcnt,popcnt"), always_inline)) inline
 #define RECOMMIT_PREFETCH(address) _mm_prefetch(reinterpret_cast<const char*>(address), _MM_HINT_T0)
 
 namespace recommit::sokoban::retrograde {
 namespace {
 
 /// Sets the bytes of row[0..31] whose bit is set in `bits`.
-RECOMMIT_TARGET inline void blend(std::uint8_t* row, std::uint32_t bits, std::uint8_t level) noexcept {
+RECOMMIT_INLINE void blend(std::uint8_t* row, std::uint32_t bits, std::uint8_t level) noexcept {
   const __m256i spread = _mm256_setr_epi8(0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1,  //
                                           2, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3);
   const __m256i each = _mm256_set1_epi64x(static_cast<long long>(0x8040201008040201ULL));
@@ -31,7 +32,7 @@ RECOMMIT_TARGET inline void blend(std::uint8_t* row, std::uint32_t bits, std::ui
 }
 
 /// The same for row[0..15] of two bytes each.
-RECOMMIT_TARGET inline void blend(std::uint16_t* row, std::uint32_t bits, std::uint16_t level) noexcept {
+RECOMMIT_INLINE void blend(std::uint16_t* row, std::uint32_t bits, std::uint16_t level) noexcept {
   const __m256i each = _mm256_setr_epi16(1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384,
                                          static_cast<short>(0x8000));
   const __m256i copies = _mm256_set1_epi16(static_cast<short>(bits));
@@ -41,18 +42,18 @@ RECOMMIT_TARGET inline void blend(std::uint16_t* row, std::uint32_t bits, std::u
   _mm256_storeu_si256(target, _mm256_blendv_epi8(old, _mm256_set1_epi16(static_cast<short>(level)), chosen));
 }
 
-/// row[cell] = level for every cell whose place is set in `fresh`, the mask's word number `word`.
-template <class Dist>
-RECOMMIT_TARGET inline void store_level(Dist* row, const Plan& plan, std::size_t word, std::uint64_t fresh,
-                                        Dist level) noexcept {
+/// row[cell] = level for every place of the word that is set in `fresh`.
+template <class Dist, class Word>
+RECOMMIT_INLINE void store_level(Dist* row, const Word& word, std::uint64_t fresh, Dist level) noexcept {
   constexpr int kLanes = 32 / static_cast<int>(sizeof(Dist));
-  std::uint64_t bits = _pext_u64(fresh, plan.open[word]);
-  row += plan.word_cell[word];
-  do {
+  std::uint64_t bits = _pext_u64(fresh, word.open);
+  row += word.first_cell;
+  // As often as a whole word needs, not only as often as these bits do: the count is then the same every time.
+  for (int cells = word.cells; cells > 0; cells -= kLanes) {
     blend(row, static_cast<std::uint32_t>(bits), level);
     bits >>= kLanes;
     row += kLanes;
-  } while (bits != 0);
+  }
 }
 
 #include "sokoban/retrograde_kernel.inc"

@@ -10,19 +10,20 @@
 
 #define RECOMMIT_TARGET
 #if defined(__GNUC__)
+#define RECOMMIT_INLINE __attribute__((always_inline)) inline
 #define RECOMMIT_PREFETCH(address) __builtin_prefetch(address)
 #else
+#define RECOMMIT_INLINE inline
 #define RECOMMIT_PREFETCH(address) static_cast<void>(address)
 #endif
 
 namespace recommit::sokoban::retrograde {
 namespace {
 
-/// row[cell] = level for every cell whose place is set in `fresh`, the mask's word number `word`.
-template <class Dist>
-void store_level(Dist* row, const Plan& plan, std::size_t word, std::uint64_t fresh, Dist level) noexcept {
-  const std::uint16_t* cell = plan.cell.data() + 64 * word;
-  for (; fresh != 0; fresh &= fresh - 1) row[cell[std::countr_zero(fresh)]] = level;
+/// row[cell] = level for every place of the word that is set in `fresh`.
+template <class Dist, class Word>
+RECOMMIT_INLINE void store_level(Dist* row, const Word& word, std::uint64_t fresh, Dist level) noexcept {
+  for (; fresh != 0; fresh &= fresh - 1) row[word.cell[std::countr_zero(fresh)]] = level;
 }
 
 #include "sokoban/retrograde_kernel.inc"
@@ -49,6 +50,7 @@ Plan::Plan(const Level& level, const BoxSets& ranks)
       share(static_cast<std::size_t>(boxes) * static_cast<std::size_t>(places)),
       cell(64 * open.size(), kNoCell),
       word_cell(open.size()),
+      word_cells(open.size()),
       step{-cols, cols, -1, 1} {
   for (auto& masks : pushed) masks.resize(open.size());
   for (int c = level.cells(); c-- > 0;) {
@@ -57,6 +59,7 @@ Plan::Plan(const Level& level, const BoxSets& ranks)
     const std::uint64_t bit = std::uint64_t{1} << (place % 64);
     cell[place] = word_cell[word] = static_cast<std::uint16_t>(c);
     open[word] |= bit;
+    ++word_cells[word];
     if (level.col_of(c) > 0) not_first[word] |= bit;
     if (level.col_of(c) < cols - 1) not_last[word] |= bit;
     for (int d = 0; d < kActions; ++d) {
@@ -67,6 +70,17 @@ Plan::Plan(const Level& level, const BoxSets& ranks)
       share[static_cast<std::size_t>(i) * static_cast<std::size_t>(places) + place] = ranks.share(i, c);
     }
   }
+}
+
+Progress begin(const Plan& plan, std::uint64_t* work) {
+  const std::size_t sets = plan.sets, words = static_cast<std::size_t>(slot_words(plan.words)) * sets;
+  work += (kLine - reinterpret_cast<std::uintptr_t>(work) / 8 % kLine) % kLine;
+  std::fill_n(work, words, std::uint64_t{0});
+  Progress progress;
+  progress.slots = work;
+  progress.lists[0] = reinterpret_cast<std::uint32_t*>(work + words);
+  progress.lists[1] = progress.lists[0] + sets + 1;
+  return progress;
 }
 
 void enter_goals(const Plan& plan, Progress& progress, const std::vector<std::uint16_t>& goal_sets) {

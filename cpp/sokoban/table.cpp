@@ -64,7 +64,8 @@ std::uint64_t Table::build_bytes(const Level& level, int boxes, bool wide) noexc
   const std::uint64_t goal_ranks = multiply_saturated(
       binomial(static_cast<std::uint64_t>(level.goals()), static_cast<std::uint64_t>(boxes)),
       2 * static_cast<std::uint64_t>(boxes));
-  std::uint64_t bytes = multiply_saturated(sets, retrograde::bytes_per_set(retrograde::mask_words(places)));
+  const std::uint64_t per_set = 8 * (retrograde::slot_words(retrograde::mask_words(places)) + 1);
+  std::uint64_t bytes = add_saturated(multiply_saturated(sets, per_set), 8 * (retrograde::kLine + 1));
   bytes = add_saturated(bytes, multiply_saturated(static_cast<std::uint64_t>(boxes) * 8, static_cast<std::uint64_t>(places)));
   bytes = add_saturated(bytes, goal_ranks);
   bytes = add_saturated(bytes, table_bytes(level, boxes));
@@ -78,13 +79,12 @@ Distance Table::distance(const State& state) const noexcept {
   return at(std::uint64_t{rank} * static_cast<std::uint64_t>(cells_) + state.player);
 }
 
-std::uint8_t* TableBuilder::work(std::size_t bytes) {
-  if (bytes > work_bytes_) {
+std::uint64_t* TableBuilder::work(std::uint64_t words) {
+  if (8 * words > work_.size()) {
     trim();
-    work_ = std::make_unique_for_overwrite<std::uint8_t[]>(bytes);
-    work_bytes_ = bytes;
+    work_ = Buffer(static_cast<std::size_t>(8 * words));
   }
-  return work_.get();
+  return reinterpret_cast<std::uint64_t*>(work_.data());
 }
 
 Built TableBuilder::build(const Level& level, int boxes, const Limits& limits, Watch* watch) {
@@ -99,13 +99,7 @@ Built TableBuilder::build(const Level& level, int boxes, const Limits& limits, W
   if (boxes > level.goals()) return {std::move(table), Status::Exact};  // nothing is solvable
 
   const retrograde::Plan plan(level, table->sets_);
-  const std::size_t slot_bytes = static_cast<std::size_t>(sets) * 40 * static_cast<std::size_t>(plan.words);
-  const std::size_t list_bytes = static_cast<std::size_t>(sets) * sizeof(std::uint32_t);
-  retrograde::Progress progress;
-  progress.slots = work(slot_bytes + 2 * list_bytes);
-  std::memset(progress.slots, 0, slot_bytes);
-  progress.lists[0] = reinterpret_cast<std::uint32_t*>(progress.slots + slot_bytes);
-  progress.lists[1] = progress.lists[0] + sets;
+  retrograde::Progress progress = retrograde::begin(plan, work(retrograde::work_words(sets, plan.words)));
   retrograde::enter_goals(plan, progress, goal_sets(level, boxes));
 
   Patience patience(limits, watch);

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/buffer.hpp"
 #include "core/limits.hpp"
 #include "core/types.hpp"
 #include "core/watch.hpp"
@@ -76,15 +77,14 @@ class TableBuilder {
   Built build(const Level& level, int boxes, const Limits& limits = {}, Watch* watch = nullptr);
 
   /// Gives working memory back.
-  void trim() { work_.reset(), work_bytes_ = 0; }
-  std::size_t held_bytes() const noexcept { return work_bytes_; }
+  void trim() { work_ = Buffer(); }
+  std::size_t held_bytes() const noexcept { return work_.size(); }
 
  private:
-  std::uint8_t* work(std::size_t bytes);
+  std::uint64_t* work(std::uint64_t words);
 
   Kernel kernel_;
-  std::unique_ptr<std::uint8_t[]> work_;
-  std::size_t work_bytes_ = 0;
+  Buffer work_;
 };
 
 }  // namespace recommit::sokoban
