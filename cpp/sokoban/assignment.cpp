@@ -16,13 +16,20 @@ Assignment::Assignment(std::size_t columns)
       came_from_(columns),
       done_(columns) {}
 
-int Assignment::solve(const std::vector<const std::uint16_t*>& rows) {
+int Assignment::solve(const std::vector<const std::uint16_t*>& rows, const std::vector<std::uint16_t>& cheapest) {
   std::fill(rows_.begin(), rows_.end(), nullptr);
   std::copy(rows.begin(), rows.end(), rows_.begin());
-  std::fill(row_price_.begin(), row_price_.end(), 0);
   std::fill(column_price_.begin(), column_price_.end(), 0);
   std::fill(row_of_.begin(), row_of_.end(), kNone);
-  for (std::size_t row = 0; row < size_; ++row) add(row);
+  for (std::size_t row = 0; row < rows.size(); ++row) {  // whoever comes first has its cheapest; the prices are feasible
+    const std::uint16_t column = cheapest[row];
+    row_price_[row] = cost(row, column);
+    column_of_[row] = row_of_[column] == kNone ? column : kNone;
+    if (column_of_[row] == column) row_of_[column] = static_cast<std::uint16_t>(row);
+  }
+  for (std::size_t row = 0; row < size_; ++row) {
+    if (row >= rows.size() || column_of_[row] == kNone) add(row);
+  }
   total_ = 0;
   for (std::size_t i = 0; i < size_; ++i) total_ += row_price_[i] + column_price_[i];
   return total_ < kHuge ? total_ : kImpossible;

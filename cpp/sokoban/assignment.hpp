@@ -17,8 +17,8 @@ class Assignment {
   /// Missing rows (rows < columns) are free everywhere.
   explicit Assignment(std::size_t columns);
 
-  /// Solves from scratch. At most as many rows as columns.
-  int solve(const std::vector<const std::uint16_t*>& rows);
+  /// Solves from scratch. At most as many rows as columns; cheapest[i] is a column of least cost of row i.
+  int solve(const std::vector<const std::uint16_t*>& rows, const std::vector<std::uint16_t>& cheapest);
 
   /// Total of the last solved problem with one row exchanged; that problem stays as it was. Only after solve()
   /// returned a possible total.

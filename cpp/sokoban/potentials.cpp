@@ -72,13 +72,13 @@ class Climb {
   void run(int tries, Rng& rng) {
     const std::size_t from = best_so_far();
     Potential best = bound_.potential(from);
-    int best_score = score(best);
+    Score best_score = score(best);
     for (int i = 0; i < tries; ++i) {
       const auto centre = static_cast<std::uint16_t>(rng.below(static_cast<std::uint32_t>(graph_.cells())));
       const int size = 1 + static_cast<int>(rng.below(4));
       const bool up = rng.below(2) == 1;
       Potential next = with_cone(graph_, best, centre, up ? size : -size);
-      const int next_score = score(next);
+      const Score next_score = score(next);
       if (next_score < best_score) continue;
       best_score = next_score;
       best = std::move(next);
@@ -87,6 +87,8 @@ class Climb {
   }
 
  private:
+  using Score = std::pair<int, int>;  // with the others' help first; then alone, so that plateaus do not lead down
+
   /// Also notes what the potentials that are there give each sample.
   std::size_t best_so_far() {
     std::vector<int> sums(bound_.count());
@@ -101,12 +103,15 @@ class Climb {
     return static_cast<std::size_t>(std::max_element(sums.begin(), sums.end()) - sums.begin());
   }
 
-  int score(const Potential& potential) {
+  Score score(const Potential& potential) {
     PushBound alone = bound_.empty_copy();
     alone.add(potential);
-    int sum = 0;
+    Score sum{};
     for (std::size_t i = 0; i < samples_.size(); ++i) {
-      if (alone.set_boxes(samples_[i].boxes)) sum += std::max(floor_[i], bound_of(alone, 0, samples_[i]));
+      if (!alone.set_boxes(samples_[i].boxes)) continue;
+      const int value = bound_of(alone, 0, samples_[i]);
+      sum.first += std::max(floor_[i], value);
+      sum.second += value;
     }
     return sum;
   }

@@ -6,11 +6,11 @@
 namespace recommit::sokoban {
 
 PushBound::PushBound(const PushGraph& graph, std::size_t boxes, bool assignment)
-    : graph_(graph), assignment_(assignment), boxes_(boxes), rows_(boxes) {}
+    : graph_(graph), assignment_(assignment), boxes_(boxes), rows_(boxes), cheapest_(boxes) {}
 
 std::size_t PushBound::bytes_for(const PushGraph& graph) noexcept {
   const auto live = static_cast<std::size_t>(graph.live_cells()), goals = static_cast<std::size_t>(graph.goals());
-  return live * (goals + 1) * 2 + static_cast<std::size_t>(graph.cells() + 1) * 2 + Assignment::bytes_for(goals);
+  return live * (goals + 2) * 2 + static_cast<std::size_t>(graph.cells() + 1) * 2 + Assignment::bytes_for(goals);
 }
 
 void PushBound::add(Potential potential) {
@@ -21,7 +21,12 @@ void PushBound::add(Potential potential) {
   part.costs.resize(live * goals);
   graph_.costs(potential, part.costs.data());
   part.nearest.resize(live);
-  for (std::size_t i = 0; i < live; ++i) part.nearest[i] = *std::min_element(row(part, i), row(part, i) + goals);
+  part.cheapest.resize(live);
+  for (std::size_t i = 0; i < live; ++i) {
+    const std::uint16_t* best = std::min_element(row(part, i), row(part, i) + goals);
+    part.nearest[i] = *best;
+    part.cheapest[i] = static_cast<std::uint16_t>(best - row(part, i));
+  }
   part.potential = std::move(potential);
   parts_.push_back(std::move(part));
 }
@@ -32,11 +37,12 @@ bool PushBound::set_boxes(const std::vector<std::uint16_t>& boxes) {
     part.value = 0;
     for (std::size_t i = 0; i < boxes.size(); ++i) {
       rows_[i] = row(part, boxes[i]);
+      cheapest_[i] = part.cheapest[boxes[i]];
       const int nearest = part.nearest[boxes[i]];
       if (nearest >= PushGraph::kFar) return false;
       part.value += nearest;
     }
-    if (assignment_) part.value = part.assignment.solve(rows_);
+    if (assignment_) part.value = part.assignment.solve(rows_, cheapest_);
     if (part.value >= Assignment::kImpossible) return false;
   }
   return true;

@@ -54,7 +54,8 @@ class PushBound {
     int end = 0;
     int value = 0;
     std::vector<std::uint16_t> costs;    ///< [live][goal]
-    std::vector<std::uint16_t> nearest;  ///< [live], the least of them
+    std::vector<std::uint16_t> nearest;   ///< [live], the least of them
+    std::vector<std::uint16_t> cheapest;  ///< [live], its goal
     Assignment assignment;
   };
   const std::uint16_t* row(const Part& part, std::size_t live) const noexcept {
@@ -65,6 +66,7 @@ class PushBound {
   bool assignment_;
   std::vector<std::uint16_t> boxes_;
   std::vector<const std::uint16_t*> rows_;
+  std::vector<std::uint16_t> cheapest_;
   std::vector<Part> parts_;
 };
 

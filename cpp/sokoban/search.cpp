@@ -120,7 +120,7 @@ bool Search::arrive(std::uint32_t set, int player, int actions, std::uint32_t pa
 /// Least length of any solution that makes this push now, by the bound; kNoBound if there is none.
 int Search::through(std::size_t box, int live_to, int player, int actions) {
   int least = least_;
-  for (std::size_t k = 0; k < bound_.count() && slack_ < kNoBound / 2; ++k) {
+  for (std::size_t k = 0; k < bound_.count() && slack_ != kAll; ++k) {
     const int value = bound_.exchanged_at_least(k, box, live_to);
     if (value < 0) return kNoBound;
     least = std::max(least, actions + bound_.bound(k, value, player));
@@ -227,6 +227,7 @@ bool Search::expand(std::uint32_t node) {
   int next = here + bound_here(player);
   if (next > least_) return wait(node, next);
   next = kNoBound;
+  const bool eager = slack_ == kAll;
   for (std::size_t box = 0; box < boxes_.size(); ++box) {
     const int cell = graph_.cell_of(boxes_[box]);
     for (int action = 0; action < kActions; ++action) {
@@ -234,7 +235,7 @@ bool Search::expand(std::uint32_t node) {
       if (walk_[at(behind)] == kUnreached || occupied_[at(ahead)] != 0 || !graph_.is_live(ahead)) continue;
       if (!graph_.side_lives(graph_.live_of(ahead), action ^ 1)) continue;
       const int actions = here + walk_[at(behind)] + 1;
-      if (known(cell, ahead, actions)) continue;
+      if (eager && known(cell, ahead, actions)) continue;
       const int length = through(box, graph_.live_of(ahead), cell, actions);
       if (length > least_ + slack_) {
         next = std::min(next, length);
@@ -318,7 +319,7 @@ SearchResult Search::run() {
 std::uint64_t Search::bytes_for(const Level& level, std::size_t boxes) noexcept {
   const auto cells = static_cast<std::uint64_t>(level.cells()) + 1, live = static_cast<std::uint64_t>(level.live_cells());
   const auto goals = static_cast<std::uint64_t>(level.goals());
-  const std::uint64_t bound = live * (goals + 1) * 2 + cells * 2 + Assignment::bytes_for(goals);
+  const std::uint64_t bound = live * (goals + 2) * 2 + cells * 2 + Assignment::bytes_for(goals);
   constexpr std::uint64_t kBoundsAtOnce = 3;  // pushes, one potential, one on trial
   return PushGraph::bytes_for(level) + kBoundsAtOnce * bound + cells * 40 + boxes * 16 + sizeof(Search);
 }

@@ -21,7 +21,7 @@ struct SearchOptions {
   bool first = false;      ///< look for the lexicographically smallest optimal plan, at up to some three times the cost
 
   // From when on the dearer means are used. They never change lengths either; tests set them to 0.
-  std::uint64_t climb_after = 2'000;     ///< expansions until potentials are fitted to the search
+  std::uint64_t climb_after = 1'000;     ///< expansions until potentials are fitted to the search
   std::uint64_t corrals_after = 20'000;  ///< expansions until corrals are looked at, for as long as that pays
   std::uint32_t eager_nodes = 100'000;   ///< nodes until successors are stored only when they are due
 };

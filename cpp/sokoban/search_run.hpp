@@ -100,13 +100,13 @@ class Search {
   SetStore sets_;
 
   static constexpr std::size_t kSamples = 16;
-  static constexpr int kSlack = 1;
+  static constexpr int kSlack = 1, kAll = kNoBound / 2;
   std::array<std::uint32_t, kSamples> samples_{};  // nodes, the start to begin with
   std::uint64_t next_climb_ = options_.climb_after;
   std::uint64_t corrals_after_ = options_.corrals_after;
   std::uint64_t trials_ = 0, trials_won_ = 0;
   std::uint64_t expanded_ = 0;
-  int slack_ = kNoBound / 2;  // successors up to this much beyond least_ are stored
+  int slack_ = kAll;  // successors up to this much beyond least_ are stored
   int least_ = 0;            // proven lower bound on the whole solution
   int best_ = kNoBound;      // actions of the best solution so far
   std::uint32_t best_node_ = kNil;
