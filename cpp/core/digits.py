@@ -6,6 +6,7 @@ embeds the bitmaps, never this file.
 
 from __future__ import annotations
 
+import itertools
 import math
 
 WIDTH, HEIGHT, PEN = 44, 64, 11.5
@@ -72,7 +73,7 @@ def digits() -> list[list[Stroke]]:
 
 def near(px: float, py: float, stroke: Stroke) -> bool:
     """Does the pen, following this stroke, touch the point?"""
-    for (ax, ay), (bx, by) in zip(stroke, stroke[1:], strict=False):
+    for (ax, ay), (bx, by) in itertools.pairwise(stroke):
         dx, dy = bx - ax, by - ay
         length2 = dx * dx + dy * dy
         t = 0.0 if length2 == 0 else max(0.0, min(1.0, ((px - ax) * dx + (py - ay) * dy) / length2))

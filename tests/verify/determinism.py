@@ -116,7 +116,8 @@ def _together(argument_lists: list[list[object]]) -> None:
         subprocess.Popen([sys.executable, "-c", WRITE_PIECE, *map(str, arguments)], cwd=ROOT, env=os.environ)
         for arguments in argument_lists
     ]
-    expect(all([process.wait() == 0 for process in running]), "a process failed")
+    statuses = [process.wait() for process in running]
+    expect(not any(statuses), f"a process failed: {statuses}")
 
 
 def _flag(plant: bool) -> str:

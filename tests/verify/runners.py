@@ -11,7 +11,8 @@ import xml.etree.ElementTree as ET
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.verify.harness import ROOT, Finding, expect, run as command
+from tests.verify.harness import ROOT, Finding, expect
+from tests.verify.harness import run as command
 from tests.verify.rows import Ctest, Harness, Tests
 
 

@@ -70,7 +70,7 @@ class Puzzle(ABC):
         ``length`` asks for an exact optimal length, or a window (shortest, longest) of them.
         """
 
-    def check(self, states: States, name: str = "states") -> States:
+    def check(self, states: States, name: str = "states") -> States:  # noqa: ARG002
         """The states themselves, once they are known to fit this task; ``name`` is the argument they came from."""
         return states
 

@@ -1,0 +1,28 @@
+"""Doctor sees what is there and what is not."""
+
+from __future__ import annotations
+
+import pytest
+
+import recommit
+from recommit import doctor
+
+
+def test_it_sees_what_is_installed() -> None:
+    report = doctor.examine()
+    assert report.works
+    assert report.recommit == recommit.__version__
+    assert report.core.endswith((".so", ".pyd"))
+
+
+def test_it_names_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(doctor.EXTRAS, "planted", ("a_module_that_nobody_has",))
+    report = doctor.examine()
+    assert not report.extras["planted"].complete
+    assert "pip install 'recommit[planted]'" in str(report)
+
+
+def test_it_sees_a_core_that_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recommit.Sliding, "step", lambda _self, states, _actions: states)
+    assert not doctor.works()
+    assert "WRONG" in str(doctor.examine())
