@@ -53,7 +53,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Solutions:
-    """Optimal plans of a batch: plan i is ``actions[offsets[i]:offsets[i + 1]]`` (empty unless its status is EXACT)."""
+    """Optimal plans of a batch: ``solutions[i]`` is ``actions[offsets[i]:offsets[i + 1]]`` (empty unless its status is EXACT)."""
 
     actions: NDArray[np.uint8]
     offsets: NDArray[np.int64]
@@ -69,6 +69,7 @@ class Solutions:
     def __len__(self) -> int:
         return len(self.length)
 
-    def plan(self, i: int) -> NDArray[np.uint8]:
-        """The actions of state i."""
+    def __getitem__(self, i: int) -> NDArray[np.uint8]:
+        """The plan of state i."""
+        i = range(len(self))[i]
         return self.actions[self.offsets[i] : self.offsets[i + 1]]
