@@ -56,7 +56,7 @@ class Field {
   static constexpr int kCols = kWide + 2 * kMargin, kRows = kHigh + 2 * kMargin;
   static constexpr std::size_t at(int x, int y) noexcept { return static_cast<std::size_t>(y * kCols + x); }
   static std::uint8_t bit(const std::uint64_t (&bits)[kHigh], int x, int y) noexcept {
-    return x >= 0 && x < kWide && y >= 0 && y < kHigh ? bits[y] >> (kWide - 1 - x) & 1 : 0;
+    return x >= 0 && x < kWide && y >= 0 && y < kHigh && (bits[y] >> (kWide - 1 - x) & 1) != 0 ? 1 : 0;
   }
   std::array<std::uint8_t, static_cast<std::size_t>(kCols* kRows)> cells_{};
 };

@@ -1,0 +1,269 @@
+"""How fast pictures and patches are made, beside what this machine can do: ``python bench/bench_draw.py [--json FILE]``.
+
+Every rate is per second of CPU time of one thread, the median of several rounds; each round measures the yardstick and
+ours one after the other, because a shared machine changes under one's hands. The yardsticks are compiled from the
+folder in RECOMMIT_SHARED or ../shared; without them, or without a C++ compiler, the table says skipped. Each benchmark
+asserts that what it timed is right.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+import recommit
+
+ROOT = Path(__file__).resolve().parents[1]
+SHARED = Path(os.environ.get("RECOMMIT_SHARED", ROOT.parent / "shared"))
+COUNT, SIDE, CELL, ROUNDS = 1024, 8, 28, 5
+FRAME = (SIDE * CELL) ** 2 * 3
+
+
+@dataclass
+class Line:
+    """One row of the table: our rate, the yardstick's, and the ratio that is asked for."""
+
+    what: str
+    unit: str
+    ours: float
+    yardstick: float | None
+    target: float | None
+
+    @property
+    def ratio(self) -> float | None:
+        return None if self.yardstick is None else self.ours / self.yardstick
+
+
+def cpu_rate(work: Callable[[], object], items: float, seconds: float = 0.4) -> float:
+    """Items per second of this thread's CPU time."""
+    work()
+    rounds, start = 0, time.thread_time()
+    while (spent := time.thread_time() - start) < seconds:
+        work()
+        rounds += 1
+    return rounds * items / spent
+
+
+class Yardsticks:
+    """The compiled ceilings; ``None`` for each that cannot be had."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.render = self.build("bench_render.cpp")
+        self.memory = self.build("bench_mem.cpp")
+
+    def build(self, name: str) -> Path | None:
+        source, compiler = SHARED / "peers" / name, os.environ.get("CXX") or shutil.which("g++") or shutil.which("c++")
+        if not source.exists() or compiler is None:
+            print(f"{name}: skipped ({source if compiler else 'no C++ compiler'} not found)", file=sys.stderr)
+            return None
+        text = source.read_text(encoding="utf-8")
+        # Its store test wants 64-byte registers; half as wide will do on processors that have no such thing.
+        text = text.replace("_mm512_", "_mm256_").replace("__m512i", "__m256i").replace("si512", "si256").replace("k+=64", "k+=32")
+        # Of its many cases only one is asked for here: 1024 buffers, one thread.
+        text = text.replace("nb:{1,1024}", "nb:{1024}").replace("T<=2", "T<=1").replace("nb,0.25", "nb,0.1")
+        copy, program = self.folder / name, self.folder / name.removesuffix(".cpp")
+        copy.write_text(text, encoding="utf-8")
+        flags = ["-O3", "-march=native", "-std=c++20", "-pthread"]
+        done = subprocess.run([compiler, *flags, str(copy), "-o", str(program)], capture_output=True, text=True)
+        if done.returncode != 0:
+            print(f"{name}: skipped (does not compile: {done.stderr.splitlines()[:1]})", file=sys.stderr)
+            return None
+        return program
+
+    def frames(self, kind: str) -> float | None:
+        """Frames per second into 1024 buffers on one thread; stops the program once it has said so."""
+        if self.render is None:
+            return None
+        pattern = re.compile(rf"{kind}\s+frames-buffers=1024 threads=1\s+(\d+) frames/s")
+        with subprocess.Popen([str(self.render), "2"], stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            for line in process.stdout:
+                if found := pattern.search(line):
+                    process.kill()
+                    return float(found[1])
+        return None
+
+    def memcpy(self) -> float | None:
+        """Bytes per second copied in the largest size."""
+        if self.memory is None:
+            return None
+        with subprocess.Popen([str(self.memory)], stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            for line in process.stdout:
+                if found := re.search(r"memcpy.*262144KB threads=1\s+([\d.]+) GB/s", line):
+                    process.kill()
+                    return float(found[1]) * 1e9
+        return None
+
+
+def levels(count: int, seed: int = 0) -> np.ndarray:
+    """Walled rooms of random cells with one player."""
+    rng = np.random.default_rng(seed)
+    states = rng.integers(0, 5, (count, SIDE, SIDE), np.uint8)
+    states[:, [0, -1], :] = states[:, :, [0, -1]] = 1
+    states[np.arange(count), rng.integers(1, SIDE - 1, count), rng.integers(1, SIDE - 1, count)] = 5
+    return states
+
+
+def walks(states: np.ndarray, steps: int) -> list[np.ndarray]:
+    """A ring of batches of which each differs from the next in three cells per state."""
+    rng = np.random.default_rng(1)
+    batches, last = [states], states
+    for _ in range(steps - 1):
+        last = last.copy()
+        for i in range(len(last)):
+            free = np.flatnonzero((last[i] < 5).ravel() & inner())
+            cells = rng.choice(free, 3, replace=False)
+            last[i].ravel()[cells] = (last[i].ravel()[cells] + rng.integers(1, 5, 3)) % 5
+        batches.append(last)
+    return batches + batches[-2:0:-1]
+
+
+def inner() -> np.ndarray:
+    mask = np.zeros((SIDE, SIDE), bool)
+    mask[1:-1, 1:-1] = True
+    return mask.ravel()
+
+
+def measured(what: str, unit: str, target: float | None, ours: Callable[[], float], yardstick: Callable[[], float | None]) -> Line:
+    """Medians of interleaved rounds."""
+    mine, theirs = [], []
+    for _ in range(ROUNDS):
+        mine.append(ours())
+        theirs.append(yardstick())
+    known = [rate for rate in theirs if rate is not None]
+    return Line(what, unit, statistics.median(mine), statistics.median(known) if known else None, target)
+
+
+def fresh(task: recommit.Puzzle, states: np.ndarray, yardsticks: Yardsticks) -> Line:
+    out = np.zeros((COUNT, SIDE * CELL, SIDE * CELL, 3), np.uint8)
+    line = measured(
+        f"{task.task}: fresh 224x224 frames, 1024 buffers",
+        "frames/s",
+        0.7,
+        lambda: cpu_rate(lambda: task.render(states, CELL, out=out, threads=1), COUNT),
+        lambda: yardsticks.frames("full"),
+    )
+    assert (task.decode(out, CELL) == states).all()
+    return line
+
+
+def persistent(task: recommit.Puzzle, states: np.ndarray, yardsticks: Yardsticks) -> Line:
+    batches = walks(states, 6)
+    frames = task.frames(states, CELL)
+
+    def once() -> None:
+        for batch in batches:
+            frames.update(batch, threads=1)
+
+    line = measured(
+        "sokoban: persistent frames, 3 changed cells",
+        "frames/s",
+        0.5,
+        lambda: cpu_rate(once, COUNT * len(batches)),
+        lambda: yardsticks.frames("dirty"),
+    )
+    assert (task.decode(frames.images.copy(), CELL) == batches[-1]).all()
+    assert all(((a != b).sum((1, 2)) == 3).all() for a, b in zip(batches, batches[1:], strict=False))
+    return line
+
+
+def own_memcpy(bytes_: int) -> float:
+    """Bytes per second that numpy's memcpy moves between two arrays of this size."""
+    source, target = np.ones(bytes_, np.uint8), np.zeros(bytes_, np.uint8)
+    return cpu_rate(lambda: np.copyto(target, source), bytes_)
+
+
+def patches(task: recommit.Puzzle, states: np.ndarray, dtype: str, yardsticks: Yardsticks) -> Line:
+    states = states[:256]
+    values, grid = task.patches(states, CELL, dtype=dtype)
+    out = np.zeros_like(values)
+    line = measured(
+        f"{task.task}: patches {dtype}, 224x224, against memcpy",
+        "GB/s",
+        0.8,
+        lambda: cpu_rate(lambda: task.patches(states, CELL, dtype=dtype, out=out, threads=1), values.nbytes / 1e9),
+        lambda: (yardsticks.memcpy() or own_memcpy(values.nbytes)) / 1e9,
+    )
+    assert (out == values).all()
+    assert (grid == [1, 16, 16]).all()
+    return line
+
+
+def against_processor(task: recommit.Puzzle, states: np.ndarray) -> Line | None:
+    """Ours against the image processor of transformers, both from states to pixel_values."""
+    try:
+        from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
+    except ImportError as error:
+        print(f"transformers: skipped ({error})", file=sys.stderr)
+        return None
+    process = Qwen2VLImageProcessorPil(min_pixels=3136, max_pixels=12845056)
+    states = states[:64]
+    images = list(task.render(states, CELL))
+    values, _ = task.patches(states, CELL)
+    assert (process(images, return_tensors="np")["pixel_values"] == values).all()
+    return measured(
+        f"{task.task}: patches against the transformers processor",
+        "images/s",
+        None,
+        lambda: cpu_rate(lambda: task.patches(states, CELL, threads=1), len(states)),
+        lambda: cpu_rate(lambda: process(images, return_tensors="np"), len(states)),
+    )
+
+
+def table(lines: list[Line]) -> str:
+    """As Markdown."""
+    rows = ["| what | ours | yardstick | ratio | at least |", "|---|---|---|---|---|"]
+    for line in lines:
+        short = (lambda value: f"{value:,.1f}") if line.unit == "GB/s" else (lambda value: f"{value:,.0f}")
+        there = "skipped" if line.yardstick is None else f"{short(line.yardstick)} {line.unit}"
+        ratio = "skipped" if line.ratio is None else f"{line.ratio:.2f}"
+        rows.append(f"| {line.what} | {short(line.ours)} {line.unit} | {there} | {ratio} | {line.target or '-'} |")
+    return "\n".join(rows)
+
+
+def main() -> int:
+    """Measure, print, and say by the exit status whether every target was met."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--json", type=Path, help="write the figures to this file as well")
+    arguments = parser.parse_args()
+    sokoban, sliding = recommit.Sokoban(SIDE), recommit.Sliding(4)
+    states = levels(COUNT)
+    boards = sliding.generate(256, seed=0).states
+    with tempfile.TemporaryDirectory() as folder:
+        yardsticks = Yardsticks(Path(folder))
+        lines = [
+            fresh(sokoban, states, yardsticks),
+            persistent(sokoban, states, yardsticks),
+            patches(sokoban, states, "float32", yardsticks),
+            patches(sokoban, states, "bfloat16", yardsticks),
+        ]
+    if (line := against_processor(sokoban, states)) is not None:
+        lines.append(line)
+    room = np.zeros((256, 224, 224, 3), np.uint8)
+    rate = cpu_rate(lambda: sliding.render(boards, 56, threads=1, out=room), 256)
+    assert (sliding.decode(room, 56) == boards).all()
+    lines.append(Line("sliding: fresh 224x224 frames (4x4 cells of 56)", "frames/s", rate, None, None))
+    print(table(lines))
+    if arguments.json:
+        rows = [asdict(line) | {"ratio": line.ratio} for line in lines]
+        arguments.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+    return int(any(line.target and line.ratio is not None and line.ratio < line.target for line in lines))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
