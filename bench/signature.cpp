@@ -1,16 +1,24 @@
 // The numbers of python/recommit/signature.py without Python, so that any compiler for any machine can be checked:
 //   c++ -std=c++20 -Icpp bench/signature.cpp cpp/core/*.cpp cpp/sliding/*.cpp cpp/sokoban/*.cpp -pthread
+#include <bit>
 #include <cinttypes>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <memory>
 #include <vector>
 
+#include "core/atlas.hpp"
+#include "core/frame.hpp"
+#include "core/patches.hpp"
 #include "core/rng.hpp"
+#include "core/theme.hpp"
 #include "core/types.hpp"
+#include "sliding/draw.hpp"
 #include "sliding/simulate.hpp"
 #include "sliding/walk.hpp"
+#include "sokoban/draw.hpp"
 #include "sokoban/reverse_pull.hpp"
 #include "sokoban/simulate.hpp"
 
@@ -18,7 +26,7 @@ namespace recommit {
 namespace {
 
 constexpr std::uint64_t kSeed = 7, kStart = 1000;
-constexpr std::size_t kBoards = 128, kSteps = 64;
+constexpr std::size_t kBoards = 128, kSteps = 64, kFrames = 4;
 
 using Bytes = std::vector<std::uint8_t>;
 
@@ -58,6 +66,10 @@ struct Task {
     }
     return out;
   }
+  View view() const { return boxes == 0 ? sliding::view(shape, false) : sokoban::view(shape, false); }
+  std::shared_ptr<const Atlas> atlas(int cell, Theme theme) const {
+    return recommit::atlas(boxes == 0 ? sliding::sprites() : sokoban::sprites(), cell, theme);
+  }
   Step step() const { return boxes == 0 ? sliding::step : sokoban::step; }
   Look masks() const { return boxes == 0 ? sliding::action_masks : sokoban::action_masks; }
   Look solved() const { return boxes == 0 ? sliding::is_solved : sokoban::is_solved; }
@@ -92,10 +104,62 @@ std::uint64_t simulated() {
   return digest.value();
 }
 
+std::uint64_t rendered() {
+  Digest digest;
+  for (const Task& task : kTasks) {
+    const Bytes states = task.boards(kFrames);
+    for (const Theme theme : kThemes) {
+      for (const int cell : {4, 9, 28, 56}) {
+        Bytes images(kFrames * task.view().bytes(cell));
+        draw_frames(*task.atlas(cell, theme), task.view(), states.data(), images.data(), false, 0, kFrames);
+        digest.add(images);
+      }
+    }
+  }
+  return digest.value();
+}
+
+/// The bits of numbers, lowest byte first on every machine.
+template <class T>
+Bytes little_endian(const std::vector<T>& values) {
+  Bytes out;
+  out.reserve(values.size() * sizeof(T));
+  for (const T value : values) {
+    std::uint32_t bits = 0;
+    if constexpr (sizeof(T) == 4) {
+      bits = std::bit_cast<std::uint32_t>(value);
+    } else {
+      bits = value;
+    }
+    for (std::size_t i = 0; i < sizeof(T); ++i) out.push_back(static_cast<std::uint8_t>(bits >> (8 * i)));
+  }
+  return out;
+}
+
+template <class T>
+void add_patches(Digest& digest, const Task& task, const Bytes& states) {
+  constexpr int kCell = 28;
+  std::vector<T> values(kFrames * patch_rows(task.view(), kCell) * kPatchValues);
+  draw_patches(task.atlas(kCell, Theme::Light), task.view(), states.data(), values.data(), false, 0, kFrames);
+  digest.add(little_endian(values));
+}
+
+std::uint64_t patched() {
+  Digest digest;
+  for (const Task& task : kTasks) {
+    const Bytes states = task.boards(kFrames);
+    add_patches<float>(digest, task, states);
+    add_patches<std::uint16_t>(digest, task, states);
+  }
+  return digest.value();
+}
+
 }  // namespace
 }  // namespace recommit
 
 int main() {
   std::printf("{\n  \"gen\": \"%016" PRIx64 "\",\n", recommit::generated());
-  std::printf("  \"sim\": \"%016" PRIx64 "\"\n}\n", recommit::simulated());
+  std::printf("  \"sim\": \"%016" PRIx64 "\",\n", recommit::simulated());
+  std::printf("  \"render\": \"%016" PRIx64 "\",\n", recommit::rendered());
+  std::printf("  \"patches\": \"%016" PRIx64 "\"\n}\n", recommit::patched());
 }

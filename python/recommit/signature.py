@@ -32,7 +32,9 @@ TASKS: tuple[Puzzle, ...] = (
     Sokoban((7, 12), boxes=3),
 )
 SEED, START = 7, 1000
-BOARDS, STEPS = 128, 64
+BOARDS, STEPS, FRAMES = 128, 64, 4
+#: Those of them that are solved in a moment.
+SOLVED: tuple[Puzzle, ...] = (Sliding(2), Sliding(3), Sokoban(8, boxes=2))
 
 Words = np.uint64
 
@@ -62,6 +64,8 @@ def signature(threads: int | None = None) -> dict[str, int]:
         "gen": digest(_boards(threads)),
         "sim": digest(_play(threads)),
         "render": digest(_frames(threads)),
+        "patches": digest(_patches(threads)),
+        "solve": digest(_plans(threads)),
     }
 
 
@@ -83,6 +87,26 @@ def _play(threads: int | None) -> Iterator[NDArray[np.uint8] | NDArray[np.bool_]
 
 def _frames(threads: int | None) -> Iterator[NDArray[np.uint8]]:
     for task in TASKS:
-        states = task.generate(8, seed=SEED, start=START, threads=threads).states
-        for cell in (4, 9, 28, 56):
-            yield task.render(states, cell=cell, threads=threads)
+        states = task.generate(FRAMES, seed=SEED, start=START, threads=threads).states
+        for theme in ("light", "dark"):
+            for cell in (4, 9, 28, 56):
+                yield task.render(states, cell=cell, theme=theme, threads=threads)
+
+
+def _patches(threads: int | None) -> Iterator[NDArray[np.uint8]]:
+    for task in TASKS:
+        states = task.generate(FRAMES, seed=SEED, start=START, threads=threads).states
+        values, _ = task.patches(states, cell=28, threads=threads)
+        yield values.view(np.uint32).astype("<u4").view(np.uint8)
+        bits, _ = task.patches(states, cell=28, dtype="bfloat16", threads=threads)
+        yield bits.astype("<u2").view(np.uint8)
+
+
+def _plans(threads: int | None) -> Iterator[NDArray[np.uint8]]:
+    """Distances and first plans: each is determined by the rules of the puzzle, not by how it was found."""
+    for task in SOLVED:
+        states = task.generate(BOARDS, seed=SEED, start=START, threads=threads).states
+        plans = task.solve(states, threads=threads)
+        yield plans.length.astype("<i4").view(np.uint8)
+        yield np.ascontiguousarray(plans.actions, np.uint8)
+        yield task.optimal_actions(states, threads=threads).view(np.uint8)

@@ -67,7 +67,7 @@ def modules() -> list[Path]:
     return sorted(path for path in found if path.name != "__init__.py")
 
 
-def tests_of(module: Path) -> list[Path]:
+def homes_of(module: Path) -> list[Path]:
     """tests/unit/PACKAGE/test_MODULE*.py, or a test of the whole package of the module."""
     folder = ROOT / "tests" / "unit" / module.parent
     whole = [ROOT / "tests" / "unit" / f"test_{module.parent.name}.py"] if module.parent.name else []
@@ -83,7 +83,7 @@ def test_every_folder_of_tests_has_its_package() -> None:
 def test_every_package_has_tests() -> None:
     for module in modules():
         if len(module.parts) == 1 and module.stem not in TESTED_ELSEWHERE:
-            assert tests_of(module), f"no tests/unit/test_{module.stem}*.py"
+            assert homes_of(module), f"no tests/unit/test_{module.stem}*.py"
         elif len(module.parts) > 1:
             folder = ROOT / "tests" / "unit" / module.parent
-            assert tests_of(module) or any(folder.glob("test_*.py")), f"no tests in {folder}"
+            assert homes_of(module) or any(folder.glob("test_*.py")), f"no tests in {folder}"

@@ -1,6 +1,7 @@
 """``python -m tests.verify TIER``: run the rows of a tier and write the table of figures.
 
-Writes ``verify-TIER.json`` and ``verify-TIER.md`` to ``build/reports`` (``--publish``: to ``docs/reliability``).
+Writes ``verify-TIER.json`` and ``verify-TIER.md`` to ``build/reports``; ``--publish`` also enters the figures into the
+table that the documentation shows, where rows that did not run keep their last figures.
 ``--rows L10,K5`` picks rows; ``--results FILE`` takes pytest's results from a JUnit file of a run that just happened.
 """
 
@@ -18,7 +19,7 @@ from tests.verify import runners
 from tests.verify.harness import ROOT, Finding
 from tests.verify.rows import ROWS, TIERS, Row
 
-PUBLISHED = ROOT / "docs" / "reliability"
+PUBLISHED = ROOT / "docs" / "reliability" / "figures.json"
 REPORTS = ROOT / "build" / "reports"
 
 
@@ -64,13 +65,30 @@ def verify(row: Row, results: Path | None, at: str) -> Figure:
 
 def markdown(figures: list[Figure]) -> str:
     """The table that the documentation shows."""
-    lines = ["| row | what | tier | target | executed | result | seconds |", "|---|---|---|---|---|---|---|"]
+    lines = [
+        "| row | what | tier | target | executed | result | seconds | commit |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
     lines += [
-        f"| {f.row} | {f.what} | {f.tier} | {f.target} | {f.executed:,} {f.unit} | {f.result} | {f.seconds:,.1f} |"
+        f"| {f.row} | {f.what} | {f.tier} | {f.target} | {f.executed:,} {f.unit} | {f.result} | {f.seconds:,.1f} "
+        f"| `{f.commit}` |"
         for f in figures
     ]
-    commits = ", ".join(f"`{c}`" for c in sorted({f.commit for f in figures}))
-    return "\n".join(lines) + f"\n\nMeasured at commit {commits}.\n"
+    return "\n".join(lines) + "\n"
+
+
+def write(figures: list[Figure], path: Path) -> None:
+    """As JSON, and beside it as Markdown."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps([dataclasses.asdict(f) for f in figures], indent=2) + "\n", encoding="utf-8")
+    path.with_suffix(".md").write_text(markdown(figures), encoding="utf-8")
+
+
+def publish(figures: list[Figure], path: Path = PUBLISHED) -> None:
+    """Replace the figures of these rows; rows that are no longer in the table of rows go."""
+    known = [Figure(**entry) for entry in json.loads(path.read_text(encoding="utf-8"))] if path.exists() else []
+    latest = {(f.row, f.what): f for f in (*known, *figures)}
+    write([latest[row.id, row.what] for row in ROWS if (row.id, row.what) in latest], path)
 
 
 def main() -> int:
@@ -79,7 +97,7 @@ def main() -> int:
     parser.add_argument("tier", choices=TIERS)
     parser.add_argument("--rows", help="only these, e.g. L10,K5")
     parser.add_argument("--results", type=Path, help="a JUnit file that pytest has just written")
-    parser.add_argument("--publish", action="store_true", help="write the table to docs/reliability")
+    parser.add_argument("--publish", action="store_true", help="enter the figures into docs/reliability")
     arguments = parser.parse_args()
     wanted = TIERS[: TIERS.index(arguments.tier) + 1]
     chosen = [row for row in ROWS if row.tier in wanted]
@@ -97,14 +115,13 @@ def main() -> int:
         print(
             f"{last.row:<4} {last.seconds:8.1f} s  {last.executed:>10,}  {last.result[:60]:<60} {row.what}", flush=True
         )
-    folder = PUBLISHED if arguments.publish else REPORTS
-    folder.mkdir(parents=True, exist_ok=True)
-    name = f"verify-{arguments.tier}"
-    text = json.dumps([dataclasses.asdict(figure) for figure in figures], indent=2)
-    (folder / f"{name}.json").write_text(text + "\n", encoding="utf-8")
-    (folder / f"{name}.md").write_text(markdown(figures), encoding="utf-8")
+    write(figures, REPORTS / f"verify-{arguments.tier}.json")
+    if arguments.publish:
+        publish(figures)
     failed = [figure.row for figure in figures if figure.result != "pass"]
-    print(f"{len(figures) - len(failed)} of {len(figures)} rows pass; the table is in {folder / name}.md")
+    print(
+        f"{len(figures) - len(failed)} of {len(figures)} rows pass; the table is in {REPORTS}/verify-{arguments.tier}.md"
+    )
     return 1 if failed else 0
 
 
