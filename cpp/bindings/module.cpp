@@ -9,6 +9,7 @@ PYBIND11_MODULE(_core, module, pybind11::mod_gil_not_used()) {
   auto sokoban = module.def_submodule("sokoban", "Sokoban.");
   bind_errors(module);
   bind_levels(module);
+  bind_sliding_solve(sliding);
   bind_sokoban_solve(sokoban);
   bind_simulate(sliding, sokoban);
   bind_generate(sliding, sokoban);

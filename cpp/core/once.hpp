@@ -29,6 +29,13 @@ class Once {
     return slot.value;
   }
 
+  /// The value if it is there already; never waits.
+  Pointer peek(const Key& key) {
+    Slot& slot = find(key);
+    const std::unique_lock lock(slot.making, std::try_to_lock);
+    return lock.owns_lock() ? slot.value : nullptr;
+  }
+
  private:
   struct Slot {
     std::timed_mutex making;

@@ -19,15 +19,6 @@ std::string window_text(int lo, int hi) { return std::to_string(lo) + ".." + std
 
 std::string shape_text(Shape shape) { return std::to_string(shape.rows) + "x" + std::to_string(shape.cols); }
 
-/// Before any table is made.
-Shape checked(Shape shape, int lo, int hi) {
-  check_shape(shape);
-  if (lo < 1 || hi < lo || hi > kLongest) {
-    throw ValueError("length: expected 1 <= lowest <= highest <= " + std::to_string(kLongest) + ", got " + window_text(lo, hi));
-  }
-  return shape;
-}
-
 }  // namespace
 
 /// One thread's search for boards of a length.
@@ -101,8 +92,15 @@ class Generator::Walker {
   Limits limits_;
 };
 
+void Generator::check(Shape shape, int lo, int hi) {
+  check_shape(shape);
+  if (lo < 1 || hi < lo || hi > kLongest) {
+    throw ValueError("length: expected 1 <= lowest <= highest <= " + std::to_string(kLongest) + ", got " + window_text(lo, hi));
+  }
+}
+
 Generator::Generator(Shape shape, int lo, int hi, int threads, Watch* watch)
-    : shape_(checked(shape, lo, hi)), lo_(lo), hi_(hi), solver_(shape, {}, threads, watch) {
+    : shape_((check(shape, lo, hi), shape)), lo_(lo), hi_(hi), solver_(shape, {}, threads, watch) {
   if (!solver_.table()) return;
   hi_ = std::min(hi, solver_.table()->farthest());
   if (lo > hi_) {

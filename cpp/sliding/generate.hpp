@@ -21,6 +21,9 @@ class Generator {
   /// Throws ValueError where no board of this shape has a length in the window.
   Generator(Shape shape, int lo, int hi, int threads, Watch* watch = nullptr);
 
+  /// The part of that which needs no table.
+  static void check(Shape shape, int lo, int hi);
+
   /// states[i] and lengths[i] for i in [begin, end). Throws ValueError when kAttempts boards in a row failed.
   void generate(std::uint64_t seed, std::uint64_t start, std::uint8_t* states, Distance* lengths, std::size_t begin,
                 std::size_t end, Watch* watch = nullptr) const;

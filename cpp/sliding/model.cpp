@@ -135,10 +135,26 @@ void Model::ranks(const std::uint8_t* state, int view, std::uint32_t* out) const
   }
 }
 
-std::shared_ptr<const Model> Model::shared(Shape shape, Database database, int threads, Watch* watch) {
-  static auto& models = *new Once<std::array<int, 3>, Model>();
-  return models.get({shape.rows, shape.cols, static_cast<int>(database)}, watch,
-                    [&] { return std::make_shared<const Model>(shape, database, threads, watch); });
+namespace {
+
+using Models = Once<std::array<int, 3>, Model>;
+
+Models& models() {
+  static auto& all = *new Models();
+  return all;
 }
+
+std::array<int, 3> key_of(Shape shape, Database database) {
+  return {shape.rows, shape.cols, static_cast<int>(database)};
+}
+
+}  // namespace
+
+std::shared_ptr<const Model> Model::shared(Shape shape, Database database, int threads, Watch* watch) {
+  return models().get(key_of(shape, database), watch,
+                      [&] { return std::make_shared<const Model>(shape, database, threads, watch); });
+}
+
+bool Model::is_loaded(Shape shape, Database database) { return models().peek(key_of(shape, database)) != nullptr; }
 
 }  // namespace recommit::sliding

@@ -41,6 +41,9 @@ class Model {
   /// The one model of this process; waits for whoever is making it.
   static std::shared_ptr<const Model> shared(Shape shape, Database database, int threads, Watch* watch);
 
+  /// Does this process have that model already?
+  static bool is_loaded(Shape shape, Database database);
+
   Shape shape() const noexcept { return shape_; }
   Database database() const noexcept { return database_; }
   int patterns() const noexcept { return static_cast<int>(patterns_.size()); }

@@ -16,6 +16,7 @@ namespace {
 
 using Cells = Regions::Cells;
 
+constexpr std::uint8_t kAll = 255;
 constexpr int kLow = 3;  // trailing tiles that are decoded by table; the others stand still for a whole block
 
 /// The search: `reached` holds the regions seen so far per placement, `now` those of the current level.
@@ -101,8 +102,8 @@ class Builder {
       occupied |= Cells{1} << cells[static_cast<std::size_t>(i)];
     }
     const std::uint32_t goal = pattern_.rank(cells.data());
-    now_.data()[goal] = reached_.data()[goal] =
-        static_cast<std::uint8_t>(1U << regions_.region(occupied, n_ - 1));
+    now_.data()[goal] = static_cast<std::uint8_t>(1U << regions_.region(occupied, n_ - 1));
+    reached_.data()[goal] = static_cast<std::uint8_t>(now_.data()[goal] | missing(occupied));
     if (watch_ != nullptr) watch_->add(1);
     alive_ = true;
   }
@@ -197,18 +198,25 @@ class Builder {
     std::int32_t change = (upper - lower) * static_cast<std::int32_t>(pattern_.weight(tile));
     for (int cell = lower + 1; cell < upper; ++cell) change += jump_[at(tile, place.at[static_cast<std::size_t>(cell)])];
     const std::uint32_t target = index + static_cast<std::uint32_t>(to > from ? change : -change);
+    std::uint8_t& reached = reached_.data()[target];
+    if (reached == kAll) return;  // six of seven pushes end here
     const Cells occupied = place.occupied ^ Cells{1} << from ^ Cells{1} << to;
     const auto bit = static_cast<std::uint8_t>(1U << regions_.region(occupied, from));
-    std::uint8_t& reached = reached_.data()[target];
     if ((reached & bit) != 0) return;
     if (reached == 0) {
       record(place, target, tile, to);
+      reached = missing(occupied);
       ++gain.placements;
     }
     reached = static_cast<std::uint8_t>(reached | bit);
     std::uint8_t& next = next_.data()[target];
     next = static_cast<std::uint8_t>(next | bit);
     gain.any = true;
+  }
+
+  /// Bits of the regions that a placement does not have: with them set, a finished placement reads kAll.
+  std::uint8_t missing(Cells occupied) const noexcept {
+    return static_cast<std::uint8_t>(kAll << regions_.count(occupied));
   }
 
   /// First arrival at a placement: that is its distance.

@@ -42,6 +42,12 @@ Regions::Cells Regions::flood_cells(Cells occupied, std::uint8_t wanted) const n
   return out;
 }
 
+int Regions::flood_count(Cells occupied) const noexcept {
+  int regions = 0;
+  for (Cells left = all_ & ~occupied; left != 0; ++regions) left &= ~flood(left, left & (~left + 1));
+  return regions;
+}
+
 int Regions::flood_region(Cells occupied, int cell) const noexcept {
   Cells left = all_ & ~occupied;
   for (int r = 0;; ++r) {

@@ -32,6 +32,14 @@ class Regions {
     return static_cast<int>(small_[occupied].labels >> (4 * cell) & 15);
   }
 
+  /// How many regions there are.
+  int count(Cells occupied) const noexcept {
+    if (small_.empty()) return flood_count(occupied);
+    int regions = 0;
+    for (const std::uint16_t set : small_[occupied].sets) regions += set != 0;
+    return regions;
+  }
+
   /// Neighbours of `cells`, the cells themselves included or not as they may be.
   Cells spread(Cells cells) const noexcept {
     return cells << shape_.cols | cells >> shape_.cols | (cells & not_last_) << 1 | (cells & not_first_) >> 1;
@@ -48,6 +56,7 @@ class Regions {
 
   Cells flood(Cells free, Cells seed) const noexcept;
   Cells flood_cells(Cells occupied, std::uint8_t wanted) const noexcept;
+  int flood_count(Cells occupied) const noexcept;
   int flood_region(Cells occupied, int cell) const noexcept;
 
   Shape shape_;

@@ -1,0 +1,229 @@
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bindings/arrays.hpp"
+#include "bindings/bind.hpp"
+#include "bindings/run.hpp"
+#include "bindings/solve.hpp"
+#include "core/parallel.hpp"
+#include "sliding/generate.hpp"
+#include "sliding/solver.hpp"
+
+namespace recommit::bindings {
+namespace {
+
+using Name = std::optional<std::string>;
+
+/// None: the large tables if this process has them, else the small ones. Which tables answer never shows in an answer.
+sliding::Database database(Shape shape, const Name& name) {
+  using sliding::Database;
+  if (!name) return sliding::Model::is_loaded(shape, Database::Large) ? Database::Large : Database::Small;
+  if (*name == "small") return Database::Small;
+  if (*name == "large") return Database::Large;
+  if (*name == "manhattan") return Database::Manhattan;
+  throw ValueError("database: expected small, large or manhattan, got " + *name);
+}
+
+/// The arguments that all solver functions share.
+struct Request {
+  States from;
+  sliding::SolverOptions options;
+  int workers;
+
+  Request(const Array<std::uint8_t>& states_, std::uint64_t nodes, std::uint64_t bytes, double seconds, const Name& name,
+          std::optional<int> threads)
+      : from(states(states_)), workers(thread_count(threads)) {
+    sliding::check_shape(from.shape);
+    options.database = database(from.shape, name);
+    options.limits = {nodes, bytes, seconds};
+  }
+
+  /// body(solver, begin, end, watch) over all states.
+  template <class Body>
+  void run(const Progress& progress, const Body& body) const {
+    run_watched(progress, [&](Watch& watch) {
+      if (from.count == 0) return;
+      const sliding::Solver solver(from.shape, options, workers, &watch);
+      const std::size_t grain = solver_grain(from.count, workers, solver.table() ? 16384 : 64);
+      parallel_for(from.count, workers, grain, [&](std::size_t begin, std::size_t end) {
+        body(solver, begin, end, &watch);
+        watch.add(end - begin);
+      }, &watch);
+    });
+  }
+};
+
+py::tuple solve(const Request& request, bool random, std::uint64_t seed, const Progress& progress) {
+  const py::ssize_t n = size(request.from.count);
+  auto length = fresh<std::int32_t>({n}), bound = fresh<std::int32_t>({n});
+  auto nodes = fresh<std::uint64_t>({n});
+  auto status = fresh<std::uint8_t>({n});
+  const sliding::Answers out{length.mutable_data(), reinterpret_cast<Status*>(status.mutable_data()),
+                             nodes.mutable_data(), bound.mutable_data()};
+  std::vector<std::vector<std::uint8_t>> plans(request.from.count);
+  const auto ties = random ? sliding::Ties::Random : sliding::Ties::First;
+  request.run(progress, [&](const sliding::Solver& solver, std::size_t begin, std::size_t end, Watch* watch) {
+    solver.solve(request.from.data, ties, seed, plans.data(), out, begin, end, watch);
+  });
+  auto [actions, offsets] = pack_plans(plans);
+  return py::make_tuple(actions, offsets, length, nodes, status, bound);
+}
+
+void define_solver(py::module_& module) {
+  module.def(
+      "distance",
+      [](const Array<std::uint8_t>& states_, std::uint64_t nodes, std::uint64_t bytes, double seconds, const Name& name,
+         std::optional<int> threads, const Progress& progress) {
+        const Request request(states_, nodes, bytes, seconds, name, threads);
+        auto out = fresh<std::int32_t>({size(request.from.count)});
+        std::int32_t* to = out.mutable_data();
+        request.run(progress, [&](const sliding::Solver& solver, std::size_t begin, std::size_t end, Watch* watch) {
+          solver.distance(request.from.data, {to, nullptr, nullptr, nullptr}, begin, end, watch);
+        });
+        return out;
+      },
+      py::arg("states"), py::kw_only(), py::arg("nodes"), py::arg("bytes"), py::arg("seconds"),
+      py::arg("database") = py::none(), py::arg("threads") = py::none(), py::arg("progress") = py::none(),
+      "exact number of actions to the goal; -1 where there is no way, -2 where a limit was hit");
+
+  module.def(
+      "optimal_actions",
+      [](const Array<std::uint8_t>& states_, std::uint64_t nodes, std::uint64_t bytes, double seconds, const Name& name,
+         std::optional<int> threads, const Progress& progress) {
+        const Request request(states_, nodes, bytes, seconds, name, threads);
+        auto out = fresh<bool>({size(request.from.count), kActions});
+        std::uint8_t* to = recommit::bindings::bytes(out);
+        request.run(progress, [&](const sliding::Solver& solver, std::size_t begin, std::size_t end, Watch* watch) {
+          solver.optimal_actions(request.from.data, to, {}, begin, end, watch);
+        });
+        return out;
+      },
+      py::arg("states"), py::kw_only(), py::arg("nodes"), py::arg("bytes"), py::arg("seconds"),
+      py::arg("database") = py::none(), py::arg("threads") = py::none(), py::arg("progress") = py::none(),
+      "which actions lower the distance by one");
+
+  module.def(
+      "solve",
+      [](const Array<std::uint8_t>& states_, bool random, std::uint64_t seed, std::uint64_t nodes, std::uint64_t bytes,
+         double seconds, const Name& name, std::optional<int> threads, const Progress& progress) {
+        return solve(Request(states_, nodes, bytes, seconds, name, threads), random, seed, progress);
+      },
+      py::arg("states"), py::kw_only(), py::arg("random"), py::arg("seed"), py::arg("nodes"), py::arg("bytes"),
+      py::arg("seconds"), py::arg("database") = py::none(), py::arg("threads") = py::none(),
+      py::arg("progress") = py::none(), "optimal plans: (actions, offsets, length, nodes, status, bound)");
+
+  module.def(
+      "walk_distances",
+      [](const Array<std::uint8_t>& states_, const Integers& actions_, std::uint64_t nodes, std::uint64_t bytes,
+         double seconds, const Name& name, std::optional<int> threads, const Progress& progress) {
+        const Request request(states_, nodes, bytes, seconds, name, threads);
+        const Actions actions(actions_, "actions", {size(request.from.count), -1}, 0, kActions - 1);
+        const py::ssize_t width = actions.shape(1);
+        auto out = fresh<std::int32_t>({size(request.from.count), width + 1});
+        std::int32_t* to = out.mutable_data();
+        request.run(progress, [&](const sliding::Solver& solver, std::size_t begin, std::size_t end, Watch* watch) {
+          solver.walk_distances(request.from.data, actions.data(), static_cast<std::size_t>(width), to, begin, end, watch);
+        });
+        return out;
+      },
+      py::arg("states"), py::arg("actions"), py::kw_only(), py::arg("nodes"), py::arg("bytes"), py::arg("seconds"),
+      py::arg("database") = py::none(), py::arg("threads") = py::none(), py::arg("progress") = py::none(),
+      "distances before and after each action of row i, from state i on");
+}
+
+void define_tables(py::module_& module) {
+  module.def(
+      "prepare",
+      [](int rows, int cols, const std::string& name, std::optional<int> threads, const Progress& progress) {
+        const Shape shape{rows, cols};
+        sliding::check_shape(shape);
+        const int workers = thread_count(threads);
+        sliding::SolverOptions options;
+        options.database = database(shape, name);
+        py::dict out;
+        std::optional<sliding::Solver> solver;
+        run_watched(progress, [&](Watch& watch) { solver.emplace(shape, options, workers, &watch); });
+        out["bytes"] = solver->bytes();
+        const TableSource source = solver->model() ? solver->model()->source() : TableSource{};
+        out["loaded"] = source.loaded;
+        out["path"] = source.path;
+        out["note"] = source.note;
+        return out;
+      },
+      py::arg("rows"), py::arg("cols"), py::kw_only(), py::arg("database") = "small", py::arg("threads") = py::none(),
+      py::arg("progress") = py::none(),
+      "loads or makes the tables of a shape now; `progress` is told the placements done of `placements(...)`. Tells what "
+      "they take, where they came from and what was wrong with a file that had to be made again");
+
+  module.def(
+      "placements",
+      [](int rows, int cols, const std::string& name) {
+        const Shape shape{rows, cols};
+        sliding::check_shape(shape);
+        std::uint64_t sum = 0;
+        for (auto& tiles : sliding::partition(shape, database(shape, name))) {
+          sum += sliding::Pattern(shape, std::move(tiles)).size();
+        }
+        return sum;
+      },
+      py::arg("rows"), py::arg("cols"), py::kw_only(), py::arg("database") = "small",
+      "how many entries the tables of a database have");
+
+  module.def(
+      "layer_sizes",
+      [](int rows, int cols) {
+        const Shape shape{rows, cols};
+        sliding::check_shape(shape);
+        if (!sliding::FullTable::covers(shape)) {
+          throw ValueError("rows, cols: expected at most 10 cells, got " + std::to_string(shape.cells()));
+        }
+        std::vector<std::uint32_t> sizes;
+        run_watched(std::nullopt, [&](Watch& watch) {
+          const auto table = sliding::FullTable::shared(shape, &watch);
+          for (Distance d = 0; d <= table->farthest(); ++d) sizes.push_back(table->layer_size(d));
+        });
+        return sizes;
+      },
+      py::arg("rows"), py::arg("cols"), "how many states have each distance, for boards of up to ten cells");
+}
+
+void define_generator(py::module_& module) {
+  module.def(
+      "generate_exact",
+      [](int rows, int cols, std::size_t count, int shortest, int longest, std::uint64_t seed, std::uint64_t start,
+         std::optional<int> threads, const Progress& progress) {
+        const Shape shape{rows, cols};
+        sliding::Generator::check(shape, shortest, longest);
+        const int workers = thread_count(threads);
+        auto states = fresh<std::uint8_t>({size(count), rows, cols});
+        auto lengths = fresh<std::int32_t>({size(count)});
+        std::uint8_t* to = states.mutable_data();
+        std::int32_t* exact = lengths.mutable_data();
+        run_watched(progress, [&](Watch& watch) {
+          const sliding::Generator generator(shape, shortest, longest, workers, &watch);
+          parallel_for(count, workers, solver_grain(count, workers, 256), [&](std::size_t begin, std::size_t end) {
+            generator.generate(seed, start, to, exact, begin, end, &watch);
+            watch.add(end - begin);
+          }, &watch);
+        });
+        return py::make_tuple(states, lengths);
+      },
+      py::arg("rows"), py::arg("cols"), py::arg("count"), py::kw_only(), py::arg("shortest"), py::arg("longest"),
+      py::arg("seed"), py::arg("start") = 0, py::arg("threads") = py::none(), py::arg("progress") = py::none(),
+      "boards whose optimal length lies in shortest..longest, and the lengths; board i depends on (shape, window, seed, "
+      "start + i) alone");
+}
+
+}  // namespace
+
+void bind_sliding_solve(py::module_& sliding) {
+  define_solver(sliding);
+  define_tables(sliding);
+  define_generator(sliding);
+}
+
+}  // namespace recommit::bindings
