@@ -16,15 +16,15 @@ def integer(name: str, value: object, low: int, high: int) -> int:
     return number
 
 
-#: More instances than this in one call are a mistake; ask in slices instead (``start=``).
-MAX_COUNT = 2**31 - 1
+#: More bytes of states than this in one call are a mistake; ask in slices instead (``start=``).
+MAX_BYTES = 4 << 30
 MAX_SEED = 2**63 - 1
 
 
-def batch(count: object, seed: object, start: object) -> tuple[int, int, int]:
-    """The three numbers that name a run of instances."""
+def batch(count: object, seed: object, start: object, cells: int) -> tuple[int, int, int]:
+    """The three numbers that name a run of instances of ``cells`` bytes each."""
     return (
-        integer("count", count, 0, MAX_COUNT),
+        integer("count", count, 0, MAX_BYTES // cells),
         integer("seed", seed, 0, MAX_SEED),
         integer("start", start, 0, MAX_SEED),
     )

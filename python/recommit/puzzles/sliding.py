@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -10,11 +10,18 @@ from recommit import _core
 from recommit.puzzles import checks
 from recommit.puzzles.instances import Instances
 from recommit.puzzles.puzzle import Puzzle
+from recommit.puzzles.solutions import UNKNOWN
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import ModuleType
 
     from recommit.puzzles.puzzle import States
+
+#: Boards of up to this many cells have a complete table of distances.
+TABLE_CELLS = 10
+#: More than any board here is known or can be asked to need.
+LONGEST = 255
 
 
 class Sliding(Puzzle):
@@ -44,8 +51,58 @@ class Sliding(Puzzle):
             raise ValueError(f"{name}: expected boards of {self.variant}, got {shape[1]}x{shape[2]}")
         return states
 
-    def generate(self, count: int, *, seed: int = 0, start: int = 0, threads: int | None = None) -> Instances:
-        """Boards from random walks without immediate reversal; board i depends on (shape, seed, start + i) alone."""
-        count, seed, start = checks.batch(count, seed, start)
-        states = self.core.generate_walks(self.rows, self.cols, count, seed=seed, start=start, threads=threads)
-        return Instances(self.task, self.variant, seed, start, states, np.full(count, -2, np.int32))
+    def generate(
+        self,
+        count: int,
+        *,
+        seed: int = 0,
+        length: int | tuple[int, int] | None = None,
+        start: int = 0,
+        threads: int | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> Instances:
+        """``count`` solvable boards; board i depends on (shape, seed, length, start + i) alone.
+
+        With ``length``, a length is drawn evenly from the window and then a board of exactly that length: uniformly
+        from all of them on up to ten cells, by walks without reversal and an exact check on larger boards. Without it,
+        boards come from long walks without reversal; their length is told where a complete table makes it free (up to
+        ten cells), else it is ``UNKNOWN``.
+        """
+        count, seed, start = checks.batch(count, seed, start, self.rows * self.cols)
+        if length is not None:
+            window = checks.window(length, 1, LONGEST)
+            states, lengths = self.core.generate_exact(
+                self.rows,
+                self.cols,
+                count,
+                shortest=window[0],
+                longest=window[1],
+                seed=seed,
+                start=start,
+                threads=threads,
+                progress=progress,
+            )
+        else:
+            states = self.core.generate_walks(self.rows, self.cols, count, seed=seed, start=start, threads=threads)
+            free = self.rows * self.cols <= TABLE_CELLS
+            lengths = self.distance(states, threads=threads) if free else np.full(count, UNKNOWN, np.int32)
+        return Instances(self.task, self.variant, seed, start, states, lengths)
+
+    def prepare(
+        self,
+        database: Literal["small", "large"] = "small",
+        *,
+        threads: int | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> dict[str, Any]:
+        """Load this shape's tables now, or make them: ``small`` takes seconds, ``large`` (4x4: 577 MB) minutes, once.
+
+        Tables are kept on disk and shared by all processes; once the large ones are loaded, this process uses them.
+        ``progress`` is called with (done, total). Returns what the tables take and where they came from.
+        """
+        total = self.core.placements(self.rows, self.cols, database=database)
+        tell = None if progress is None else lambda done: progress(done, total)
+        result: dict[str, Any] = self.core.prepare(
+            self.rows, self.cols, database=database, threads=threads, progress=tell
+        )
+        return result

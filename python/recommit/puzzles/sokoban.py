@@ -64,7 +64,7 @@ class Sokoban(Puzzle):
         every length is exact and lies in the window ``length``. ``reverse`` plays pulls backwards from a solved room
         and adds walls, on any size; its lengths are known (and kept in the window) only if ``length`` is given.
         """
-        count, seed, start = checks.batch(count, seed, start)
+        count, seed, start = checks.batch(count, seed, start, self.rows * self.cols)
         if generator not in ("rooms", "reverse"):
             raise ValueError(f"generator: expected rooms or reverse, got {generator}")
         window = (1, LONGEST) if length is None else checks.window(length, 1, LONGEST)

@@ -66,4 +66,40 @@ def test_levels_hold_what_was_asked(task):
 
 def test_more_boxes_than_fit_is_an_error():
     with pytest.raises(ValueError, match=r"boxes: expected 1..7 in levels of 5 by 5 cells, got 8"):
-        recommit.Sokoban(5, 8).generate(1)
+        recommit.Sokoban(5, 8).generate(1, generator="reverse")
+
+
+WINDOWS = {
+    "sliding 3x3": (recommit.Sliding(3), (8, 24), {}),
+    "sliding 4x4": (recommit.Sliding(4), (10, 24), {}),
+    "rooms": (recommit.Sokoban(8, 2), (8, 32), {}),
+    "reverse": (recommit.Sokoban(7, 2), (5, 20), {"generator": "reverse"}),
+}
+
+
+@pytest.mark.parametrize("name", WINDOWS)
+def test_lengths_are_exact_and_in_the_window(name):
+    task, (low, high), options = WINDOWS[name]
+    whole = task.generate(300, seed=5, length=(low, high), **options)
+    assert whole.length.min() >= low
+    assert whole.length.max() <= high
+    assert len(np.unique(whole.length)) > 8
+    solutions = task.solve(whole.states)
+    assert np.array_equal(solutions.length, whole.length)
+    for i in range(0, 300, 7):
+        actions = solutions[i]
+        outcome = task.execute(whole.states[i : i + 1], actions[None], np.array([len(actions)]))
+        assert outcome.solved[0]
+        assert outcome.executed[0] == whole.length[i]
+    for threads in (1, 3):
+        part = task.generate(40, seed=5, length=(low, high), start=100, threads=threads, **options)
+        assert np.array_equal(part.states, whole.states[100:140])
+    other = task.generate(300, seed=6, length=(low, high), **options)
+    assert (other.states != whole.states).any(axis=(1, 2)).mean() > 0.9
+
+
+def test_a_length_that_nothing_has_is_an_error():
+    with pytest.raises(ValueError, match="32"):
+        recommit.Sliding(3).generate(1, length=32)
+    with pytest.raises(ValueError, match="none of 4096 layouts of 5 by 5 cells with 1 box has a start of length 60"):
+        recommit.Sokoban(5, 1).generate(1, length=60)
