@@ -9,6 +9,7 @@
 
 #include "bindings/arrays.hpp"
 #include "bindings/bind.hpp"
+#include "bindings/gil.hpp"
 #include "bindings/run.hpp"
 #include "core/episodes.hpp"
 #include "core/level_bank.hpp"
@@ -84,7 +85,7 @@ Stepped step(Running& self, const Integers& actions_, bool grids, bool masks) {
     out.masks = bytes(*mask);
   }
   {
-    const py::gil_scoped_release release;  // only raw memory from here on; the arrays above stay alive
+    const ReleasedGil release;  // only raw memory from here on; the arrays above stay alive
     self.episodes->step(actions, out);
   }
   return {std::move(after), std::move(rewards), std::move(terminated), std::move(truncated), std::move(mask)};
@@ -120,7 +121,7 @@ void reset(Running& self, const Seeds& seeds, const std::optional<Array<bool>>& 
     }
   }
   const auto* bytes_of = chosen ? static_cast<const std::uint8_t*>(chosen->data()) : nullptr;
-  const py::gil_scoped_release release;
+  const ReleasedGil release;
   self.episodes->reset(seeds, bytes_of);
 }
 
@@ -205,7 +206,8 @@ void bind_episodes(py::module_& module, py::module_& sliding, py::module_& sokob
       .value("DISABLED", Autoreset::Disabled);
   py::class_<LevelBank, std::shared_ptr<LevelBank>>(module, "LevelBank", "Start states that episodes draw from; immutable.")
       .def("__len__", &LevelBank::count)
-      .def_property_readonly("shape", [](const LevelBank& bank) { return std::pair(bank.shape.rows, bank.shape.cols); });
+      .def_property_readonly("shape", [](const LevelBank& bank) { return std::pair(bank.shape.rows, bank.shape.cols); })
+      .def_readonly("walled", &LevelBank::walled, "are the outermost cells of every level walls?");
   py::class_<Running>(module, "Episodes", "Running episodes of one puzzle; one caller at a time.")
       .def("__len__", &Running::slots)
       .def("step", &step, py::arg("actions"), py::kw_only(), py::arg("grids"), py::arg("masks"),

@@ -6,6 +6,7 @@
 
 #include "bindings/arrays.hpp"
 #include "bindings/bind.hpp"
+#include "bindings/gil.hpp"
 #include "core/errors.hpp"
 #include "core/pack.hpp"
 #include "core/text.hpp"
@@ -42,7 +43,7 @@ py::tuple parse(const py::bytes& bytes) {
   Pack pack;
   bool sliding = false;
   {
-    const py::gil_scoped_release release;  // the caller's frame keeps the bytes alive
+    const ReleasedGil release;  // the caller's frame keeps the bytes alive
     const Text text(view);
     sliding = is_sliding(text);
     pack = sliding ? sliding::parse_levels(text) : sokoban::parse_levels(text);
@@ -87,7 +88,7 @@ py::str format(const std::string& task, const Array<std::uint8_t>& cells, const 
   const Pack pack = pack_of(cells, shapes, std::move(titles));
   std::string out;
   {
-    const py::gil_scoped_release release;  // the pack is a copy
+    const ReleasedGil release;  // the pack is a copy
     out = task == kSliding ? sliding::format_levels(pack, format) : sokoban::format_levels(pack, format);
   }
   return py::str(out);

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "bindings/gil.hpp"
 #include "core/errors.hpp"
 #include "core/parallel.hpp"
 #include "core/watch.hpp"
@@ -26,7 +27,7 @@ inline int thread_count(std::optional<int> threads) {
 template <class Body>
 void run(std::size_t count, std::optional<int> threads, std::size_t grain, const Body& body) {
   const int workers = thread_count(threads);
-  const py::gil_scoped_release release;
+  const ReleasedGil release;
   parallel_for(count, workers, grain, body);
 }
 
@@ -44,7 +45,7 @@ class PythonWatch {
 
  private:
   void look(Watch& watch) {
-    const py::gil_scoped_acquire acquire;
+    const TakenGil acquire;
     try {
       if (PyErr_CheckSignals() != 0) throw py::error_already_set();
       if (progress_) (*progress_)(watch.done());
@@ -64,7 +65,7 @@ template <class Work>
 void run_watched(const std::optional<py::function>& progress, const Work& work) {
   PythonWatch python(progress);
   try {
-    const py::gil_scoped_release release;
+    const ReleasedGil release;
     work(python.watch());
   } catch (const Interrupted&) {
     python.rethrow();

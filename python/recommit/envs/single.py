@@ -30,7 +30,7 @@ class Options(TypedDict, total=False):
     observation: str
     #: Pixels per cell of ``"rgb"`` observations and of ``render()``; default 28.
     cell: int
-    #: Look of the pictures.
+    #: ``"light"`` (default) or ``"dark"``.
     theme: str
     #: Leave the constant outer wall out of the pictures.
     crop: bool
@@ -60,7 +60,7 @@ class PuzzleEnv(gymnasium.Env[Any, Any]):
         *,
         observation: str = "grid",
         cell: int = 28,
-        theme: str = "classic",
+        theme: str = "light",
         crop: bool = False,
         max_steps: int = 200,
         bank_size: int = 1024,
@@ -71,7 +71,7 @@ class PuzzleEnv(gymnasium.Env[Any, Any]):
         self.render_mode = views.check_render_mode(render_mode)
         max_steps = checks.integer("max_steps", max_steps, 1, views.MAX_STEPS)
         bank = banks.bank(task, levels, bank_size, bank_seed)
-        self._view = views.View(task, bank.shape, observation, cell, theme, crop)
+        self._view = views.View(task, bank, observation, cell, theme, crop)
         self.observation_space = self._view.space(highest if highest is not None else bank.shape[0] * bank.shape[1] - 1)
         self.action_space = spaces.Discrete(4)
         self._episodes: _core.Episodes | None = task.core.make_episodes(

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from typing_extensions import Unpack
 
+    from recommit.puzzles.frames import Frames
     from recommit.puzzles.puzzle import Puzzle
 
     Bytes = NDArray[np.uint8]
@@ -61,7 +62,7 @@ class PuzzleVectorEnv(VectorEnv[Any, Any, Any]):
         *,
         observation: str = "grid",
         cell: int = 28,
-        theme: str = "classic",
+        theme: str = "light",
         crop: bool = False,
         max_steps: int = 200,
         bank_size: int = 1024,
@@ -79,7 +80,7 @@ class PuzzleVectorEnv(VectorEnv[Any, Any, Any]):
         self.metadata = {**PuzzleEnv.metadata, "autoreset_mode": self.autoreset_mode}
         max_steps = checks.integer("max_steps", max_steps, 1, views.MAX_STEPS)
         bank = banks.bank(task, levels, bank_size, bank_seed)
-        self._view = views.View(task, bank.shape, observation, cell, theme, crop)
+        self._view = views.View(task, bank, observation, cell, theme, crop)
         self.single_observation_space = self._view.space(
             highest if highest is not None else bank.shape[0] * bank.shape[1] - 1
         )
@@ -88,6 +89,7 @@ class PuzzleVectorEnv(VectorEnv[Any, Any, Any]):
             bank, slots=self.num_envs, max_steps=max_steps, autoreset=_MODES[self.autoreset_mode], threads=threads
         )
         self._live: Bytes = self._episodes.live()
+        self._frames: Frames | None = None
         self._threads = threads
         self._copy = copy
         self._action_mask = action_mask
@@ -184,10 +186,19 @@ class PuzzleVectorEnv(VectorEnv[Any, Any, Any]):
 
     def _observe(self, grids: Bytes | None) -> Bytes:
         if self._view.rgb:
-            return self._view.frames(self._live, self._threads)
+            return self._draw()
         if grids is not None:
             return grids
         return self._open().grids() if self._copy else self._live
+
+    def _draw(self) -> Bytes:
+        if self._copy:
+            return self._view.frames(self._live, self._threads)
+        if self._frames is None:
+            self._frames = self._view.persistent(self._live, self._threads)
+        else:
+            self._frames.update(self._live, threads=self._threads)
+        return self._frames.images
 
     def _info(self, masks: Bools | None, solved: Bools) -> Info:
         info: Info = {}

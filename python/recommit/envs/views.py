@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from gymnasium import spaces
 
-from recommit.puzzles import checks
+from recommit.puzzles.frames import look
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from recommit import _core
+    from recommit.puzzles.frames import Frames
     from recommit.puzzles.puzzle import Puzzle
 
     Bytes = NDArray[np.uint8]
@@ -24,16 +26,17 @@ class View:
     """Turns ``uint8[N, rows, columns]`` into observations and frames of one look (cell size, theme, crop)."""
 
     def __init__(
-        self, task: Puzzle, shape: tuple[int, int], observation: str, cell: int, theme: str, crop: bool
+        self, task: Puzzle, bank: _core.LevelBank, observation: str, cell: int, theme: str, crop: bool
     ) -> None:
         if observation not in ("grid", "rgb"):
             raise ValueError(f"observation: expected 'grid' or 'rgb', got {observation!r}")
         self.task = task
-        self.shape = shape
+        self.shape = bank.shape
         self.rgb = observation == "rgb"
-        self.cell = checks.integer("cell", cell, 4, 112)
-        self.theme = theme
-        self.crop = crop
+        look(cell, theme, crop)
+        if crop and not bank.walled:
+            raise ValueError("crop: expected levels with walls all around, got others; nothing can be left out")
+        self.cell, self.theme, self.crop = cell, theme, crop
 
     def space(self, highest: int) -> spaces.Box:
         """The space of one observation; ``highest`` is the largest cell code."""
@@ -42,10 +45,13 @@ class View:
         rows, cols = (side - 2 if self.crop else side for side in self.shape)
         return spaces.Box(0, 255, (rows * self.cell, cols * self.cell, 3), np.uint8)
 
+    def persistent(self, states: Bytes, threads: int | None) -> Frames:
+        """Pictures that are brought up to date in place."""
+        return self.task.frames(states, self.cell, theme=self.theme, crop=self.crop, threads=threads)
+
     def frames(self, states: Bytes, threads: int | None = None) -> Bytes:
         """One fresh picture per state."""
-        frames: Bytes = self.task.render(states, cell=self.cell, theme=self.theme, crop=self.crop, threads=threads)
-        return frames
+        return self.task.render(states, self.cell, theme=self.theme, crop=self.crop, threads=threads)
 
 
 def check_render_mode(render_mode: str | None) -> str | None:

@@ -1,0 +1,167 @@
+"""The two clocks, on both puzzles and on environments that are not ours."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium import spaces
+from gymnasium.error import ResetNeeded
+from gymnasium.utils.env_checker import check_env
+
+import recommit
+from recommit.envs import Commit
+
+OURS = ["recommit/Sliding-v0", "recommit/Sokoban-v0"]
+OTHERS = ["FrozenLake-v1", "Taxi-v4", "CliffWalking-v1"]
+
+
+def episode(env: Any, seed: int, depths: Any, rng: Any) -> list[Any]:
+    """Random decisions until the end, replayed action by action on a second copy of the environment."""
+    twin = (
+        gymnasium.make(env.spec.id).unwrapped
+        if env.spec.id in OTHERS
+        else gymnasium.make(env.spec.id, **env.spec.kwargs)
+    )
+    commits = Commit(env, depths=depths, budget=15)
+    observation, info = commits.reset(seed=seed)
+    expected, _ = twin.reset(seed=seed)
+    assert np.array_equal(observation, expected)
+    assert [info[key] for key in ("executed", "rewards", "t", "k", "decisions_left")] == [0, [], 0, 0, 15]
+    decisions, t, over = [], 0, False
+    while not over:
+        action = {
+            "depth_index": int(rng.integers(len(depths))),
+            "actions": rng.integers(0, env.action_space.n, max(depths)),
+        }
+        observation, reward, terminated, truncated, info = commits.step(action)
+        rewards, ended = [], False
+        for primitive in action["actions"][: depths[action["depth_index"]]]:
+            if not ended:
+                expected, gain, done, late, _ = twin.step(int(primitive))
+                rewards.append(float(gain))
+                ended = done or late
+        t += len(rewards)
+        decisions.append(info["executed"])
+        k = len(decisions)
+        assert np.array_equal(observation, expected)
+        assert (reward, info["rewards"], info["executed"]) == (sum(rewards), rewards, len(rewards))
+        assert (info["t"], info["k"], info["decisions_left"]) == (t, k, 15 - k)
+        assert terminated == done
+        assert truncated == (late or (k == 15 and not done))
+        over = terminated or truncated
+    with pytest.raises(ResetNeeded, match="expected a running episode, got decision"):
+        commits.step(action)
+    return [t, len(decisions), terminated]
+
+
+@pytest.mark.parametrize("name", OURS + OTHERS)
+@pytest.mark.parametrize("depths", [(1, 2, 4, 8), (1,), (3, 5)])
+def test_a_decision_is_its_actions(name: str, depths: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(0)
+    options = {"recommit/Sliding-v0": {"size": 2}, "recommit/Sokoban-v0": {"size": 5, "boxes": 1}}.get(name, {})
+    ends = [episode(gymnasium.make(name, **options), seed, depths, rng) for seed in range(30)]
+    assert all(t <= 15 * max(depths) for t, _, _ in ends)
+    if name in OURS or name == "FrozenLake-v1":
+        assert any(terminated for *_, terminated in ends)
+    if depths == (1,):
+        assert any(k == 15 for _, k, _ in ends)
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_it_agrees_with_execute(name: str) -> None:
+    """The third implementation of open loop: the batched one."""
+    options = {"size": 2} if "Sliding" in name else {"size": 5, "boxes": 1}
+    options["max_steps"] = 1000  # only the budget ends an episode
+    env = Commit(gymnasium.make(name, **options), budget=50)
+    task, rng = env.unwrapped.task, np.random.default_rng(1)
+    for seed in range(100):
+        state, _ = env.reset(seed=seed)
+        over = False
+        while not over:
+            depth = int(rng.choice(env.depths))
+            actions = rng.integers(0, 4, depth)
+            out = task.execute(state[None], actions[None].astype(np.uint8), np.array([depth]))
+            state, reward, terminated, truncated, info = env.commit(depth, actions)
+            assert np.array_equal(state, out.states[0])
+            assert (info["executed"], terminated, reward) == (out.executed[0], out.solved[0], float(out.solved[0]))
+            over = terminated or truncated
+
+
+@pytest.mark.parametrize("name", OURS + OTHERS)
+def test_gymnasium_has_no_complaints(name: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", message=".*different from the unwrapped version.*")
+        warnings.filterwarnings("ignore", message=".*Not able to test alternative render modes.*")
+        check_env(Commit(gymnasium.make(name)), skip_render_check=True)
+
+
+def test_spaces_and_clones() -> None:
+    env = Commit(gymnasium.make("recommit/Sliding-v0"), depths=(1, 4), budget=3)
+    assert env.action_space == spaces.Dict(depth_index=spaces.Discrete(2), actions=spaces.MultiDiscrete([4] * 4))
+    env.reset(seed=0)
+    for _ in range(2):
+        assert not env.step(env.action_space.sample())[3]
+    assert env.step(env.action_space.sample())[3]
+    clone = gymnasium.make(env.spec)
+    assert (clone.depths, clone.budget) == ((1, 4), 3)
+
+
+def test_actions_that_do_not_start_at_zero() -> None:
+    class Shifted(gymnasium.ActionWrapper[Any, Any, Any]):
+        def __init__(self, env: Any) -> None:
+            super().__init__(env)
+            self.action_space = spaces.Discrete(4, start=1)
+
+        def action(self, action: int) -> int:
+            return action - 1
+
+    env = Commit(Shifted(gymnasium.make("recommit/Sliding-v0")))
+    env.reset(seed=0)
+    assert env.commit(2, [1, 4])[4]["executed"] == 2
+    with pytest.raises(ValueError, match=r"actions: expected values 1\.\.4, got 0 at position 1"):
+        env.commit(2, [1, 0])
+
+
+def test_wrong_calls_name_both_values() -> None:
+    env = Commit(gymnasium.make("recommit/Sliding-v0"))
+    with pytest.raises(ResetNeeded):
+        env.commit(1, [0])
+    env.reset(seed=0)
+    for depth, actions, error, message in (
+        (3, [0, 0, 0], ValueError, r"depth: expected one of \(1, 2, 4, 8\), got 3"),
+        (4, [0, 0], ValueError, "actions: expected 4 actions for depth 4, got 2"),
+        (2, [0, 9], ValueError, r"actions: expected values 0\.\.3, got 9 at position 1"),
+        (2, [0.0, 1.0], TypeError, "actions: expected integers, got dtype float64"),
+        (1, [[0]], ValueError, r"actions: expected one dimension, got shape \(1, 1\)"),
+    ):
+        with pytest.raises(error, match=message):
+            env.commit(depth, actions)
+    for action, message in (
+        (3, "expected a dict with 'depth_index' and 'actions', got int"),
+        ({"actions": [0]}, r"got \['actions'\]"),
+        ({"depth_index": 4, "actions": [0] * 8}, r"depth_index: expected 0\.\.3, got 4"),
+        ({"depth_index": 3, "actions": [0] * 7}, "actions: expected at least 8 actions for depth 8, got 7"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            env.step(action)
+    assert env.reset(seed=0)[1]["k"] == 0
+    for wrong, error, message in (
+        ({"depths": ()}, ValueError, r"depths: expected at least one depth, in ascending order, got \(\)"),
+        ({"depths": (2, 1)}, ValueError, r"ascending order, got \(2, 1\)"),
+        ({"depths": (0, 1)}, ValueError, r"depths: expected 1\.\.1024, got 0"),
+        ({"budget": 0}, ValueError, r"budget: expected 1\.\.2147483647, got 0"),
+        ({"budget": 1.5}, TypeError, "budget: expected an integer, got float"),
+    ):
+        with pytest.raises(error, match=message):
+            Commit(gymnasium.make("recommit/Sliding-v0"), **wrong)
+    with pytest.raises(TypeError, match=r"env: expected a gymnasium\.Env .*, got SlidingVectorEnv"):
+        Commit(gymnasium.make_vec("recommit/Sliding-v0", num_envs=2))
+    with pytest.raises(TypeError, match="env: expected a Discrete action space, got Dict"):
+        Commit(env)
+    with pytest.raises(TypeError, match=r"env: expected a gymnasium\.Env .*, got Sliding"):
+        Commit(recommit.Sliding(3))

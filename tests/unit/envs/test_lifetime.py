@@ -1,0 +1,229 @@
+"""Threads, forks, leaks and ends: what must never crash or hang (M4, M5, M6, M8)."""
+
+from __future__ import annotations
+
+import multiprocessing
+import resource
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import gymnasium
+import numpy as np
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SLOTS = 6000  # enough pieces for several threads
+
+FORKS = """
+import os, signal, sys
+import numpy as np
+import recommit, gymnasium
+
+signal.alarm(120)
+env = gymnasium.make_vec("recommit/Sliding-v0", num_envs={slots}, size=3, threads=4)
+actions = np.random.default_rng(0).integers(0, 4, (3, {slots}))
+
+def play():
+    return [env.reset(seed=1)[0].tobytes()] + [env.step(a)[0].tobytes() for a in actions]
+
+expected = play()
+for number in range({forks}):
+    child = os.fork()
+    if child == 0:
+        signal.alarm(30)  # a hang in the child kills it
+        os._exit(0 if play() == expected else 1)
+    if number % 10 == 0:
+        assert play() == expected
+    _, status = os.waitpid(child, 0)
+    assert status == 0, f"fork {{number}}: status {{status}}"
+print({forks})
+"""
+
+
+def python(code: str, *options: str) -> str:
+    done = subprocess.run(
+        [sys.executable, *options, "-c", code], capture_output=True, text=True, timeout=180, check=False
+    )
+    assert done.returncode == 0, (done.returncode, done.stderr)
+    return done.stdout
+
+
+@pytest.mark.skipif(not hasattr(__import__("os"), "fork"), reason="no fork on this platform")
+def test_two_hundred_forks_with_a_live_pool() -> None:
+    assert python(FORKS.format(slots=SLOTS, forks=200)) == "200\n"
+
+
+def worker(seed: int) -> bytes:
+    """What a data loader's worker does: an environment of its own, several threads."""
+    env = gymnasium.make_vec("recommit:recommit/Sokoban-v0", num_envs=2100, size=6, boxes=1, bank_size=64, threads=2)
+    env.reset(seed=seed)
+    for action in range(4):
+        observations, *_ = env.step(np.full(2100, action))
+    return bytes(np.packbits(observations & 1).tobytes())
+
+
+@pytest.mark.parametrize("method", ["fork", "forkserver", "spawn"])
+@pytest.mark.parametrize("workers", [2, 4])
+def test_workers_of_every_kind(method: str, workers: int) -> None:
+    if method not in multiprocessing.get_all_start_methods():
+        pytest.skip(f"no {method} on this platform")
+    expected = [worker(seed) for seed in range(4)]  # workers=0, and a pool that lives when processes start
+    context = multiprocessing.get_context(method)
+    with context.Pool(workers) as pool:
+        assert pool.map_async(worker, range(4)).get(timeout=90) == expected
+    assert [worker(seed) for seed in range(4)] == expected
+
+
+def ticks_during(call: Callable[[], object]) -> float:
+    """How many turns of a Python loop another thread gets per second of this call."""
+    count, stop = [0], threading.Event()
+
+    def tick() -> None:
+        while not stop.is_set():
+            count[0] += 1
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    time.sleep(0.05)
+    before, start = count[0], time.perf_counter()
+    call()
+    rate = (count[0] - before) / (time.perf_counter() - start)
+    stop.set()
+    thread.join()
+    return rate
+
+
+def test_the_interpreter_runs_during_a_step() -> None:
+    env = gymnasium.make_vec(
+        "recommit/Sliding-v0", num_envs=2_000_000, size=4, threads=1, action_mask=False, copy=False
+    )
+    env.reset(seed=0)
+    actions = np.zeros(2_000_000, np.uint8)
+    episodes = env._episodes
+    step = max(ticks_during(lambda: episodes.step(actions, grids=False, masks=True)) for _ in range(3))
+    values = list(np.random.default_rng(0).random(300_000))
+    holding = min(ticks_during(values.sort) for _ in range(3))  # the planted defect: a long call that keeps the GIL
+    assert step > 100_000, (step, holding)
+    assert step > 5 * holding, (step, holding)
+
+
+def test_two_threads_on_one_environment() -> None:
+    env = gymnasium.make_vec("recommit/Sliding-v0", num_envs=3000, size=3, threads=2)
+    env.reset(seed=0)
+    actions = np.zeros(3000, np.uint8)
+    refused, failures = [0], []
+
+    def use() -> None:
+        for _ in range(2500):
+            try:
+                env.step(actions)
+            except RuntimeError as error:
+                refused[0] += "expected one caller at a time" in str(error)
+            except BaseException as error:
+                failures.append(error)
+                raise
+
+    threads = [threading.Thread(target=use) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+    assert refused[0] < 10_000
+    env.step(actions)
+
+
+EXITS = {
+    "pool alive": "env = recommit._core.sliding.make_episodes(bank, slots=6000, max_steps=9, autoreset=mode, threads=4)\n"
+    "env.reset([1] * 6000); env.step(np.zeros(6000, np.uint8), grids=True, masks=True)",
+    "view outlives": "env = recommit._core.sliding.make_episodes(bank, slots=6000, max_steps=9, autoreset=mode, threads=4)\n"
+    "view = env.live(); del env, bank; assert view.sum() >= 0",
+    "thread stepping": "env = recommit._core.sliding.make_episodes(bank, slots=6000, max_steps=9, autoreset=mode, threads=2)\n"
+    "import threading\n"
+    "def use():\n    while True: env.step(np.zeros(6000, np.uint8), grids=True, masks=True)\n"
+    "threading.Thread(target=use, daemon=True).start()",
+    "in an exit handler": "env = recommit._core.sliding.make_episodes(bank, slots=6000, max_steps=9, autoreset=mode, threads=2)\n"
+    "import atexit; atexit.register(lambda: env.step(np.zeros(6000, np.uint8), grids=True, masks=True))",
+}
+
+
+@pytest.mark.parametrize("how", EXITS)
+def test_a_hundred_exits_with_a_live_pool(how: str) -> None:
+    start = (
+        "import numpy as np, recommit\nmode = recommit._core.Autoreset.NEXT_STEP\n"
+        "bank = recommit._core.sliding.make_bank(recommit.Sliding(3).generate(8, seed=0).states)\n"
+    )
+    for _ in range(5):
+        command = [sys.executable, "-c", start + EXITS[how]]
+        started = [subprocess.Popen(command, stderr=subprocess.PIPE) for _ in range(5)]
+        for process in started:
+            said = process.communicate(timeout=60)[1]
+            assert (process.returncode, said) == (0, b"")
+
+
+def test_exit_with_environments_open() -> None:
+    python(
+        "import recommit, gymnasium\nenv = gymnasium.make_vec('recommit/Sliding-v0', num_envs=5000)\nenv.reset(seed=0)\n"
+        "one = gymnasium.make('recommit/Sokoban-v0', size=6, boxes=1)\none.reset(seed=0)",
+        "-W",
+        "error",
+    )
+
+
+def memory() -> int:
+    """Bytes of this process that are in memory now."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * resource.getpagesize()
+
+
+def leak(rounds: int, work: Callable[[], Any]) -> int:
+    """Growth in bytes over the second half of the rounds; the first half warms up."""
+    for _ in range(rounds // 2):
+        work()
+    before = memory()
+    for _ in range(rounds // 2):
+        work()
+    return memory() - before
+
+
+def create_step_destroy() -> None:
+    env = gymnasium.make_vec(
+        "recommit/Sokoban-v0", num_envs=20, size=6, boxes=1, bank_size=16, autoreset_mode="SAME_STEP"
+    )
+    env.reset(seed=0)
+    env.step(np.zeros(20, np.uint8))
+    env.close()
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs /proc")
+@pytest.mark.parametrize("rounds", [2000, pytest.param(100_000, marks=pytest.mark.nightly)])
+def test_nothing_leaks(rounds: int) -> None:
+    assert leak(rounds, create_step_destroy) < 2**20
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs /proc")
+def test_a_leak_is_noticed() -> None:
+    kept: list[bytearray] = []
+    assert leak(2000, lambda: kept.append(bytearray(b"x" * 65536))) > 2**20
+
+
+@pytest.mark.nightly
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs /proc")
+def test_a_million_pools_do_not_leak() -> None:
+    from recommit import Sliding, _core
+
+    bank = _core.sliding.make_bank(Sliding(3).generate(8, seed=0).states)
+    actions = np.zeros(3, np.uint8)
+
+    def use() -> None:
+        pool = _core.sliding.make_episodes(bank, slots=3, max_steps=9, autoreset=_core.Autoreset.SAME_STEP, threads=1)
+        pool.reset([1, 2, 3])
+        pool.step(actions, grids=True, masks=True)
+
+    assert leak(1_000_000, use) < 2**20
