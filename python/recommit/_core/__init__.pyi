@@ -63,13 +63,15 @@ class LevelBank:
 class Episodes:
     """Running episodes of one puzzle; one caller at a time."""
     def __len__(self) -> int: ...
-    def describe(self) -> tuple[typing.Any, ...]:
+    def describe(self) -> tuple[numpy.typing.NDArray[numpy.bool_], numpy.typing.NDArray[numpy.bool_]]:
         """(masks, solved) of the states as they are"""
-    def finals(self) -> tuple[typing.Any, ...]:
+    def finals(
+        self,
+    ) -> tuple[numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.uint8], numpy.typing.NDArray[numpy.bool_]]:
         """(slots, states, masks) of the episodes that ended in the last step, SAME_STEP only"""
-    def grids(self) -> numpy.ndarray:
+    def grids(self) -> numpy.typing.NDArray[numpy.uint8]:
         """a copy of the states"""
-    def live(self) -> numpy.ndarray:
+    def live(self) -> numpy.typing.NDArray[numpy.uint8]:
         """the states themselves, read-only"""
     def reset(
         self,
@@ -79,9 +81,17 @@ class Episodes:
         """episode 0 of each given seed; the next episode where it is None"""
     def step(
         self, actions: numpy.typing.NDArray[numpy.integer[typing.Any]], *, grids: bool, masks: bool
-    ) -> tuple[typing.Any, ...]:
+    ) -> tuple[
+        numpy.typing.NDArray[numpy.uint8] | None,
+        numpy.typing.NDArray[numpy.float32],
+        numpy.typing.NDArray[numpy.bool_],
+        numpy.typing.NDArray[numpy.bool_],
+        numpy.typing.NDArray[numpy.bool_] | None,
+    ]:
         """(grids or None, rewards, terminated, truncated, masks or None)"""
-    def step_one(self, action: typing.SupportsIndex) -> tuple[typing.Any, ...]:
+    def step_one(
+        self, action: typing.SupportsIndex
+    ) -> tuple[numpy.typing.NDArray[numpy.uint8], float, bool, bool, numpy.typing.NDArray[numpy.bool_]]:
         """(grid, reward, terminated, truncated, mask) of the only slot"""
 
 def format_levels(

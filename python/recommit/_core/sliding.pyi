@@ -10,6 +10,16 @@ def action_masks(
 ) -> numpy.typing.NDArray[numpy.bool_]:
     """which actions would change each state"""
 
+def decode(
+    images: numpy.typing.NDArray[numpy.uint8],
+    *,
+    cell: typing.SupportsIndex,
+    theme: str,
+    crop: bool,
+    threads: typing.SupportsIndex | None = None,
+) -> typing.Any:
+    """the states that pictures show"""
+
 def execute(
     states: numpy.typing.NDArray[numpy.uint8],
     actions: numpy.typing.NDArray[numpy.integer[typing.Any]],
@@ -52,6 +62,51 @@ def make_episodes(
     threads: typing.SupportsIndex | None = None,
 ) -> recommit._core.Episodes:
     """running episodes, stepped together and in place"""
+
+def patches_bfloat16(
+    states: numpy.typing.NDArray[numpy.uint8],
+    *,
+    cell: typing.SupportsIndex,
+    theme: str,
+    crop: bool,
+    out: numpy.typing.NDArray[numpy.uint16] | None = None,
+    threads: typing.SupportsIndex | None = None,
+) -> tuple[typing.Any, ...]:
+    """(pixel_values, image_grid_thw) of the drawn states, as the Qwen2.5-VL image processor makes them"""
+
+def patches_float32(
+    states: numpy.typing.NDArray[numpy.uint8],
+    *,
+    cell: typing.SupportsIndex,
+    theme: str,
+    crop: bool,
+    out: numpy.typing.NDArray[numpy.float32] | None = None,
+    threads: typing.SupportsIndex | None = None,
+) -> tuple[typing.Any, ...]:
+    """(pixel_values, image_grid_thw) of the drawn states, as the Qwen2.5-VL image processor makes them"""
+
+def redraw(
+    states: numpy.typing.NDArray[numpy.uint8],
+    drawn: numpy.typing.NDArray[numpy.uint8],
+    images: numpy.typing.NDArray[numpy.uint8],
+    *,
+    cell: typing.SupportsIndex,
+    theme: str,
+    crop: bool,
+    threads: typing.SupportsIndex | None = None,
+) -> None:
+    """draws into `images` the cells in which `states` differs from `drawn`, and updates `drawn`"""
+
+def render(
+    states: numpy.typing.NDArray[numpy.uint8],
+    *,
+    cell: typing.SupportsIndex,
+    theme: str,
+    crop: bool,
+    out: numpy.typing.NDArray[numpy.uint8] | None = None,
+    threads: typing.SupportsIndex | None = None,
+) -> typing.Any:
+    """uint8[N, rows * cell, columns * cell, 3]: a picture of each state"""
 
 def step(
     states: numpy.typing.NDArray[numpy.uint8],

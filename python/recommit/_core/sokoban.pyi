@@ -1,5 +1,6 @@
 """Sokoban."""
 
+import collections.abc
 import numpy
 import numpy.typing
 import recommit._core
@@ -9,6 +10,32 @@ def action_masks(
     states: numpy.typing.NDArray[numpy.uint8], *, threads: typing.SupportsIndex | None = None
 ) -> numpy.typing.NDArray[numpy.bool_]:
     """which actions would change each state"""
+
+def canonical_digests(
+    states: numpy.typing.NDArray[numpy.uint8], *, threads: typing.SupportsIndex | None = None
+) -> numpy.typing.NDArray[numpy.uint64]:
+    """128 bits per state, equal for states that are images of each other under the symmetries of the grid"""
+
+def decode(
+    images: numpy.typing.NDArray[numpy.uint8],
+    *,
+    cell: typing.SupportsIndex,
+    theme: str,
+    crop: bool,
+    threads: typing.SupportsIndex | None = None,
+) -> typing.Any:
+    """the states that pictures show"""
+
+def distance(
+    states: numpy.typing.NDArray[numpy.uint8],
+    *,
+    nodes: typing.SupportsIndex,
+    bytes: typing.SupportsIndex,
+    seconds: typing.SupportsFloat | typing.SupportsIndex,
+    threads: typing.SupportsIndex | None = None,
+    progress: collections.abc.Callable[..., typing.Any] | None = None,
+) -> numpy.typing.NDArray[numpy.int32]:
+    """exact number of actions to the goal; -1 where there is no way, -2 where a limit was hit"""
 
 def execute(
     states: numpy.typing.NDArray[numpy.uint8],
@@ -36,6 +63,21 @@ def generate_reverse(
 ) -> numpy.typing.NDArray[numpy.uint8]:
     """levels from reverse pulls, then walls; level i depends on (size, boxes, seed, start + i) alone"""
 
+def generate_rooms(
+    rows: typing.SupportsIndex,
+    cols: typing.SupportsIndex,
+    boxes: typing.SupportsIndex,
+    count: typing.SupportsIndex,
+    *,
+    shortest: typing.SupportsIndex,
+    longest: typing.SupportsIndex,
+    seed: typing.SupportsIndex,
+    start: typing.SupportsIndex = 0,
+    threads: typing.SupportsIndex | None = None,
+    progress: collections.abc.Callable[..., typing.Any] | None = None,
+) -> tuple[numpy.typing.NDArray[numpy.uint8], numpy.typing.NDArray[numpy.int32]]:
+    """levels whose optimal length lies in shortest..longest, and the lengths; level i depends on (size, boxes, window, seed, start + i) alone"""
+
 def is_solved(
     states: numpy.typing.NDArray[numpy.uint8], *, threads: typing.SupportsIndex | None = None
 ) -> numpy.typing.NDArray[numpy.bool_]:
@@ -54,6 +96,75 @@ def make_episodes(
 ) -> recommit._core.Episodes:
     """running episodes, stepped together and in place"""
 
+def optimal_actions(
+    states: numpy.typing.NDArray[numpy.uint8],
+    *,
+    nodes: typing.SupportsIndex,
+    bytes: typing.SupportsIndex,
+    seconds: typing.SupportsFloat | typing.SupportsIndex,
+    threads: typing.SupportsIndex | None = None,
+    progress: collections.abc.Callable[..., typing.Any] | None = None,
+) -> numpy.typing.NDArray[numpy.bool_]:
+    """which actions lower the distance by one"""
+
+def patches_bfloat16(
+    states: numpy.typing.NDArray[numpy.uint8],
+    *,
+    cell: typing.SupportsIndex,
+    theme: str,
+    crop: bool,
+    out: numpy.typing.NDArray[numpy.uint16] | None = None,
+    threads: typing.SupportsIndex | None = None,
+) -> tuple[typing.Any, ...]:
+    """(pixel_values, image_grid_thw) of the drawn states, as the Qwen2.5-VL image processor makes them"""
+
+def patches_float32(
+    states: numpy.typing.NDArray[numpy.uint8],
+    *,
+    cell: typing.SupportsIndex,
+    theme: str,
+    crop: bool,
+    out: numpy.typing.NDArray[numpy.float32] | None = None,
+    threads: typing.SupportsIndex | None = None,
+) -> tuple[typing.Any, ...]:
+    """(pixel_values, image_grid_thw) of the drawn states, as the Qwen2.5-VL image processor makes them"""
+
+def redraw(
+    states: numpy.typing.NDArray[numpy.uint8],
+    drawn: numpy.typing.NDArray[numpy.uint8],
+    images: numpy.typing.NDArray[numpy.uint8],
+    *,
+    cell: typing.SupportsIndex,
+    theme: str,
+    crop: bool,
+    threads: typing.SupportsIndex | None = None,
+) -> None:
+    """draws into `images` the cells in which `states` differs from `drawn`, and updates `drawn`"""
+
+def render(
+    states: numpy.typing.NDArray[numpy.uint8],
+    *,
+    cell: typing.SupportsIndex,
+    theme: str,
+    crop: bool,
+    out: numpy.typing.NDArray[numpy.uint8] | None = None,
+    threads: typing.SupportsIndex | None = None,
+) -> typing.Any:
+    """uint8[N, rows * cell, columns * cell, 3]: a picture of each state"""
+
+def solve(
+    states: numpy.typing.NDArray[numpy.uint8],
+    *,
+    random: bool,
+    seed: typing.SupportsIndex,
+    nodes: typing.SupportsIndex,
+    bytes: typing.SupportsIndex,
+    seconds: typing.SupportsFloat | typing.SupportsIndex,
+    threads: typing.SupportsIndex | None = None,
+    progress: collections.abc.Callable[..., typing.Any] | None = None,
+) -> tuple[typing.Any, ...]:
+    """optimal plans: (actions, offsets, length, nodes, status, bound)"""
+
 def step(
     states: numpy.typing.NDArray[numpy.uint8],
     actions: numpy.typing.NDArray[numpy.integer[typing.Any]],
@@ -61,3 +172,8 @@ def step(
     threads: typing.SupportsIndex | None = None,
 ) -> numpy.typing.NDArray[numpy.uint8]:
     """states after one action each; a blocked move leaves a state as it is"""
+
+def table_cache(
+    *, budget: typing.SupportsIndex | None = None, folder: str | None = None, clear: bool = False
+) -> dict[str, typing.Any]:
+    """the distance tables shared by all calls: what they hold and did; optionally change their budget of bytes, keep them in a folder too, or drop them from memory"""
