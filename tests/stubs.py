@@ -17,6 +17,8 @@ CHANGES = (
     (re.escape(NAMES), "typing.SupportsIndex"),  # an argument that counts something is never a float
     (r"numpy\.bool\b", "numpy.bool_"),  # the name that numpy 1 and 2 share
     (r"typing\.ClassVar\[int\] = 0", "int"),  # line and column belong to each error
+    (r"collections\.abc\.Callable\b(?!\[)", "collections.abc.Callable[..., typing.Any]"),
+    (r"\bdict\b(?!\[)", "dict[str, typing.Any]"),
     (r"-> tuple:", "-> tuple[typing.Any, ...]:"),
     (r"^from \. import (\w+)$", r"from . import \1 as \1"),
     (r"^from __future__ .*\n", ""),

@@ -33,7 +33,7 @@ def distance(
     bytes: typing.SupportsIndex,
     seconds: typing.SupportsFloat | typing.SupportsIndex,
     threads: typing.SupportsIndex | None = None,
-    progress: collections.abc.Callable | None = None,
+    progress: collections.abc.Callable[..., typing.Any] | None = None,
 ) -> numpy.typing.NDArray[numpy.int32]:
     """exact number of actions to the goal; -1 where there is no way, -2 where a limit was hit"""
 
@@ -74,7 +74,7 @@ def generate_rooms(
     seed: typing.SupportsIndex,
     start: typing.SupportsIndex = 0,
     threads: typing.SupportsIndex | None = None,
-    progress: collections.abc.Callable | None = None,
+    progress: collections.abc.Callable[..., typing.Any] | None = None,
 ) -> tuple[numpy.typing.NDArray[numpy.uint8], numpy.typing.NDArray[numpy.int32]]:
     """levels whose optimal length lies in shortest..longest, and the lengths; level i depends on (size, boxes, window, seed, start + i) alone"""
 
@@ -103,7 +103,7 @@ def optimal_actions(
     bytes: typing.SupportsIndex,
     seconds: typing.SupportsFloat | typing.SupportsIndex,
     threads: typing.SupportsIndex | None = None,
-    progress: collections.abc.Callable | None = None,
+    progress: collections.abc.Callable[..., typing.Any] | None = None,
 ) -> numpy.typing.NDArray[numpy.bool_]:
     """which actions lower the distance by one"""
 
@@ -161,7 +161,7 @@ def solve(
     bytes: typing.SupportsIndex,
     seconds: typing.SupportsFloat | typing.SupportsIndex,
     threads: typing.SupportsIndex | None = None,
-    progress: collections.abc.Callable | None = None,
+    progress: collections.abc.Callable[..., typing.Any] | None = None,
 ) -> tuple[typing.Any, ...]:
     """optimal plans: (actions, offsets, length, nodes, status, bound)"""
 
@@ -173,5 +173,7 @@ def step(
 ) -> numpy.typing.NDArray[numpy.uint8]:
     """states after one action each; a blocked move leaves a state as it is"""
 
-def table_cache(*, budget: typing.SupportsIndex | None = None, folder: str | None = None, clear: bool = False) -> dict:
+def table_cache(
+    *, budget: typing.SupportsIndex | None = None, folder: str | None = None, clear: bool = False
+) -> dict[str, typing.Any]:
     """the distance tables shared by all calls: what they hold and did; optionally change their budget of bytes, keep them in a folder too, or drop them from memory"""
