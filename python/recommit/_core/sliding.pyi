@@ -1,5 +1,6 @@
 """The sliding puzzle."""
 
+import collections.abc
 import numpy
 import numpy.typing
 import recommit._core
@@ -20,6 +21,18 @@ def decode(
 ) -> typing.Any:
     """the states that pictures show"""
 
+def distance(
+    states: numpy.typing.NDArray[numpy.uint8],
+    *,
+    nodes: typing.SupportsIndex,
+    bytes: typing.SupportsIndex,
+    seconds: typing.SupportsFloat | typing.SupportsIndex,
+    database: str | None = None,
+    threads: typing.SupportsIndex | None = None,
+    progress: collections.abc.Callable[..., typing.Any] | None = None,
+) -> numpy.typing.NDArray[numpy.int32]:
+    """exact number of actions to the goal; -1 where there is no way, -2 where a limit was hit"""
+
 def execute(
     states: numpy.typing.NDArray[numpy.uint8],
     actions: numpy.typing.NDArray[numpy.integer[typing.Any]],
@@ -33,6 +46,20 @@ def execute(
     numpy.typing.NDArray[numpy.int32],
 ]:
     """open loop: (states, executed, solved, moved) after up to depths[i] actions, stopping at the goal"""
+
+def generate_exact(
+    rows: typing.SupportsIndex,
+    cols: typing.SupportsIndex,
+    count: typing.SupportsIndex,
+    *,
+    shortest: typing.SupportsIndex,
+    longest: typing.SupportsIndex,
+    seed: typing.SupportsIndex,
+    start: typing.SupportsIndex = 0,
+    threads: typing.SupportsIndex | None = None,
+    progress: collections.abc.Callable[..., typing.Any] | None = None,
+) -> tuple[numpy.typing.NDArray[numpy.uint8], numpy.typing.NDArray[numpy.int32]]:
+    """boards whose optimal length lies in shortest..longest, and the lengths; board i depends on (shape, window, seed, start + i) alone"""
 
 def generate_walks(
     rows: typing.SupportsIndex,
@@ -50,6 +77,9 @@ def is_solved(
 ) -> numpy.typing.NDArray[numpy.bool_]:
     """is each state a goal?"""
 
+def layer_sizes(rows: typing.SupportsIndex, cols: typing.SupportsIndex) -> list[int]:
+    """how many states have each distance, for boards of up to ten cells"""
+
 def make_bank(levels: numpy.typing.NDArray[numpy.uint8]) -> recommit._core.LevelBank:
     """start states, checked once, for any number of running episodes"""
 
@@ -62,6 +92,18 @@ def make_episodes(
     threads: typing.SupportsIndex | None = None,
 ) -> recommit._core.Episodes:
     """running episodes, stepped together and in place"""
+
+def optimal_actions(
+    states: numpy.typing.NDArray[numpy.uint8],
+    *,
+    nodes: typing.SupportsIndex,
+    bytes: typing.SupportsIndex,
+    seconds: typing.SupportsFloat | typing.SupportsIndex,
+    database: str | None = None,
+    threads: typing.SupportsIndex | None = None,
+    progress: collections.abc.Callable[..., typing.Any] | None = None,
+) -> numpy.typing.NDArray[numpy.bool_]:
+    """which actions lower the distance by one"""
 
 def patches_bfloat16(
     states: numpy.typing.NDArray[numpy.uint8],
@@ -84,6 +126,19 @@ def patches_float32(
     threads: typing.SupportsIndex | None = None,
 ) -> tuple[typing.Any, ...]:
     """(pixel_values, image_grid_thw) of the drawn states, as the Qwen2.5-VL image processor makes them"""
+
+def placements(rows: typing.SupportsIndex, cols: typing.SupportsIndex, *, database: str = "small") -> int:
+    """how many entries the tables of a database have"""
+
+def prepare(
+    rows: typing.SupportsIndex,
+    cols: typing.SupportsIndex,
+    *,
+    database: str = "small",
+    threads: typing.SupportsIndex | None = None,
+    progress: collections.abc.Callable[..., typing.Any] | None = None,
+) -> dict[str, typing.Any]:
+    """loads or makes the tables of a shape now; `progress` is told the placements done of `placements(...)`. Tells what they take, where they came from and what was wrong with a file that had to be made again"""
 
 def redraw(
     states: numpy.typing.NDArray[numpy.uint8],
@@ -108,6 +163,20 @@ def render(
 ) -> typing.Any:
     """uint8[N, rows * cell, columns * cell, 3]: a picture of each state"""
 
+def solve(
+    states: numpy.typing.NDArray[numpy.uint8],
+    *,
+    random: bool,
+    seed: typing.SupportsIndex,
+    nodes: typing.SupportsIndex,
+    bytes: typing.SupportsIndex,
+    seconds: typing.SupportsFloat | typing.SupportsIndex,
+    database: str | None = None,
+    threads: typing.SupportsIndex | None = None,
+    progress: collections.abc.Callable[..., typing.Any] | None = None,
+) -> tuple[typing.Any, ...]:
+    """optimal plans: (actions, offsets, length, nodes, status, bound)"""
+
 def step(
     states: numpy.typing.NDArray[numpy.uint8],
     actions: numpy.typing.NDArray[numpy.integer[typing.Any]],
@@ -115,3 +184,16 @@ def step(
     threads: typing.SupportsIndex | None = None,
 ) -> numpy.typing.NDArray[numpy.uint8]:
     """states after one action each; a blocked move leaves a state as it is"""
+
+def walk_distances(
+    states: numpy.typing.NDArray[numpy.uint8],
+    actions: numpy.typing.NDArray[numpy.integer[typing.Any]],
+    *,
+    nodes: typing.SupportsIndex,
+    bytes: typing.SupportsIndex,
+    seconds: typing.SupportsFloat | typing.SupportsIndex,
+    database: str | None = None,
+    threads: typing.SupportsIndex | None = None,
+    progress: collections.abc.Callable[..., typing.Any] | None = None,
+) -> numpy.typing.NDArray[numpy.int32]:
+    """distances before and after each action of row i, from state i on"""
