@@ -12,7 +12,7 @@ TIERS = ("quick", "nightly", "release")
 
 
 @dataclass(frozen=True)
-class Tests:
+class Pytest:
     """pytest: every test below these paths (a file, a folder, or file::name); `marks` as for pytest -m."""
 
     paths: tuple[str, ...]
@@ -42,15 +42,15 @@ class Row:
     what: str
     tier: str
     target: str
-    check: Tests | Ctest | Harness
+    check: Pytest | Ctest | Harness
 
 
 ROWS = (
     Row("L6", "distances change as they must along moves", "quick", "zero violations",
-        Tests(("tests/property/test_sokoban_distance.py",))),
+        Pytest(("tests/property/test_sokoban_distance.py",))),
     Row("L8", "both simulators against their plain-Python twins, in lockstep", "quick", "bitwise equal, 1 M steps",
-        Tests(("tests/unit/puzzles/test_lockstep.py",))),
-    Row("L9", "decode(render(s)) == s; golden frames", "quick", "100%", Tests(("tests/unit/test_render.py",))),
+        Pytest(("tests/unit/puzzles/test_lockstep.py",))),
+    Row("L9", "decode(render(s)) == s; golden frames", "quick", "100%", Pytest(("tests/unit/test_render.py",))),
     Row("L10", "signature: one number each for what every part computes", "quick", "equal to the committed ones",
         Harness("signature")),
     Row("M1", "C++ tests, fuzz corpus and unit tests under ASan, UBSan and LSan", "quick", "zero",
@@ -67,13 +67,13 @@ ROWS = (
     Row("D4", "g++ and clang, -O0 and -O3 -march=native, aarch64 and big-endian s390x", "nightly",
         "identical signatures", Harness("platforms")),
     Row("D6", "Gymnasium's checker with warnings as errors; fingerprints", "quick", "pass, bitwise",
-        Tests(("tests/unit/envs",))),
+        Pytest(("tests/unit/envs",))),
     Row("F1", "saved inputs of every parser", "quick", "zero crashes", Ctest("test_fuzz_corpus")),
     Row("F2", "level files that are valid but nasty, or malformed", "quick", "exact error, or accepted as specified",
-        Tests(("tests/unit/test_levels.py",))),
+        Pytest(("tests/unit/test_levels.py",))),
     Row("F3", "oversize requests under RLIMIT_AS", "quick", "refused before allocation, < 1 s, < 200 MB",
         Harness("oversize")),
-    Row("F5", "parse(write(x)) == x", "quick", "zero", Tests(("tests/property/test_level_text.py",))),
+    Row("F5", "parse(write(x)) == x", "quick", "zero", Pytest(("tests/property/test_level_text.py",))),
     Row("K1", "wheel and sdist: built clean, installed offline, removed without trace, reproducible", "nightly",
         "two builds byte-identical, nothing left behind", Harness("package")),
     Row("K3", "symbols and hardening of the extension", "nightly", "pass", Harness("symbols")),
