@@ -72,7 +72,12 @@ class Yardsticks:
             return None
         text = source.read_text(encoding="utf-8")
         # Its store test wants 64-byte registers; half as wide will do on processors that have no such thing.
-        text = text.replace("_mm512_", "_mm256_").replace("__m512i", "__m256i").replace("si512", "si256").replace("k+=64", "k+=32")
+        text = (
+            text.replace("_mm512_", "_mm256_")
+            .replace("__m512i", "__m256i")
+            .replace("si512", "si256")
+            .replace("k+=64", "k+=32")
+        )
         # Of its many cases only one is asked for here: 1024 buffers, one thread.
         text = text.replace("nb:{1,1024}", "nb:{1024}").replace("T<=2", "T<=1").replace("nb,0.25", "nb,0.1")
         copy, program = self.folder / name, self.folder / name.removesuffix(".cpp")
@@ -139,7 +144,9 @@ def inner() -> np.ndarray:
     return mask.ravel()
 
 
-def measured(what: str, unit: str, target: float | None, ours: Callable[[], float], yardstick: Callable[[], float | None]) -> Line:
+def measured(
+    what: str, unit: str, target: float | None, ours: Callable[[], float], yardstick: Callable[[], float | None]
+) -> Line:
     """Medians of interleaved rounds."""
     mine, theirs = [], []
     for _ in range(ROUNDS):

@@ -19,14 +19,14 @@
 #include "sliding/simulate.hpp"
 #include "sliding/walk.hpp"
 #include "sokoban/draw.hpp"
-#include "sokoban/reverse_pull.hpp"
+#include "sokoban/generate.hpp"
 #include "sokoban/simulate.hpp"
 
 namespace recommit {
 namespace {
 
 constexpr std::uint64_t kSeed = 7, kStart = 1000;
-constexpr std::size_t kBoards = 128, kSteps = 64, kFrames = 4;
+constexpr std::size_t kBoards = 64, kSteps = 64, kFrames = 4;
 
 using Bytes = std::vector<std::uint8_t>;
 
@@ -62,7 +62,9 @@ struct Task {
     if (boxes == 0) {
       sliding::generate_walks(shape, kSeed, kStart, out.data(), 0, count);
     } else {
-      sokoban::generate_reverse(shape, boxes, kSeed, kStart, out.data(), 0, count);
+      std::vector<Distance> lengths(count);
+      const sokoban::Request request{shape, boxes, 1, sokoban::Request::kLongest};
+      sokoban::generate(request, kSeed, kStart, out.data(), lengths.data(), 0, count);
     }
     return out;
   }

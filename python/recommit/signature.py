@@ -32,7 +32,7 @@ TASKS: tuple[Puzzle, ...] = (
     Sokoban((7, 12), boxes=3),
 )
 SEED, START = 7, 1000
-BOARDS, STEPS, FRAMES = 128, 64, 4
+BOARDS, STEPS, FRAMES = 64, 64, 4
 #: These are solved in a moment.
 SOLVED: tuple[Puzzle, ...] = (Sokoban(6, boxes=1), Sokoban(8, boxes=2))
 

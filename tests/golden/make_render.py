@@ -65,7 +65,9 @@ def figures() -> dict[str, str]:
                     every.update(sprite.tobytes())
             found[f"{name} {theme} all sprites of all sizes"] = every.hexdigest()
         for cell in (4, 7, 10, 12, 16, 24, 28, 56, 112):
-            found[f"sliding {theme} 5x5 cell {cell}"] = sha256(task_of("sliding").render(ALL["sliding"], cell, theme=theme))
+            found[f"sliding {theme} 5x5 cell {cell}"] = sha256(
+                task_of("sliding").render(ALL["sliding"], cell, theme=theme)
+            )
             found[f"sokoban {theme} room cell {cell}"] = sha256(task_of("sokoban").render(ROOM, cell, theme=theme))
         cropped = recommit.Sokoban().render(ROOM, 28, theme=theme, crop=True)
         found[f"sokoban {theme} room cropped"] = sha256(cropped)

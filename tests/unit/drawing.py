@@ -25,9 +25,9 @@ def levels(rows: int, cols: int, count: int, seed: int = 0, walled: bool = True)
         states[:, [0, -1], :] = states[:, :, [0, -1]] = 1
     ring = 1 if walled else 0
     index = np.arange(count)
-    states[
-        index, rng.integers(ring, rows - ring, count), rng.integers(ring, cols - ring, count)
-    ] = rng.integers(5, 7, count)
+    states[index, rng.integers(ring, rows - ring, count), rng.integers(ring, cols - ring, count)] = rng.integers(
+        5, 7, count
+    )
     return states
 
 

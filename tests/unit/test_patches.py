@@ -8,15 +8,19 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-
-import recommit
 from tests.reference import render as twin
 from tests.unit.drawing import boards, levels, task_and_states
+
+import recommit
 
 #: (puzzle, rows, columns, cell, crop): every sliding size, Sokoban up to 16x16, and cells that patches line up with or not.
 CASES = [
     *(("sliding", rows, cols, 28, False) for rows in range(2, 6) for cols in range(2, 6)),
-    *(("sokoban", rows, cols, 28, crop) for rows, cols in ((4, 4), (7, 7), (8, 8), (10, 10), (16, 16), (5, 9), (16, 6)) for crop in (False, True)),
+    *(
+        ("sokoban", rows, cols, 28, crop)
+        for rows, cols in ((4, 4), (7, 7), (8, 8), (10, 10), (16, 16), (5, 9), (16, 6))
+        for crop in (False, True)
+    ),
     ("sliding", 4, 4, 14, False),
     ("sokoban", 14, 14, 4, False),
     *(("sokoban", rows, cols, 14, crop) for rows, cols in ((6, 6), (8, 12), (16, 16)) for crop in (False, True)),
@@ -131,7 +135,11 @@ def test_small_pictures_are_refused() -> None:
 
 
 WRONG = {
-    "dtype": (lambda: SLIDING.patches(BOARDS, dtype="float16"), ValueError, "dtype: expected float32 or bfloat16, got float16"),
+    "dtype": (
+        lambda: SLIDING.patches(BOARDS, dtype="float16"),
+        ValueError,
+        "dtype: expected float32 or bfloat16, got float16",
+    ),
     "out dtype": (
         lambda: SLIDING.patches(BOARDS, dtype="bfloat16", out=np.zeros((72, 1176), np.float32)),
         TypeError,

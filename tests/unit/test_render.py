@@ -9,12 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
-import recommit
-from recommit.puzzles.frames import MAX_CELL, MIN_CELL, THEMES
 from tests.golden import make_render
 from tests.reference import render as twin
 from tests.unit.drawing import boards, levels, task_and_states
+
+import recommit
+from recommit.puzzles.frames import MAX_CELL, MIN_CELL, THEMES
 
 CELLS = range(MIN_CELL, MAX_CELL + 1)
 TASKS = ("sliding", "sokoban")
@@ -65,7 +65,9 @@ def test_pictures_are_their_sprites(cell: int, crop: bool) -> None:
 def test_threads_and_destination_do_not_matter(count: int, threads: int) -> None:
     """200 pictures are large enough to go past the caches."""
     states = levels(8, 8, 200)
-    expected = np.stack([twin.blit(state, make_render.sprites("sokoban", 28, "light"), False) for state in states])[:count]
+    expected = np.stack([twin.blit(state, make_render.sprites("sokoban", 28, "light"), False) for state in states])[
+        :count
+    ]
     assert (SOKOBAN.render(states[:count], threads=threads) == expected).all()
     room = np.full(expected.size + 100, 165, np.uint8)
     for shift in (0, 1, 33, 64):
@@ -147,7 +149,9 @@ def test_pictures_of_no_state_are_refused() -> None:
     row, col = np.argwhere(first == 4)[0]
     image[1, :28, :28] = image[0, row * 28 : row * 28 + 28, col * 28 : col * 28 + 28]
     if second[0, 0] != 4:
-        with pytest.raises(ValueError, match=r"images: expected every tile 0\.\.8 exactly once, got 4 in image 1 at row"):
+        with pytest.raises(
+            ValueError, match=r"images: expected every tile 0\.\.8 exactly once, got 4 in image 1 at row"
+        ):
             SLIDING.decode(image)
     level = SOKOBAN.render(np.array([[[1, 5, 0], [1, 0, 2], [1, 1, 1]]], np.uint8))
     level[0, 28:56, 28:56] = level[0, :28, 28:56]
@@ -196,7 +200,11 @@ WRONG = {
         ValueError,
         r"images: expected shape \(N, rows \* 28, columns \* 28, 3\), got \(1, 85, 84, 3\)",
     ),
-    "grey image": (lambda: SLIDING.decode(np.zeros((1, 84, 84), np.uint8)), ValueError, "images: expected 4 dimensions"),
+    "grey image": (
+        lambda: SLIDING.decode(np.zeros((1, 84, 84), np.uint8)),
+        ValueError,
+        "images: expected 4 dimensions",
+    ),
     "other board": (
         lambda: SLIDING.decode(recommit.Sliding(4).render(boards(4, 4, 1))),
         ValueError,
@@ -229,4 +237,7 @@ def test_boxoban_levels_read_back() -> None:
         pytest.skip(f"known levels not at hand ({file}; set RECOMMIT_SHARED)")
     states = recommit.read_levels(file).states[:1000]
     digest = hashlib.sha256(states.tobytes())
-    assert hashlib.sha256(SOKOBAN.decode(SOKOBAN.render(states, 16, crop=True), 16, crop=True).tobytes()).digest() == digest.digest()
+    assert (
+        hashlib.sha256(SOKOBAN.decode(SOKOBAN.render(states, 16, crop=True), 16, crop=True).tobytes()).digest()
+        == digest.digest()
+    )

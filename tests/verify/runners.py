@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tests.verify.harness import ROOT, Finding, expect
 from tests.verify.harness import run as command
-from tests.verify.rows import Ctest, Harness, Tests
+from tests.verify.rows import Ctest, Harness, Pytest
 
 
 @dataclass(frozen=True)
@@ -25,9 +25,9 @@ class Ran:
     seconds: float | None = None
 
 
-def run(check: Tests | Ctest | Harness, results: Path | None = None) -> Ran:
+def run(check: Pytest | Ctest | Harness, results: Path | None = None) -> Ran:
     """Run a check, or raise a Finding."""
-    if isinstance(check, Tests):
+    if isinstance(check, Pytest):
         return run_tests(check, results)
     return run_ctest(check) if isinstance(check, Ctest) else run_harness(check)
 
@@ -51,11 +51,11 @@ def run_ctest(check: Ctest) -> Ran:
     return Ran(sum(int(n) for n in re.findall(r"(\d+) cases passed", output)), "C++ cases")
 
 
-def run_tests(check: Tests, results: Path | None) -> Ran:
+def run_tests(check: Pytest, results: Path | None) -> Ran:
     """From the results of a whole run if there is one, else by running just these tests."""
     missing = [path for path in check.paths if not (ROOT / path.split("::")[0]).exists()]
     expect(not missing, f"no such tests: {missing}")
-    if results is not None and check.marks == Tests(()).marks:
+    if results is not None and check.marks == Pytest(()).marks:
         return count(results, check.paths)
     with tempfile.TemporaryDirectory() as folder:
         fresh = Path(folder) / "pytest.xml"

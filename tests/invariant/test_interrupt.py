@@ -1,0 +1,70 @@
+"""Ctrl-C stops long calls at once (M7), and what comes afterwards works as before."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+import recommit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+REPEATS = 25
+#: CPU time of this process between the signal and the exception, so that a busy machine does not fail the test.
+LIMIT = 0.5
+
+SOKOBAN = recommit.Sokoban(10, boxes=4)
+LONG_CALLS: dict[str, Callable[[int], object]] = {
+    "generate": lambda threads: SOKOBAN.generate(1_000_000, seed=1, threads=threads),
+    "solve": lambda threads: SOKOBAN.solve(np.repeat(LEVELS, 100_000, axis=0), threads=threads),
+}
+LEVELS = SOKOBAN.generate(4, seed=0).states
+
+
+def reaction(call: Callable[[int], object], threads: int, delay: float) -> float:
+    """CPU seconds between the signal and the exception; -1 if the call ended before."""
+    sent: list[float] = []
+
+    def interrupt() -> None:
+        sent.append(time.process_time())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    timer = threading.Timer(delay, interrupt)
+    timer.start()
+    try:
+        call(threads)
+    except KeyboardInterrupt:
+        return time.process_time() - sent[0]
+    finally:
+        timer.cancel()
+        timer.join()
+    return -1.0
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals cannot be sent to one process there")
+@pytest.mark.parametrize("name", LONG_CALLS)
+def test_ctrl_c_stops_long_calls(name: str, record_property: Callable[[str, object], None]) -> None:
+    expected = SOKOBAN.solve(LEVELS).length.tolist()
+    for repeat in range(REPEATS):
+        seconds = reaction(LONG_CALLS[name], threads=1 + repeat % 3, delay=0.02 + 0.01 * repeat)
+        assert 0 <= seconds < LIMIT, f"{name}, repeat {repeat}: {seconds:.3f} s"
+    assert SOKOBAN.solve(LEVELS).length.tolist() == expected
+    record_property("executed", REPEATS)
+
+
+def test_a_deaf_call_is_noticed() -> None:
+    def deaf(_threads: int) -> None:
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        begin = time.process_time()
+        while time.process_time() - begin < 2 * LIMIT:
+            pass
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+    assert reaction(deaf, threads=1, delay=0.01) > LIMIT

@@ -1,0 +1,89 @@
+"""The table of reliability is itself in order: rows that lead somewhere, counts that count, failures that fail."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from pathlib import Path
+
+import pytest
+from tests.verify import __main__ as verify
+from tests.verify import runners
+from tests.verify.harness import ROOT, Finding
+from tests.verify.rows import ROWS, TIERS, Harness, Pytest
+
+JUNIT = """<testsuites><testsuite>
+<testcase classname="tests.unit.test_a" name="test_one[x]" time="0.5"/>
+<testcase classname="tests.unit.test_a" name="test_two" time="1.5">
+  <properties><property name="executed" value="1000"/></properties>
+</testcase>
+<testcase classname="tests.unit.test_ab" name="test_one" time="0.1"><skipped/></testcase>
+<testcase classname="tests.unit.puzzles.test_c" name="test_one" time="0.1"><failure/></testcase>
+</testsuite></testsuites>"""
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.id}-{row.tier}")
+def test_every_row_leads_somewhere(row: verify.Row) -> None:
+    assert row.tier in TIERS
+    if isinstance(row.check, Pytest):
+        assert all((ROOT / path.split("::")[0]).exists() for path in row.check.paths)
+    elif isinstance(row.check, Harness):
+        importlib.import_module(f"tests.verify.{row.check.module}")
+    else:
+        assert list((ROOT / "tests" / "cpp").glob(f"{row.check.pattern}.cpp"))
+
+
+def test_rows_have_names_of_their_own() -> None:
+    names = [(row.id, row.what) for row in ROWS]
+    assert len(set(names)) == len(names)
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    path = tmp_path / "pytest.xml"
+    path.write_text(JUNIT)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("tests/unit/test_a.py", runners.Ran(1000, "in 2 tests", 2.0)),
+        ("tests/unit/test_a.py::test_one", runners.Ran(1, "tests", 0.5)),
+        ("tests/unit/test_ab.py", runners.Ran(0, "tests (1 skipped)", 0.1)),
+    ],
+)
+def test_what_was_executed_is_counted(results: Path, path: str, expected: runners.Ran) -> None:
+    assert runners.count(results, (path,)) == expected
+
+
+def test_a_failure_is_a_finding(results: Path) -> None:
+    with pytest.raises(Finding, match="test_c"):
+        runners.count(results, ("tests/unit",))
+
+
+@pytest.mark.parametrize(
+    ("ran", "result"),
+    [(runners.Ran(3, "things"), "pass"), (runners.Ran(0, "things"), "FAIL: nothing was executed")],
+)
+def test_nothing_executed_is_no_pass(ran: runners.Ran, result: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runners, "run", lambda _check, _results: ran)
+    assert verify.verify(ROWS[0], None, "here").result == result
+
+
+def test_a_harness_that_misses_its_defect_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runners, "command", lambda _words: '{"executed": 1, "unit": "x"}')
+    with pytest.raises(Finding, match="went unnoticed"):
+        runners.run(Harness("signature"))
+
+
+def test_published_figures_of_other_rows_stay(tmp_path: Path) -> None:
+    path = tmp_path / "figures.json"
+
+    def figure(row: verify.Row, executed: int) -> verify.Figure:
+        return verify.Figure(row.id, row.what, row.tier, row.target, executed, "things", "pass", 1.0, "here")
+
+    verify.publish([figure(ROWS[1], 1), figure(ROWS[0], 2)], path)
+    verify.publish([figure(ROWS[1], 3)], path)
+    assert [entry["executed"] for entry in json.loads(path.read_text())] == [2, 3]
+    assert path.with_suffix(".md").read_text().count("\n") == 4
