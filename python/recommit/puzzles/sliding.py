@@ -10,11 +10,13 @@ from recommit import _core
 from recommit.puzzles import checks
 from recommit.puzzles.instances import Instances
 from recommit.puzzles.puzzle import Puzzle
-from recommit.puzzles.solutions import UNKNOWN
+from recommit.puzzles.solutions import UNKNOWN, Limits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import ModuleType
+
+    from numpy.typing import NDArray
 
     from recommit.puzzles.puzzle import States
 
@@ -88,6 +90,25 @@ class Sliding(Puzzle):
             lengths = self.distance(states, threads=threads) if free else np.full(count, UNKNOWN, np.int32)
         return Instances(self.task, self.variant, seed, start, states, lengths)
 
+    def walk_distances(
+        self,
+        states: States,
+        actions: NDArray[Any],
+        limit: Limits | None = None,
+        *,
+        threads: int | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> NDArray[np.int32]:
+        """Exact distances along row i of ``actions`` from state i on, as ``int32[N, actions + 1]``.
+
+        Cheaper than asking for every state: after a move one bounded search decides between one less and one more.
+        """
+        limits = (limit or Limits()).arguments()
+        result: NDArray[np.int32] = self.core.walk_distances(
+            self.check(states), actions, **limits, threads=threads, progress=progress
+        )
+        return result
+
     def prepare(
         self,
         database: Literal["small", "large"] = "small",
@@ -95,7 +116,7 @@ class Sliding(Puzzle):
         threads: int | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> dict[str, Any]:
-        """Load this shape's tables now, or make them: ``small`` takes seconds, ``large`` (4x4: 577 MB) minutes, once.
+        """Load this shape's tables now, or make them: ``small`` takes seconds, ``large`` (4x4: 144 MB) minutes, once.
 
         Tables are kept on disk and shared by all processes; once the large ones are loaded, this process uses them.
         ``progress`` is called with (done, total). Returns what the tables take and where they came from.

@@ -1,0 +1,176 @@
+"""The sliding solver against breadth-first search in plain Python, and its promises about limits, ties and batches."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+from tests.reference import sliding as reference
+
+import recommit
+
+SHAPES = [(2, 2), (2, 3), (3, 2), (2, 4)]
+
+
+def grids(boards: list[reference.Board], rows: int, cols: int) -> np.ndarray:
+    return np.array(boards, np.uint8).reshape(-1, rows, cols)
+
+
+@pytest.fixture(scope="module", params=SHAPES, ids=lambda shape: f"{shape[0]}x{shape[1]}")
+def known(request: pytest.FixtureRequest) -> tuple[int, int, dict[reference.Board, int]]:
+    rows, cols = request.param
+    return rows, cols, reference.distances(rows, cols)
+
+
+@pytest.fixture(scope="module")
+def near() -> dict[reference.Board, int]:
+    """Every 4x4 board within ten actions of the goal."""
+    return reference.distances(4, 4, 10)
+
+
+def test_every_distance(known: tuple[int, int, dict[reference.Board, int]]) -> None:
+    rows, cols, table = known
+    found = recommit.Sliding(rows, cols).distance(grids(list(table), rows, cols))
+    assert found.dtype == np.int32
+    assert found.tolist() == list(table.values())
+    sizes = recommit._core.sliding.layer_sizes(rows, cols)
+    assert sizes == np.bincount(list(table.values())).tolist()
+
+
+def test_first_plans_and_optimal_actions(known: tuple[int, int, dict[reference.Board, int]]) -> None:
+    rows, cols, table = known
+    boards = list(table)[:: 1 + len(table) // 500]
+    task, states = recommit.Sliding(rows, cols), grids(boards, rows, cols)
+    solutions = task.solve(states)
+    for i, board in enumerate(boards):
+        assert solutions.plan(i).tolist() == reference.first_plan(board, rows, cols, table)
+    masks = task.optimal_actions(states)
+    assert masks.tolist() == [list(reference.optimal_actions(board, rows, cols, table)) for board in boards]
+
+
+def test_4x4_near_the_goal(near: dict[reference.Board, int]) -> None:
+    boards = [board for board, distance in near.items() if distance < 10]
+    task, states = recommit.Sliding(4), grids(boards, 4, 4)
+    solutions = task.solve(states)
+    assert solutions.length.tolist() == [near[board] for board in boards]
+    assert (solutions.bound == solutions.length).all()
+    for i, board in enumerate(boards):
+        assert solutions.plan(i).tolist() == reference.first_plan(board, 4, 4, near)
+    masks = task.optimal_actions(states)
+    assert masks.tolist() == [list(reference.optimal_actions(board, 4, 4, near)) for board in boards]
+
+
+def test_distances_along_a_walk(near: dict[reference.Board, int]) -> None:
+    boards = [board for board, distance in near.items() if distance <= 6][:100]
+    actions = np.random.default_rng(0).integers(0, 4, (len(boards), 4))
+    found = recommit.Sliding(4).walk_distances(grids(boards, 4, 4), actions)
+    for i, board in enumerate(boards):
+        expected = [near[board]]
+        for action in actions[i]:
+            board = reference.after(board, 4, 4, int(action))
+            expected.append(near[board])
+        assert found[i].tolist() == expected
+
+
+@pytest.mark.parametrize("size", [3, 4])
+def test_random_ties_are_optimal_and_vary(size: int) -> None:
+    task = recommit.Sliding(size)
+    states = task.generate(40, seed=3, length=(16, 22)).states
+    plans = [task.solve(states, ties="random", seed=seed) for seed in (1, 1, 2)]
+    assert np.array_equal(plans[0].actions, plans[1].actions)
+    assert not np.array_equal(plans[0].actions, plans[2].actions)
+    for each in plans:
+        assert np.array_equal(each.length, task.distance(states))
+        for i, state in enumerate(states):
+            plan = each.plan(i)
+            outcome = task.execute(state[None], plan[None], np.array([len(plan)]))
+            assert outcome.solved.all()
+            assert outcome.moved[0] == len(plan) == each.length[i]
+
+
+@pytest.mark.parametrize(("shape", "length"), [((3, 3), (8, 24)), ((4, 4), (16, 30)), ((5, 5), (8, 14)), ((2, 2), 6)])
+def test_generated_lengths_are_exact_and_slices_agree(shape: tuple[int, int], length: int | tuple[int, int]) -> None:
+    task = recommit.Sliding(*shape)
+    whole = task.generate(100, seed=5, length=length)
+    assert np.array_equal(task.distance(whole.states), whole.length)
+    low, high = length if isinstance(length, tuple) else (length, length)
+    assert ((whole.length >= low) & (whole.length <= high)).all()
+    part = task.generate(30, seed=5, start=60, length=length, threads=1)
+    assert np.array_equal(part.states, whole.states[60:90])
+    assert np.array_equal(part.length, whole.length[60:90])
+    if shape != (2, 2):
+        assert not np.array_equal(task.generate(100, seed=6, length=length).states, whole.states)
+
+
+@pytest.mark.parametrize("length", [0, 32, (20, 10), (32, 40), 256])
+def test_impossible_lengths_are_refused(length: int | tuple[int, int]) -> None:
+    with pytest.raises(ValueError, match="length: expected"):
+        recommit.Sliding(3).generate(1, length=length)
+
+
+def test_threads_change_nothing() -> None:
+    task = recommit.Sliding(4)
+    states = task.generate(300, seed=1, length=(20, 34)).states
+    one, two = (task.solve(states, ties="random", seed=4, threads=threads) for threads in (1, 2))
+    for name in ("actions", "offsets", "length", "nodes", "status", "bound"):
+        assert np.array_equal(getattr(one, name), getattr(two, name)), name
+
+
+def test_unsolvable_and_malformed() -> None:
+    for size in (3, 4, 5):
+        board = np.roll(np.arange(size * size, dtype=np.uint8), -1).reshape(1, size, size)
+        board[0, 0, :2] = board[0, 0, 1::-1].copy()
+        task = recommit.Sliding(size)
+        assert task.distance(board).tolist() == [recommit.UNSOLVABLE]
+        assert task.solve(board).status.tolist() == [recommit.Status.UNSOLVABLE]
+        assert not task.optimal_actions(board).any()
+        board[0, 0, 0] = board[0, 0, 1]
+        with pytest.raises(ValueError, match=r"states: expected every tile 0\.\."):
+            task.distance(board)
+
+
+def test_a_limit_gives_unknown_with_a_proven_bound() -> None:
+    task = recommit.Sliding(4)
+    states = task.generate(20, seed=2).states
+    exact = task.distance(states)
+    some = task.solve(states, recommit.Limits(nodes=500))
+    hit = some.length == recommit.UNKNOWN
+    assert hit.any()
+    assert (some.nodes <= 500).all()
+    assert (some.bound <= exact).all()
+    assert np.array_equal(some.length[~hit], exact[~hit])
+    assert set(some.status[hit].tolist()) == {recommit.Status.NODE_LIMIT}
+
+
+def test_ctrl_c_ends_a_hopeless_search() -> None:
+    task = recommit.Sliding(5)
+    states = task.generate(1, seed=1).states
+    task.prepare()
+    timer = threading.Timer(0.3, signal.raise_signal, (signal.SIGINT,))
+    began = time.perf_counter()
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        task.distance(states)
+    timer.join()
+    assert time.perf_counter() - began < 5.0  # 0.3 s plus what a busy machine adds
+
+
+def test_progress_is_told() -> None:
+    task = recommit.Sliding(4)
+    seen: list[int] = []
+    states = task.generate(4000, seed=8, length=34).states
+    task.distance(states, threads=1, progress=seen.append)
+    assert seen == sorted(seen)
+    assert seen[-1] <= 4000
+    assert len(seen) >= 1
+
+
+def test_tables_tell_where_they_came_from() -> None:
+    told = recommit.Sliding(4).prepare()
+    assert told["bytes"] <= 16_000_000
+    assert recommit._core.sliding.placements(4, 4) == 57_657_600 + 5_765_760 + 240
+    with pytest.raises(ValueError, match="database: expected small"):
+        recommit.Sliding(3, 4).prepare("large")
