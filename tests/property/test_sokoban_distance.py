@@ -36,9 +36,7 @@ def differences(level, distance):
     states = level.states()
     expected = reference.distances(level, states)
     found = distance(level.draw(states))
-    wrong = [
-        state for state, d in zip(states, found.tolist(), strict=True) if d != expected.get(state, UNSOLVABLE)
-    ]
+    wrong = [state for state, d in zip(states, found.tolist(), strict=True) if d != expected.get(state, UNSOLVABLE)]
     return len(states), len(states) - len(expected), wrong
 
 
