@@ -10,64 +10,70 @@ LevelTable::LevelTable(const Level& level, int boxes, std::shared_ptr<const Tabl
     : level_(level),
       boxes_(boxes),
       table_(std::move(table)),
-      words_(plane_words(level.shape())),
-      walls_(words_),
-      goals_(words_),
-      region_(words_),
-      harmless_(words_) {
+      words_(plane_words(level.shape())) {
   const auto grids = static_cast<std::size_t>(level.shape().cells());
   if (table_ != nullptr) share_.resize(static_cast<std::size_t>(boxes) * grids);
   for (std::size_t grid = 0; grid < grids; ++grid) {
     const std::uint64_t bit = std::uint64_t{1} << (grid % 64);
     const std::uint8_t still = level.still()[grid];
     const std::uint16_t cell = level.cell_at(static_cast<int>(grid));
-    if (still == kWall) walls_[grid / 64] |= bit;
-    if (still == kGoal) goals_[grid / 64] |= bit;
-    if (cell != kNoCell) region_[grid / 64] |= bit;
-    if (cell != kNoCell ? level.is_live(cell) : still == kGoal) harmless_[grid / 64] |= bit;
+    Word& word = words_[grid / 64];
+    if (still == kWall) word.walls |= bit;
+    if (still == kGoal) word.goals |= bit;
+    if (cell != kNoCell) word.region |= bit;
+    if (cell != kNoCell ? level.is_live(cell) : still == kGoal) word.harmless |= bit;
     if (cell == kNoCell || table_ == nullptr) continue;
     for (int i = 0; i < boxes; ++i) share_[static_cast<std::size_t>(i) * grids + grid] = table_->sets().share(i, cell);
   }
 }
 
-bool LevelTable::fits(const Planes& planes, int player) const noexcept {
+bool LevelTable::same_place(const Planes& planes, int player) const noexcept {
   std::uint64_t different = 0;
-  int boxes = 0;
-  for (std::size_t i = 0; i < words_; ++i) {
-    different |= (planes.walls[i] ^ walls_[i]) | (planes.goals[i] ^ goals_[i]);
-    for (std::uint64_t rest = planes.boxes[i] & region_[i]; rest != 0; rest &= rest - 1) ++boxes;
+  for (std::size_t i = 0; i < words_.size(); ++i) {
+    different |= (planes.walls[i] ^ words_[i].walls) | (planes.goals[i] ^ words_[i].goals);
   }
   const auto at = static_cast<std::size_t>(player);
-  return different == 0 && boxes == boxes_ && (region_[at / 64] >> (at % 64) & 1) != 0;
+  return different == 0 && (words_[at / 64].region >> (at % 64) & 1) != 0;
+}
+
+bool LevelTable::fits(const Planes& planes, int player) const noexcept {
+  int boxes = 0;
+  for (std::size_t i = 0; i < words_.size(); ++i) {
+    for (std::uint64_t rest = planes.boxes[i] & words_[i].region; rest != 0; rest &= rest - 1) ++boxes;
+  }
+  return boxes == boxes_ && same_place(planes, player);
+}
+
+bool LevelTable::locate(const Planes& planes, int player, std::uint64_t& entry) const noexcept {
+  if (!same_place(planes, player)) return false;
+  const std::size_t grids = level_.still().size();
+  const std::uint32_t* share = share_.data();
+  const std::uint32_t* const end = share + share_.size();
+  std::uint32_t rank = 0;
+  std::uint64_t bad = 0;
+  for (std::size_t i = 0; i < words_.size(); ++i) {
+    bad |= planes.boxes[i] & ~words_[i].harmless;
+    for (std::uint64_t rest = planes.boxes[i] & words_[i].region; rest != 0; rest &= rest - 1, share += grids) {
+      if (share == end) return false;  // one box too many
+      rank += share[64 * i + static_cast<std::size_t>(std::countr_zero(rest))];
+    }
+  }
+  if (share != end) return false;
+  entry = bad != 0 ? kDeadEntry : std::uint64_t{rank} * static_cast<std::uint64_t>(level_.cells()) + level_.cell_at(player);
+  return true;
 }
 
 bool LevelTable::lost(const Planes& planes) const noexcept {
   std::uint64_t bad = 0;
-  for (std::size_t i = 0; i < words_; ++i) bad |= planes.boxes[i] & ~harmless_[i];
+  for (std::size_t i = 0; i < words_.size(); ++i) bad |= planes.boxes[i] & ~words_[i].harmless;
   return bad != 0;
-}
-
-std::uint64_t LevelTable::entry(const Planes& planes, int player) const noexcept {
-  const auto grids = static_cast<std::size_t>(level_.shape().cells());
-  const std::uint32_t* share = share_.data();
-  std::uint32_t rank = 0;
-  std::uint64_t lost = 0;
-  for (std::size_t i = 0; i < words_; ++i) {
-    lost |= planes.boxes[i] & ~harmless_[i];
-    for (std::uint64_t rest = planes.boxes[i] & region_[i]; rest != 0; rest &= rest - 1) {
-      rank += share[64 * i + static_cast<std::size_t>(std::countr_zero(rest))];
-      share += grids;
-    }
-  }
-  if (lost != 0) return kDeadEntry;
-  return std::uint64_t{rank} * static_cast<std::uint64_t>(level_.cells()) + level_.cell_at(player);
 }
 
 void LevelTable::read(const Planes& planes, int player, State& out) const {
   out.player = level_.cell_at(player);
   out.boxes.clear();
-  for (std::size_t i = 0; i < words_; ++i) {
-    for (std::uint64_t rest = planes.boxes[i] & region_[i]; rest != 0; rest &= rest - 1) {
+  for (std::size_t i = 0; i < words_.size(); ++i) {
+    for (std::uint64_t rest = planes.boxes[i] & words_[i].region; rest != 0; rest &= rest - 1) {
       out.boxes.push_back(level_.cell_at(64 * static_cast<int>(i) + std::countr_zero(rest)));
     }
   }

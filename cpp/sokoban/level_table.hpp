@@ -33,8 +33,8 @@ class LevelTable {
   /// Whether a box of a state that fits can never reach a goal, wherever the others are.
   bool lost(const Planes& planes) const noexcept;
 
-  /// Table position of a state that fits.
-  std::uint64_t entry(const Planes& planes, int player) const noexcept;
+  /// `fits`, and the state's table position; for levels that have a table.
+  bool locate(const Planes& planes, int player, std::uint64_t& entry) const noexcept;
 
   /// The moving part of a state that fits, boxes out of reach left out.
   void read(const Planes& planes, int player, State& out) const;
@@ -49,13 +49,19 @@ class LevelTable {
   void prefetch(std::uint64_t entry) const noexcept;
 
  private:
+  /// What one word of 64 grid positions holds, side by side in memory.
+  struct Word {
+    std::uint64_t walls = 0, goals = 0, region = 0;
+    std::uint64_t harmless = 0;  // where a box does not decide the verdict: live cells, goals out of reach
+  };
+
+  bool same_place(const Planes& planes, int player) const noexcept;
+
   Level level_;
   int boxes_;
   std::shared_ptr<const Table> table_;
-  std::size_t words_;
-  std::vector<std::uint64_t> walls_, goals_, region_;
-  std::vector<std::uint64_t> harmless_;  // where a box does not decide the verdict: live cells, goals out of reach
-  std::vector<std::uint32_t> share_;     // [boxes][grid positions]
+  std::vector<Word> words_;
+  std::vector<std::uint32_t> share_;  // [boxes][grid positions]
 };
 
 }  // namespace recommit::sokoban

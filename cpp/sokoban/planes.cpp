@@ -23,34 +23,37 @@ struct Marks {
 
 std::uint64_t bits(__m128i marked) noexcept { return static_cast<std::uint32_t>(_mm_movemask_epi8(marked)); }
 
-/// Sixteen cells, their bits moved up by `shift`.
-void mark16(const std::uint8_t* from, int shift, Marks& out) noexcept {
+/// Sixteen cells; their bits, without the lowest `drop`, move up by `shift`.
+void mark16(const std::uint8_t* from, int drop, int shift, Marks& out) noexcept {
   const __m128i x = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
   const auto is = [&](char code) { return _mm_cmpeq_epi8(x, _mm_set1_epi8(code)); };
   const __m128i resting = is(kBoxOnGoal);
-  out.walls |= bits(is(kWall)) << shift;
-  out.boxes |= bits(_mm_or_si128(is(kBox), resting)) << shift;
-  out.goals |= bits(_mm_or_si128(_mm_or_si128(is(kGoal), is(kPlayerOnGoal)), resting)) << shift;
-  out.players |= bits(_mm_cmpeq_epi8(_mm_max_epu8(x, _mm_set1_epi8(kPlayer)), x)) << shift;
+  out.walls |= bits(is(kWall)) >> drop << shift;
+  out.boxes |= bits(_mm_or_si128(is(kBox), resting)) >> drop << shift;
+  out.goals |= bits(_mm_or_si128(_mm_or_si128(is(kGoal), is(kPlayerOnGoal)), resting)) >> drop << shift;
+  out.players |= bits(_mm_cmpeq_epi8(_mm_max_epu8(x, _mm_set1_epi8(kPlayer)), x)) >> drop << shift;
   out.bad |= bits(_mm_cmpeq_epi8(_mm_max_epu8(x, _mm_set1_epi8(kCells)), x)) != 0;
 }
 
-/// `count` cells, 1..64. A short end is read from a copy padded with floor.
-Marks mark(const std::uint8_t* from, int count) noexcept {
+/// `count` cells, 1..64, of which `before` lie in front. The end is read together with cells already seen.
+Marks mark(const std::uint8_t* from, int count, int before) noexcept {
   Marks out;
   int i = 0;
-  for (; i + 16 <= count; i += 16) mark16(from + i, i, out);
-  if (i < count) {
-    std::uint8_t tail[16] = {};
-    std::memcpy(tail, from + i, static_cast<std::size_t>(count - i));
-    mark16(tail, i, out);
+  for (; i + 16 <= count; i += 16) mark16(from + i, 0, i, out);
+  if (i == count) return out;
+  if (before + count >= 16) {
+    mark16(from + count - 16, 16 - (count - i), i, out);
+  } else {
+    std::uint8_t padded[16] = {};
+    std::memcpy(padded, from, static_cast<std::size_t>(count));
+    mark16(padded, 0, 0, out);
   }
   return out;
 }
 
 #else
 
-Marks mark(const std::uint8_t* from, int count) noexcept {
+Marks mark(const std::uint8_t* from, int count, int /*before*/) noexcept {
   Marks out;
   for (int i = 0; i < count; ++i) {
     const std::uint8_t x = from[i];
@@ -74,7 +77,7 @@ int read_planes(const std::uint8_t* state, Shape shape, std::size_t index, Plane
   bool bad = false;
   std::size_t word = 0;
   for (int i = 0; i < cells; i += 64, ++word) {
-    const Marks marks = mark(state + i, cells - i < 64 ? cells - i : 64);
+    const Marks marks = mark(state + i, cells - i < 64 ? cells - i : 64, i);
     out.walls[word] = marks.walls;
     out.goals[word] = marks.goals;
     out.boxes[word] = marks.boxes;

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "core/rng.hpp"
 #include "sokoban/beyond_table.hpp"
@@ -15,8 +17,13 @@ namespace {
 /// which some hundred levels take turns, do not go to the shared cache for every state.
 class Reader {
  public:
-  Reader(TableCache& cache, const Limits& limits, Shape shape, Watch* watch)
-      : cache_(cache), limits_(limits), shape_(shape), cells_(static_cast<std::size_t>(shape.cells())), watch_(watch) {
+  Reader(TableCache& cache, const Limits& limits, Shape shape, std::size_t count, Watch* watch)
+      : cache_(cache),
+        limits_(limits),
+        shape_(shape),
+        cells_(static_cast<std::size_t>(shape.cells())),
+        watch_(watch),
+        recent_(std::bit_ceil(std::clamp<std::size_t>(2 * count, 1, 1024))) {
     check_shape(shape);
   }
 
@@ -24,15 +31,16 @@ class Reader {
   void read(const std::uint8_t* states, std::size_t index) {
     const std::uint8_t* state = states + index * cells_;
     player_ = read_planes(state, shape_, index, planes_);
-    if (current_ != nullptr && current_->fits(planes_, player_)) return;
-    Found& slot = recent_[hash_still(planes_, shape_) % recent_.size()];
-    if (slot.level == nullptr || !slot.level->fits(planes_, player_)) {
+    if (current_ != nullptr && here(*current_)) return;
+    const std::size_t slot = hash_still(planes_, shape_) & (recent_.size() - 1);
+    if (recent_[slot].level == nullptr || !here(*recent_[slot].level)) {
       Found found = cache_.find(state, shape_, planes_, player_, limits_, watch_);
-      if (slot.level != nullptr) retired_.push_back(std::move(slot.level));
-      slot = std::move(found);
+      here(*found.level);
+      if (recent_[slot].level != nullptr) retired_.push_back(std::move(recent_[slot].level));
+      recent_[slot] = std::move(found);
     }
-    current_ = slot.level.get();
-    status_ = slot.status;
+    current_ = recent_[slot].level.get();
+    status_ = recent_[slot].status;
   }
 
   /// Lets go of levels read before; until then every level() stays valid.
@@ -40,11 +48,16 @@ class Reader {
 
   const LevelTable& level() const noexcept { return *current_; }
   bool tabled() const noexcept { return status_ == Status::Exact; }
-  std::uint64_t entry() const noexcept { return current_->entry(planes_, player_); }
+  std::uint64_t entry() const noexcept { return entry_; }
   void state(State& out) const { current_->read(planes_, player_, out); }
   bool lost() const noexcept { return current_->lost(planes_); }
 
  private:
+  /// Whether the state read belongs to a level; its place in the table is then known too.
+  bool here(const LevelTable& level) noexcept {
+    return level.has_table() ? level.locate(planes_, player_, entry_) : level.fits(planes_, player_);
+  }
+
   TableCache& cache_;
   const Limits& limits_;
   Shape shape_;
@@ -54,7 +67,8 @@ class Reader {
   int player_ = 0;
   const LevelTable* current_ = nullptr;
   Status status_ = Status::Exact;
-  std::array<Found, 64> recent_;
+  std::uint64_t entry_ = kDeadEntry;
+  std::vector<Found> recent_;
   std::vector<std::shared_ptr<const LevelTable>> retired_;
 };
 
@@ -85,7 +99,7 @@ void Solver::distance(const std::uint8_t* states, Shape shape, Distance* out, st
                       Watch* watch) const {
   // Entries of a block are located first and fetched together: a table seldom lies in the nearest cache.
   constexpr std::size_t kBlock = 32;
-  Reader reader(cache_, limits_, shape, watch);
+  Reader reader(cache_, limits_, shape, end - begin, watch);
   std::array<const LevelTable*, kBlock> levels;
   std::array<std::uint64_t, kBlock> entries;
   for (std::size_t first = begin; first < end; first += kBlock) {
@@ -109,7 +123,7 @@ void Solver::distance(const std::uint8_t* states, Shape shape, Distance* out, st
 
 void Solver::answer(const std::uint8_t* states, Shape shape, Answer* out, std::size_t begin, std::size_t end,
                     Watch* watch) const {
-  Reader reader(cache_, limits_, shape, watch);
+  Reader reader(cache_, limits_, shape, end - begin, watch);
   for (std::size_t i = begin; i < end; ++i) {
     reader.read(states, i);
     reader.release();
@@ -120,7 +134,7 @@ void Solver::answer(const std::uint8_t* states, Shape shape, Answer* out, std::s
 
 void Solver::optimal_actions(const std::uint8_t* states, Shape shape, std::uint8_t* masks, Distance* distances,
                              std::size_t begin, std::size_t end, Watch* watch) const {
-  Reader reader(cache_, limits_, shape, watch);
+  Reader reader(cache_, limits_, shape, end - begin, watch);
   State state, scratch;
   for (std::size_t i = begin; i < end; ++i) {
     reader.read(states, i);
@@ -148,7 +162,7 @@ void Solver::optimal_actions(const std::uint8_t* states, Shape shape, std::uint8
 
 void Solver::solve(const std::uint8_t* states, Shape shape, Ties ties, std::uint64_t seed, std::uint64_t start,
                    Solution* out, std::size_t begin, std::size_t end, Watch* watch) const {
-  Reader reader(cache_, limits_, shape, watch);
+  Reader reader(cache_, limits_, shape, end - begin, watch);
   State state, scratch;
   for (std::size_t i = begin; i < end; ++i) {
     reader.read(states, i);
