@@ -22,7 +22,9 @@ namespace {
 constexpr std::size_t kCheckGrain = 512;          // states per piece where only states are read
 constexpr std::size_t kPieceBytes = 1024 * 1024;  // of results per piece
 
-std::size_t grain(std::size_t bytes_per_item) { return std::max<std::size_t>(1, kPieceBytes / std::max<std::size_t>(1, bytes_per_item)); }
+std::size_t grain(std::size_t bytes_per_item) {
+  return std::max<std::size_t>(1, kPieceBytes / std::max<std::size_t>(1, bytes_per_item));
+}
 
 /// The two puzzles offer the same functions; this table is all that differs.
 struct Artist {
@@ -36,7 +38,8 @@ struct Artist {
 using ByteArray = Array<std::uint8_t>;
 
 struct Look {
-  Look(const Artist& artist, int cell_, const std::string& theme) : cell(cell_), sprites(atlas(artist.sprites(), cell_, theme_named(theme))) {}
+  Look(const Artist& artist, int cell_, const std::string& theme)
+      : cell(cell_), sprites(atlas(artist.sprites(), cell_, theme_named(theme))) {}
   int cell;
   std::shared_ptr<const Atlas> sprites;
 };
@@ -45,7 +48,8 @@ struct Look {
 struct Scene {
   Scene(const Artist& artist, const ByteArray& argument, bool crop, std::optional<int> threads)
       : from(states(argument)), view(artist.view(from.shape, crop)) {
-    run(from.count, threads, kCheckGrain, [&](std::size_t begin, std::size_t end) { artist.check_drawable(view, from.data, begin, end); });
+    run(from.count, threads, kCheckGrain,
+        [&](std::size_t begin, std::size_t end) { artist.check_drawable(view, from.data, begin, end); });
   }
   std::vector<py::ssize_t> shape(int cell) const {
     return {size(from.count), py::ssize_t{view.rows()} * cell, py::ssize_t{view.cols()} * cell, 3};
@@ -83,16 +87,18 @@ py::object render(const Artist& artist, const ByteArray& states_, int cell, cons
 /// The size of the grid that pictures of this size show.
 Shape grid_of(const py::array& images, int cell, bool crop) {
   const auto side = [&](py::ssize_t axis) {
-    return static_cast<int>(std::min<py::ssize_t>(images.shape(axis) / cell + (crop ? 2 : 0), std::numeric_limits<std::int16_t>::max()));
+    return static_cast<int>(
+        std::min<py::ssize_t>(images.shape(axis) / cell + (crop ? 2 : 0), std::numeric_limits<std::int16_t>::max()));
   };
   if (images.shape(3) != 3 || images.shape(1) % cell != 0 || images.shape(2) % cell != 0) {
-    throw ValueError("images: expected shape (N, rows * " + std::to_string(cell) + ", columns * " + std::to_string(cell) + ", 3), got " +
-                     shape_text(images));
+    throw ValueError("images: expected shape (N, rows * " + std::to_string(cell) + ", columns * " +
+                     std::to_string(cell) + ", 3), got " + shape_text(images));
   }
   return {side(1), side(2)};
 }
 
-py::object decode(const Artist& artist, const ByteArray& images_, int cell, const std::string& theme, bool crop, std::optional<int> threads) {
+py::object decode(const Artist& artist, const ByteArray& images_, int cell, const std::string& theme, bool crop,
+                  std::optional<int> threads) {
   const Look look(artist, cell, theme);
   const py::array images = typed(images_, "images", 4, "[N, height, width, 3]");
   const View view = artist.view(grid_of(images, cell, crop), crop);
@@ -114,7 +120,8 @@ void redraw(const Artist& artist, const ByteArray& states_, const ByteArray& dra
   const States from = states(states_);
   const View view = artist.view(from.shape, crop);
   std::uint8_t* drawn = destination(drawn_, "drawn", {size(from.count), from.shape.rows, from.shape.cols});
-  std::uint8_t* images = destination(images_, "images", {size(from.count), py::ssize_t{view.rows()} * cell, py::ssize_t{view.cols()} * cell, 3});
+  std::uint8_t* images = destination(
+      images_, "images", {size(from.count), py::ssize_t{view.rows()} * cell, py::ssize_t{view.cols()} * cell, 3});
   run(from.count, threads, kCheckGrain, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const std::size_t at = i * view.cells();
@@ -158,16 +165,19 @@ template <class T>
 void define_patches(py::module_& module, const Artist& artist, const char* name) {
   module.def(
       name,
-      [artist](const ByteArray& states_, int cell, const std::string& theme, bool crop, const std::optional<Array<T>>& out,
+      [artist](const ByteArray& states_, int cell, const std::string& theme, bool crop,
+               const std::optional<Array<T>>& out,
                std::optional<int> threads) { return patches<T>(artist, states_, cell, theme, crop, out, threads); },
       py::arg("states"), py::kw_only(), py::arg("cell"), py::arg("theme"), py::arg("crop"), py::arg("out") = py::none(),
-      py::arg("threads") = py::none(), "(pixel_values, image_grid_thw) of the drawn states, as the Qwen2.5-VL image processor makes them");
+      py::arg("threads") = py::none(),
+      "(pixel_values, image_grid_thw) of the drawn states, as the Qwen2.5-VL image processor makes them");
 }
 
 void define(py::module_& module, const Artist& artist) {
   module.def(
       "render",
-      [artist](const ByteArray& states_, int cell, const std::string& theme, bool crop, const std::optional<ByteArray>& out,
+      [artist](const ByteArray& states_, int cell, const std::string& theme, bool crop,
+               const std::optional<ByteArray>& out,
                std::optional<int> threads) { return render(artist, states_, cell, theme, crop, out, threads); },
       py::arg("states"), py::kw_only(), py::arg("cell"), py::arg("theme"), py::arg("crop"), py::arg("out") = py::none(),
       py::arg("threads") = py::none(), "uint8[N, rows * cell, columns * cell, 3]: a picture of each state");
@@ -176,14 +186,16 @@ void define(py::module_& module, const Artist& artist) {
       [artist](const ByteArray& images, int cell, const std::string& theme, bool crop, std::optional<int> threads) {
         return decode(artist, images, cell, theme, crop, threads);
       },
-      py::arg("images"), py::kw_only(), py::arg("cell"), py::arg("theme"), py::arg("crop"), py::arg("threads") = py::none(),
-      "the states that pictures show");
+      py::arg("images"), py::kw_only(), py::arg("cell"), py::arg("theme"), py::arg("crop"),
+      py::arg("threads") = py::none(), "the states that pictures show");
   module.def(
       "redraw",
-      [artist](const ByteArray& states_, const ByteArray& drawn, const ByteArray& images, int cell, const std::string& theme, bool crop,
+      [artist](const ByteArray& states_, const ByteArray& drawn, const ByteArray& images, int cell,
+               const std::string& theme, bool crop,
                std::optional<int> threads) { redraw(artist, states_, drawn, images, cell, theme, crop, threads); },
-      py::arg("states"), py::arg("drawn"), py::arg("images"), py::kw_only(), py::arg("cell"), py::arg("theme"), py::arg("crop"),
-      py::arg("threads") = py::none(), "draws into `images` the cells in which `states` differs from `drawn`, and updates `drawn`");
+      py::arg("states"), py::arg("drawn"), py::arg("images"), py::kw_only(), py::arg("cell"), py::arg("theme"),
+      py::arg("crop"), py::arg("threads") = py::none(),
+      "draws into `images` the cells in which `states` differs from `drawn`, and updates `drawn`");
   define_patches<float>(module, artist, "patches_float32");
   define_patches<std::uint16_t>(module, artist, "patches_bfloat16");
 }

@@ -16,7 +16,8 @@ Atlas::Atlas(const Sprites& sprites, int cell, Theme theme)
   std::uint8_t* to = pixels_.data() + kChunk;
   for (int code = 0; code < codes_; ++code) {
     const Canvas canvas = sprites.draw(code, cell, theme);
-    for (std::size_t row = 0; row < rows; ++row, to += stride_) std::memcpy(to, canvas.data() + row * row_bytes(), row_bytes());
+    for (std::size_t row = 0; row < rows; ++row, to += stride_)
+      std::memcpy(to, canvas.data() + row * row_bytes(), row_bytes());
   }
 }
 
@@ -29,7 +30,8 @@ std::shared_ptr<const Atlas> atlas(const Sprites& sprites, int cell, Theme theme
 
 void check_cell(int cell) {
   if (cell < kMinCell || cell > kMaxCell) {
-    throw ValueError("cell: expected " + std::to_string(kMinCell) + ".." + std::to_string(kMaxCell) + " pixels, got " + std::to_string(cell));
+    throw ValueError("cell: expected " + std::to_string(kMinCell) + ".." + std::to_string(kMaxCell) + " pixels, got " +
+                     std::to_string(cell));
   }
 }
 

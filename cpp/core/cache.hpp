@@ -36,7 +36,8 @@ class Cache {
   }
 
   std::shared_ptr<const Value> locked_find(const Key& key) {
-    const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) { return entry.first == key; });
+    const auto found =
+        std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) { return entry.first == key; });
     if (found == entries_.end()) return nullptr;
     entries_.splice(entries_.begin(), entries_, found);
     return found->second;

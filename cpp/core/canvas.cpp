@@ -8,7 +8,9 @@ namespace {
 constexpr std::int64_t square(std::int64_t value) noexcept { return value * value; }
 
 /// How far `at` lies outside low..high.
-constexpr std::int64_t beyond(int at, int low, int high) noexcept { return at < low ? low - at : at > high ? at - high : 0; }
+constexpr std::int64_t beyond(int at, int low, int high) noexcept {
+  return at < low ? low - at : at > high ? at - high : 0;
+}
 
 }  // namespace
 
@@ -23,7 +25,8 @@ Canvas::Canvas(int width, int height, Color background)
 
 void Canvas::blend(int x, int y, int samples, Color color) noexcept {
   constexpr int all = kSamples * kSamples;
-  std::uint8_t* pixel = &pixels_[(static_cast<std::size_t>(y) * static_cast<std::size_t>(width_) + static_cast<std::size_t>(x)) * 3];
+  std::uint8_t* pixel =
+      &pixels_[(static_cast<std::size_t>(y) * static_cast<std::size_t>(width_) + static_cast<std::size_t>(x)) * 3];
   const auto channel = [samples](int from, int to) {
     return static_cast<std::uint8_t>((from * (all - samples) + to * samples + all / 2) / all);
   };
@@ -38,7 +41,8 @@ void Canvas::rounded(Box box, int radius, Color color) {
   const int r = std::clamp(radius, 0, std::min(box.width(), box.height()) / 2);
   paint(box, true, color, [=](int x, int y) {
     if (x < box.left || x >= box.right || y < box.top || y >= box.bottom) return false;
-    return square(beyond(x, box.left + r, box.right - r)) + square(beyond(y, box.top + r, box.bottom - r)) <= square(r) ||
+    return square(beyond(x, box.left + r, box.right - r)) + square(beyond(y, box.top + r, box.bottom - r)) <=
+               square(r) ||
            r == 0;
   });
 }
@@ -62,7 +66,8 @@ void Canvas::ring(Box box, int thickness, Color color) {
 void Canvas::segment(Point from, Point to, int thickness, Color color) {
   const int r = (thickness + 1) / 2;
   const std::int64_t dx = to.x - from.x, dy = to.y - from.y, length2 = dx * dx + dy * dy;
-  const Box bounds{std::min(from.x, to.x) - r, std::min(from.y, to.y) - r, std::max(from.x, to.x) + r + 1, std::max(from.y, to.y) + r + 1};
+  const Box bounds{std::min(from.x, to.x) - r, std::min(from.y, to.y) - r, std::max(from.x, to.x) + r + 1,
+                   std::max(from.y, to.y) + r + 1};
   paint(bounds, true, color, [=](int x, int y) {
     const std::int64_t px = x - from.x, py = y - from.y, along = px * dx + py * dy;
     if (along <= 0) return 4 * (px * px + py * py) <= square(thickness);
@@ -74,7 +79,8 @@ void Canvas::segment(Point from, Point to, int thickness, Color color) {
 void Canvas::polygon(std::span<const Point> points, Color color) {
   Box bounds{points[0].x, points[0].y, points[0].x, points[0].y};
   for (const Point& p : points) {
-    bounds = {std::min(bounds.left, p.x), std::min(bounds.top, p.y), std::max(bounds.right, p.x), std::max(bounds.bottom, p.y)};
+    bounds = {std::min(bounds.left, p.x), std::min(bounds.top, p.y), std::max(bounds.right, p.x),
+              std::max(bounds.bottom, p.y)};
   }
   paint(bounds, true, color, [points](int x, int y) {
     bool left = false, right = false;

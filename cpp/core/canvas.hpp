@@ -40,7 +40,7 @@ struct Box {
 /// picture; what is outside is dropped. Not thread-safe: one canvas, one thread.
 class Canvas {
  public:
-  static constexpr int kPixel = 64;  ///< units per pixel
+  static constexpr int kPixel = 64;   ///< units per pixel
   static constexpr int kSamples = 8;  ///< samples per pixel and axis
 
   Canvas(int width, int height, Color background);

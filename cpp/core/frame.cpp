@@ -64,8 +64,10 @@ RECOMMIT_INLINE void look_up(const Job& job, const std::uint8_t* state, int row,
 /// each row leave none.
 template <std::size_t Chunks>
 RECOMMIT_INLINE void draw_all(const Job& job) noexcept {
-  const std::size_t bytes = job.atlas.row_bytes(), stride = job.atlas.stride(), cols = static_cast<std::size_t>(job.view.cols());
-  const std::size_t rows = static_cast<std::size_t>(job.atlas.cell()), careful = std::min(cols, (Chunks * kChunk - 1) / bytes);
+  const std::size_t bytes = job.atlas.row_bytes(), stride = job.atlas.stride(),
+                    cols = static_cast<std::size_t>(job.view.cols());
+  const std::size_t rows = static_cast<std::size_t>(job.atlas.cell()),
+                    careful = std::min(cols, (Chunks * kChunk - 1) / bytes);
   SpriteRow sprites;
   for (std::size_t i = job.begin; i < job.end; ++i) {
     std::uint8_t* to = job.images + i * job.view.bytes(job.atlas.cell());
@@ -82,8 +84,10 @@ RECOMMIT_INLINE void draw_all(const Job& job) noexcept {
 
 template <std::size_t Chunks>
 RECOMMIT_INLINE void redraw_cell(const Job& job, std::uint8_t* image, std::size_t cell, std::uint8_t code) noexcept {
-  const std::size_t bytes = job.atlas.row_bytes(), stride = job.atlas.stride(), pitch = job.view.row_bytes(job.atlas.cell());
-  const std::size_t cols = static_cast<std::size_t>(job.view.grid.cols), border = static_cast<std::size_t>(job.view.border);
+  const std::size_t bytes = job.atlas.row_bytes(), stride = job.atlas.stride(),
+                    pitch = job.view.row_bytes(job.atlas.cell());
+  const std::size_t cols = static_cast<std::size_t>(job.view.grid.cols),
+                    border = static_cast<std::size_t>(job.view.border);
   const std::size_t rows = static_cast<std::size_t>(job.atlas.cell());
   const std::uint8_t* from = job.atlas.sprite(code);
   std::uint8_t* to = image + (cell / cols - border) * rows * pitch + (cell % cols - border) * bytes;
@@ -185,13 +189,13 @@ void draw_frames_plain(const Atlas& atlas, const View& view, const std::uint8_t*
   dispatch<Kind::Draw>({atlas, view, states, nullptr, images, begin, end});
 }
 
-void redraw_frames(const Atlas& atlas, const View& view, const std::uint8_t* states, std::uint8_t* drawn, std::uint8_t* images,
-                   std::size_t begin, std::size_t end) {
+void redraw_frames(const Atlas& atlas, const View& view, const std::uint8_t* states, std::uint8_t* drawn,
+                   std::uint8_t* images, std::size_t begin, std::size_t end) {
   dispatch<Kind::Redraw>({atlas, view, states, drawn, images, begin, end});
 }
 
-void read_frames(const Atlas& atlas, const View& view, std::uint8_t outside, const std::uint8_t* images, std::uint8_t* states,
-                 std::size_t begin, std::size_t end) {
+void read_frames(const Atlas& atlas, const View& view, std::uint8_t outside, const std::uint8_t* images,
+                 std::uint8_t* states, std::size_t begin, std::size_t end) {
   const std::size_t pitch = view.row_bytes(atlas.cell()), cell = static_cast<std::size_t>(atlas.cell());
   for (std::size_t i = begin; i < end; ++i) {
     std::uint8_t* state = states + i * view.cells();
@@ -200,12 +204,13 @@ void read_frames(const Atlas& atlas, const View& view, std::uint8_t outside, con
     std::size_t code = 0;
     for (int row = 0; row < view.rows(); ++row) {
       for (int col = 0; col < view.cols(); ++col) {
-        const std::uint8_t* at = image + static_cast<std::size_t>(row) * cell * pitch + static_cast<std::size_t>(col) * atlas.row_bytes();
+        const std::uint8_t* at =
+            image + static_cast<std::size_t>(row) * cell * pitch + static_cast<std::size_t>(col) * atlas.row_bytes();
         code = read_cell(atlas, at, pitch, code);
         if (code == static_cast<std::size_t>(atlas.codes())) {
-          throw ValueError("images: expected one of " + std::to_string(atlas.codes()) + " sprites of " + std::to_string(cell) +
-                           " pixels, got something else in image " + std::to_string(i) + " at row " + std::to_string(row) +
-                           ", column " + std::to_string(col));
+          throw ValueError("images: expected one of " + std::to_string(atlas.codes()) + " sprites of " +
+                           std::to_string(cell) + " pixels, got something else in image " + std::to_string(i) +
+                           " at row " + std::to_string(row) + ", column " + std::to_string(col));
         }
         state[view.at(row) + static_cast<std::size_t>(col)] = static_cast<std::uint8_t>(code);
       }

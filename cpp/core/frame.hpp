@@ -23,7 +23,9 @@ struct View {
   }
   /// Bytes of one picture and of one row of its pixels.
   constexpr std::size_t row_bytes(int cell) const noexcept { return static_cast<std::size_t>(cols() * cell) * 3; }
-  constexpr std::size_t bytes(int cell) const noexcept { return row_bytes(cell) * static_cast<std::size_t>(rows() * cell); }
+  constexpr std::size_t bytes(int cell) const noexcept {
+    return row_bytes(cell) * static_cast<std::size_t>(rows() * cell);
+  }
 };
 
 /// Draws whole pictures. `stream`: past the caches where the processor can, for results too large for them.
@@ -35,12 +37,12 @@ void draw_frames_plain(const Atlas& atlas, const View& view, const std::uint8_t*
                        std::size_t begin, std::size_t end);
 
 /// Draws the cells in which `states` differs from `drawn`, which then holds what the pictures show.
-void redraw_frames(const Atlas& atlas, const View& view, const std::uint8_t* states, std::uint8_t* drawn, std::uint8_t* images,
-                   std::size_t begin, std::size_t end);
+void redraw_frames(const Atlas& atlas, const View& view, const std::uint8_t* states, std::uint8_t* drawn,
+                   std::uint8_t* images, std::size_t begin, std::size_t end);
 
 /// Reads pictures back; cells that the view does not show get code `outside`. Throws ValueError, naming image, row and
 /// column of the first cell that is no sprite.
-void read_frames(const Atlas& atlas, const View& view, std::uint8_t outside, const std::uint8_t* images, std::uint8_t* states,
-                 std::size_t begin, std::size_t end);
+void read_frames(const Atlas& atlas, const View& view, std::uint8_t outside, const std::uint8_t* images,
+                 std::uint8_t* states, std::size_t begin, std::size_t end);
 
 }  // namespace recommit

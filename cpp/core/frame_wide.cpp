@@ -68,8 +68,8 @@ RECOMMIT_WIDE inline void finish(const Run& run) noexcept {
 using SpriteRow = std::array<const std::uint8_t*, 64>;
 
 template <bool Stream>
-RECOMMIT_WIDE void draw(const Atlas& atlas, const View& view, const std::uint8_t* states, std::uint8_t* images, std::size_t begin,
-                        std::size_t end) noexcept {
+RECOMMIT_WIDE void draw(const Atlas& atlas, const View& view, const std::uint8_t* states, std::uint8_t* images,
+                        std::size_t begin, std::size_t end) noexcept {
   const std::size_t bytes = atlas.row_bytes(), stride = atlas.stride(), height = static_cast<std::size_t>(atlas.cell());
   const auto cols = static_cast<std::size_t>(view.cols());
   std::uint8_t* start = images + begin * view.bytes(atlas.cell());
@@ -97,8 +97,8 @@ RECOMMIT_WIDE void draw(const Atlas& atlas, const View& view, const std::uint8_t
 
 }  // namespace
 
-bool draw_frames_wide(const Atlas& atlas, const View& view, const std::uint8_t* states, std::uint8_t* images, bool stream,
-                      std::size_t begin, std::size_t end) noexcept {
+bool draw_frames_wide(const Atlas& atlas, const View& view, const std::uint8_t* states, std::uint8_t* images,
+                      bool stream, std::size_t begin, std::size_t end) noexcept {
   static const bool wide = __builtin_cpu_supports("avx2") != 0;
   if (!wide || view.row_bytes(atlas.cell()) < kBlock) return false;
   if (begin == end) return true;
@@ -117,7 +117,8 @@ bool draw_frames_wide(const Atlas& atlas, const View& view, const std::uint8_t* 
 
 namespace recommit {
 
-bool draw_frames_wide(const Atlas&, const View&, const std::uint8_t*, std::uint8_t*, bool, std::size_t, std::size_t) noexcept {
+bool draw_frames_wide(const Atlas&, const View&, const std::uint8_t*, std::uint8_t*, bool, std::size_t,
+                      std::size_t) noexcept {
   return false;
 }
 

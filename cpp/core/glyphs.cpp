@@ -19,11 +19,16 @@ constexpr std::uint8_t k3x5[10][5] = {
     {7, 4, 7, 1, 7}, {7, 4, 7, 5, 7}, {7, 1, 1, 2, 2}, {7, 5, 7, 5, 7}, {7, 5, 7, 1, 7},
 };
 constexpr std::uint8_t k5x7[10][7] = {
-    {0b01110, 0b11011, 0b11011, 0b11011, 0b11011, 0b11011, 0b01110}, {0b00110, 0b01110, 0b00110, 0b00110, 0b00110, 0b00110, 0b01111},
-    {0b11110, 0b00011, 0b00011, 0b01110, 0b11000, 0b11000, 0b11111}, {0b11110, 0b00011, 0b00011, 0b01110, 0b00011, 0b00011, 0b11110},
-    {0b00110, 0b01110, 0b11010, 0b10010, 0b11111, 0b00010, 0b00010}, {0b11111, 0b11000, 0b11110, 0b00011, 0b00011, 0b11011, 0b01110},
-    {0b01110, 0b11000, 0b11110, 0b11011, 0b11011, 0b11011, 0b01110}, {0b11111, 0b00011, 0b00011, 0b00110, 0b00110, 0b01100, 0b01100},
-    {0b01110, 0b11011, 0b11011, 0b01110, 0b11011, 0b11011, 0b01110}, {0b01110, 0b11011, 0b11011, 0b11011, 0b01111, 0b00011, 0b01110},
+    {0b01110, 0b11011, 0b11011, 0b11011, 0b11011, 0b11011, 0b01110},
+    {0b00110, 0b01110, 0b00110, 0b00110, 0b00110, 0b00110, 0b01111},
+    {0b11110, 0b00011, 0b00011, 0b01110, 0b11000, 0b11000, 0b11111},
+    {0b11110, 0b00011, 0b00011, 0b01110, 0b00011, 0b00011, 0b11110},
+    {0b00110, 0b01110, 0b11010, 0b10010, 0b11111, 0b00010, 0b00010},
+    {0b11111, 0b11000, 0b11110, 0b00011, 0b00011, 0b11011, 0b01110},
+    {0b01110, 0b11000, 0b11110, 0b11011, 0b11011, 0b11011, 0b01110},
+    {0b11111, 0b00011, 0b00011, 0b00110, 0b00110, 0b01100, 0b01100},
+    {0b01110, 0b11011, 0b11011, 0b01110, 0b11011, 0b11011, 0b01110},
+    {0b01110, 0b11011, 0b11011, 0b11011, 0b01111, 0b00011, 0b01110},
 };
 
 /// How many of the 5x5 bits around each bit are set, with a margin of zeros: its level line at one half is the digit's
@@ -62,15 +67,17 @@ class Field {
 };
 
 const Field& field(int digit) {
-  static const std::array<Field, 10> fields = {Field(kBits[0]), Field(kBits[1]), Field(kBits[2]), Field(kBits[3]), Field(kBits[4]),
-                                               Field(kBits[5]), Field(kBits[6]), Field(kBits[7]), Field(kBits[8]), Field(kBits[9])};
+  static const std::array<Field, 10> fields = {Field(kBits[0]), Field(kBits[1]), Field(kBits[2]), Field(kBits[3]),
+                                               Field(kBits[4]), Field(kBits[5]), Field(kBits[6]), Field(kBits[7]),
+                                               Field(kBits[8]), Field(kBits[9])};
   return fields[static_cast<std::size_t>(digit)];
 }
 
 void draw_smooth(Canvas& canvas, int digit, Box box, Color color) {
   const Field& shape = field(digit);
   canvas.paint(box, false, color, [&](int x, int y) {
-    return shape.ink((x - box.left) * kWide * Field::kOne / box.width(), (y - box.top) * kHigh * Field::kOne / box.height());
+    return shape.ink((x - box.left) * kWide * Field::kOne / box.width(),
+                     (y - box.top) * kHigh * Field::kOne / box.height());
   });
 }
 

@@ -38,7 +38,8 @@ void make_patch(const std::uint8_t* pixels, std::size_t pitch, T* to) noexcept {
   constexpr std::size_t slot = kPatch * kPatch;
   const Normalizer<T>& normal = normalizer<T>();
   for (std::size_t channel = 0; channel < 3; ++channel, to += 2 * slot) {
-    for (std::size_t i = 0; i < slot; ++i) to[i] = normal(channel, pixels[i / kPatch * pitch + i % kPatch * 3 + channel]);
+    for (std::size_t i = 0; i < slot; ++i)
+      to[i] = normal(channel, pixels[i / kPatch * pitch + i % kPatch * 3 + channel]);
     std::memcpy(to + slot, to, slot * sizeof(T));
   }
 }
@@ -53,15 +54,17 @@ std::shared_ptr<const PatchAtlas<T>> patch_atlas(const std::shared_ptr<const Atl
 
 /// Copies runs of ready patches. Stream: past the caches.
 template <class T, bool Stream>
-void copy_patches(const PatchAtlas<T>& ready, const View& view, const std::uint8_t* states, T* values, std::size_t begin,
-                  std::size_t end) noexcept {
-  const auto side = static_cast<std::size_t>(ready.side()), rows = static_cast<std::size_t>(view.rows()), cols = static_cast<std::size_t>(view.cols());
+void copy_patches(const PatchAtlas<T>& ready, const View& view, const std::uint8_t* states, T* values,
+                  std::size_t begin, std::size_t end) noexcept {
+  const auto side = static_cast<std::size_t>(ready.side()), rows = static_cast<std::size_t>(view.rows()),
+             cols = static_cast<std::size_t>(view.cols());
   const std::size_t wide = cols * side, per_picture = rows * side * wide;
   const bool tokens = side % kMerge == 0;
   const std::size_t run = tokens ? side * kMerge : 1;  // patches that follow each other in both places
   const auto copy = [run](T* to, const T* from) {
     const std::size_t bytes = run * kPatchValues * sizeof(T);
-    if constexpr (Stream) stream_copy(reinterpret_cast<std::uint8_t*>(to), reinterpret_cast<const std::uint8_t*>(from), bytes);
+    if constexpr (Stream)
+      stream_copy(reinterpret_cast<std::uint8_t*>(to), reinterpret_cast<const std::uint8_t*>(from), bytes);
     if constexpr (!Stream) std::memcpy(to, from, bytes);
   };
   for (std::size_t i = begin; i < end; ++i) {
@@ -81,7 +84,8 @@ void copy_patches(const PatchAtlas<T>& ready, const View& view, const std::uint8
 
 /// For cells that patches do not line up with: by way of pixels.
 template <class T>
-void patches_of_pixels(const Atlas& atlas, const View& view, const std::uint8_t* states, T* values, std::size_t begin, std::size_t end) {
+void patches_of_pixels(const Atlas& atlas, const View& view, const std::uint8_t* states, T* values, std::size_t begin,
+                       std::size_t end) {
   const std::size_t pitch = view.row_bytes(atlas.cell()), rows = patch_rows(view, atlas.cell());
   const std::size_t wide = pitch / 3 / kPatch;
   std::vector<std::uint8_t> picture(view.bytes(atlas.cell()));
@@ -89,7 +93,8 @@ void patches_of_pixels(const Atlas& atlas, const View& view, const std::uint8_t*
     draw_frames(atlas, view, states + i * view.cells(), picture.data(), false, 0, 1);
     for (std::size_t k = 0; k < rows; ++k) {
       const std::size_t y = k / wide, x = k % wide;
-      make_patch(picture.data() + (y * pitch + x * 3) * kPatch, pitch, values + (i * rows + patch_row(y, x, wide)) * kPatchValues);
+      make_patch(picture.data() + (y * pitch + x * 3) * kPatch, pitch,
+                 values + (i * rows + patch_row(y, x, wide)) * kPatchValues);
     }
   }
 }
@@ -126,20 +131,25 @@ PatchAtlas<T>::PatchAtlas(const Atlas& atlas)
 
 void check_patches(const View& view, int cell) {
   const std::int64_t high = std::int64_t{view.rows()} * cell, wide = std::int64_t{view.cols()} * cell;
-  const std::string size = std::to_string(wide) + "x" + std::to_string(high) + " pixels (" + std::to_string(view.cols()) + "x" +
-                           std::to_string(view.rows()) + " cells of " + std::to_string(cell) + ")";
+  const std::string size = std::to_string(wide) + "x" + std::to_string(high) + " pixels (" +
+                           std::to_string(view.cols()) + "x" + std::to_string(view.rows()) + " cells of " +
+                           std::to_string(cell) + ")";
   if (high % kToken != 0 || wide % kToken != 0) {
-    throw ValueError("cell: expected pictures whose sides are multiples of 28 pixels, which the image processor does not resize, got " + size);
+    throw ValueError(
+        "cell: expected pictures whose sides are multiples of 28 pixels, which the image processor does not resize, "
+        "got " +
+        size);
   }
   if (high * wide < kMinPixels || high * wide > kMaxPixels) {
     throw ValueError("cell: expected pictures of " + std::to_string(kMinPixels) + ".." + std::to_string(kMaxPixels) +
-                     " pixels, which the image processor does not resize, got " + std::to_string(high * wide) + ": " + size);
+                     " pixels, which the image processor does not resize, got " + std::to_string(high * wide) + ": " +
+                     size);
   }
 }
 
 template <class T>
-void draw_patches(const std::shared_ptr<const Atlas>& atlas, const View& view, const std::uint8_t* states, T* values, bool stream,
-                  std::size_t begin, std::size_t end) {
+void draw_patches(const std::shared_ptr<const Atlas>& atlas, const View& view, const std::uint8_t* states, T* values,
+                  bool stream, std::size_t begin, std::size_t end) {
   if (atlas->cell() % kPatch != 0) return patches_of_pixels(*atlas, view, states, values, begin, end);
   const auto ready = patch_atlas<T>(atlas);
   if (stream) return copy_patches<T, true>(*ready, view, states, values, begin, end);
@@ -150,7 +160,9 @@ template class Normalizer<float>;
 template class Normalizer<std::uint16_t>;
 template class PatchAtlas<float>;
 template class PatchAtlas<std::uint16_t>;
-template void draw_patches(const std::shared_ptr<const Atlas>&, const View&, const std::uint8_t*, float*, bool, std::size_t, std::size_t);
-template void draw_patches(const std::shared_ptr<const Atlas>&, const View&, const std::uint8_t*, std::uint16_t*, bool, std::size_t, std::size_t);
+template void draw_patches(const std::shared_ptr<const Atlas>&, const View&, const std::uint8_t*, float*, bool,
+                           std::size_t, std::size_t);
+template void draw_patches(const std::shared_ptr<const Atlas>&, const View&, const std::uint8_t*, std::uint16_t*, bool,
+                           std::size_t, std::size_t);
 
 }  // namespace recommit

@@ -56,7 +56,7 @@ inline std::size_t patch_rows(const View& view, int cell) {
 
 /// Draws items [begin, end) straight into patches.
 template <class T>
-void draw_patches(const std::shared_ptr<const Atlas>& atlas, const View& view, const std::uint8_t* states, T* values, bool stream,
-                  std::size_t begin, std::size_t end);
+void draw_patches(const std::shared_ptr<const Atlas>& atlas, const View& view, const std::uint8_t* states, T* values,
+                  bool stream, std::size_t begin, std::size_t end);
 
 }  // namespace recommit

@@ -15,7 +15,8 @@ constexpr std::size_t kLine = 64;
 #if defined(RECOMMIT_X86)
 
 /// `to` is a multiple of 64, and so is `bytes`.
-__attribute__((target("avx"))) void stream_lines_avx(std::uint8_t* to, const std::uint8_t* from, std::size_t bytes) noexcept {
+__attribute__((target("avx"))) void stream_lines_avx(std::uint8_t* to, const std::uint8_t* from,
+                                                     std::size_t bytes) noexcept {
   for (std::size_t i = 0; i < bytes; i += 64) {
     const __m256i a = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + i));
     const __m256i b = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + i + 32));
@@ -39,7 +40,9 @@ void stream_lines(std::uint8_t* to, const std::uint8_t* from, std::size_t bytes)
 
 #else
 
-void stream_lines(std::uint8_t* to, const std::uint8_t* from, std::size_t bytes) noexcept { std::memcpy(to, from, bytes); }
+void stream_lines(std::uint8_t* to, const std::uint8_t* from, std::size_t bytes) noexcept {
+  std::memcpy(to, from, bytes);
+}
 
 #endif
 

@@ -24,7 +24,8 @@ const Palette& palette(Theme theme) { return theme == Theme::Light ? kLight : kD
 
 /// 24 hues around the colour wheel, each a step darker or lighter than its neighbours.
 Color coded(int number, Theme theme) {
-  constexpr std::array<Color, 6> wheel = {{{226, 60, 60}, {222, 180, 40}, {70, 180, 70}, {40, 176, 190}, {66, 92, 220}, {190, 70, 190}}};
+  constexpr std::array<Color, 6> wheel = {
+      {{226, 60, 60}, {222, 180, 40}, {70, 180, 70}, {40, 176, 190}, {66, 92, 220}, {190, 70, 190}}};
   const int step = number - 1;
   const auto sector = static_cast<std::size_t>(step / 4);
   const Color hue = mix(wheel[sector], wheel[(sector + 1) % wheel.size()], step % 4 * 25);
@@ -75,7 +76,8 @@ void check_read(const View& view, const std::uint8_t* states, std::size_t begin,
     if (is_permutation(state, view.grid)) continue;
     std::uint32_t seen = 0;
     int cell = 0;  // the first that is too large or there already: some cell is
-    for (; state[cell] < view.grid.cells() && (seen >> state[cell] & 1) == 0; ++cell) seen |= std::uint32_t{1} << state[cell];
+    for (; state[cell] < view.grid.cells() && (seen >> state[cell] & 1) == 0; ++cell)
+      seen |= std::uint32_t{1} << state[cell];
     throw ValueError("images: expected every tile 0.." + std::to_string(view.grid.cells() - 1) + " exactly once, got " +
                      std::to_string(state[cell]) + " in image " + std::to_string(i) + " at row " +
                      std::to_string(cell / view.grid.cols) + ", column " + std::to_string(cell % view.grid.cols));

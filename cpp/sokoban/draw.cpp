@@ -10,19 +10,19 @@ namespace recommit::sokoban {
 namespace {
 
 struct Palette {
-  Color floor, line;             // the ground and its faint grid
-  Color wall, wall_top, joint;   // bricks
-  Color goal;                    // the target
+  Color floor, line;                           // the ground and its faint grid
+  Color wall, wall_top, joint;                 // bricks
+  Color goal;                                  // the target
   Color crate, frame, done, done_frame, mark;  // boxes off and on a goal
-  Color body, head, eye;         // the player
+  Color body, head, eye;                       // the player
 };
 
 constexpr Palette kLight{{240, 235, 225}, {224, 217, 204}, {108, 118, 132}, {128, 139, 154}, {74, 82, 94},
-                         {214, 52, 70},   {222, 164, 84},  {150, 96, 36},   {72, 170, 96},   {30, 104, 56}, {255, 255, 255},
-                         {38, 98, 196},   {250, 208, 166}, {28, 32, 44}};
-constexpr Palette kDark{{34, 38, 46},   {43, 48, 58},    {88, 98, 116},   {110, 121, 141}, {56, 63, 76},
-                        {255, 92, 110}, {214, 148, 66},  {124, 76, 24},   {64, 176, 100},  {20, 92, 48},  {240, 255, 244},
-                        {84, 160, 255}, {255, 216, 178}, {20, 22, 30}};
+                         {214, 52, 70},   {222, 164, 84},  {150, 96, 36},   {72, 170, 96},   {30, 104, 56},
+                         {255, 255, 255}, {38, 98, 196},   {250, 208, 166}, {28, 32, 44}};
+constexpr Palette kDark{{34, 38, 46},    {43, 48, 58},   {88, 98, 116},   {110, 121, 141}, {56, 63, 76},
+                        {255, 92, 110},  {214, 148, 66}, {124, 76, 24},   {64, 176, 100},  {20, 92, 48},
+                        {240, 255, 244}, {84, 160, 255}, {255, 216, 178}, {20, 22, 30}};
 
 const Palette& palette(Theme theme) { return theme == Theme::Light ? kLight : kDark; }
 
@@ -39,7 +39,8 @@ void draw_wall(Canvas& canvas, const Palette& colors) {
   const Box all = canvas.box();
   canvas.rect(all, colors.wall);
   if (canvas.width() < 8) return;
-  const int joint = canvas.pixels(36, 1), half = canvas.pixels(500, 1), lip = canvas.width() < 16 ? 0 : canvas.pixels(55, 1);
+  const int joint = canvas.pixels(36, 1), half = canvas.pixels(500, 1),
+            lip = canvas.width() < 16 ? 0 : canvas.pixels(55, 1);
   const int quarter = canvas.pixels(250, 1);
   for (const int top : {0, half}) {
     const int bottom = top == 0 ? half : all.bottom;
@@ -71,13 +72,16 @@ void draw_box(Canvas& canvas, const Palette& colors, bool done) {
   if (canvas.width() < 10) return;
   const int pen = canvas.part(85);
   if (done) {
-    const Point left{canvas.part(300), canvas.part(520)}, low{canvas.part(445), canvas.part(660)}, high{canvas.part(705), canvas.part(360)};
+    const Point left{canvas.part(300), canvas.part(520)}, low{canvas.part(445), canvas.part(660)},
+        high{canvas.part(705), canvas.part(360)};
     canvas.segment(left, low, canvas.part(100), colors.mark);
     canvas.segment(low, high, canvas.part(100), colors.mark);
     return;
   }
-  canvas.segment({inner.left + pen / 3, inner.top + pen / 3}, {inner.right - pen / 3, inner.bottom - pen / 3}, pen, frame);
-  canvas.segment({inner.right - pen / 3, inner.top + pen / 3}, {inner.left + pen / 3, inner.bottom - pen / 3}, pen, frame);
+  canvas.segment({inner.left + pen / 3, inner.top + pen / 3}, {inner.right - pen / 3, inner.bottom - pen / 3}, pen,
+                 frame);
+  canvas.segment({inner.right - pen / 3, inner.top + pen / 3}, {inner.left + pen / 3, inner.bottom - pen / 3}, pen,
+                 frame);
 }
 
 /// Head and shoulders. On a goal, the goal's ring shows around the player.
@@ -123,7 +127,8 @@ void check_ring(const std::uint8_t* state, Shape grid, std::size_t index) {
   const auto check = [&](int row, int col) {
     const std::uint8_t cell = state[row * grid.cols + col];
     if (cell == kWall) return;
-    throw ValueError("crop: expected an outer ring of walls, got code " + std::to_string(cell) + " in state " + place(index, row, col));
+    throw ValueError("crop: expected an outer ring of walls, got code " + std::to_string(cell) + " in state " +
+                     place(index, row, col));
   };
   for (int col = 0; col < grid.cols; ++col) {
     check(0, col);
@@ -145,7 +150,8 @@ const Sprites& sprites() {
 View view(Shape grid, bool crop) {
   check_shape(grid);
   if (crop && (grid.rows < 3 || grid.cols < 3)) {
-    throw ValueError("crop: expected at least 3 by 3 cells, got " + std::to_string(grid.rows) + " by " + std::to_string(grid.cols));
+    throw ValueError("crop: expected at least 3 by 3 cells, got " + std::to_string(grid.rows) + " by " +
+                     std::to_string(grid.cols));
   }
   return {grid, crop ? 1 : 0};
 }

@@ -11,7 +11,8 @@ namespace recommit::sokoban {
 /// One sprite per cell code.
 const Sprites& sprites();
 
-/// What a picture of such a grid shows; a cropped picture leaves out the outer ring of cells, which must be wall. Throws ValueError.
+/// What a picture of such a grid shows; a cropped picture leaves out the outer ring of cells, which must be wall.
+/// Throws ValueError.
 View view(Shape grid, bool crop);
 
 /// Throws ValueError, naming the state, unless each can be drawn: whole, and with what the view leaves out being wall.

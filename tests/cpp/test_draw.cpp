@@ -32,14 +32,16 @@ std::vector<std::uint8_t> random_codes(std::size_t count, int codes, std::uint64
 }
 
 /// Pixel by pixel, from the definition.
-std::vector<std::uint8_t> slowly(const Atlas& atlas, const View& view, const std::vector<std::uint8_t>& states, std::size_t count) {
+std::vector<std::uint8_t> slowly(const Atlas& atlas, const View& view, const std::vector<std::uint8_t>& states,
+                                 std::size_t count) {
   const auto cell = static_cast<std::size_t>(atlas.cell());
   std::vector<std::uint8_t> out;
   for (std::size_t i = 0; i < count; ++i) {
     for (std::size_t y = 0; y < static_cast<std::size_t>(view.rows()) * cell; ++y) {
       for (std::size_t x = 0; x < static_cast<std::size_t>(view.cols()) * cell; ++x) {
         const std::uint8_t code = states[i * view.cells() + view.at(static_cast<int>(y / cell)) + x / cell];
-        for (std::size_t c = 0; c < 3; ++c) out.push_back(atlas.sprite(code)[y % cell * atlas.stride() + x % cell * 3 + c]);
+        for (std::size_t c = 0; c < 3; ++c)
+          out.push_back(atlas.sprite(code)[y % cell * atlas.stride() + x % cell * 3 + c]);
       }
     }
   }
@@ -50,8 +52,9 @@ struct Case {
   Shape grid;
   int border, cell;
 };
-const Case kCases[] = {{{2, 2}, 0, 4},  {{2, 3}, 0, 5},   {{5, 2}, 0, 10}, {{3, 3}, 1, 4}, {{4, 7}, 1, 11},
-                       {{8, 8}, 0, 28}, {{10, 10}, 1, 28}, {{3, 5}, 0, 56}, {{2, 2}, 0, 112}, {{1, 64}, 0, 7}, {{3, 4}, 0, 43}};
+const Case kCases[] = {{{2, 2}, 0, 4},   {{2, 3}, 0, 5},  {{5, 2}, 0, 10},   {{3, 3}, 1, 4},
+                       {{4, 7}, 1, 11},  {{8, 8}, 0, 28}, {{10, 10}, 1, 28}, {{3, 5}, 0, 56},
+                       {{2, 2}, 0, 112}, {{1, 64}, 0, 7}, {{3, 4}, 0, 43}};
 
 }  // namespace
 
@@ -119,7 +122,8 @@ TEST(sprites_differ_at_every_size_in_every_theme) {
         const Atlas drawn(sprites, cell, theme);
         std::set<std::string> seen;
         for (std::size_t code = 0; code < static_cast<std::size_t>(sprites.codes); ++code) {
-          seen.emplace(reinterpret_cast<const char*>(drawn.sprite(code)), drawn.stride() * static_cast<std::size_t>(cell));
+          seen.emplace(reinterpret_cast<const char*>(drawn.sprite(code)),
+                       drawn.stride() * static_cast<std::size_t>(cell));
         }
         CHECK(seen.size() == static_cast<std::size_t>(sprites.codes));
       }
@@ -163,7 +167,8 @@ TEST(redrawing_changed_cells_equals_drawing_anew) {
     for (int round = 0; round < 6; ++round) {
       for (std::uint32_t k = rng.below(5); k > 0; --k) {
         const auto row = static_cast<int>(rng.below(static_cast<std::uint32_t>(view.rows())));
-        const std::size_t at = rng.below(4) * view.cells() + view.at(row) + rng.below(static_cast<std::uint32_t>(view.cols()));
+        const std::size_t at =
+            rng.below(4) * view.cells() + view.at(row) + rng.below(static_cast<std::uint32_t>(view.cols()));
         states[at] = static_cast<std::uint8_t>((states[at] + 1) % 7);
       }
       redraw_frames(*sprites, view, states.data(), drawn.data(), images.data(), 0, count);
@@ -196,7 +201,8 @@ TEST(pictures_are_read_back_and_a_wrong_pixel_is_found) {
 
 TEST(patches_by_copying_and_by_pixels_agree) {
   const Normalizer<float> normal;
-  for (const auto& [grid, border, cell] : {Case{{4, 6}, 0, 14}, {{3, 5}, 0, 28}, {{5, 4}, 1, 56}, {{2, 4}, 0, 42}, {{7, 14}, 0, 12}, {{2, 2}, 0, 112}}) {
+  for (const auto& [grid, border, cell] :
+       {Case{{4, 6}, 0, 14}, {{3, 5}, 0, 28}, {{5, 4}, 1, 56}, {{2, 4}, 0, 42}, {{7, 14}, 0, 12}, {{2, 2}, 0, 112}}) {
     const View view{grid, border};
     check_patches(view, cell);
     const auto sprites = atlas(sokoban::sprites(), cell, Theme::Light);
@@ -210,7 +216,8 @@ TEST(patches_by_copying_and_by_pixels_agree) {
       draw_patches(sprites, view, states.data(), halves.data(), stream, 0, 2);
       for (std::size_t i = 0; i < values.size(); ++i) {
         const std::size_t k = i % kPatchValues, row = i / kPatchValues % rows, image = i / kPatchValues / rows;
-        const std::size_t y = (row / 4 / across * 2 + row / 2 % 2) * 14 + k / 14 % 14, x = (row / 4 % across * 2 + row % 2) * 14 + k % 14;
+        const std::size_t y = (row / 4 / across * 2 + row / 2 % 2) * 14 + k / 14 % 14,
+                          x = (row / 4 % across * 2 + row % 2) * 14 + k % 14;
         const std::size_t channel = k / 392;
         CHECK(values[i] == normal(channel, pixels[image * view.bytes(cell) + y * pitch + x * 3 + channel]));
         std::uint32_t bits;
@@ -223,8 +230,8 @@ TEST(patches_by_copying_and_by_pixels_agree) {
 }
 
 TEST(pictures_that_would_be_resized_are_refused) {
-  CHECK_THROWS(check_patches({{3, 3}, 0}, 14), ValueError);    // 42 pixels
-  CHECK_THROWS(check_patches({{1, 3}, 0}, 28), ValueError);    // 2352 pixels
+  CHECK_THROWS(check_patches({{3, 3}, 0}, 14), ValueError);     // 42 pixels
+  CHECK_THROWS(check_patches({{1, 3}, 0}, 28), ValueError);     // 2352 pixels
   CHECK_THROWS(check_patches({{64, 64}, 0}, 112), ValueError);  // 51 million
   check_patches({{2, 2}, 0}, 28);
   check_patches({{32, 32}, 0}, 112);  // 12845056, just within
