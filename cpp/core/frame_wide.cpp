@@ -51,7 +51,7 @@ RECOMMIT_WIDE inline void append(Run& run, const std::uint8_t* row, std::size_t 
   run.offset = (run.offset + bytes) % kBlock;
 }
 
-/// A run that goes on where `written` bytes, at least a block, have been stored up to `to`.
+/// A run that goes on where at least a block of bytes has been stored up to `to`.
 RECOMMIT_WIDE inline Run resume(const std::uint8_t* to) noexcept {
   const std::size_t offset = reinterpret_cast<std::uintptr_t>(to) % kBlock;
   alignas(kBlock) std::uint8_t tail[kBlock] = {};
