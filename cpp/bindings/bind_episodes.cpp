@@ -111,7 +111,8 @@ std::tuple<Bytes, double, bool, bool, Bools> step_one(Running& self, std::int64_
 void reset(Running& self, const Seeds& seeds, const std::optional<Array<bool>>& mask) {
   const Episodes::Turn turn(*self.episodes);
   if (seeds.size() != self.episodes->slots()) {
-    throw ValueError("seed: expected " + std::to_string(self.episodes->slots()) + " seeds, got " + std::to_string(seeds.size()));
+    throw ValueError("seed: expected " + std::to_string(self.episodes->slots()) + " seeds, got " +
+                     std::to_string(seeds.size()));
   }
   std::optional<py::array> chosen;
   if (mask) {
@@ -156,7 +157,8 @@ std::tuple<py::array_t<std::int64_t>, Bytes, Bools> finals(Running& self) {
   auto masks = fresh<bool>({size(ended.size()), kActions});
   for (std::size_t i = 0; i < ended.size(); ++i) {
     slots.mutable_data()[i] = static_cast<std::int64_t>(ended[i]);
-    std::memcpy(states.mutable_data() + i * self.episodes->cells(), self.episodes->final_grid(ended[i]), self.episodes->cells());
+    std::memcpy(states.mutable_data() + i * self.episodes->cells(), self.episodes->final_grid(ended[i]),
+                self.episodes->cells());
     std::memcpy(bytes(masks) + i * kActions, self.episodes->final_mask(ended[i]), kActions);
   }
   return {std::move(slots), std::move(states), std::move(masks)};
@@ -181,8 +183,12 @@ struct Maker {
 };
 
 void define(py::module_& module, const Maker& maker) {
-  module.def("make_bank", [maker](const Array<std::uint8_t>& levels) { return std::const_pointer_cast<LevelBank>(checked_bank(maker.bank, levels)); },
-             py::arg("levels"), "start states, checked once, for any number of running episodes");
+  module.def(
+      "make_bank",
+      [maker](const Array<std::uint8_t>& levels) {
+        return std::const_pointer_cast<LevelBank>(checked_bank(maker.bank, levels));
+      },
+      py::arg("levels"), "start states, checked once, for any number of running episodes");
   module.def(
       "make_episodes",
       [maker](const std::shared_ptr<LevelBank>& bank, std::size_t slots, std::int32_t max_steps, Autoreset autoreset,
@@ -204,7 +210,8 @@ void bind_episodes(py::module_& module, py::module_& sliding, py::module_& sokob
       .value("NEXT_STEP", Autoreset::NextStep)
       .value("SAME_STEP", Autoreset::SameStep)
       .value("DISABLED", Autoreset::Disabled);
-  py::class_<LevelBank, std::shared_ptr<LevelBank>>(module, "LevelBank", "Start states that episodes draw from; immutable.")
+  py::class_<LevelBank, std::shared_ptr<LevelBank>>(module, "LevelBank",
+                                                    "Start states that episodes draw from; immutable.")
       .def("__len__", &LevelBank::count)
       .def_property_readonly("shape", [](const LevelBank& bank) { return std::pair(bank.shape.rows, bank.shape.cols); })
       .def_readonly("walled", &LevelBank::walled, "are the outermost cells of every level walls?");

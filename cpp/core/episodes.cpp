@@ -15,7 +15,11 @@ constexpr std::size_t kGrain = 1024;  // slots per piece: some 10 us of work, ab
 }  // namespace
 
 Episodes::Episodes(std::shared_ptr<const LevelBank> bank, const EpisodesOptions& options)
-    : bank_(std::move(bank)), options_(options), slots_(options.slots), seeds_(options.slots), episodes_(options.slots) {
+    : bank_(std::move(bank)),
+      options_(options),
+      slots_(options.slots),
+      seeds_(options.slots),
+      episodes_(options.slots) {
   if (bank_->count() == 0) throw ValueError("levels: expected at least one level, got none");
   grids_.resize(slots_.size() * cells());
   if (options_.autoreset == Autoreset::SameStep) {

@@ -44,7 +44,8 @@ Mover start_of(const std::uint8_t* board, Shape shape, std::size_t index) {
   const int blank = find_blank(board, shape, index);
   std::int32_t left = 0;
   for (int cell = 0; cell < shape.cells(); ++cell) left += board[cell] != 0 && board[cell] != cell + 1;
-  if (left == 0) throw ValueError("levels: expected boards to be solved, got a solved one in level " + std::to_string(index));
+  if (left == 0)
+    throw ValueError("levels: expected boards to be solved, got a solved one in level " + std::to_string(index));
   if (!is_solvable(board, shape)) {
     throw ValueError("levels: expected solvable boards, got the wrong parity in level " + std::to_string(index));
   }

@@ -51,7 +51,8 @@ Mover start_of(const std::uint8_t* level, Shape shape, std::size_t index) {
   const auto count = [&](auto matches) { return static_cast<std::int32_t>(std::count_if(level, level + n, matches)); };
   const std::int32_t left = count([](std::uint8_t cell) { return cell == kBox; });
   const std::int32_t empty = count([](std::uint8_t cell) { return cell == kGoal || cell == kPlayerOnGoal; });
-  if (left == 0) throw ValueError("levels: expected a box off its goal, got a solved state in level " + std::to_string(index));
+  if (left == 0)
+    throw ValueError("levels: expected a box off its goal, got a solved state in level " + std::to_string(index));
   if (left > empty) {
     throw ValueError("levels: expected a goal for every box, got " + std::to_string(left - empty) +
                      " boxes too many in level " + std::to_string(index));
