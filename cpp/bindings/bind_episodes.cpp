@@ -10,6 +10,7 @@
 #include "bindings/arrays.hpp"
 #include "bindings/bind.hpp"
 #include "bindings/gil.hpp"
+#include "bindings/recycled.hpp"
 #include "bindings/run.hpp"
 #include "core/episodes.hpp"
 #include "core/level_bank.hpp"
@@ -26,9 +27,13 @@ using Seeds = std::vector<std::optional<std::uint64_t>>;
 
 /// What Python holds: the episodes and room for actions as bytes. `Episodes::Turn` guards both.
 struct Running {
-  explicit Running(std::unique_ptr<Episodes> made) : episodes(std::move(made)), actions(episodes->slots()) {}
+  explicit Running(std::unique_ptr<Episodes> made)
+      : episodes(std::move(made)),
+        actions(episodes->slots()),
+        recycler(std::make_shared<Recycler>(episodes->slots() * episodes->cells())) {}
   std::unique_ptr<Episodes> episodes;
   std::vector<std::uint8_t> actions;
+  std::shared_ptr<Recycler> recycler;
 
   py::ssize_t slots() const noexcept { return size(episodes->slots()); }
   std::vector<py::ssize_t> grids_shape(py::ssize_t count) const {
@@ -77,7 +82,7 @@ Stepped step(Running& self, const Integers& actions_, bool grids, bool masks) {
   std::optional<Bools> mask;
   StepResults out{rewards.mutable_data(), bytes(terminated), bytes(truncated), nullptr, nullptr};
   if (grids) {
-    after = fresh<std::uint8_t>(self.grids_shape(n));
+    after = self.recycler->array(self.grids_shape(n));
     out.grids = after->mutable_data();
   }
   if (masks) {
