@@ -10,6 +10,7 @@
 #include "bindings/arrays.hpp"
 #include "bindings/bind.hpp"
 #include "bindings/gil.hpp"
+#include "bindings/recycled.hpp"
 #include "bindings/run.hpp"
 #include "core/episodes.hpp"
 #include "core/level_bank.hpp"
@@ -26,9 +27,13 @@ using Seeds = std::vector<std::optional<std::uint64_t>>;
 
 /// What Python holds: the episodes and room for actions as bytes. `Episodes::Turn` guards both.
 struct Running {
-  explicit Running(std::unique_ptr<Episodes> made) : episodes(std::move(made)), actions(episodes->slots()) {}
+  explicit Running(std::unique_ptr<Episodes> made)
+      : episodes(std::move(made)),
+        actions(episodes->slots()),
+        recycler(std::make_shared<Recycler>(episodes->slots() * episodes->cells())) {}
   std::unique_ptr<Episodes> episodes;
   std::vector<std::uint8_t> actions;
+  std::shared_ptr<Recycler> recycler;
 
   py::ssize_t slots() const noexcept { return size(episodes->slots()); }
   std::vector<py::ssize_t> grids_shape(py::ssize_t count) const {
@@ -77,7 +82,7 @@ Stepped step(Running& self, const Integers& actions_, bool grids, bool masks) {
   std::optional<Bools> mask;
   StepResults out{rewards.mutable_data(), bytes(terminated), bytes(truncated), nullptr, nullptr};
   if (grids) {
-    after = fresh<std::uint8_t>(self.grids_shape(n));
+    after = self.recycler->array(self.grids_shape(n));
     out.grids = after->mutable_data();
   }
   if (masks) {
@@ -111,7 +116,8 @@ std::tuple<Bytes, double, bool, bool, Bools> step_one(Running& self, std::int64_
 void reset(Running& self, const Seeds& seeds, const std::optional<Array<bool>>& mask) {
   const Episodes::Turn turn(*self.episodes);
   if (seeds.size() != self.episodes->slots()) {
-    throw ValueError("seed: expected " + std::to_string(self.episodes->slots()) + " seeds, got " + std::to_string(seeds.size()));
+    throw ValueError("seed: expected " + std::to_string(self.episodes->slots()) + " seeds, got " +
+                     std::to_string(seeds.size()));
   }
   std::optional<py::array> chosen;
   if (mask) {
@@ -156,7 +162,8 @@ std::tuple<py::array_t<std::int64_t>, Bytes, Bools> finals(Running& self) {
   auto masks = fresh<bool>({size(ended.size()), kActions});
   for (std::size_t i = 0; i < ended.size(); ++i) {
     slots.mutable_data()[i] = static_cast<std::int64_t>(ended[i]);
-    std::memcpy(states.mutable_data() + i * self.episodes->cells(), self.episodes->final_grid(ended[i]), self.episodes->cells());
+    std::memcpy(states.mutable_data() + i * self.episodes->cells(), self.episodes->final_grid(ended[i]),
+                self.episodes->cells());
     std::memcpy(bytes(masks) + i * kActions, self.episodes->final_mask(ended[i]), kActions);
   }
   return {std::move(slots), std::move(states), std::move(masks)};
@@ -181,8 +188,12 @@ struct Maker {
 };
 
 void define(py::module_& module, const Maker& maker) {
-  module.def("make_bank", [maker](const Array<std::uint8_t>& levels) { return std::const_pointer_cast<LevelBank>(checked_bank(maker.bank, levels)); },
-             py::arg("levels"), "start states, checked once, for any number of running episodes");
+  module.def(
+      "make_bank",
+      [maker](const Array<std::uint8_t>& levels) {
+        return std::const_pointer_cast<LevelBank>(checked_bank(maker.bank, levels));
+      },
+      py::arg("levels"), "start states, checked once, for any number of running episodes");
   module.def(
       "make_episodes",
       [maker](const std::shared_ptr<LevelBank>& bank, std::size_t slots, std::int32_t max_steps, Autoreset autoreset,
@@ -204,7 +215,8 @@ void bind_episodes(py::module_& module, py::module_& sliding, py::module_& sokob
       .value("NEXT_STEP", Autoreset::NextStep)
       .value("SAME_STEP", Autoreset::SameStep)
       .value("DISABLED", Autoreset::Disabled);
-  py::class_<LevelBank, std::shared_ptr<LevelBank>>(module, "LevelBank", "Start states that episodes draw from; immutable.")
+  py::class_<LevelBank, std::shared_ptr<LevelBank>>(module, "LevelBank",
+                                                    "Start states that episodes draw from; immutable.")
       .def("__len__", &LevelBank::count)
       .def_property_readonly("shape", [](const LevelBank& bank) { return std::pair(bank.shape.rows, bank.shape.cols); })
       .def_readonly("walled", &LevelBank::walled, "are the outermost cells of every level walls?");

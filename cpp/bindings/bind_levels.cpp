@@ -64,7 +64,8 @@ Pack pack_of(const Array<std::uint8_t>& cells, const Integers& shapes, std::vect
   const Narrowed<std::int32_t> sides(shapes, "shapes", {-1, 2}, 0, 64);
   const auto count = static_cast<std::size_t>(sides.shape(0));
   if (titles.size() != count) {
-    throw ValueError("titles: expected one for each level, " + std::to_string(count) + ", got " + std::to_string(titles.size()));
+    throw ValueError("titles: expected one for each level, " + std::to_string(count) + ", got " +
+                     std::to_string(titles.size()));
   }
   Pack pack;
   std::size_t total = 0;
@@ -73,7 +74,8 @@ Pack pack_of(const Array<std::uint8_t>& cells, const Integers& shapes, std::vect
     total += static_cast<std::size_t>(pack.shapes.back().cells());
   }
   if (total != static_cast<std::size_t>(flat.size())) {
-    throw ValueError("cells: expected " + std::to_string(total) + " for these shapes, got " + std::to_string(flat.size()));
+    throw ValueError("cells: expected " + std::to_string(total) + " for these shapes, got " +
+                     std::to_string(flat.size()));
   }
   const auto* from = static_cast<const std::uint8_t*>(flat.data());
   pack.cells.assign(from, from + total);
@@ -97,8 +99,9 @@ py::str format(const std::string& task, const Array<std::uint8_t>& cells, const 
 }  // namespace
 
 void bind_levels(py::module_& module) {
-  module.def("parse_levels", parse, py::arg("text"),
-             "task, cells of all levels back to back, shapes[N, 2] and titles of a text; LevelError where it is malformed");
+  module.def(
+      "parse_levels", parse, py::arg("text"),
+      "task, cells of all levels back to back, shapes[N, 2] and titles of a text; LevelError where it is malformed");
   module.def("format_levels", format, py::arg("task"), py::arg("cells"), py::arg("shapes"), py::arg("titles"),
              py::arg("format"), "the text that parse_levels turns into exactly these levels");
   module.attr("MAX_TEXT_BYTES") = kMaxTextBytes;

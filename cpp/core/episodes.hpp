@@ -82,7 +82,7 @@ class Episodes {
   void describe(std::uint8_t* masks, std::uint8_t* solved) const;
 
   const std::uint8_t* grids() const noexcept { return grids_.data(); }
-  std::size_t slots() const noexcept { return slots_.size(); }
+  std::size_t slots() const noexcept { return over_.size(); }
   Shape shape() const noexcept { return bank_->shape; }
   std::size_t cells() const noexcept { return static_cast<std::size_t>(bank_->shape.cells()); }
   const EpisodesOptions& options() const noexcept { return options_; }
@@ -94,12 +94,6 @@ class Episodes {
   const std::uint8_t* final_mask(std::size_t slot) const noexcept { return final_masks_.data() + slot * kActions; }
 
  protected:
-  struct Slot {
-    Mover mover;
-    std::int32_t steps = 0;
-    std::uint32_t over = 0;
-  };
-
   virtual void step_slots(const std::uint8_t* actions, const StepResults& out, std::size_t begin, std::size_t end) = 0;
   virtual void mask_slots(std::uint8_t* masks, std::size_t begin, std::size_t end) const = 0;
 
@@ -116,7 +110,10 @@ class Episodes {
 
   std::shared_ptr<const LevelBank> bank_;
   EpisodesOptions options_;
-  std::vector<Slot> slots_;
+  // One entry per slot, in arrays of their own, so that what does not depend on the puzzle is done several at a time.
+  std::vector<std::int32_t> at_, left_;  ///< as in Mover
+  std::vector<std::int32_t> steps_;      ///< actions taken in this episode
+  std::vector<std::uint8_t> over_;       ///< the episode has ended and was not reset yet
 
  private:
   void check_all_running() const;

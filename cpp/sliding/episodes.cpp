@@ -21,18 +21,18 @@ class Game {
   }
 
   /// Counts misplaced tiles instead of comparing boards: only the tile that moves can become right or wrong.
-  void step(std::uint8_t* state, Mover& mover, std::size_t action) const noexcept {
-    const auto blank = static_cast<std::size_t>(mover.at);
+  void step(std::uint8_t* state, std::int32_t& at, std::int32_t& left, std::size_t action) const noexcept {
+    const auto blank = static_cast<std::size_t>(at);
     const std::size_t target = moves_.to[blank][action];
     const std::size_t tile = state[target];  // 0, its own cell, when blocked
     state[blank] = static_cast<std::uint8_t>(tile);
     state[target] = 0;
-    mover.at = static_cast<std::int32_t>(target);
-    mover.left += (tile != blank + 1) - (tile != target + 1);
+    at = static_cast<std::int32_t>(target);
+    left += (tile != blank + 1) - (tile != target + 1);
   }
 
-  void mask(const std::uint8_t* /*state*/, const Mover& mover, std::uint8_t* out) const noexcept {
-    std::memcpy(out, open_[static_cast<std::size_t>(mover.at)].data(), kActions);
+  void mask(const std::uint8_t* /*state*/, std::int32_t at, std::uint8_t* out) const noexcept {
+    std::memcpy(out, open_[static_cast<std::size_t>(at)].data(), kActions);
   }
 
  private:
@@ -44,7 +44,8 @@ Mover start_of(const std::uint8_t* board, Shape shape, std::size_t index) {
   const int blank = find_blank(board, shape, index);
   std::int32_t left = 0;
   for (int cell = 0; cell < shape.cells(); ++cell) left += board[cell] != 0 && board[cell] != cell + 1;
-  if (left == 0) throw ValueError("levels: expected boards to be solved, got a solved one in level " + std::to_string(index));
+  if (left == 0)
+    throw ValueError("levels: expected boards to be solved, got a solved one in level " + std::to_string(index));
   if (!is_solvable(board, shape)) {
     throw ValueError("levels: expected solvable boards, got the wrong parity in level " + std::to_string(index));
   }

@@ -18,16 +18,15 @@ class Game {
  public:
   explicit Game(Shape shape) noexcept : grid_(shape) {}
 
-  void step(std::uint8_t* state, Mover& mover, std::size_t action) const noexcept {
-    const Effect& effect = grid_.look(state, mover.at, action).effect();
-    mover.left += effect.left;
-    apply(effect, state, mover.at, grid_.stride(action));
+  void step(std::uint8_t* state, std::int32_t& at, std::int32_t& left, std::size_t action) const noexcept {
+    const Effect& effect = grid_.look(state, at, action).effect();
+    left += effect.left;
+    apply(effect, state, at, grid_.stride(action));
   }
 
-  void mask(const std::uint8_t* state, const Mover& mover, std::uint8_t* out) const noexcept {
-    const Mover at = mover;
+  void mask(const std::uint8_t* state, std::int32_t at, std::uint8_t* out) const noexcept {
     std::uint8_t open[kActions];  // local, so that the stores cannot alias what the next look reads
-    for (std::size_t action = 0; action < kActions; ++action) open[action] = grid_.look(state, at.at, action).open();
+    for (std::size_t action = 0; action < kActions; ++action) open[action] = grid_.look(state, at, action).open();
     std::memcpy(out, open, kActions);
   }
 
@@ -51,7 +50,8 @@ Mover start_of(const std::uint8_t* level, Shape shape, std::size_t index) {
   const auto count = [&](auto matches) { return static_cast<std::int32_t>(std::count_if(level, level + n, matches)); };
   const std::int32_t left = count([](std::uint8_t cell) { return cell == kBox; });
   const std::int32_t empty = count([](std::uint8_t cell) { return cell == kGoal || cell == kPlayerOnGoal; });
-  if (left == 0) throw ValueError("levels: expected a box off its goal, got a solved state in level " + std::to_string(index));
+  if (left == 0)
+    throw ValueError("levels: expected a box off its goal, got a solved state in level " + std::to_string(index));
   if (left > empty) {
     throw ValueError("levels: expected a goal for every box, got " + std::to_string(left - empty) +
                      " boxes too many in level " + std::to_string(index));

@@ -121,8 +121,10 @@ class OpenGrid {
     const std::int32_t last = (action < 2 ? shape_.rows : shape_.cols) - 1;
     const std::int32_t room = (action & 1) != 0 ? last - along : along;
     const std::int32_t step = stride_[action];
-    const std::uint8_t front = state[player + (room >= 1 ? step : 0)], behind = state[player + (room >= 2 ? 2 * step : 0)];
-    return {room >= 1 ? front : static_cast<std::uint8_t>(kWall), room >= 2 ? behind : static_cast<std::uint8_t>(kWall)};
+    const std::uint8_t front = state[player + (room >= 1 ? step : 0)],
+                       behind = state[player + (room >= 2 ? 2 * step : 0)];
+    return {room >= 1 ? front : static_cast<std::uint8_t>(kWall),
+            room >= 2 ? behind : static_cast<std::uint8_t>(kWall)};
   }
 
  private:

@@ -92,6 +92,8 @@ class PuzzleVectorEnv(VectorEnv[Any, Any, Any]):
         self._frames: Frames | None = None
         self._threads = threads
         self._copy = copy
+        self._copy_grids = copy and not self._view.rgb
+        self._all = np.ones(self.num_envs, np.bool_)
         self._action_mask = action_mask
         self._seeded = False
 
@@ -119,7 +121,7 @@ class PuzzleVectorEnv(VectorEnv[Any, Any, Any]):
         self._seeded = True
         masks, solved = episodes.describe()
         info = self._info(masks if self._action_mask else None, solved)
-        return self._observe(None), info if mask is None else _only(info, mask)
+        return self._observe(), info if mask is None else _only(info, mask)
 
     def step(self, actions: Any) -> tuple[Bytes, NDArray[np.float32], Bools, Bools, Info]:
         """One action per slot, of dtype uint8, int32 or int64; wrong ones are refused before anything changes."""
@@ -128,9 +130,10 @@ class PuzzleVectorEnv(VectorEnv[Any, Any, Any]):
             raise ResetNeeded("step: expected a call of reset first, got none")
         if not isinstance(actions, np.ndarray):
             actions = np.asarray(actions)
-        copied = self._copy and not self._view.rgb
         try:
-            grids, rewards, terminated, truncated, masks = episodes.step(actions, grids=copied, masks=self._action_mask)
+            grids, rewards, terminated, truncated, masks = episodes.step(
+                actions, grids=self._copy_grids, masks=self._action_mask
+            )
         except _core.EpisodeOver as error:
             raise ResetNeeded(str(error)) from None
         if self.autoreset_mode is AutoresetMode.SAME_STEP:
@@ -138,7 +141,7 @@ class PuzzleVectorEnv(VectorEnv[Any, Any, Any]):
             self._add_finals(info, episodes, terminated)
         else:
             info = self._info(masks, terminated.copy())
-        return self._observe(grids), rewards, terminated, truncated, info
+        return self._observe() if grids is None else grids, rewards, terminated, truncated, info
 
     def render(self) -> tuple[Bytes, ...] | None:
         """One frame per slot."""
@@ -184,11 +187,9 @@ class PuzzleVectorEnv(VectorEnv[Any, Any, Any]):
             raise ResetNeeded("reset_mask: expected a reset of all slots first, got none")
         return mask
 
-    def _observe(self, grids: Bytes | None) -> Bytes:
+    def _observe(self) -> Bytes:
         if self._view.rgb:
             return self._draw()
-        if grids is not None:
-            return grids
         return self._open().grids() if self._copy else self._live
 
     def _draw(self) -> Bytes:
@@ -204,9 +205,9 @@ class PuzzleVectorEnv(VectorEnv[Any, Any, Any]):
         info: Info = {}
         if masks is not None:
             info["action_mask"] = masks
-            info["_action_mask"] = np.ones(self.num_envs, np.bool_)
+            info["_action_mask"] = self._all.copy()
         info["solved"] = solved
-        info["_solved"] = np.ones(self.num_envs, np.bool_)
+        info["_solved"] = self._all.copy()
         return info
 
     def _add_finals(self, info: Info, episodes: _core.Episodes, terminated: Bools) -> None:

@@ -131,7 +131,7 @@ def test_wrong_actions_change_nothing(dtype: Any) -> None:
         env.step(np.zeros(4, dtype))
     with pytest.raises(ValueError, match="actions: expected a C-contiguous array"):
         env.step(np.zeros(10, dtype)[::2])
-    assert np.array_equal(env._observe(None), before)
+    assert np.array_equal(env._observe(), before)
 
 
 def test_other_wrong_calls() -> None:

@@ -1,0 +1,217 @@
+"""How fast environments step, beside what this machine can do: ``python bench/bench_envs.py [--json FILE]``.
+
+Rates are per second of CPU time of one thread, medians of several rounds that measure the yardstick and ours one after
+the other. The yardsticks are compiled from the folder in RECOMMIT_SHARED or ../shared; without them, or without a C++
+compiler, the table says skipped. Each benchmark asserts that what it timed is right: the states of the first slots
+must be those of a small second environment that plays the same actions.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import gymnasium
+import numpy as np
+
+import recommit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+HERE = Path(__file__).resolve().parent
+SHARED = Path(os.environ.get("RECOMMIT_SHARED", HERE.parents[1] / "shared"))
+SLOTS, ROUNDS, SECONDS, CHECKED = 4096, 7, 0.25, 24
+
+
+@dataclass
+class Line:
+    """One row: our rate, the least that is asked for, the yardstick's rate and the least ratio to it."""
+
+    what: str
+    ours: float
+    at_least: float | None
+    yardstick: float | None
+    ratio_at_least: float | None
+    unit: str = "M steps/s"
+
+    @property
+    def ratio(self) -> float | None:
+        return None if self.yardstick is None else self.ours / self.yardstick
+
+    @property
+    def met(self) -> bool:
+        enough = self.at_least is None or (
+            self.ours >= self.at_least if self.unit != "s" else self.ours < self.at_least
+        )
+        return enough and (self.ratio is None or self.ratio_at_least is None or self.ratio >= self.ratio_at_least)
+
+
+class Ceiling:
+    """bench_core.cpp, compiled outside the repository and run for one of its kinds at a time."""
+
+    def __init__(self, folder: Path) -> None:
+        source, compiler = SHARED / "peers" / "bench_core.cpp", os.environ.get("CXX") or shutil.which("g++")
+        self.program: Path | None = None
+        self.emulated = "avx512bw" not in Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else True
+        if compiler is None or not source.exists():
+            print(f"bench_core.cpp: skipped ({source if compiler else 'C++ compiler'} not found)", file=sys.stderr)
+            return
+        program = folder / "bench_core"
+        emulation = ["-include", str(HERE / "avx512_on_avx2.hpp")] if self.emulated else []
+        flags = ["-O3", "-march=native", "-std=c++20", "-pthread", *emulation]
+        done = subprocess.run(
+            [compiler, *flags, str(source), "-o", str(program)], capture_output=True, text=True, check=False
+        )
+        if done.returncode == 0:
+            self.program = program
+        else:
+            print(f"bench_core.cpp: skipped (does not compile: {done.stderr.splitlines()[:1]})", file=sys.stderr)
+
+    def rate(self, kind: int) -> float | None:
+        """Millions of steps per second of CPU time; its own median of five."""
+        if self.program is None:
+            return None
+        said = subprocess.run(
+            [str(self.program), str(kind), "1", str(SLOTS)], capture_output=True, text=True, check=True
+        )
+        found = re.search(r"([\d.]+) M steps/s", said.stdout)
+        assert found, said.stdout
+        return float(found[1])
+
+
+def cpu_rate(work: Callable[[], object], items: int) -> float:
+    """Millions of items per second of this thread's CPU time."""
+    work()
+    rounds, start = 0, time.thread_time()
+    while (spent := time.thread_time() - start) < SECONDS:
+        work()
+        rounds += 1
+    return rounds * items / spent / 1e6
+
+
+class Player:
+    """A vector environment, a ring of random actions, and how often it was stepped."""
+
+    def __init__(self, name: str, **options: Any) -> None:
+        self.make = partial(gymnasium.make_vec, name, max_steps=120, **options)
+        self.env: Any = self.make(num_envs=SLOTS, threads=1)
+        rng = np.random.default_rng(0)
+        self.actions = [rng.integers(0, 4, SLOTS, dtype=np.uint8) for _ in range(13)]  # few enough to stay cached
+        self.env.reset(seed=7)
+        self.steps = 0
+        self.solved = 0
+
+    def play(self) -> None:
+        """One step."""
+        self.last = self.env.step(self.actions[self.steps % len(self.actions)])
+        self.steps += 1
+
+    def check(self) -> None:
+        """The first slots are where a few slots alone, on two threads, come to."""
+        few: Any = self.make(num_envs=CHECKED, threads=2)
+        few.reset(seed=7)
+        ends = 0
+        for step in range(self.steps):
+            last = few.step(self.actions[step % len(self.actions)][:CHECKED])
+            ends += int((last[2] | last[3]).sum())
+        assert all(np.array_equal(one[:CHECKED], other) for one, other in zip(self.last[:4], last[:4], strict=True))
+        assert ends >= self.steps // 121 * CHECKED
+
+
+def interleaved(ours: Callable[[], float], yardstick: Callable[[], float | None]) -> tuple[float, float | None]:
+    """Medians of both."""
+    mine, theirs = [], []
+    for _ in range(ROUNDS):
+        mine.append(ours())
+        theirs.append(yardstick())
+    known = [rate for rate in theirs if rate is not None]
+    return statistics.median(mine), statistics.median(known) if known else None
+
+
+def environments(ceiling: Ceiling) -> list[Line]:
+    """Fresh and live observations, with and without action masks."""
+    lines = []
+    for name, what, options, at_least, ratio, kind in (
+        ("recommit/Sokoban-v0", "Sokoban 10x10, 4 boxes", {"size": 10, "boxes": 4}, 60.0, 0.6, 2),
+        ("recommit/Sliding-v0", "Sliding 4x4", {"size": 4}, 150.0, None, 3),
+    ):
+        for copy in (False, True):
+            for mask in (False, True):
+                player = Player(name, copy=copy, action_mask=mask, **options)
+                play = partial(cpu_rate, player.play, SLOTS)
+                ours, theirs = interleaved(play, partial(ceiling.rate, kind))
+                player.check()
+                how = f"{'fresh' if copy else 'zero-copy'} observations, {'with' if mask else 'without'} masks"
+                asked = (None, None) if mask else (at_least, ratio)
+                lines.append(Line(f"{what}: {how}", ours, asked[0], theirs, asked[1]))
+    return lines
+
+
+def pure_step() -> Line:
+    """``task.step`` on uint8[4096, 10, 10]."""
+    task = recommit.Sokoban(10, 4)
+    states = task.generate(SLOTS, seed=0).states
+    actions = np.random.default_rng(0).integers(0, 4, SLOTS, dtype=np.uint8)
+    ours, _ = interleaved(partial(cpu_rate, lambda: task.step(states, actions, threads=1), SLOTS), lambda: None)
+    after = task.step(states, actions, threads=1)
+    moved = (after != states).any((1, 2))
+    assert (moved == task.action_masks(states)[np.arange(SLOTS), actions]).all()
+    assert ((after == 1) == (states == 1)).all()
+    assert (np.isin(after, (3, 4)).sum((1, 2)) == 4).all()
+    return Line("pure step, uint8[4096, 10, 10]", ours, 30.0, None, None)
+
+
+def import_time() -> Line:
+    """CPU seconds of ``import recommit`` in a fresh interpreter."""
+    code = "import time; t = time.process_time(); import recommit; print(time.process_time() - t)"
+    command = [sys.executable, "-c", code]
+    times = [float(subprocess.run(command, capture_output=True, text=True, check=True).stdout) for _ in range(ROUNDS)]
+    return Line("import recommit", statistics.median(times), 0.3, None, None, "s")
+
+
+def table(lines: list[Line]) -> str:
+    """As Markdown."""
+    rows = ["| what | ours | asked | ceiling | ratio | asked |", "|---|---|---|---|---|---|"]
+    for line in lines:
+        ours = f"{line.ours:.3f} s" if line.unit == "s" else f"{line.ours:.1f} {line.unit}"
+        asked = "-" if line.at_least is None else f"{'<' if line.unit == 's' else '>='} {line.at_least:g}"
+        ceiling = "-" if line.yardstick is None else f"{line.yardstick:.1f}"
+        ratio = "-" if line.ratio is None else f"{line.ratio:.2f}"
+        rows.append(f"| {line.what} | {ours} | {asked} | {ceiling} | {ratio} | {line.ratio_at_least or '-'} |")
+    return "\n".join(rows)
+
+
+def main() -> int:
+    """Measure, print, and say by the exit status whether every target was met."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--json", type=Path, help="write the figures to this file as well")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        ceiling = Ceiling(Path(folder))
+        lines = [*environments(ceiling), pure_step(), import_time()]
+        written = ceiling.rate(1)
+    print(table(lines))
+    if written is not None:
+        how = ", its 512-bit instructions emulated on 256" if ceiling.emulated else ""
+        print(f"\nbench_core kind 1 (bitboards, 100 bytes written per step{how}): {written:.1f} M steps/s")
+    if arguments.json:
+        rows = [asdict(line) | {"ratio": line.ratio, "met": line.met} for line in lines]
+        arguments.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+    return int(not all(line.met for line in lines))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
