@@ -34,7 +34,6 @@ def distance(
     seconds: typing.SupportsFloat | typing.SupportsIndex,
     threads: typing.SupportsIndex | None = None,
     progress: collections.abc.Callable[..., typing.Any] | None = None,
-    progress: collections.abc.Callable | None = None,
 ) -> numpy.typing.NDArray[numpy.int32]:
     """exact number of actions to the goal; -1 where there is no way, -2 where a limit was hit"""
 
@@ -76,7 +75,6 @@ def generate_rooms(
     start: typing.SupportsIndex = 0,
     threads: typing.SupportsIndex | None = None,
     progress: collections.abc.Callable[..., typing.Any] | None = None,
-    progress: collections.abc.Callable | None = None,
 ) -> tuple[numpy.typing.NDArray[numpy.uint8], numpy.typing.NDArray[numpy.int32]]:
     """levels whose optimal length lies in shortest..longest, and the lengths; level i depends on (size, boxes, window, seed, start + i) alone"""
 
@@ -106,7 +104,6 @@ def optimal_actions(
     seconds: typing.SupportsFloat | typing.SupportsIndex,
     threads: typing.SupportsIndex | None = None,
     progress: collections.abc.Callable[..., typing.Any] | None = None,
-    progress: collections.abc.Callable | None = None,
 ) -> numpy.typing.NDArray[numpy.bool_]:
     """which actions lower the distance by one"""
 
@@ -165,7 +162,6 @@ def solve(
     seconds: typing.SupportsFloat | typing.SupportsIndex,
     threads: typing.SupportsIndex | None = None,
     progress: collections.abc.Callable[..., typing.Any] | None = None,
-    progress: collections.abc.Callable | None = None,
 ) -> tuple[typing.Any, ...]:
     """optimal plans: (actions, offsets, length, nodes, status, bound)"""
 
@@ -180,5 +176,4 @@ def step(
 def table_cache(
     *, budget: typing.SupportsIndex | None = None, folder: str | None = None, clear: bool = False
 ) -> dict[str, typing.Any]:
-def table_cache(*, budget: typing.SupportsIndex | None = None, folder: str | None = None, clear: bool = False) -> dict:
     """the distance tables shared by all calls: what they hold and did; optionally change their budget of bytes, keep them in a folder too, or drop them from memory"""
