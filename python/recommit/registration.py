@@ -45,14 +45,17 @@ class _OnImport(importlib.abc.MetaPathFinder):
         if name != "gymnasium":
             return None
         sys.meta_path.remove(self)
-        spec = importlib.util.find_spec(name)
+        try:
+            spec = importlib.util.find_spec(name)
+        finally:
+            sys.meta_path.insert(0, self)  # somebody may only be asking whether it is installed
         if spec is None or spec.loader is None:
-            sys.meta_path.insert(0, self)  # not installed, perhaps later
             return spec
         execute = spec.loader.exec_module
 
         def execute_and_register(module: ModuleType) -> None:
             execute(module)
+            sys.meta_path.remove(self)
             register()
 
         spec.loader.exec_module = execute_and_register  # type: ignore[method-assign]

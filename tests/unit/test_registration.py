@@ -26,6 +26,7 @@ def python(code: str) -> str:
         "import recommit.envs, gymnasium",
         "import recommit, importlib; gymnasium = importlib.import_module('gymnasium')",
         "import recommit, sys; import gymnasium.vector as _, gymnasium",
+        "import recommit, importlib.util as u; u.find_spec('gymnasium'); import gymnasium",
     ],
 )
 def test_the_ids_exist(imports: str) -> None:
