@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <limits>
 #include <utility>
+#include <vector>
 
 #include "sliding/pattern_build.hpp"
 #include "sliding/walker.hpp"
@@ -20,31 +21,29 @@ class Tree final : public Search {
  public:
   Tree(std::shared_ptr<const Model> model, bool pruning) : model_(std::move(model)), scout_(ground_) {
     if (!pruning) plain_ = std::make_unique<Automaton>(model_->shape(), 2);
-    ground_.model = model_.get();
-    ground_.rows = (plain_ ? *plain_ : model_->automaton()).rows();
-    for (int p = 0; p < model_->patterns(); ++p) ground_.table[static_cast<std::size_t>(p)] = model_->table(p);
+    ground_.set(*model_, plain_ ? *plain_ : model_->automaton());
     lanes_.reserve(kLanes);
   }
 
   int start(const std::uint8_t* state) override {
-    head_ = {};
-    head_.manhattan = model_->manhattan(state);
+    root_ = {};
+    root_.manhattan = model_->manhattan(state);
     for (std::size_t cell = 0; cell < Walk::kCells; ++cell) {
-      root_.board[0][cell] = state[cell];
-      if constexpr (Views > 1) root_.board[1][Walk::turned(cell)] = state[cell];
-      if (state[cell] == 0) head_.blank = static_cast<std::uint8_t>(cell);
+      root_.board[0].put(cell, state[cell]);
+      if constexpr (Views > 1) root_.board[1].put(Walk::turned(cell), state[cell]);
+      if (state[cell] == 0) root_.blank = static_cast<std::uint32_t>(cell);
     }
-    head_.state = Automaton::root(head_.blank);
+    root_.state = Automaton::root(static_cast<int>(root_.blank));
     int bound = 0;
     for (int v = 0; v < Views; ++v) bound = std::max(bound, look_up(state, v));
     large_ = false;
-    return head_.manhattan + 2 * bound;
+    return root_.manhattan + 2 * bound;
   }
 
   Status within(int length, Effort& effort, bool& found) override {
     found = false;
-    if (length < head_.manhattan) return Status::Exact;
-    head_.slack = static_cast<std::int8_t>((length - head_.manhattan) / 2);
+    if (length < root_.manhattan) return Status::Exact;
+    root_.slack = (length - root_.manhattan) / 2;
     Status status = Status::Exact;
     if (!large_ && alone(effort, status, found)) return status;
     large_ = true;  // and so will be the next one, with more slack
@@ -69,17 +68,20 @@ class Tree final : public Search {
     const auto v = static_cast<std::size_t>(view);
     model_->ranks(state, view, root_.number[v].data());
     int sum = 0;
-    for (std::size_t p = 0; p < static_cast<std::size_t>(model_->patterns()); ++p) {
-      root_.value[v][p] = static_cast<std::uint8_t>(packed_value(ground_.table[p], root_.number[v][p]));
-      sum += root_.value[v][p];
+    for (int pass = 0; pass < 2; ++pass) {  // the sum first, then the sums without each
+      for (std::size_t p = 0; p < static_cast<std::size_t>(model_->patterns()); ++p) {
+        const int value = packed_value(ground_.table[p], root_.number[v][p]);
+        if (pass == 0) sum += value;
+        if (pass == 1) root_.others[v] |= static_cast<std::uint64_t>(sum - value) << (8 * p);
+      }
     }
-    head_.sum[v] = static_cast<std::int8_t>(sum);
+    root_.sum[v] = sum;
     return sum;
   }
 
   /// False if the tree turns out to be large; then nothing is decided yet.
   bool alone(Effort& effort, Status& status, bool& found) {
-    scout_.begin(root_, head_);
+    scout_.begin(root_);
     const std::uint64_t most = std::min(effort.allowance(), kSmall);
     for (std::uint64_t visited = 0; visited < most; ++visited) {
       scout_.propose();
@@ -100,7 +102,7 @@ class Tree final : public Search {
   }
 
   Status crowd(Effort& effort, bool& found) {
-    scout_.begin(root_, head_);
+    scout_.begin(root_);
     scout_.propose();
     scout_.judge();
     scouting_ = true;
@@ -158,7 +160,7 @@ class Tree final : public Search {
         return;
       }
       if (scout_.level() == kSplit) {
-        lane.walk.begin(scout_.position(), scout_.head());
+        lane.walk.begin(scout_.node());
         lane.order = ++handed_;
         lane.busy = true;
         prefix_.clear();
@@ -180,8 +182,7 @@ class Tree final : public Search {
   std::shared_ptr<const Model> model_;
   std::unique_ptr<Automaton> plain_;
   typename Walk::Ground ground_;
-  typename Walk::Position root_{};
-  typename Walk::Head head_{};
+  typename Walk::Node root_{};
   bool large_ = false;
 
   Walk scout_;

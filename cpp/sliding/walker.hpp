@@ -5,12 +5,13 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <utility>
+#include <type_traits>
 #include <vector>
 
 #include "core/prefetch.hpp"
 #include "sliding/automaton.hpp"
 #include "sliding/model.hpp"
+#include "sliding/packed_board.hpp"
 #include "sliding/pattern_build.hpp"
 
 namespace recommit::sliding {
@@ -28,190 +29,200 @@ class Walker {
   using Number = Automaton::Number;
   static constexpr std::size_t kCells = static_cast<std::size_t>(Rows) * static_cast<std::size_t>(Cols);
   static constexpr std::size_t kViews = Views == 0 ? 1 : Views;
-  using Sums = std::array<std::int8_t, kViews>;
+  using Board = std::conditional_t<(kCells <= 16), Nibbles, ByteCells>;
 
-  /// A board and what is known of it; all that a walk has to take over from another one.
-  struct Position {
-    std::array<std::array<std::uint8_t, kCells>, kViews> board{};  // as each view sees it
+  // A child's info: the tile that moves, its patterns, whether it moves away from its goal, and the action.
+  static constexpr int kPatternBit = 8, kFartherBit = 16, kActionBit = 20;
+
+  /// A board and what is known of it. Byte p of others[v] is the sum of all pattern values of view v but that of
+  /// pattern p: what the new value of a moved pattern has to be added to.
+  struct Node {
+    std::array<Board, kViews> board{};
     std::array<std::array<std::uint32_t, kMaxPatterns>, kViews> number{};
-    std::array<std::array<std::uint8_t, kMaxPatterns>, kViews> value{};
-  };
-  struct Head {
-    int manhattan = 0;
+    std::array<std::uint64_t, kViews> others{};
+    std::array<std::int32_t, kViews> sum{};
+    std::int32_t manhattan = 0, slack = 0;
+    std::uint32_t blank = 0;
     Number state = 0;
-    Sums sum{};
-    std::int8_t slack = 0;
-    std::uint8_t blank = 0;
   };
 
-  /// What does not change: shared by the walks of a search.
+  /// What does not change, side by side: shared by the walks of a search.
   struct Ground {
-    const Model* model = nullptr;
+    void set(const Model& model, const Automaton& automaton) {
+      rows = automaton.rows();
+      for (std::size_t t = 0; t < kMaxCells; ++t) {
+        for (std::size_t cell = 0; cell < kMaxCells; ++cell) farther[t][cell] = model.farther()[t][cell];
+        tile[t] = static_cast<std::uint32_t>(t);
+        for (int v = 0; v < Views; ++v) {
+          tile[t] |= std::uint32_t{model.view(v).pattern[t]} << (kPatternBit + 4 * v);
+        }
+      }
+      for (int p = 0; p < model.patterns(); ++p) table[static_cast<std::size_t>(p)] = model.table(p);
+      for (int v = 0; v < Views; ++v) view[static_cast<std::size_t>(v)] = model.view(v);
+    }
     const Automaton::Row* rows = nullptr;
     std::array<const std::uint8_t*, kMaxPatterns> table{};
+    std::array<std::array<std::uint8_t, 32>, 32> farther{};
+    std::array<std::uint32_t, kMaxCells> tile{};  // its number and its patterns, as a child has them
+    std::array<View, kViews> view{};
   };
 
   explicit Walker(const Ground& ground) : ground_(&ground) {}
+  Walker(const Walker&) = delete;
+  Walker(Walker&&) = default;
 
-  const Position& position() const noexcept { return position_; }
-  const Head& head() const noexcept { return frames_[level_].head; }
-  std::size_t level() const noexcept { return level_; }
-  bool at_goal() const noexcept { return head().manhattan == 0; }
+  const Node& node() const noexcept { return top_->node; }
+  std::size_t level() const noexcept { return static_cast<std::size_t>(top_ - frames_.data()); }
+  bool at_goal() const noexcept { return node().manhattan == 0; }
   void append_plan(std::vector<std::uint8_t>& plan) const {
-    for (std::size_t i = 0; i < level_; ++i) plan.push_back(frames_[i].child[frames_[i].current].action);
+    for (std::size_t i = 0; i < level(); ++i) plan.push_back(static_cast<std::uint8_t>(frames_[i].action));
   }
 
   /// Starts at a board; plans of up to taxicab distance + 2 * slack actions fit.
-  void begin(const Position& position, const Head& head) {
-    frames_.resize(std::max(frames_.size(), static_cast<std::size_t>(head.manhattan + 2 * head.slack + 2)));
-    position_ = position;
-    level_ = 0;
-    frames_[0].head = head;
+  void begin(const Node& node) {
+    frames_.resize(std::max(frames_.size(), static_cast<std::size_t>(node.manhattan + 2 * node.slack + 2)));
+    top_ = frames_.data();
+    top_->node = node;
   }
 
   void propose() {
-    Frame& frame = frames_[level_];
-    frame.count = 0;
-    try_action<0>(frame);
-    try_action<1>(frame);
-    try_action<2>(frame);
-    try_action<3>(frame);
+    Frame& frame = *top_;
+    const Automaton::Row row = ground_->rows[frame.node.state];
+    unsigned count = 0;
+    if (row[0] != 0) count = try_action<0>(frame, count);
+    if (row[1] != 0) count = try_action<1>(frame, count);
+    if (row[2] != 0) count = try_action<2>(frame, count);
+    if (row[3] != 0) count = try_action<3>(frame, count);
+    frame.count = count;
   }
 
   void judge() {
-    Frame& frame = frames_[level_];
+    Frame& frame = *top_;
     unsigned todo = 0;
-    for (unsigned i = 0; i < frame.count; ++i) todo |= static_cast<unsigned>(fits(frame, frame.child[i])) << i;
+    for (unsigned i = 0; i < frame.count; ++i) todo |= fits(frame.node, frame.child[i]) << i;
     frame.todo = todo;
   }
 
   /// To the next node: a successor of this one, or of the nearest one before with any left. False at the end.
   bool advance() {
-    while (frames_[level_].todo == 0) {
-      if (level_ == 0) return false;
-      undo(frames_[--level_]);
+    while (top_->todo == 0) {
+      if (top_ == frames_.data()) return false;
+      --top_;
     }
-    Frame& frame = frames_[level_];
-    frame.current = static_cast<std::uint8_t>(std::countr_zero(frame.todo));
-    frame.todo &= frame.todo - 1U;
-    apply(frame, frames_[++level_].head);
+    Frame& frame = *top_++;
+    const Child& child = frame.child[static_cast<unsigned>(std::countr_zero(frame.todo))];
+    frame.todo &= frame.todo - 1;
+    frame.action = child.info >> kActionBit & 3;
+    follow(frame.node, child, frame.action, top_->node);
     return true;
   }
 
   /// Leaves the node's subtree out.
-  void skip() noexcept { frames_[level_].todo = 0; }
+  void skip() noexcept { top_->todo = 0; }
 
   static constexpr std::size_t turned(std::size_t cell) noexcept {
     return cell % static_cast<std::size_t>(Cols) * static_cast<std::size_t>(Rows) + cell / static_cast<std::size_t>(Cols);
   }
 
  private:
-  /// A successor. While the walk is below it, number and value hold what it replaced.
+  static constexpr std::array<int, kActions> kOffset = {-Cols, Cols, -1, 1};
+  static constexpr std::array<int, kActions> kTurnedOffset = {-1, 1, -Rows, Rows};
+
   struct Child {
     std::array<std::uint32_t, kViews> number;
-    std::array<std::uint8_t, kViews> pattern, value;
-    Sums sum;
-    Number state;
-    std::uint8_t action, cell, tile, farther;
+    std::uint32_t info;
+    std::array<std::uint8_t, 4> sum;  // per view, once judged
   };
   struct Frame {
+    Node node;
     std::array<Child, kActions> child;
-    Head head;
-    unsigned todo;
-    std::uint8_t count, current;
+    unsigned count, todo, action;
   };
 
-  /// Adds the successor by one action unless it is illegal, refused or too far off by taxicab distance.
+  static std::size_t pattern(std::uint32_t info, int view) noexcept { return info >> (kPatternBit + 4 * view) & 15; }
+
+  /// Puts the successor by a legal action into place `count`; it counts unless it is too far off by taxicab distance.
   template <int Action>
-  void try_action(Frame& frame) {
-    constexpr int kOffset = Action == 0 ? -Cols : Action == 1 ? Cols : Action == 2 ? -1 : 1;
-    const Head& head = frame.head;
-    const Number state = ground_->rows[head.state][Action];
-    if (state == 0) return;
-    const auto cell = static_cast<std::size_t>(head.blank + kOffset);
-    const std::size_t tile = position_.board[0][cell];
-    const int farther = ground_->model->farther()[tile][cell] >> Action & 1;
-    if (farther > head.slack) return;
-    Child& child = frame.child[frame.count++];
-    child.state = state;
-    child.action = Action;
-    child.cell = static_cast<std::uint8_t>(cell);
-    child.tile = static_cast<std::uint8_t>(tile);
-    child.farther = static_cast<std::uint8_t>(farther);
-    if constexpr (Views >= 1) look<0, Action>(child, cell, tile);
-    if constexpr (Views >= 2) look<1, Action>(child, turned(cell), tile);
+  unsigned try_action(Frame& frame, unsigned count) {
+    const Node& node = frame.node;
+    const std::size_t cell = node.blank + static_cast<std::uint32_t>(kOffset[Action]);
+    const std::uint32_t tile = node.board[0].get(cell);
+    const std::uint32_t farther = ground_->farther[tile][cell] >> Action & 1U;
+    Child& child = frame.child[count];
+    const std::uint32_t info = ground_->tile[tile] | farther << kFartherBit | static_cast<std::uint32_t>(Action) << kActionBit;
+    child.info = info;
+    if constexpr (Views >= 1) child.number[0] = look<0, Action>(node, tile, info);
+    if constexpr (Views >= 2) child.number[1] = look<1, Action>(node, tile, info);
+    return count + (static_cast<std::int32_t>(farther) <= node.slack ? 1U : 0U);
   }
 
-  /// The number of the moved tile's pattern in view V, where the blank's target is `cell`.
+  /// The number of the moved tile's pattern in view V. Only moves along a column of the view cross tiles.
   template <int V, int Action>
-  void look(Child& child, std::size_t cell, std::size_t tile) const {
-    constexpr bool kAlongColumn = (Action < 2) == (V == 0);
+  std::uint32_t look(const Node& node, std::uint32_t tile, std::uint32_t info) const {
+    constexpr bool kAlong = (Action < 2) == (V == 0);
     constexpr bool kTowardsEnd = Action == 0 || Action == 2;  // the tile moves to a later cell
-    constexpr std::size_t kAcross = V == 0 ? Cols : Rows;
-    const View& view = ground_->model->view(V);
-    std::int32_t change = view.step[tile][kAlongColumn];
-    if constexpr (kAlongColumn) {
-      const std::uint8_t* crossed = position_.board[V].data() + (kTowardsEnd ? cell : cell - kAcross) + 1;
-      for (std::size_t i = 0; i + 1 < kAcross; ++i) change += view.jump[tile][crossed[i]];
+    constexpr int kAcross = V == 0 ? Cols : Rows;
+    constexpr std::uint32_t kTile = (1U << Board::kBits) - 1;
+    const View& view = ground_->view[V];
+    std::int32_t change = view.step[tile][kAlong];
+    if constexpr (kAlong) {
+      const std::size_t blank = V == 0 ? node.blank : turned(node.blank);
+      const std::uint32_t crossed = node.board[V].window(blank + 1 - (kTowardsEnd ? static_cast<std::size_t>(kAcross) : 0));
+      for (int i = 0; i + 1 < kAcross; ++i) change += view.jump[tile][crossed >> (i * Board::kBits) & kTile];
     }
-    const std::size_t p = view.pattern[tile];
-    child.pattern[V] = static_cast<std::uint8_t>(p);
-    child.number[V] = position_.number[V][p] + static_cast<std::uint32_t>(kTowardsEnd ? change : -change);
-    prefetch(ground_->table[p] + child.number[V] / kPerByte);
+    const std::size_t p = pattern(info, V);
+    const std::uint32_t number = node.number[V][p] + static_cast<std::uint32_t>(kTowardsEnd ? change : -change);
+    prefetch(ground_->table[p] + number / kPerByte);
+    return number;
   }
 
-  bool fits(const Frame& frame, Child& child) const {
-    bool fit = true;
+  unsigned fits(const Node& node, Child& child) const {
+    unsigned fit = 1;
     if constexpr (Views > 0) {
-      for (std::size_t v = 0; v < kViews; ++v) {
-        const std::size_t p = child.pattern[v];
-        const int value = packed_value(ground_->table[p], child.number[v]);
-        const int sum = frame.head.sum[v] - position_.value[v][p] + value;
-        child.value[v] = static_cast<std::uint8_t>(value);
-        child.sum[v] = static_cast<std::int8_t>(sum);
-        fit &= sum <= frame.head.slack - child.farther;
+      const int slack = node.slack - static_cast<int>(child.info >> kFartherBit & 1);
+      for (int v = 0; v < Views; ++v) {
+        const auto at = static_cast<std::size_t>(v);
+        const std::size_t p = pattern(child.info, v);
+        const int value = packed_value(ground_->table[p], child.number[at]);
+        const int sum = static_cast<int>(node.others[at] >> (8 * p) & 255) + value;
+        child.sum[at] = static_cast<std::uint8_t>(sum);
+        fit &= sum <= slack ? 1U : 0U;
       }
     }
     return fit;
   }
 
-  void apply(Frame& frame, Head& next) {
-    Child& child = frame.child[frame.current];
-    exchange(child);
-    put(frame.head.blank, child.tile);
-    put(child.cell, 0);
-    next.blank = child.cell;
-    next.state = child.state;
-    next.sum = child.sum;
-    next.slack = static_cast<std::int8_t>(frame.head.slack - child.farther);
-    next.manhattan = frame.head.manhattan + 2 * child.farther - 1;
-  }
-
-  void undo(Frame& frame) {
-    Child& child = frame.child[frame.current];
-    exchange(child);
-    put(child.cell, child.tile);
-    put(frame.head.blank, 0);
-  }
-
-  void exchange(Child& child) noexcept {
+  void follow(const Node& node, const Child& child, unsigned action, Node& next) const {
+    const std::size_t blank = node.blank, cell = blank + static_cast<std::size_t>(kOffset[action]);
+    const std::uint32_t tile = child.info & 255, farther = child.info >> kFartherBit & 1;
+    next.board[0] = node.board[0].moved(cell, blank, tile);
     if constexpr (Views > 0) {
-      for (std::size_t v = 0; v < kViews; ++v) {
-        std::swap(child.number[v], position_.number[v][child.pattern[v]]);
-        std::swap(child.value[v], position_.value[v][child.pattern[v]]);
+      next.number = node.number;
+      for (int v = 0; v < Views; ++v) {
+        const auto at = static_cast<std::size_t>(v);
+        const std::size_t p = pattern(child.info, v);
+        next.number[at][p] = child.number[at];
+        next.sum[at] = child.sum[at];
+        // Every byte changes by as much as the value of p, but that of p itself.
+        const auto change = static_cast<std::uint64_t>(next.sum[at] - node.sum[at]);
+        next.others[at] = node.others[at] + change * kOnes - (change << (8 * p));
       }
     }
+    if constexpr (Views > 1) {
+      const std::size_t from = turned(blank);
+      next.board[1] = node.board[1].moved(from + static_cast<std::size_t>(kTurnedOffset[action]), from, tile);
+    }
+    next.state = ground_->rows[node.state][action];
+    next.manhattan = node.manhattan + static_cast<std::int32_t>(2 * farther) - 1;
+    next.slack = node.slack - static_cast<std::int32_t>(farther);
+    next.blank = static_cast<std::uint32_t>(cell);
   }
 
-  void put(std::size_t cell, std::uint8_t tile) noexcept {
-    position_.board[0][cell] = tile;
-    if constexpr (Views > 1) position_.board[1][turned(cell)] = tile;
-  }
+  static constexpr std::uint64_t kOnes = 0x01010101'01010101ULL;
 
   const Ground* ground_;
-  Position position_{};
   std::vector<Frame> frames_;
-  std::size_t level_ = 0;
+  Frame* top_ = nullptr;
 };
 
 }  // namespace recommit::sliding
