@@ -2,248 +2,194 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstddef>
-#include <cstring>
+#include <limits>
 #include <utility>
+#include <vector>
 
 #include "sliding/pattern_build.hpp"
+#include "sliding/walker.hpp"
 
 namespace recommit::sliding {
 namespace {
 
-using Number = Automaton::Number;
-
-/// The search proper, compiled for each shape and number of views (0: taxicab distance alone).
-///
-/// Slack is half of what a plan of the wanted length may exceed the taxicab distance by; a move away from a tile's
-/// goal costs one. The pattern values are in the same unit, so a board is cut off when their sum exceeds its slack.
-/// All successors of a node are looked up before any is judged: their cache misses overlap.
+/// One walk for small trees; for large ones a crowd of them in turns, each on its own subtree, so that the cache misses
+/// of one are served while the others work. Subtrees are handed out in action order and the first of them with a plan
+/// wins, so the answer is that of a single walk.
 template <int Rows, int Cols, int Views>
 class Tree final : public Search {
  public:
-  Tree(std::shared_ptr<const Model> model, bool pruning) : model_(std::move(model)), farther_(model_->farther()) {
+  Tree(std::shared_ptr<const Model> model, bool pruning) : model_(std::move(model)), scout_(ground_) {
     if (!pruning) plain_ = std::make_unique<Automaton>(model_->shape(), 2);
-    rows_ = (plain_ ? *plain_ : model_->automaton()).rows();
-    for (int p = 0; p < model_->patterns(); ++p) table_[static_cast<std::size_t>(p)] = model_->table(p);
+    ground_.set(*model_, plain_ ? *plain_ : model_->automaton());
+    lanes_.reserve(kLanes);
   }
 
   int start(const std::uint8_t* state) override {
-    std::memcpy(root_.data(), state, kCells);
-    manhattan_ = model_->manhattan(state);
-    int bound = 0;
-    for (int v = 0; v < Views; ++v) {
-      const auto at = static_cast<std::size_t>(v);
-      model_->ranks(state, v, root_number_[at].data());
-      int sum = 0;
-      for (std::size_t p = 0; p < static_cast<std::size_t>(model_->patterns()); ++p) {
-        root_value_[at][p] = static_cast<std::uint8_t>(packed_value(table_[p], root_number_[at][p]));
-        sum += root_value_[at][p];
-      }
-      root_sum_[at] = static_cast<std::int8_t>(sum);
-      bound = std::max(bound, sum);
+    root_ = {};
+    root_.manhattan = model_->manhattan(state);
+    for (std::size_t cell = 0; cell < Walk::kCells; ++cell) {
+      root_.board[0].put(cell, state[cell]);
+      if constexpr (Views > 1) root_.board[1].put(Walk::turned(cell), state[cell]);
+      if (state[cell] == 0) root_.blank = static_cast<std::uint32_t>(cell);
     }
-    return manhattan_ + 2 * bound;
+    root_.state = Automaton::root(static_cast<int>(root_.blank));
+    int bound = 0;
+    for (int v = 0; v < Views; ++v) bound = std::max(bound, look_up(state, v));
+    large_ = false;
+    return root_.manhattan + 2 * bound;
   }
 
   Status within(int length, Effort& effort, bool& found) override {
     found = false;
-    if (length < manhattan_) return Status::Exact;
-    reset((length - manhattan_) / 2);
-    std::uint64_t visited = 1, allowance = effort.allowance();
-    if (allowance == 0) return effort.check(0);
-    for (std::size_t level = 0;;) {
-      Frame& frame = frames_[level];
-      if (frame.todo == 0) {
-        if (level == 0) return effort.check(visited);
-        --level;
-        undo(frames_[level]);
-        continue;
-      }
-      frame.current = static_cast<std::uint8_t>(std::countr_zero(frame.todo));
-      frame.todo &= frame.todo - 1U;
-      Frame& next = frames_[++level];
-      apply(frame, next);
-      if (next.manhattan == 0) {
-        keep_plan(level);
-        found = true;
-        return finish(effort.check(visited));
-      }
-      if (visited == allowance) {
-        const Status status = effort.check(visited);
-        if (status != Status::Exact) return status;
-        visited = 0;
-        allowance = effort.allowance();
-      }
-      ++visited;
-      expand(next);
-    }
+    if (length < root_.manhattan) return Status::Exact;
+    root_.slack = (length - root_.manhattan) / 2;
+    Status status = Status::Exact;
+    if (!large_ && alone(effort, status, found)) return status;
+    large_ = true;  // and so will be the next one, with more slack
+    return crowd(effort, found);
   }
 
  private:
-  static constexpr std::size_t kCells = static_cast<std::size_t>(Rows) * static_cast<std::size_t>(Cols);
-  static constexpr std::size_t kViews = Views == 0 ? 1 : Views;
-  using Numbers = std::array<std::array<std::uint32_t, kMaxPatterns>, kViews>;
-  using Values = std::array<std::array<std::uint8_t, kMaxPatterns>, kViews>;
-  using Sums = std::array<std::int8_t, kViews>;
+  using Walk = Walker<Rows, Cols, Views>;
+  static constexpr std::size_t kLanes = 8;
+  static constexpr std::uint64_t kSmall = 400;  // nodes; starting again as a crowd costs little then
+  static constexpr std::size_t kSplit = 10;     // where the scout hands out subtrees
 
-  /// A successor: after `apply` the number and value fields hold what they replaced.
-  struct Child {
-    std::array<std::uint32_t, kViews> number;
-    std::array<std::uint8_t, kViews> pattern, value;
-    Sums sum;
-    Number state;
-    std::uint8_t action, cell, tile, farther;
-  };
-  struct Frame {
-    std::array<Child, kActions> child;
-    unsigned todo;
-    int manhattan;
-    Number state;
-    Sums sum;
-    std::int8_t slack;
-    std::uint8_t blank, current;
+  /// A walk on a subtree. `order` grows with the place of the subtree in action order.
+  struct Lane {
+    Walk walk;
+    std::uint64_t order = 0;
+    bool busy = false;
+    std::array<std::uint8_t, kSplit> prefix{};
   };
 
-  /// The limit was hit on the very node that is the goal: the plan stands all the same.
-  static Status finish(Status) noexcept { return Status::Exact; }
-
-  void reset(int slack) {
-    frames_.resize(std::max(frames_.size(), static_cast<std::size_t>(manhattan_ + 2 * slack + 2)));
-    number_ = root_number_;
-    value_ = root_value_;
-    Frame& root = frames_[0];
-    for (std::size_t cell = 0; cell < kCells; ++cell) {
-      board_[0][cell] = root_[cell];
-      board_[1][turned(cell)] = root_[cell];
-      if (root_[cell] == 0) root.blank = static_cast<std::uint8_t>(cell);
-    }
-    root.manhattan = manhattan_;
-    root.state = Automaton::root(root.blank);
-    root.sum = root_sum_;
-    root.slack = static_cast<std::int8_t>(slack);
-    expand(root);
-  }
-
-  static constexpr std::size_t turned(std::size_t cell) noexcept {
-    return cell % static_cast<std::size_t>(Cols) * static_cast<std::size_t>(Rows) + cell / static_cast<std::size_t>(Cols);
-  }
-
-  void expand(Frame& frame) {
-    unsigned count = 0;
-    propose<0>(frame, count);
-    propose<1>(frame, count);
-    propose<2>(frame, count);
-    propose<3>(frame, count);
-    if constexpr (Views == 0) {
-      frame.todo = (1U << count) - 1;
-      return;
-    }
-    unsigned todo = 0;
-    for (unsigned i = 0; i < count; ++i) {
-      Child& child = frame.child[i];
-      bool fits = true;
-      for (std::size_t v = 0; v < kViews; ++v) {
-        const std::size_t p = child.pattern[v];
-        const int value = packed_value(table_[p], child.number[v]);
-        const int sum = frame.sum[v] - value_[v][p] + value;
-        child.value[v] = static_cast<std::uint8_t>(value);
-        child.sum[v] = static_cast<std::int8_t>(sum);
-        fits &= sum <= frame.slack - child.farther;
-      }
-      todo |= static_cast<unsigned>(fits) << i;
-    }
-    frame.todo = todo;
-  }
-
-  /// Adds the successor by one action unless it is illegal, refused or too far off by taxicab distance.
-  template <int Action>
-  void propose(Frame& frame, unsigned& count) {
-    constexpr int kOffset = Action == 0 ? -Cols : Action == 1 ? Cols : Action == 2 ? -1 : 1;
-    const Number state = rows_[frame.state][Action];
-    if (state == 0) return;
-    const auto cell = static_cast<std::size_t>(frame.blank + kOffset);
-    const std::size_t tile = board_[0][cell];
-    const int farther = farther_[tile][cell] >> Action & 1;
-    if (farther > frame.slack) return;
-    Child& child = frame.child[count++];
-    child.state = state;
-    child.action = Action;
-    child.cell = static_cast<std::uint8_t>(cell);
-    child.tile = static_cast<std::uint8_t>(tile);
-    child.farther = static_cast<std::uint8_t>(farther);
-    if constexpr (Views >= 1) look<0, Action>(child, cell, tile);
-    if constexpr (Views >= 2) look<1, Action>(child, turned(cell), tile);
-  }
-
-  /// The number of the moved tile's pattern in view V, where the blank's target is `cell`.
-  template <int V, int Action>
-  void look(Child& child, std::size_t cell, std::size_t tile) const {
-    constexpr bool kAlongColumn = (Action < 2) == (V == 0);
-    constexpr bool kTowardsEnd = Action == 0 || Action == 2;  // the tile moves to a later cell
-    constexpr std::size_t kAcross = V == 0 ? Cols : Rows;
-    const View& view = model_->view(V);
-    std::int32_t change = view.step[tile][kAlongColumn];
-    if constexpr (kAlongColumn) {
-      const std::uint8_t* crossed = board_[V].data() + (kTowardsEnd ? cell : cell - kAcross) + 1;
-      for (std::size_t i = 0; i + 1 < kAcross; ++i) change += view.jump[tile][crossed[i]];
-    }
-    const std::size_t p = view.pattern[tile];
-    child.pattern[V] = static_cast<std::uint8_t>(p);
-    child.number[V] = number_[V][p] + static_cast<std::uint32_t>(kTowardsEnd ? change : -change);
-  }
-
-  void apply(Frame& frame, Frame& next) {
-    Child& child = frame.child[frame.current];
-    exchange(child);
-    put(frame.blank, child.tile);
-    put(child.cell, 0);
-    next.blank = child.cell;
-    next.state = child.state;
-    next.sum = child.sum;
-    next.slack = static_cast<std::int8_t>(frame.slack - child.farther);
-    next.manhattan = frame.manhattan + 2 * child.farther - 1;
-  }
-
-  void undo(Frame& frame) {
-    Child& child = frame.child[frame.current];
-    exchange(child);
-    put(child.cell, child.tile);
-    put(frame.blank, 0);
-  }
-
-  void exchange(Child& child) noexcept {
-    if constexpr (Views > 0) {
-      for (std::size_t v = 0; v < kViews; ++v) {
-        std::swap(child.number[v], number_[v][child.pattern[v]]);
-        std::swap(child.value[v], value_[v][child.pattern[v]]);
+  int look_up(const std::uint8_t* state, int view) {
+    const auto v = static_cast<std::size_t>(view);
+    model_->ranks(state, view, root_.number[v].data());
+    int sum = 0;
+    for (int pass = 0; pass < 2; ++pass) {  // the sum first, then the sums without each
+      for (std::size_t p = 0; p < static_cast<std::size_t>(model_->patterns()); ++p) {
+        const int value = packed_value(ground_.table[p], root_.number[v][p]);
+        if (pass == 0) sum += value;
+        if (pass == 1) root_.others[v] |= static_cast<std::uint64_t>(sum - value) << (8 * p);
       }
     }
+    root_.sum[v] = sum;
+    return sum;
   }
 
-  void put(std::size_t cell, std::uint8_t tile) noexcept {
-    board_[0][cell] = tile;
-    if constexpr (Views > 1) board_[1][turned(cell)] = tile;
+  /// False if the tree turns out to be large; then nothing is decided yet.
+  bool alone(Effort& effort, Status& status, bool& found) {
+    scout_.begin(root_);
+    const std::uint64_t most = std::min(effort.allowance(), kSmall);
+    for (std::uint64_t visited = 0; visited < most; ++visited) {
+      scout_.propose();
+      scout_.judge();
+      if (!scout_.advance()) {
+        status = effort.check(visited + 1);
+        return true;
+      }
+      if (!scout_.at_goal()) continue;
+      effort.check(visited + 1);  // a limit hit on the goal itself does not matter
+      plan_.clear();
+      scout_.append_plan(plan_);
+      found = true;
+      return true;
+    }
+    status = effort.check(most);
+    return status != Status::Exact;
   }
 
-  void keep_plan(std::size_t length) {
-    plan_.resize(length);
-    for (std::size_t i = 0; i < length; ++i) plan_[i] = frames_[i].child[frames_[i].current].action;
+  Status crowd(Effort& effort, bool& found) {
+    scout_.begin(root_);
+    scout_.propose();
+    scout_.judge();
+    scouting_ = true;
+    handed_ = 0;
+    best_ = kNone;
+    while (lanes_.size() < kLanes) lanes_.push_back({Walk(ground_), 0, false, {}});
+    for (Lane& lane : lanes_) lane.busy = false;
+    std::uint64_t visited = 1, allowance = effort.allowance();
+    for (bool busy = true; busy;) {
+      busy = false;
+      for (Lane& lane : lanes_) {
+        if (!lane.busy) hand_out(lane, visited);
+        if (!lane.busy) continue;
+        busy = true;
+        ++visited;
+        step(lane);
+      }
+      if (visited + kLanes + kScoutMost < allowance) continue;
+      const Status status = effort.check(std::min(visited, allowance));
+      if (status != Status::Exact && busy) return status;
+      visited = 0;
+      allowance = effort.allowance();
+    }
+    found = best_ != kNone;
+    const Status status = effort.check(visited);
+    return found ? Status::Exact : status;
   }
+
+  /// Judges what the lane proposed a round ago, goes to the next node and proposes there.
+  void step(Lane& lane) {
+    lane.walk.judge();
+    if (lane.order > best_ || !lane.walk.advance()) {
+      lane.busy = false;
+    } else if (lane.walk.at_goal()) {
+      lane.busy = false;
+      best_ = lane.order;
+      scouting_ = false;  // all that is still to come lies behind
+      plan_.assign(lane.prefix.begin(), lane.prefix.end());
+      lane.walk.append_plan(plan_);
+    } else {
+      lane.walk.propose();
+    }
+  }
+
+  /// The scout's next subtree, if there is one.
+  void hand_out(Lane& lane, std::uint64_t& visited) {
+    while (scouting_) {
+      scouting_ = scout_.advance();
+      if (!scouting_) return;
+      if (scout_.at_goal()) {
+        best_ = ++handed_;
+        scouting_ = false;
+        plan_.clear();
+        scout_.append_plan(plan_);
+        return;
+      }
+      if (scout_.level() == kSplit) {
+        lane.walk.begin(scout_.node());
+        lane.order = ++handed_;
+        lane.busy = true;
+        prefix_.clear();
+        scout_.append_plan(prefix_);
+        std::copy(prefix_.begin(), prefix_.end(), lane.prefix.begin());
+        scout_.skip();
+        lane.walk.propose();
+        return;
+      }
+      ++visited;
+      scout_.propose();
+      scout_.judge();
+    }
+  }
+
+  static constexpr std::uint64_t kNone = std::numeric_limits<std::uint64_t>::max();
+  static constexpr std::uint64_t kScoutMost = 1024;
 
   std::shared_ptr<const Model> model_;
   std::unique_ptr<Automaton> plain_;
-  const Automaton::Row* rows_ = nullptr;
-  const std::array<std::array<std::uint8_t, kMaxCells>, kMaxCells>& farther_;
-  std::array<const std::uint8_t*, kMaxPatterns> table_{};
+  typename Walk::Ground ground_;
+  typename Walk::Node root_{};
+  bool large_ = false;
 
-  std::array<std::uint8_t, kCells> root_{};
-  int manhattan_ = 0;
-  Numbers root_number_{}, number_{};
-  Values root_value_{}, value_{};
-  Sums root_sum_{};
-  std::array<std::array<std::uint8_t, kCells>, 2> board_{};
-  std::vector<Frame> frames_;
+  Walk scout_;
+  std::vector<Lane> lanes_;
+  std::vector<std::uint8_t> prefix_;
+  bool scouting_ = false;
+  std::uint64_t handed_ = 0, best_ = kNone;
 };
 
 template <int Rows, int Cols>

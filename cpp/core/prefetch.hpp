@@ -1,0 +1,20 @@
+#pragma once
+
+#if defined(_MSC_VER) && (defined(_M_X64) || defined(_M_IX86))
+#include <xmmintrin.h>
+#endif
+
+namespace recommit {
+
+/// Asks for a cache line that will be read soon. Never faults, changes nothing but time.
+inline void prefetch(const void* address) noexcept {
+#if defined(__GNUC__)
+  __builtin_prefetch(address);
+#elif defined(_MSC_VER) && (defined(_M_X64) || defined(_M_IX86))
+  _mm_prefetch(static_cast<const char*>(address), _MM_HINT_T0);
+#else
+  (void)address;
+#endif
+}
+
+}  // namespace recommit
