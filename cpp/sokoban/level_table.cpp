@@ -7,7 +7,10 @@
 namespace recommit::sokoban {
 
 LevelTable::LevelTable(const Level& level, int boxes, std::shared_ptr<const Table> table)
-    : level_(level),
+    : sets_(BoxSets::count(level, boxes)),
+      entries_(multiply_saturated(sets_, static_cast<std::uint64_t>(level.cells()))),
+      build_bytes_(Table::build_bytes(level, boxes, table != nullptr && table->wide())),
+      level_(level),
       boxes_(boxes),
       table_(std::move(table)),
       words_(plane_words(level.shape())) {
@@ -25,6 +28,11 @@ LevelTable::LevelTable(const Level& level, int boxes, std::shared_ptr<const Tabl
     if (cell == kNoCell || table_ == nullptr) continue;
     for (int i = 0; i < boxes; ++i) share_[static_cast<std::size_t>(i) * grids + grid] = table_->sets().share(i, cell);
   }
+}
+
+Status LevelTable::allowed(const Limits& limits) const noexcept {
+  if (sets_ >= BoxSets::kDead || build_bytes_ > limits.bytes) return Status::ByteLimit;
+  return entries_ > limits.nodes ? Status::NodeLimit : Status::Exact;
 }
 
 bool LevelTable::same_place(const Planes& planes, int player) const noexcept {

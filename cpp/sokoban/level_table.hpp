@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/limits.hpp"
 #include "sokoban/level.hpp"
 #include "sokoban/planes.hpp"
 #include "sokoban/table.hpp"
@@ -25,6 +26,9 @@ class LevelTable {
   int boxes() const noexcept { return boxes_; }
   const Table& table() const noexcept { return *table_; }
   bool has_table() const noexcept { return table_ != nullptr; }
+  /// Status::Exact if the limits allow the table, there or not; else which one forbids it. What is not known to need
+  /// two bytes per entry is judged as if one were enough.
+  Status allowed(const Limits& limits) const noexcept;
   std::uint64_t bytes() const noexcept;  ///< held in memory, the table included
 
   /// Whether a state has this level's walls, goals, player's region and number of boxes in it.
@@ -54,6 +58,8 @@ class LevelTable {
     std::uint64_t walls = 0, goals = 0, region = 0;
     std::uint64_t harmless = 0;  // where a box does not decide the verdict: live cells, goals out of reach
   };
+
+  std::uint64_t sets_, entries_, build_bytes_;
 
   bool same_place(const Planes& planes, int player) const noexcept;
 

@@ -21,10 +21,10 @@ struct Marks {
 
 #if defined(RECOMMIT_SSE2)
 
-std::uint64_t bits(__m128i marked) noexcept { return static_cast<std::uint32_t>(_mm_movemask_epi8(marked)); }
+inline std::uint64_t bits(__m128i marked) noexcept { return static_cast<std::uint32_t>(_mm_movemask_epi8(marked)); }
 
 /// Sixteen cells; their bits, without the lowest `drop`, move up by `shift`.
-void mark16(const std::uint8_t* from, int drop, int shift, Marks& out) noexcept {
+inline void mark16(const std::uint8_t* from, int drop, int shift, Marks& out) noexcept {
   const __m128i x = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
   const auto is = [&](char code) { return _mm_cmpeq_epi8(x, _mm_set1_epi8(code)); };
   const __m128i resting = is(kBoxOnGoal);
@@ -36,7 +36,7 @@ void mark16(const std::uint8_t* from, int drop, int shift, Marks& out) noexcept 
 }
 
 /// `count` cells, 1..64, of which `before` lie in front. The end is read together with cells already seen.
-Marks mark(const std::uint8_t* from, int count, int before) noexcept {
+inline Marks mark(const std::uint8_t* from, int count, int before) noexcept {
   Marks out;
   int i = 0;
   for (; i + 16 <= count; i += 16) mark16(from + i, 0, i, out);
@@ -53,7 +53,7 @@ Marks mark(const std::uint8_t* from, int count, int before) noexcept {
 
 #else
 
-Marks mark(const std::uint8_t* from, int count, int /*before*/) noexcept {
+inline Marks mark(const std::uint8_t* from, int count, int /*before*/) noexcept {
   Marks out;
   for (int i = 0; i < count; ++i) {
     const std::uint8_t x = from[i];

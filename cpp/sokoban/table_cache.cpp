@@ -50,7 +50,8 @@ Found TableCache::find(const std::uint8_t* state, Shape shape, const Planes& pla
   const std::uint64_t hash = hash_still(planes, shape);
   std::shared_ptr<const LevelTable> known = look(hash, planes, player, shape);
   if (known != nullptr && known->has_table()) {
-    return {known, verdict(known->level(), known->boxes(), known->table().wide(), limits)};
+    const Status status = known->allowed(limits);
+    return {std::move(known), status};
   }
   if (known == nullptr) {
     const Level level = Level::of_state(state, shape);
