@@ -1,0 +1,220 @@
+"""Rows as Arrow tables and Parquet bytes; the same rows give the same bytes for one version of pyarrow."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from recommit.data import errors, rows
+from recommit.data.rows import Rows
+
+try:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+except ImportError:
+    raise errors.need("pyarrow", "data") from None
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from recommit.data.recipe import Recipe
+
+#: Rows per row group: the unit in which a loader reads.
+GROUP = 16384
+#: Coded by dictionary: few values, or the same value many rows long. The state pays too: boards recur.
+_VERSION = "2.6"
+
+#: name -> (Arrow type, what it holds), in file order. The data card prints this.
+COLUMNS = {
+    "id": (pa.string(), "instance the state belongs to: task/variant/seed/number"),
+    "task": (pa.string(), "`sliding` or `sokoban`"),
+    "variant": (pa.string(), "size, and boxes and range of lengths of the instance"),
+    "split": (pa.string(), "`train`, `validation` or `test`; by the canonical key of the instance's start"),
+    "kind": (pa.string(), "`expert` (on the expert path), `perturbed` (counterfactual, off it) or `on-policy`"),
+    "length": (pa.int16(), "optimal length of the instance"),
+    "t": (pa.uint16(), "actions since the start of the instance"),
+    "rows": (pa.uint8(), "rows of the grid"),
+    "cols": (pa.uint8(), "columns of the grid"),
+    "state": (pa.binary(), "the grid, one byte per cell, row by row"),
+    "distance": (pa.int16(), "exact number of actions to the goal; -1 = dead, the goal is out of reach"),
+    "dead": (pa.bool_(), "is the goal out of reach?"),
+    "optimal": (pa.uint8(), "bit a is set iff action a starts an optimal solution"),
+    "actions": (pa.list_(pa.uint8()), "the next up to 8 expert actions: 0 up, 1 down, 2 left, 3 right"),
+}
+SCHEMA = pa.schema([(name, kind) for name, (kind, _) in COLUMNS.items()])
+
+
+def variant_names(recipe: Recipe) -> list[str]:
+    """One word per variant, as in ids: the size, boxes, and the range of lengths."""
+    size = f"{recipe.size[0]}x{recipe.size[1]}"
+    if not recipe.variants:
+        return [size]
+    return [
+        f"{size}{f'-{v.boxes}' if v.boxes else ''}:{v.length[0]}..{v.length[1]}" for v in recipe.variants
+    ]
+
+
+def id_prefix(recipe: Recipe, variant: str) -> str:
+    """What comes before the number in the ids of a variant."""
+    return f"{recipe.task}/{variant}/{recipe.seed}/"
+
+
+def to_table(recipe: Recipe, split: str, content: Rows) -> pa.Table:
+    """The columns a reader sees."""
+    n = len(content)
+    variants = variant_names(recipe)
+    size = np.full(n, recipe.size[0], np.uint8), np.full(n, recipe.size[1], np.uint8)
+    columns = {
+        "id": _ids(recipe, variants, content),
+        "task": _constant(n, recipe.task),
+        "variant": pa.DictionaryArray.from_arrays(content.variant, variants),
+        "split": _constant(n, split),
+        "kind": pa.DictionaryArray.from_arrays(content.kind, list(rows.KINDS)),
+        "length": pa.array(content.length),
+        "t": pa.array(content.t),
+        "rows": pa.array(size[0]),
+        "cols": pa.array(size[1]),
+        "state": _binary(content.states),
+        "distance": pa.array(content.distance),
+        "dead": pa.array(content.dead),
+        "optimal": pa.array(content.optimal),
+        "actions": _lists(content.actions, content.count),
+    }
+    return pa.table(columns)
+
+
+def _constant(n: int, word: str) -> pa.Array:
+    return pa.DictionaryArray.from_arrays(np.zeros(n, np.int8), [word])
+
+
+def _ids(recipe: Recipe, variants: list[str], content: Rows) -> pa.Array:
+    """Rows of one instance are neighbours: one string for each run of equal numbers."""
+    if not len(content):
+        return _constant(0, "")
+    same = (content.instance[1:] == content.instance[:-1]) & (content.variant[1:] == content.variant[:-1])
+    first = np.concatenate([[True], ~same])
+    prefixes = [id_prefix(recipe, variant) for variant in variants]
+    words = [
+        f"{prefixes[v]}{number}"
+        for v, number in zip(content.variant[first].tolist(), content.instance[first].tolist(), strict=True)
+    ]
+    return pa.DictionaryArray.from_arrays((np.cumsum(first) - 1).astype(np.int32), words)
+
+
+def _binary(states: NDArray[np.uint8]) -> pa.Array:
+    n, cells = len(states), int(np.prod(states.shape[1:]))
+    offsets = np.arange(n + 1, dtype=np.int64) * cells
+    if offsets[-1] > 2**31 - 1:
+        raise errors.WrongRecipe(f"shard: expected states of at most 2 GiB in one file, got {offsets[-1]} bytes")
+    buffers = [None, pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(np.ascontiguousarray(states))]
+    return pa.Array.from_buffers(pa.binary(), n, buffers)
+
+
+def _lists(actions: NDArray[np.uint8], count: NDArray[np.uint8]) -> pa.Array:
+    offsets = np.zeros(len(count) + 1, np.int32)
+    np.cumsum(count, out=offsets[1:])
+    return pa.ListArray.from_arrays(offsets, actions[np.arange(rows.NEXT) < count[:, None]])
+
+
+def encode(table: pa.Table) -> memoryview:
+    """Parquet bytes: fixed settings, no Arrow schema, nothing of the machine or the moment in it."""
+    sink = pa.BufferOutputStream()
+    pq.write_table(
+        table,
+        sink,
+        row_group_size=GROUP,
+        version=_VERSION,
+        data_page_version="1.0",
+        compression="zstd",
+        compression_level=1,
+        use_dictionary=True,
+        write_statistics=["length", "t", "distance"],
+        store_schema=False,
+    )
+    return memoryview(sink.getvalue())
+
+
+#: What `decode` needs of a file; the rest is constant, or follows.
+_READ = ["id", "kind", "variant", "length", "t", "state", "distance", "optimal", "actions"]
+
+
+def decode(recipe: Recipe, table: pa.Table) -> Rows:
+    """The rows of a table that was read with `READ` and dictionaries for words."""
+    table = table.combine_chunks()
+    n, states = table.num_rows, table["state"]
+    variant = _codes(table["variant"], variant_names(recipe)).astype(np.uint8)
+    actions, count = _padded(table["actions"])
+    return Rows(
+        instance=_numbers(table["id"]),
+        variant=variant,
+        length=table["length"].to_numpy(),
+        t=table["t"].to_numpy(),
+        kind=_codes(table["kind"], list(rows.KINDS)).astype(np.uint8),
+        states=_cells(states, n, recipe.size),
+        distance=table["distance"].to_numpy(),
+        optimal=table["optimal"].to_numpy(),
+        count=count,
+        actions=actions,
+    )
+
+
+def reader(source: Any) -> pq.ParquetFile:
+    """A Parquet file opened for `decode`."""
+    return pq.ParquetFile(source, read_dictionary=["id", "kind", "variant"], memory_map=False)
+
+
+def read_groups(recipe: Recipe, file: pq.ParquetFile, groups: list[int]) -> Rows:
+    """Some row groups of a file, in the order asked for."""
+    return decode(recipe, file.read_row_groups(groups, columns=_READ, use_threads=False))
+
+
+def _chunk(column: pa.ChunkedArray) -> pa.Array:
+    if column.num_chunks == 0:
+        return pa.array([], column.type)
+    return column.combine_chunks() if column.num_chunks > 1 else column.chunk(0)
+
+
+def _codes(column: pa.ChunkedArray, words: list[str]) -> NDArray[np.int64]:
+    coded = column.unify_dictionaries()
+    if not len(coded):
+        return np.zeros(0, np.int64)
+    array = _chunk(coded)
+    lookup = np.array([words.index(word) for word in array.dictionary.to_pylist()], np.int64)
+    result: NDArray[np.int64] = lookup[array.indices.to_numpy(zero_copy_only=False)]
+    return result
+
+
+def _numbers(column: pa.ChunkedArray) -> NDArray[np.int64]:
+    if not len(column):
+        return np.zeros(0, np.int64)
+    array = _chunk(column.unify_dictionaries())
+    numbers = np.array([int(word.rpartition("/")[2]) for word in array.dictionary.to_pylist()], np.int64)
+    result: NDArray[np.int64] = numbers[array.indices.to_numpy(zero_copy_only=False)]
+    return result
+
+
+def _cells(column: pa.ChunkedArray, n: int, size: tuple[int, int]) -> NDArray[np.uint8]:
+    cells = size[0] * size[1]
+    if not n:
+        return np.zeros((0, *size), np.uint8)
+    array = _chunk(column)
+    offsets = np.frombuffer(array.buffers()[1], np.int32)[array.offset : array.offset + n + 1]
+    if not (np.diff(offsets) == cells).all():
+        raise errors.Damaged(f"state: expected {cells} bytes in every row")
+    data = np.frombuffer(array.buffers()[2], np.uint8)[offsets[0] : offsets[-1]]
+    return data.reshape(n, *size)
+
+
+def _padded(column: pa.ChunkedArray) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    n = len(column)
+    result = np.full((n, rows.NEXT), rows.NO_ACTION, np.uint8)
+    if not n:
+        return result, np.zeros(0, np.uint8)
+    array = _chunk(column)
+    offsets = array.offsets.to_numpy()
+    count = np.diff(offsets)
+    if count.max(initial=0) > rows.NEXT:
+        raise errors.Damaged(f"actions: expected at most {rows.NEXT} per row, got {count.max()}")
+    result[np.arange(rows.NEXT) < count[:, None]] = array.values.to_numpy()[offsets[0] : offsets[-1]]
+    return result, count.astype(np.uint8)
