@@ -10,9 +10,31 @@ Needs the extra ``data`` (pyarrow). Nothing here needs torch except ``recommit.d
 from __future__ import annotations
 
 from recommit.data.build import Progress, build
+from recommit.data.dataset import Dataset
+from recommit.data.dataset import open_folder as open
 from recommit.data.errors import DataError
+from recommit.data.feed import Feed
 from recommit.data.labels import label
 from recommit.data.recipe import Recipe, Variant
 from recommit.data.rows import DEPTHS, Rows
+from recommit.data.samples import Samples, expand, position_weights, sample_count
+from recommit.data.verify import verify
 
-__all__ = ["DEPTHS", "DataError", "Progress", "Recipe", "Rows", "Variant", "build", "label"]
+__all__ = [
+    "DEPTHS",
+    "DataError",
+    "Dataset",
+    "Feed",
+    "Progress",
+    "Recipe",
+    "Rows",
+    "Samples",
+    "Variant",
+    "build",
+    "expand",
+    "label",
+    "open",
+    "position_weights",
+    "sample_count",
+    "verify",
+]
