@@ -18,17 +18,15 @@ _SIZES += [(10**8, "10M<n<100M"), (10**9, "100M<n<1B")]
 def card(manifest: Manifest) -> str:
     """The text; a function of the manifest alone."""
     recipe = manifest.recipe
-    title = f"{recipe.task} {', '.join(table.variant_names(recipe))}: labelled commitments"
-    parts = [_header(manifest, title), f"# {title}\n", _about(manifest), _splits(manifest), _columns(), _USE]
+    title = f"{recipe.task} {', '.join(recipe.variant_names)}: labelled commitments"
+    parts = [_header(manifest, title), f"# {title}\n", _ABOUT, _splits(manifest), _columns(), _USE]
     return "\n".join(parts) + _RECIPE.format(recipe=recipe.to_json(), content=manifest.content)
 
 
 def _header(manifest: Manifest, title: str) -> str:
     rows = manifest.total("rows")
     size = next((word for bound, word in _SIZES if rows < bound), "n>1B")
-    files = [
-        f"  - split: {split}\n    path: data/{split}-*.parquet" for split in SPLITS if manifest.of(split)
-    ]
+    files = [f"  - split: {split}\n    path: data/{split}-*.parquet" for split in SPLITS if manifest.of(split)]
     return "\n".join(
         [
             "---",
@@ -50,15 +48,6 @@ def _header(manifest: Manifest, title: str) -> str:
             "---",
             "",
         ]
-    )
-
-
-def _about(manifest: Manifest) -> str:
-    return (
-        "One row is one state of a puzzle with its exact distance to the goal, every optimal action, and the next up to\n"
-        "eight actions of an optimal solution. A commitment of depth h (1, 2, 4 or 8 actions executed without looking)\n"
-        "is admissible in a row iff `h <= distance`; its expert actions are `actions[:h]`. Pictures are drawn from states\n"
-        "on demand. Labels come from exact solvers: none is a guess.\n"
     )
 
 
@@ -91,6 +80,13 @@ def _columns() -> str:
     )
     return "\n".join(lines) + "\n" + cells + "\n"
 
+
+_ABOUT = """\
+One row is one state of a puzzle with its exact distance to the goal, every optimal action, and the next up to eight
+actions of an optimal solution. A commitment of depth h (1, 2, 4 or 8 actions executed without looking) is admissible in
+a row iff `h <= distance`; its expert actions are `actions[:h]`. Pictures are drawn from states on demand. Labels come
+from exact solvers: none is a guess.
+"""
 
 _USE = """```python
 import datasets, numpy as np

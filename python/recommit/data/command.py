@@ -2,16 +2,42 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec
 
 if TYPE_CHECKING:
-    from recommit.data.build import Progress
+    from collections.abc import Callable
+
+    from recommit.data.builder import Progress
     from recommit.data.recipe import Recipe
 
 
+P = ParamSpec("P")
+
+
+def _status(command: Callable[P, int]) -> Callable[P, int]:
+    """Turn what a command raises into its exit status: 1 failed while working, 2 the call was wrong, 130 interrupted."""
+
+    @functools.wraps(command)
+    def run(*args: P.args, **kwargs: P.kwargs) -> int:
+        from recommit.data.errors import DataError
+
+        try:
+            return command(*args, **kwargs)
+        except DataError as error:
+            sys.stderr.write(f"recommit data: {error}\n")
+            return error.exit_status
+        except KeyboardInterrupt:
+            sys.stderr.write("recommit data: interrupted; the same command goes on where it was\n")
+            return 130
+
+    return run
+
+
+@_status
 def build(
     out: Path,
     task: Literal["sliding", "sokoban"] | None = None,
@@ -60,7 +86,7 @@ def build(
         engine: local processes, or a Ray cluster that shares the folder.
         json: print the result as JSON.
     """
-    from recommit.data.build import build as make
+    from recommit.data.builder import build as make
 
     flags = {
         "task": task, "size": list(size), "count": count, "validation": validation, "test": test, "seed": seed,
@@ -73,7 +99,9 @@ def build(
     if progress:
         progress.end()
     summary = {"folder": str(out), "content_sha256": made.content, "rows": made.total("rows"), "overlap": made.overlap}
-    _say(summary if json else f"{out}: {made.total('rows'):,} rows, content {made.content[:16]}{_overlap(made.overlap)}")
+    _say(
+        summary if json else f"{out}: {made.total('rows'):,} rows, content {made.content[:16]}{_overlap(made.overlap)}"
+    )
     return 0
 
 
@@ -87,7 +115,11 @@ def _overlap(found: dict[str, int]) -> str:
 
 
 def _plan(
-    path: Path | None, flags: dict[str, Any], boxes: tuple[int, ...], length: tuple[int, int] | None, states: Path | None
+    path: Path | None,
+    flags: dict[str, Any],
+    boxes: tuple[int, ...],
+    length: tuple[int, int] | None,
+    states: Path | None,
 ) -> Recipe:
     """The recipe of a file, changed by flags, or of the flags alone."""
     from recommit.data import errors, given
@@ -111,7 +143,8 @@ def _plan(
     return Recipe.from_dict(plain)
 
 
-def show(folder: Path, split: str = "all", picture: Path | None = None, json: bool = False) -> int:
+@_status
+def show(folder: Path, /, split: str = "all", picture: Path | None = None, json: bool = False) -> int:
     """Print what is in a data set; draw it.
 
     Args:
@@ -120,10 +153,10 @@ def show(folder: Path, split: str = "all", picture: Path | None = None, json: bo
         picture: also draw into this file (default: nothing is drawn).
         json: print as JSON.
     """
-    from recommit.data import dataset
     from recommit.data import show as shown
+    from recommit.data.dataset import open_folder
 
-    data = dataset.open_folder(folder, None if split == "all" else split)
+    data = open_folder(folder, None if split == "all" else split)
     found = shown.describe(data)
     _say(found if json else shown.text(found))
     if picture:
@@ -131,8 +164,10 @@ def show(folder: Path, split: str = "all", picture: Path | None = None, json: bo
     return 0
 
 
+@_status
 def export(
     folder: Path,
+    /,
     out: Path,
     form: Literal["parquet", "webdataset", "chat"] = "parquet",
     split: str = "all",
@@ -149,31 +184,32 @@ def export(
         cell: pixels per cell.
         states_per_file: at most so many states in one file.
     """
-    from recommit.data import dataset
-    from recommit.data import export as exported
+    from recommit.data.dataset import open_folder
+    from recommit.data.exports import export as write
 
-    data = dataset.open_folder(folder, None if split == "all" else split)
-    names = exported.export(data, out, form, cell=cell, states_per_file=states_per_file)
+    data = open_folder(folder, None if split == "all" else split)
+    names = write(data, out, form, cell=cell, states_per_file=states_per_file)
     _say(f"{out}: {len(names)} files")
     return 0
 
 
-def verify(folder: Path, labels: bool = False) -> int:
+@_status
+def verify(folder: Path, /, labels: bool = False) -> int:
     """Check a data set: files against the manifest, rows against the rules of the puzzle.
 
     Args:
         folder: the data set.
         labels: also solve every state again.
     """
-    from recommit.data import dataset
-    from recommit.data import verify as verified
+    from recommit.data.dataset import open_folder
+    from recommit.data.verification import verify as check
 
-    checked = verified.verify(dataset.open_folder(folder, None), labels=labels)
+    checked = check(open_folder(folder, None), labels=labels)
     _say(f"{folder}: {checked:,} rows, all as they should be")
     return 0
 
 
-COMMANDS = {"build": build, "show": show, "export": export, "verify": verify}
+COMMANDS: dict[str, Callable[..., int]] = {"build": build, "show": show, "export": export, "verify": verify}
 
 
 class _Line:
@@ -197,22 +233,11 @@ def _say(what: object) -> None:
     sys.stdout.write((what if isinstance(what, str) else json.dumps(what, indent=2)) + "\n")
 
 
-def run(call: Any) -> int:
-    """Call a command; its exit status: 0 done, 1 failed while working, 2 the call was wrong, 130 interrupted."""
-    from recommit.data.errors import DataError
-
-    try:
-        return int(call())
-    except DataError as error:
-        sys.stderr.write(f"recommit data: {error}\n")
-        return error.exit_status
-    except KeyboardInterrupt:
-        sys.stderr.write("recommit data: interrupted; the same command goes on\n")
-        return 130
-
-
 def main(arguments: list[str] | None = None) -> int:
     """``python -m recommit.data``."""
     import tyro
 
-    return run(lambda: tyro.extras.subcommand_cli_from_dict(COMMANDS, prog="recommit data", args=arguments))
+    status = tyro.extras.subcommand_cli_from_dict(
+        COMMANDS, prog="recommit data", args=arguments, config=(tyro.conf.FlagCreatePairsOff,)
+    )
+    return int(status)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from recommit.data import errors, manifest, rows, samples, shards, table
+from recommit.data import errors, manifest, rows, samples, shards
 from recommit.data.recipe import SPLITS
 
 if TYPE_CHECKING:
@@ -70,9 +70,7 @@ class Dataset:
 
     def ids(self, content: Rows) -> list[str]:
         """The instance id of each row."""
-        prefixes = [table.id_prefix(self.recipe, name) for name in table.variant_names(self.recipe)]
-        numbers = zip(content.variant.tolist(), content.instance.tolist(), strict=True)
-        return [f"{prefixes[variant]}{number}" for variant, number in numbers]
+        return self.recipe.ids(content.variant.tolist(), content.instance.tolist())
 
 
 def open_folder(folder: str | Path, split: str | None = "train") -> Dataset:

@@ -72,7 +72,8 @@ def _serve(
     done: queue.SimpleQueue[dict[str, Any]],
 ) -> None:
     """Hand requests to one worker, one at a time, and collect its answers."""
-    assert child.stdin and child.stdout
+    assert child.stdin is not None
+    assert child.stdout is not None
     while (asked := todo.get()) is not None:
         try:
             child.stdin.write(json.dumps(asked) + "\n")
@@ -95,14 +96,15 @@ def _ray(requests: Requests, workers: int) -> Iterator[Record]:
         raise errors.need("ray", "ray") from None
     started = not ray.is_initialized()
     if started:
-        where = {} if os.environ.get("RAY_ADDRESS") else {"num_cpus": workers}
-        ray.init(include_dashboard=None, log_to_driver=False, logging_level="ERROR", configure_logging=False, **where)
+        cores = None if os.environ.get("RAY_ADDRESS") else workers
+        ray.init(num_cpus=cores, log_to_driver=False, configure_logging=False)
     try:
         task = ray.remote(max_retries=3)(worker.answer)
-        waiting, running = list(reversed(requests)), []
+        cores = max(workers, int(ray.cluster_resources().get("CPU", 1)))  # type: ignore[no-untyped-call]
+        waiting, running = list(reversed(requests)), list[Any]()
         while waiting or running:
             # Twice as many as there are cores: enough to keep them busy, few enough to lose little.
-            while waiting and len(running) < 2 * max(workers, int(ray.cluster_resources().get("CPU", 1))):
+            while waiting and len(running) < 2 * cores:
                 running.append(task.remote(waiting.pop()))
             ready, running = ray.wait(running)
             for reply in ray.get(ready):

@@ -98,13 +98,13 @@ class Feed:
         parts = []
         while begin < end:
             epoch, at = divmod(begin, self.total)
-            window, content, order, first = self._find(epoch, at)
+            content, order, first = self._find(epoch, at)
             stop = min(end - begin + at, first + len(order))
             parts.append(content[order[at - first : stop - first]])
             begin += stop - at
         return parts[0] if len(parts) == 1 else rows.concatenate(parts)
 
-    def _find(self, epoch: int, at: int) -> tuple[int, Rows, NDArray[np.intp], int]:
+    def _find(self, epoch: int, at: int) -> tuple[Rows, NDArray[np.intp], int]:
         """The window around row ``at`` of an epoch, loaded, with the order of its rows and the number of its first."""
         blocks, starts = self._deal(epoch)
         window = int(np.searchsorted(starts, at, side="right")) - 1
@@ -112,7 +112,7 @@ class Feed:
             self._held = None  # let the old window go before the new one comes
             content = self._load(blocks, int(starts[window]), int(starts[window + 1]))
             self._held = (epoch, window), content, self._order(epoch, window, len(content))
-        return window, self._held[1], self._held[2], int(starts[window])
+        return self._held[1], self._held[2], int(starts[window])
 
     def _deal(self, epoch: int) -> tuple[list[_Block], NDArray[np.int64]]:
         """Blocks in the order of an epoch, and the row numbers at which windows begin (and the last ends)."""

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
+    from typing_extensions import Self
+
     from recommit.data.files import Files
 
 NAME = ".journal"
@@ -24,7 +26,7 @@ class Journal:
         self.files, self.path = files_, folder / NAME
         self.descriptor = -1
 
-    def __enter__(self) -> Journal:
+    def __enter__(self) -> Self:
         try:
             self.descriptor = self.files.append(self.path)
             self.files.flush_folder(self.path.parent)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -28,7 +28,7 @@ def label(
     length: NDArray[Any] | None = None,
     variant: NDArray[Any] | None = None,
     kind: int = rows.ON_POLICY,
-    ties: str = "first",
+    ties: Literal["first", "random"] = "first",
     seed: int = 0,
     threads: int | None = 1,
 ) -> Rows:

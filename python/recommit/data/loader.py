@@ -80,7 +80,7 @@ class Loader:
                 if stop.is_set():
                     return
             ready.put(None)
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001  (raised again where the batches are taken)
             ready.put(error)
 
     def make(self, content: Rows) -> Batch:

@@ -17,6 +17,8 @@ except ImportError:  # Windows: the written pid alone decides
 if TYPE_CHECKING:
     from types import TracebackType
 
+    from typing_extensions import Self
+
 NAME = ".lock"
 
 
@@ -34,14 +36,13 @@ class Lock:
         self.patience = patience
         self.descriptor = -1
 
-    def __enter__(self) -> Lock:
+    def __enter__(self) -> Self:
         give_up = time.monotonic() + self.patience
         while not self._try():
             holder = _read(self.path)
-            if holder is None or not _alive(holder):
-                if time.monotonic() < give_up:
-                    time.sleep(0.02)
-                    continue
+            if (holder is None or not _alive(holder)) and time.monotonic() < give_up:
+                time.sleep(0.02)
+                continue
             raise errors.FolderBusy(f"{self.path.parent}: another build is running here ({_describe(holder)})")
         return self
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import asdict, dataclass, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from recommit.data import errors
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from recommit.puzzles.puzzle import Puzzle
@@ -47,7 +47,7 @@ class Recipe:
     test: int = 0
     seed: int = 0
     epoch: int = 0
-    ties: str = "first"
+    ties: Literal["first", "random"] = "first"
     perturbed: int = 0
     deviation: int = 4
     strict_states: bool = False
@@ -85,6 +85,19 @@ class Recipe:
     def to_json(self) -> str:
         """The same text for equal recipes."""
         return json.dumps(self.to_dict(), indent=2, sort_keys=True) + "\n"
+
+    @property
+    def variant_names(self) -> list[str]:
+        """One word per variant, as in ids: the size, boxes, and the range of lengths."""
+        size = f"{self.size[0]}x{self.size[1]}"
+        if not self.variants:
+            return [size]
+        return [f"{size}{f'-{v.boxes}' if v.boxes else ''}:{v.length[0]}..{v.length[1]}" for v in self.variants]
+
+    def ids(self, variant: Iterable[int], number: Iterable[int]) -> list[str]:
+        """Names of instances: task/variant/seed/number."""
+        prefixes = [f"{self.task}/{name}/{self.seed}/" for name in self.variant_names]
+        return [f"{prefixes[v]}{n}" for v, n in zip(variant, number, strict=True)]
 
     @property
     def hash(self) -> str:
@@ -153,7 +166,7 @@ def _variant(item: object) -> Variant:
         return item
     if not isinstance(item, dict) or set(item) - {"length", "boxes"} or "length" not in item:
         raise errors.WrongRecipe(f"variants: expected items with length and boxes, got {item!r}")
-    return Variant(tuple(_listed("variants.length", item["length"])), item.get("boxes", 0))  # type: ignore[arg-type]
+    return Variant(tuple(_listed("variants.length", item["length"])), item.get("boxes", 0))
 
 
 #: Smallest and largest value of every number in a recipe.

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recommit.data.recipe import Recipe, Variant
+    from recommit.puzzles.instances import Instances
     from recommit.puzzles.puzzle import Puzzle
 
 #: Every split and shard reads its own stretch of a variant's stream of instances.
@@ -59,7 +60,7 @@ def starts(
     which = np.arange(begin, end) % len(recipe.variants)
     parts, positions = [], []
     taken = np.zeros(0, np.uint64) if exclude is None else exclude
-    for index, variant in enumerate(recipe.variants):
+    for index in range(len(recipe.variants)):
         place = np.flatnonzero(which == index)
         stream = _Stream(recipe, split, shard, index, threads)
         part, used = _accepted(stream, len(place), taken)
@@ -97,7 +98,7 @@ class _Stream:
         )
 
 
-def generate(puzzle: Puzzle, variant: Variant, seed: int, start: int, count: int, threads: int | None = 1):  # type: ignore[no-untyped-def]
+def generate(puzzle: Puzzle, variant: Variant, seed: int, start: int, count: int, threads: int | None = 1) -> Instances:
     """``count`` instances of a variant's stream, from number ``start`` on."""
     try:
         return puzzle.generate(count, seed=seed, start=start, length=variant.length, threads=threads)

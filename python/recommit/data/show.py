@@ -81,10 +81,9 @@ class _Tally:
 def text(found: dict[str, Any]) -> str:
     """The statistics, to read."""
     count = max(found["rows"], 1)
-    lengths = [int(length) for length, many in found["lengths"].items() for _ in (0,) if many]
+    lengths = [int(length) for length in found["lengths"]]
     lines = [
-        f"{found['task']} {found['size'][0]}x{found['size'][1]}, {found['split']}: {found['rows']:,} rows of "
-        f"{found['instances']:,} instances, {found['samples']:,} (state, depth) samples",
+        _first_line(found),
         f"{found['shards']} shards, {found['bytes']:,} bytes, {found['bytes_per_row']} per row",
         f"content {found['content_sha256'][:16]}",
         "kinds       " + ", ".join(f"{kind} {many:,}" for kind, many in found["kinds"].items()),
@@ -103,6 +102,13 @@ def text(found: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def _first_line(found: dict[str, Any]) -> str:
+    return (
+        f"{found['task']} {found['size'][0]}x{found['size'][1]}, {found['split']}: {found['rows']:,} rows of "
+        f"{found['instances']:,} instances, {found['samples']:,} (state, depth) samples"
+    )
+
+
 def _median(histogram: dict[str, int]) -> int:
     values = np.array([int(value) for value in histogram])
     order = np.argsort(values)
@@ -118,8 +124,8 @@ def picture(dataset: Dataset, path: Path, found: dict[str, Any] | None = None) -
         raise errors.need("matplotlib", "report") from None
     found = found or describe(dataset)
     figure = Figure(figsize=(12, 7), layout="constrained")
-    figure.suptitle(text(found).splitlines()[0])
-    top, bottom = figure.subfigures(2, 1, height_ratios=[3, 2])
+    figure.suptitle(_first_line(found))
+    top, bottom = np.ravel(np.array(figure.subfigures(2, 1, height_ratios=[3, 2]), object))
     for axes, (title, name, label) in zip(top.subplots(1, 4), _CHARTS, strict=True):
         values = found[name]
         axes.bar(list(map(str, values)), list(values.values()), color="#4878a8")

@@ -15,6 +15,8 @@ try:
 except ImportError:
     raise errors.need("pyarrow", "data") from None
 
+__all__ = ["COLUMNS", "GROUP", "SCHEMA", "decode", "encode", "pa", "pq", "read_groups", "reader", "to_table"]
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -22,8 +24,6 @@ if TYPE_CHECKING:
 
 #: Rows per row group: the unit in which a loader reads.
 GROUP = 16384
-#: Coded by dictionary: few values, or the same value many rows long. The state pays too: boards recur.
-_VERSION = "2.6"
 
 #: name -> (Arrow type, what it holds), in file order. The data card prints this.
 COLUMNS = {
@@ -45,30 +45,14 @@ COLUMNS = {
 SCHEMA = pa.schema([(name, kind) for name, (kind, _) in COLUMNS.items()])
 
 
-def variant_names(recipe: Recipe) -> list[str]:
-    """One word per variant, as in ids: the size, boxes, and the range of lengths."""
-    size = f"{recipe.size[0]}x{recipe.size[1]}"
-    if not recipe.variants:
-        return [size]
-    return [
-        f"{size}{f'-{v.boxes}' if v.boxes else ''}:{v.length[0]}..{v.length[1]}" for v in recipe.variants
-    ]
-
-
-def id_prefix(recipe: Recipe, variant: str) -> str:
-    """What comes before the number in the ids of a variant."""
-    return f"{recipe.task}/{variant}/{recipe.seed}/"
-
-
 def to_table(recipe: Recipe, split: str, content: Rows) -> pa.Table:
     """The columns a reader sees."""
     n = len(content)
-    variants = variant_names(recipe)
     size = np.full(n, recipe.size[0], np.uint8), np.full(n, recipe.size[1], np.uint8)
     columns = {
-        "id": _ids(recipe, variants, content),
+        "id": _ids(recipe, content),
         "task": _constant(n, recipe.task),
-        "variant": pa.DictionaryArray.from_arrays(content.variant, variants),
+        "variant": pa.DictionaryArray.from_arrays(content.variant, recipe.variant_names),
         "split": _constant(n, split),
         "kind": pa.DictionaryArray.from_arrays(content.kind, list(rows.KINDS)),
         "length": pa.array(content.length),
@@ -88,17 +72,13 @@ def _constant(n: int, word: str) -> pa.Array:
     return pa.DictionaryArray.from_arrays(np.zeros(n, np.int8), [word])
 
 
-def _ids(recipe: Recipe, variants: list[str], content: Rows) -> pa.Array:
+def _ids(recipe: Recipe, content: Rows) -> pa.Array:
     """Rows of one instance are neighbours: one string for each run of equal numbers."""
     if not len(content):
         return _constant(0, "")
     same = (content.instance[1:] == content.instance[:-1]) & (content.variant[1:] == content.variant[:-1])
     first = np.concatenate([[True], ~same])
-    prefixes = [id_prefix(recipe, variant) for variant in variants]
-    words = [
-        f"{prefixes[v]}{number}"
-        for v, number in zip(content.variant[first].tolist(), content.instance[first].tolist(), strict=True)
-    ]
+    words = recipe.ids(content.variant[first].tolist(), content.instance[first].tolist())
     return pa.DictionaryArray.from_arrays((np.cumsum(first) - 1).astype(np.int32), words)
 
 
@@ -124,7 +104,7 @@ def encode(table: pa.Table) -> memoryview:
         table,
         sink,
         row_group_size=GROUP,
-        version=_VERSION,
+        version="2.6",
         data_page_version="1.0",
         compression="zstd",
         compression_level=1,
@@ -140,10 +120,10 @@ _READ = ["id", "kind", "variant", "length", "t", "state", "distance", "optimal",
 
 
 def decode(recipe: Recipe, table: pa.Table) -> Rows:
-    """The rows of a table that was read with `READ` and dictionaries for words."""
+    """The rows of a table that was read with ``_READ`` and dictionaries for words."""
     table = table.combine_chunks()
     n, states = table.num_rows, table["state"]
-    variant = _codes(table["variant"], variant_names(recipe)).astype(np.uint8)
+    variant = _codes(table["variant"], recipe.variant_names).astype(np.uint8)
     actions, count = _padded(table["actions"])
     return Rows(
         instance=_numbers(table["id"]),

@@ -26,7 +26,9 @@ def verify(dataset: Dataset, *, labels: bool = False, threads: int | None = None
     checked = 0
     for record in dataset.records:
         if not shards.intact(dataset.folder, record):
-            raise errors.Damaged(f"{dataset.folder / record.name}: not what the manifest says; building again repairs it")
+            raise errors.Damaged(
+                f"{dataset.folder / record.name}: not what the manifest says; building again repairs it"
+            )
         content = shards.read(dataset.folder, dataset.recipe, record)
         _same(record.name, "content", record.content, content.sha256())
         _same(record.name, "samples", record.samples, shards.samples(content))
@@ -79,7 +81,12 @@ def _steps(puzzle: Puzzle, expert: Rows, name: str) -> None:
     """The first expert action of each state on a path leads to the next state of the path."""
     last = expert.distance == 1
     after = puzzle.step(expert.states, np.minimum(expert.actions[:, 0], 3))
-    _all(name, "state (expert actions lead along the path)", (after[:-1] == expert.states[1:]).all(axis=(1, 2)), ~last[:-1])
+    _all(
+        name,
+        "state (expert actions lead along the path)",
+        (after[:-1] == expert.states[1:]).all(axis=(1, 2)),
+        ~last[:-1],
+    )
 
 
 def _all(name: str, what: str, good: NDArray[np.bool_], where: NDArray[np.bool_] | None = None) -> None:

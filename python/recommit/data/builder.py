@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from recommit.data import card, engines, errors, files, given, journal, manifest, overlap, recipe, shards, worker
 from recommit.data.files import Files
-from recommit.data.lock import Lock
 from recommit.data.lock import NAME as LOCK
+from recommit.data.lock import Lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -185,9 +185,7 @@ class _Build:
             yield self._make_here(split, shard, self._seen() if self.recipe.strict_states else None)
 
     def _make_here(self, split: str, shard: int, exclude: NDArray[np.uint64] | None = None) -> Record:
-        content = shards.make(
-            self.recipe, split, shard, threads=self.threads, exclude=exclude, given=self.states
-        )
+        content = shards.make(self.recipe, split, shard, threads=self.threads, exclude=exclude, given=self.states)
         return shards.write(self.files, self.folder, self.recipe, split, shard, content)
 
     def _seen(self) -> NDArray[np.uint64]:

@@ -136,7 +136,7 @@ def _described(dataset: Dataset, split: str, content: Rows) -> Iterator[dict[str
         }
 
 
-def _chat(dataset: Dataset, split: str, content: Rows, pictures: list[bytes]) -> bytes:
+def _chat(dataset: Dataset, _split: str, content: Rows, pictures: list[bytes]) -> bytes:
     """One conversation per (state, depth), pictures inside as data URLs: a file that needs no other file."""
     expanded, lines = samples.expand(content), []
     urls = ["data:image/png;base64," + base64.b64encode(picture).decode() for picture in pictures]
