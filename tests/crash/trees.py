@@ -11,13 +11,13 @@ from recommit.data.recipe import Recipe, Variant
 
 #: Small and quick, with every kind of file in it: three splits, perturbed states, several shards.
 SMALL = Recipe(
-    "sliding",
-    (3, 3),
-    (Variant((4, 12)), Variant((10, 20))),
-    count=400,
-    validation=60,
-    test=20,
-    shard=40,
+    "sokoban",
+    (6, 6),
+    (Variant((2, 9), 1), Variant((4, 16), 2)),
+    count=120,
+    validation=16,
+    test=8,
+    shard=24,
     perturbed=2,
     ties="random",
 )

@@ -119,7 +119,7 @@ def _accepted(stream: _Stream, count: int, taken: NDArray[np.uint64]) -> tuple[S
                 f"found {have} among {stream.used} candidates"
             )
         candidates = stream.read(16 + int((count - have) / _SHARE[stream.split] * 1.05))
-        keys = symmetry.keys(stream.recipe.task, candidates.states)
+        keys = symmetry.keys(stream.recipe.task, candidates.states, stream.threads)
         keep = symmetry.belongs(keys, stream.split) & ~_contains(taken, keys)
         if distinct:
             keep &= _first(keys) & ~_contains(used, keys)

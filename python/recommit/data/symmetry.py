@@ -40,13 +40,20 @@ def belongs(keys: Keys, split: str) -> NDArray[np.bool_]:
     return result
 
 
-def keys(task: str, states: States) -> Keys:
-    """A 64-bit key per state; symmetric states have the same key, others (but for one in 2**64 pairs) do not."""
-    images = _sliding_images if task == "sliding" else _grid_images
+def keys(task: str, states: States, threads: int | None = 1) -> Keys:
+    """A 64-bit key per state; symmetric states have the same key, others (but for one in 2**64 pairs) do not.
+
+    Sliding: a square board and its transpose. Sokoban: the eight symmetries of the grid, and walls that the player's
+    region does not touch do not count.
+    """
+    if task == "sokoban":
+        from recommit import _core
+
+        return np.ascontiguousarray(_core.sokoban.canonical_digests(states, threads=threads)[:, 0])
     result = np.empty(len(states), np.uint64)
     for begin in range(0, len(states), _PIECE):
         piece = states[begin : begin + _PIECE]
-        result[begin : begin + _PIECE] = np.min([_hash(image) for image in images(piece)], axis=0)
+        result[begin : begin + _PIECE] = np.min([_hash(image) for image in _images(piece)], axis=0)
     return result
 
 
@@ -62,7 +69,7 @@ def _hash(states: States) -> Keys:
     return state
 
 
-def _sliding_images(boards: States) -> Iterator[States]:
+def _images(boards: States) -> Iterator[States]:
     """A square board and its transpose, tiles renamed so that the goal stays the goal."""
     yield boards
     _, rows, columns = boards.shape
@@ -72,10 +79,3 @@ def _sliding_images(boards: States) -> Iterator[States]:
         rename[goal.ravel()] = goal.T.ravel()
         yield rename[boards.transpose(0, 2, 1)]
 
-
-def _grid_images(levels: States) -> Iterator[States]:
-    """The eight rotations and reflections of a grid."""
-    for grid in (levels, levels.transpose(0, 2, 1)):
-        for rows in (1, -1):
-            for columns in (1, -1):
-                yield grid[:, ::rows, ::columns]
