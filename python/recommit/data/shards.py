@@ -123,7 +123,7 @@ def open_file(folder: Path, record: Record) -> Any:
     path = folder / record.name
     try:
         file = table.reader(path)
-    except OSError as error:
+    except (OSError, table.pa.ArrowException) as error:
         raise errors.Damaged(f"{path}: cannot be read: {error}") from error
     if file.metadata.num_rows != record.rows:
         raise errors.Damaged(f"{path}: expected {record.rows} rows, got {file.metadata.num_rows}")

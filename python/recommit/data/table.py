@@ -146,7 +146,10 @@ def reader(source: Any) -> pq.ParquetFile:
 
 def read_groups(recipe: Recipe, file: pq.ParquetFile, groups: list[int]) -> Rows:
     """Some row groups of a file, in the order asked for."""
-    return decode(recipe, file.read_row_groups(groups, columns=_READ, use_threads=False))
+    try:
+        return decode(recipe, file.read_row_groups(groups, columns=_READ, use_threads=False))
+    except (OSError, ValueError, KeyError, pa.ArrowException) as error:
+        raise errors.Damaged(f"a shard cannot be decoded: {error}") from error
 
 
 def _chunk(column: pa.ChunkedArray) -> pa.Array:
