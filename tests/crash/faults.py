@@ -6,8 +6,9 @@ import os
 import random
 import shutil
 
-from recommit.data.files import Files
 from tests.crash.killer import OPERATIONS
+
+from recommit.data.files import Files
 
 
 class Failing(Files):
@@ -149,5 +150,3 @@ def without_duplicate_renames(log):
             continue
         kept.append(item)
     return kept
-
-

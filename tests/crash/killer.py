@@ -24,10 +24,11 @@ import time
 from collections import Counter
 from pathlib import Path
 
+from tests.crash.trees import SMALL, differences, findings, tree
+
 from recommit.data import files
 from recommit.data.builder import build
 from recommit.data.files import Files
-from tests.crash.trees import SMALL, differences, findings, tree
 
 SURVIVED, KILLED, FAILED = "survived", "killed", "failed"
 

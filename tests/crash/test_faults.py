@@ -10,12 +10,12 @@ import sys
 import time
 
 import pytest
+from tests.crash.faults import Disk, Failing, Recording, without_duplicate_renames
+from tests.crash.trees import SMALL, differences, findings, tree
 
 from recommit.data import errors, files, lock
 from recommit.data.builder import build
 from recommit.data.dataset import open_folder
-from tests.crash.faults import Disk, Failing, Recording, without_duplicate_renames
-from tests.crash.trees import SMALL, differences, findings, tree
 
 TINY = SMALL.changed(count=100, validation=0, test=8, shard=34)
 
@@ -35,15 +35,14 @@ def test_operation_number_n_fails(tmp_path, undisturbed, error, forever):
     while True:
         at += 1
         folder, faults = tmp_path / "set", Failing(at, error, forever)
-        try:
-            build(TINY, folder, files_=faults)
-        except errors.DataError as caught:
-            assert isinstance(caught, kind)
-            assert str(tmp_path) in str(caught)
-        else:
+        caught = _error_of(lambda folder=folder, faults=faults: build(TINY, folder, files_=faults))
+        if caught is None:
             assert differences(folder, undisturbed) == []
             if not faults.failed:
                 break
+        else:
+            assert isinstance(caught, kind)
+            assert str(tmp_path) in str(caught)
         assert findings(folder, undisturbed) == []
         build(TINY, folder)
         assert differences(folder, undisturbed) == []
@@ -51,7 +50,16 @@ def test_operation_number_n_fails(tmp_path, undisturbed, error, forever):
     assert at > 40
 
 
-def test_power_loss(tmp_path, undisturbed, request, images=200):
+def _error_of(call):
+    try:
+        call()
+    except errors.DataError as error:
+        return error
+    return None
+
+
+@pytest.mark.parametrize("images", [150, pytest.param(1500, marks=pytest.mark.nightly)])
+def test_power_loss(tmp_path, undisturbed, images):
     """Any image that a crash may leave is finished into the undisturbed tree, and never opens as something else."""
     root, recorder = tmp_path / "recorded", Recording()
     build(TINY, root, files_=recorder)
@@ -69,11 +77,6 @@ def test_power_loss(tmp_path, undisturbed, request, images=200):
     Disk(log, 0).image(root, tmp_path / "image")
     assert _opens(tmp_path / "image", undisturbed)
     assert opened < images / 4
-
-
-@pytest.mark.nightly
-def test_power_loss_a_thousand_times(tmp_path, undisturbed, request):
-    test_power_loss(tmp_path, undisturbed, request, images=1500)
 
 
 def _opens(image, undisturbed):

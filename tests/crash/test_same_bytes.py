@@ -11,12 +11,12 @@ import time
 
 import numpy as np
 import pytest
+from tests.crash.trees import SMALL, differences, tree
 
 import recommit
 import recommit.data
 from recommit.data import builder, engines, errors, given, shards
 from recommit.data.builder import build
-from tests.crash.trees import SMALL, differences, tree
 
 
 @pytest.fixture(scope="module")

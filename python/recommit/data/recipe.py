@@ -127,6 +127,8 @@ class Recipe:
         """From YAML or JSON (which is YAML)."""
         try:
             return cls.from_dict(json.loads(text))
+        except RecursionError:
+            raise errors.WrongRecipe("recipe: nested too deeply") from None
         except json.JSONDecodeError:
             pass
         try:

@@ -35,7 +35,7 @@ HOSTILE = [
     "data/train-00000-of-00002.parquet",
     "data/train-00001-of-00001.parquet",
     "data/test-00000-of-00001.parquet",
-    "data/train-٠٠٠٠٠-of-00001.parquet",
+    "data/train-\u0660\u0660\u0660\u0660\u0660-of-00001.parquet",
     "data/train-00000-of-00001.parquet.exe",
     "data/train-" + "0" * 300 + "-of-00001.parquet",
     "file:///etc/passwd",
@@ -59,7 +59,7 @@ HOSTILE = [
     "data/*",
     "data/train-?????-of-?????.parquet",
     "data/train-00000-of-00001.PARQUET",
-    "ｄata/train-00000-of-00001.parquet",
+    "\uff44ata/train-00000-of-00001.parquet",
     "data/train-00000-of-00001.parquet\u202e",
     "-rf",
 ]

@@ -65,7 +65,18 @@ def test_wrong(name):
 
 @pytest.mark.parametrize(
     "text",
-    ["", "3", "[]", "{", "task: [", "&a [*a]", "!!python/object/apply:os.system [id]", "a: &x [*x, *x]", "\x00", "[" * 5000],
+    [
+        "",
+        "3",
+        "[]",
+        "{",
+        "task: [",
+        "&a [*a]",
+        "!!python/object/apply:os.system [id]",
+        "a: &x [*x, *x]",
+        "\x00",
+        "[" * 5000,
+    ],
 )
 def test_text_that_is_no_recipe(text):
     with pytest.raises(errors.WrongRecipe):
