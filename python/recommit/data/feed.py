@@ -158,7 +158,7 @@ def _blocks(dataset: Dataset, dead: bool) -> Iterator[_Block]:
         for group in range(file.num_row_groups):
             count = file.metadata.row_group(group).num_rows
             if record.dead and not dead:
-                lost = file.read_row_group(group, columns=["dead"])["dead"]
-                count -= int(lost.to_numpy().sum())
+                distance = file.read_row_group(group, columns=["distance"])["distance"].to_numpy()
+                count -= int((distance < 0).sum())
             if count:
                 yield _Block(shard, group, count)

@@ -42,6 +42,8 @@ COLUMNS = {
     "optimal": (pa.uint8(), "bit a is set iff action a starts an optimal solution"),
     "actions": (pa.list_(pa.uint8()), "the next up to 8 expert actions: 0 up, 1 down, 2 left, 3 right"),
 }
+#: Columns of few values, coded by dictionary; for the others plain values are both smaller and quicker.
+_CODED = ["id", "task", "variant", "split", "kind", "optimal", "actions.list.element"]
 SCHEMA = pa.schema([(name, kind) for name, (kind, _) in COLUMNS.items()])
 
 
@@ -52,24 +54,41 @@ def to_table(recipe: Recipe, split: str, content: Rows) -> pa.Table:
     columns = {
         "id": _ids(recipe, content),
         "task": _constant(n, recipe.task),
-        "variant": pa.DictionaryArray.from_arrays(content.variant, recipe.variant_names),
+        "variant": _coded(content.variant, recipe.variant_names),
         "split": _constant(n, split),
-        "kind": pa.DictionaryArray.from_arrays(content.kind, list(rows.KINDS)),
-        "length": pa.array(content.length),
-        "t": pa.array(content.t),
-        "rows": pa.array(size[0]),
-        "cols": pa.array(size[1]),
+        "kind": _coded(content.kind, list(rows.KINDS)),
+        "length": _plain(content.length),
+        "t": _plain(content.t),
+        "rows": _plain(size[0]),
+        "cols": _plain(size[1]),
         "state": _binary(content.states),
-        "distance": pa.array(content.distance),
-        "dead": pa.array(content.dead),
-        "optimal": pa.array(content.optimal),
+        "distance": _plain(content.distance),
+        "dead": _bits(content.dead),
+        "optimal": _plain(content.optimal),
         "actions": _lists(content.actions, content.count),
     }
     return pa.table(columns)
 
 
 def _constant(n: int, word: str) -> pa.Array:
-    return pa.DictionaryArray.from_arrays(np.zeros(n, np.int8), [word])
+    return _coded(np.zeros(n, np.int8), [word])
+
+
+def _plain(column: NDArray[Any]) -> pa.Array:
+    """Numbers as they are. (`pa.array` would first import pandas, if it is there, and that takes a second.)"""
+    return pa.Array.from_buffers(pa.from_numpy_dtype(column.dtype), len(column), [None, pa.py_buffer(column)])
+
+
+def _bits(column: NDArray[np.bool_]) -> pa.Array:
+    packed = np.packbits(column, bitorder="little")
+    return pa.Array.from_buffers(pa.bool_(), len(column), [None, pa.py_buffer(packed)])
+
+
+def _coded(codes: NDArray[Any], words: list[str]) -> pa.Array:
+    encoded = [word.encode() for word in words]
+    ends = np.cumsum([0, *map(len, encoded)]).astype(np.int32)
+    buffers = [None, pa.py_buffer(ends), pa.py_buffer(b"".join(encoded))]
+    return pa.DictionaryArray.from_arrays(_plain(codes), pa.Array.from_buffers(pa.string(), len(words), buffers))
 
 
 def _ids(recipe: Recipe, content: Rows) -> pa.Array:
@@ -79,7 +98,7 @@ def _ids(recipe: Recipe, content: Rows) -> pa.Array:
     same = (content.instance[1:] == content.instance[:-1]) & (content.variant[1:] == content.variant[:-1])
     first = np.concatenate([[True], ~same])
     words = recipe.ids(content.variant[first].tolist(), content.instance[first].tolist())
-    return pa.DictionaryArray.from_arrays((np.cumsum(first) - 1).astype(np.int32), words)
+    return _coded((np.cumsum(first) - 1).astype(np.int32), words)
 
 
 def _binary(states: NDArray[np.uint8]) -> pa.Array:
@@ -94,7 +113,7 @@ def _binary(states: NDArray[np.uint8]) -> pa.Array:
 def _lists(actions: NDArray[np.uint8], count: NDArray[np.uint8]) -> pa.Array:
     offsets = np.zeros(len(count) + 1, np.int32)
     np.cumsum(count, out=offsets[1:])
-    return pa.ListArray.from_arrays(offsets, actions[np.arange(rows.NEXT) < count[:, None]])
+    return pa.ListArray.from_arrays(_plain(offsets), _plain(actions[np.arange(rows.NEXT) < count[:, None]]))
 
 
 def encode(table: pa.Table) -> memoryview:
@@ -108,7 +127,7 @@ def encode(table: pa.Table) -> memoryview:
         data_page_version="1.0",
         compression="zstd",
         compression_level=1,
-        use_dictionary=True,
+        use_dictionary=_CODED,
         write_statistics=["length", "t", "distance"],
         store_schema=False,
     )
@@ -128,12 +147,12 @@ def decode(recipe: Recipe, table: pa.Table) -> Rows:
     return Rows(
         instance=_numbers(table["id"]),
         variant=variant,
-        length=table["length"].to_numpy(),
-        t=table["t"].to_numpy(),
+        length=_numpy(_chunk(table["length"])),
+        t=_numpy(_chunk(table["t"])),
         kind=_codes(table["kind"], list(rows.KINDS)).astype(np.uint8),
         states=_cells(states, n, recipe.size),
-        distance=table["distance"].to_numpy(),
-        optimal=table["optimal"].to_numpy(),
+        distance=_numpy(_chunk(table["distance"])),
+        optimal=_numpy(_chunk(table["optimal"])),
         count=count,
         actions=actions,
     )
@@ -158,13 +177,23 @@ def _chunk(column: pa.ChunkedArray) -> pa.Array:
     return column.combine_chunks() if column.num_chunks > 1 else column.chunk(0)
 
 
+def _numpy(array: pa.Array) -> NDArray[Any]:
+    """The values of a plain array, without a copy (and without pandas, see ``_plain``)."""
+    if array.null_count:
+        raise errors.Damaged("a shard has nulls in it")
+    data = array.buffers()[1]
+    dtype = np.dtype(array.type.to_pandas_dtype())
+    values = np.frombuffer(data, dtype) if data is not None else np.zeros(0, dtype)
+    return values[array.offset : array.offset + len(array)]
+
+
 def _codes(column: pa.ChunkedArray, words: list[str]) -> NDArray[np.int64]:
     coded = column.unify_dictionaries()
     if not len(coded):
         return np.zeros(0, np.int64)
     array = _chunk(coded)
     lookup = np.array([words.index(word) for word in array.dictionary.to_pylist()], np.int64)
-    result: NDArray[np.int64] = lookup[array.indices.to_numpy(zero_copy_only=False)]
+    result: NDArray[np.int64] = lookup[_numpy(array.indices)]
     return result
 
 
@@ -173,7 +202,7 @@ def _numbers(column: pa.ChunkedArray) -> NDArray[np.int64]:
         return np.zeros(0, np.int64)
     array = _chunk(column.unify_dictionaries())
     numbers = np.array([int(word.rpartition("/")[2]) for word in array.dictionary.to_pylist()], np.int64)
-    result: NDArray[np.int64] = numbers[array.indices.to_numpy(zero_copy_only=False)]
+    result: NDArray[np.int64] = numbers[_numpy(array.indices)]
     return result
 
 
@@ -195,9 +224,9 @@ def _padded(column: pa.ChunkedArray) -> tuple[NDArray[np.uint8], NDArray[np.uint
     if not n:
         return result, np.zeros(0, np.uint8)
     array = _chunk(column)
-    offsets = array.offsets.to_numpy()
+    offsets = _numpy(array.offsets)
     count = np.diff(offsets)
     if count.max(initial=0) > rows.NEXT:
         raise errors.Damaged(f"actions: expected at most {rows.NEXT} per row, got {count.max()}")
-    result[np.arange(rows.NEXT) < count[:, None]] = array.values.to_numpy()[offsets[0] : offsets[-1]]
+    result[np.arange(rows.NEXT) < count[:, None]] = _numpy(array.values)[offsets[0] : offsets[-1]]
     return result, count.astype(np.uint8)
