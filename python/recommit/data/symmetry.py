@@ -78,4 +78,3 @@ def _images(boards: States) -> Iterator[States]:
         rename = np.zeros(rows * columns, np.uint8)
         rename[goal.ravel()] = goal.T.ravel()
         yield rename[boards.transpose(0, 2, 1)]
-
