@@ -1,0 +1,211 @@
+"""How fast labelled rows are made, written, read back and fed, in CPU time of one core.
+
+    python bench/bench_data.py [--instances 8192] [--loader] [--json results.json]
+
+Every figure comes with a check of what was made. The yardstick in the same run: the same labels by breadth-first search in
+plain Python, written as JSON lines (what most projects that need such labels do), on fewer instances.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+import recommit
+import recommit.data
+from recommit.data import files, labels, manifest, rows, sampling, shards, table
+from recommit.data.recipe import Recipe, Variant
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from tests.reference.labels import Judge, as_tuple
+
+PLANS = {
+    "sliding 3x3": Recipe("sliding", (3, 3), (Variant((8, 24)),), 8192),
+    "sokoban 8x8, 2 boxes": Recipe("sokoban", (8, 8), (Variant((8, 32), 2),), 8192),
+}
+
+
+def cpu(call, times=1):
+    """(seconds of CPU of the quickest of some runs, the last result)."""
+    best = float("inf")
+    for _ in range(times):
+        begin = time.process_time()
+        result = call()
+        best = min(best, time.process_time() - begin)
+    return best, result
+
+
+def build(plan, scratch):
+    """A whole build by one process, from nothing to the manifest, against only making and encoding the same shards."""
+    folder = Path(tempfile.mkdtemp(dir=scratch)) / "set"
+    whole, made = cpu(lambda: recommit.data.build(plan, folder))
+    count = made.total("rows")
+    bare, _ = cpu(lambda: [_bare(plan, shard) for shard in range(plan.shards("train"))])
+    again, _ = cpu(lambda: recommit.data.build(plan, folder))
+    assert recommit.data.verify(recommit.data.open(folder), labels=True) == count
+    return folder, {
+        "rows": count,
+        "build_rows_per_second": count / whole,
+        "bytes_per_row": made.total("bytes") / count,
+        "overhead_of_safety": whole / bare - 1,
+        "recheck_rows_per_second": count / again,
+    }
+
+
+def _bare(plan, shard):
+    return len(table.encode(table.to_table(plan, "train", shards.make(plan, "train", shard))))
+
+
+def stages(plan):
+    """Where the time of one shard goes, in nanoseconds per row."""
+    puzzle = plan.puzzle()
+    generate, starts = cpu(lambda: sampling.starts(plan.changed(seed=1), "train", 0))
+    label, content = cpu(lambda: labels.shard_rows(plan, "train", 0, starts))
+    encode, data = cpu(lambda: table.encode(table.to_table(plan, "train", content)), 3)
+    decode, back = cpu(lambda: table.read_groups(plan, *_all_groups(data)), 3)
+    digest, name = cpu(lambda: (content.sha256(), files.sha256(data)), 3)
+    assert back.sha256() == name[0]
+    assert np.array_equal(puzzle.distance(content.states), content.distance)
+    each = {"generate": generate, "label": label, "encode": encode, "hash": digest, "decode": decode}
+    return {name: seconds / len(content) * 1e9 for name, seconds in each.items()}
+
+
+def _all_groups(data):
+    file = table.reader(table.pa.BufferReader(data))
+    return file, list(range(file.num_row_groups))
+
+
+def feed(folder, batches=200, batch=256):
+    """Rows per second out of the feed, and with patches at 28 pixels a cell on top, on one thread."""
+    data = recommit.data.open(folder)
+    stream = recommit.data.Feed(data, batch)
+    next(stream)
+    plain, content = cpu(lambda: [next(stream) for _ in range(batches)][-1])
+    result = {"feed_rows_per_second": batches * batch / plain}
+    assert (content.distance > 0).all()
+    for dtype in ("float32", "bfloat16"):
+        result |= {f"{name}_{dtype}_rows_per_second": rate for name, rate in _pixels(data, stream, batch, dtype)}
+    return result
+
+
+def _pixels(data, stream, batch, dtype, drawn=20):
+    """With patches: into fresh memory, and into a buffer that is used again."""
+    out, _ = data.puzzle.patches(next(stream).states, dtype=dtype, threads=1)
+    for name, into in (("fresh", None), ("reused", out)):
+        seconds, _ = cpu(
+            lambda into=into: [
+                data.puzzle.patches(next(stream).states, dtype=dtype, out=into, threads=1) for _ in range(drawn)
+            ],
+            3,
+        )
+        yield f"patches_{name}", drawn * batch / seconds
+
+
+def loader(folder, batches=40, batch=256):
+    """CPU time of everybody involved per second of rows: patches in the trainer, in its thread, in a worker process."""
+    from torch.utils.data import DataLoader, IterableDataset
+
+    from recommit.data.loader import Loader
+
+    data = recommit.data.open(folder)
+
+    class Worker(IterableDataset):
+        def __iter__(self):
+            for made in Loader(data, batch, pixels=True, ahead=0, reuse=True):
+                yield made.pixel_values, made.actions
+
+    ways = {
+        "here": lambda: Loader(data, batch, pixels=True, ahead=0, reuse=True),
+        "thread": lambda: Loader(data, batch, pixels=True, ahead=2, reuse=True),
+        "worker_process": lambda: DataLoader(Worker(), batch_size=None, num_workers=1),
+    }
+    return {
+        f"loader_{name}_rows_per_second": batches * batch / _everybody(way(), batches) for name, way in ways.items()
+    }
+
+
+def _everybody(stream, batches):
+    stream = iter(stream)
+    next(stream)
+    begin = sum(_times())
+    for _ in range(batches):
+        next(stream)
+    del stream
+    return sum(_times()) - begin
+
+
+def _times():
+    """CPU seconds of this process and of its children that have ended."""
+    for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN):
+        used = resource.getrusage(who)
+        yield used.ru_utime + used.ru_stime
+
+
+def plain_python(plan, folder, scratch, instances):
+    """The same labels of a few instances by breadth-first search in plain Python, written as JSON lines."""
+    content = next(iter(recommit.data.open(folder).shards()))
+    starts = content[(content.t == 0) & (content.kind == rows.EXPERT)]
+    wanted = {int(number) for number in starts.instance[:instances]}
+    expected = content[np.isin(content.instance, list(wanted))]
+
+    def run():
+        made = []
+        # One table serves all boards of a size; every level needs its own.
+        shared = Judge(plan.task) if plan.task == "sliding" else None
+        with (Path(scratch) / "plain.jsonl").open("w") as out:
+            for start in starts.states[:instances]:
+                made += _python_rows(shared or Judge(plan.task), as_tuple(start), out)
+        return made
+
+    seconds, made = cpu(run)
+    assert made == expected.distance.tolist()
+    return len(made) / seconds
+
+
+def _python_rows(judge, state, out):
+    distances = []
+    while (distance := judge.distance(state)) > 0:
+        best = judge.optimal(state)
+        out.write(json.dumps({"state": state, "distance": distance, "optimal": sorted(best)}) + "\n")
+        distances.append(distance)
+        state = dict(judge.moves(state))[min(best)]
+    return distances
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--instances", type=int, default=8192)
+    parser.add_argument("--loader", action="store_true", help="compare where the torch loader draws (needs torch)")
+    parser.add_argument("--json", type=Path)
+    given = parser.parse_args()
+    results = {}
+    for name, plan in PLANS.items():
+        plan = plan.changed(count=given.instances, ties="first")
+        shards.make(plan.changed(seed=9, count=8), "train", 0)  # tables are built and modules imported once
+        with tempfile.TemporaryDirectory() as scratch:
+            folder, found = build(plan, scratch)
+            found |= {f"{stage}_ns_per_row": value for stage, value in stages(plan).items()}
+            found |= feed(folder)
+            if given.loader:
+                found |= loader(folder)
+            few = 2000 if plan.task == "sliding" else 2
+            found["plain_python_rows_per_second"] = plain_python(plan, folder, scratch, few)
+        found["times_plain_python"] = found["build_rows_per_second"] / found["plain_python_rows_per_second"]
+        results[name] = found
+        print(name)
+        for key, value in found.items():
+            print(f"  {key:<36}{value:>14,.2f}")
+    results["versions"] = manifest.versions()
+    if given.json:
+        given.json.write_text(json.dumps(results, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,78 @@
+"""Data sets: solver-labelled states, written so that nothing is ever lost.
+
+    recipe = recommit.data.Recipe("sliding", (3, 3), (recommit.data.Variant((8, 24)),), count=10_000, test=1024)
+    recommit.data.build(recipe, "folder", workers=2)
+    data = recommit.data.open("folder")
+
+Needs the extra ``data`` (pyarrow, pyyaml). Torch is needed by ``recommit.data.loader`` alone. Names are imported when they
+are first used, so that the command line can look at this package without any extra.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from recommit.data.builder import Progress, build
+    from recommit.data.dataset import Dataset
+    from recommit.data.dataset import open_folder as open
+    from recommit.data.errors import DataError
+    from recommit.data.exports import export
+    from recommit.data.feed import Feed
+    from recommit.data.frozen import Frozen, freeze
+    from recommit.data.labels import label
+    from recommit.data.recipe import Recipe, Variant
+    from recommit.data.rows import DEPTHS, Rows
+    from recommit.data.samples import Samples, expand, position_weights, sample_count
+    from recommit.data.verification import verify
+
+__all__ = [
+    "DEPTHS",
+    "DataError",
+    "Dataset",
+    "Feed",
+    "Frozen",
+    "Progress",
+    "Recipe",
+    "Rows",
+    "Samples",
+    "Variant",
+    "build",
+    "expand",
+    "export",
+    "freeze",
+    "label",
+    "open",
+    "position_weights",
+    "sample_count",
+    "verify",
+]
+
+_HOME = {
+    "builder": ["Progress", "build"],
+    "dataset": ["Dataset", "open"],
+    "errors": ["DataError"],
+    "exports": ["export"],
+    "feed": ["Feed"],
+    "labels": ["label"],
+    "recipe": ["Recipe", "Variant"],
+    "rows": ["DEPTHS", "Rows"],
+    "samples": ["Samples", "expand", "position_weights", "sample_count"],
+    "frozen": ["Frozen", "freeze"],
+    "verification": ["verify"],
+}
+_RENAMED = {"open": "open_folder"}
+
+
+def __getattr__(name: str) -> Any:
+    for module, names in _HOME.items():
+        if name in names:
+            value = getattr(import_module(f"recommit.data.{module}"), _RENAMED.get(name, name))
+            globals()[name] = value
+            return value
+    raise AttributeError(f"module 'recommit.data' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

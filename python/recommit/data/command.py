@@ -1,0 +1,243 @@
+"""``recommit data build|show|export|verify``: each command is a function whose signature is its command line."""
+
+from __future__ import annotations
+
+import functools
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from recommit.data.builder import Progress
+    from recommit.data.recipe import Recipe
+
+
+P = ParamSpec("P")
+
+
+def _status(command: Callable[P, int]) -> Callable[P, int]:
+    """Turn what a command raises into its exit status: 1 failed while working, 2 the call was wrong, 130 interrupted."""
+
+    @functools.wraps(command)
+    def run(*args: P.args, **kwargs: P.kwargs) -> int:
+        from recommit.data.errors import DataError
+
+        try:
+            return command(*args, **kwargs)
+        except DataError as error:
+            sys.stderr.write(f"recommit data: {error}\n")
+            return error.exit_status
+        except KeyboardInterrupt:
+            sys.stderr.write("recommit data: interrupted; the same command goes on where it was\n")
+            return 130
+
+    return run
+
+
+@_status
+def build(
+    out: Path,
+    task: Literal["sliding", "sokoban"] | None = None,
+    size: tuple[int, ...] = (),
+    boxes: tuple[int, ...] = (),
+    length: tuple[int, int] | None = None,
+    count: int | None = None,
+    validation: int | None = None,
+    test: int | None = None,
+    seed: int | None = None,
+    epoch: int | None = None,
+    ties: Literal["first", "random"] | None = None,
+    perturbed: int | None = None,
+    deviation: int | None = None,
+    strict_states: bool | None = None,
+    shard: int | None = None,
+    recipe: Path | None = None,
+    states: Path | None = None,
+    workers: int = 1,
+    threads: int = 1,
+    engine: Literal["local", "ray"] = "local",
+    json: bool = False,
+) -> int:
+    """Build a data set, or finish one that was interrupted.
+
+    Args:
+        out: folder of the data set.
+        task: the puzzle.
+        size: rows and columns, or one number for both.
+        boxes: boxes per level; several numbers make a variant each.
+        length: shortest and longest optimal length of an instance.
+        count: instances to train on.
+        validation: instances to validate on.
+        test: instances to test on.
+        seed: other seeds give other instances.
+        epoch: other epochs give other paths and perturbations for the same instances.
+        ties: which of several optimal paths.
+        perturbed: states off the path, per instance.
+        deviation: how many random actions off the path, at most.
+        strict_states: no test start may lie on a training path.
+        shard: instances per file.
+        recipe: a YAML or JSON recipe; the flags above change it.
+        states: label the states in this .npy file, uint8[N, rows, columns], instead of generated ones.
+        workers: processes (with Ray and no cluster: cores).
+        threads: threads of each.
+        engine: local processes, or a Ray cluster that shares the folder.
+        json: print the result as JSON.
+    """
+    from recommit.data.builder import build as make
+
+    flags = {
+        "task": task, "size": list(size), "count": count, "validation": validation, "test": test, "seed": seed,
+        "epoch": epoch, "ties": ties, "perturbed": perturbed, "deviation": deviation,
+        "strict_states": strict_states, "shard": shard,
+    }  # fmt: skip
+    plan = _plan(recipe, {k: v for k, v in flags.items() if v not in (None, [])}, boxes, length, states)
+    progress = None if json else _Line()
+    made = make(plan, out, workers=workers, threads=threads, engine=engine, states=states, progress=progress)
+    if progress:
+        progress.end()
+    summary = {"folder": str(out), "content_sha256": made.content, "rows": made.total("rows"), "overlap": made.overlap}
+    _say(
+        summary if json else f"{out}: {made.total('rows'):,} rows, content {made.content[:16]}{_overlap(made.overlap)}"
+    )
+    return 0
+
+
+def _overlap(found: dict[str, int]) -> str:
+    if not found:
+        return ""
+    return (
+        f"\noverlap: {found['test_starts_on_training_paths']} of {found['test_starts']} test starts and "
+        f"{found['test_states_on_training_paths']} of {found['test_states']} test states lie on training paths"
+    )
+
+
+def _plan(
+    path: Path | None,
+    flags: dict[str, Any],
+    boxes: tuple[int, ...],
+    length: tuple[int, int] | None,
+    states: Path | None,
+) -> Recipe:
+    """The recipe of a file, changed by flags, or of the flags alone."""
+    from recommit.data import errors, given
+    from recommit.data.recipe import Recipe
+
+    plain: dict[str, Any] = Recipe.read(path).to_dict() if path else {}
+    plain.update(flags)
+    if len(size := plain.get("size", [])) == 1:
+        plain["size"] = [size[0], size[0]]
+    if states is not None:
+        array = given.load(states)
+        plain.update(states=given.sha256(array), count=len(array), size=list(array.shape[1:]), variants=[])
+    elif length or boxes:
+        old = plain.get("variants", [{}])
+        span = list(length or old[0].get("length", ()))
+        many = boxes or tuple(item.get("boxes", 0) for item in old)
+        plain["variants"] = [{"length": span, "boxes": number} for number in many]
+    if missing := [name for name in ("task", "size", "variants", "count") if name not in plain]:
+        words = {"variants": "length"}
+        raise errors.WrongRecipe(f"expected --recipe or --{' --'.join(words.get(name, name) for name in missing)}")
+    return Recipe.from_dict(plain)
+
+
+@_status
+def show(folder: Path, /, split: str = "all", picture: Path | None = None, json: bool = False) -> int:
+    """Print what is in a data set; draw it.
+
+    Args:
+        folder: the data set.
+        split: train, validation, test or all.
+        picture: also draw into this file (default: nothing is drawn).
+        json: print as JSON.
+    """
+    from recommit.data import show as shown
+    from recommit.data.dataset import open_folder
+
+    data = open_folder(folder, None if split == "all" else split)
+    found = shown.describe(data)
+    _say(found if json else shown.text(found))
+    if picture:
+        shown.picture(data, picture, found)
+    return 0
+
+
+@_status
+def export(
+    folder: Path,
+    /,
+    out: Path,
+    form: Literal["parquet", "webdataset", "chat"] = "parquet",
+    split: str = "all",
+    cell: int = 28,
+    states_per_file: int = 4096,
+) -> int:
+    """Write a data set, with pictures, in a format that other trainers read.
+
+    Args:
+        folder: the data set.
+        out: where the files go.
+        form: Parquet with an Image column, WebDataset tars, or JSON lines of chat messages.
+        split: train, validation, test or all.
+        cell: pixels per cell.
+        states_per_file: at most so many states in one file.
+    """
+    from recommit.data.dataset import open_folder
+    from recommit.data.exports import export as write
+
+    data = open_folder(folder, None if split == "all" else split)
+    names = write(data, out, form, cell=cell, states_per_file=states_per_file)
+    _say(f"{out}: {len(names)} files")
+    return 0
+
+
+@_status
+def verify(folder: Path, /, labels: bool = False) -> int:
+    """Check a data set: files against the manifest, rows against the rules of the puzzle.
+
+    Args:
+        folder: the data set.
+        labels: also solve every state again.
+    """
+    from recommit.data.dataset import open_folder
+    from recommit.data.verification import verify as check
+
+    checked = check(open_folder(folder, None), labels=labels)
+    _say(f"{folder}: {checked:,} rows, all as they should be")
+    return 0
+
+
+COMMANDS: dict[str, Callable[..., int]] = {"build": build, "show": show, "export": export, "verify": verify}
+
+
+class _Line:
+    """One line on standard error that says how far a build is; on a terminal it stays one line."""
+
+    def __init__(self) -> None:
+        self.tty = sys.stderr.isatty()
+
+    def __call__(self, now: Progress) -> None:
+        left = f"{now.left:.0f} s left" if now.left < 1e9 else ""
+        line = f"{now.shards}/{now.all_shards} shards, {now.rows:,} rows, {now.rate:,.0f} rows/s, {left}"
+        sys.stderr.write(f"\r\x1b[K{line}" if self.tty else line + "\n")
+        sys.stderr.flush()
+
+    def end(self) -> None:
+        if self.tty:
+            sys.stderr.write("\n")
+
+
+def _say(what: object) -> None:
+    sys.stdout.write((what if isinstance(what, str) else json.dumps(what, indent=2)) + "\n")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """``python -m recommit.data``."""
+    import tyro
+
+    status = tyro.extras.subcommand_cli_from_dict(
+        COMMANDS, prog="recommit data", args=arguments, config=(tyro.conf.FlagCreatePairsOff,)
+    )
+    return int(status)

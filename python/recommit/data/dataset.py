@@ -1,0 +1,81 @@
+"""A finished data set, read back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from recommit.data import errors, manifest, rows, samples, shards
+from recommit.data.recipe import SPLITS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from recommit.data.manifest import Manifest
+    from recommit.data.recipe import Recipe
+    from recommit.data.rows import Rows
+    from recommit.data.samples import Samples
+    from recommit.data.shards import Record
+    from recommit.puzzles.puzzle import Puzzle
+
+
+class Dataset:
+    """One split of a data folder, or all of them. Holds no rows and no open files; safe to share and to send."""
+
+    def __init__(self, folder: Path, manifest_: Manifest, split: str | None) -> None:
+        self.folder = folder
+        self.manifest = manifest_
+        self.split = split
+
+    @property
+    def recipe(self) -> Recipe:
+        """What it was built from."""
+        return self.manifest.recipe
+
+    @property
+    def puzzle(self) -> Puzzle:
+        """The task whose states these are."""
+        return self.recipe.puzzle()
+
+    @property
+    def records(self) -> Sequence[Record]:
+        """The shards, in order."""
+        return self.manifest.shards if self.split is None else self.manifest.of(self.split)
+
+    def __len__(self) -> int:
+        return sum(record.rows for record in self.records)
+
+    def __repr__(self) -> str:
+        return f"<{self.folder.name} {self.split or 'all splits'}: {len(self)} rows of {self.recipe.task}>"
+
+    def shards(self) -> Iterator[Rows]:
+        """The rows, a shard at a time."""
+        return (shards.read(self.folder, self.recipe, record) for record in self.records)
+
+    def columns(self) -> Rows:
+        """All rows at once."""
+        parts = list(self.shards())
+        if not parts:
+            raise errors.WrongRecipe(f"split: expected one with rows, got {self.split}")
+        return rows.concatenate(parts)
+
+    def starts(self) -> Rows:
+        """The instances: the first state of every expert path."""
+        content = self.columns()
+        return content[(content.t == 0) & (content.kind == rows.EXPERT)]
+
+    def expand(self) -> Iterator[tuple[Rows, Samples]]:
+        """Every (state, depth, actions) sample, a shard at a time, with the rows that they are made in."""
+        return ((content, samples.expand(content)) for content in self.shards())
+
+    def ids(self, content: Rows) -> list[str]:
+        """The instance id of each row."""
+        return self.recipe.ids(content.variant.tolist(), content.instance.tolist())
+
+
+def open_folder(folder: str | Path, split: str | None = "train") -> Dataset:
+    """A finished data set; ``split=None`` for all splits together."""
+    if split is not None and split not in SPLITS:
+        raise errors.WrongRecipe(f"split: expected one of {', '.join(SPLITS)} or None, got {split!r}")
+    path = Path(folder).absolute()
+    return Dataset(path, manifest.read(path), split)

@@ -1,0 +1,148 @@
+"""One builder per folder."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from recommit.data import errors
+
+try:
+    import fcntl
+except ImportError:  # Windows: the written pid alone decides
+    fcntl = None  # type: ignore[assignment]
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from typing_extensions import Self
+
+NAME = ".lock"
+
+
+class Lock:
+    """Holds a folder while a build runs in it.
+
+    The kernel's lock on ``.lock`` decides, so that it is gone the moment its holder and the holder's workers (who
+    inherit the descriptor) are dead. The file also says who holds it: pid, boot and host, for the message, and as a
+    second opinion where a file system has no working locks. A file whose holder is dead is taken over.
+    """
+
+    def __init__(self, folder: Path, patience: float = 10.0) -> None:
+        self.path = folder / NAME
+        #: How long to wait for the workers of a dead holder to end.
+        self.patience = patience
+        self.descriptor = -1
+
+    def __enter__(self) -> Self:
+        give_up = time.monotonic() + self.patience
+        while not self._try():
+            holder = _read(self.path)
+            if (holder is None or not _alive(holder)) and time.monotonic() < give_up:
+                time.sleep(0.02)
+                continue
+            raise errors.FolderBusy(f"{self.path.parent}: another build is running here ({_describe(holder)})")
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        # Removed before it is let go: whoever opened it in between sees that its file has no name any more.
+        self.path.unlink(missing_ok=True)
+        os.close(self.descriptor)
+        self.descriptor = -1
+
+    def _try(self) -> bool:
+        try:
+            descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666)
+        except OSError as error:
+            raise errors.from_os(error, self.path.parent) from error
+        try:
+            kept = self._take(descriptor)
+        except BaseException:
+            os.close(descriptor)
+            raise
+        if not kept:
+            os.close(descriptor)
+        return kept
+
+    def _take(self, descriptor: int) -> bool:
+        judged = _kernel_lock(descriptor)
+        if judged is False or not _same_file(descriptor, self.path):
+            return False
+        holder = _read(self.path)
+        if judged is None and holder is not None and _alive(holder):
+            return False
+        try:
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, f"{os.getpid()} {_boot()} {_host()}\n".encode(), 0)
+        except OSError as error:
+            self.path.unlink(missing_ok=True)
+            raise errors.from_os(error, self.path.parent) from error
+        self.descriptor = descriptor
+        return True
+
+
+def _kernel_lock(descriptor: int) -> bool | None:
+    """Did we get it; None where the file system (or Windows) has no such locks."""
+    if fcntl is None:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return None
+    return True
+
+
+def _same_file(descriptor: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.stat())
+    except FileNotFoundError:
+        return False
+
+
+def _read(path: Path) -> tuple[int, str, str] | None:
+    """Who wrote the file; None if nobody did, or not to the end."""
+    try:
+        words = path.read_text("ascii").split()
+        pid, boot, host = words
+        return int(pid), boot, host
+    except (OSError, ValueError):
+        return None
+
+
+def _alive(holder: tuple[int, str, str]) -> bool:
+    pid, boot, host = holder
+    if host != _host():
+        return True  # nothing can be known about it from here
+    if boot != _boot():
+        return False
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _describe(holder: tuple[int, str, str] | None) -> str:
+    return "starting" if holder is None else f"pid {holder[0]} on {holder[2]}"
+
+
+def _boot() -> str:
+    """Changes with every start of the machine; a dash where the system does not tell."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip() or "-"
+    except OSError:
+        return "-"
+
+
+def _host() -> str:
+    import socket
+
+    return socket.gethostname().replace(" ", "-") or "-"

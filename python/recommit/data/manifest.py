@@ -1,0 +1,112 @@
+"""The file that says what a finished data set is, written when everything it names is on the disk."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from recommit.data import errors, files, table
+from recommit.data.recipe import SPLITS, Recipe
+from recommit.data.shards import Record, name, parse_name
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NAME = "manifest.json"
+_MOST_BYTES = 1 << 28
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """Recipe, shards in order, overlap of the splits, and the versions that the bytes of the files depend on."""
+
+    recipe: Recipe
+    shards: tuple[Record, ...]
+    overlap: dict[str, int]
+    versions: dict[str, str]
+
+    def of(self, split: str) -> list[Record]:
+        """The shards of a split, in order."""
+        return [record for record in self.shards if parse_name(record.name)[0] == split]
+
+    def total(self, what: str, split: str | None = None) -> int:
+        """Sum of a number of the records, over one split or all."""
+        records = self.shards if split is None else self.of(split)
+        return sum(getattr(record, what) for record in records)
+
+    @property
+    def content(self) -> str:
+        """sha256 of the rows, whatever the versions: the name of the data set."""
+        return files.sha256("\n".join(record.content for record in self.shards).encode())
+
+    def to_json(self) -> str:
+        """The same text for the same data set."""
+        splits = {split: self._counts(split) for split in SPLITS if self.of(split)}
+        plain = {
+            "recipe": self.recipe.to_dict(),
+            "recipe_sha256": self.recipe.hash,
+            "content_sha256": self.content,
+            "versions": self.versions,
+            "splits": splits,
+            "overlap": self.overlap,
+            "shards": [record.to_dict() for record in self.shards],
+        }
+        return _dump({**plain, "check": files.sha256(_dump(plain).encode())})
+
+    def _counts(self, split: str) -> dict[str, int]:
+        return {what: self.total(what, split) for what in ("rows", "instances", "samples", "dead", "bytes")}
+
+
+def _dump(plain: dict[str, Any]) -> str:
+    return json.dumps(plain, indent=1, sort_keys=True) + "\n"
+
+
+def versions() -> dict[str, str]:
+    """What decides the bytes of a shard, apart from the recipe."""
+    import recommit
+
+    return {"recommit": recommit.__version__, "pyarrow": table.pa.__version__}
+
+
+def order(recipe: Recipe) -> list[tuple[str, int]]:
+    """(split, shard) of every shard, in the order of the manifest."""
+    return [(split, shard) for split in SPLITS for shard in range(recipe.shards(split))]
+
+
+def read(folder: Path) -> Manifest:
+    """The manifest of a finished data set, every field of it checked."""
+    path = folder / NAME
+    try:
+        if path.stat().st_size > _MOST_BYTES:
+            raise errors.Damaged(f"{path}: expected at most {_MOST_BYTES} bytes, got {path.stat().st_size}")
+        plain = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        raise errors.WrongFolder(f"{folder}: expected a finished data set, found no {NAME}") from None
+    except OSError as error:
+        raise errors.from_os(error, path) from error
+    except (ValueError, RecursionError) as error:
+        raise errors.Damaged(f"{path}: not JSON: {error}") from None
+    return _parse(path, plain)
+
+
+def _parse(path: Path, plain: Any) -> Manifest:
+    kinds = {"recipe": dict, "shards": list, "overlap": dict, "versions": dict, "content_sha256": str}
+    for field, kind in kinds.items():
+        if not isinstance(plain, dict) or not isinstance(plain.get(field), kind):
+            raise errors.Damaged(f"{path}: {field}: expected {kind.__name__}")
+    check = plain.pop("check", None)
+    if check != files.sha256(_dump(plain).encode()):
+        raise errors.Damaged(f"{path}: its own checksum does not fit; building again repairs it")
+    try:
+        recipe = Recipe.from_dict(plain["recipe"])
+    except errors.WrongRecipe as error:
+        raise errors.Damaged(f"{path}: {error}") from None
+    records = tuple(Record.from_dict(item) for item in plain["shards"])
+    expected = [name(recipe, split, shard) for split, shard in order(recipe)]
+    if [record.name for record in records] != expected:
+        raise errors.Damaged(f"{path}: shards: expected the {len(expected)} that the recipe makes, got others")
+    result = Manifest(recipe, records, plain["overlap"], plain["versions"])
+    if result.content != plain["content_sha256"]:
+        raise errors.Damaged(f"{path}: content_sha256: expected {result.content}, got {plain['content_sha256'][:80]!r}")
+    return result

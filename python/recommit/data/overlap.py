@@ -1,0 +1,47 @@
+"""How much of the test split a training split has seen, up to symmetry."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from recommit.data import rows, shards, symmetry
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from recommit.data.recipe import Recipe
+    from recommit.data.rows import Rows
+    from recommit.data.shards import Record
+
+#: Keys gathered before duplicates among them are dropped.
+_COMPACT = 1 << 23
+
+
+def seen(folder: Path, recipe: Recipe, records: list[Record], threads: int) -> NDArray[np.uint64]:
+    """Ascending keys of all states on the training paths: 8 bytes of memory per distinct one."""
+    kept, pending = np.zeros(0, np.uint64), [np.zeros(0, np.uint64)]
+    with ThreadPoolExecutor(threads) as pool:
+        for found in pool.map(lambda record: shards.keys(folder, recipe, record), records):
+            pending.append(found)
+            if sum(map(len, pending)) > _COMPACT:
+                kept, pending = np.unique(np.concatenate([kept, *pending])), []
+    return np.unique(np.concatenate([kept, *pending]))
+
+
+def measure(recipe: Recipe, test: Rows, keys: NDArray[np.uint64]) -> dict[str, int]:
+    """Counts for the manifest: test starts, and expert states of test instances, that occur on training paths."""
+    expert = test[test.kind == rows.EXPERT]
+    hit = np.isin(symmetry.keys(recipe.task, expert.states), keys)
+    start = expert.t == 0
+    return {
+        "test_starts": int(start.sum()),
+        "test_starts_on_training_paths": int((hit & start).sum()),
+        "test_states": len(expert),
+        "test_states_on_training_paths": int(hit.sum()),
+        "distinct_training_states": len(keys),
+    }

@@ -1,0 +1,106 @@
+"""Labelled states as numpy columns: what the builder makes, a shard holds and a loader hands out."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+#: Expert actions kept per row, the deepest commitment there is.
+NEXT = 8
+#: The depths that a policy chooses among.
+DEPTHS = (1, 2, 4, 8)
+#: Where ``kind`` points.
+KINDS = ("expert", "perturbed", "on-policy")
+EXPERT, PERTURBED, ON_POLICY = range(3)
+#: Fills ``actions`` behind the last expert action.
+NO_ACTION = 255
+
+
+@dataclass(frozen=True)
+class Rows:
+    """N labelled states, all of one size. Row order is part of a data set.
+
+    A commitment of depth h is admissible in row i iff ``h <= distance[i]``, and its expert actions are
+    ``actions[i, :h]``. Dead states have distance -1, no optimal action and no expert action.
+    """
+
+    instance: NDArray[np.int64]  #: number of the instance in its variant's stream, see ``Dataset.ids``
+    variant: NDArray[np.uint8]  #: index into the recipe's variants
+    length: NDArray[np.int16]  #: optimal length of the instance
+    t: NDArray[np.uint16]  #: actions since the start of the instance
+    kind: NDArray[np.uint8]  #: index into KINDS
+    states: NDArray[np.uint8]  #: [N, rows, columns]
+    distance: NDArray[np.int16]
+    optimal: NDArray[np.uint8]  #: bit a is set iff action a starts an optimal solution
+    count: NDArray[np.uint8]  #: expert actions in the row, min(8, distance)
+    actions: NDArray[np.uint8]  #: [N, 8], NO_ACTION behind ``count``
+
+    def __len__(self) -> int:
+        return len(self.states)
+
+    def __getitem__(self, key: slice | NDArray[Any]) -> Rows:
+        return Rows(*(column[key] for column in self.columns()))
+
+    def columns(self) -> Iterator[NDArray[Any]]:
+        """Every column, in the order of the fields."""
+        return (getattr(self, field.name) for field in fields(self))
+
+    @property
+    def dead(self) -> NDArray[np.bool_]:
+        """Which rows cannot reach the goal any more."""
+        result: NDArray[np.bool_] = self.distance < 0
+        return result
+
+    def sha256(self) -> str:
+        """Of the content: the same on every platform and for every version of the file format."""
+        digest = hashlib.sha256()
+        for field, column in zip(fields(self), self.columns(), strict=True):
+            plain = np.ascontiguousarray(column, column.dtype.newbyteorder("<"))
+            digest.update(f"{field.name} {plain.dtype.str} {plain.shape}\n".encode())
+            digest.update(plain.data)
+        return digest.hexdigest()
+
+
+def concatenate(parts: Sequence[Rows]) -> Rows:
+    """All rows of at least one part, in order."""
+    return Rows(*(np.concatenate(columns) for columns in zip(*(part.columns() for part in parts), strict=True)))
+
+
+def bits(masks: NDArray[np.bool_]) -> NDArray[np.uint8]:
+    """bool[N, 4] -> one bit per action."""
+    result: NDArray[np.uint8] = np.packbits(masks, axis=1, bitorder="little")[:, 0]
+    return result
+
+
+def masks(optimal: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """One bit per action -> bool[N, 4]."""
+    result: NDArray[np.bool_] = np.unpackbits(optimal[:, None], axis=1, count=4, bitorder="little").view(bool)
+    return result
+
+
+def windows(actions: NDArray[np.uint8], offsets: NDArray[Any]) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    """For every action of every plan: it and the up to seven after it, padded, and how many these are."""
+    ends = np.repeat(offsets[1:], np.diff(offsets))
+    total = int(offsets[-1] - offsets[0])
+    count = np.minimum(ends - np.arange(offsets[0], offsets[-1]), NEXT).astype(np.uint8)
+    padded = np.concatenate([actions[offsets[0] : offsets[-1]], np.full(NEXT, NO_ACTION, np.uint8)])
+    result = np.lib.stride_tricks.sliding_window_view(padded, NEXT)[:total].copy()
+    result[np.arange(NEXT) >= count[:, None]] = NO_ACTION
+    return result, count
+
+
+def heads(actions: NDArray[np.uint8], offsets: NDArray[Any]) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    """The first up to eight actions of every plan, padded, and how many these are."""
+    count = np.minimum(np.diff(offsets), NEXT).astype(np.uint8)
+    padded = np.concatenate([actions, np.full(NEXT, NO_ACTION, np.uint8)])
+    result: NDArray[np.uint8] = padded[offsets[:-1, None] + np.arange(NEXT)]
+    result[np.arange(NEXT) >= count[:, None]] = NO_ACTION
+    return result, count

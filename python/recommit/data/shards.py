@@ -1,0 +1,147 @@
+"""One shard: made from (recipe, split, number) alone, written once, described by a record."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from recommit.data import errors, files, labels, rows, sampling, symmetry, table
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from recommit.data.files import Files
+    from recommit.data.recipe import Recipe
+    from recommit.data.rows import Rows
+
+FOLDER = "data"
+
+
+@dataclass(frozen=True)
+class Record:
+    """What the manifest says about one shard. ``sha256`` and ``bytes`` are the file's, ``content`` the rows'."""
+
+    name: str
+    sha256: str
+    bytes: int
+    content: str
+    rows: int
+    instances: int
+    samples: int
+    dead: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: object) -> Record:
+        """Checked: a record names a file in the folder and nothing else."""
+        fields = {"name": str, "sha256": str, "content": str, **dict.fromkeys(_NUMBERS, int)}
+        if not isinstance(values, dict) or set(values) != set(fields):
+            raise errors.Damaged(f"manifest: expected shards with the fields {sorted(fields)}")
+        for name, kind in fields.items():
+            if type(values[name]) is not kind or (kind is int and values[name] < 0):
+                raise errors.Damaged(f"manifest: {name}: expected {kind.__name__}, got {values[name]!r}"[:200])
+        parse_name(values["name"])
+        return cls(**values)
+
+
+_NUMBERS = ("bytes", "rows", "instances", "samples", "dead")
+
+
+def name(recipe: Recipe, split: str, shard: int) -> str:
+    """Path of a shard inside the folder; the Hub's convention, from which readers guess splits."""
+    return f"{FOLDER}/{split}-{shard:05d}-of-{recipe.shards(split):05d}.parquet"
+
+
+def parse_name(text: str) -> tuple[str, int, int]:
+    """(split, shard, shards) of a name that ``name`` could have made; anything else is refused."""
+    import re
+
+    match = re.fullmatch(r"data/(train|validation|test)-([0-9]{5,9})-of-([0-9]{5,9})\.parquet", text, re.ASCII)
+    if not match:
+        raise errors.Damaged(f"manifest: expected shards like data/train-00000-of-00001.parquet, got {text[:80]!r}")
+    return match[1], int(match[2]), int(match[3])
+
+
+def samples(content: Rows) -> int:
+    """Admissible (state, depth) pairs: N(L) summed over the instances, counted row by row."""
+    return int(sum((content.distance >= depth).sum() for depth in rows.DEPTHS))
+
+
+def make(
+    recipe: Recipe,
+    split: str,
+    shard: int,
+    *,
+    threads: int | None = 1,
+    exclude: NDArray[np.uint64] | None = None,
+    given: NDArray[np.uint8] | None = None,
+) -> Rows:
+    """The rows of a shard. ``given`` are all the states of a recipe that labels given ones."""
+    if recipe.states:
+        if given is None:
+            raise errors.WrongRecipe("states: expected the states that the recipe names, got none")
+        first = shard * recipe.shard
+        part = np.ascontiguousarray(given[first : first + recipe.shard])
+        number = first + np.arange(len(part))
+        return labels.label(recipe.puzzle(), part, instance=number, ties=recipe.ties, seed=recipe.seed, threads=threads)
+    starts = sampling.starts(recipe, split, shard, threads=threads, exclude=exclude)
+    return labels.shard_rows(recipe, split, shard, starts, threads)
+
+
+def write(files_: Files, folder: Path, recipe: Recipe, split: str, shard: int, content: Rows) -> Record:
+    """Put a shard's file in its place, safely."""
+    data = table.encode(table.to_table(recipe, split, content))
+    path = name(recipe, split, shard)
+    files.replace(files_, folder / path, data)
+    return Record(
+        name=path,
+        sha256=files.sha256(data),
+        bytes=len(data),
+        content=content.sha256(),
+        rows=len(content),
+        instances=recipe.shard_instances(split, shard),
+        samples=samples(content),
+        dead=int(content.dead.sum()),
+    )
+
+
+def read(folder: Path, recipe: Recipe, record: Record) -> Rows:
+    """All rows of a shard."""
+    file = open_file(folder, record)
+    return table.read_groups(recipe, file, list(range(file.num_row_groups)))
+
+
+def open_file(folder: Path, record: Record) -> Any:
+    """The Parquet file of a shard, with as many rows as its record says."""
+    path = folder / record.name
+    try:
+        file = table.reader(path)
+    except (OSError, table.pa.ArrowException) as error:
+        raise errors.Damaged(f"{path}: cannot be read: {error}") from error
+    if file.metadata.num_rows != record.rows:
+        raise errors.Damaged(f"{path}: expected {record.rows} rows, got {file.metadata.num_rows}")
+    return file
+
+
+def intact(folder: Path, record: Record) -> bool:
+    """Does the file hold exactly what was written?"""
+    path = folder / record.name
+    try:
+        return path.stat().st_size == record.bytes and files.file_sha256(path) == record.sha256
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise errors.from_os(error, path) from error
+
+
+def keys(folder: Path, recipe: Recipe, record: Record) -> NDArray[np.uint64]:
+    """The distinct symmetry keys of a shard's expert states, ascending."""
+    content = read(folder, recipe, record)
+    return np.unique(symmetry.keys(recipe.task, content.states[content.kind == rows.EXPERT]))

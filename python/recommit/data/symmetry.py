@@ -1,0 +1,80 @@
+"""Which split an instance belongs to: decided by its start state alone, the same for all its mirror images.
+
+A start is reduced to a 64-bit key that all its symmetric images share. The key's top four bits are its bucket: bucket 0
+is for testing, bucket 1 for validation, the others for training, in every data set that anybody builds. So no data set's
+training instances can leak into any other's test instances, whatever their seeds, and shards need not know each other.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from recommit.data import draws
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from recommit.puzzles.puzzle import States
+
+    Keys = NDArray[np.uint64]
+
+#: States per piece: the working set of one piece stays in the cache.
+_PIECE = 4096
+_BUCKETS = {"test": (0, 1), "validation": (1, 2), "train": (2, 16)}
+
+
+def buckets(keys: Keys) -> NDArray[np.uint8]:
+    """0..15 for each key."""
+    return (keys >> np.uint64(60)).astype(np.uint8)
+
+
+def belongs(keys: Keys, split: str) -> NDArray[np.bool_]:
+    """Which keys are of that split."""
+    low, high = _BUCKETS[split]
+    bucket = buckets(keys)
+    result: NDArray[np.bool_] = (bucket >= low) & (bucket < high)
+    return result
+
+
+def keys(task: str, states: States, threads: int | None = 1) -> Keys:
+    """A 64-bit key per state; symmetric states have the same key, others (but for one in 2**64 pairs) do not.
+
+    Sliding: a square board and its transpose. Sokoban: the eight symmetries of the grid, and walls that the player's
+    region does not touch do not count.
+    """
+    if task == "sokoban":
+        from recommit import _core
+
+        return np.ascontiguousarray(_core.sokoban.canonical_digests(states, threads=threads)[:, 0])
+    result = np.empty(len(states), np.uint64)
+    for begin in range(0, len(states), _PIECE):
+        piece = states[begin : begin + _PIECE]
+        result[begin : begin + _PIECE] = np.min([_hash(image) for image in _images(piece)], axis=0)
+    return draws.mix(result)  # the smaller of two hashes is small: buckets need an even key
+
+
+def _hash(states: States) -> Keys:
+    """Of the shape and the cells, 8 cells to a word."""
+    count, rows, columns = states.shape
+    words = -(-rows * columns // 8)
+    padded = np.zeros((count, words * 8), np.uint8)
+    padded[:, : rows * columns] = states.reshape(count, -1)
+    state = draws.streams(rows, columns, np.zeros(count, np.uint64))
+    for word in padded.view("<u8").astype(np.uint64).T:
+        state = draws.draw(state ^ word, 0)
+    return state
+
+
+def _images(boards: States) -> Iterator[States]:
+    """A square board and its transpose, tiles renamed so that the goal stays the goal."""
+    yield boards
+    _, rows, columns = boards.shape
+    if rows == columns:
+        goal = np.roll(np.arange(rows * columns, dtype=np.uint8), -1).reshape(rows, columns)
+        rename = np.zeros(rows * columns, np.uint8)
+        rename[goal.ravel()] = goal.T.ravel()
+        yield rename[boards.transpose(0, 2, 1)]

@@ -1,0 +1,232 @@
+"""Rows as Arrow tables and Parquet bytes; the same rows give the same bytes for one version of pyarrow."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from recommit.data import errors, rows
+from recommit.data.rows import Rows
+
+try:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+except ImportError:
+    raise errors.need("pyarrow", "data") from None
+
+__all__ = ["COLUMNS", "GROUP", "SCHEMA", "decode", "encode", "pa", "pq", "read_groups", "reader", "to_table"]
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from recommit.data.recipe import Recipe
+
+#: Rows per row group: the unit in which a loader reads.
+GROUP = 16384
+
+#: name -> (Arrow type, what it holds), in file order. The data card prints this.
+COLUMNS = {
+    "id": (pa.string(), "instance the state belongs to: task/variant/seed/number"),
+    "task": (pa.string(), "`sliding` or `sokoban`"),
+    "variant": (pa.string(), "size, and boxes and range of lengths of the instance"),
+    "split": (pa.string(), "`train`, `validation` or `test`; by the canonical key of the instance's start"),
+    "kind": (pa.string(), "`expert` (on the expert path), `perturbed` (counterfactual, off it) or `on-policy`"),
+    "length": (pa.int16(), "optimal length of the instance"),
+    "t": (pa.uint16(), "actions since the start of the instance"),
+    "rows": (pa.uint8(), "rows of the grid"),
+    "cols": (pa.uint8(), "columns of the grid"),
+    "state": (pa.binary(), "the grid, one byte per cell, row by row"),
+    "distance": (pa.int16(), "exact number of actions to the goal; -1 = dead, the goal is out of reach"),
+    "dead": (pa.bool_(), "is the goal out of reach?"),
+    "optimal": (pa.uint8(), "bit a is set iff action a starts an optimal solution"),
+    "actions": (pa.list_(pa.uint8()), "the next up to 8 expert actions: 0 up, 1 down, 2 left, 3 right"),
+}
+#: Columns of few values, coded by dictionary; for the others plain values are both smaller and quicker.
+_CODED = ["id", "task", "variant", "split", "kind", "optimal", "actions.list.element"]
+SCHEMA = pa.schema([(name, kind) for name, (kind, _) in COLUMNS.items()])
+
+
+def to_table(recipe: Recipe, split: str, content: Rows) -> pa.Table:
+    """The columns a reader sees."""
+    n = len(content)
+    size = np.full(n, recipe.size[0], np.uint8), np.full(n, recipe.size[1], np.uint8)
+    columns = {
+        "id": _ids(recipe, content),
+        "task": _constant(n, recipe.task),
+        "variant": _coded(content.variant, recipe.variant_names),
+        "split": _constant(n, split),
+        "kind": _coded(content.kind, list(rows.KINDS)),
+        "length": _plain(content.length),
+        "t": _plain(content.t),
+        "rows": _plain(size[0]),
+        "cols": _plain(size[1]),
+        "state": _binary(content.states),
+        "distance": _plain(content.distance),
+        "dead": _bits(content.dead),
+        "optimal": _plain(content.optimal),
+        "actions": _lists(content.actions, content.count),
+    }
+    return pa.table(columns)
+
+
+def _constant(n: int, word: str) -> pa.Array:
+    return _coded(np.zeros(n, np.int8), [word])
+
+
+def _plain(column: NDArray[Any]) -> pa.Array:
+    """Numbers as they are. (`pa.array` would first import pandas, if it is there, and that takes a second.)"""
+    return pa.Array.from_buffers(pa.from_numpy_dtype(column.dtype), len(column), [None, pa.py_buffer(column)])
+
+
+def _bits(column: NDArray[np.bool_]) -> pa.Array:
+    packed = np.packbits(column, bitorder="little")
+    return pa.Array.from_buffers(pa.bool_(), len(column), [None, pa.py_buffer(packed)])
+
+
+def _coded(codes: NDArray[Any], words: list[str]) -> pa.Array:
+    encoded = [word.encode() for word in words]
+    ends = np.cumsum([0, *map(len, encoded)]).astype(np.int32)
+    buffers = [None, pa.py_buffer(ends), pa.py_buffer(b"".join(encoded))]
+    return pa.DictionaryArray.from_arrays(_plain(codes), pa.Array.from_buffers(pa.string(), len(words), buffers))
+
+
+def _ids(recipe: Recipe, content: Rows) -> pa.Array:
+    """Rows of one instance are neighbours: one string for each run of equal numbers."""
+    if not len(content):
+        return _constant(0, "")
+    same = (content.instance[1:] == content.instance[:-1]) & (content.variant[1:] == content.variant[:-1])
+    first = np.concatenate([[True], ~same])
+    words = recipe.ids(content.variant[first].tolist(), content.instance[first].tolist())
+    return _coded((np.cumsum(first) - 1).astype(np.int32), words)
+
+
+def _binary(states: NDArray[np.uint8]) -> pa.Array:
+    n, cells = len(states), int(np.prod(states.shape[1:]))
+    offsets = np.arange(n + 1, dtype=np.int64) * cells
+    if offsets[-1] > 2**31 - 1:
+        raise errors.WrongRecipe(f"shard: expected states of at most 2 GiB in one file, got {offsets[-1]} bytes")
+    buffers = [None, pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(np.ascontiguousarray(states))]
+    return pa.Array.from_buffers(pa.binary(), n, buffers)
+
+
+def _lists(actions: NDArray[np.uint8], count: NDArray[np.uint8]) -> pa.Array:
+    offsets = np.zeros(len(count) + 1, np.int32)
+    np.cumsum(count, out=offsets[1:])
+    return pa.ListArray.from_arrays(_plain(offsets), _plain(actions[np.arange(rows.NEXT) < count[:, None]]))
+
+
+def encode(table: pa.Table) -> memoryview:
+    """Parquet bytes: fixed settings, no Arrow schema, nothing of the machine or the moment in it."""
+    sink = pa.BufferOutputStream()
+    pq.write_table(
+        table,
+        sink,
+        row_group_size=GROUP,
+        version="2.6",
+        data_page_version="1.0",
+        compression="zstd",
+        compression_level=1,
+        use_dictionary=_CODED,
+        write_statistics=["length", "t", "distance"],
+        store_schema=False,
+    )
+    return memoryview(sink.getvalue())
+
+
+#: What `decode` needs of a file; the rest is constant, or follows.
+_READ = ["id", "kind", "variant", "length", "t", "state", "distance", "optimal", "actions"]
+
+
+def decode(recipe: Recipe, table: pa.Table) -> Rows:
+    """The rows of a table that was read with ``_READ`` and dictionaries for words."""
+    table = table.combine_chunks()
+    n, states = table.num_rows, table["state"]
+    variant = _codes(table["variant"], recipe.variant_names).astype(np.uint8)
+    actions, count = _padded(table["actions"])
+    return Rows(
+        instance=_numbers(table["id"]),
+        variant=variant,
+        length=_numpy(_chunk(table["length"])),
+        t=_numpy(_chunk(table["t"])),
+        kind=_codes(table["kind"], list(rows.KINDS)).astype(np.uint8),
+        states=_cells(states, n, recipe.size),
+        distance=_numpy(_chunk(table["distance"])),
+        optimal=_numpy(_chunk(table["optimal"])),
+        count=count,
+        actions=actions,
+    )
+
+
+def reader(source: Any) -> pq.ParquetFile:
+    """A Parquet file opened for `decode`."""
+    return pq.ParquetFile(source, read_dictionary=["id", "kind", "variant"], memory_map=False)
+
+
+def read_groups(recipe: Recipe, file: pq.ParquetFile, groups: list[int]) -> Rows:
+    """Some row groups of a file, in the order asked for."""
+    try:
+        return decode(recipe, file.read_row_groups(groups, columns=_READ, use_threads=False))
+    except (OSError, ValueError, KeyError, pa.ArrowException) as error:
+        raise errors.Damaged(f"a shard cannot be decoded: {error}") from error
+
+
+def _chunk(column: pa.ChunkedArray) -> pa.Array:
+    if column.num_chunks == 0:
+        return pa.array([], column.type)
+    return column.combine_chunks() if column.num_chunks > 1 else column.chunk(0)
+
+
+def _numpy(array: pa.Array) -> NDArray[Any]:
+    """The values of a plain array, without a copy (and without pandas, see ``_plain``)."""
+    if array.null_count:
+        raise errors.Damaged("a shard has nulls in it")
+    data = array.buffers()[1]
+    dtype = np.dtype(array.type.to_pandas_dtype())
+    values = np.frombuffer(data, dtype) if data is not None else np.zeros(0, dtype)
+    return values[array.offset : array.offset + len(array)]
+
+
+def _codes(column: pa.ChunkedArray, words: list[str]) -> NDArray[np.int64]:
+    coded = column.unify_dictionaries()
+    if not len(coded):
+        return np.zeros(0, np.int64)
+    array = _chunk(coded)
+    lookup = np.array([words.index(word) for word in array.dictionary.to_pylist()], np.int64)
+    result: NDArray[np.int64] = lookup[_numpy(array.indices)]
+    return result
+
+
+def _numbers(column: pa.ChunkedArray) -> NDArray[np.int64]:
+    if not len(column):
+        return np.zeros(0, np.int64)
+    array = _chunk(column.unify_dictionaries())
+    numbers = np.array([int(word.rpartition("/")[2]) for word in array.dictionary.to_pylist()], np.int64)
+    result: NDArray[np.int64] = numbers[_numpy(array.indices)]
+    return result
+
+
+def _cells(column: pa.ChunkedArray, n: int, size: tuple[int, int]) -> NDArray[np.uint8]:
+    cells = size[0] * size[1]
+    if not n:
+        return np.zeros((0, *size), np.uint8)
+    array = _chunk(column)
+    offsets = np.frombuffer(array.buffers()[1], np.int32)[array.offset : array.offset + n + 1]
+    if not (np.diff(offsets) == cells).all():
+        raise errors.Damaged(f"state: expected {cells} bytes in every row")
+    data = np.frombuffer(array.buffers()[2], np.uint8)[offsets[0] : offsets[-1]]
+    return data.reshape(n, *size)
+
+
+def _padded(column: pa.ChunkedArray) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    n = len(column)
+    result = np.full((n, rows.NEXT), rows.NO_ACTION, np.uint8)
+    if not n:
+        return result, np.zeros(0, np.uint8)
+    array = _chunk(column)
+    offsets = _numpy(array.offsets)
+    count = np.diff(offsets)
+    if count.max(initial=0) > rows.NEXT:
+        raise errors.Damaged(f"actions: expected at most {rows.NEXT} per row, got {count.max()}")
+    result[np.arange(rows.NEXT) < count[:, None]] = _numpy(array.values)[offsets[0] : offsets[-1]]
+    return result, count.astype(np.uint8)

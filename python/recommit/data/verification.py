@@ -1,0 +1,100 @@
+"""Check a finished data set: the files against the manifest, and every row against the rules of the puzzle."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from recommit.data import errors, rows, samples, shards, symmetry
+from recommit.data.shards import parse_name
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from recommit.data.dataset import Dataset
+    from recommit.data.rows import Rows
+    from recommit.puzzles.puzzle import Puzzle
+
+
+def verify(dataset: Dataset, *, labels: bool = False, threads: int | None = None) -> int:
+    """Check every shard; the number of rows checked. Raises Damaged at the first finding.
+
+    Files: size and hash. Rows: content hash, replay of the expert actions, distances along paths, sample counts and
+    splits. ``labels`` also asks the solver for every label again.
+    """
+    checked = 0
+    for record in dataset.records:
+        if not shards.intact(dataset.folder, record):
+            raise errors.Damaged(
+                f"{dataset.folder / record.name}: not what the manifest says; building again repairs it"
+            )
+        content = shards.read(dataset.folder, dataset.recipe, record)
+        _same(record.name, "content", record.content, content.sha256())
+        _same(record.name, "samples", record.samples, shards.samples(content))
+        check_rows(dataset.puzzle, content, record.name, labels=labels, threads=threads)
+        if not dataset.recipe.states:
+            _check_instances(dataset, record.name, content)
+        checked += len(content)
+    return checked
+
+
+def check_rows(puzzle: Puzzle, content: Rows, name: str, *, labels: bool = False, threads: int | None = None) -> None:
+    """What must hold of any labelled rows."""
+    counts = np.clip(content.distance, 0, rows.NEXT)
+    _all(name, "count", content.count == counts)
+    _all(name, "optimal", (content.optimal == 0) == (content.distance <= 0))
+    _all(name, "optimal", (content.optimal < 16))
+    outcome = puzzle.execute(content.states, content.actions, content.count.astype(np.int32), threads=threads)
+    _all(name, "actions (all of them move)", outcome.moved == counts)
+    _all(name, "actions (the goal comes exactly at the end)", outcome.executed == counts)
+    short = (content.distance >= 0) & (content.distance <= rows.NEXT)
+    _all(name, "actions (short plans end at the goal, others do not)", outcome.solved == short)
+    alive = content.count > 0
+    first = rows.masks(content.optimal)[alive, content.actions[alive, 0]]
+    _all(name, "actions (the first is optimal)", first)
+    if labels:
+        _all(name, "distance", puzzle.distance(content.states, threads=threads) == content.distance)
+        masks = puzzle.optimal_actions(content.states, threads=threads)
+        _all(name, "optimal", (masks == rows.masks(content.optimal)).all(axis=1))
+        _all(name, "actions", puzzle.distance(outcome.states, threads=threads) == content.distance - counts, alive)
+
+
+def _check_instances(dataset: Dataset, name: str, content: Rows) -> None:
+    """Whole paths, whose distances count down to 1, of instances that belong to the split."""
+    expert = content[content.kind == rows.EXPERT]
+    _all(name, "distance (length - t on expert paths)", expert.distance == expert.length - expert.t)
+    at = np.flatnonzero(expert.t == 0)
+    _all(name, "t (paths are whole)", np.diff([*at, len(expert)]) == expert.length[at])
+    _all(name, "t (paths are in order)", expert.t == np.arange(len(expert)) - np.repeat(at, expert.length[at]))
+    _steps(dataset.puzzle, expert, name)
+    per_path = sum(samples.sample_count(length) for length in expert.length[at].tolist())
+    _same(name, "samples of expert paths", per_path, shards.samples(expert))
+    keys = symmetry.keys(dataset.recipe.task, np.ascontiguousarray(expert.states[at]))
+    _all(name, "split", symmetry.belongs(keys, parse_name(name)[0]))
+    for index, variant in enumerate(dataset.recipe.variants):
+        low, high = variant.length
+        _all(name, "length", (low <= content.length) & (content.length <= high), content.variant == index)
+
+
+def _steps(puzzle: Puzzle, expert: Rows, name: str) -> None:
+    """The first expert action of each state on a path leads to the next state of the path."""
+    last = expert.distance == 1
+    after = puzzle.step(expert.states, np.minimum(expert.actions[:, 0], 3))
+    _all(
+        name,
+        "state (expert actions lead along the path)",
+        (after[:-1] == expert.states[1:]).all(axis=(1, 2)),
+        ~last[:-1],
+    )
+
+
+def _all(name: str, what: str, good: NDArray[np.bool_], where: NDArray[np.bool_] | None = None) -> None:
+    bad = ~np.asarray(good) if where is None else ~np.asarray(good) & where
+    if bad.any():
+        raise errors.Damaged(f"{name}: {what}: wrong in {int(bad.sum())} rows, first in row {int(bad.argmax())}")
+
+
+def _same(name: str, what: str, expected: object, got: object) -> None:
+    if expected != got:
+        raise errors.Damaged(f"{name}: {what}: expected {expected}, got {got}")

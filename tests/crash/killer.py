@@ -1,0 +1,161 @@
+"""Kills builds with SIGKILL, again and again, and looks at what is left.
+
+    python -m tests.crash.killer --kills 2000 --seed 0 --out report.json
+
+Every build runs in a forked child. A kill comes at a uniformly random moment, within 50 ms of a restart (up to three
+deep), or just before, in the middle of, or just after one of the operations that change the disk. After each kill the
+folder is looked at as a reader would see it: no file but temporary ones may differ from the undisturbed tree; and every
+series of kills ends with a build that finishes, whose tree must be byte-identical to the undisturbed one.
+
+``--plant naive`` swaps the safe writer for one that writes in place: the campaign must then have findings.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+from tests.crash.trees import SMALL, differences, findings, tree
+
+from recommit.data import files
+from recommit.data.builder import build
+from recommit.data.files import Files
+
+SURVIVED, KILLED, FAILED = "survived", "killed", "failed"
+
+
+class Suicidal(Files):
+    """Dies at operation number ``at``: before it, after it, or (a write) half way through."""
+
+    def __init__(self, at, moment):
+        self.left, self.moment = at, moment
+
+    def _around(self, name, *arguments):
+        self.left -= 1
+        if self.left == 0 and self.moment == "before":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if self.left == 0 and self.moment == "middle" and name == "write":
+            getattr(Files, name)(self, arguments[0], arguments[1][: len(arguments[1]) // 2])
+            os.kill(os.getpid(), signal.SIGKILL)
+        result = getattr(Files, name)(self, *arguments)
+        if self.left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return result
+
+
+OPERATIONS = ("make_folder", "create", "append", "write", "flush", "close", "rename", "remove", "flush_folder")
+for _name in OPERATIONS:
+    setattr(Suicidal, _name, lambda self, *a, _name=_name: self._around(_name, *a))
+
+
+def plant_naive_writer():
+    """Writes where the reader looks, in small pieces, as one would without thinking."""
+
+    def careless(_files, path, data):
+        view = memoryview(data).cast("B")
+        with path.open("wb", buffering=0) as file:
+            for begin in range(0, len(view), 512):
+                file.write(view[begin : begin + 512])
+
+    files.replace = careless
+
+
+def run(folder, kill_after=None, files_=None, recipe=SMALL):
+    """Build in a child; kill it after some seconds. What became of it."""
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            build(recipe, folder, files_=files_)
+            status = 0
+        except BaseException as error:  # noqa: BLE001  (the child must not return into the harness)
+            sys.stderr.write(f"{type(error).__name__}: {error}\n")
+        finally:
+            os._exit(status)
+    if kill_after is not None:
+        time.sleep(kill_after)
+        os.kill(child, signal.SIGKILL)
+    _, status = os.waitpid(child, 0)
+    if os.WIFSIGNALED(status):
+        return KILLED
+    return SURVIVED if os.WEXITSTATUS(status) == 0 else FAILED
+
+
+class Campaign:
+    """Series of kills until enough of them have been made."""
+
+    def __init__(self, seed, scratch):
+        self.random = random.Random(seed)
+        self.scratch = Path(scratch)
+        reference = self.scratch / "undisturbed"
+        begin = time.monotonic()
+        if run(reference) != SURVIVED:
+            raise SystemExit("the undisturbed build failed")
+        self.duration = time.monotonic() - begin
+        self.expected = tree(reference)
+        self.counts = Counter()
+        self.found = []
+
+    def series(self):
+        """One folder, killed until one of its builds comes to its end."""
+        folder = Path(tempfile.mkdtemp(dir=self.scratch)) / "set"
+        while self._attempt(folder) != SURVIVED:
+            self.found += findings(folder, self.expected)
+        self.found += differences(folder, self.expected)
+        self.counts["series"] += 1
+        shutil.rmtree(folder.parent)
+
+    def _attempt(self, folder):
+        kind = self.random.choice(["anywhere", "anywhere", "restart", "operation"])
+        if kind == "operation":
+            moment = self.random.choice(["before", "middle", "after"])
+            end = run(folder, files_=Suicidal(self.random.randint(1, 60), moment))
+        else:
+            end = run(folder, self.random.uniform(0, 0.05 if kind == "restart" else self.duration))
+        self.counts[f"{end} ({kind})" if end == KILLED else end] += 1
+        self.counts["kills"] += end == KILLED
+        if end == FAILED:
+            self.found.append("a build failed by itself")
+        return end
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--kills", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--plant", choices=["naive"])
+    parser.add_argument("--out", type=Path)
+    given = parser.parse_args(arguments)
+    if given.plant:
+        plant_naive_writer()
+    with tempfile.TemporaryDirectory() as scratch:
+        begin, campaign = time.monotonic(), Campaign(given.seed, scratch)
+        while campaign.counts["kills"] < given.kills:
+            campaign.series()
+    report = {
+        "seed": given.seed,
+        "planted": given.plant,
+        "seconds": round(time.monotonic() - begin, 1),
+        "undisturbed_seconds": round(campaign.duration, 3),
+        **dict(sorted(campaign.counts.items())),
+        "findings": len(campaign.found),
+        "examples": sorted(set(campaign.found))[:10],
+    }
+    text = json.dumps(report, indent=2)
+    print(text)
+    if given.out:
+        given.out.write_text(text + "\n", "utf-8")
+    return 1 if campaign.found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,326 @@
+"""Every single operation on the disk may fail, and the power may go: earlier shards stay, and a rerun finishes."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import subprocess
+import sys
+import time
+
+import pytest
+from tests.crash.faults import Disk, Failing, Recording, without_duplicate_renames
+from tests.crash.trees import SMALL, differences, findings, tree
+
+from recommit.data import errors, files, lock
+from recommit.data.builder import build
+from recommit.data.dataset import open_folder
+
+TINY = SMALL.changed(count=100, validation=0, test=8, shard=34)
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("undisturbed") / "set"
+    build(TINY, folder)
+    return tree(folder)
+
+
+@pytest.mark.parametrize("forever", [False, True])
+@pytest.mark.parametrize("error", [errno.ENOSPC, errno.EIO, errno.EACCES])
+def test_operation_number_n_fails(tmp_path, undisturbed, error, forever):
+    kind = {errno.ENOSPC: errors.DiskFull, errno.EACCES: errors.WrongFolder}.get(error, errors.DataError)
+    at = 0
+    while True:
+        at += 1
+        folder, faults = tmp_path / "set", Failing(at, error, forever)
+        caught = _error_of(lambda folder=folder, faults=faults: build(TINY, folder, files_=faults))
+        if caught is None:
+            assert differences(folder, undisturbed) == []
+            if faults.left > 0:  # never got that far
+                break
+        else:
+            assert isinstance(caught, kind)
+            assert str(tmp_path) in str(caught)
+        assert findings(folder, undisturbed) == []
+        build(TINY, folder)
+        assert differences(folder, undisturbed) == []
+        shutil.rmtree(folder)
+    assert at > 40
+
+
+def _error_of(call):
+    try:
+        call()
+    except errors.DataError as error:
+        return error
+    return None
+
+
+@pytest.mark.parametrize("images", [150, pytest.param(1500, marks=pytest.mark.nightly)])
+def test_power_loss(tmp_path, undisturbed, images):
+    """Any image that a crash may leave is finished into the undisturbed tree, and never opens as something else."""
+    root, recorder = tmp_path / "recorded", Recording()
+    build(TINY, root, files_=recorder)
+    log = [("entry", root.parent, root.name, "folder"), ("flush folder", root.parent)]
+    log += without_duplicate_renames([item for item in recorder.log if item[:3] != log[0][:3]])
+    assert differences(root, undisturbed) == []
+    opened = 0
+    for seed in range(images):
+        cut = seed * len(log) // images + 1
+        image = tmp_path / "image"
+        Disk(log[:cut], seed).image(root, image)
+        opened += _opens(image, undisturbed)
+        build(TINY, image)
+        assert differences(image, undisturbed) == [], seed
+    Disk(log, 0).image(root, tmp_path / "image")
+    assert _opens(tmp_path / "image", undisturbed)
+    assert opened < images / 4
+
+
+def _opens(image, undisturbed):
+    """Whether a reader takes the image for a data set; if so it had better be the right one."""
+    try:
+        data = open_folder(image, None)
+    except errors.DataError:
+        return False
+    assert findings(image, undisturbed) == []
+    assert sum(len(content) for content in data.shards()) == len(data)
+    return True
+
+
+def test_power_loss_sees_a_writer_that_does_not_flush(tmp_path, undisturbed, monkeypatch):
+    """The planted defect: temporary file and rename, but no fsync."""
+
+    def hasty(files_, path, data):
+        temporary = path.with_name(f".{path.name}.tmp")
+        descriptor = files_.create(temporary)
+        files.write_all(files_, descriptor, data)
+        files_.close(descriptor)
+        files_.rename(temporary, path)
+        files_.flush_folder(path.parent)
+
+    monkeypatch.setattr(files, "replace", hasty)
+    root, recorder = tmp_path / "recorded", Recording()
+    build(TINY, root, files_=recorder)
+    log = [("entry", root.parent, root.name, "folder"), ("flush folder", root.parent)]
+    log += without_duplicate_renames(recorder.log[2:])
+    bad = 0
+    for seed in range(50):
+        Disk(log[: len(log) * seed // 50], seed).image(root, tmp_path / "image")
+        bad += bool(findings(tmp_path / "image", undisturbed))
+    assert bad > 10
+
+
+def test_size_limit_of_files(tmp_path, undisturbed):
+    """RLIMIT_FSIZE: the first shard does not fit; without the limit the same folder is finished."""
+    script = (
+        "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000));"
+        "from recommit.data.command import main; sys.exit(main(sys.argv[1:]))"
+    )
+    recipe = tmp_path / "recipe.json"
+    recipe.write_text(TINY.to_json(), "utf-8")
+    call = ["build", "--recipe", str(recipe), "--out", str(tmp_path / "set")]
+    done = subprocess.run([sys.executable, "-c", script, *call], capture_output=True, text=True, check=False)
+    assert done.returncode == 1, done.stderr
+    assert "finished shards are intact" in done.stderr
+    assert findings(tmp_path / "set", undisturbed) == []
+    done = subprocess.run([sys.executable, "-m", "recommit.data", *call], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert differences(tmp_path / "set", undisturbed) == []
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_full_disk(tmp_path, workers):
+    """A real file system without room: typed error, shards intact; with room again, the same command finishes."""
+    plan = SMALL.changed(count=3000, shard=500, perturbed=0)
+    build(plan, tmp_path / "calm")
+    expected, disk = tree(tmp_path / "calm"), tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(disk)], capture_output=True, check=False
+    )
+    if mounted.returncode:
+        pytest.skip("cannot mount a small file system here")
+    try:
+        with pytest.raises(errors.DiskFull, match="intact"):
+            build(plan, disk / "set", workers=workers)
+        assert findings(disk / "set", expected) == []
+        assert list((disk / "set" / "data").glob("*.parquet"))
+        subprocess.run(["mount", "-o", "remount,size=16m", str(disk)], check=True)
+        build(plan, disk / "set", workers=workers)
+        assert differences(disk / "set", expected) == []
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+
+
+def test_not_a_folder(tmp_path):
+    (tmp_path / "file").write_text("mine")
+    for path in (tmp_path / "file", tmp_path / "file" / "below"):
+        with pytest.raises(errors.WrongFolder, match="expected a folder"):
+            build(TINY, path)
+    (tmp_path / "taken").mkdir()
+    (tmp_path / "taken" / "thesis.tex").write_text("mine")
+    with pytest.raises(errors.WrongFolder, match=r"got thesis\.tex"):
+        build(TINY, tmp_path / "taken")
+    assert [path.name for path in (tmp_path / "taken").iterdir()] == ["thesis.tex"]
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    with pytest.raises(errors.DataError):
+        build(TINY, tmp_path / "loop")
+    with pytest.raises(errors.WrongFolder):
+        build(TINY, tmp_path / ("x" * 300))
+
+
+def test_no_permission(tmp_path):
+    """In a child without privileges, whoever runs the tests."""
+    tmp_path.chmod(0o755)
+    (tmp_path / "closed").mkdir(mode=0o555)
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            if os.getuid() == 0:
+                os.setuid(65534)
+            build(TINY, tmp_path / "closed" / "set")
+        except errors.WrongFolder as error:
+            status = 10 + error.exit_status
+        finally:
+            os._exit(status)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 12
+    assert list((tmp_path / "closed").iterdir()) == []
+
+
+def test_folder_vanishes(tmp_path):
+    folder = tmp_path / "set"
+
+    def remove(_progress):
+        shutil.rmtree(folder)
+
+    with pytest.raises(errors.FolderVanished):
+        build(TINY, folder, progress=remove)
+    build(TINY, folder)
+
+
+def test_another_recipe(tmp_path):
+    build(TINY, tmp_path / "set")
+    before = tree(tmp_path / "set")
+    with pytest.raises(errors.WrongRecipe, match="seed: 0 there, 1 asked for"):
+        build(TINY.changed(seed=1), tmp_path / "set")
+    assert tree(tmp_path / "set") == before
+
+
+def test_repair(tmp_path, undisturbed):
+    """Flip a bit, cut, or remove each file of a finished set in turn: noticed by readers, mended by a rerun."""
+    folder = tmp_path / "set"
+    build(TINY, folder)
+    for name in undisturbed:
+        for harm in (_flip, _cut, lambda path: path.unlink()):
+            harm(folder / name)
+            if name.endswith("manifest.json"):
+                with pytest.raises((errors.Damaged, errors.WrongFolder)):
+                    open_folder(folder)
+            if name == "recipe.json" and (folder / name).exists():
+                with pytest.raises(errors.WrongRecipe):
+                    build(TINY, folder)
+                (folder / name).unlink()
+            if name == "recipe.json":
+                (folder / name).write_text(TINY.to_json(), "utf-8")
+            build(TINY, folder)
+            assert differences(folder, undisturbed) == []
+
+
+def _flip(path):
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+
+
+def _cut(path):
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def test_every_bit_of_a_manifest(tmp_path):
+    """No flipped bit goes unnoticed."""
+    build(TINY.changed(count=4, test=0), tmp_path / "set")
+    path = tmp_path / "set" / "manifest.json"
+    good = path.read_bytes()
+    for at in range(len(good)):
+        for bit in (0, 3, 6):
+            path.write_bytes(good[:at] + bytes([good[at] ^ (1 << bit)]) + good[at + 1 :])
+            with pytest.raises(errors.DataError):
+                open_folder(tmp_path / "set")
+
+
+def test_two_writers(tmp_path, undisturbed):
+    """Of two builds at once exactly one proceeds, 50 times; the folder of a killed one is taken over."""
+    for _ in range(50):
+        folder, seen = tmp_path / "set", []
+
+        def other(_progress, folder=folder, seen=seen):
+            seen.append(_build_in_child(folder))
+
+        build(TINY, folder, progress=other)
+        assert seen
+        assert set(seen) == {errors.FolderBusy.exit_status + 10}
+        assert differences(folder, undisturbed) == []
+        shutil.rmtree(folder)
+
+
+def test_started_at_the_same_moment(tmp_path, undisturbed):
+    for _ in range(25):
+        folder = tmp_path / "set"
+        children = [_start_child(folder) for _ in range(3)]
+        ends = sorted(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children)
+        assert ends[0] == 0
+        assert set(ends) <= {0, 11}
+        assert differences(folder, undisturbed) == []
+        shutil.rmtree(folder)
+
+
+def _start_child(folder):
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            build(TINY, folder)
+            status = 0
+        except errors.FolderBusy as error:
+            status = 10 + error.exit_status
+        finally:
+            os._exit(status)
+    return child
+
+
+def _build_in_child(folder):
+    return os.waitstatus_to_exitcode(os.waitpid(_start_child(folder), 0)[1])
+
+
+@pytest.mark.parametrize(
+    "text", ["", "1", "999999999 - -\n", "4194304 other-boot other-host\n", "\x00\xff garbage", f"{os.getpid()} - -\n"]
+)
+def test_stale_locks(tmp_path, text):
+    (tmp_path / lock.NAME).write_text(text, "latin-1")
+    with lock.Lock(tmp_path, patience=0.5):
+        pass
+    assert not (tmp_path / lock.NAME).exists()
+
+
+@pytest.mark.parametrize(("holder", "busy"), [("self", True), ("dead", False), ("other boot", False)])
+def test_second_opinion_without_working_locks(tmp_path, monkeypatch, holder, busy):
+    """On a file system that has no locks the written pid and boot decide."""
+    monkeypatch.setattr(lock, "_kernel_lock", lambda _descriptor: None)
+    pid = subprocess.Popen(["true"]) if holder == "dead" else None
+    number = os.getppid() if pid is None else pid.pid
+    if pid is not None:
+        pid.wait()
+    boot = "another-boot" if holder == "other boot" else lock._boot()
+    (tmp_path / lock.NAME).write_text(f"{number} {boot} {lock._host()}\n")
+    begin = time.monotonic()
+    if busy:
+        with pytest.raises(errors.FolderBusy), lock.Lock(tmp_path, patience=0.2):
+            pass
+    else:
+        with lock.Lock(tmp_path, patience=0.2):
+            pass
+    assert time.monotonic() - begin < 5

@@ -1,0 +1,138 @@
+"""The same recipe gives the same bytes: any workers, threads, engine, place, time zone, language, hash seed, clock."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from tests.crash.trees import SMALL, differences, tree
+
+import recommit
+import recommit.data
+from recommit.data import builder, engines, errors, given, shards
+from recommit.data.builder import build
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("undisturbed") / "set"
+    build(SMALL, folder)
+    return tree(folder)
+
+
+@pytest.mark.parametrize(("workers", "threads"), [(1, 3), (2, 1), (4, 2)])
+def test_workers_and_threads(tmp_path, undisturbed, workers, threads):
+    build(SMALL, tmp_path / "set", workers=workers, threads=threads)
+    assert differences(tmp_path / "set", undisturbed) == []
+
+
+def test_order_of_shards(tmp_path, undisturbed, monkeypatch):
+    """Shards finished in any order, with delays."""
+
+    def shuffled(_engine, requests, _workers, _lock):
+        rng = random.Random(7)
+        for asked in rng.sample(requests, len(requests)):
+            time.sleep(rng.uniform(0, 0.01))
+            yield engines.worker.unwrap(engines.worker.answer(asked))
+
+    monkeypatch.setattr(builder.engines, "run", shuffled)
+    build(SMALL, tmp_path / "set", workers=2)
+    assert differences(tmp_path / "set", undisturbed) == []
+
+
+def test_clock_jumps(tmp_path, undisturbed, monkeypatch):
+    rng = random.Random(3)
+    monkeypatch.setattr(time, "time", lambda: rng.uniform(0, 4e9))
+    monkeypatch.setattr(time, "monotonic", lambda: rng.uniform(-86400, 86400))
+    told = []
+    build(SMALL, tmp_path / "set", progress=told.append)
+    assert differences(tmp_path / "set", undisturbed) == []
+    assert [now.shards for now in told] == list(range(1, len(told) + 1))
+
+
+@pytest.mark.parametrize(
+    "world",
+    [
+        {"TZ": "Pacific/Kiritimati", "LANG": "C", "PYTHONHASHSEED": "1"},
+        {"TZ": "America/St_Johns", "LANG": "tr_TR.UTF-8", "LC_ALL": "tr_TR.UTF-8", "PYTHONHASHSEED": "77"},
+    ],
+    ids=["east", "west"],
+)
+def test_other_worlds(tmp_path, undisturbed, world):
+    recipe = tmp_path / "recipe.yaml"
+    recipe.write_text(SMALL.to_json(), "utf-8")
+    old = os.umask(0o077 if world["PYTHONHASHSEED"] == "1" else 0o002)
+    try:
+        call = [sys.executable, "-m", "recommit.data", "build", "--recipe", str(recipe), "--out", "set"]
+        subprocess.run(call, cwd=tmp_path, env={**os.environ, **world}, check=True, capture_output=True)
+    finally:
+        os.umask(old)
+    assert differences(tmp_path / "set", undisturbed) == []
+
+
+def test_ray(tmp_path, undisturbed):
+    """On a local cluster, in a process of its own: Ray leaves threads and warnings behind."""
+    pytest.importorskip("ray")
+    recipe = tmp_path / "recipe.json"
+    recipe.write_text(SMALL.to_json(), "utf-8")
+    call = [sys.executable, "-m", "recommit.data", "build", "--recipe", str(recipe), "--out", str(tmp_path / "set")]
+    call += ["--engine", "ray", "--workers", "2"]
+    done = subprocess.run(call, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert differences(tmp_path / "set", undisturbed) == []
+
+
+def test_errors_cross_every_engine(tmp_path, monkeypatch):
+    """What a worker raises arrives as it was raised, and what a dead worker leaves is a typed error too."""
+    impossible = SMALL.changed(variants=(recommit.data.Variant((29000, 30000), 1),))
+    for workers in (1, 2):
+        with pytest.raises(errors.DataError, match="29000"):
+            build(impossible, tmp_path / str(workers), workers=workers)
+    monkeypatch.setattr(engines.sys, "executable", "/bin/false")
+    with pytest.raises(errors.WorkerDied, match="status 1"):
+        build(SMALL, tmp_path / "dead", workers=2)
+
+
+def test_given_states(tmp_path):
+    """States from anywhere, labelled: the same files from an array and from a file, here and in workers."""
+    task = recommit.Sokoban(6, 1)
+    states = task.generate(300, seed=5).states
+    wander = np.random.default_rng(0).integers(0, 4, (300, 8)).astype(np.uint8)
+    states = task.execute(states, wander, np.arange(300) % 9).states
+    plan = recommit.data.Recipe("sokoban", (6, 6), (), count=300, shard=64, states=given.sha256(states))
+    np.save(tmp_path / "states.npy", states)
+    build(plan, tmp_path / "array", states=states)
+    expected = tree(tmp_path / "array")
+    build(plan, tmp_path / "file", states=tmp_path / "states.npy", workers=2)
+    assert differences(tmp_path / "file", expected) == []
+    data = recommit.data.open(tmp_path / "array")
+    content = data.columns()
+    assert np.array_equal(content.states, states)
+    assert np.array_equal(content.distance, task.distance(states))
+    assert recommit.data.verify(data, labels=True) == 300
+    with pytest.raises(errors.WrongRecipe, match="sha256"):
+        build(plan, tmp_path / "other", states=states[::-1])
+    with pytest.raises(errors.WrongRecipe, match="exactly for a recipe that names them"):
+        build(plan, tmp_path / "other")
+    call = [sys.executable, "-m", "recommit.data", "build", "--task", "sokoban", "--shard", "64"]
+    call += ["--states", str(tmp_path / "states.npy"), "--out", str(tmp_path / "command"), "--json"]
+    done = subprocess.run(call, check=True, capture_output=True, text=True)
+    assert differences(tmp_path / "command", expected) == []
+    assert json.loads(done.stdout)["rows"] == 300
+
+
+def test_content_does_not_depend_on_the_file_format(tmp_path, monkeypatch):
+    """Another compressor, other files; the same name of the content."""
+    plan = SMALL.changed(count=20, validation=0, test=0)
+    one = build(plan, tmp_path / "one")
+    real = shards.table.pq.write_table
+    monkeypatch.setattr(shards.table.pq, "write_table", lambda *a, **k: real(*a, **{**k, "compression_level": 9}))
+    other = build(plan, tmp_path / "other")
+    assert one.content == other.content
+    assert one.shards[0].sha256 != other.shards[0].sha256

@@ -1,0 +1,199 @@
+"""Names in a manifest stay inside the folder; nothing in the package unpickles."""
+
+from __future__ import annotations
+
+import ast
+import json
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import recommit
+from recommit.data import errors, given, manifest, shards
+from recommit.data.builder import build
+from recommit.data.files import sha256
+from recommit.data.recipe import Recipe, Variant
+
+PACKAGE = Path(recommit.__file__).parent
+PLAN = Recipe("sokoban", (6, 6), (Variant((2, 9), 1),), count=4)
+
+HOSTILE = [
+    "../train-00000-of-00001.parquet",
+    "data/../../x.parquet",
+    "/etc/passwd",
+    "data//train-00000-of-00001.parquet",
+    "data/train-00000-of-00001.parquet/",
+    "data/train-00000-of-00001.parquet\n",
+    "data/train-00000-of-00001.parquet\x00.txt",
+    "data/Train-00000-of-00001.parquet",
+    "DATA/train-00000-of-00001.parquet",
+    "data\\train-00000-of-00001.parquet",
+    "./data/train-00000-of-00001.parquet",
+    "data/train-0-of-1.parquet",
+    "data/train-00000-of-00002.parquet",
+    "data/train-00001-of-00001.parquet",
+    "data/test-00000-of-00001.parquet",
+    "data/train-\u0660\u0660\u0660\u0660\u0660-of-00001.parquet",
+    "data/train-00000-of-00001.parquet.exe",
+    "data/train-" + "0" * 300 + "-of-00001.parquet",
+    "file:///etc/passwd",
+    "http://example.org/data/train-00000-of-00001.parquet",
+    "~/data/train-00000-of-00001.parquet",
+    "$HOME/x.parquet",
+    "data/..%2f..%2fx.parquet",
+    "data/con.parquet",
+    "C:\\x.parquet",
+    "\\\\server\\share\\x.parquet",
+    "data/.journal",
+    "recipe.json",
+    "",
+    ".",
+    "..",
+    "data",
+    "data/",
+    "/dev/zero",
+    "/proc/self/mem",
+    "data/train-00000-of-00001.parquet data/train-00000-of-00001.parquet",
+    "data/*",
+    "data/train-?????-of-?????.parquet",
+    "data/train-00000-of-00001.PARQUET",
+    "\uff44ata/train-00000-of-00001.parquet",
+    "data/train-00000-of-00001.parquet\u202e",
+    "-rf",
+]
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("set") / "set"
+    build(PLAN, folder)
+    return folder, json.loads((folder / manifest.NAME).read_text())
+
+
+def reseal(folder, values):
+    """Write a manifest whose own checksum fits, as an attacker would."""
+    values = {key: value for key, value in values.items() if key != "check"}
+    text = json.dumps(values, indent=1, sort_keys=True) + "\n"
+    (folder / manifest.NAME).write_text(json.dumps({**values, "check": sha256(text.encode())}))
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_names(plain, tmp_path, name):
+    assert len(HOSTILE) >= 40
+    _, values = plain
+    reseal(tmp_path, {**values, "shards": [{**values["shards"][0], "name": name}]})
+    with pytest.raises(errors.Damaged, match="shards"):
+        manifest.read(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"shards": []},
+        {"shards": {}},
+        {"shards": [None]},
+        {"recipe": None},
+        {"recipe": {"task": "chess"}},
+        {"versions": 3},
+        {"overlap": []},
+        {"content_sha256": "x"},
+        {"content_sha256": None},
+    ],
+    ids=str,
+)
+def test_manifests_that_are_none(plain, tmp_path, change):
+    reseal(tmp_path, {**plain[1], **change})
+    with pytest.raises(errors.Damaged):
+        manifest.read(tmp_path)
+
+
+@pytest.mark.parametrize("text", [b"", b"[", b"[]", b"3", b"\xff", b"null", b"{}", b"[" * 100_000, b'{"a": NaN}'])
+def test_manifests_that_are_not_even_that(tmp_path, text):
+    (tmp_path / manifest.NAME).write_bytes(text)
+    with pytest.raises(errors.Damaged):
+        manifest.read(tmp_path)
+
+
+def test_records_are_checked(plain):
+    good = plain[1]["shards"][0]
+    assert shards.Record.from_dict(good).to_dict() == good
+    for change in ({"rows": -1}, {"rows": "1"}, {"rows": True}, {"sha256": 3}, {"more": 1}):
+        with pytest.raises(errors.Damaged):
+            shards.Record.from_dict({**good, **change})
+
+
+def test_shards_that_are_not_parquet(plain, tmp_path):
+    folder, values = plain
+    record = shards.Record.from_dict(values["shards"][0])
+    good = (folder / record.name).read_bytes()
+    (tmp_path / "data").mkdir()
+    for data in (b"", b"PAR1", good[: len(good) // 2], good[:-8] + b"\xff\xff\xff\x7fPAR1"):
+        (tmp_path / record.name).write_bytes(data)
+        with pytest.raises(errors.Damaged):
+            shards.read(tmp_path, PLAN, record)
+
+
+FORBIDDEN = {"pickle", "cPickle", "marshal", "shelve", "dill", "cloudpickle", "joblib"}
+
+
+def unsafe(source):
+    """Line numbers of calls and imports that can run foreign code."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            found += [node.lineno for name in node.names if name.name.split(".")[0] in FORBIDDEN]
+        elif isinstance(node, ast.ImportFrom):
+            found += [node.lineno] * ((node.module or "").split(".")[0] in FORBIDDEN)
+        elif isinstance(node, ast.Call):
+            found += [node.lineno] * _unsafe_call(node)
+    return found
+
+
+def _unsafe_call(node):
+    name = ast.unparse(node.func)
+    settings = {word.arg: ast.unparse(word.value) for word in node.keywords}
+    if name in {"eval", "exec", "yaml.load", "yaml.unsafe_load", "yaml.full_load"}:
+        return True
+    if name == "torch.load":
+        return settings.get("weights_only") != "True"
+    return name in {"np.load", "numpy.load"} and settings.get("allow_pickle", "False") != "False"
+
+
+def test_no_unsafe_reading_in_the_package():
+    sites = {str(path): unsafe(path.read_text("utf-8")) for path in PACKAGE.rglob("*.py")}
+    assert {path: lines for path, lines in sites.items() if lines} == {}
+    assert len(sites) > 20
+
+
+@pytest.mark.parametrize(
+    "planted",
+    [
+        "import pickle",
+        "from pickle import loads",
+        "import yaml; yaml.load(x)",
+        "eval(x)",
+        "np.load(x, allow_pickle=True)",
+        "torch.load(x)",
+        "torch.load(x, weights_only=False)",
+        "import torch.x, marshal",
+    ],
+)
+def test_the_scan_sees_planted_sites(planted):
+    assert unsafe(planted)
+
+
+class Payload:
+    def __reduce__(self):
+        return (Path.touch, (Path("payload-ran"),))
+
+
+def test_planted_pickle_is_never_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    np.save("objects.npy", np.array([Payload()], object), allow_pickle=True)
+    (tmp_path / "raw.npy").write_bytes(pickle.dumps(Payload()))
+    for name in ("objects.npy", "raw.npy"):
+        with pytest.raises(errors.WrongRecipe, match="states"):
+            given.load(tmp_path / name)
+    assert not (tmp_path / "payload-ran").exists()

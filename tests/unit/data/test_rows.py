@@ -1,0 +1,161 @@
+"""Rows, samples, tables: packing and unpacking lose nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import recommit
+from recommit.data import draws, labels, rows, samples, symmetry, table
+from recommit.data.recipe import Recipe, Variant
+
+
+def test_sample_count():
+    """The golden numbers of the specification."""
+    known = {1: 1, 2: 3, 3: 5, 4: 8, 7: 17, 8: 21, 17: 57, 20: 69}
+    assert {length: samples.sample_count(length) for length in known} == known
+    assert all(samples.sample_count(length) == 4 * length - 11 for length in range(7, 200))
+
+
+def test_windows_and_heads():
+    plans = [[0, 1, 2], [], [3], list(range(4)) * 5]
+    flat = np.array([a for plan in plans for a in plan], np.uint8)
+    offsets = np.concatenate([[0], np.cumsum([len(plan) for plan in plans])])
+    actions, count = rows.windows(flat, offsets)
+    expected = [plan[t : t + 8] for plan in plans for t in range(len(plan))]
+    assert [a[:n].tolist() for a, n in zip(actions, count, strict=True)] == expected
+    assert all((a[n:] == rows.NO_ACTION).all() for a, n in zip(actions, count, strict=True))
+    actions, count = rows.heads(flat, offsets)
+    assert [a[:n].tolist() for a, n in zip(actions, count, strict=True)] == [plan[:8] for plan in plans]
+
+
+def test_masks_and_bits():
+    every = np.array([[a >> i & 1 for i in range(4)] for a in range(16)], bool)
+    assert rows.bits(every).tolist() == list(range(16))
+    assert np.array_equal(rows.masks(rows.bits(every)), every)
+
+
+def test_position_weights():
+    weights = samples.position_weights(np.array([-1, 0, 1, 2, 3, 4, 7, 8, 30], np.int16))
+    assert weights.tolist()[:3] == [[0] * 8, [0] * 8, [1] + [0] * 7]
+    assert weights[5].tolist() == [3, 2, 1, 1, 0, 0, 0, 0]
+    assert weights[-1].tolist() == weights[-2].tolist() == [4, 3, 2, 2, 1, 1, 1, 1]
+
+
+def random_rows(n, size, seed=0):
+    rng = np.random.default_rng(seed)
+    distance = rng.integers(-1, 40, n).astype(np.int16)
+    count = np.clip(distance, 0, 8).astype(np.uint8)
+    actions = rng.integers(0, 4, (n, 8)).astype(np.uint8)
+    actions[np.arange(8) >= count[:, None]] = rows.NO_ACTION
+    return rows.Rows(
+        instance=np.sort(rng.integers(0, 2**62, n)) if n else np.zeros(0, np.int64),
+        variant=rng.integers(0, 2, n).astype(np.uint8),
+        length=rng.integers(1, 400, n).astype(np.int16),
+        t=rng.integers(0, 400, n).astype(np.uint16),
+        kind=rng.integers(0, 3, n).astype(np.uint8),
+        states=rng.integers(0, 7, (n, *size)).astype(np.uint8),
+        distance=distance,
+        optimal=rng.integers(0, 16, n).astype(np.uint8),
+        count=count,
+        actions=actions,
+    )
+
+
+@pytest.mark.parametrize("n", [0, 1, 1000, 40_000])
+def test_parquet_round_trip(n):
+    recipe = Recipe("sokoban", (5, 9), (Variant((1, 9), 1), Variant((2, 8), 3)), count=1)
+    content = random_rows(n, (5, 9))
+    data = table.encode(table.to_table(recipe, "train", content))
+    assert bytes(data) == bytes(table.encode(table.to_table(recipe, "train", content)))
+    file = table.reader(table.pa.BufferReader(data))
+    back = table.read_groups(recipe, file, list(range(file.num_row_groups)))
+    assert back.sha256() == content.sha256()
+    for field, column in zip(content.__dataclass_fields__, back.columns(), strict=True):
+        assert column.dtype == getattr(content, field).dtype
+
+
+def test_hash_sees_every_column():
+    content = random_rows(50, (4, 4))
+    seen = {content.sha256()}
+    for name in content.__dataclass_fields__:
+        changed = {field: getattr(content, field).copy() for field in content.__dataclass_fields__}
+        changed[name].ravel()[7] ^= 1
+        seen.add(rows.Rows(**changed).sha256())
+    assert len(seen) == 1 + len(content.__dataclass_fields__)
+
+
+def test_expand_against_a_loop():
+    content = random_rows(300, (3, 3), 4)
+    expanded = samples.expand(content)
+    expected = [
+        (i, depth, content.actions[i, :depth].tolist())
+        for i in range(len(content))
+        for depth in (1, 2, 4, 8)
+        if depth <= content.distance[i]
+    ]
+    got = zip(expanded.row.tolist(), expanded.depth.tolist(), expanded.actions, strict=True)
+    assert [(row, depth, actions[:depth].tolist()) for row, depth, actions in got] == expected
+
+
+def test_draws_are_the_core_ones():
+    """SplitMix64 on a hashed key, in Python integers, as core/rng.hpp has it."""
+    mask, golden = 2**64 - 1, 0x9E3779B97F4A7C15
+
+    def mix(z):
+        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 & mask
+        z = (z ^ (z >> 27)) * 0x94D049BB133111EB & mask
+        return z ^ (z >> 31)
+
+    for seed, purpose, index in ((0, 0, 0), (2**63 - 1, 17, 2**62), (5, 4, 3)):
+        key = mix(mix(mix((seed + golden) & mask) ^ (purpose + golden & mask)) ^ (index + golden & mask))
+        for number in range(4):
+            key = (key + golden) & mask
+            assert int(draws.draw(draws.streams(seed, purpose, index), number)[0]) == mix(key)
+    words = draws.draw(draws.streams(1, 2, np.arange(200_000)), 0)
+    counts = np.bincount(draws.below(words, 7), minlength=7)
+    assert abs(counts - 200_000 / 7).max() < 1000
+
+
+def transposed(boards):
+    """A board mirrored at its diagonal, every tile renamed by where its goal goes."""
+    n = boards.shape[1]
+    names = {0: 0, **{r * n + c + 1: c * n + r + 1 for r in range(n) for c in range(n)}}
+    return np.array([[[names[int(b[c][r])] for c in range(n)] for r in range(n)] for b in boards], np.uint8)
+
+
+def test_sliding_keys():
+    boards = recommit.Sliding(3).generate(3000, seed=1).states
+    keys = symmetry.keys("sliding", boards)
+    assert np.array_equal(keys, symmetry.keys("sliding", transposed(boards)))
+    classes = {min(b.tobytes(), m.tobytes()) for b, m in zip(boards, transposed(boards), strict=True)}
+    assert len(set(keys.tolist())) == len(classes)
+    share = np.bincount(symmetry.buckets(np.unique(keys)), minlength=16) / len(classes)
+    assert (abs(share - 1 / 16) < 0.02).all()
+    assert keys[:2].tolist() == symmetry.keys("sliding", boards[:2].copy()).tolist()
+
+
+def test_sokoban_keys():
+    levels = recommit.Sokoban(7, 2).generate(500, seed=1).states
+    keys = symmetry.keys("sokoban", levels)
+    for image in (levels[:, ::-1], levels[:, :, ::-1], levels.transpose(0, 2, 1), np.rot90(levels, axes=(1, 2))):
+        assert np.array_equal(keys, symmetry.keys("sokoban", np.ascontiguousarray(image)))
+    padded = np.ones((500, 9, 10), np.uint8)
+    padded[:, 1:8, 2:9] = levels
+    assert np.array_equal(keys, symmetry.keys("sokoban", padded))
+    assert len(set(keys.tolist())) > 490
+
+
+def test_splits_partition_the_keys():
+    keys = draws.draw(draws.streams(0, 0, np.arange(4000)), 0)
+    member = [symmetry.belongs(keys, split) for split in ("train", "validation", "test")]
+    assert (np.sum(member, axis=0) == 1).all()
+
+
+def test_label_marks_dead_states():
+    level = np.array([[[1] * 5, [1, 3, 0, 5, 1], [1, 0, 0, 0, 1], [1, 0, 0, 2, 1], [1] * 5]], np.uint8)
+    content = labels.label(recommit.Sokoban(5, 1), level)
+    assert content.distance.tolist() == [-1]
+    assert content.dead.tolist() == [True]
+    assert content.count.tolist() == content.optimal.tolist() == [0]
+    assert (content.actions == rows.NO_ACTION).all()
