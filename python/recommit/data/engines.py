@@ -100,7 +100,7 @@ def _ray(requests: Requests, workers: int) -> Iterator[Record]:
         ray.init(num_cpus=cores, log_to_driver=False, configure_logging=False)
     try:
         task = ray.remote(max_retries=3)(worker.answer)
-        cores = max(workers, int(ray.cluster_resources().get("CPU", 1)))  # type: ignore[no-untyped-call]
+        cores = max(workers, int(ray.cluster_resources().get("CPU", 1)))
         waiting, running = list(reversed(requests)), list[Any]()
         while waiting or running:
             # Twice as many as there are cores: enough to keep them busy, few enough to lose little.
