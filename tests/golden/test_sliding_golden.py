@@ -52,7 +52,7 @@ def test_korf() -> None:
     width = int(lengths.max())
     actions = np.zeros((len(boards), width), np.uint8)
     for i in range(len(boards)):
-        actions[i, : lengths[i]] = solutions.plan(i)
+        actions[i, : lengths[i]] = solutions[i]
     outcome = task.execute(boards, actions, lengths)
     assert outcome.solved.all()
     assert np.array_equal(outcome.executed, lengths)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import queue
@@ -38,16 +39,22 @@ def _processes(requests: Requests, workers: int, lock: int) -> Iterator[Record]:
     for item in [*requests, *[None] * workers]:
         todo.put(item)
     children = [_start(lock) for _ in range(workers)]
+    servers = [threading.Thread(target=_serve, args=(child, todo, done), daemon=True) for child in children]
     try:
-        for child in children:
-            threading.Thread(target=_serve, args=(child, todo, done), daemon=True).start()
+        for server in servers:
+            server.start()
         for _ in requests:
             yield worker.unwrap(done.get())
     finally:
         for child in children:
             child.kill()
-        for child in children:
+        for child, server in zip(children, servers, strict=True):
             child.wait()
+            server.join(timeout=5)
+            for pipe in (child.stdin, child.stdout):
+                if pipe is not None:
+                    with contextlib.suppress(OSError):  # what a killed worker never read
+                        pipe.close()
 
 
 def _start(lock: int) -> subprocess.Popen[str]:

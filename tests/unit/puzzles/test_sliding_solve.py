@@ -46,7 +46,7 @@ def test_first_plans_and_optimal_actions(known: tuple[int, int, dict[reference.B
     task, states = recommit.Sliding(rows, cols), grids(boards, rows, cols)
     solutions = task.solve(states)
     for i, board in enumerate(boards):
-        assert solutions.plan(i).tolist() == reference.first_plan(board, rows, cols, table)
+        assert solutions[i].tolist() == reference.first_plan(board, rows, cols, table)
     masks = task.optimal_actions(states)
     assert masks.tolist() == [list(reference.optimal_actions(board, rows, cols, table)) for board in boards]
 
@@ -58,7 +58,7 @@ def test_4x4_near_the_goal(near: dict[reference.Board, int]) -> None:
     assert solutions.length.tolist() == [near[board] for board in boards]
     assert (solutions.bound == solutions.length).all()
     for i, board in enumerate(boards):
-        assert solutions.plan(i).tolist() == reference.first_plan(board, 4, 4, near)
+        assert solutions[i].tolist() == reference.first_plan(board, 4, 4, near)
     masks = task.optimal_actions(states)
     assert masks.tolist() == [list(reference.optimal_actions(board, 4, 4, near)) for board in boards]
 
@@ -85,7 +85,7 @@ def test_random_ties_are_optimal_and_vary(size: int) -> None:
     for each in plans:
         assert np.array_equal(each.length, task.distance(states))
         for i, state in enumerate(states):
-            plan = each.plan(i)
+            plan = each[i]
             outcome = task.execute(state[None], plan[None], np.array([len(plan)]))
             assert outcome.solved.all()
             assert outcome.moved[0] == len(plan) == each.length[i]
