@@ -89,7 +89,8 @@ std::uint64_t generated() {
 std::uint64_t simulated() {
   Digest digest;
   for (const Task& task : kTasks) {
-    Bytes states = task.boards(kBoards), next(states.size()), actions(kBoards), masks(kBoards * kActions), solved(kBoards);
+    Bytes states = task.boards(kBoards), next(states.size()), actions(kBoards), masks(kBoards * kActions),
+          solved(kBoards);
     for (std::uint64_t step = 0; step < kSteps; ++step) {
       for (std::size_t i = 0; i < kBoards; ++i) {
         actions[i] = static_cast<std::uint8_t>(Rng::mix((step << 32) + i) >> 62);

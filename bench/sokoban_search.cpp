@@ -27,7 +27,8 @@ struct Raw {
 Raw level_of(const std::vector<std::string>& rows) {
   std::size_t width = 0;
   for (const std::string& row : rows) width = row.size() > width ? row.size() : width;
-  Raw raw{{static_cast<int>(rows.size()), static_cast<int>(width)}, std::vector<std::uint8_t>(rows.size() * width, kWall)};
+  Raw raw{{static_cast<int>(rows.size()), static_cast<int>(width)},
+          std::vector<std::uint8_t>(rows.size() * width, kWall)};
   for (std::size_t i = 0; i < rows.size(); ++i) {
     for (std::size_t j = 0; j < rows[i].size(); ++j) {
       const char* symbols = " #.$*@+";

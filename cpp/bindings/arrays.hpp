@@ -60,7 +60,8 @@ inline py::array as_array(const py::object& object, const char* name) {
 
 inline void check_contiguous(const py::array& array, const char* name) {
   if ((array.flags() & py::array::c_style) == 0) {
-    throw ValueError(std::string(name) + ": expected a C-contiguous array, got one with strides (use numpy.ascontiguousarray)");
+    throw ValueError(std::string(name) +
+                     ": expected a C-contiguous array, got one with strides (use numpy.ascontiguousarray)");
   }
 }
 
@@ -68,7 +69,8 @@ template <class T>
 py::array typed(const Array<T>& argument, const char* name, py::ssize_t dimensions, const char* meaning) {
   py::array array = as_array(argument.object, name);
   if (!py::dtype::of<T>().equal(array.dtype())) {
-    throw py::type_error(std::string(name) + ": expected dtype " + text(py::dtype::of<T>()) + ", got " + text(array.dtype()));
+    throw py::type_error(std::string(name) + ": expected dtype " + text(py::dtype::of<T>()) + ", got " +
+                         text(array.dtype()));
   }
   if (array.ndim() != dimensions) {
     throw ValueError(std::string(name) + ": expected " + std::to_string(dimensions) + " dimensions " + meaning +
@@ -111,7 +113,8 @@ T* destination(const Array<T>& argument, const char* name, const std::vector<py:
 template <class T>
 class Narrowed {
  public:
-  Narrowed(const Integers& argument, const char* name, const std::vector<py::ssize_t>& shape, std::int64_t lo, std::int64_t hi)
+  Narrowed(const Integers& argument, const char* name, const std::vector<py::ssize_t>& shape, std::int64_t lo,
+           std::int64_t hi)
       : array_(as_array(argument.object, name)) {
     if (array_.dtype().kind() != 'i' && array_.dtype().kind() != 'u') {
       throw py::type_error(std::string(name) + ": expected an integer dtype, got " + text(array_.dtype()));
@@ -137,7 +140,8 @@ class Narrowed {
     for (std::size_t i = 0; same && i < shape.size(); ++i) {
       same = shape[i] < 0 || array_.shape(static_cast<py::ssize_t>(i)) == shape[i];
     }
-    if (!same) throw ValueError(std::string(name) + ": expected shape " + shape_text(shape) + ", got " + shape_text(array_));
+    if (!same)
+      throw ValueError(std::string(name) + ": expected shape " + shape_text(shape) + ", got " + shape_text(array_));
   }
 
   template <class From>
@@ -151,7 +155,8 @@ class Narrowed {
     }
     if (std::cmp_less(smallest, lo) || std::cmp_greater(largest, hi)) {
       const std::string bad = std::cmp_less(smallest, lo) ? std::to_string(smallest) : std::to_string(largest);
-      throw ValueError(std::string(name) + ": expected values " + std::to_string(lo) + ".." + std::to_string(hi) + ", got " + bad);
+      throw ValueError(std::string(name) + ": expected values " + std::to_string(lo) + ".." + std::to_string(hi) +
+                       ", got " + bad);
     }
     if constexpr (std::is_same_v<From, T>) {
       data_ = from;

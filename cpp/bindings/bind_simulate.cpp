@@ -17,7 +17,8 @@ constexpr std::size_t kGrain = 512;  // states per piece: some 10 us of work, fa
 struct Simulator {
   void (*check_shape)(Shape);
   void (*step)(const std::uint8_t*, Shape, const std::uint8_t*, std::uint8_t*, std::size_t, std::size_t);
-  void (*execute)(const std::uint8_t*, Shape, const std::uint8_t*, std::size_t, const std::int32_t*, Outcomes, std::size_t, std::size_t);
+  void (*execute)(const std::uint8_t*, Shape, const std::uint8_t*, std::size_t, const std::int32_t*, Outcomes,
+                  std::size_t, std::size_t);
   void (*is_solved)(const std::uint8_t*, Shape, std::uint8_t*, std::size_t, std::size_t);
   void (*action_masks)(const std::uint8_t*, Shape, std::uint8_t*, std::size_t, std::size_t);
 };
@@ -43,7 +44,8 @@ void define(py::module_& module, const Simulator& simulator) {
 
   module.def(
       "execute",
-      [simulator](const ByteStates& states_, const Integers& actions_, const Integers& depths_, std::optional<int> threads) {
+      [simulator](const ByteStates& states_, const Integers& actions_, const Integers& depths_,
+                  std::optional<int> threads) {
         const States from = states(states_);
         simulator.check_shape(from.shape);
         const py::ssize_t n = size(from.count);
@@ -70,9 +72,8 @@ void define(py::module_& module, const Simulator& simulator) {
         simulator.check_shape(from.shape);
         auto out = fresh<bool>({size(from.count)});
         std::uint8_t* to = bytes(out);
-        run(from.count, threads, kGrain, [&](std::size_t begin, std::size_t end) {
-          simulator.is_solved(from.data, from.shape, to, begin, end);
-        });
+        run(from.count, threads, kGrain,
+            [&](std::size_t begin, std::size_t end) { simulator.is_solved(from.data, from.shape, to, begin, end); });
         return out;
       },
       py::arg("states"), py::kw_only(), py::arg("threads") = py::none(), "is each state a goal?");
@@ -84,9 +85,8 @@ void define(py::module_& module, const Simulator& simulator) {
         simulator.check_shape(from.shape);
         auto out = fresh<bool>({size(from.count), kActions});
         std::uint8_t* to = bytes(out);
-        run(from.count, threads, kGrain, [&](std::size_t begin, std::size_t end) {
-          simulator.action_masks(from.data, from.shape, to, begin, end);
-        });
+        run(from.count, threads, kGrain,
+            [&](std::size_t begin, std::size_t end) { simulator.action_masks(from.data, from.shape, to, begin, end); });
         return out;
       },
       py::arg("states"), py::kw_only(), py::arg("threads") = py::none(), "which actions would change each state");

@@ -34,8 +34,8 @@ struct Request {
   sliding::SolverOptions options;
   int workers;
 
-  Request(const Array<std::uint8_t>& states_, std::uint64_t nodes, std::uint64_t bytes, double seconds, const Name& name,
-          std::optional<int> threads)
+  Request(const Array<std::uint8_t>& states_, std::uint64_t nodes, std::uint64_t bytes, double seconds,
+          const Name& name, std::optional<int> threads)
       : from(states(states_)), workers(thread_count(threads)) {
     sliding::check_shape(from.shape);
     options.database = database(from.shape, name);
@@ -49,10 +49,13 @@ struct Request {
       if (from.count == 0) return;
       const sliding::Solver solver(from.shape, options, workers, &watch);
       const std::size_t grain = solver_grain(from.count, workers, solver.table() ? 16384 : 64);
-      parallel_for(from.count, workers, grain, [&](std::size_t begin, std::size_t end) {
-        body(solver, begin, end, &watch);
-        watch.add(end - begin);
-      }, &watch);
+      parallel_for(
+          from.count, workers, grain,
+          [&](std::size_t begin, std::size_t end) {
+            body(solver, begin, end, &watch);
+            watch.add(end - begin);
+          },
+          &watch);
     });
   }
 };
@@ -126,7 +129,8 @@ void define_solver(py::module_& module) {
         auto out = fresh<std::int32_t>({size(request.from.count), width + 1});
         std::int32_t* to = out.mutable_data();
         request.run(progress, [&](const sliding::Solver& solver, std::size_t begin, std::size_t end, Watch* watch) {
-          solver.walk_distances(request.from.data, actions.data(), static_cast<std::size_t>(width), to, begin, end, watch);
+          solver.walk_distances(request.from.data, actions.data(), static_cast<std::size_t>(width), to, begin, end,
+                                watch);
         });
         return out;
       },
@@ -156,7 +160,8 @@ void define_tables(py::module_& module) {
       },
       py::arg("rows"), py::arg("cols"), py::kw_only(), py::arg("database") = "small", py::arg("threads") = py::none(),
       py::arg("progress") = py::none(),
-      "loads or makes the tables of a shape now; `progress` is told the placements done of `placements(...)`. Tells what "
+      "loads or makes the tables of a shape now; `progress` is told the placements done of `placements(...)`. Tells "
+      "what "
       "they take, where they came from and what was wrong with a file that had to be made again");
 
   module.def(
@@ -205,16 +210,20 @@ void define_generator(py::module_& module) {
         std::int32_t* exact = lengths.mutable_data();
         run_watched(progress, [&](Watch& watch) {
           const sliding::Generator generator(shape, shortest, longest, workers, &watch);
-          parallel_for(count, workers, solver_grain(count, workers, 256), [&](std::size_t begin, std::size_t end) {
-            generator.generate(seed, start, to, exact, begin, end, &watch);
-            watch.add(end - begin);
-          }, &watch);
+          parallel_for(
+              count, workers, solver_grain(count, workers, 256),
+              [&](std::size_t begin, std::size_t end) {
+                generator.generate(seed, start, to, exact, begin, end, &watch);
+                watch.add(end - begin);
+              },
+              &watch);
         });
         return py::make_tuple(states, lengths);
       },
       py::arg("rows"), py::arg("cols"), py::arg("count"), py::kw_only(), py::arg("shortest"), py::arg("longest"),
       py::arg("seed"), py::arg("start") = 0, py::arg("threads") = py::none(), py::arg("progress") = py::none(),
-      "boards whose optimal length lies in shortest..longest, and the lengths; board i depends on (shape, window, seed, "
+      "boards whose optimal length lies in shortest..longest, and the lengths; board i depends on (shape, window, "
+      "seed, "
       "start + i) alone");
 }
 

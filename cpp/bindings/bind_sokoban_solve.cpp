@@ -25,10 +25,13 @@ void run_states(std::size_t count, std::optional<int> threads, const Progress& p
   const int workers = thread_count(threads);
   const std::size_t grain = std::clamp<std::size_t>(count / (static_cast<std::size_t>(workers) * 8), 1, 1024);
   run_watched(progress, [&](Watch& watch) {
-    parallel_for(count, workers, grain, [&](std::size_t begin, std::size_t end) {
-      body(begin, end, &watch);
-      watch.add(end - begin);
-    }, &watch);
+    parallel_for(
+        count, workers, grain,
+        [&](std::size_t begin, std::size_t end) {
+          body(begin, end, &watch);
+          watch.add(end - begin);
+        },
+        &watch);
   });
 }
 
@@ -136,7 +139,8 @@ void define_generator(py::module_& module) {
       py::arg("rows"), py::arg("cols"), py::arg("boxes"), py::arg("count"), py::kw_only(), py::arg("shortest"),
       py::arg("longest"), py::arg("seed"), py::arg("start") = 0, py::arg("threads") = py::none(),
       py::arg("progress") = py::none(),
-      "levels whose optimal length lies in shortest..longest, and the lengths; level i depends on (size, boxes, window, "
+      "levels whose optimal length lies in shortest..longest, and the lengths; level i depends on (size, boxes, "
+      "window, "
       "seed, start + i) alone");
 
   module.def(

@@ -9,8 +9,7 @@ namespace py = pybind11;
 
 /// C++ exception -> Python exception, in one table.
 void bind_errors(py::module_& module) {
-  static py::handle level_error =
-      py::exception<LevelError>(module, "LevelError", PyExc_ValueError).release();
+  static py::handle level_error = py::exception<LevelError>(module, "LevelError", PyExc_ValueError).release();
   level_error.attr("__doc__") = "A malformed level; `line` and `column` count from 1 (0: the text as a whole).";
   level_error.attr("line") = 0;
   level_error.attr("column") = 0;

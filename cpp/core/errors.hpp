@@ -12,8 +12,7 @@ struct ValueError : std::invalid_argument {
 
 /// A malformed level; line and column count from 1, 0 where the whole text is meant. Python: recommit.LevelError.
 struct LevelError : ValueError {
-  LevelError(const std::string& what, int line_, int column_)
-      : ValueError(what), line(line_), column(column_) {}
+  LevelError(const std::string& what, int line_, int column_) : ValueError(what), line(line_), column(column_) {}
   int line;
   int column;
 };

@@ -128,9 +128,11 @@ void PackReader::check_no_header_waits() const {
 
 void PackReader::refuse_line() const {
   const std::size_t at = first_symbol(line_.text);
-  if (kind_ == Kind::Foreign) throw error_at(line_, at, std::string("expected levels of one task, got ") + grammar_.foreign);
-  throw error_at(line_, at, "unknown character " + describe_char(line_.text, at) +
-                                " in a row (a text line starts with ';' or stands after a blank line)");
+  if (kind_ == Kind::Foreign)
+    throw error_at(line_, at, std::string("expected levels of one task, got ") + grammar_.foreign);
+  throw error_at(line_, at,
+                 "unknown character " + describe_char(line_.text, at) +
+                     " in a row (a text line starts with ';' or stands after a blank line)");
 }
 
 int first_row(const Text& text, bool (*is_row)(std::string_view) noexcept) {
@@ -148,7 +150,8 @@ std::uint8_t* append_level(Pack& pack, Shape shape, std::string_view title, cons
     throw error_at(first_row, 0, "expected at most " + std::to_string(kMaxLevels) + " levels, got more");
   }
   if (cells > kMaxPackCells - old) {
-    throw error_at(first_row, 0, "expected at most " + std::to_string(kMaxPackCells) + " cells in all levels, got more");
+    throw error_at(first_row, 0,
+                   "expected at most " + std::to_string(kMaxPackCells) + " cells in all levels, got more");
   }
   pack.cells.resize(old + cells);
   pack.shapes.push_back(shape);
@@ -163,7 +166,8 @@ void check_titles(const std::vector<std::string>& titles, PackFormat format) {
     const std::string at = "titles[" + std::to_string(i) + "]: expected ";
     // "Title: " and the title make one line.
     if (title.size() > kMaxLineBytes - 7) {
-      throw ValueError(at + "at most " + std::to_string(kMaxLineBytes - 7) + " bytes, got " + std::to_string(title.size()));
+      throw ValueError(at + "at most " + std::to_string(kMaxLineBytes - 7) + " bytes, got " +
+                       std::to_string(title.size()));
     }
     if (!is_clean_line(title)) {
       throw ValueError(at + "one line without control characters and without spaces at its ends, got something else");
@@ -175,9 +179,11 @@ void check_titles(const std::vector<std::string>& titles, PackFormat format) {
   }
 }
 
-void append_text(std::string& out, std::string_view rows, std::string_view title, std::size_t index, PackFormat format) {
+void append_text(std::string& out, std::string_view rows, std::string_view title, std::size_t index,
+                 PackFormat format) {
   if (index > 0) out += '\n';
-  if (format == PackFormat::Boxoban) out.append("; ").append(title.empty() ? std::to_string(index) : title).append("\n");
+  if (format == PackFormat::Boxoban)
+    out.append("; ").append(title.empty() ? std::to_string(index) : title).append("\n");
   out += rows;
   if (format == PackFormat::Xsb && !title.empty()) out.append("Title: ").append(title).append("\n");
 }

@@ -67,10 +67,10 @@ class PackReader {
   PackGrammar grammar_;
   Line line_;
   Kind kind_ = Kind::End;
-  bool under_row_ = false;       // is line_ directly under a row?
-  std::string_view heading_;     // last comment or text since the last level
-  std::string_view key_title_;   // last `Title:` since the last level
-  Line header_;                  // a numbered header that still waits for its level; number 0: none
+  bool under_row_ = false;      // is line_ directly under a row?
+  std::string_view heading_;    // last comment or text since the last level
+  std::string_view key_title_;  // last `Title:` since the last level
+  Line header_;                 // a numbered header that still waits for its level; number 0: none
 };
 
 /// Number of the first line, comments and key lines aside, of which `is_row` is true; 0 if there is none.

@@ -160,7 +160,8 @@ void parallel_for(std::size_t count, int threads, std::size_t grain,
   if (count == 0) return;
   grain = std::max<std::size_t>(grain, 1);
   const std::size_t pieces = (count + grain - 1) / grain;
-  const int helpers = static_cast<int>(std::min<std::size_t>(pieces, static_cast<std::size_t>(std::max(threads, 1)))) - 1;
+  const int helpers =
+      static_cast<int>(std::min<std::size_t>(pieces, static_cast<std::size_t>(std::max(threads, 1)))) - 1;
   Job job(count, grain, body, watch);
   if (helpers <= 0 || inside) {
     job.run();

@@ -18,16 +18,16 @@ namespace recommit {
 /// never sees half a table and two builders at once both end with the same good file. Whatever is wrong with a file
 /// (short, long, a flipped bit, another version) is found when it is read; the table is then made again.
 struct TableKey {
-  std::string name;        ///< of the file, without its ending
-  std::uint32_t version;   ///< of the content: changes whenever the bytes would
-  std::size_t bytes;       ///< size of the content
+  std::string name;       ///< of the file, without its ending
+  std::uint32_t version;  ///< of the content: changes whenever the bytes would
+  std::size_t bytes;      ///< size of the content
 };
 
 /// Where the bytes came from, for whoever asks.
 struct TableSource {
-  bool loaded = false;     ///< from disk; otherwise made now
-  std::string path;        ///< the file, empty where there is no usable folder
-  std::string note;        ///< what was wrong with the file that was found, or why the table could not be kept
+  bool loaded = false;  ///< from disk; otherwise made now
+  std::string path;     ///< the file, empty where there is no usable folder
+  std::string note;     ///< what was wrong with the file that was found, or why the table could not be kept
 };
 
 /// $RECOMMIT_CACHE, or the user's cache folder of this system plus "recommit"; empty if there is neither.

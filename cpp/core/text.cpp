@@ -69,8 +69,9 @@ std::size_t find_bad(std::string_view line) noexcept {
 void check_line(const Line& line) {
   const std::size_t bad = find_bad(line.text);
   if (line.text.size() > kMaxLineBytes && bad >= kMaxLineBytes) {
-    throw error_at(line, kMaxLineBytes, "expected a line of at most " + std::to_string(kMaxLineBytes) + " bytes, got " +
-                                            std::to_string(line.text.size()));
+    throw error_at(line, kMaxLineBytes,
+                   "expected a line of at most " + std::to_string(kMaxLineBytes) + " bytes, got " +
+                       std::to_string(line.text.size()));
   }
   if (bad < line.text.size()) refuse(line, bad);
 }
@@ -79,8 +80,9 @@ void check_line(const Line& line) {
 
 Text::Text(std::string_view bytes) : body_(bytes) {
   if (bytes.size() > kMaxTextBytes) {
-    throw LevelError("expected at most " + std::to_string(kMaxTextBytes) + " bytes of text, got " +
-                         std::to_string(bytes.size()), 0, 0);
+    throw LevelError(
+        "expected at most " + std::to_string(kMaxTextBytes) + " bytes of text, got " + std::to_string(bytes.size()), 0,
+        0);
   }
   if (body_.substr(0, kByteOrderMark.size()) == kByteOrderMark) body_.remove_prefix(kByteOrderMark.size());
   Lines lines(*this);

@@ -28,7 +28,7 @@ struct Key {
 /// A word of moves that no earlier word equals, from `start`.
 struct Word {
   Key board;
-  std::uint32_t moves = 0;  // two bits each, the last one lowest
+  std::uint32_t moves = 0;                       // two bits each, the last one lowest
   std::uint8_t start = 0, blank = 0, last = 24;  // last: tile in cell 24, which the key leaves out
 };
 
@@ -76,7 +76,8 @@ class Trie {
     }
     for (int from = 0; from < length; ++from) {
       std::size_t node = Automaton::root(cells[static_cast<std::size_t>(from)]);
-      for (int k = from; k < length && node != 0; ++k) node = nodes_[node].next[word.moves >> (2 * (length - 1 - k)) & 3];
+      for (int k = from; k < length && node != 0; ++k)
+        node = nodes_[node].next[word.moves >> (2 * (length - 1 - k)) & 3];
       if (node != 0 && nodes_[node].refused) return true;
     }
     return false;

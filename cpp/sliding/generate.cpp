@@ -95,7 +95,8 @@ class Generator::Walker {
 void Generator::check(Shape shape, int lo, int hi) {
   check_shape(shape);
   if (lo < 1 || hi < lo || hi > kLongest) {
-    throw ValueError("length: expected 1 <= lowest <= highest <= " + std::to_string(kLongest) + ", got " + window_text(lo, hi));
+    throw ValueError("length: expected 1 <= lowest <= highest <= " + std::to_string(kLongest) + ", got " +
+                     window_text(lo, hi));
   }
 }
 

@@ -40,7 +40,8 @@ class Draft {
 
   void check() const {
     if (rows_ < kMinSide || cols_ < kMinSide) {
-      throw error(numbers_[0], "expected 2..5 rows and 2..5 columns, got " + std::to_string(rows_) + " and " + std::to_string(cols_));
+      throw error(numbers_[0], "expected 2..5 rows and 2..5 columns, got " + std::to_string(rows_) + " and " +
+                                   std::to_string(cols_));
     }
     check_permutation();
   }
@@ -56,7 +57,9 @@ class Draft {
   }
 
  private:
-  static LevelError error(const Number& number, const std::string& what) { return error_at(number.line, number.index, what); }
+  static LevelError error(const Number& number, const std::string& what) {
+    return error_at(number.line, number.index, what);
+  }
 
   void read_row(const Line& row) {
     const int begin = count_;
@@ -69,8 +72,9 @@ class Draft {
     }
     if (begin == 0) cols_ = count_;
     if (count_ - begin != cols_) {
-      throw error(numbers_[static_cast<std::size_t>(begin)],
-                  "expected as many numbers as in the first row, " + std::to_string(cols_) + ", got " + std::to_string(count_ - begin));
+      throw error(numbers_[static_cast<std::size_t>(begin)], "expected as many numbers as in the first row, " +
+                                                                 std::to_string(cols_) + ", got " +
+                                                                 std::to_string(count_ - begin));
     }
   }
 
@@ -80,7 +84,8 @@ class Draft {
     while (end < row.text.size() && is_digit(row.text[end])) ++end;
     if (end == begin) refuse_char(row, begin);
     if (end - begin > 2) {
-      throw error_at(row, begin, "expected a number of one or two digits, got " + std::to_string(end - begin) + " digits");
+      throw error_at(row, begin,
+                     "expected a number of one or two digits, got " + std::to_string(end - begin) + " digits");
     }
     if (count_ - row_begin == kMaxSide) throw error_at(row, begin, "expected at most 5 numbers in a row, got more");
     int value = 0;
@@ -146,9 +151,9 @@ std::string format_levels(const Pack& pack, PackFormat format) {
     const Shape shape = pack.shapes[i];
     check_shape(shape);
     if (shape != pack.shapes.front()) {
-      throw ValueError("states[" + std::to_string(i) + "]: expected boards of one size, got " + std::to_string(shape.rows) + " by " +
-                       std::to_string(shape.cols) + " after " + std::to_string(pack.shapes.front().rows) + " by " +
-                       std::to_string(pack.shapes.front().cols));
+      throw ValueError("states[" + std::to_string(i) + "]: expected boards of one size, got " +
+                       std::to_string(shape.rows) + " by " + std::to_string(shape.cols) + " after " +
+                       std::to_string(pack.shapes.front().rows) + " by " + std::to_string(pack.shapes.front().cols));
     }
     find_blank(state, shape, i);
     rows.clear();

@@ -22,11 +22,14 @@ Automaton load_automaton(Shape shape) {
   const int longest = shape.cells() <= 16 ? 13 : 11;
   TableSource source;
   const TableKey key{"sliding-" + shape_name(shape) + "-moves", kMovesVersion, Automaton::kBytes};
-  const Buffer bytes = load_or_make_table(key, [&] {
-    Buffer out(Automaton::kBytes);
-    Automaton(shape, longest).bytes(out.data());
-    return out;
-  }, source);
+  const Buffer bytes = load_or_make_table(
+      key,
+      [&] {
+        Buffer out(Automaton::kBytes);
+        Automaton(shape, longest).bytes(out.data());
+        return out;
+      },
+      source);
   return Automaton(bytes.data());
 }
 
@@ -62,14 +65,17 @@ void Model::load(int threads, Watch* watch) {
   const std::size_t total = offsets_.back() + packed_bytes(patterns_.back());
   const char* kind = database_ == Database::Small ? "small" : "large";
   const TableKey key{"sliding-" + shape_name(shape_) + "-" + kind, kTablesVersion, total};
-  tables_ = load_or_make_table(key, [&] {
-    Buffer all(total);
-    for (std::size_t p = 0; p < patterns_.size(); ++p) {
-      const Buffer one = build_pattern(patterns_[p], threads, watch);
-      std::memcpy(all.data() + offsets_[p], one.data(), one.size());
-    }
-    return all;
-  }, source_);
+  tables_ = load_or_make_table(
+      key,
+      [&] {
+        Buffer all(total);
+        for (std::size_t p = 0; p < patterns_.size(); ++p) {
+          const Buffer one = build_pattern(patterns_[p], threads, watch);
+          std::memcpy(all.data() + offsets_[p], one.data(), one.size());
+        }
+        return all;
+      },
+      source_);
 }
 
 void Model::make_views() {
@@ -81,7 +87,9 @@ void Model::make_views() {
     for (int p = 0; p < patterns(); ++p) {
       for (int i = 0; i < pattern(p).count(); ++i) seat[pattern(p).tiles()[static_cast<std::size_t>(i)]] = {p, i};
     }
-    const auto part = [&](int tile) { return static_cast<std::size_t>(v == 0 ? tile : mirrored(tile - 1, shape_) + 1); };
+    const auto part = [&](int tile) {
+      return static_cast<std::size_t>(v == 0 ? tile : mirrored(tile - 1, shape_) + 1);
+    };
     for (int tile = 1; tile < shape_.cells() && patterns() > 0; ++tile) {
       const auto t = static_cast<std::size_t>(tile);
       const auto [p, i] = seat[part(tile)];

@@ -42,7 +42,8 @@ int Pattern::manhattan(const std::uint8_t* cells) const noexcept {
   int sum = 0;
   for (int i = 0; i < count(); ++i) {
     const int goal = tiles_[static_cast<std::size_t>(i)] - 1;
-    sum += std::abs(cells[i] / shape_.cols - goal / shape_.cols) + std::abs(cells[i] % shape_.cols - goal % shape_.cols);
+    sum +=
+        std::abs(cells[i] / shape_.cols - goal / shape_.cols) + std::abs(cells[i] % shape_.cols - goal % shape_.cols);
   }
   return sum;
 }

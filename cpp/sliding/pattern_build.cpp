@@ -23,9 +23,17 @@ constexpr int kLow = 3;  // trailing tiles that are decoded by table; the others
 class Builder {
  public:
   Builder(const Pattern& pattern, Watch* watch)
-      : pattern_(pattern), watch_(watch), regions_(pattern.shape()), n_(pattern.shape().cells()), k_(pattern.count()),
-        low_(std::min(kLow, k_ - 1)), slab_(pattern.weight(0)), reached_(pattern.size()), now_(pattern.size()),
-        next_(pattern.size()), out_(packed_bytes(pattern)) {
+      : pattern_(pattern),
+        watch_(watch),
+        regions_(pattern.shape()),
+        n_(pattern.shape().cells()),
+        k_(pattern.count()),
+        low_(std::min(kLow, k_ - 1)),
+        slab_(pattern.weight(0)),
+        reached_(pattern.size()),
+        now_(pattern.size()),
+        next_(pattern.size()),
+        out_(packed_bytes(pattern)) {
     make_low_table();
     make_moves();
   }
@@ -36,12 +44,18 @@ class Builder {
     const int workers = slab_ % kPerByte == 0 ? threads : 1;
     for (level_ = 1; alive_.exchange(false); ++level_) {
       const auto slabs = static_cast<std::size_t>(n_);
-      parallel_for(slabs, workers, 1, [&](std::size_t begin, std::size_t end) {
-        for (std::size_t slab = begin; slab < end; ++slab) fill_slab(static_cast<int>(slab));
-      }, watch_);
-      parallel_for(slabs, workers, 1, [&](std::size_t begin, std::size_t end) {
-        std::memset(now_.data() + begin * slab_, 0, (end - begin) * slab_);
-      }, watch_);
+      parallel_for(
+          slabs, workers, 1,
+          [&](std::size_t begin, std::size_t end) {
+            for (std::size_t slab = begin; slab < end; ++slab) fill_slab(static_cast<int>(slab));
+          },
+          watch_);
+      parallel_for(
+          slabs, workers, 1,
+          [&](std::size_t begin, std::size_t end) {
+            std::memset(now_.data() + begin * slab_, 0, (end - begin) * slab_);
+          },
+          watch_);
       std::swap(now_, next_);
     }
     return std::move(out_);
@@ -86,8 +100,8 @@ class Builder {
       for (int j = 0; j < k_; ++j) jump_[at(i, j)] = pattern_.jump(i, j);
       const int goal = pattern_.tiles()[static_cast<std::size_t>(i)] - 1, cols = pattern_.shape().cols;
       for (int cell = 0; cell < n_; ++cell) {
-        manhattan_[static_cast<std::size_t>(i)][static_cast<std::size_t>(cell)] = static_cast<std::uint8_t>(
-            std::abs(cell / cols - goal / cols) + std::abs(cell % cols - goal % cols));
+        manhattan_[static_cast<std::size_t>(i)][static_cast<std::size_t>(cell)] =
+            static_cast<std::uint8_t>(std::abs(cell / cols - goal / cols) + std::abs(cell % cols - goal % cols));
       }
     }
   }
@@ -147,7 +161,8 @@ class Builder {
           place.occupied |= Cells{1} << cell;
         }
         visit(place, base + j, now[j]);
-        for (int i = k_ - low_; i < k_; ++i) place.at[place.cell[static_cast<std::size_t>(i)]] = static_cast<std::uint8_t>(k_);
+        for (int i = k_ - low_; i < k_; ++i)
+          place.at[place.cell[static_cast<std::size_t>(i)]] = static_cast<std::uint8_t>(k_);
       }
     }
   }
@@ -196,7 +211,8 @@ class Builder {
     const int tile = place.at[static_cast<std::size_t>(from)];
     const int lower = std::min(from, to), upper = std::max(from, to);
     std::int32_t change = (upper - lower) * static_cast<std::int32_t>(pattern_.weight(tile));
-    for (int cell = lower + 1; cell < upper; ++cell) change += jump_[at(tile, place.at[static_cast<std::size_t>(cell)])];
+    for (int cell = lower + 1; cell < upper; ++cell)
+      change += jump_[at(tile, place.at[static_cast<std::size_t>(cell)])];
     const std::uint32_t target = index + static_cast<std::uint32_t>(to > from ? change : -change);
     std::uint8_t& reached = reached_.data()[target];
     if (reached == kAll) return;  // six of seven pushes end here

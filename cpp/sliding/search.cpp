@@ -213,10 +213,10 @@ std::unique_ptr<Search> make_rows(std::shared_ptr<const Model> model, const Sear
 
 }  // namespace
 
-Effort::Effort(const Limits& limits, Watch* watch)
-    : limit_(limits.nodes), timed_(limits.seconds < 1e9), watch_(watch) {
+Effort::Effort(const Limits& limits, Watch* watch) : limit_(limits.nodes), timed_(limits.seconds < 1e9), watch_(watch) {
   if (timed_) {
-    deadline_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(limits.seconds));
+    deadline_ =
+        Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(limits.seconds));
   }
 }
 

@@ -154,7 +154,8 @@ void put(const Answers& out, std::size_t i, const Answer& answer) {
 
 }  // namespace
 
-Solver::Solver(Shape shape, const SolverOptions& options, int threads, Watch* watch) : shape_(shape), options_(options) {
+Solver::Solver(Shape shape, const SolverOptions& options, int threads, Watch* watch)
+    : shape_(shape), options_(options) {
   check_shape(shape);
   const std::size_t budget = options.limits.bytes;
   if (options.full_tables && FullTable::covers(shape) && FullTable::bytes_for(shape) <= budget) {

@@ -42,7 +42,8 @@ class Solver {
  public:
   Solver(Shape shape, const SolverOptions& options, int threads, Watch* watch = nullptr);
 
-  void distance(const std::uint8_t* states, Answers out, std::size_t begin, std::size_t end, Watch* watch = nullptr) const;
+  void distance(const std::uint8_t* states, Answers out, std::size_t begin, std::size_t end,
+                Watch* watch = nullptr) const;
 
   /// plans[i] = an optimal plan of states[i]; empty where there is none or a limit was hit. State i draws from the
   /// stream (seed, Ties, i).

@@ -121,7 +121,8 @@ class Walker {
   void skip() noexcept { top_->todo = 0; }
 
   static constexpr std::size_t turned(std::size_t cell) noexcept {
-    return cell % static_cast<std::size_t>(Cols) * static_cast<std::size_t>(Rows) + cell / static_cast<std::size_t>(Cols);
+    return cell % static_cast<std::size_t>(Cols) * static_cast<std::size_t>(Rows) +
+           cell / static_cast<std::size_t>(Cols);
   }
 
  private:
@@ -149,7 +150,8 @@ class Walker {
     const std::uint32_t tile = node.board[0].get(cell);
     const std::uint32_t farther = ground_->farther[tile][cell] >> Action & 1U;
     Child& child = frame.child[count];
-    const std::uint32_t info = ground_->tile[tile] | farther << kFartherBit | static_cast<std::uint32_t>(Action) << kActionBit;
+    const std::uint32_t info =
+        ground_->tile[tile] | farther << kFartherBit | static_cast<std::uint32_t>(Action) << kActionBit;
     child.info = info;
     if constexpr (Views >= 1) child.number[0] = look<0, Action>(node, tile, info);
     if constexpr (Views >= 2) child.number[1] = look<1, Action>(node, tile, info);
@@ -167,7 +169,8 @@ class Walker {
     std::int32_t change = view.step[tile][kAlong];
     if constexpr (kAlong) {
       const std::size_t blank = V == 0 ? node.blank : turned(node.blank);
-      const std::uint32_t crossed = node.board[V].window(blank + 1 - (kTowardsEnd ? static_cast<std::size_t>(kAcross) : 0));
+      const std::uint32_t crossed =
+          node.board[V].window(blank + 1 - (kTowardsEnd ? static_cast<std::size_t>(kAcross) : 0));
       for (int i = 0; i + 1 < kAcross; ++i) change += view.jump[tile][crossed >> (i * Board::kBits) & kTile];
     }
     const std::size_t p = pattern(info, V);

@@ -21,7 +21,8 @@ int Assignment::solve(const std::vector<const std::uint16_t*>& rows, const std::
   std::copy(rows.begin(), rows.end(), rows_.begin());
   std::fill(column_price_.begin(), column_price_.end(), 0);
   std::fill(row_of_.begin(), row_of_.end(), kNone);
-  for (std::size_t row = 0; row < rows.size(); ++row) {  // whoever comes first has its cheapest; the prices are feasible
+  for (std::size_t row = 0; row < rows.size();
+       ++row) {  // whoever comes first has its cheapest; the prices are feasible
     const std::uint16_t column = cheapest[row];
     row_price_[row] = cost(row, column);
     column_of_[row] = row_of_[column] == kNone ? column : kNone;

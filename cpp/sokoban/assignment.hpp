@@ -11,8 +11,8 @@ namespace recommit::sokoban {
 /// Not for several threads at once.
 class Assignment {
  public:
-  static constexpr std::uint16_t kFar = 0x7FFF;     ///< a cost of at least this: no such pairing
-  static constexpr int kImpossible = 1 << 28;       ///< a total: some row can have no column
+  static constexpr std::uint16_t kFar = 0x7FFF;  ///< a cost of at least this: no such pairing
+  static constexpr int kImpossible = 1 << 28;    ///< a total: some row can have no column
 
   /// Missing rows (rows < columns) are free everywhere.
   explicit Assignment(std::size_t columns);

@@ -86,7 +86,8 @@ Corral::Verdict Corral::try_pushes(const Play& play) {
       put(play.boxes, 1);
       flood(play.player);
       const int behind = graph_.next(box, action ^ 1), ahead = graph_.next(box, action);
-      bool possible = behind != graph_.wall() && reached_[at(behind)] != 0 && occupied_[at(ahead)] == 0 && graph_.is_live(ahead);
+      bool possible =
+          behind != graph_.wall() && reached_[at(behind)] != 0 && occupied_[at(ahead)] == 0 && graph_.is_live(ahead);
       if (possible) {
         occupied_[at(box)] = 0;
         occupied_[at(ahead)] = 1;

@@ -14,7 +14,8 @@ class Freeze {
  public:
   explicit Freeze(const PushGraph& graph) : graph_(graph), member_(static_cast<std::size_t>(graph.cells()) + 1) {}
 
-  /// Whether the boxes connected with the one on `cell` hold some box frozen off its goal. occupied[c] != 0 for boxes and wall().
+  /// Whether the boxes connected with the one on `cell` hold some box frozen off its goal. occupied[c] != 0 for boxes
+  /// and wall().
   bool dead(int cell, const std::vector<std::uint8_t>& occupied);
 
  private:

@@ -52,7 +52,8 @@ class Draw {
     for (int tried = 0; tried < kLayoutTries; ++tried) {
       if (watch_ != nullptr) watch_->poll();
       // Where the window is out of reach of small layouts, larger ones get their turn.
-      entries_ = std::min(kMostEntries, std::uint64_t{1} << std::min<std::uint32_t>(24, 14 + rng_.below(5) + static_cast<std::uint32_t>(tried) / 32));
+      entries_ = std::min(kMostEntries, std::uint64_t{1} << std::min<std::uint32_t>(
+                                            24, 14 + rng_.below(5) + static_cast<std::uint32_t>(tried) / 32));
       if (!lay_out()) continue;
       const Level level = Level::of_state(grid_.data(), request_.shape);
       if (!fits(level)) continue;
@@ -85,7 +86,9 @@ class Draw {
     return false;
   }
 
-  std::uint64_t grid_limit() const { return static_cast<std::uint64_t>((request_.shape.rows - 2) * (request_.shape.cols - 2)); }
+  std::uint64_t grid_limit() const {
+    return static_cast<std::uint64_t>((request_.shape.rows - 2) * (request_.shape.cols - 2));
+  }
 
   /// A goal is of use only where a box can be pushed onto it: two floor cells in line on some side.
   bool of_use(int cell) const {
@@ -108,7 +111,9 @@ class Draw {
     rng_.shuffle(places);
     if (rng_.below(2) == 0) {
       const int row = places[0] / request_.shape.cols, col = places[0] % request_.shape.cols;
-      const auto apart = [&](int cell) { return std::abs(cell / request_.shape.cols - row) + std::abs(cell % request_.shape.cols - col); };
+      const auto apart = [&](int cell) {
+        return std::abs(cell / request_.shape.cols - row) + std::abs(cell % request_.shape.cols - col);
+      };
       std::stable_sort(places.begin() + 1, places.end(), [&](int a, int b) { return apart(a) < apart(b); });
     }
     for (std::size_t i = 0; i < boxes; ++i) grid_[static_cast<std::size_t>(places[i])] = kGoal;
@@ -118,7 +123,8 @@ class Draw {
   /// Whether there is room to move at all, and the analysis stays small.
   bool fits(const Level& level) const {
     if (level.live_cells() <= request_.boxes) return false;
-    const std::uint64_t entries = multiply_saturated(BoxSets::count(level, request_.boxes), static_cast<std::uint64_t>(level.cells()));
+    const std::uint64_t entries =
+        multiply_saturated(BoxSets::count(level, request_.boxes), static_cast<std::uint64_t>(level.cells()));
     return entries <= 2 * entries_;
   }
 
@@ -139,7 +145,8 @@ class Draw {
     std::ptrdiff_t fewest = request_.boxes + 1;
     for (int i = 0; i < 4 && fewest > 0; ++i) {
       State state = layers_.state(length, rng_.below(static_cast<std::uint32_t>(count)));
-      const auto home = std::count_if(state.boxes.begin(), state.boxes.end(), [&](int box) { return level.is_goal(box); });
+      const auto home =
+          std::count_if(state.boxes.begin(), state.boxes.end(), [&](int box) { return level.is_goal(box); });
       if (home >= fewest) continue;
       fewest = home;
       best = std::move(state);
@@ -161,8 +168,8 @@ class Draw {
 void check_request(const Request& request) {
   const auto [shape, boxes, shortest, longest] = request;
   if (shape.rows < 3 || shape.rows > kMaxSide || shape.cols < 3 || shape.cols > kMaxSide) {
-    throw ValueError("size: expected 3..64 by 3..64 cells, outer wall included, got " + std::to_string(shape.rows) + " by " +
-                     std::to_string(shape.cols));
+    throw ValueError("size: expected 3..64 by 3..64 cells, outer wall included, got " + std::to_string(shape.rows) +
+                     " by " + std::to_string(shape.cols));
   }
   const int room = (shape.rows - 2) * (shape.cols - 2) - 2;
   if (boxes < 1 || boxes > room) {
@@ -184,8 +191,9 @@ void generate(const Request& request, std::uint64_t seed, std::uint64_t start, s
   for (std::size_t i = begin; i < end; ++i) {
     if (Draw(request, own, start + i, layers, watch).run(states + i * cells, lengths[i])) continue;
     throw ValueError("length: none of " + std::to_string(kLayoutTries) + " layouts of " + describe(request) +
-                     " has a start of length " + std::to_string(request.shortest) + ".." + std::to_string(request.longest) +
-                     " (seed " + std::to_string(seed) + ", instance " + std::to_string(start + i) + ")");
+                     " has a start of length " + std::to_string(request.shortest) + ".." +
+                     std::to_string(request.longest) + " (seed " + std::to_string(seed) + ", instance " +
+                     std::to_string(start + i) + ")");
   }
 }
 

@@ -34,7 +34,7 @@ class Level {
   /// One byte per raw grid position, outside the region too: kFloor, kWall or kGoal.
   const std::vector<std::uint8_t>& still() const noexcept { return still_; }
   int cells() const noexcept { return static_cast<int>(grid_of_.size()); }
-  int goals() const noexcept { return goals_; }      ///< goals inside the region
+  int goals() const noexcept { return goals_; }  ///< goals inside the region
   int live_cells() const noexcept { return live_; }
 
   std::uint16_t neighbor(int cell, int action) const noexcept { return next_[index(cell)][index(action)]; }

@@ -67,7 +67,8 @@ bool LevelTable::locate(const Planes& planes, int player, std::uint64_t& entry) 
     }
   }
   if (share != end) return false;
-  entry = bad != 0 ? kDeadEntry : std::uint64_t{rank} * static_cast<std::uint64_t>(level_.cells()) + level_.cell_at(player);
+  entry =
+      bad != 0 ? kDeadEntry : std::uint64_t{rank} * static_cast<std::uint64_t>(level_.cells()) + level_.cell_at(player);
   return true;
 }
 

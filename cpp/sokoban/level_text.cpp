@@ -61,7 +61,8 @@ class Draft {
     }
     for_each([&](Place at) {
       if (outside(at) && (is_box(cell(at)) || has_goal(cell(at)))) {
-        throw error(at, std::string("expected ") + (is_box(cell(at)) ? "a box" : "a goal") + " inside the walls, got one outside");
+        throw error(at, std::string("expected ") + (is_box(cell(at)) ? "a box" : "a goal") +
+                            " inside the walls, got one outside");
       }
     });
   }
@@ -74,7 +75,9 @@ class Draft {
   using Grid = std::array<std::uint8_t, std::size_t{kMaxSide} * kMaxSide>;
 
   static std::size_t index(Place at) noexcept { return static_cast<std::size_t>(at.row * kMaxSide + at.col); }
-  bool inside_grid(Place at) const noexcept { return at.row >= 0 && at.row < height_ && at.col >= 0 && at.col < width_; }
+  bool inside_grid(Place at) const noexcept {
+    return at.row >= 0 && at.row < height_ && at.col >= 0 && at.col < width_;
+  }
   std::uint8_t cell(Place at) const noexcept { return cells_[index(at)]; }
   bool outside(Place at) const noexcept { return outside_[index(at)] != 0; }
 
@@ -193,8 +196,8 @@ void check_state(const std::uint8_t* state, Shape shape, std::size_t index) {
     const int row = i / shape.cols, col = i % shape.cols;
     const bool edge = row == 0 || col == 0 || row == shape.rows - 1 || col == shape.cols - 1;
     if (edge && state[i] != kWall) {
-      throw ValueError(state_name(index) + "expected walls (1) all around, got " + std::to_string(state[i]) + " at row " +
-                       std::to_string(row) + ", column " + std::to_string(col));
+      throw ValueError(state_name(index) + "expected walls (1) all around, got " + std::to_string(state[i]) +
+                       " at row " + std::to_string(row) + ", column " + std::to_string(col));
     }
   }
   if (boxes != goals || boxes == 0) {

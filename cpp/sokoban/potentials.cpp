@@ -54,7 +54,8 @@ Potential with_cone(const PushGraph& graph, const Potential& potential, std::uin
   Potential out = potential;
   for (std::size_t cell = 0; cell < at(graph.cells()); ++cell) {
     const int peak = potential[centre] + by, value = out[cell];
-    out[cell] = static_cast<std::int16_t>(by > 0 ? std::max(value, peak - steps[cell]) : std::min(value, peak + steps[cell]));
+    out[cell] =
+        static_cast<std::int16_t>(by > 0 ? std::max(value, peak - steps[cell]) : std::min(value, peak + steps[cell]));
   }
   return out;
 }
@@ -158,7 +159,8 @@ void add_best_simple(const Level& level, const PushGraph& graph, PushBound& boun
   if (!best.empty()) bound.add(std::move(best));
 }
 
-void add_climbed(const PushGraph& graph, PushBound& bound, const std::vector<BoundSample>& samples, int tries, Rng rng) {
+void add_climbed(const PushGraph& graph, PushBound& bound, const std::vector<BoundSample>& samples, int tries,
+                 Rng rng) {
   if (!samples.empty()) Climb(graph, bound, samples).run(tries, rng);
 }
 

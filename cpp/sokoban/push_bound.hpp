@@ -53,7 +53,7 @@ class PushBound {
     Potential potential;
     int end = 0;
     int value = 0;
-    std::vector<std::uint16_t> costs;    ///< [live][goal]
+    std::vector<std::uint16_t> costs;     ///< [live][goal]
     std::vector<std::uint16_t> nearest;   ///< [live], the least of them
     std::vector<std::uint16_t> cheapest;  ///< [live], its goal
     Assignment assignment;

@@ -129,7 +129,8 @@ void PushGraph::mark_sides() {
   }
   side_lives_.resize(at(live_cells()));
   for (std::size_t live = 0; live < side_lives_.size(); ++live) {
-    for (std::size_t side = 0; side < kActions; ++side) side_lives_[live][side] = lives[live * 4 + part_[live][side]] != 0;
+    for (std::size_t side = 0; side < kActions; ++side)
+      side_lives_[live][side] = lives[live * 4 + part_[live][side]] != 0;
   }
 }
 

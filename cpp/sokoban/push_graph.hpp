@@ -19,7 +19,7 @@ namespace recommit::sokoban {
 class PushGraph {
  public:
   struct Arc {
-    std::uint16_t from, to;               ///< states: live number * 4 + part
+    std::uint16_t from, to;                ///< states: live number * 4 + part
     std::uint16_t player_from, player_to;  ///< cells
   };
 

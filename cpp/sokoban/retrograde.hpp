@@ -47,22 +47,22 @@ struct Plan {
   /// [4][words]: places where a player who has just pushed in that direction can stand: the box's place ahead and
   /// the place behind both belong to the region.
   std::array<std::vector<std::uint64_t>, kActions> pushed;
-  std::vector<std::uint32_t> share;     ///< [boxes][places] rank share of a box at a place
-  std::vector<std::uint16_t> cell;      ///< [places] cell number
-  std::vector<std::uint16_t> word_cell; ///< [words] number of the first cell in a word
-  std::vector<int> word_cells;          ///< [words] cells in a word
-  std::array<int, kActions> step;       ///< place difference of an action
+  std::vector<std::uint32_t> share;      ///< [boxes][places] rank share of a box at a place
+  std::vector<std::uint16_t> cell;       ///< [places] cell number
+  std::vector<std::uint16_t> word_cell;  ///< [words] number of the first cell in a word
+  std::vector<int> word_cells;           ///< [words] cells in a word
+  std::array<int, kActions> step;        ///< place difference of an action
 };
 
 /// Working memory and progress. A search that ran out of one-byte distances goes on from here with two.
 struct Progress {
-  std::uint64_t* slots = nullptr;                ///< sets * slot_words(words) words, zeroed
-  std::array<std::uint32_t*, 2> lists{};         ///< [sets + 1] box sets with arrivals, even and odd levels
-  std::uint32_t listed = 0;                      ///< length of the current list
-  std::uint32_t level = 0;                       ///< the distance whose arrivals are listed
-  std::uint64_t solvable = 0;                    ///< states given a distance so far
-  std::uint32_t last = 0xFFFFFFFFU;              ///< stop after the states of this distance
-  std::vector<std::uint64_t> counts;             ///< [level] states at each finished distance
+  std::uint64_t* slots = nullptr;         ///< sets * slot_words(words) words, zeroed
+  std::array<std::uint32_t*, 2> lists{};  ///< [sets + 1] box sets with arrivals, even and odd levels
+  std::uint32_t listed = 0;               ///< length of the current list
+  std::uint32_t level = 0;                ///< the distance whose arrivals are listed
+  std::uint64_t solvable = 0;             ///< states given a distance so far
+  std::uint32_t last = 0xFFFFFFFFU;       ///< stop after the states of this distance
+  std::vector<std::uint64_t> counts;      ///< [level] states at each finished distance
 };
 
 /// Lays slots and lists out in work_words() words of memory, slots zeroed.
@@ -91,7 +91,8 @@ End run_fast(const Plan& plan, Progress& progress, std::uint16_t* distances, Pau
 /// The best of the two here.
 template <class Dist>
 End run(const Plan& plan, Progress& progress, Dist* distances, Pause& pause) {
-  return has_fast_kernel() ? run_fast(plan, progress, distances, pause) : run_portable(plan, progress, distances, pause);
+  return has_fast_kernel() ? run_fast(plan, progress, distances, pause)
+                           : run_portable(plan, progress, distances, pause);
 }
 
 }  // namespace recommit::sokoban::retrograde

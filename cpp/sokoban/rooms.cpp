@@ -37,7 +37,9 @@ class Canvas {
   }
 
   /// lo..hi, both included.
-  int between(int lo, int hi) { return lo + static_cast<int>(rng_.below(static_cast<std::uint32_t>(std::max(hi - lo, 0) + 1))); }
+  int between(int lo, int hi) {
+    return lo + static_cast<int>(rng_.below(static_cast<std::uint32_t>(std::max(hi - lo, 0) + 1)));
+  }
   bool chance(int percent) { return between(1, 100) <= percent; }
 
   void strew(int percent) {
@@ -91,7 +93,8 @@ void split(Canvas& canvas, int top, int left, int bottom, int right) {
   // A door opens only where both sides are floor, which the walls of the pieces leave open somewhere.
   std::vector<int> doors;
   for (int i = across ? left : top; i < (across ? right : bottom); ++i) {
-    const bool open = across ? !canvas.wall(at - 1, i) && !canvas.wall(at + 1, i) : !canvas.wall(i, at - 1) && !canvas.wall(i, at + 1);
+    const bool open = across ? !canvas.wall(at - 1, i) && !canvas.wall(at + 1, i)
+                             : !canvas.wall(i, at - 1) && !canvas.wall(i, at + 1);
     if (open) doors.push_back(i);
   }
   canvas.rng().shuffle(doors);
@@ -167,7 +170,9 @@ void draw_rectangles(Canvas& canvas) {
 }
 
 /// The four cells around a floor cell, which the outer wall keeps inside the grid.
-std::array<int, kActions> around(Shape shape, int cell) { return {cell - shape.cols, cell + shape.cols, cell - 1, cell + 1}; }
+std::array<int, kActions> around(Shape shape, int cell) {
+  return {cell - shape.cols, cell + shape.cols, cell - 1, cell + 1};
+}
 
 /// Cells of the piece that holds `from`, in the order in which a ball around it, ragged by chance, swallows them.
 std::vector<int> piece(const Room& room, Shape shape, int from, std::size_t most, Rng* rng) {
@@ -175,7 +180,9 @@ std::vector<int> piece(const Room& room, Shape shape, int from, std::size_t most
   std::vector<int> found{from};
   seen[static_cast<std::size_t>(from)] = 1;
   for (std::size_t next = 0; next < found.size() && found.size() < most; ++next) {
-    if (rng != nullptr) std::swap(found[next], found[next + rng->below(static_cast<std::uint32_t>(std::min<std::size_t>(found.size() - next, 4)))]);
+    if (rng != nullptr)
+      std::swap(found[next],
+                found[next + rng->below(static_cast<std::uint32_t>(std::min<std::size_t>(found.size() - next, 4)))]);
     for (const int cell : around(shape, found[next])) {
       const auto at = static_cast<std::size_t>(cell);
       if (room[at] == kWall || seen[at] != 0 || found.size() >= most) continue;

@@ -178,8 +178,10 @@ bool Search::dominated(std::uint32_t node) {
     SearchNode& other = nodes_[i];
     if (i == node || walk_[other.player] == kUnreached) continue;
     const int walk = walk_[other.player], there = static_cast<int>(other.actions);
-    if (there + walk <= actions && (there < actions || i < node)) lost = true;
-    else if (actions + walk <= there) other.closed = 1;
+    if (there + walk <= actions && (there < actions || i < node))
+      lost = true;
+    else if (actions + walk <= there)
+      other.closed = 1;
   }
   return lost;
 }
@@ -253,7 +255,9 @@ bool Search::wait(std::uint32_t node, int bound) {
 }
 
 /// Expansions between two looks at the clock: the more boxes, the dearer an expansion.
-std::size_t Search::patience() const noexcept { return start_.boxes.size() > 64 ? 1 : start_.boxes.size() > 16 ? 32 : 256; }
+std::size_t Search::patience() const noexcept {
+  return start_.boxes.size() > 64 ? 1 : start_.boxes.size() > 16 ? 32 : 256;
+}
 
 Search::End Search::spent() {
   if (expanded_ >= limits_.nodes) return End::Nodes;
@@ -286,8 +290,10 @@ SearchResult Search::run() {
   bool solved = true, dead = at(graph_.goals()) < start_.boxes.size();
   for (const std::uint16_t cell : start_.boxes) {
     solved &= graph_.is_goal(cell);
-    if (graph_.is_live(cell)) boxes.push_back(static_cast<std::uint16_t>(graph_.live_of(cell)));
-    else dead = true;
+    if (graph_.is_live(cell))
+      boxes.push_back(static_cast<std::uint16_t>(graph_.live_of(cell)));
+    else
+      dead = true;
   }
   if (solved) {
     result.length = 0;
@@ -317,7 +323,8 @@ SearchResult Search::run() {
 }
 
 std::uint64_t Search::bytes_for(const Level& level, std::size_t boxes) noexcept {
-  const auto cells = static_cast<std::uint64_t>(level.cells()) + 1, live = static_cast<std::uint64_t>(level.live_cells());
+  const auto cells = static_cast<std::uint64_t>(level.cells()) + 1,
+             live = static_cast<std::uint64_t>(level.live_cells());
   const auto goals = static_cast<std::uint64_t>(level.goals());
   const std::uint64_t bound = live * (goals + 2) * 2 + cells * 2 + Assignment::bytes_for(goals);
   constexpr std::uint64_t kBoundsAtOnce = 3;  // pushes, one potential, one on trial

@@ -32,8 +32,8 @@ struct SearchResult {
   Status status = Status::Exact;
   Distance length = kUnknown;
   Distance lower_bound = 0;
-  std::uint64_t nodes = 0;  ///< expanded
-  std::uint64_t bytes = 0;  ///< most memory held at once
+  std::uint64_t nodes = 0;         ///< expanded
+  std::uint64_t bytes = 0;         ///< most memory held at once
   std::vector<std::uint8_t> plan;  ///< an optimal plan if Exact
   bool plan_is_first = false;      ///< the plan is proven to be the lexicographically smallest optimal one
 };
@@ -47,7 +47,7 @@ struct SearchResult {
 ///
 /// The plan: with `first`, the lexicographically smallest optimal plan (up < down < left < right) whenever proving
 /// that stays inside the limits, else some optimal plan; plan_is_first tells which.
-SearchResult search(const Level& level, const State& state, const Limits& limits = {}, const SearchOptions& options = {},
-                    Watch* watch = nullptr);
+SearchResult search(const Level& level, const State& state, const Limits& limits = {},
+                    const SearchOptions& options = {}, Watch* watch = nullptr);
 
 }  // namespace recommit::sokoban

@@ -106,9 +106,9 @@ class Search {
   std::uint64_t corrals_after_ = options_.corrals_after;
   std::uint64_t trials_ = 0, trials_won_ = 0;
   std::uint64_t expanded_ = 0;
-  int slack_ = kAll;  // successors up to this much beyond least_ are stored
-  int least_ = 0;            // proven lower bound on the whole solution
-  int best_ = kNoBound;      // actions of the best solution so far
+  int slack_ = kAll;     // successors up to this much beyond least_ are stored
+  int least_ = 0;        // proven lower bound on the whole solution
+  int best_ = kNoBound;  // actions of the best solution so far
   std::uint32_t best_node_ = kNil;
   // Of the node in hand:
   std::vector<std::uint16_t> boxes_;  // live numbers

@@ -31,7 +31,7 @@ struct SearchNode {
   std::uint32_t closed : 1;  ///< expanded, or something at least as good is known
   std::uint32_t sibling;     ///< next node with the same boxes
   std::uint32_t parent;
-  std::uint32_t link;        ///< next in the bucket of the open list
+  std::uint32_t link;  ///< next in the bucket of the open list
   std::uint32_t player : 12;
   std::uint32_t actions : 20;
 };
@@ -109,8 +109,8 @@ class NodeStore {
 class OpenList {
  public:
   OpenList(NodeStore& nodes, Budget& budget) noexcept : nodes_(nodes), budget_(budget) {}
-  bool push(std::uint32_t node, std::size_t bound);  ///< false if out of memory
-  std::uint32_t pop();                               ///< kNil when nothing waits
+  bool push(std::uint32_t node, std::size_t bound);      ///< false if out of memory
+  std::uint32_t pop();                                   ///< kNil when nothing waits
   std::size_t bound() const noexcept { return bound_; }  ///< of the node popped last
 
  private:

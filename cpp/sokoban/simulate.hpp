@@ -16,7 +16,9 @@ enum Cell : std::uint8_t { kFloor = 0, kWall, kGoal, kBox, kBoxOnGoal, kPlayer, 
 inline constexpr int kCells = 7;  ///< number of cell codes
 
 inline constexpr bool is_box(std::uint8_t cell) noexcept { return cell == kBox || cell == kBoxOnGoal; }
-inline constexpr bool has_goal(std::uint8_t cell) noexcept { return cell == kGoal || cell == kBoxOnGoal || cell == kPlayerOnGoal; }
+inline constexpr bool has_goal(std::uint8_t cell) noexcept {
+  return cell == kGoal || cell == kBoxOnGoal || cell == kPlayerOnGoal;
+}
 
 void check_shape(Shape shape);
 

@@ -127,8 +127,8 @@ void Solver::answer(const std::uint8_t* states, Shape shape, Answer* out, std::s
   for (std::size_t i = begin; i < end; ++i) {
     reader.read(states, i);
     reader.release();
-    out[i] = reader.tabled() ? known(reader.level().at(reader.entry()))
-                             : search_on(reader, limits_, false, watch).answer;
+    out[i] =
+        reader.tabled() ? known(reader.level().at(reader.entry())) : search_on(reader, limits_, false, watch).answer;
   }
 }
 

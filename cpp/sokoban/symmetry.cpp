@@ -24,7 +24,8 @@ Direction turned(Direction d, int symmetry) noexcept {
 std::vector<std::uint8_t> crop(const Level& level, const std::uint8_t* state) {
   std::vector<std::uint8_t> out = level.key();
   for (int cell = 0; cell < level.cells(); ++cell) {
-    out[2 + static_cast<std::size_t>(level.row_of(cell) * level.box().cols + level.col_of(cell))] = state[level.grid_at(cell)];
+    out[2 + static_cast<std::size_t>(level.row_of(cell) * level.box().cols + level.col_of(cell))] =
+        state[level.grid_at(cell)];
   }
   return out;
 }
@@ -63,7 +64,8 @@ std::vector<std::uint8_t> canonical_key(const std::uint8_t* state, Shape shape, 
     const Shape turned_shape = transform(own.data() + 2, level.box(), symmetry, image.data() + 2);
     image[0] = static_cast<std::uint8_t>(turned_shape.rows);
     image[1] = static_cast<std::uint8_t>(turned_shape.cols);
-    if (best.empty() || std::lexicographical_compare(image.begin(), image.end(), best.begin(), best.end())) best = image;
+    if (best.empty() || std::lexicographical_compare(image.begin(), image.end(), best.begin(), best.end()))
+      best = image;
   }
   State moving;
   best.push_back(level.read(state, moving) ? 0 : 1);

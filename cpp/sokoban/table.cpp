@@ -61,12 +61,13 @@ std::uint64_t Table::table_bytes(const Level& level, int boxes, bool wide) noexc
 std::uint64_t Table::build_bytes(const Level& level, int boxes, bool wide) noexcept {
   const std::uint64_t sets = BoxSets::count(level, boxes);
   const int places = level.box().cells();
-  const std::uint64_t goal_ranks = multiply_saturated(
-      binomial(static_cast<std::uint64_t>(level.goals()), static_cast<std::uint64_t>(boxes)),
-      2 * static_cast<std::uint64_t>(boxes));
+  const std::uint64_t goal_ranks =
+      multiply_saturated(binomial(static_cast<std::uint64_t>(level.goals()), static_cast<std::uint64_t>(boxes)),
+                         2 * static_cast<std::uint64_t>(boxes));
   const std::uint64_t per_set = 8 * (retrograde::slot_words(retrograde::mask_words(places)) + 1);
   std::uint64_t bytes = add_saturated(multiply_saturated(sets, per_set), 8 * (retrograde::kLine + 1));
-  bytes = add_saturated(bytes, multiply_saturated(static_cast<std::uint64_t>(boxes) * 8, static_cast<std::uint64_t>(places)));
+  bytes = add_saturated(bytes,
+                        multiply_saturated(static_cast<std::uint64_t>(boxes) * 8, static_cast<std::uint64_t>(places)));
   bytes = add_saturated(bytes, goal_ranks);
   bytes = add_saturated(bytes, table_bytes(level, boxes));
   return wide ? add_saturated(bytes, table_bytes(level, boxes, true)) : bytes;

@@ -41,7 +41,8 @@ void copy_entries(std::uint8_t* to, const std::uint8_t* from, std::uint64_t byte
 
 TableKey key_of(const Level& level, int boxes, std::uint64_t entries, bool wide) {
   std::array<char, 64> name;
-  std::snprintf(name.data(), name.size(), "sokoban-%016llx-%d-%d", static_cast<unsigned long long>(level.hash()), boxes, wide ? 2 : 1);
+  std::snprintf(name.data(), name.size(), "sokoban-%016llx-%d-%d", static_cast<unsigned long long>(level.hash()), boxes,
+                wide ? 2 : 1);
   return {name.data(), kVersion, head(level) + static_cast<std::size_t>(entries) * (wide ? 2 : 1)};
 }
 

@@ -45,20 +45,20 @@ inline int run() {
   static const check::Register register_##name(#name, test_##name); \
   static void test_##name()
 
-#define CHECK(condition) \
-  do {                   \
+#define CHECK(condition)                                           \
+  do {                                                             \
     if (!(condition)) check::fail(#condition, __FILE__, __LINE__); \
   } while (false)
 
-#define CHECK_THROWS(expression, Exception)                                                       \
-  do {                                                                                            \
-    bool thrown = false;                                                                          \
-    try {                                                                                         \
-      (void)(expression);                                                                         \
-    } catch (const Exception&) {                                                                  \
-      thrown = true;                                                                              \
-    }                                                                                             \
-    if (!thrown) check::fail(#expression " does not throw " #Exception, __FILE__, __LINE__);      \
+#define CHECK_THROWS(expression, Exception)                                                  \
+  do {                                                                                       \
+    bool thrown = false;                                                                     \
+    try {                                                                                    \
+      (void)(expression);                                                                    \
+    } catch (const Exception&) {                                                             \
+      thrown = true;                                                                         \
+    }                                                                                        \
+    if (!thrown) check::fail(#expression " does not throw " #Exception, __FILE__, __LINE__); \
   } while (false)
 
 #define TEST_MAIN \

@@ -20,9 +20,9 @@ using Grid = std::vector<std::uint8_t>;
 
 struct Space {
   Shape shape;
-  std::vector<Grid> states;  ///< all that can be reached from the first
-  std::vector<std::int32_t> next;      ///< 4 per state
-  std::vector<Distance> distance;      ///< exact, kUnsolvable where there is no way
+  std::vector<Grid> states;        ///< all that can be reached from the first
+  std::vector<std::int32_t> next;  ///< 4 per state
+  std::vector<Distance> distance;  ///< exact, kUnsolvable where there is no way
 };
 
 inline Grid parse(const std::string& rows, Shape& shape) {  // rows end with '/'

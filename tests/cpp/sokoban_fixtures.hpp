@@ -64,8 +64,9 @@ inline Raw random_level(std::uint64_t index, recommit::Shape shape, int boxes, s
 /// The folder of known answers; empty if there is none here.
 inline std::string shared_folder() {
   const char* set = std::getenv("RECOMMIT_SHARED");
-  for (const std::string& folder : {std::string(set == nullptr ? "" : set), std::string("../shared"), std::string("../../shared"),
-                                   std::string("../../../shared"), std::string("../../../../shared")}) {
+  for (const std::string& folder :
+       {std::string(set == nullptr ? "" : set), std::string("../shared"), std::string("../../shared"),
+        std::string("../../../shared"), std::string("../../../../shared")}) {
     if (!folder.empty() && std::ifstream(folder + "/data/korf50.txt")) return folder;
   }
   return {};
@@ -79,7 +80,8 @@ struct Known {
 /// One set of Boxoban levels with their optimal lengths; empty where the files are absent.
 inline std::vector<Known> boxoban(const std::string& set) {
   std::vector<Known> known;
-  std::ifstream levels(shared_folder() + "/data/boxoban-" + set + ".txt"), moves(shared_folder() + "/data/boxoban-" + set + ".moves");
+  std::ifstream levels(shared_folder() + "/data/boxoban-" + set + ".txt"),
+      moves(shared_folder() + "/data/boxoban-" + set + ".moves");
   std::string line, text;
   const auto finish = [&] {
     if (!text.empty()) known.push_back({parse(text), -1});

@@ -57,9 +57,8 @@ TEST(the_lowest_failure_wins) {
 TEST(nested_and_simultaneous_calls_finish) {
   std::atomic<int> total{0};
   auto work = [&] {
-    parallel_for(64, 4, 1, [&](std::size_t, std::size_t) {
-      parallel_for(8, 4, 1, [&](std::size_t, std::size_t) { ++total; });
-    });
+    parallel_for(64, 4, 1,
+                 [&](std::size_t, std::size_t) { parallel_for(8, 4, 1, [&](std::size_t, std::size_t) { ++total; }); });
   };
   std::vector<std::thread> callers;
   for (int i = 0; i < 4; ++i) callers.emplace_back(work);

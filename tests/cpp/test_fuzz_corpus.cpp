@@ -48,8 +48,8 @@ constexpr std::string_view kLevel = "#####\n#@$.#\n#####\n";
 
 template <class Parse, class Format>
 int check_planted(Parse parse, Format format) {
-  return recommit::fuzz::check_levels(reinterpret_cast<const std::uint8_t*>(kLevel.data()), kLevel.size(), parse, format,
-                                      valid_sokoban);
+  return recommit::fuzz::check_levels(reinterpret_cast<const std::uint8_t*>(kLevel.data()), kLevel.size(), parse,
+                                      format, valid_sokoban);
 }
 
 }  // namespace

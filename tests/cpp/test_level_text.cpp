@@ -57,13 +57,15 @@ TEST(all_seven_symbols_and_three_floors) {
 TEST(outside_becomes_wall) {
   const Pack pack = sokoban::parse_levels(Text("  ####\n###  ###\n#  $ . #\n#@######\n###  \n"));
   CHECK((pack.shapes == std::vector<Shape>{{5, 8}}));
-  for (const int cell : {0, 1, 6, 7, 35, 36, 37, 38, 39}) CHECK(pack.cells[static_cast<std::size_t>(cell)] == sokoban::kWall);
+  for (const int cell : {0, 1, 6, 7, 35, 36, 37, 38, 39})
+    CHECK(pack.cells[static_cast<std::size_t>(cell)] == sokoban::kWall);
   CHECK(pack.cells[11] == sokoban::kFloor);
 }
 
 TEST(titles_go_to_their_levels) {
   const std::string level(kLevel);
-  const Pack pack = sokoban::parse_levels(Text("Three\n\n" + level + "; 7\n" + level + "Author: x\nTITLE:  a b \t\n\nTitle: up\n; no\n" + level));
+  const Pack pack = sokoban::parse_levels(
+      Text("Three\n\n" + level + "; 7\n" + level + "Author: x\nTITLE:  a b \t\n\nTitle: up\n; no\n" + level));
   CHECK((pack.titles == std::vector<std::string>{"Three", "a b", "up"}));
 }
 
@@ -99,7 +101,8 @@ TEST(messages_say_both_values) {
     }
     return std::string();
   };
-  CHECK(message("######\n#@$$.#\n######\n") == "line 1, column 1: expected as many boxes as goals, got 2 boxes and 1 goals");
+  CHECK(message("######\n#@$$.#\n######\n") ==
+        "line 1, column 1: expected as many boxes as goals, got 2 boxes and 1 goals");
   CHECK(message(repeat("#", 70) + "\n") == "line 1, column 65: expected at most 64 columns, got 70");
   CHECK(message(repeat("#\n", 70)) == "line 65, column 1: expected at most 64 rows, got 70");
 }
@@ -107,10 +110,12 @@ TEST(messages_say_both_values) {
 TEST(limits_of_the_whole_text) {
   CHECK((sokoban_error(std::string(kMaxTextBytes + 1, '#')) == Place{0, 0}));
   CHECK((sokoban_error(std::string(1'000'000, '#')) == Place{1, 4097}));
-  CHECK((sokoban_error(repeat("#####\n#@$.#\n#####\n\n", kMaxLevels + 1)) == Place{static_cast<int>(4 * kMaxLevels) + 1, 1}));
+  CHECK((sokoban_error(repeat("#####\n#@$.#\n#####\n\n", kMaxLevels + 1)) ==
+         Place{static_cast<int>(4 * kMaxLevels) + 1, 1}));
   // One long row makes each of these 64 x 64 cells in 200 bytes.
   const std::string wide = repeat("#", 64) + "\n#@$.#\n#####\n" + repeat("#\n", 61) + "\n";
-  CHECK((sokoban_error(repeat(wide, kMaxPackCells / 4096 + 1)) == Place{static_cast<int>(65 * (kMaxPackCells / 4096)) + 1, 1}));
+  CHECK((sokoban_error(repeat(wide, kMaxPackCells / 4096 + 1)) ==
+         Place{static_cast<int>(65 * (kMaxPackCells / 4096)) + 1, 1}));
 }
 
 namespace {
@@ -175,7 +180,8 @@ TEST(what_cannot_be_read_back_is_not_written) {
     pack.cells[cell] = code;
     return pack;
   };
-  for (const Pack& bad : {with(0, 0), with(5, 0), with(14, 2), with(7, 5), with(6, 0), with(7, 4), with(7, 0), with(7, 9)}) {
+  for (const Pack& bad :
+       {with(0, 0), with(5, 0), with(14, 2), with(7, 5), with(6, 0), with(7, 4), with(7, 0), with(7, 9)}) {
     CHECK_THROWS(sokoban::format_levels(bad, PackFormat::Plain), ValueError);
   }
   for (const char* title : {" a", "a\t", "a\nb", "\x1b[0m", "\xff"}) {
@@ -188,7 +194,9 @@ TEST(what_cannot_be_read_back_is_not_written) {
   CHECK_THROWS(sokoban::format_levels(titled, PackFormat::Plain), ValueError);
   CHECK_THROWS(sokoban::format_levels(titled, PackFormat::Boxoban), ValueError);
   CHECK_THROWS(sliding::format_levels(Pack{{0, 1, 2, 2}, {{2, 2}}, {""}}, PackFormat::Plain), ValueError);
-  CHECK_THROWS(sliding::format_levels(Pack{{0, 1, 2, 3, 0, 1, 2, 3, 4, 5}, {{2, 2}, {2, 3}}, {"", ""}}, PackFormat::Plain), ValueError);
+  CHECK_THROWS(
+      sliding::format_levels(Pack{{0, 1, 2, 3, 0, 1, 2, 3, 4, 5}, {{2, 2}, {2, 3}}, {"", ""}}, PackFormat::Plain),
+      ValueError);
 }
 
 TEST(sliding_round_trip) {
@@ -206,7 +214,8 @@ TEST(sliding_round_trip) {
       pack.shapes.push_back(shape);
       pack.titles.emplace_back(std::to_string(n));
     }
-    const Pack again = sliding::parse_levels(Text(sliding::format_levels(pack, i % 2 != 0 ? PackFormat::Xsb : PackFormat::Boxoban)));
+    const Pack again =
+        sliding::parse_levels(Text(sliding::format_levels(pack, i % 2 != 0 ? PackFormat::Xsb : PackFormat::Boxoban)));
     CHECK(again.cells == pack.cells && again.shapes == pack.shapes && again.titles == pack.titles);
   }
 }

@@ -29,7 +29,8 @@ Made make(Shape shape, int lo, int hi, std::size_t count, std::uint64_t seed = 0
 }  // namespace
 
 TEST(lengths_are_exact_and_in_the_window) {
-  for (const Shape shape : {Shape{2, 2}, Shape{2, 3}, Shape{3, 3}, Shape{4, 2}, Shape{3, 4}, Shape{4, 4}, Shape{5, 5}}) {
+  for (const Shape shape :
+       {Shape{2, 2}, Shape{2, 3}, Shape{3, 3}, Shape{4, 2}, Shape{3, 4}, Shape{4, 4}, Shape{5, 5}}) {
     const int hi = shape.cells() == 4 ? 6 : 20, lo = hi / 2;
     const Made made = make(shape, lo, hi, 300);
     std::vector<Distance> exact(300);
@@ -37,7 +38,8 @@ TEST(lengths_are_exact_and_in_the_window) {
     CHECK(exact == made.lengths);
     std::map<Distance, int> seen;
     for (const Distance d : exact) ++seen[d];
-    CHECK(seen.begin()->first == lo && seen.rbegin()->first == hi && seen.size() == static_cast<std::size_t>(hi - lo + 1));
+    CHECK(seen.begin()->first == lo && seen.rbegin()->first == hi &&
+          seen.size() == static_cast<std::size_t>(hi - lo + 1));
   }
 }
 
@@ -46,7 +48,8 @@ TEST(an_instance_depends_on_its_number_alone) {
     const auto n = static_cast<std::size_t>(shape.cells());
     const Made whole = make(shape, 10, 24, 200, 9);
     const Made tail = make(shape, 10, 24, 50, 9, 150);
-    CHECK(std::equal(tail.states.begin(), tail.states.end(), whole.states.begin() + static_cast<std::ptrdiff_t>(150 * n)));
+    CHECK(std::equal(tail.states.begin(), tail.states.end(),
+                     whole.states.begin() + static_cast<std::ptrdiff_t>(150 * n)));
     CHECK(make(shape, 10, 24, 200, 10).states != whole.states);
     const Generator generator(shape, 10, 24, 2);
     Made pieces{Board(200 * n), std::vector<Distance>(200)};
@@ -62,7 +65,8 @@ TEST(a_layer_is_drawn_uniformly) {
   const Made made = make({2, 3}, 6, 6, draws);
   std::map<Board, int> seen;
   for (std::size_t i = 0; i < draws; ++i) {
-    ++seen[Board(made.states.begin() + static_cast<std::ptrdiff_t>(i * 6), made.states.begin() + static_cast<std::ptrdiff_t>(i * 6 + 6))];
+    ++seen[Board(made.states.begin() + static_cast<std::ptrdiff_t>(i * 6),
+                 made.states.begin() + static_cast<std::ptrdiff_t>(i * 6 + 6))];
   }
   CHECK(seen.size() == 10);
   for (const auto& [board, count] : seen) CHECK(count > 5'800 && count < 6'600);

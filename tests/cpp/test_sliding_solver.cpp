@@ -28,7 +28,8 @@ struct Variant {
 std::vector<Variant> variants() {
   SolverOptions all;
   all.full_tables = false;
-  std::vector<Variant> out = {{"all", all}, {"mirror off", all}, {"pruning off", all}, {"both off", all}, {"manhattan", all}};
+  std::vector<Variant> out = {
+      {"all", all}, {"mirror off", all}, {"pruning off", all}, {"both off", all}, {"manhattan", all}};
   out[1].options.search.mirror = false;
   out[2].options.search.pruning = false;
   out[3].options.search = {false, false};
@@ -66,7 +67,8 @@ Board states_of(Shape shape, std::uint32_t step) {
 
 Board item(const Board& states, std::size_t i, Shape shape) {
   const auto n = static_cast<std::ptrdiff_t>(shape.cells());
-  return Board(states.begin() + static_cast<std::ptrdiff_t>(i) * n, states.begin() + static_cast<std::ptrdiff_t>(i + 1) * n);
+  return Board(states.begin() + static_cast<std::ptrdiff_t>(i) * n,
+               states.begin() + static_cast<std::ptrdiff_t>(i + 1) * n);
 }
 
 bool solves(Board board, Shape shape, const std::vector<std::uint8_t>& plan) {
@@ -79,8 +81,9 @@ bool solves(Board board, Shape shape, const std::vector<std::uint8_t>& plan) {
 }  // namespace
 
 TEST(search_equals_tables_with_every_optimisation_off_in_turn) {
-  const std::vector<std::pair<Shape, std::uint32_t>> shapes = {
-      {{2, 2}, 1}, {{2, 3}, 1}, {{3, 2}, 1}, {{2, 4}, 40}, {{4, 2}, 40}, {{3, 3}, 400}, {{2, 5}, 20'000}, {{5, 2}, 20'000}};
+  const std::vector<std::pair<Shape, std::uint32_t>> shapes = {{{2, 2}, 1},      {{2, 3}, 1},     {{3, 2}, 1},
+                                                               {{2, 4}, 40},     {{4, 2}, 40},    {{3, 3}, 400},
+                                                               {{2, 5}, 20'000}, {{5, 2}, 20'000}};
   for (const auto& [shape, step] : shapes) {
     const Board states = states_of(shape, step);
     const Solver tables(shape, {}, 1);
@@ -91,7 +94,8 @@ TEST(search_equals_tables_with_every_optimisation_off_in_turn) {
       CHECK(solver.model() != nullptr);
       CHECK(distances(solver, states).length == expected.length);
     }
-    std::printf("  %dx%d: %zu states, %zu variants\n", shape.rows, shape.cols, expected.length.size(), variants().size());
+    std::printf("  %dx%d: %zu states, %zu variants\n", shape.rows, shape.cols, expected.length.size(),
+                variants().size());
   }
 }
 
@@ -100,7 +104,8 @@ TEST(the_bound_of_a_search_is_admissible_and_of_the_right_parity) {
   const Board states = states_of(shape, 50);
   const Batch exact = distances(Solver(shape, {}, 1), states);
   for (const Variant& variant : variants()) {
-    const auto search = Search::make(Model::shared(shape, variant.options.database, 1, nullptr), variant.options.search);
+    const auto search =
+        Search::make(Model::shared(shape, variant.options.database, 1, nullptr), variant.options.search);
     for (std::size_t i = 0; i < exact.length.size(); ++i) {
       const int bound = search->start(states.data() + i * 9);
       CHECK(bound <= exact.length[i] && (exact.length[i] - bound) % 2 == 0);
@@ -118,7 +123,8 @@ TEST(plans_are_optimal_and_the_first_in_action_order) {
     tables.solve(states.data(), Ties::First, 0, by_table.data(), out.answers(), 0, count);
     tables.solve(states.data(), Ties::Random, 7, random.data(), {}, 0, count);
     for (std::size_t i = 0; i < count; ++i) {
-      CHECK(by_table[i].size() == static_cast<std::size_t>(out.length[i]) && solves(item(states, i, shape), shape, by_table[i]));
+      CHECK(by_table[i].size() == static_cast<std::size_t>(out.length[i]) &&
+            solves(item(states, i, shape), shape, by_table[i]));
       CHECK(random[i].size() == by_table[i].size() && solves(item(states, i, shape), shape, random[i]));
       CHECK(by_table[i] <= random[i]);
     }
@@ -205,7 +211,8 @@ TEST(larger_shapes_agree_with_taxicab_search) {
   SolverOptions plain;
   plain.database = Database::Manhattan;
   plain.search = {false, false};
-  for (const Shape shape : {Shape{3, 4}, Shape{4, 3}, Shape{3, 5}, Shape{5, 3}, Shape{4, 4}, Shape{4, 5}, Shape{5, 4}, Shape{5, 5}}) {
+  for (const Shape shape :
+       {Shape{3, 4}, Shape{4, 3}, Shape{3, 5}, Shape{5, 3}, Shape{4, 4}, Shape{4, 5}, Shape{5, 4}, Shape{5, 5}}) {
     const Board states = fixtures::walks(shape, 60, 40, 11);
     const Batch expected = distances(Solver(shape, plain, 1), states);
     const Solver solver(shape, {}, 2);

@@ -62,7 +62,8 @@ TEST(every_instance_is_what_was_asked_for) {
   for (const Request& request : kRequests) {
     const Drawn drawn = draw(request, 3, 0, 60);
     for (std::size_t i = 0; i < drawn.lengths.size(); ++i, ++checked) {
-      check_instance(request, drawn.states.data() + i * static_cast<std::size_t>(request.shape.cells()), drawn.lengths[i]);
+      check_instance(request, drawn.states.data() + i * static_cast<std::size_t>(request.shape.cells()),
+                     drawn.lengths[i]);
     }
   }
   CHECK(checked == 60 * kRequests.size());
@@ -70,7 +71,8 @@ TEST(every_instance_is_what_was_asked_for) {
 
 TEST(an_instance_depends_on_its_index_alone) {
   const Request request{{8, 8}, 2, 8, 32};
-  const Drawn whole = draw(request, 11, 0, 100), threaded = draw(request, 11, 0, 100, 4), slice = draw(request, 11, 40, 20);
+  const Drawn whole = draw(request, 11, 0, 100), threaded = draw(request, 11, 0, 100, 4),
+              slice = draw(request, 11, 40, 20);
   CHECK(whole.states == threaded.states && whole.lengths == threaded.lengths);
   CHECK(std::equal(slice.states.begin(), slice.states.end(), whole.states.begin() + 40 * 64));
   CHECK(draw(request, 12, 0, 100).states != whole.states);
@@ -158,9 +160,11 @@ TEST(symmetries_form_a_group_that_keeps_distances) {
 
 TEST(keys_tell_states_apart) {
   // All states of a few levels: two have equal keys exactly if one is an image of the other within this level.
-  const Raw square = fixtures::parse("#####/#@  #/# $ #/#  .#/#####"), shifted = fixtures::parse("######/######/##@  #/## $ #/##  .#/######");
+  const Raw square = fixtures::parse("#####/#@  #/# $ #/#  .#/#####"),
+            shifted = fixtures::parse("######/######/##@  #/## $ #/##  .#/######");
   CHECK(canonical_key(square.data(), square.shape) == canonical_key(shifted.data(), shifted.shape));
-  const Raw other = fixtures::parse("#####/# @ #/# $ #/#  .#/#####"), mirrored = fixtures::parse("#####/#   #/#@$ #/#  .#/#####");
+  const Raw other = fixtures::parse("#####/# @ #/# $ #/#  .#/#####"),
+            mirrored = fixtures::parse("#####/#   #/#@$ #/#  .#/#####");
   CHECK(canonical_key(square.data(), square.shape) != canonical_key(other.data(), other.shape));
   CHECK(canonical_key(other.data(), other.shape) == canonical_key(mirrored.data(), mirrored.shape));
   const Raw lost = fixtures::parse("########/#@$.#.$#/########"), fine = fixtures::parse("########/#@$.#.*#/########");

@@ -71,9 +71,18 @@ void check_level(const CertifiedLevel& level, Shape shape, int boxes) {
 }  // namespace
 
 TEST(every_plan_solves_its_level) {
-  struct Request { Shape shape; int boxes, count; };
-  for (const Request r : {Request{{8, 8}, 2, 3000}, {{7, 7}, 3, 2000}, {{10, 10}, 4, 2000}, {{6, 6}, 1, 1000},
-                          {{5, 9}, 2, 500}, {{12, 12}, 10, 300}, {{20, 13}, 6, 200}, {{64, 64}, 30, 3}}) {
+  struct Request {
+    Shape shape;
+    int boxes, count;
+  };
+  for (const Request r : {Request{{8, 8}, 2, 3000},
+                          {{7, 7}, 3, 2000},
+                          {{10, 10}, 4, 2000},
+                          {{6, 6}, 1, 1000},
+                          {{5, 9}, 2, 500},
+                          {{12, 12}, 10, 300},
+                          {{20, 13}, 6, 200},
+                          {{64, 64}, 30, 3}}) {
     for (int i = 0; i < r.count; ++i) {
       check_level(reverse_level(r.shape, r.boxes, 11, static_cast<std::uint64_t>(i)), r.shape, r.boxes);
     }

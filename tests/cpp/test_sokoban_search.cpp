@@ -66,8 +66,9 @@ void each_space(int count, std::uint64_t seed, const std::function<void(const Sp
     const Shape shape{5 + static_cast<int>(rng.below(3)), 5 + static_cast<int>(rng.below(3))};
     const int room = (shape.rows - 2) * (shape.cols - 2);
     const int boxes = 1 + static_cast<int>(rng.below(3));
-    const Grid start = i % 2 == 0 ? reverse_level(shape, boxes, seed, static_cast<std::uint64_t>(i)).state
-                                  : random_level(shape, boxes, static_cast<int>(rng.below(static_cast<std::uint32_t>(room / 3))), rng);
+    const Grid start =
+        i % 2 == 0 ? reverse_level(shape, boxes, seed, static_cast<std::uint64_t>(i)).state
+                   : random_level(shape, boxes, static_cast<int>(rng.below(static_cast<std::uint32_t>(room / 3))), rng);
     Space space;
     if (explore(start, shape, 60'000, space)) body(space, rng);
   }
@@ -86,7 +87,8 @@ struct Scene {
 using Rule = std::function<bool(const Scene&)>;
 
 Scene scene_of(const PushGraph& graph, const State& state) {
-  Scene scene{graph, state.boxes, std::vector<std::uint8_t>(static_cast<std::size_t>(graph.cells()) + 1), {}, state.player};
+  Scene scene{
+      graph, state.boxes, std::vector<std::uint8_t>(static_cast<std::size_t>(graph.cells()) + 1), {}, state.player};
   for (const std::uint16_t box : state.boxes) scene.occupied[box] = 1;
   scene.occupied.back() = 1;
   scene.walk.assign(scene.occupied.size(), 0xFFFF);
@@ -211,9 +213,7 @@ TEST(dead_verdicts_are_true) {
   }
 }
 
-TEST(a_planted_unsound_rule_is_caught) {
-  CHECK(judge(planted, 60, 20'000).wrong > 0);
-}
+TEST(a_planted_unsound_rule_is_caught) { CHECK(judge(planted, 60, 20'000).wrong > 0); }
 
 TEST(bounds_are_admissible) {  // every simple potential and climbed ones, on every state
   std::uint64_t checked = 0;
@@ -286,7 +286,8 @@ TEST(limits_hold_and_bounds_stay_true) {
   SearchResult result = solve(hard.state, {12, 12}, {}, limits);
   CHECK(result.status == Status::NodeLimit && result.nodes <= 2000 && result.length == kUnknown);
   CHECK(result.lower_bound > 20 && result.lower_bound <= 53);
-  for (const std::uint64_t bytes : {std::uint64_t{0}, std::uint64_t{10'000}, std::uint64_t{300'000}, std::uint64_t{1} << 20}) {
+  for (const std::uint64_t bytes :
+       {std::uint64_t{0}, std::uint64_t{10'000}, std::uint64_t{300'000}, std::uint64_t{1} << 20}) {
     limits = {};
     limits.bytes = bytes;
     result = solve(hard.state, {12, 12}, {}, limits);

@@ -23,7 +23,8 @@ std::vector<std::uint8_t> mixed_states(std::size_t levels, std::size_t rounds) {
   std::vector<std::uint8_t> out;
   std::vector<Raw> states;
   for (std::size_t i = 0; i < levels; ++i) {
-    states.push_back(random_level(1000 + i, kShape, 1 + static_cast<int>(i % 3), 5 + static_cast<std::uint32_t>(i % 20)));
+    states.push_back(
+        random_level(1000 + i, kShape, 1 + static_cast<int>(i % 3), 5 + static_cast<std::uint32_t>(i % 20)));
   }
   Rng rng(1, Purpose::Test, 0);
   for (std::size_t round = 0; round < rounds; ++round) {
@@ -102,7 +103,8 @@ TEST(plans_are_optimal_and_the_first_is_the_smallest) {
     CHECK((any > 0) == (distances[i] > 0));
   }
   CHECK(different > n / 20);
-  // The stream belongs to seed and start + index, so the wrong half of the batch gives other plans, the same one the same.
+  // The stream belongs to seed and start + index, so the wrong half of the batch gives other plans, the same one the
+  // same.
   solver.solve(states.data() + (n / 2) * 64, kShape, Ties::Random, 5, 100 + n / 2, again.data(), 0, n - n / 2);
   for (std::size_t i = 0; i < n - n / 2; ++i) CHECK(again[i].actions == random[i + n / 2].actions);
 }
@@ -199,7 +201,8 @@ TEST(what_no_table_holds_is_searched) {
   Solver(cache).solve(raw.data(), raw.shape, Ties::First, 0, 0, tabled.data(), 0, 1);
   CHECK(cache.stats().builds == 1 && tabled[0].answer.nodes == 0 && tabled[0].answer.status == Status::Exact);
   Solver(cache, tight).solve(raw.data(), raw.shape, Ties::First, 0, 0, searched.data(), 0, 1);
-  CHECK(searched[0].answer.nodes == cold[0].answer.nodes && searched[0].actions == cold[0].actions);  // a warm cache changes nothing
+  CHECK(searched[0].answer.nodes == cold[0].answer.nodes &&
+        searched[0].actions == cold[0].actions);  // a warm cache changes nothing
   CHECK(searched[0].answer.status == Status::Exact && searched[0].answer.distance == tabled[0].answer.distance);
   Limits few;
   few.nodes = 1;

@@ -20,7 +20,8 @@ namespace {
 
 /// A folder of this test's own, gone at the end.
 struct Folder {
-  fs::path path = fs::temp_directory_path() / ("recommit-store-" + std::to_string(reinterpret_cast<std::uintptr_t>(this)));
+  fs::path path =
+      fs::temp_directory_path() / ("recommit-store-" + std::to_string(reinterpret_cast<std::uintptr_t>(this)));
   Folder() { fs::remove_all(path); }
   ~Folder() { fs::remove_all(path); }
   std::size_t files() const {
@@ -36,7 +37,8 @@ std::string slurp(const fs::path& path) {
 }
 
 void spill(const fs::path& path, const std::string& bytes) {
-  std::ofstream(path, std::ios::binary | std::ios::trunc).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  std::ofstream(path, std::ios::binary | std::ios::trunc)
+      .write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
 }
 
 /// A snake of corridors: its distances need two bytes.
@@ -113,7 +115,8 @@ TEST(every_damage_is_found) {
 TEST(a_file_of_another_level_is_not_believed) {
   const Folder folder;
   const TableStore store(folder.path);
-  const Raw a = fixtures::parse("#######/#@ $ .#/#     #/#######"), b = fixtures::parse("#######/#@ $. #/#     #/#######");
+  const Raw a = fixtures::parse("#######/#@ $ .#/#     #/#######"),
+            b = fixtures::parse("#######/#@ $. #/#     #/#######");
   const Level first = Level::of_state(a.data(), a.shape), second = Level::of_state(b.data(), b.shape);
   std::string note;
   CHECK(store.save(first, *TableBuilder().build(first, 1).table, note));

@@ -153,8 +153,10 @@ Distance start_distance(const Raw& raw) {
 }  // namespace
 
 TEST(binomials_and_ranks) {
-  CHECK(binomial(10, 3) == 120 && binomial(5, 0) == 1 && binomial(3, 4) == 0 && binomial(64, 32) == 1832624140942590534ULL);
-  CHECK(binomial(4096, 2048) == kSaturated && binomial(68, 34) == kSaturated && binomial(67, 33) == 14226520737620288370ULL);
+  CHECK(binomial(10, 3) == 120 && binomial(5, 0) == 1 && binomial(3, 4) == 0 &&
+        binomial(64, 32) == 1832624140942590534ULL);
+  CHECK(binomial(4096, 2048) == kSaturated && binomial(68, 34) == kSaturated &&
+        binomial(67, 33) == 14226520737620288370ULL);
   const Raw raw = random_level(1, {8, 8}, 3, 10);
   const Level level = Level::of_state(raw.data(), raw.shape);
   const BoxSets sets(level, 3);
@@ -185,7 +187,8 @@ TEST(every_state_of_random_levels_is_exact_and_the_theorems_hold) {
   Tally one, more;
   for (std::uint64_t i = 0; i < 240; ++i) {
     const int boxes = 1 + static_cast<int>(i % 3);
-    const Raw raw = random_level(i, {5 + static_cast<int>(i % 4), 7}, boxes, 10 + 5 * static_cast<std::uint32_t>(i % 5));
+    const Raw raw =
+        random_level(i, {5 + static_cast<int>(i % 4), 7}, boxes, 10 + 5 * static_cast<std::uint32_t>(i % 5));
     const Level level = Level::of_state(raw.data(), raw.shape);
     const Built built = build(raw);
     check_bellman(level, *built.table, raw, boxes == 1 ? one : more);
@@ -196,14 +199,16 @@ TEST(every_state_of_random_levels_is_exact_and_the_theorems_hold) {
   std::printf("  %llu states, %llu solvable, %llu walks (%llu keep d), %llu pushes (%llu deadly, worst %d)\n",
               static_cast<unsigned long long>(one.states + more.states),
               static_cast<unsigned long long>(one.solvable + more.solvable),
-              static_cast<unsigned long long>(one.walks + more.walks), static_cast<unsigned long long>(more.level_walks),
+              static_cast<unsigned long long>(one.walks + more.walks),
+              static_cast<unsigned long long>(more.level_walks),
               static_cast<unsigned long long>(one.pushes + more.pushes),
               static_cast<unsigned long long>(one.deadly_pushes + more.deadly_pushes), more.worst_push);
 }
 
 TEST(the_check_catches_a_wrong_table) {
   // The table of a level with one goal moved is a table of distances too, but not of this level.
-  const Raw right = parse("#######/#  .  #/# $ $ #/#  @. #/#######"), wrong = parse("#######/# .   #/# $ $ #/#  @. #/#######");
+  const Raw right = parse("#######/#  .  #/# $ $ #/#  @. #/#######"),
+            wrong = parse("#######/# .   #/# $ $ #/#  @. #/#######");
   const Built built = build(wrong);
   Tally tally;
   check_bellman(Level::of_state(right.data(), right.shape), *build(right).table, right, tally);
@@ -226,7 +231,8 @@ TEST(all_mask_widths_and_both_kernels_agree) {
       const Raw room = random_level(77, {6, 7}, 2, 5);
       for (int row = 1; row < 5; ++row)
         for (int col = 1; col < 6; ++col) at(row, col) = room.cells[static_cast<std::size_t>(row * 7 + col)];
-      for (int row = 1; row + 1 < raw.shape.rows; ++row) at(row, 6) = at(row, 6) == kWall ? std::uint8_t{kFloor} : at(row, 6);
+      for (int row = 1; row + 1 < raw.shape.rows; ++row)
+        at(row, 6) = at(row, 6) == kWall ? std::uint8_t{kFloor} : at(row, 6);
       for (int col = 6; col + 1 < raw.shape.cols; ++col) at(raw.shape.rows - 2, col) = kFloor;
       const Level level = Level::of_state(raw.data(), raw.shape);
       const int boxes = boxes_inside(level, raw);
@@ -251,7 +257,8 @@ TEST(the_whole_64_by_64_grid) {
   raw.cells[30] = kGoal;
   raw.cells[62 * 64] = kPlayer;
   const Level level = Level::of_state(raw.data(), raw.shape);
-  const Built best = TableBuilder().build(level, 1), portable = TableBuilder(TableBuilder::Kernel::Portable).build(level, 1);
+  const Built best = TableBuilder().build(level, 1),
+              portable = TableBuilder(TableBuilder::Kernel::Portable).build(level, 1);
   CHECK(best.table->wide() && best.table->max_distance() > 1000);  // two bytes, reached in the middle of the search
   CHECK(same_bytes(*best.table, *portable.table));
   Tally tally;

@@ -39,13 +39,15 @@ double seconds() {
 /// Generates boards and levels, then steps each of them ten times.
 Bytes play(std::uint64_t seed, int threads) {
   const auto board = static_cast<std::size_t>(kBoard.cells()), level = static_cast<std::size_t>(kLevel.cells());
-  Bytes boards(kCount * board), levels(kCount * level), actions(kCount), next_boards(boards.size()), next_levels(levels.size());
+  Bytes boards(kCount * board), levels(kCount * level), actions(kCount), next_boards(boards.size()),
+      next_levels(levels.size());
   parallel_for(kCount, threads, 4, [&](std::size_t begin, std::size_t end) {
     sliding::generate_walks(kBoard, seed, 0, boards.data(), begin, end);
     sokoban::generate_reverse(kLevel, 2, seed, 0, levels.data(), begin, end);
   });
   for (std::uint64_t step = 0; step < 10; ++step) {
-    for (std::size_t i = 0; i < kCount; ++i) actions[i] = static_cast<std::uint8_t>(Rng(seed, Purpose::Test, step * kCount + i).below(4));
+    for (std::size_t i = 0; i < kCount; ++i)
+      actions[i] = static_cast<std::uint8_t>(Rng(seed, Purpose::Test, step * kCount + i).below(4));
     parallel_for(kCount, threads, 4, [&](std::size_t begin, std::size_t end) {
       sliding::step(boards.data(), kBoard, actions.data(), next_boards.data(), begin, end);
       sokoban::step(levels.data(), kLevel, actions.data(), next_levels.data(), begin, end);
@@ -98,12 +100,13 @@ TEST(a_call_that_is_stopped_ends_and_leaves_the_pool_usable) {
       watch.stop();
     });
     try {
-      parallel_for(100000, kThreads[round % std::size(kThreads)], 1,
-                   [&](std::size_t, std::size_t) {
-                     pieces.fetch_add(1);
-                     watch.add(1);
-                   },
-                   &watch);
+      parallel_for(
+          100000, kThreads[round % std::size(kThreads)], 1,
+          [&](std::size_t, std::size_t) {
+            pieces.fetch_add(1);
+            watch.add(1);
+          },
+          &watch);
     } catch (const Interrupted&) {
       stopped.fetch_add(1);
     }

@@ -57,7 +57,8 @@ TEST(every_damage_is_found_and_repaired) {
   const std::vector<char> whole = slurp(path);
   CHECK(whole.size() == 64 + kKey.bytes);
   std::vector<std::vector<char>> damaged;
-  for (std::size_t keep = 0; keep < whole.size(); keep += 61) damaged.emplace_back(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(keep));
+  for (std::size_t keep = 0; keep < whole.size(); keep += 61)
+    damaged.emplace_back(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(keep));
   for (std::size_t bit = 0; bit < whole.size() * 8; bit += bit < 512 ? 1 : 97) {  // every bit of the header
     damaged.push_back(whole);
     damaged.back()[bit / 8] = static_cast<char>(damaged.back()[bit / 8] ^ (1 << bit % 8));

@@ -58,7 +58,8 @@ int check_levels(const std::uint8_t* data, std::size_t size, Parse parse, Format
     check_place(bytes, error);
     return 0;
   }
-  require(!pack.shapes.empty() && pack.shapes.size() == pack.titles.size(), "a title for each level, at least one level");
+  require(!pack.shapes.empty() && pack.shapes.size() == pack.titles.size(),
+          "a title for each level, at least one level");
   std::size_t cells = 0;
   for (const Shape shape : pack.shapes) {
     require(valid(pack.cells.data() + cells, shape), "an accepted level is valid");

@@ -15,5 +15,7 @@ int fuzz_sliding_text(const std::uint8_t* data, std::size_t size) {
 }
 
 #ifndef RECOMMIT_FUZZ_REPLAY
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) { return fuzz_sliding_text(data, size); }
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  return fuzz_sliding_text(data, size);
+}
 #endif
