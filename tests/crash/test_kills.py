@@ -35,7 +35,6 @@ def test_a_hundred_kills():
     assert status == 0
 
 
-@pytest.mark.nightly  # open: builds have become too short for its kills to land; it needs a larger recipe
 def test_the_harness_sees_a_naive_writer():
     status, report, _ = campaign("--kills", "30", "--seed", "2", "--plant", "naive")
     assert report["findings"] > 3, report
