@@ -52,7 +52,7 @@ class Tree final : public Search {
 
  private:
   using Walk = Walker<Rows, Cols, Views>;
-  static constexpr std::size_t kLanes = 8;
+  static constexpr std::size_t kLanes = 4;
   static constexpr std::uint64_t kSmall = 400;  // nodes; starting again as a crowd costs little then
   static constexpr std::size_t kSplit = 10;     // where the scout hands out subtrees
 
@@ -110,25 +110,33 @@ class Tree final : public Search {
     best_ = kNone;
     while (lanes_.size() < kLanes) lanes_.push_back({Walk(ground_), 0, false, {}});
     for (Lane& lane : lanes_) lane.busy = false;
-    std::uint64_t visited = 1, allowance = effort.allowance();
+    visited_ = 0;
+    allowance_ = effort.allowance();
     for (bool busy = true; busy;) {
       busy = false;
       for (Lane& lane : lanes_) {
-        if (!lane.busy) hand_out(lane, visited);
+        if (!lane.busy && !hand_out(lane, effort)) return limit_;
         if (!lane.busy) continue;
         busy = true;
-        ++visited;
+        if (!afford(effort)) return limit_;
         step(lane);
       }
-      if (visited + kLanes + kScoutMost < allowance) continue;
-      const Status status = effort.check(std::min(visited, allowance));
-      if (status != Status::Exact && busy) return status;
-      visited = 0;
-      allowance = effort.allowance();
     }
     found = best_ != kNone;
-    const Status status = effort.check(visited);
+    const Status status = effort.check(visited_);
     return found ? Status::Exact : status;
+  }
+
+  /// One more node; false once a limit is hit.
+  bool afford(Effort& effort) {
+    if (visited_ == allowance_) {
+      limit_ = effort.check(visited_);
+      visited_ = 0;
+      allowance_ = effort.allowance();
+      if (limit_ != Status::Exact) return false;
+    }
+    ++visited_;
+    return true;
   }
 
   /// Judges what the lane proposed a round ago, goes to the next node and proposes there.
@@ -147,17 +155,17 @@ class Tree final : public Search {
     }
   }
 
-  /// The scout's next subtree, if there is one.
-  void hand_out(Lane& lane, std::uint64_t& visited) {
+  /// The scout's next subtree, if there is one. False once a limit is hit.
+  bool hand_out(Lane& lane, Effort& effort) {
     while (scouting_) {
       scouting_ = scout_.advance();
-      if (!scouting_) return;
+      if (!scouting_) break;
       if (scout_.at_goal()) {
         best_ = ++handed_;
         scouting_ = false;
         plan_.clear();
         scout_.append_plan(plan_);
-        return;
+        break;
       }
       if (scout_.level() == kSplit) {
         lane.walk.begin(scout_.node());
@@ -168,16 +176,16 @@ class Tree final : public Search {
         std::copy(prefix_.begin(), prefix_.end(), lane.prefix.begin());
         scout_.skip();
         lane.walk.propose();
-        return;
+        break;
       }
-      ++visited;
+      if (!afford(effort)) return false;
       scout_.propose();
       scout_.judge();
     }
+    return true;
   }
 
   static constexpr std::uint64_t kNone = std::numeric_limits<std::uint64_t>::max();
-  static constexpr std::uint64_t kScoutMost = 1024;
 
   std::shared_ptr<const Model> model_;
   std::unique_ptr<Automaton> plain_;
@@ -190,6 +198,8 @@ class Tree final : public Search {
   std::vector<std::uint8_t> prefix_;
   bool scouting_ = false;
   std::uint64_t handed_ = 0, best_ = kNone;
+  std::uint64_t visited_ = 0, allowance_ = 0;
+  Status limit_ = Status::Exact;
 };
 
 template <int Rows, int Cols>
