@@ -60,10 +60,11 @@ def main() -> int:
         found = differences()
         print("\n".join(found) or "the stubs fit the module")
         return 1 if found else 0
+    fresh = generate()
     HOME.mkdir(exist_ok=True)
     for path in HOME.glob("*.pyi"):
         path.unlink()
-    for name, text in generate().items():
+    for name, text in fresh.items():
         (HOME / name).write_text(text, encoding="utf-8")
     return 0
 
