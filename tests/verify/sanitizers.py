@@ -50,20 +50,26 @@ def catches_planted(preset: str, folder: Path) -> None:
         expect(caught, f"{preset}: the planted defect '{name}' went unnoticed")
 
 
-def ctest(preset: str, *options: str) -> int:
+def ctest(folder: Path, *options: str) -> int:
     """Run the C++ tests; the number of cases that ran."""
-    output = run(["ctest", "--preset", preset, "--verbose", *options], env=ENVIRONMENT)
+    output = run(["ctest", "--test-dir", folder, "--verbose", *options], env=ENVIRONMENT)
     return sum(int(n) for n in re.findall(r"(\d+) cases passed", output))
 
 
-def python_under_asan() -> int:
-    """Build the extension with ASan and UBSan, and run the unit tests on it; the number of tests that ran."""
-    site = BUILD / "asan-site"
+def build_with_python() -> tuple[Path, Path]:
+    """The folder of the C++ tests, and that of a package whose extension is made of the same sanitized objects."""
+    site, folder = BUILD / "asan-site", ROOT / "build" / f"asan-{sys.implementation.cache_tag}"
     run([
         sys.executable, "-m", "pip", "install", "--quiet", "--no-build-isolation", "--no-deps", "--upgrade",
-        f"--target={site}", ROOT, "-Cbuild-dir=build/asan-{cache_tag}", "-Ccmake.build-type=RelWithDebInfo",
-        "-Ccmake.define.RECOMMIT_SANITIZE=address,undefined",
+        f"--target={site}", ROOT, f"-Cbuild-dir={folder}", "-Ccmake.build-type=RelWithDebInfo",
+        "-Ccmake.define.RECOMMIT_SANITIZE=address,undefined", "-Ccmake.define.RECOMMIT_TESTS=ON",
+        "-Ccmake.define.RECOMMIT_WERROR=ON",
     ])  # fmt: skip
+    return folder, site
+
+
+def python_under_asan(site: Path) -> int:
+    """Run the unit tests on the sanitized extension; the number of tests that ran."""
     libraries = [run(["g++", f"-print-file-name={name}"]).strip() for name in ("libasan.so", "libstdc++.so")]
     env = {
         **ENVIRONMENT,
@@ -87,12 +93,12 @@ def python_under_asan() -> int:
 
 def check_memory(plant: bool) -> tuple[int, str]:
     """M1; planted defects are part of it."""
-    folder = build("asan")
+    folder, site = build_with_python() if sys.platform == "linux" else (build("asan"), None)
     if plant:
         run([folder / "planted", "overflow"], env=ENVIRONMENT)
     catches_planted("asan", folder)
-    cases = ctest("asan")
-    tests = python_under_asan() if sys.platform == "linux" else 0
+    cases = ctest(folder)
+    tests = python_under_asan(site) if site else 0
     return cases + tests, f"cases ({cases} in C++, {tests} through Python)"
 
 
@@ -105,7 +111,7 @@ def check_races(plant: bool) -> tuple[int, str]:
     catches_planted("tsan", folder)
     seconds = os.environ.get("RECOMMIT_STRESS_SECONDS", "1200" if nightly else "20")
     output = run([folder / "test_stress"], env={**ENVIRONMENT, "RECOMMIT_STRESS_SECONDS": seconds})
-    cases = ctest("tsan", "-E", "test_stress") if nightly else ctest("tsan", "-R", "test_core$")
+    cases = ctest(folder, "-E", "test_stress") if nightly else ctest(folder, "-R", "test_core$")
     calls = sum(int(n) for n in re.findall(r"executed (\d+)", output))
     return calls + cases, f"calls and cases in {seconds} s of stress"
 
