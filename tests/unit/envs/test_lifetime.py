@@ -109,8 +109,7 @@ def test_the_interpreter_runs_during_a_step() -> None:
     step = max(ticks_during(lambda: episodes.step(actions, grids=False, masks=True)) for _ in range(3))
     values = list(np.random.default_rng(0).random(300_000))
     holding = min(ticks_during(values.sort) for _ in range(3))  # the planted defect: a long call that keeps the GIL
-    assert step > 100_000, (step, holding)
-    assert step > 5 * holding, (step, holding)
+    assert step > 5 * max(holding, 1), (step, holding)  # a ratio: a busy machine slows both
 
 
 def test_two_threads_on_one_environment() -> None:
