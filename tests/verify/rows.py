@@ -81,6 +81,8 @@ ROWS = (
     Row("D7", "a slot of a vector is the single environment with its seed, in every autoreset mode", "quick", "bitwise",
         Pytest(("tests/unit/envs/test_vector.py",))),
     Row("F1", "saved inputs of every parser", "quick", "zero crashes", Ctest("test_fuzz_corpus")),
+    Row("F1", "libFuzzer on every parser, 10 million inputs each", "nightly", "zero crash, hang > 1 s",
+        Harness("fuzzing")),
     Row("F2", "level files that are valid but nasty, or malformed", "quick", "exact error, or accepted as specified",
         Pytest(("tests/unit/test_levels.py",))),
     Row("F3", "oversize requests under RLIMIT_AS", "quick", "refused before allocation, < 1 s, < 200 MB",
