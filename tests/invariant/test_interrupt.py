@@ -38,8 +38,8 @@ def reaction(call: Callable[[int], object], threads: int, delay: float) -> float
         os.kill(os.getpid(), signal.SIGINT)
 
     timer = threading.Timer(delay, interrupt)
-    timer.start()
     try:
+        timer.start()  # on a busy machine the signal may come before this returns
         call(threads)
     except KeyboardInterrupt:
         return time.process_time() - sent[0]
