@@ -10,17 +10,15 @@ from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from recommit.calls import WrongCall, puzzle, window
+from recommit.solve_command import solve
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from recommit.levels import Levels
-    from recommit.puzzles.puzzle import Puzzle
 
 DONE, FAILED, WRONG_CALL, INTERRUPTED = 0, 1, 2, 130
-
-
-class WrongCall(Exception):
-    """The arguments fit no request; the message says why."""
 
 
 def generate_levels(
@@ -28,6 +26,7 @@ def generate_levels(
     task: Literal["sliding", "sokoban"] = "sokoban",
     size: tuple[int, ...] = (8,),
     boxes: int = 2,
+    length: tuple[int, ...] | None = None,
     count: int = 100,
     seed: int = 0,
     start: int = 0,
@@ -39,14 +38,15 @@ def generate_levels(
         task: Which puzzle.
         size: Rows, or rows and columns; a Sokoban level counts its outer wall.
         boxes: Boxes of a Sokoban level.
+        length: Optimal length of every level, or the shortest and longest.
         count: Number of levels.
-        seed: Level i depends on (task, size, boxes, seed, start + i) alone.
+        seed: Level i depends on (task, size, boxes, length, seed, start + i) alone.
         start: Number of the first level.
     """
     import recommit
 
     try:
-        instances = _puzzle(task, size, boxes).generate(count, seed=seed, start=start)
+        instances = puzzle(task, size, boxes).generate(count, seed=seed, length=window(length), start=start)
     except ValueError as error:
         raise WrongCall(str(error)) from None
     if not len(instances):
@@ -140,6 +140,7 @@ VERBS: dict[str, Callable[..., int | None]] = {
     "levels generate": generate_levels,
     "levels show": show_levels,
     "levels import": import_levels,
+    "solve": solve,
     "bench": bench,
     "doctor": doctor,
     "demo": demo,
@@ -191,15 +192,6 @@ def _usage(words: list[str]) -> int:
         print("\n".join(lines))
         return DONE if words else WRONG_CALL
     return _fail(f"unknown command: {' '.join(words)}\n" + "\n".join(lines), WRONG_CALL)
-
-
-def _puzzle(task: str, size: tuple[int, ...], boxes: int) -> Puzzle:
-    import recommit
-
-    if len(size) not in (1, 2):
-        raise WrongCall(f"size: expected rows, or rows and columns, got {len(size)} numbers")
-    sides = (size[0], size[-1])
-    return recommit.Sokoban(sides, boxes) if task == "sokoban" else recommit.Sliding(*sides)
 
 
 def _rows(levels: Levels) -> list[dict[str, Any]]:

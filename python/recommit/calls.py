@@ -1,0 +1,31 @@
+"""What the verbs of the command line share: how a request is refused, and which puzzle its flags name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from recommit.puzzles.puzzle import Puzzle
+
+
+class WrongCall(Exception):
+    """The arguments fit no request; the message says why."""
+
+
+def puzzle(task: str, size: tuple[int, ...], boxes: int) -> Puzzle:
+    """The puzzle that ``--task``, ``--size`` and ``--boxes`` ask for."""
+    import recommit
+
+    if len(size) not in (1, 2):
+        raise WrongCall(f"size: expected rows, or rows and columns, got {len(size)} numbers")
+    sides = (size[0], size[-1])
+    return recommit.Sokoban(sides, boxes) if task == "sokoban" else recommit.Sliding(*sides)
+
+
+def window(length: tuple[int, ...] | None) -> int | tuple[int, int] | None:
+    """``--length`` with one number or two, as ``generate`` takes it."""
+    if not length:
+        return None
+    if len(length) > 2:
+        raise WrongCall(f"length: expected one length, or shortest and longest, got {len(length)} numbers")
+    return length[0] if len(length) == 1 else (length[0], length[1])
