@@ -61,6 +61,9 @@ class Backbone(Protocol):
     def vision_parameters(self) -> Iterator[nn.Parameter]:
         """Parameters of the picture encoder."""
 
+    def frozen_state(self) -> dict[str, Tensor]:
+        """The weights under any adapter, by their published names."""
+
     def save(self, folder: Path) -> None:
         """Write the whole model in its published format."""
 

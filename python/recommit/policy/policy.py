@@ -48,6 +48,19 @@ class CommitPolicy(nn.Module):
             torch.manual_seed(seed)
             return cls(load_backbone(name_or_path, **options), config or PolicyConfig(), source=str(name_or_path))
 
+    @classmethod
+    def from_pretrained(cls, folder_or_repo: str | Path, **options: Any) -> CommitPolicy:
+        """A saved policy; see ``recommit.policy.checkpoint`` for the format and for ``backbone=``."""
+        from recommit.policy.checkpoint import load_policy
+
+        return load_policy(folder_or_repo, **options)
+
+    def save_pretrained(self, folder: str | Path) -> Path:
+        """Write the policy; the result is complete but for the frozen backbone of an adapter."""
+        from recommit.policy.checkpoint import save_policy
+
+        return save_policy(self, folder)
+
     def _adapt(self) -> None:
         from peft import LoraConfig, get_peft_model
 

@@ -104,6 +104,11 @@ class QwenBackbone(nn.Module):
         parameters: Iterator[nn.Parameter] = self.base.visual.parameters()
         return parameters
 
+    def frozen_state(self) -> dict[str, Tensor]:
+        """See ``Backbone.frozen_state``."""
+        names = {name.replace(".base_layer", ""): tensor for name, tensor in self.base.state_dict().items()}
+        return {name: tensor for name, tensor in names.items() if ".lora_" not in name}
+
     def save(self, folder: Path) -> None:
         """See ``Backbone.save``."""
         self.base.save_pretrained(folder)
