@@ -10,14 +10,19 @@ import json
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
-if TYPE_CHECKING:
-    from transformers import Qwen2Tokenizer
-
-SPECIALS = ["<|endoftext|>", "<|im_start|>", "<|im_end|>", "<|vision_start|>", "<|vision_end|>", "<|image_pad|>", "<|video_pad|>"]
+SPECIALS = [
+    "<|endoftext|>",
+    "<|im_start|>",
+    "<|im_end|>",
+    "<|vision_start|>",
+    "<|vision_end|>",
+    "<|image_pad|>",
+    "<|video_pad|>",
+]
 
 
 @dataclass(frozen=True)
@@ -50,11 +55,13 @@ PRESETS = {
 }
 
 
-def config(shape: Shape, tokenizer: Qwen2Tokenizer) -> Any:
+def config(shape: Shape, tokenizer: Any) -> Any:
     """The transformers configuration of a shape, with the token ids of a tokenizer."""
     from transformers import Qwen2_5_VLConfig
 
-    token = tokenizer.convert_tokens_to_ids
+    def token(text: str) -> int:
+        return int(tokenizer.convert_tokens_to_ids(text))
+
     head = shape.width // shape.heads
     side = head // 2 * 3 // 8  # rows and columns get three eighths of the frequencies each, as in the 7B
     return Qwen2_5_VLConfig(
@@ -65,7 +72,7 @@ def config(shape: Shape, tokenizer: Qwen2Tokenizer) -> Any:
             "num_hidden_layers": shape.layers,
             "num_attention_heads": shape.heads,
             "num_key_value_heads": shape.kv_heads,
-            "initializer_range": min(0.02, 0.6 / math.sqrt(shape.width)) if shape.width > 512 else 0.6 / math.sqrt(shape.width),
+            "initializer_range": 0.02 if shape.width > 512 else 0.6 / math.sqrt(shape.width),
             "rope_parameters": {
                 "rope_type": "default",
                 "rope_theta": shape.rope_theta,
@@ -92,7 +99,7 @@ def config(shape: Shape, tokenizer: Qwen2Tokenizer) -> Any:
     )
 
 
-def make_tokenizer() -> Qwen2Tokenizer:
+def make_tokenizer() -> Any:
     """A byte-level tokenizer of the real class: 256 bytes and the special tokens the model needs."""
     from tokenizers import pre_tokenizers
     from transformers import Qwen2Tokenizer

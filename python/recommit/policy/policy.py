@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
 
     from recommit.policy.backbone import Backbone, Geometry
     from recommit.puzzles.puzzle import Puzzle
+
+
+#: The name of the trained adapter; PEFT writes only this one to the top of a folder.
+ADAPTER = "default"
 
 
 class CommitPolicy(nn.Module):
@@ -67,13 +72,13 @@ class CommitPolicy(nn.Module):
         lora = self.config.lora
         assert lora is not None
         self.backbone.model.requires_grad_(False)
-        self.backbone.model = get_peft_model(
-            self.backbone.model,
-            LoraConfig(
-                r=lora.rank, lora_alpha=lora.alpha, lora_dropout=lora.dropout, target_modules=self.backbone.lora_targets
-            ),
-            adapter_name="policy",
+        adapter = LoraConfig(
+            r=lora.rank, lora_alpha=lora.alpha, lora_dropout=lora.dropout, target_modules=self.backbone.lora_targets
         )
+        with warnings.catch_warnings():  # PEFT asks transformers by a name that is going away
+            warnings.simplefilter("ignore", FutureWarning)
+            model: Any = self.backbone.model
+            self.backbone.model = get_peft_model(model, adapter, adapter_name=ADAPTER)
 
     @property
     def vision_frozen(self) -> bool:
@@ -94,7 +99,7 @@ class CommitPolicy(nn.Module):
             prompt = load_prompt(self.config.prompts[self.task_index(task)])
             self._geometries[key] = self.backbone.geometry(prompt, rows, cols)
         features = self.vision.features(task, states, frozen=self.vision_frozen)
-        return self.backbone.z(features, self._geometries[key]).float()
+        return self.backbone.z(features, self._geometries[key]).to(self.depth_head.weight.dtype)
 
     def forward(self, task: Puzzle, states: NDArray[np.uint8], actions: Tensor) -> tuple[Tensor, Tensor]:
         """Teacher forcing: logits of the depths [N, |H|] and of each of the eight actions [N, 8, 4]."""

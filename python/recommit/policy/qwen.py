@@ -28,11 +28,11 @@ class QwenBackbone(nn.Module):
 
     lora_targets = r".*language_model\.layers\.\d+\.(self_attn\.(q|k|v|o)_proj|mlp\.(gate|up|down)_proj)"
 
-    def __init__(self, model: nn.Module, tokenizer: Any) -> None:
+    def __init__(self, model: Any, tokenizer: Any) -> None:
         super().__init__()
         self.model = model
-        self.tokenizer = tokenizer
-        self.config = model.config
+        self.tokenizer: Any = tokenizer
+        self.config: Any = model.config
         self.width = int(self.config.text_config.hidden_size)
         vision = self.config.vision_config
         self.merge = int(vision.spatial_merge_size)
@@ -53,7 +53,8 @@ class QwenBackbone(nn.Module):
     @property
     def base(self) -> Any:
         """The transformers model under any PEFT wrapper."""
-        return self.model.get_base_model() if hasattr(self.model, "get_base_model") else self.model
+        model: Any = self.model
+        return model.get_base_model() if hasattr(model, "get_base_model") else model
 
     def geometry(self, prompt: Prompt, rows: int, cols: int) -> Geometry:
         """Token ids by the tokenizer; positions by the multimodal rotary rule: text counts up in all three axes, the

@@ -60,17 +60,17 @@ class Vision:
         return self.backbone.features(self._pixels(task, states), (2 * rows, 2 * cols))
 
     def _gather(self, task: Puzzle, states: NDArray[np.uint8]) -> Tensor:
-        shape = (states.shape[1], states.shape[2])
-        if (task.task, shape) not in self._legends:
-            self._legends[task.task, shape] = self._legend_pixels(task, shape)
-        table = self.backbone.features(self._legends[task.task, shape], (2, 2))[:, 0]
+        key = task.task, (states.shape[1], states.shape[2])
+        if key not in self._legends:
+            self._legends[key] = self._legend_pixels(task)
+        table = self.backbone.features(self._legends[key], (2, 2))[:, 0]
         seen = states[:, 1:-1, 1:-1] if self.crops(task) else states
         codes = torch.from_numpy(np.ascontiguousarray(seen).reshape(len(states), -1)).to(table.device, torch.long)
         return table[codes]
 
-    def _legend_pixels(self, task: Puzzle, shape: tuple[int, int]) -> Tensor:
+    def _legend_pixels(self, task: Puzzle) -> Tensor:
         """Patches of one cell per code, taken from states that show them all."""
-        states, codes = task.legend(shape)
+        states, codes = task.legend()
         pixels, _ = task.patches(states, cell=28, theme=self.config.theme)
         cells = torch.from_numpy(pixels).view(-1, 4, pixels.shape[-1])
         return cells[torch.from_numpy(codes)].flatten(0, 1).to(self._device())
@@ -79,7 +79,9 @@ class Vision:
         head = f"{task.task}{states.shape[1:]}".encode()
         keys = [head + state.tobytes() for state in states]
         missing = list({key: i for i, key in enumerate(keys) if key not in self._cache}.values())
-        fresh = dict(zip((keys[i] for i in missing), self._encode(task, states[missing]), strict=True)) if missing else {}
+        fresh = (
+            dict(zip((keys[i] for i in missing), self._encode(task, states[missing]), strict=True)) if missing else {}
+        )
         out = torch.stack([fresh[key] if key in fresh else self._cache[key] for key in keys])
         for key, value in fresh.items():
             self._remember(key, value)

@@ -6,6 +6,14 @@ pytest.importorskip("torch", reason="the policy needs the train extra")
 pytest.importorskip("transformers", reason="the policy needs the train extra")
 
 
+@pytest.fixture(autouse=True)
+def one_thread():
+    """The models here are too small for two."""
+    import torch
+
+    torch.set_num_threads(1)
+
+
 @pytest.fixture(scope="session")
 def tiny(tmp_path_factory):
     from recommit.policy.make import make_backbone

@@ -7,9 +7,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from recommit.policy.config import DecoderConfig, PolicyConfig  # noqa: E402
-from recommit.policy.distributions import entropy, kl, log_prob  # noqa: E402
-from recommit.policy.heads import ActionDecoder, DepthHead  # noqa: E402
+from recommit.policy.config import DecoderConfig, PolicyConfig
+from recommit.policy.distributions import entropy, kl, log_prob
+from recommit.policy.heads import ActionDecoder, DepthHead
 
 
 def test_the_papers_sizes():

@@ -7,9 +7,9 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-from recommit.policy.backbone import load_backbone  # noqa: E402
-from recommit.policy.make import Shape, make_backbone  # noqa: E402
-from recommit.policy.prompt import Prompt, load_prompt  # noqa: E402
+from recommit.policy.backbone import load_backbone
+from recommit.policy.make import Shape, make_backbone
+from recommit.policy.prompt import Prompt, load_prompt
 
 SHAPES = {
     "tiny": "tiny",
