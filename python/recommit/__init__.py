@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from recommit._core import LevelError
 from recommit.levels import Levels, format_levels, parse_levels, read_levels, write_levels
 from recommit.puzzles.instances import Instances
@@ -10,6 +12,9 @@ from recommit.puzzles.sliding import Sliding
 from recommit.puzzles.sokoban import Sokoban
 from recommit.puzzles.solutions import UNKNOWN, UNSOLVABLE, Limits, Solutions, Status
 from recommit.registration import register_when_imported
+
+if TYPE_CHECKING:
+    from recommit.policy.policy import CommitPolicy
 
 __version__ = "0.1.0"
 
@@ -22,6 +27,7 @@ __all__ = [
     "ACTIONS",
     "UNKNOWN",
     "UNSOLVABLE",
+    "CommitPolicy",
     "Instances",
     "LevelError",
     "Levels",
@@ -37,3 +43,14 @@ __all__ = [
     "read_levels",
     "write_levels",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """What needs more than numpy is imported when it is first asked for."""
+    if name == "CommitPolicy":
+        from importlib import import_module
+
+        value = import_module("recommit.policy.policy").CommitPolicy
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'recommit' has no attribute {name!r}")

@@ -14,7 +14,14 @@ import numpy as np
 import recommit
 
 #: extra -> the modules that it installs. Later stages add theirs.
-EXTRAS = {"envs": ("gymnasium",), "cli": ("tyro", "rich", "PIL")}
+EXTRAS = {
+    "envs": ("gymnasium",),
+    "cli": ("tyro", "rich", "PIL"),
+    "data": ("pyarrow", "yaml"),
+    "policy": ("torch", "transformers", "safetensors", "peft"),
+    "train": ("tensorboard",),
+    "deepspeed": ("deepspeed",),
+}
 
 
 @dataclass(frozen=True)

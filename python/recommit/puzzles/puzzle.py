@@ -70,6 +70,10 @@ class Puzzle(ABC):
         ``length`` asks for an exact optimal length, or a window (shortest, longest) of them.
         """
 
+    @abstractmethod
+    def legend(self) -> tuple[States, NDArray[np.intp]]:
+        """States that show every cell code, and the place of each code among their cells, counted over all states."""
+
     def check(self, states: States, name: str = "states") -> States:  # noqa: ARG002
         """The states themselves, once they are known to fit this task; ``name`` is the argument they came from."""
         return states

@@ -46,6 +46,12 @@ class Sliding(Puzzle):
         """For example ``3x3``."""
         return f"{self.rows}x{self.cols}"
 
+    def legend(self) -> tuple[States, NDArray[np.intp]]:
+        """The solved board shows every tile, and the blank last."""
+        cells = self.rows * self.cols
+        solved = (np.arange(1, cells + 1) % cells).astype(np.uint8)
+        return solved.reshape(1, *self.shape), np.argsort(solved)
+
     def check(self, states: States, name: str = "states") -> States:
         """The states, if they are boards of this shape (anything else that is wrong with them the core finds)."""
         shape: tuple[int, ...] = getattr(states, "shape", ())

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from recommit.puzzles.puzzle import States
+
 #: The longest optimal length that can be asked of a generator.
 LONGEST = 254
 #: Levels tried per instance where a generator cannot aim at a length.
@@ -46,6 +48,12 @@ class Sokoban(Puzzle):
     def variant(self) -> str:
         """For example ``8x8-2``."""
         return f"{self.rows}x{self.cols}-{self.boxes}"
+
+    def legend(self) -> tuple[States, NDArray[np.intp]]:
+        """Two small levels, one with the player on floor and one with the player on a goal."""
+        rows = [[1] * 7, [1, 0, 5, 3, 2, 4, 1], [1] * 7], [[1] * 7, [1, 6, 3, 0, 0, 0, 1], [1] * 7]
+        states = np.array(rows, np.uint8)
+        return states, np.unique(states, return_index=True)[1]
 
     def generate(
         self,

@@ -1,0 +1,50 @@
+"""A vision-language policy that looks once and commits: backbone, depth head, action decoder.
+
+    policy = recommit.CommitPolicy.from_backbone("Qwen/Qwen2.5-VL-7B-Instruct")
+    depths, actions = policy.act(task, states)
+
+Needs the extra ``policy`` (torch, transformers, peft). Names are imported when they are first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from recommit.policy.backbone import Backbone, Geometry, load_backbone
+    from recommit.policy.config import MAX_ACTIONS, DecoderConfig, LoraConfig, PolicyConfig
+    from recommit.policy.make import make_backbone
+    from recommit.policy.policy import CommitPolicy
+
+__all__ = [
+    "MAX_ACTIONS",
+    "Backbone",
+    "CommitPolicy",
+    "DecoderConfig",
+    "Geometry",
+    "LoraConfig",
+    "PolicyConfig",
+    "load_backbone",
+    "make_backbone",
+]
+
+_HOME = {
+    "backbone": ["Backbone", "Geometry", "load_backbone"],
+    "config": ["MAX_ACTIONS", "DecoderConfig", "LoraConfig", "PolicyConfig"],
+    "make": ["make_backbone"],
+    "policy": ["CommitPolicy"],
+}
+
+
+def __getattr__(name: str) -> Any:
+    for module, names in _HOME.items():
+        if name in names:
+            value = getattr(import_module(f"recommit.policy.{module}"), name)
+            globals()[name] = value
+            return value
+    raise AttributeError(f"module 'recommit.policy' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,84 @@
+"""What a backbone must offer, and how one is loaded.
+
+A backbone sees pictures of one size at a time, so everything but the pixels is constant and computed once: that is a
+``Geometry``. To support another family, write one class with the members of ``Backbone`` and add it to ``FAMILIES``.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torch import Tensor, nn
+
+    from recommit.policy.prompt import Prompt
+
+#: model_type of config.json -> the class that adapts it.
+FAMILIES = {"qwen2_5_vl": "recommit.policy.qwen:QwenBackbone"}
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """The constant part of a forward pass for pictures of one size under one prompt."""
+
+    #: Grid of merged visual tokens.
+    rows: int
+    cols: int
+    #: Token ids of the whole sequence, placeholders included: [length].
+    tokens: Tensor
+    #: Positions for the rotary embedding: [3, 1, length].
+    positions: Tensor
+    #: Where the visual tokens go: image_start .. image_start + rows * cols.
+    image_start: int
+
+
+class Backbone(Protocol):
+    """A vision-language model reduced to what a policy needs."""
+
+    #: Width of z, and of the visual features.
+    width: int
+    #: The language model's projections that LoRA adapts, as a regular expression over module names.
+    lora_targets: str
+    #: True if a cell's features depend on that cell alone, so that a board is a gather from a few of them.
+    cell_local: bool
+    model: nn.Module
+
+    def geometry(self, prompt: Prompt, rows: int, cols: int) -> Geometry:
+        """Everything constant for pictures of rows x cols visual tokens."""
+
+    def features(self, pixel_values: Tensor, grid: tuple[int, int]) -> Tensor:
+        """Visual features [pictures, tokens, width] of pictures that all have ``grid`` (height, width in patches)."""
+
+    def z(self, features: Tensor, geometry: Geometry) -> Tensor:
+        """Final hidden state at the last token of the prompt, [pictures, width]."""
+
+    def vision_parameters(self) -> Iterator[nn.Parameter]:
+        """Parameters of the picture encoder."""
+
+    def frozen_state(self) -> dict[str, Tensor]:
+        """The weights under any adapter, by their published names."""
+
+    def save(self, folder: Path) -> None:
+        """Write the whole model in its published format."""
+
+
+def load_backbone(path: str | Path, **options: Any) -> Backbone:
+    """The backbone of a local folder or hub repository, by the model type of its configuration."""
+    folder = Path(path)
+    if folder.is_dir():
+        model_type = json.loads((folder / "config.json").read_text(encoding="utf-8")).get("model_type")
+    else:
+        from transformers import AutoConfig
+
+        model_type = AutoConfig.from_pretrained(str(path)).model_type
+    if model_type not in FAMILIES:
+        raise ValueError(f"backbone: expected a model type of {', '.join(FAMILIES)}, got {model_type} in {path}")
+    module, _, name = FAMILIES[model_type].partition(":")
+    backbone: Backbone = getattr(import_module(module), name).from_pretrained(path, **options)
+    return backbone

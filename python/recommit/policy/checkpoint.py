@@ -1,0 +1,174 @@
+"""Saving and loading a policy: JSON and safetensors only, strict in both directions.
+
+config.json          configuration, how it was trained, and what backbone it belongs to (with a fingerprint)
+heads.safetensors    depth head and action decoder
+adapter/             LoRA weights in PEFT's format            (adapters on a backbone that lives elsewhere)
+backbone/            the whole model in its published format  (backbones that were trained whole)
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+
+from recommit.policy.backbone import load_backbone
+from recommit.policy.config import DecoderConfig, LoraConfig, PolicyConfig
+from recommit.policy.policy import ADAPTER, CommitPolicy
+
+if TYPE_CHECKING:
+    from recommit.policy.backbone import Backbone
+
+FORMAT = 1
+
+
+def fingerprint(backbone: Backbone) -> str:
+    """Tells one set of frozen weights from another without reading all of a large model: every name and shape, and up
+    to 4,096 values of each tensor."""
+    digest = hashlib.sha256()
+    for name, tensor in sorted(backbone.frozen_state().items()):
+        digest.update(f"{name}{tuple(tensor.shape)}".encode())
+        digest.update(tensor.detach().flatten()[:4096].to("cpu", torch.float32).numpy().tobytes())
+    return digest.hexdigest()
+
+
+def save_policy(policy: CommitPolicy, folder: str | Path) -> Path:
+    """Write everything that tells this policy from its source into ``folder``."""
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    save_file(heads(policy), folder / "heads.safetensors")
+    whole = policy.config.lora is None
+    if whole:
+        policy.backbone.save(folder / "backbone")
+    else:
+        save_adapter(policy, folder / "adapter")
+    about = {
+        "format": FORMAT,
+        "model_type": "recommit",
+        "policy": asdict(policy.config),
+        "backbone": {"source": "backbone" if whole else policy.source, "fingerprint": fingerprint(policy.backbone)},
+    }
+    (folder / "config.json").write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
+    return folder
+
+
+def load_policy(folder: str | Path, *, backbone: str | Path | None = None, **options: Any) -> CommitPolicy:
+    """The policy of a folder; ``backbone`` says where an adapter's backbone lies if it has moved."""
+    folder = local_folder(folder)
+    about = read_config(folder / "config.json")
+    config = parse_config(about["policy"], folder / "config.json")
+    source = folder / "backbone" if config.lora is None else (backbone or about["backbone"]["source"])
+    policy = CommitPolicy(load_backbone(source, **options), config, source=str(source))
+    if config.lora is not None:
+        load_adapter(policy, folder / "adapter")
+    load_heads(policy, folder / "heads.safetensors")
+    given, wanted = fingerprint(policy.backbone), about["backbone"]["fingerprint"]
+    if given != wanted:
+        raise ValueError(
+            f"backbone: expected the weights {wanted[:12]} that {folder} was saved with, got {given[:12]} from {source}"
+        )
+    return policy
+
+
+def local_folder(name: str | Path) -> Path:
+    """A folder as it is; anything else is a hub repository, downloaded."""
+    if Path(name).is_dir():
+        return Path(name)
+    from huggingface_hub import snapshot_download
+
+    return Path(snapshot_download(str(name)))
+
+
+def heads(policy: CommitPolicy) -> dict[str, torch.Tensor]:
+    """The weights beside the backbone, by name."""
+    parts = {"depth_head": policy.depth_head, "decoder": policy.decoder}
+    return {f"{part}.{k}": v.contiguous() for part, module in parts.items() for k, v in module.state_dict().items()}
+
+
+def load_heads(policy: CommitPolicy, path: Path) -> None:
+    """Strict: names, shapes and finite values must all fit."""
+    check_and_copy(heads(policy), read_weights(path), path)
+
+
+def save_adapter(policy: CommitPolicy, folder: Path) -> None:
+    """In PEFT's own format, so that ``PeftModel.from_pretrained(backbone, folder)`` reads it."""
+    from peft.utils import get_peft_model_state_dict
+
+    model: Any = policy.backbone.model
+    folder.mkdir(parents=True, exist_ok=True)
+    weights = get_peft_model_state_dict(model, adapter_name=ADAPTER)
+    save_file({name: tensor.contiguous() for name, tensor in weights.items()}, folder / "adapter_model.safetensors")
+    about = model.peft_config[ADAPTER]
+    about.base_model_name_or_path = policy.source
+    about.inference_mode = True
+    about.save_pretrained(folder)
+    about.inference_mode = False
+
+
+def load_adapter(policy: CommitPolicy, folder: Path) -> None:
+    """PEFT only warns where an adapter's names do not fit; here that is an error."""
+    from peft.utils import get_peft_model_state_dict
+
+    wanted = get_peft_model_state_dict(policy.backbone.model, adapter_name=ADAPTER)
+    path = folder / "adapter_model.safetensors"
+    check_and_copy(wanted, read_weights(path), path)
+
+
+def read_weights(path: Path) -> dict[str, torch.Tensor]:
+    """The tensors of a safetensors file; a damaged one is a ValueError."""
+    if not path.is_file():
+        raise ValueError(f"{path}: expected a file of weights, got none")
+    try:
+        return load_file(path)
+    except (SafetensorError, MemoryError, OverflowError) as error:
+        raise ValueError(f"{path}: expected a whole safetensors file, got one that is damaged ({error})") from None
+
+
+def check_and_copy(wanted: dict[str, torch.Tensor], given: dict[str, torch.Tensor], path: Path) -> None:
+    """Copy ``given`` into ``wanted`` once everything about it is known to be right."""
+    missing, extra = sorted(wanted.keys() - given.keys()), sorted(given.keys() - wanted.keys())
+    if missing or extra:
+        raise ValueError(f"{path}: expected the tensors {missing[:3]} besides, got {extra[:3]} that nobody asked for")
+    for name, tensor in given.items():
+        if tensor.shape != wanted[name].shape:
+            raise ValueError(f"{path}: expected {name} of shape {tuple(wanted[name].shape)}, got {tuple(tensor.shape)}")
+        if not tensor.isfinite().all():
+            raise ValueError(f"{path}: expected finite numbers, got NaN or infinity in {name}")
+    with torch.no_grad():
+        for name, tensor in given.items():
+            wanted[name].copy_(tensor)
+
+
+def read_config(path: Path) -> dict[str, Any]:
+    """The JSON beside the weights, if it is one of ours."""
+    if not path.is_file():
+        raise ValueError(f"{path}: expected the configuration of a policy, got no file")
+    try:
+        about = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path}: expected JSON, got a file that is damaged ({error})") from None
+    if not isinstance(about, dict) or about.get("format") != FORMAT:
+        found = about.get("format") if isinstance(about, dict) else type(about).__name__
+        raise ValueError(f"{path}: expected policy format {FORMAT}, got {found}")
+    return about
+
+
+def parse_config(values: Any, path: Path | str = "config") -> PolicyConfig:
+    """A PolicyConfig from JSON values; whatever does not fit is a ValueError that names ``path``."""
+    try:
+        return _parse(dict(values))
+    except (TypeError, KeyError, ValueError) as error:
+        raise ValueError(f"{path}: expected the fields of a policy, got: {error}") from None
+
+
+def _parse(values: dict[str, Any]) -> PolicyConfig:
+    plain: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
+    plain["decoder"] = DecoderConfig(**plain["decoder"])
+    plain["lora"] = None if plain["lora"] is None else LoraConfig(**plain["lora"])
+    return PolicyConfig(**plain)

@@ -1,0 +1,75 @@
+"""What a policy is made of; every class checks itself and is saved with the weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+#: Never more actions than this in one commitment: the action decoder has that many positions.
+MAX_ACTIONS = 8
+
+
+@dataclass(frozen=True)
+class DecoderConfig:
+    """The causal transformer that turns z into actions. The defaults are the paper's."""
+
+    width: int = 512
+    layers: int = 2
+    heads: int = 4
+    ffn: int = 1024
+    #: ``none``: a plan does not know its depth, so a shorter commitment is a prefix of a longer one, and any depth 1..8
+    #: can be asked of any policy. ``embedding``: a zero-initialised vector per depth is added to the prefix.
+    depth_conditioning: Literal["none", "embedding"] = "none"
+
+    def __post_init__(self) -> None:
+        for name in ("width", "layers", "heads", "ffn"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"decoder.{name}: expected at least 1, got {getattr(self, name)}")
+        if self.width % self.heads:
+            raise ValueError(f"decoder.width: expected a multiple of heads ({self.heads}), got {self.width}")
+        if self.depth_conditioning not in ("none", "embedding"):
+            raise ValueError(f"decoder.depth_conditioning: expected none or embedding, got {self.depth_conditioning}")
+
+
+@dataclass(frozen=True)
+class LoraConfig:
+    """Low-rank adapters on the language model's attention and MLP projections. The defaults are the paper's."""
+
+    rank: int = 16
+    alpha: int = 32
+    dropout: float = 0.05
+
+    def __post_init__(self) -> None:
+        if self.rank < 1:
+            raise ValueError(f"lora.rank: expected at least 1, got {self.rank}")
+        if not 0 <= self.dropout < 1:
+            raise ValueError(f"lora.dropout: expected 0 <= dropout < 1, got {self.dropout}")
+
+
+@dataclass(frozen=True)
+class PolicyConfig:
+    """Everything but the weights."""
+
+    #: The depths the depth head chooses from, ascending.
+    depths: tuple[int, ...] = (1, 2, 4, 8)
+    #: Task names in the order of the decoder's output projections.
+    tasks: tuple[str, ...] = ("sliding", "sokoban")
+    decoder: DecoderConfig = field(default_factory=DecoderConfig)
+    #: None: the backbone is trained whole (small models from scratch).
+    lora: LoraConfig | None = field(default_factory=LoraConfig)
+    #: Prompt per task, by file name without suffix.
+    prompts: tuple[str, ...] = ("sliding-v1", "sokoban-v1")
+    #: Drawing: theme, pixels per cell, and whether the constant outer wall is left out.
+    theme: str = "light"
+    cell: int = 28
+    crop: bool = True
+
+    def __post_init__(self) -> None:
+        if not self.depths or list(self.depths) != sorted(set(self.depths)):
+            raise ValueError(f"depths: expected ascending numbers without doubles, got {self.depths}")
+        if self.depths[0] < 1 or self.depths[-1] > MAX_ACTIONS:
+            raise ValueError(f"depths: expected numbers 1..{MAX_ACTIONS}, got {self.depths}")
+        if len(self.prompts) != len(self.tasks):
+            raise ValueError(f"prompts: expected one per task ({len(self.tasks)}), got {len(self.prompts)}")
+        if self.cell % 28:
+            raise ValueError(f"cell: expected a multiple of 28 (one merged visual token), got {self.cell}")

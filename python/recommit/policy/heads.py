@@ -1,0 +1,106 @@
+"""The two heads: how many actions to commit to, and which."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from recommit.policy.config import MAX_ACTIONS, DecoderConfig
+
+ACTIONS = 4
+
+
+class DepthHead(nn.Linear):
+    """One linear map from z to the depths. It starts at zero: exactly uniform, with a gradient."""
+
+    def __init__(self, width: int, depths: int) -> None:
+        super().__init__(width, depths)
+        nn.init.zeros_(self.weight)
+        nn.init.zeros_(self.bias)
+
+
+class Block(nn.Module):
+    """Pre-norm causal attention and MLP, with an optional cache of keys and values."""
+
+    def __init__(self, config: DecoderConfig) -> None:
+        super().__init__()
+        width = config.width
+        self.heads = config.heads
+        self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.qkv, self.proj = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.up, self.down = nn.Linear(width, config.ffn), nn.Linear(config.ffn, width)
+
+    def forward(self, x: Tensor, past: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+        """``x`` is [batch, positions, width]; ``past`` holds keys and values of earlier positions."""
+        batch, positions, width = x.shape
+        qkv = self.qkv(self.norm1(x)).view(batch, positions, 3, self.heads, width // self.heads)
+        q, k, v = qkv.permute(2, 0, 3, 1, 4)
+        if past is not None:
+            k, v = torch.cat([past[0], k], dim=2), torch.cat([past[1], v], dim=2)
+        # With a cache only the newest position asks, and it may see everything.
+        attended = F.scaled_dot_product_attention(q, k, v, is_causal=past is None)
+        x = x + self.proj(attended.transpose(1, 2).reshape(batch, positions, width))
+        return x + self.down(F.gelu(self.up(self.norm2(x)))), (k, v)
+
+
+class ActionDecoder(nn.Module):
+    """z -> up to eight actions. Positions: z, a start token, then the actions so far; one output map per task."""
+
+    def __init__(self, z_width: int, tasks: int, config: DecoderConfig) -> None:
+        super().__init__()
+        self.prefix = nn.Linear(z_width, config.width)
+        self.tokens = nn.Embedding(ACTIONS + 1, config.width)  # the last one starts a plan
+        self.positions = nn.Parameter(torch.zeros(MAX_ACTIONS + 1, config.width))
+        self.blocks = nn.ModuleList(Block(config) for _ in range(config.layers))
+        self.norm = nn.LayerNorm(config.width)
+        self.outputs = nn.ModuleList(nn.Linear(config.width, ACTIONS) for _ in range(tasks))
+        self.depth_vectors = (
+            nn.Embedding(MAX_ACTIONS + 1, config.width) if config.depth_conditioning == "embedding" else None
+        )
+        for table in (self.tokens.weight, self.positions):
+            nn.init.normal_(table, std=0.02)
+        if self.depth_vectors is not None:
+            nn.init.zeros_(self.depth_vectors.weight)
+
+    def forward(self, z: Tensor, actions: Tensor, task: int, depths: Tensor | None = None) -> Tensor:
+        """Teacher forcing: logits [batch, n + 1, 4] of the action after each prefix of ``actions`` [batch, n]."""
+        x = torch.cat([self._prefix(z, depths)[:, None], self.tokens(self._started(actions))], dim=1)
+        x = x + self.positions[: x.shape[1]]
+        for block in self.blocks:
+            x, _ = block(x)
+        return self.outputs[task](self.norm(x[:, 1:]))
+
+    def plans(
+        self, z: Tensor, task: int, *, depths: Tensor | None = None, noise: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Eight actions per row of z and the logits they were chosen by: argmax, or Gumbel-max with ``noise``.
+
+        ``noise`` [batch, 8, 4] holds uniform numbers in (0, 1); the same numbers give the same plans whatever the batch.
+        """
+        x = torch.stack([self._prefix(z, depths), self.tokens.weight[ACTIONS].expand(len(z), -1)], dim=1)
+        x = x + self.positions[:2]
+        caches: list[tuple[Tensor, Tensor] | None] = [None] * len(self.blocks)
+        actions, logits = [], []
+        for i in range(MAX_ACTIONS):
+            for k, block in enumerate(self.blocks):
+                x, caches[k] = block(x, caches[k])
+            now = self.outputs[task](self.norm(x[:, -1]))
+            scores = now.float() if noise is None else now.float() - torch.log(-torch.log(noise[:, i]))
+            logits.append(now)
+            actions.append(scores.argmax(dim=-1))
+            if i + 1 < MAX_ACTIONS:
+                x = (self.tokens(actions[-1]) + self.positions[i + 2])[:, None]
+        return torch.stack(actions, dim=1), torch.stack(logits, dim=1)
+
+    def _prefix(self, z: Tensor, depths: Tensor | None) -> Tensor:
+        prefix = self.prefix(z)
+        if self.depth_vectors is None:
+            return prefix
+        if depths is None:
+            raise ValueError("depths: expected one per state, since this decoder is conditioned on depth; got None")
+        return prefix + self.depth_vectors(depths)
+
+    @staticmethod
+    def _started(actions: Tensor) -> Tensor:
+        return F.pad(actions, (1, 0), value=ACTIONS)

@@ -1,0 +1,142 @@
+"""Backbones from nothing: a local directory in the published format, with random weights, tokenizer and processor.
+
+Real weights come from a hub; these serve tests, laptops and speed measurements at real shapes, and go through the same
+loading code.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+SPECIALS = [
+    "<|endoftext|>",
+    "<|im_start|>",
+    "<|im_end|>",
+    "<|vision_start|>",
+    "<|vision_end|>",
+    "<|image_pad|>",
+    "<|video_pad|>",
+]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The sizes that tell one Qwen2.5-VL from another."""
+
+    width: int
+    layers: int
+    heads: int
+    kv_heads: int
+    ffn: int
+    vision_width: int
+    vision_layers: int
+    vision_heads: int
+    vision_ffn: int
+    #: Pixels; 28 keeps every window inside one merged token.
+    window: int
+    #: Vision layers that attend over the whole picture. None at all, with window 28: a cell's feature depends on the
+    #: cell alone, and a board is a gather from a handful of them.
+    full_attention: tuple[int, ...]
+    vocabulary: int = 272
+    rope_theta: float = 1e6
+
+
+PRESETS = {
+    "tiny": Shape(32, 2, 2, 1, 64, 32, 2, 2, 64, 56, (1,), rope_theta=100.0),
+    "small": Shape(128, 4, 4, 4, 352, 64, 1, 2, 128, 28, (), rope_theta=100.0),
+    "3b": Shape(2048, 36, 16, 2, 11008, 1280, 32, 16, 3420, 112, (7, 15, 23, 31), vocabulary=151936),
+    "7b": Shape(3584, 28, 28, 4, 18944, 1280, 32, 16, 3420, 112, (7, 15, 23, 31), vocabulary=152064),
+}
+
+
+def config(shape: Shape, tokenizer: Any) -> Any:
+    """The transformers configuration of a shape, with the token ids of a tokenizer."""
+    from transformers import Qwen2_5_VLConfig
+
+    def token(text: str) -> int:
+        return int(tokenizer.convert_tokens_to_ids(text))
+
+    head = shape.width // shape.heads
+    side = head // 2 * 3 // 8  # rows and columns get three eighths of the frequencies each, as in the 7B
+    return Qwen2_5_VLConfig(
+        text_config={
+            "vocab_size": shape.vocabulary,
+            "hidden_size": shape.width,
+            "intermediate_size": shape.ffn,
+            "num_hidden_layers": shape.layers,
+            "num_attention_heads": shape.heads,
+            "num_key_value_heads": shape.kv_heads,
+            "initializer_range": 0.02 if shape.width > 512 else 0.6 / math.sqrt(shape.width),
+            "rope_parameters": {
+                "rope_type": "default",
+                "rope_theta": shape.rope_theta,
+                "mrope_section": [head // 2 - 2 * side, side, side],
+            },
+            "bos_token_id": None,
+            "eos_token_id": token("<|im_end|>"),
+            "pad_token_id": token("<|endoftext|>"),
+        },
+        vision_config={
+            "depth": shape.vision_layers,
+            "hidden_size": shape.vision_width,
+            "intermediate_size": shape.vision_ffn,
+            "num_heads": shape.vision_heads,
+            "out_hidden_size": shape.width,
+            "window_size": shape.window,
+            "fullatt_block_indexes": list(shape.full_attention),
+        },
+        image_token_id=token("<|image_pad|>"),
+        video_token_id=token("<|video_pad|>"),
+        vision_start_token_id=token("<|vision_start|>"),
+        vision_end_token_id=token("<|vision_end|>"),
+        tie_word_embeddings=shape.width <= 2048,
+    )
+
+
+def make_tokenizer() -> Any:
+    """A byte-level tokenizer of the real class: 256 bytes and the special tokens the model needs."""
+    from tokenizers import pre_tokenizers
+    from transformers import Qwen2Tokenizer
+
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    return Qwen2Tokenizer(
+        vocab={symbol: i for i, symbol in enumerate(alphabet)},
+        merges=[],
+        unk_token="<|endoftext|>",
+        eos_token="<|im_end|>",
+        pad_token="<|endoftext|>",
+        additional_special_tokens=SPECIALS,
+    )
+
+
+def make_backbone(folder: str | Path, preset: str | Shape = "tiny", *, seed: int = 0, dtype: str = "float32") -> Path:
+    """Write a random Qwen2.5-VL of a preset (``tiny``, ``small``, ``3b``, ``7b``) or shape; returns the folder."""
+    from transformers import Qwen2_5_VLModel
+
+    if isinstance(preset, str) and preset not in PRESETS:
+        raise ValueError(f"preset: expected one of {', '.join(PRESETS)}, got {preset}")
+    shape = PRESETS[preset] if isinstance(preset, str) else preset
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    tokenizer = make_tokenizer()
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        model = Qwen2_5_VLModel(config(shape, tokenizer)).to(getattr(torch, dtype))
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    processor = {
+        "image_processor_type": "Qwen2VLImageProcessor",
+        "min_pixels": 3136,
+        "max_pixels": 12845056,
+        "patch_size": 14,
+        "temporal_patch_size": 2,
+        "merge_size": 2,
+    }
+    (folder / "preprocessor_config.json").write_text(json.dumps(processor, indent=2) + "\n")
+    return folder

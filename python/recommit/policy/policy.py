@@ -1,0 +1,145 @@
+"""The policy: one look, one commitment."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from recommit.policy.backbone import load_backbone
+from recommit.policy.config import MAX_ACTIONS, PolicyConfig
+from recommit.policy.heads import ActionDecoder, DepthHead
+from recommit.policy.prompt import load_prompt
+from recommit.policy.vision import Vision
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from recommit.policy.backbone import Backbone, Geometry
+    from recommit.puzzles.puzzle import Puzzle
+
+
+#: The name of the trained adapter; PEFT writes only this one to the top of a folder.
+ADAPTER = "default"
+
+
+class CommitPolicy(nn.Module):
+    """A backbone with a depth head and an action decoder beside it (never inside a PEFT wrapper)."""
+
+    def __init__(self, backbone: Backbone, config: PolicyConfig, *, source: str = "") -> None:
+        super().__init__()
+        self.config = config
+        #: Where the backbone's weights came from: a folder or a hub name.
+        self.source = source
+        self.backbone = backbone
+        self.depth_head = DepthHead(backbone.width, len(config.depths))
+        self.decoder = ActionDecoder(backbone.width, len(config.tasks), config.decoder)
+        self.vision = Vision(backbone, config)
+        self._geometries: dict[tuple[str, int, int], Geometry] = {}
+        if config.lora is not None:
+            self._adapt()
+
+    @classmethod
+    def from_backbone(
+        cls, name_or_path: str | Path, config: PolicyConfig | None = None, *, seed: int = 0, **options: Any
+    ) -> CommitPolicy:
+        """New heads (seeded) on a backbone from a local folder or the hub."""
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            return cls(load_backbone(name_or_path, **options), config or PolicyConfig(), source=str(name_or_path))
+
+    @classmethod
+    def from_pretrained(cls, folder_or_repo: str | Path, **options: Any) -> CommitPolicy:
+        """A saved policy; see ``recommit.policy.checkpoint`` for the format and for ``backbone=``."""
+        from recommit.policy.checkpoint import load_policy
+
+        return load_policy(folder_or_repo, **options)
+
+    def save_pretrained(self, folder: str | Path) -> Path:
+        """Write the policy; the result is complete but for the frozen backbone of an adapter."""
+        from recommit.policy.checkpoint import save_policy
+
+        return save_policy(self, folder)
+
+    def _adapt(self) -> None:
+        from peft import LoraConfig, get_peft_model
+
+        lora = self.config.lora
+        assert lora is not None
+        self.backbone.model.requires_grad_(False)
+        adapter = LoraConfig(
+            r=lora.rank, lora_alpha=lora.alpha, lora_dropout=lora.dropout, target_modules=self.backbone.lora_targets
+        )
+        with warnings.catch_warnings():  # PEFT asks transformers by a name that is going away
+            warnings.simplefilter("ignore", FutureWarning)
+            model: Any = self.backbone.model
+            self.backbone.model = get_peft_model(model, adapter, adapter_name=ADAPTER)
+
+    @property
+    def vision_frozen(self) -> bool:
+        """True unless the picture encoder is trained."""
+        return not any(parameter.requires_grad for parameter in self.backbone.vision_parameters())
+
+    def task_index(self, task: Puzzle) -> int:
+        """Which of the decoder's outputs serves a task."""
+        if task.task not in self.config.tasks:
+            raise ValueError(f"task: expected one of {', '.join(self.config.tasks)}, got {task.task}")
+        return self.config.tasks.index(task.task)
+
+    def look(self, task: Puzzle, states: NDArray[np.uint8]) -> Tensor:
+        """z of each state: one pass of the backbone, whatever is asked of it afterwards."""
+        rows, cols = self.vision.grid(task, (states.shape[1], states.shape[2]))
+        key = (task.task, rows, cols)
+        if key not in self._geometries:
+            prompt = load_prompt(self.config.prompts[self.task_index(task)])
+            self._geometries[key] = self.backbone.geometry(prompt, rows, cols)
+        features = self.vision.features(task, states, frozen=self.vision_frozen)
+        return self.backbone.z(features, self._geometries[key]).to(self.depth_head.weight.dtype)
+
+    def forward(self, task: Puzzle, states: NDArray[np.uint8], actions: Tensor) -> tuple[Tensor, Tensor]:
+        """Teacher forcing: logits of the depths [N, |H|] and of each of the eight actions [N, 8, 4]."""
+        z = self.look(task, states)
+        return self.depth_head(z), self.decoder(z, actions[:, : MAX_ACTIONS - 1], self.task_index(task))
+
+    @torch.no_grad()
+    def act(
+        self,
+        task: Puzzle,
+        states: NDArray[np.uint8],
+        *,
+        depth: int | None = None,
+        noise: tuple[NDArray[np.float32], NDArray[np.float32]] | None = None,
+    ) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
+        """Depths [N] and eight planned actions [N, 8] for each state; only the first ``depths[i]`` are committed.
+
+        Greedy, ties to the smaller depth and the lower action, unless ``noise`` (uniform numbers in (0, 1), shaped
+        [N, |H|] and [N, 8, 4]) says which sample to draw. ``depth`` fixes the depth, 1..8, in or out of the head's set.
+        """
+        if depth is not None and not 1 <= depth <= MAX_ACTIONS:
+            raise ValueError(f"depth: expected 1..{MAX_ACTIONS}, got {depth}")
+        z = self.look(task, states)
+        logits = self.depth_head(z)
+        if noise is not None:
+            logits = logits - torch.log(-torch.log(torch.from_numpy(noise[0]).to(logits)))
+        chosen = torch.tensor(self.config.depths, device=z.device)[logits.argmax(dim=-1)]
+        if depth is not None:
+            chosen = torch.full_like(chosen, depth)
+        actions, _ = self.decoder.plans(
+            z,
+            self.task_index(task),
+            depths=self.conditioning(chosen),
+            noise=None if noise is None else torch.from_numpy(noise[1]).to(z),
+        )
+        return chosen.to("cpu", torch.int32).numpy(), actions.to("cpu", torch.uint8).numpy()
+
+    def conditioning(self, depths: Tensor) -> Tensor | None:
+        """What the decoder is told of a depth: nothing by default, else the next entry of its grid."""
+        if self.config.decoder.depth_conditioning == "none":
+            return None
+        grid = torch.tensor(self.config.depths, device=depths.device)
+        return grid[torch.searchsorted(grid, depths).clamp(max=len(grid) - 1)]

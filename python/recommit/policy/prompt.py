@@ -1,0 +1,39 @@
+"""Fixed task prompts: versioned files, named in the configuration and by hash in every run's manifest."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from importlib.resources import files
+
+IMAGE = "{image}"
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """The text around the image. A published prompt file never changes; a new wording is a new file."""
+
+    name: str
+    text: str
+
+    @property
+    def sha256(self) -> str:
+        """Identifies the wording in manifests."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+    def expand(self, visual_tokens: int) -> str:
+        """The text with as many placeholders as the picture has tokens."""
+        image = "<|vision_start|>" + "<|image_pad|>" * visual_tokens + "<|vision_end|>"
+        return self.text.replace(IMAGE, image)
+
+
+def load_prompt(name: str) -> Prompt:
+    """The prompt of a file in ``policy/prompts``, by name without suffix."""
+    source = files("recommit.policy") / "prompts" / f"{name}.txt"
+    if not source.is_file():
+        known = sorted(p.name.removesuffix(".txt") for p in (files("recommit.policy") / "prompts").iterdir())
+        raise ValueError(f"prompts: expected one of {', '.join(known)}, got {name}")
+    text = source.read_text(encoding="utf-8").removesuffix("\n")
+    if text.count(IMAGE) != 1:
+        raise ValueError(f"prompts: expected {IMAGE} exactly once in {name}, got {text.count(IMAGE)}")
+    return Prompt(name, text)

@@ -1,0 +1,129 @@
+"""Saved and loaded is the same policy; anything else is an error."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("transformers")
+from safetensors.torch import load_file, save_file
+
+import recommit
+from recommit.policy.config import DecoderConfig, LoraConfig, PolicyConfig
+from recommit.policy.make import make_backbone
+
+DECODER = DecoderConfig(width=32, layers=1, heads=4, ffn=64)
+CONFIGS = {
+    "whole": PolicyConfig(lora=None, decoder=DECODER),
+    "adapter": PolicyConfig(lora=LoraConfig(), decoder=DECODER),
+}
+TASK = recommit.Sliding(3)
+STATES = TASK.generate(5, seed=0).states
+
+
+def logits(policy):
+    with torch.no_grad():
+        return torch.cat([part.flatten() for part in policy.eval()(TASK, STATES, torch.zeros(5, 7, dtype=torch.long))])
+
+
+@pytest.fixture(params=CONFIGS, ids=str)
+def saved(request, tiny, tmp_path):
+    policy = recommit.CommitPolicy.from_backbone(tiny, CONFIGS[request.param], seed=1)
+    with torch.no_grad():
+        for parameter in policy.parameters():
+            if parameter.requires_grad:
+                parameter.add_(0.05 * torch.randn(parameter.shape, generator=torch.Generator().manual_seed(7)))
+    policy.save_pretrained(tmp_path / "saved")
+    return policy, tmp_path / "saved"
+
+
+def test_reloading_gives_equal_logits(saved, tmp_path):
+    policy, folder = saved
+    again = recommit.CommitPolicy.from_pretrained(folder)
+    assert again.config == policy.config
+    assert torch.equal(logits(again), logits(policy))
+    again.save_pretrained(tmp_path / "twice")
+    assert (tmp_path / "twice" / "heads.safetensors").read_bytes() == (folder / "heads.safetensors").read_bytes()
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+def test_peft_reads_the_adapter(saved):
+    policy, folder = saved
+    if policy.config.lora is None:
+        pytest.skip("a backbone trained whole has no adapter")
+    from peft import PeftModel
+
+    from recommit.policy.backbone import load_backbone
+
+    plain = load_backbone(policy.source)
+    plain.model = PeftModel.from_pretrained(plain.model, folder / "adapter")
+    given = dict(plain.model.named_parameters())
+    for name, parameter in policy.backbone.model.named_parameters():
+        assert torch.equal(given[name], parameter), name
+
+
+def test_an_adapter_needs_its_own_backbone(saved, tmp_path):
+    policy, folder = saved
+    if policy.config.lora is None:
+        pytest.skip("a backbone trained whole is saved with the policy")
+    other = make_backbone(tmp_path / "other", "tiny", seed=9)
+    with pytest.raises(ValueError, match="backbone: expected the weights"):
+        recommit.CommitPolicy.from_pretrained(folder, backbone=other)
+    moved = shutil.copytree(policy.source, tmp_path / "moved")
+    assert torch.equal(logits(recommit.CommitPolicy.from_pretrained(folder, backbone=moved)), logits(policy))
+
+
+def changed(path, change):
+    tensors = load_file(path)
+    change(tensors)
+    save_file(tensors, path)
+
+
+def rename(tensors):
+    tensors["other.name"] = tensors.pop(min(tensors))
+
+
+def drop(tensors):
+    del tensors[min(tensors)]
+
+
+def reshape(tensors):
+    tensors[min(tensors)] = torch.zeros(3, 3, 3)
+
+
+def spoil(tensors):
+    tensors[min(tensors)].flatten()[0] = np.nan
+
+
+@pytest.mark.parametrize("change", [rename, drop, reshape, spoil])
+@pytest.mark.parametrize("part", ["heads.safetensors", "adapter/adapter_model.safetensors"])
+def test_weights_that_do_not_fit_are_refused(saved, part, change):
+    folder = saved[1]
+    if not (folder / part).exists():
+        pytest.skip("not saved for this kind of policy")
+    changed(folder / part, change)
+    with pytest.raises(ValueError, match="expected"):
+        recommit.CommitPolicy.from_pretrained(folder)
+
+
+@pytest.mark.parametrize("keep", [0, 4, 100])
+def test_truncated_weights_are_refused(saved, keep):
+    _, folder = saved
+    path = folder / "heads.safetensors"
+    path.write_bytes(path.read_bytes()[:keep])
+    with pytest.raises(ValueError, match=r"heads\.safetensors"):
+        recommit.CommitPolicy.from_pretrained(folder)
+
+
+@pytest.mark.parametrize(("key", "value"), [("format", 99), ("policy", {"depths": [1]}), ("policy", 3)])
+def test_configurations_that_do_not_fit_are_refused(saved, key, value):
+    _, folder = saved
+    about = json.loads((folder / "config.json").read_text())
+    about[key] = value
+    (folder / "config.json").write_text(json.dumps(about))
+    with pytest.raises(ValueError, match=r"config\.json"):
+        recommit.CommitPolicy.from_pretrained(folder)

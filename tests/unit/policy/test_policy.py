@@ -1,0 +1,89 @@
+"""The whole policy: what it trains, what it freezes, what it answers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("transformers")
+
+import recommit
+from recommit.policy.config import DecoderConfig, LoraConfig, PolicyConfig
+
+DECODER = DecoderConfig(width=32, layers=1, heads=4, ffn=64)
+WHOLE = PolicyConfig(lora=None, decoder=DECODER, prompts=("bare-v1", "bare-v1"))
+ADAPTED = PolicyConfig(lora=LoraConfig(), decoder=DECODER)
+
+
+@pytest.fixture(params=[WHOLE, ADAPTED], ids=["whole", "adapter"])
+def policy(request, tiny):
+    return recommit.CommitPolicy.from_backbone(tiny, request.param, seed=1).eval()
+
+
+TASK = recommit.Sliding(3)
+STATES = TASK.generate(12, seed=0).states
+
+
+def test_acts_greedily_and_alike_in_any_batch(policy):
+    depths, plans = policy.act(TASK, STATES)
+    assert (depths == 1).all(), "a depth head at zero has only ties, and the smaller depth wins them"
+    assert plans.shape == (12, 8)
+    alone = np.concatenate([policy.act(TASK, state[None])[1] for state in STATES])
+    assert np.array_equal(alone, plans)
+
+
+@pytest.mark.parametrize("depth", range(1, 9))
+def test_a_fixed_depth_is_the_only_one(policy, depth):
+    assert (policy.act(TASK, STATES, depth=depth)[0] == depth).all()
+
+
+def test_depths_outside_are_refused(policy):
+    with pytest.raises(ValueError, match=r"depth: expected 1\.\.8, got 9"):
+        policy.act(TASK, STATES, depth=9)
+
+
+def test_samples_use_every_depth_and_follow_their_noise(policy):
+    rng = np.random.default_rng(0)
+    noise = rng.random((12, 4), np.float32), rng.random((12, 8, 4), np.float32)
+    depths, plans = policy.act(TASK, STATES, noise=noise)
+    assert len(set(depths.tolist())) > 1
+    some = policy.act(TASK, STATES[3:5], noise=(noise[0][3:5], noise[1][3:5]))
+    assert np.array_equal(some[0], depths[3:5])
+    assert np.array_equal(some[1], plans[3:5])
+
+
+def test_every_trained_tensor_gets_a_gradient_and_no_other_moves(policy):
+    depths, actions = policy(TASK, STATES, torch.zeros(12, 7, dtype=torch.long))
+    (depths.log_softmax(-1)[:, 0].sum() + actions.log_softmax(-1)[..., 0].sum()).backward()
+    for name, parameter in policy.named_parameters():
+        if not parameter.requires_grad:
+            assert parameter.grad is None, name
+        elif "lora_A" not in name and "outputs.1" not in name:  # B starts at zero, and this task is number 0
+            assert parameter.grad is not None, name
+    if policy.config.lora:
+        assert policy.vision_frozen
+        assert not any(p.requires_grad for n, p in policy.backbone.named_parameters() if "lora" not in n)
+    else:
+        assert not policy.vision_frozen
+
+
+def test_both_puzzles_share_a_policy(policy):
+    task = recommit.Sokoban(6, 1)
+    assert policy.act(task, task.generate(3, seed=0).states)[1].shape == (3, 8)
+    only = recommit.CommitPolicy.from_backbone(policy.source, PolicyConfig(tasks=("sokoban",), prompts=("bare-v1",)))
+    with pytest.raises(ValueError, match="task: expected one of sokoban, got sliding"):
+        only.act(TASK, STATES)
+
+
+def test_seeds_make_heads(tiny):
+    one, same, other = (recommit.CommitPolicy.from_backbone(tiny, WHOLE, seed=s) for s in (1, 1, 2))
+    assert torch.equal(one.decoder.prefix.weight, same.decoder.prefix.weight)
+    assert not torch.equal(one.decoder.prefix.weight, other.decoder.prefix.weight)
+
+
+def test_adapters_count_as_published(tiny):
+    policy = recommit.CommitPolicy.from_backbone(tiny, ADAPTED)
+    adapters = [n for n, p in policy.named_parameters() if p.requires_grad and "lora" in n]
+    assert len(adapters) == 28
+    assert not any("visual" in name for name in adapters)
