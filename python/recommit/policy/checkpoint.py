@@ -87,7 +87,7 @@ def local_folder(name: str | Path) -> Path:
 
 def heads(policy: CommitPolicy) -> dict[str, torch.Tensor]:
     """The weights beside the backbone, by name."""
-    parts = {"depth_head": policy.depth_head, "decoder": policy.decoder}
+    parts: dict[str, torch.nn.Module] = {"depth_head": policy.depth_head, "decoder": policy.decoder}
     return {f"{part}.{k}": v.contiguous() for part, module in parts.items() for k, v in module.state_dict().items()}
 
 
