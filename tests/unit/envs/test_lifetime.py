@@ -106,10 +106,14 @@ def test_the_interpreter_runs_during_a_step() -> None:
     env.reset(seed=0)
     actions = np.zeros(2_000_000, np.uint8)
     episodes = env._episodes
-    step = max(ticks_during(lambda: episodes.step(actions, grids=False, masks=True)) for _ in range(3))
     values = list(np.random.default_rng(0).random(300_000))
     holding = min(ticks_during(values.sort) for _ in range(3))  # the planted defect: a long call that keeps the GIL
-    assert step > 5 * max(holding, 1), (step, holding)  # a ratio: a busy machine slows both
+    step = 0.0
+    for _ in range(50):  # on a busy machine the other thread may not get a core during one step
+        step = max(step, ticks_during(lambda: episodes.step(actions, grids=False, masks=True)))
+        if step > 5 * max(holding, 1):
+            return
+    pytest.fail(f"another thread got {step:.0f} turns per second during a step, {holding:.0f} while the GIL was held")
 
 
 def test_two_threads_on_one_environment() -> None:
