@@ -15,6 +15,8 @@ import gymnasium
 import numpy as np
 import pytest
 
+import recommit  # noqa: F401  (registers the environments)
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
