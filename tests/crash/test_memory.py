@@ -1,0 +1,65 @@
+"""Too little memory, at whatever point it runs out: a message, shards intact, and a rerun finishes.
+
+Arrow does not survive every failed allocation (``std::bad_alloc`` where it promises not to throw ends the process). Such
+an end is allowed here, and counted: it is a kill like any other. No other signal is.
+"""
+
+from __future__ import annotations
+
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+
+import pytest
+from tests.crash.trees import SMALL, differences, findings, tree
+
+from recommit.data.builder import build
+
+#: The address space is cut to what is in use now and ``spare`` more, then the command runs. One thread everywhere:
+#: each thread takes address space of its own.
+SCRIPT = """
+import resource, sys
+import pyarrow.parquet
+from recommit.data import builder, overlap, verification
+from recommit.data.command import main
+pyarrow.set_cpu_count(1)
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+spare = int(sys.argv.pop(1))
+resource.setrlimit(resource.RLIMIT_AS, (used + spare, resource.RLIM_INFINITY))
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+MESSAGES = {1: "out of memory|Failed to launch worker thread", -signal.SIGABRT: "std::bad_alloc"}
+
+
+@pytest.mark.parametrize("steps", [6, pytest.param(120, marks=pytest.mark.nightly)])
+def test_less_and_less_memory(tmp_path, steps, record_property):
+    plan = SMALL.changed(count=6000, shard=3000, perturbed=4)
+    recipe, calm, folder = tmp_path / "recipe.json", tmp_path / "calm", tmp_path / "set"
+    recipe.write_text(plan.to_json(), "utf-8")
+    build(plan, calm)
+    expected, ends = tree(calm), []
+    for step in range(steps):
+        spare = 96 * (step + 1) * (1 << 20) // steps
+        call = [sys.executable, "-c", SCRIPT, str(spare), "build", "--recipe", str(recipe), "--out", str(folder)]
+        done = subprocess.run(call, capture_output=True, text=True, check=False)
+        ends.append(done.returncode)
+        assert done.returncode in (0, 1, -signal.SIGABRT), (spare, done.returncode, done.stderr)
+        if done.returncode:
+            assert re.search(MESSAGES[done.returncode], done.stderr), done.stderr
+        assert "Traceback" not in done.stderr, done.stderr
+        assert findings(folder, expected) == []
+        build(plan, folder)
+        assert differences(folder, expected) == []
+        shutil.rmtree(folder)
+    assert ends.count(1) >= steps // 6
+    record_property("executed", steps)
+    print({end: ends.count(end) for end in sorted(set(ends))})
+
+
+def test_this_process_is_not_limited():
+    assert resource.getrlimit(resource.RLIMIT_AS)[0] == resource.RLIM_INFINITY
