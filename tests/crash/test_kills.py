@@ -83,8 +83,9 @@ def run_alone(_kind, folder, at, moment):
 
 
 BUILD = [sys.executable, "-m", "recommit.data", "build"]
-SLIDING = [*BUILD, *"--task sliding --size 3 --length 8 24 --perturbed 1 --test 64 --shard 512".split()]
-SOKOBAN = [*BUILD, *"--task sokoban --size 8 --boxes 2 --length 8 32 --perturbed 1 --test 64 --shard 256".split()]
+COMMON = ["--perturbed", "1", "--test", "64"]
+SLIDING = [*BUILD, "--task", "sliding", "--size", "3", "--length", "8", "24", "--shard", "512", *COMMON]
+SOKOBAN = [*BUILD, "--task", "sokoban", "--size", "8", "--boxes", "2", "--length", "8", "32", "--shard", "256", *COMMON]
 
 
 class Hunt:

@@ -36,7 +36,10 @@ sys.exit(main(sys.argv[1:]))
 
 #: Arrow's own allocator tries for half a minute before it gives up.
 WORLD = {**os.environ, "ARROW_DEFAULT_MEMORY_POOL": "system"}
-MESSAGES = {1: "out of memory|Failed to launch worker thread", -signal.SIGABRT: "std::bad_alloc|cannot allocate memory for thread-local data"}
+MESSAGES = {
+    1: "out of memory|Failed to launch worker thread",
+    -signal.SIGABRT: "std::bad_alloc|cannot allocate memory for thread-local data",
+}
 
 
 @pytest.mark.parametrize("steps", [4, pytest.param(60, marks=pytest.mark.nightly)])

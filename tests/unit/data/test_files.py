@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import json
 import pickle
 from pathlib import Path
@@ -137,17 +138,14 @@ def test_shards_that_are_not_parquet(plain, tmp_path):
 
 def test_links_out_of_the_folder(plain, tmp_path):
     """A shard that is a link to another file is that file, whatever it is: no Parquet, or not the hash."""
-    folder, values = plain
-    record = shards.Record.from_dict(values["shards"][0])
+    record = shards.Record.from_dict(plain[1]["shards"][0])
     (tmp_path / "data").mkdir()
     for target in ("/etc/passwd", "/dev/null", str(tmp_path), str(tmp_path / "nowhere")):
         (tmp_path / record.name).symlink_to(target)
         with pytest.raises(errors.DataError):
             shards.read(tmp_path, PLAN, record)
-        try:
+        with contextlib.suppress(errors.DataError):
             assert not shards.intact(tmp_path, record)
-        except errors.DataError:
-            pass
         (tmp_path / record.name).unlink()
 
 

@@ -25,7 +25,25 @@ from recommit.data.recipe import Recipe
 
 TOKENS = [b"{", b"}", b"[", b"]", b'"', b"null", b"-1", b"1e999", b"NaN", b"\x00", b"\xff\xff\xff\x7f", b"PAR1", b"\n"]
 TOKENS += [b"!!python/object/apply:os.system", b"&a", b"*a", b"9" * 40, b"../", b"\\u0000", b"true", b": ", b"- "]
-VALUES = [None, True, -1, 0, 2**31, 2**63, 10**40, 1.5, float("inf"), "", "../x", "\x00", "x" * 5000, [], {}, [[]], {"": 0}]
+VALUES = [
+    None,
+    True,
+    -1,
+    0,
+    2**31,
+    2**63,
+    10**40,
+    1.5,
+    float("inf"),
+    "",
+    "../x",
+    "\x00",
+    "x" * 5000,
+    [],
+    {},
+    [[]],
+    {"": 0},
+]
 #: Of CPU time per file; above what the process had before.
 SECONDS, BYTES = 1.0, 256 << 20
 
