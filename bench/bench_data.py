@@ -45,7 +45,7 @@ def cpu(call, times=1):
     return best, result
 
 
-def build(plan, scratch, rounds=3):
+def build(plan, scratch, rounds=6):
     """A whole build by one process, from nothing to the manifest, against only making and encoding the same shards."""
     whole = bare = float("inf")
     for _ in range(rounds):

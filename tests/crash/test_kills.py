@@ -28,11 +28,12 @@ def campaign(*arguments):
     return done.returncode, json.loads(done.stdout), done.stderr
 
 
-def test_a_hundred_kills():
+def test_a_hundred_kills(record_property):
     status, report, log = campaign("--kills", "100", "--seed", "1")
     assert report["kills"] >= 100
     assert report["findings"] == 0, (report, log)
     assert status == 0
+    record_property("executed", report["kills"])
 
 
 def test_the_harness_sees_a_naive_writer():
@@ -42,21 +43,34 @@ def test_the_harness_sees_a_naive_writer():
 
 
 @pytest.mark.nightly
-def test_two_thousand_kills():
+def test_two_thousand_kills(record_property):
     _, report, log = campaign("--kills", "2000", "--seed", "3")
     assert report["kills"] >= 2000
     assert report["findings"] == 0, (report, log)
+    record_property("executed", report["kills"])
+
+
+@pytest.mark.nightly
+def test_kills_during_recovery(record_property):
+    _, report, log = campaign("--kills", "400", "--seed", "4", "--recovery")
+    assert report["killed (restart)"] >= 250
+    assert report["findings"] == 0, (report, log)
+    record_property("executed", report["kills"])
+
+
+#: As many files as SMALL, fewer instances in them.
+LIGHT = SMALL.changed(count=30, validation=4, test=4, shard=6, perturbed=1)
 
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory):
     folder = tmp_path_factory.mktemp("undisturbed") / "set"
-    build(SMALL, folder)
+    build(LIGHT, folder)
     return tree(folder)
 
 
 @pytest.mark.parametrize("moment", ["before", "middle", "after"])
-def test_a_kill_at_every_operation(tmp_path, undisturbed, moment):
+def test_a_kill_at_every_operation(tmp_path, undisturbed, moment, record_property):
     """Each operation that changes the disk in turn, in one build after another of the same folder and of fresh ones."""
     kept, at, deaths = tmp_path / "kept", 1, 0
     while True:
@@ -69,17 +83,18 @@ def test_a_kill_at_every_operation(tmp_path, undisturbed, moment):
         if end == killer.SURVIVED:
             break
         if at % 10 == 0:
-            build(SMALL, fresh)
+            build(LIGHT, fresh)
             assert differences(fresh, undisturbed) == []
         shutil.rmtree(fresh, ignore_errors=True)
         at += 1
     assert deaths > 50
-    build(SMALL, kept)
+    record_property("executed", deaths)
+    build(LIGHT, kept)
     assert differences(kept, undisturbed) == []
 
 
 def run_alone(_kind, folder, at, moment):
-    return killer.run(folder, files_=killer.Suicidal(at, moment))
+    return killer.run(folder, files_=killer.Suicidal(at, moment), recipe=LIGHT)
 
 
 BUILD = [sys.executable, "-m", "recommit.data", "build"]
