@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from recommit.calls import WrongCall, puzzle, window
+from recommit.data.command import COMMANDS as DATA
 from recommit.solve_command import solve
 
 if TYPE_CHECKING:
@@ -141,6 +142,7 @@ VERBS: dict[str, Callable[..., int | None]] = {
     "levels show": show_levels,
     "levels import": import_levels,
     "solve": solve,
+    **{f"data {verb}": command for verb, command in DATA.items()},
     "bench": bench,
     "doctor": doctor,
     "demo": demo,

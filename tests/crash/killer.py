@@ -96,8 +96,9 @@ def run(folder, kill_after=None, files_=None, recipe=SMALL):
 class Campaign:
     """Series of kills until enough of them have been made."""
 
-    def __init__(self, seed, scratch):
+    def __init__(self, seed, scratch, recovery=False):
         self.random = random.Random(seed)
+        self.recovery = recovery
         self.scratch = Path(scratch)
         reference = self.scratch / "undisturbed"
         begin = time.monotonic()
@@ -111,14 +112,22 @@ class Campaign:
     def series(self):
         """One folder, killed until one of its builds comes to its end."""
         folder = Path(tempfile.mkdtemp(dir=self.scratch)) / "set"
-        while self._attempt(folder) != SURVIVED:
+        kinds = self._kinds()
+        while self._attempt(folder, next(kinds)) != SURVIVED:
             self.found += findings(folder, self.expected)
         self.found += differences(folder, self.expected)
         self.counts["series"] += 1
         shutil.rmtree(folder.parent)
 
-    def _attempt(self, folder):
-        kind = self.random.choice(["anywhere", "anywhere", "restart", "operation"])
+    def _kinds(self):
+        """How each attempt of a series is killed; with ``recovery`` a kill anywhere, then three restarts."""
+        while True:
+            if self.recovery:
+                yield from ("anywhere", "restart", "restart", "restart")
+            else:
+                yield self.random.choice(["anywhere", "anywhere", "restart", "operation"])
+
+    def _attempt(self, folder, kind):
         if kind == "operation":
             moment = self.random.choice(["before", "middle", "after"])
             end = run(folder, files_=Suicidal(self.random.randint(1, 60), moment))
@@ -135,13 +144,16 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kills", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--recovery", action="store_true", help="kill builds while they recover from a kill, three deep"
+    )
     parser.add_argument("--plant", choices=["naive"])
     parser.add_argument("--out", type=Path)
     given = parser.parse_args(arguments)
     if given.plant:
         plant_naive_writer()
     with tempfile.TemporaryDirectory() as scratch:
-        begin, campaign = time.monotonic(), Campaign(given.seed, scratch)
+        begin, campaign = time.monotonic(), Campaign(given.seed, scratch, given.recovery)
         while campaign.counts["kills"] < given.kills:
             campaign.series()
     report = {

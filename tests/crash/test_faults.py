@@ -29,7 +29,7 @@ def undisturbed(tmp_path_factory):
 
 @pytest.mark.parametrize("forever", [False, True])
 @pytest.mark.parametrize("error", [errno.ENOSPC, errno.EIO, errno.EACCES])
-def test_operation_number_n_fails(tmp_path, undisturbed, error, forever):
+def test_operation_number_n_fails(tmp_path, undisturbed, error, forever, record_property):
     kind = {errno.ENOSPC: errors.DiskFull, errno.EACCES: errors.WrongFolder}.get(error, errors.DataError)
     at, stride = 0, 1 if forever and error == errno.ENOSPC else 3
     while True:
@@ -48,6 +48,7 @@ def test_operation_number_n_fails(tmp_path, undisturbed, error, forever):
         assert differences(folder, undisturbed) == []
         shutil.rmtree(folder)
     assert at > 40
+    record_property("executed", at // stride)
 
 
 def _error_of(call):
@@ -59,7 +60,7 @@ def _error_of(call):
 
 
 @pytest.mark.parametrize("images", [150, pytest.param(1500, marks=pytest.mark.nightly)])
-def test_power_loss(tmp_path, undisturbed, images):
+def test_power_loss(tmp_path, undisturbed, images, record_property):
     """Any image that a crash may leave is finished into the undisturbed tree, and never opens as something else."""
     root, recorder = tmp_path / "recorded", Recording()
     build(TINY, root, files_=recorder)
@@ -77,6 +78,7 @@ def test_power_loss(tmp_path, undisturbed, images):
     Disk(log, 0).image(root, tmp_path / "image")
     assert _opens(tmp_path / "image", undisturbed)
     assert opened < images / 4
+    record_property("executed", images)
 
 
 def _opens(image, undisturbed):
@@ -252,7 +254,7 @@ def test_every_bit_of_a_manifest(tmp_path):
                 open_folder(tmp_path / "set")
 
 
-def test_two_writers(tmp_path, undisturbed):
+def test_two_writers(tmp_path, undisturbed, record_property):
     """Of two builds at once exactly one proceeds, 50 times; the folder of a killed one is taken over."""
     for _ in range(50):
         folder, seen = tmp_path / "set", []
@@ -265,9 +267,10 @@ def test_two_writers(tmp_path, undisturbed):
         assert set(seen) == {errors.FolderBusy.exit_status + 10}
         assert differences(folder, undisturbed) == []
         shutil.rmtree(folder)
+    record_property("executed", 50)
 
 
-def test_started_at_the_same_moment(tmp_path, undisturbed):
+def test_started_at_the_same_moment(tmp_path, undisturbed, record_property):
     for _ in range(25):
         folder = tmp_path / "set"
         children = [_start_child(folder) for _ in range(3)]
@@ -276,6 +279,7 @@ def test_started_at_the_same_moment(tmp_path, undisturbed):
         assert set(ends) <= {0, 11}
         assert differences(folder, undisturbed) == []
         shutil.rmtree(folder)
+    record_property("executed", 25)
 
 
 def _start_child(folder):

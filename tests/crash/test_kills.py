@@ -28,11 +28,12 @@ def campaign(*arguments):
     return done.returncode, json.loads(done.stdout), done.stderr
 
 
-def test_a_hundred_kills():
+def test_a_hundred_kills(record_property):
     status, report, log = campaign("--kills", "100", "--seed", "1")
     assert report["kills"] >= 100
     assert report["findings"] == 0, (report, log)
     assert status == 0
+    record_property("executed", report["kills"])
 
 
 def test_the_harness_sees_a_naive_writer():
@@ -42,21 +43,34 @@ def test_the_harness_sees_a_naive_writer():
 
 
 @pytest.mark.nightly
-def test_two_thousand_kills():
+def test_two_thousand_kills(record_property):
     _, report, log = campaign("--kills", "2000", "--seed", "3")
     assert report["kills"] >= 2000
     assert report["findings"] == 0, (report, log)
+    record_property("executed", report["kills"])
+
+
+@pytest.mark.nightly
+def test_kills_during_recovery(record_property):
+    _, report, log = campaign("--kills", "400", "--seed", "4", "--recovery")
+    assert report["killed (restart)"] >= 250
+    assert report["findings"] == 0, (report, log)
+    record_property("executed", report["kills"])
+
+
+#: As many files as SMALL, fewer instances in them.
+LIGHT = SMALL.changed(count=30, validation=4, test=4, shard=6, perturbed=1)
 
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory):
     folder = tmp_path_factory.mktemp("undisturbed") / "set"
-    build(SMALL, folder)
+    build(LIGHT, folder)
     return tree(folder)
 
 
 @pytest.mark.parametrize("moment", ["before", "middle", "after"])
-def test_a_kill_at_every_operation(tmp_path, undisturbed, moment):
+def test_a_kill_at_every_operation(tmp_path, undisturbed, moment, record_property):
     """Each operation that changes the disk in turn, in one build after another of the same folder and of fresh ones."""
     kept, at, deaths = tmp_path / "kept", 1, 0
     while True:
@@ -69,69 +83,105 @@ def test_a_kill_at_every_operation(tmp_path, undisturbed, moment):
         if end == killer.SURVIVED:
             break
         if at % 10 == 0:
-            build(SMALL, fresh)
+            build(LIGHT, fresh)
             assert differences(fresh, undisturbed) == []
         shutil.rmtree(fresh, ignore_errors=True)
         at += 1
     assert deaths > 50
-    build(SMALL, kept)
+    record_property("executed", deaths)
+    build(LIGHT, kept)
     assert differences(kept, undisturbed) == []
 
 
 def run_alone(_kind, folder, at, moment):
-    return killer.run(folder, files_=killer.Suicidal(at, moment))
+    return killer.run(folder, files_=killer.Suicidal(at, moment), recipe=LIGHT)
 
 
-COMMAND = [
-    *(sys.executable, "-m", "recommit.data", "build", "--task", "sliding", "--size", "3", "--length", "8", "24"),
-    *("--perturbed", "1", "--test", "64", "--shard", "512"),
-]
+BUILD = [sys.executable, "-m", "recommit.data", "build"]
+COMMON = ["--perturbed", "1", "--test", "64"]
+SLIDING = [*BUILD, "--task", "sliding", "--size", "3", "--length", "8", "24", "--shard", "512", *COMMON]
+SOKOBAN = [*BUILD, "--task", "sokoban", "--size", "8", "--boxes", "2", "--length", "8", "32", "--shard", "256", *COMMON]
 
 
-def kill_command(folder, kills, extra, rng, longest):
-    """Run the command line and kill it (and it alone) until it has died ``kills`` times; then let it finish."""
-    made = 0
-    while made < kills:
-        child = subprocess.Popen([*COMMAND, *extra, "--out", str(folder)], stderr=subprocess.DEVNULL)
-        try:
-            child.wait(rng.uniform(0, longest))
-        except subprocess.TimeoutExpired:
-            child.kill()
-            made += 1
-        if child.wait() == 0:
-            shutil.rmtree(folder)
-    done = subprocess.run([*COMMAND, *extra, "--out", str(folder)], check=False, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return made
+class Hunt:
+    """Runs one command line in one folder again and again, and kills it (and it alone) on the way.
+
+    Of ten kills seven come at a uniformly random moment up to where the last attempts had their first new shard, three
+    within 40 ms after a new shard came: so the build gets on, but slowly, and is killed in every phase of its life.
+    """
+
+    def __init__(self, command, folder, seed):
+        self.command, self.folder = [*command, "--out", str(folder)], folder
+        self.random = random.Random(seed)
+        self.first = 1.0
+        self.kills = self.restarts = 0
+
+    def shards(self):
+        return len(list(self.folder.glob("data/*.parquet")))
+
+    def run(self, kills):
+        """One folder that was killed so often before it was finished; how many shards it had at the last kill."""
+        while self.kills < kills:
+            with subprocess.Popen(self.command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as child:
+                self._wait(child)
+                child.kill()
+            if child.returncode == 0:  # too early: its kills do not count
+                shutil.rmtree(self.folder)
+                self.kills, self.restarts = 0, self.restarts + 1
+                assert self.restarts < 10
+                continue
+            assert child.returncode == -signal.SIGKILL
+            self.kills += 1
+        last = self.shards()
+        done = subprocess.run(self.command, check=False, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return last
+
+    def _wait(self, child):
+        had, begin = self.shards(), time.monotonic()
+        working = self.random.random() < 0.3
+        moment = begin + self.random.uniform(0, self.first)
+        while child.poll() is None and (working or time.monotonic() < moment):
+            time.sleep(0.002)
+            if self.shards() != had:
+                self.first = 0.5 * (self.first + time.monotonic() - begin)
+                time.sleep(self.random.uniform(0, 0.04) if working else 0)
+                return
 
 
-def test_killed_with_its_workers_working(tmp_path):
+def test_killed_with_its_workers_working(tmp_path, record_property):
     """The workers of a killed build die with it, and the folder's lock is free at once."""
-    extra = ["--count", "8000", "--workers", "2"]
-    subprocess.run([*COMMAND, *extra, "--out", str(tmp_path / "calm")], check=True, capture_output=True)
-    assert kill_command(tmp_path / "killed", 6, extra, random.Random(4), 3.0) == 6
+    command = [*SLIDING, "--count", "8000", "--workers", "2"]
+    subprocess.run([*command, "--out", str(tmp_path / "calm")], check=True, capture_output=True)
+    Hunt(command, tmp_path / "killed", 4).run(8)
     assert differences(tmp_path / "killed", tree(tmp_path / "calm")) == []
+    record_property("executed", 8)
 
 
 @pytest.mark.nightly
-def test_a_million_rows_killed_a_hundred_times(tmp_path):
-    """Two workers, killed at random moments, against undisturbed builds with 1, 2 and 4 workers."""
-    extra = ["--count", "60000"]
-    trees = []
-    for workers in ("1", "2", "4"):
-        folder = tmp_path / workers
-        subprocess.run([*COMMAND, *extra, "--workers", workers, "--out", str(folder)], check=True, capture_output=True)
-        trees.append(tree(folder))
-    assert trees[0] == trees[1] == trees[2]
-    begin = time.monotonic()
-    kills = kill_command(tmp_path / "killed", 100, [*extra, "--workers", "2"], random.Random(5), 4.0)
-    assert kills == 100
-    assert differences(tmp_path / "killed", trees[0]) == []
-    print(f"{kills} kills in {time.monotonic() - begin:.0f} s")
+def test_a_million_rows_killed_a_hundred_times(tmp_path, record_property):
+    """Two workers, one folder, killed at random moments on the way; undisturbed with 1, 2 and 4 workers and with Ray."""
+    pytest.importorskip("ray")
+    command = [*SOKOBAN, "--count", "55000"]
+    for name, how in {"1": [], "2": [], "4": [], "ray": ["--engine", "ray"]}.items():
+        workers = "2" if name == "ray" else name
+        words = [*command, *how, "--workers", workers, "--out", str(tmp_path / name)]
+        subprocess.run(words, check=True, capture_output=True)
+        assert differences(tmp_path / name, tree(tmp_path / "1")) == []
+    rows = json.loads((tmp_path / "1" / "manifest.json").read_text("utf-8"))["splits"]["train"]["rows"]
+    assert rows > 1_000_000
+    begin, hunt = time.monotonic(), Hunt([*command, "--workers", "2"], tmp_path / "killed", 5)
+    last = hunt.run(100)
+    assert differences(tmp_path / "killed", tree(tmp_path / "1")) == []
+    record_property("executed", hunt.kills)
+    print(
+        f"{rows:,} rows in {len(tree(tmp_path / '1')) - 3} shards; {hunt.kills} kills in "
+        f"{time.monotonic() - begin:.0f} s, {last} shards were there at the last one; {hunt.restarts} restarts"
+    )
 
 
 def test_ctrl_c_stops_with_130(tmp_path):
-    call = [*COMMAND, "--count", "400000", "--workers", "2", "--out", str(tmp_path / "set")]
+    call = [*SLIDING, "--count", "400000", "--workers", "2", "--out", str(tmp_path / "set")]
     with subprocess.Popen(call, stderr=subprocess.PIPE, start_new_session=True) as child:
         while not list(tmp_path.glob("set/data/*.parquet")):
             time.sleep(0.002)

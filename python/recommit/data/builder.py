@@ -75,6 +75,8 @@ def build(
             return _Build(work, target, plan, workers, threads, engine, source, lock.descriptor, progress).run()
     except OSError as error:
         raise errors.from_os(error, target) from error
+    except MemoryError as error:
+        raise errors.from_memory(error) from error
 
 
 def _check_call(workers: int, threads: int, engine: str) -> None:

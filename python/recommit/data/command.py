@@ -30,6 +30,9 @@ def _status(command: Callable[P, int]) -> Callable[P, int]:
         except DataError as error:
             sys.stderr.write(f"recommit data: {error}\n")
             return error.exit_status
+        except MemoryError as error:
+            sys.stderr.write(f"recommit data: out of memory: {error}\n")
+            return 1
         except KeyboardInterrupt:
             sys.stderr.write("recommit data: interrupted; the same command goes on where it was\n")
             return 130

@@ -98,9 +98,10 @@ def _serve(
 def _ray(requests: Requests, workers: int) -> Iterator[Record]:
     """On the cluster that ``RAY_ADDRESS`` names or this process is connected to, else on a local one of ``workers``."""
     try:
-        import ray
+        import ray as installed
     except ImportError:
         raise errors.need("ray", "ray") from None
+    ray: Any = installed  # not everything in it has types
     started = not ray.is_initialized()
     if started:
         cores = None if os.environ.get("RAY_ADDRESS") else workers

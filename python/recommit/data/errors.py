@@ -19,6 +19,10 @@ class DiskFull(DataError):
     """No room left, or the size limit of files was hit. Make room and run the same command again: it resumes."""
 
 
+class OutOfMemory(DataError, MemoryError):
+    """No memory left. A smaller ``shard`` in the recipe, fewer workers or fewer threads need less."""
+
+
 class FolderBusy(DataError):
     """Another process builds in this folder."""
 
@@ -74,6 +78,12 @@ def from_os(error: OSError, path: Path | str) -> DataError:
     if error.errno == errno.ENOENT:
         return FolderVanished(f"{path}: is gone")
     return DataError(f"{path}: {why}")
+
+
+def from_memory(error: MemoryError) -> OutOfMemory:
+    """The typed error for memory that ran out somewhere."""
+    what = f" ({error})" if str(error) else ""
+    return OutOfMemory(f"out of memory{what}; finished shards are intact; a smaller `shard` in the recipe needs less")
 
 
 def need(package: str, extra: str) -> Unavailable:

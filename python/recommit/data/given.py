@@ -39,7 +39,7 @@ def load(path: Path) -> NDArray[np.uint8]:
     """From a ``.npy`` file, mapped, never unpickled."""
     try:
         states = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
+    except Exception as error:  # noqa: BLE001  (numpy lets all errors of Python's own tokenizer through)
         raise errors.WrongRecipe(f"{path}: expected a .npy file of states, got: {error}") from None
     check(states)
     return states  # type: ignore[no-any-return]

@@ -26,7 +26,8 @@ def seen(folder: Path, recipe: Recipe, records: list[Record], threads: int) -> N
     """Ascending keys of all states on the training paths: 8 bytes of memory per distinct one."""
     kept, pending = np.zeros(0, np.uint64), [np.zeros(0, np.uint64)]
     with ThreadPoolExecutor(threads) as pool:
-        for found in pool.map(lambda record: shards.keys(folder, recipe, record), records):
+        several = pool.map if threads > 1 else map  # one needs no thread beside this one
+        for found in several(lambda record: shards.keys(folder, recipe, record), records):
             pending.append(found)
             if sum(map(len, pending)) > _COMPACT:
                 kept, pending = np.unique(np.concatenate([kept, *pending])), []

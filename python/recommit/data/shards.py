@@ -123,6 +123,8 @@ def open_file(folder: Path, record: Record) -> Any:
     path = folder / record.name
     try:
         file = table.reader(path)
+    except MemoryError:  # Arrow's is an ArrowException as well
+        raise
     except (OSError, table.pa.ArrowException) as error:
         raise errors.Damaged(f"{path}: cannot be read: {error}") from error
     if file.metadata.num_rows != record.rows:

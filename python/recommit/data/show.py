@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recommit.data import errors, rows
+from recommit.data.exports import ACTIONS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -123,27 +124,66 @@ def picture(dataset: Dataset, path: Path, found: dict[str, Any] | None = None) -
     except ImportError:
         raise errors.need("matplotlib", "report") from None
     found = found or describe(dataset)
-    figure = Figure(figsize=(12, 7), layout="constrained")
-    figure.suptitle(_first_line(found))
-    top, bottom = np.ravel(np.array(figure.subfigures(2, 1, height_ratios=[3, 2]), object))
+    figure = Figure(figsize=(13, 6.8), layout="constrained")
+    figure.suptitle(_first_line(found), fontsize=13, fontweight="bold")
+    top, bottom = np.ravel(np.array(figure.subfigures(2, 1, height_ratios=[3, 2.2]), object))
+    for part in (top, bottom):
+        part.get_layout_engine().set(w_pad=0.12, h_pad=0.08)
     for axes, (title, name, label) in zip(top.subplots(1, 4), _CHARTS, strict=True):
-        values = found[name]
-        axes.bar(list(map(str, values)), list(values.values()), color="#4878a8")
-        axes.set(title=title, xlabel=label)
-        axes.set_xticks(axes.get_xticks()[:: max(1, len(values) // 8)])
-    content = next(iter(dataset.shards()))
-    chosen = content[np.linspace(0, len(content) - 1, 6).astype(int)]
-    for axes, image, distance in zip(
-        bottom.subplots(1, len(chosen)), dataset.puzzle.render(chosen.states), chosen.distance, strict=True
-    ):
+        _bars(axes, found[name], found["rows"] if name in _SHARES else 0)
+        if name == "distances" and found["dead"]:
+            axes.bar(["dead"], [found["dead"]], color=_RED)
+            axes.set_xticks([*axes.get_xticks()[:-1], len(found[name])])
+        axes.set_title(title, fontsize=11)
+        axes.set_xlabel(label)
+    for axes, (image, words) in zip(bottom.subplots(1, _BOARDS), _examples(dataset), strict=False):
         axes.imshow(image)
-        axes.set(title="dead" if distance < 0 else f"distance {distance}", xticks=[], yticks=[])
+        axes.set_title(words, fontsize=10)
+    for axes in bottom.axes:
+        axes.set_axis_off()
     figure.savefig(path, dpi=110)
 
 
+_BLUE, _RED = "#4878a8", "#b8483c"
+_BOARDS = 6
 _CHARTS = (
-    ("Instances by length", "lengths", "optimal length"),
-    ("Rows by distance", "distances", "distance to the goal"),
-    ("Rows that admit a depth", "admissible", "depth"),
-    ("Rows by optimal actions (ties)", "optimal_actions", "optimal actions"),
+    ("Instances", "lengths", "optimal length"),
+    ("States", "distances", "distance to the goal"),
+    ("States that admit a commitment", "admissible", "depth"),
+    ("States with ties", "optimal_actions", "number of optimal actions"),
 )
+#: Charts whose bars are shares of all rows.
+_SHARES = {"admissible", "optimal_actions"}
+
+
+def _bars(axes: Any, values: dict[str, int], whole: int) -> None:
+    bars = axes.bar(list(values), list(values.values()), color=_BLUE)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.yaxis.set_major_formatter("{x:,.0f}")
+    axes.set_xticks(range(0, len(values), 1 + len(values) // 9))
+    if whole:
+        axes.bar_label(bars, [_percent(value, whole) for value in values.values()])
+        axes.margins(y=0.1)
+
+
+def _percent(value: int, whole: int) -> str:
+    share = 100 * value / whole
+    return f"{share:.0f}%" if share >= 10 else f"{share:.1f}%" if share >= 0.1 or not value else "<0.1%"
+
+
+def _examples(dataset: Dataset) -> list[tuple[NDArray[np.uint8], str]]:
+    """Boards of all distances of the first shard, far ones first and a dead one last, with their best actions."""
+    content = next(dataset.shards())
+    dead, alive = np.flatnonzero(content.dead)[:1], np.flatnonzero(~content.dead)
+    order = alive[np.argsort(-content.distance[alive], kind="stable")]
+    chosen = order[np.linspace(0, len(order) - 1, min(_BOARDS - len(dead), len(order))).astype(int)]
+    some = content[np.concatenate([chosen, dead])]
+    pictures = dataset.puzzle.render(some.states)
+    return [(picture, _caption(some, i)) for i, picture in enumerate(pictures)]
+
+
+def _caption(content: Rows, i: int) -> str:
+    if content.dead[i]:
+        return "dead"
+    best = " or ".join(ACTIONS[a] for a in np.flatnonzero(rows.masks(content.optimal[i : i + 1])[0]))
+    return f"distance {content.distance[i]}\n{best}"

@@ -167,6 +167,8 @@ def read_groups(recipe: Recipe, file: pq.ParquetFile, groups: list[int]) -> Rows
     """Some row groups of a file, in the order asked for."""
     try:
         return decode(recipe, file.read_row_groups(groups, columns=_READ, use_threads=False))
+    except MemoryError:  # Arrow's is an ArrowException as well
+        raise
     except (OSError, ValueError, KeyError, pa.ArrowException) as error:
         raise errors.Damaged(f"a shard cannot be decoded: {error}") from error
 

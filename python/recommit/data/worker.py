@@ -45,8 +45,8 @@ def answer(asked: dict[str, Any]) -> dict[str, Any]:
         return {"record": shards.write(Files(), Path(asked["folder"]), recipe, split, shard, content).to_dict()}
     except errors.DataError as error:
         return {"error": type(error).__name__, "message": str(error)}
-    except MemoryError:
-        return {"error": "DataError", "message": "out of memory; a smaller `shard` in the recipe needs less"}
+    except MemoryError as error:
+        return {"error": "OutOfMemory", "message": str(errors.from_memory(error))}
     except Exception as error:  # noqa: BLE001  (told to the builder, who raises it)
         return {"error": "DataError", "message": f"{type(error).__name__}: {error}"}
 

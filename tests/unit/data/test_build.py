@@ -166,13 +166,14 @@ def test_verification_sees_a_damaged_file(tmp_path):
 
 
 @pytest.mark.parametrize("task", ["sliding", "sokoban"])
-def test_ten_thousand_instances(tmp_path, task):
-    """L7: all rows of a 10,000-instance build replay; their number is the formula's."""
+def test_ten_thousand_instances(tmp_path, task, record_property):
+    """L7: all rows of a 10,000-instance build replay, the solver gives each label again, and their number is N(L)."""
     size, variant = ((3, 3), Variant((8, 24))) if task == "sliding" else ((8, 8), Variant((8, 32), 2))
     plan = Recipe(task, size, (variant,), 10_000, perturbed=1)
     made = recommit.data.build(plan, tmp_path / "set", workers=2)
     data = recommit.data.open(tmp_path / "set")
-    assert recommit.data.verify(data) == len(data) == made.total("rows")
+    assert recommit.data.verify(data, labels=True) == len(data) == made.total("rows")
+    record_property("executed", len(data))
     expert = data.columns()
     expert = expert[expert.kind == rows.EXPERT]
     lengths = expert.length[expert.t == 0].astype(int)

@@ -152,7 +152,7 @@ def test_picture(drawn, tmp_path):
 
 
 def run(*words):
-    call = [sys.executable, "-m", "recommit.data", *map(str, words)]
+    call = [sys.executable, "-m", "recommit.cli", "data", *map(str, words)]
     return subprocess.run(call, capture_output=True, text=True, check=False)
 
 

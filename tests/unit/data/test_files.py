@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import json
 import pickle
 from pathlib import Path
@@ -133,6 +134,34 @@ def test_shards_that_are_not_parquet(plain, tmp_path):
         (tmp_path / record.name).write_bytes(data)
         with pytest.raises(errors.Damaged):
             shards.read(tmp_path, PLAN, record)
+
+
+def test_links_out_of_the_folder(plain, tmp_path):
+    """A shard that is a link to another file is that file, whatever it is: no Parquet, or not the hash."""
+    record = shards.Record.from_dict(plain[1]["shards"][0])
+    (tmp_path / "data").mkdir()
+    for target in ("/etc/passwd", "/dev/null", str(tmp_path), str(tmp_path / "nowhere")):
+        (tmp_path / record.name).symlink_to(target)
+        with pytest.raises(errors.DataError):
+            shards.read(tmp_path, PLAN, record)
+        with contextlib.suppress(errors.DataError):
+            assert not shards.intact(tmp_path, record)
+        (tmp_path / record.name).unlink()
+
+
+def unpacking(source):
+    """Line numbers of calls that take archives apart."""
+    names = {"extract", "extractall", "unpack_archive", "ZipFile", "gunzip"}
+    calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
+    return [node.lineno for node in calls if ast.unparse(node.func).rpartition(".")[2] in names]
+
+
+def test_the_package_unpacks_nothing():
+    """So no name inside an archive can lead anywhere. (The tar export only writes.)"""
+    sites = {str(path): unpacking(path.read_text("utf-8")) for path in PACKAGE.rglob("*.py")}
+    assert {path: lines for path, lines in sites.items() if lines} == {}
+    assert unpacking("import tarfile\ntarfile.open(x).extractall()") == [2]
+    assert unpacking("zipfile.ZipFile(x)")
 
 
 FORBIDDEN = {"pickle", "cPickle", "marshal", "shelve", "dill", "cloudpickle", "joblib"}
