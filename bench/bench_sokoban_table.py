@@ -1,11 +1,12 @@
 """Sokoban tables, warm distances and generation: CPU time on one thread, every answer asserted, targets beside.
 
-python bench/bench_sokoban_table.py [--repeat 3] [--json FILE]
+python bench/bench_sokoban_table.py [--repeat 3] [--json FILE] [--growth FILE.csv]
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import os
 import time
@@ -122,21 +123,28 @@ def hall(side, boxes):
     return grid[None]
 
 
-def growth(report, repeat):
-    for side, boxes in (
-        [(7, b) for b in range(1, 6)] + [(s, 3) for s in (5, 6, 8, 9, 10)] + [(s, 1) for s in (16, 30, 62)]
-    ):
-        states = hall(side, boxes)
-        seconds, found = cpu(lambda states=states: build(states), repeat)
-        assert found[0] == 0
-        size = core.table_cache()["bytes"]
-        report(f"growth: {side * side} free cells, {boxes} boxes", seconds * 1e3, f"ms, {size / 2**20:.3f} MiB")
+def growth(path, repeat):
+    """Time, bytes and states of complete tables against boxes, and against free cells."""
+    halls = [(side, boxes) for side, most in ((7, 6), (8, 5), (10, 4)) for boxes in range(1, most + 1)]
+    halls += [(side, 3) for side in (5, 6, 9, 12, 14)] + [(side, 2) for side in (5, 6, 12, 16, 24)]
+    halls += [(side, 1) for side in (5, 6, 16, 30, 45, 62)]
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["free_cells", "boxes", "ms", "bytes"])
+        for side, boxes in sorted(halls):
+            states = hall(side, boxes)
+            seconds, found = cpu(lambda states=states: build(states), repeat)
+            assert found[0] == 0
+            writer.writerow([side * side, boxes, f"{seconds * 1e3:.3f}", core.table_cache()["bytes"]])
+            file.flush()
+    print(f"growth: {path}")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--growth", type=Path, help="write the table of growth here")
     arguments = parser.parse_args()
     rows = []
 
@@ -152,7 +160,8 @@ def main():
         tables(report, folder, arguments.repeat)
         warm(report, folder, arguments.repeat)
     generation(report, arguments.repeat)
-    growth(report, arguments.repeat)
+    if arguments.growth:
+        growth(arguments.growth, 2 * arguments.repeat)
     if arguments.json:
         arguments.json.write_text(json.dumps(rows, indent=1))
 

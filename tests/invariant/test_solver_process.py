@@ -1,0 +1,110 @@
+"""Solvers inside a process: the interpreter goes on (M4), and nothing is kept (M6)."""
+
+from __future__ import annotations
+
+import gc
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+import recommit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+HARD = recommit.Sliding(5).generate(1, seed=0).states
+
+
+def ticks_during(call: Callable[[], object]) -> float:
+    """Turns of a Python loop that another thread gets per second of this call."""
+    count, stop = [0], threading.Event()
+
+    def tick() -> None:
+        while not stop.is_set():
+            count[0] += 1
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    time.sleep(0.05)
+    before, began = count[0], time.perf_counter()
+    call()
+    rate = (count[0] - before) / (time.perf_counter() - began)
+    stop.set()
+    thread.join()
+    return rate
+
+
+def test_the_interpreter_runs_during_a_search() -> None:
+    recommit.Sliding(5).prepare()
+    searching = ticks_during(lambda: recommit.Sliding(5).solve(HARD, recommit.Limits(seconds=2.0), threads=1))
+    values = list(np.random.default_rng(0).random(300_000))
+    holding = min(ticks_during(values.sort) for _ in range(3))  # the planted defect: a long call that keeps the GIL
+    assert searching > 5 * max(holding, 1), (searching, holding)  # a ratio: a busy machine slows both
+
+
+def test_two_threads_solve_at_once() -> None:
+    levels = recommit.Sokoban(8, boxes=2).generate(40, seed=9)
+    boards = recommit.Sliding(4).generate(40, seed=9, length=(16, 30))
+    wrong: list[str] = []
+
+    def work() -> None:
+        for _ in range(10):
+            if not np.array_equal(recommit.Sokoban().distance(levels.states, threads=2), levels.length):
+                wrong.append("sokoban")
+            if not np.array_equal(recommit.Sliding(4).solve(boards.states, threads=2).length, boards.length):
+                wrong.append("sliding")
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+def resident() -> int:
+    gc.collect()
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+
+
+def growth(rounds: int, call: Callable[[], object]) -> int:
+    """Bytes that the process has grown by after a warm-up of a tenth."""
+    for _ in range(rounds // 10):
+        call()
+    before = resident()
+    for _ in range(rounds):
+        call()
+    return resident() - before
+
+
+def one_of_each() -> Callable[[], object]:
+    """Each call solves ten states: by table, by pattern search, by Sokoban search, random ties included."""
+    levels = recommit.Sokoban(7, boxes=2).generate(4, seed=1).states
+    big = recommit.Sokoban((12, 12), 8).generate(1, seed=4, generator="reverse").states
+    boards = recommit.Sliding(4).generate(4, seed=1, length=(10, 20)).states
+    few = recommit.Limits(nodes=20, bytes=1 << 20)
+
+    def call() -> None:
+        recommit.Sokoban().solve(levels, ties="random", threads=1)
+        recommit.Sokoban().solve(big, few, threads=1)
+        recommit.Sliding(4).solve(boards, threads=2)
+        recommit.Sliding(3).distance(boards[:1, :3, :3] * 0 + np.arange(9, dtype=np.uint8).reshape(1, 3, 3), threads=1)
+
+    return call
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs /proc")
+@pytest.mark.parametrize("calls", [200, pytest.param(10_000, marks=pytest.mark.nightly)])
+def test_solving_keeps_nothing(calls: int, record_property: Callable[[str, object], None]) -> None:
+    assert growth(calls, one_of_each()) < 2**20
+    record_property("executed", 10 * calls)
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs /proc")
+def test_a_leak_is_noticed() -> None:
+    kept: list[bytearray] = []
+    assert growth(200, lambda: kept.append(bytearray(b"x" * 65536))) > 2**20

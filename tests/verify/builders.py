@@ -1,0 +1,61 @@
+"""C10: processes that build one solver table at the same time.
+
+``python -m tests.verify.builders [ROUNDS] [--plant]``: two processes start at once on an empty folder; both must answer
+right, and one whole file must be left. Planted: one that writes its file in place, and dies half-way.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from tests.verify.harness import expect, main, run
+
+BUILD = """
+import sys, os, recommit, numpy as np
+if sys.argv[1] == "plant":
+    path = os.path.join(os.environ["RECOMMIT_CACHE"], "sliding-3x4-small.tbl")
+    recommit.Sliding(3, 4).prepare()
+    data = open(path, "rb").read()
+    open(path, "wb").write(data[: len(data) // 2])
+    os._exit(0)
+task = recommit.Sliding(3, 4)
+print(task.distance(task.generate(50, seed=1, length=(20, 30)).states).tolist())
+"""
+
+
+def digests(folder: Path) -> dict[str, str]:
+    """Name and hash of every file."""
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(folder.iterdir())}
+
+
+def check(plant: bool) -> tuple[int, str]:
+    """Against what one process alone answers and leaves behind."""
+    with tempfile.TemporaryDirectory() as name:
+        alone = Path(name)
+        answer = run([sys.executable, "-c", BUILD, "-"], env={"RECOMMIT_CACHE": name})
+        expected = digests(alone)
+    expect(len(expected) >= 2, f"no table was kept: {expected}")
+    for number in range(ROUNDS):
+        with tempfile.TemporaryDirectory() as name:
+            env = {**os.environ, "RECOMMIT_CACHE": name}
+            kinds = ("-", "plant" if plant else "-")
+            both = [
+                subprocess.Popen([sys.executable, "-c", BUILD, kind], env=env, stdout=subprocess.PIPE, text=True)
+                for kind in kinds
+            ]
+            said = [process.communicate(timeout=300)[0] for process in both]
+            expect(all(process.returncode == 0 for process in both), f"round {number}: a builder failed")
+            expect(plant or said == [answer, answer], f"round {number}: other answers")
+            left = digests(Path(name))
+            expect(left == expected, f"round {number}: expected files {expected}, got {left}")
+    return ROUNDS, "pairs of builders"
+
+
+if __name__ == "__main__":
+    ROUNDS = int(sys.argv.pop(1)) if len(sys.argv) > 1 and sys.argv[1].isdigit() else 50
+    main(check)

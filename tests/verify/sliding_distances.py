@@ -1,0 +1,104 @@
+"""L1, L2: sliding distances against searches that know nothing but the rules.
+
+``python -m tests.verify.sliding_distances all|near|far [--plant]``: every state of the small boards; every 4x4 board
+near the goal; random 4x4 boards, of which plan, parity, bound and neighbours are checked.
+"""
+
+from __future__ import annotations
+
+import sys
+from itertools import permutations
+
+import numpy as np
+from tests.reference import sliding as reference
+from tests.verify.harness import expect, main
+
+import recommit
+
+#: Too few bytes for the complete table of 3x3, enough for the search that takes its place.
+SEARCH_ONLY = recommit.Limits(bytes=1_060_000)
+LAYERS_4X4 = (1, 2, 4, 10, 24, 54, 107, 212, 446, 946, 1948, 3938, 7808, 15544, 30821, 60842, 119000, 231844)
+FAR = 1000
+
+
+def planted(distances: np.ndarray, plant: bool) -> np.ndarray:
+    """The planted defect: one answer that is off by two, which parity alone would not notice."""
+    if plant:
+        distances[len(distances) // 2] += 2
+    return distances
+
+
+def every_state(plant: bool) -> tuple[int, str]:
+    """All permutations of 2x2, 2x3, 2x4 and 3x3: by table, and by search where there is one beside the table."""
+    total = 0
+    for rows, cols in ((2, 2), (2, 3), (2, 4), (3, 3)):
+        boards = np.array(list(permutations(range(rows * cols))), np.uint8)
+        known = reference.distances(rows, cols)
+        expected = np.array([known.get(tuple(board), -1) for board in boards.tolist()])
+        task = recommit.Sliding(rows, cols)
+        states = boards.reshape(-1, rows, cols)
+        for limits in (recommit.Limits(), SEARCH_ONLY) if (rows, cols) == (3, 3) else (recommit.Limits(),):
+            found = planted(task.distance(states, limits), plant and rows == 3)
+            wrong = np.flatnonzero(found != expected)
+            expect(not len(wrong), f"{rows}x{cols}: {len(wrong)} of {len(boards)} states differ: {boards[wrong[:3]]}")
+            total += len(boards)
+    return total, "answers, all equal to plain breadth-first search"
+
+
+def near(plant: bool) -> tuple[int, str]:
+    """Every 4x4 board within 17 actions, layer by layer from the goal by the simulator alone."""
+    task, total = recommit.Sliding(4), 0
+    solved = np.roll(np.arange(16, dtype=np.uint8), -1).reshape(1, 4, 4)
+    seen, layer = {solved.tobytes()}, solved
+    for distance, size in enumerate(LAYERS_4X4):
+        expect(len(layer) == size, f"layer {distance}: expected {size} boards, got {len(layer)}")
+        found = planted(task.distance(layer), plant and distance == 12)
+        wrong = np.flatnonzero(found != distance)
+        expect(not len(wrong), f"{len(wrong)} boards of layer {distance} differ: {layer[wrong[:1]].tolist()}")
+        total += len(layer)
+        after = np.concatenate([task.step(layer, np.full(len(layer), action, np.uint8)) for action in range(4)])
+        fresh = {row.tobytes() for row in after} - seen
+        seen |= fresh
+        layer = np.frombuffer(b"".join(sorted(fresh)), np.uint8).reshape(-1, 4, 4)
+    return total, "boards, all those within 17 actions"
+
+
+def solvable(board: np.ndarray) -> bool:
+    """The sign of the permutation is that of the blank's way home."""
+    cells = board.ravel().tolist()
+    inversions = sum(a > b for i, a in enumerate(cells) for b in cells[i + 1 :])
+    blank = cells.index(0)
+    return (inversions + 15) % 2 == (3 - blank // 4 + 3 - blank % 4) % 2
+
+
+def far(plant: bool) -> tuple[int, str]:
+    """Uniform random solvable 4x4 boards."""
+    task, rng = recommit.Sliding(4), np.random.default_rng(15)
+    boards = np.array([rng.permutation(16) for _ in range(FAR)], np.uint8).reshape(-1, 4, 4)
+    for board in boards[task.distance(boards, recommit.Limits(nodes=1)) == recommit.UNSOLVABLE]:
+        expect(not solvable(board), f"a solvable board refused: {board.tolist()}")
+    for board in boards:
+        if not solvable(board):  # two tiles exchanged: now it is
+            first, second = np.flatnonzero(board)[:2]
+            board.flat[[first, second]] = board.flat[[second, first]]
+    plans = task.solve(boards)
+    expect((plans.status == recommit.Status.EXACT).all(), "an even board without a plan")
+    lengths = planted(plans.length.copy(), plant)
+    for i, board in enumerate(boards):
+        done = task.execute(board[None], plans[i][None], np.array([len(plans[i])], np.int32))
+        expect(done.solved[0] and done.executed[0] == lengths[i], f"board {board.tolist()}: its plan is no plan")
+    taxicab = np.abs(np.argwhere(boards == 0)[:, 1:] - 3).sum(axis=1)
+    expect((taxicab % 2 == lengths % 2).all(), "a length whose parity is not that of the blank's way")
+    bounds = task.solve(boards, recommit.Limits(nodes=1)).bound
+    expect((bounds <= lengths).all(), "a bound above the length")
+    sample = np.flatnonzero(lengths <= np.median(lengths))[:100]
+    for i in sample:
+        after = np.concatenate([task.step(boards[i : i + 1], np.array([action], np.uint8)) for action in range(4)])
+        moved = after[(after != boards[i]).any(axis=(1, 2))]
+        best = task.distance(moved).min()
+        expect(best + 1 == lengths[i], f"board {boards[i].tolist()}: {lengths[i]}, but its nearest neighbour {best}")
+    return FAR, f"boards of length {lengths.min()}..{lengths.max()}, neighbours of {len(sample)}"
+
+
+if __name__ == "__main__":
+    main({"all": every_state, "near": near, "far": far}[sys.argv.pop(1)])
