@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from recommit.calls import WrongCall, puzzle, window
 from recommit.solve_command import solve
+from recommit.train_command import sft
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -141,6 +142,7 @@ VERBS: dict[str, Callable[..., int | None]] = {
     "levels show": show_levels,
     "levels import": import_levels,
     "solve": solve,
+    "train sft": sft,
     "bench": bench,
     "doctor": doctor,
     "demo": demo,

@@ -77,7 +77,9 @@ def load_policy(folder: str | Path, *, backbone: str | Path | None = None, **opt
 
 
 def local_folder(name: str | Path) -> Path:
-    """A folder as it is; anything else is a hub repository, downloaded."""
+    """A folder as it is, of a run its best policy; anything else is a hub repository, downloaded."""
+    if (Path(name) / "best.json").is_file():
+        return Path(name) / str(json.loads((Path(name) / "best.json").read_text(encoding="utf-8"))["policy"])
     if Path(name).is_dir():
         return Path(name)
     from huggingface_hub import snapshot_download

@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import json
 import math
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 SPECIALS = [
     "<|endoftext|>",
@@ -115,6 +119,41 @@ def make_tokenizer() -> Any:
     )
 
 
+@torch.no_grad()
+def spread_cells(model: Any, tokenizer: Any) -> None:
+    """Shift and scale the last layer of the picture encoder so that the cells of both puzzles start out as different as
+    word embeddings are, times four. Drawn cells are mostly background: without this they all begin as nearly the same
+    vector, and a small model spends its first thousand steps on telling them apart."""
+    import recommit
+    from recommit.policy.config import PolicyConfig
+    from recommit.policy.qwen import QwenBackbone
+    from recommit.policy.vision import Vision
+
+    backbone = QwenBackbone(model, tokenizer)
+    vision = Vision(backbone, PolicyConfig(lora=None))
+    cells = torch.cat([vision.legend(task) for task in (recommit.Sliding(5), recommit.Sokoban(8))])
+    features = backbone.features(cells, (2, 2))[:, 0]
+    mean = features.mean(dim=0)
+    last = model.visual.merger.mlp[-1]
+    scale = 4 * model.language_model.embed_tokens.weight.std() / (features - mean).square().mean().sqrt()
+    last.bias.sub_(mean).mul_(scale)
+    last.weight.mul_(scale)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """No progress bars of transformers, which mean nothing for small folders."""
+    from transformers.utils import logging
+
+    was = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if was:
+            logging.enable_progress_bar()
+
+
 def make_backbone(folder: str | Path, preset: str | Shape = "tiny", *, seed: int = 0, dtype: str = "float32") -> Path:
     """Write a random Qwen2.5-VL of a preset (``tiny``, ``small``, ``3b``, ``7b``) or shape; returns the folder."""
     from transformers import Qwen2_5_VLModel
@@ -127,8 +166,12 @@ def make_backbone(folder: str | Path, preset: str | Shape = "tiny", *, seed: int
     tokenizer = make_tokenizer()
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        model = Qwen2_5_VLModel(config(shape, tokenizer)).to(getattr(torch, dtype))
-    model.save_pretrained(folder)
+        model = Qwen2_5_VLModel(config(shape, tokenizer))
+    if shape.window == 28 and not shape.full_attention:
+        spread_cells(model, tokenizer)
+    model = model.to(getattr(torch, dtype))
+    with quiet():
+        model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     processor = {
         "image_processor_type": "Qwen2VLImageProcessor",

@@ -91,15 +91,23 @@ class CommitPolicy(nn.Module):
             raise ValueError(f"task: expected one of {', '.join(self.config.tasks)}, got {task.task}")
         return self.config.tasks.index(task.task)
 
-    def look(self, task: Puzzle, states: NDArray[np.uint8]) -> Tensor:
-        """z of each state: one pass of the backbone, whatever is asked of it afterwards."""
-        rows, cols = self.vision.grid(task, (states.shape[1], states.shape[2]))
+    def tokens(self, task: Puzzle, shape: tuple[int, int]) -> int:
+        """Tokens that the language model reads for a state of ``shape``."""
+        return len(self._geometry(task, shape).tokens)
+
+    def _geometry(self, task: Puzzle, shape: tuple[int, int]) -> Geometry:
+        rows, cols = self.vision.grid(task, shape)
         key = (task.task, rows, cols)
         if key not in self._geometries:
             prompt = load_prompt(self.config.prompts[self.task_index(task)])
             self._geometries[key] = self.backbone.geometry(prompt, rows, cols)
+        return self._geometries[key]
+
+    def look(self, task: Puzzle, states: NDArray[np.uint8]) -> Tensor:
+        """z of each state: one pass of the backbone, whatever is asked of it afterwards."""
+        geometry = self._geometry(task, (states.shape[1], states.shape[2]))
         features = self.vision.features(task, states, frozen=self.vision_frozen)
-        return self.backbone.z(features, self._geometries[key]).to(self.depth_head.weight.dtype)
+        return self.backbone.z(features, geometry).to(self.depth_head.weight.dtype)
 
     def forward(self, task: Puzzle, states: NDArray[np.uint8], actions: Tensor) -> tuple[Tensor, Tensor]:
         """Teacher forcing: logits of the depths [N, |H|] and of each of the eight actions [N, 8, 4]."""
