@@ -19,6 +19,7 @@ def sft(
     threads: int | None = None,
     device: str | None = None,
     backbone: str | None = None,
+    zero: int | None = None,
     single_commitment: int | None = None,
     show: bool = False,
     quiet: bool = False,
@@ -37,6 +38,7 @@ def sft(
         threads: Threads of torch; 0 for as many as it likes.
         device: cpu, cuda, or auto.
         backbone: A folder or hub repository, or random: and tiny, small, 3b or 7b.
+        zero: Train with DeepSpeed, ZeRO stage 0, 1, 2 or 3, on the ranks that a launcher started.
         single_commitment: Imitate samples of this depth alone.
         show: Print the configuration and stop.
         quiet: Say nothing while training.
@@ -47,6 +49,7 @@ def sft(
     flags = {
         "optim.steps": steps, "optim.batch": batch, "optim.lr": lr, "optim.head_lr": lr, "run.seed": seed,
         "run.threads": threads, "run.device": device, "model.backbone": backbone,
+        "engine.stage": zero, "engine.kind": None if zero is None else "deepspeed",
         "targets.depths": None if single_commitment is None else [single_commitment],
     }  # fmt: skip
     changes = [f"{name}={json_module.dumps(value)}" for name, value in flags.items() if value is not None]

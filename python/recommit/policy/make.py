@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import json
 import math
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from recommit.policy.backbone import quiet
 
 SPECIALS = [
     "<|endoftext|>",
@@ -138,20 +136,6 @@ def spread_cells(model: Any, tokenizer: Any) -> None:
     scale = 4 * model.language_model.embed_tokens.weight.std() / (features - mean).square().mean().sqrt()
     last.bias.sub_(mean).mul_(scale)
     last.weight.mul_(scale)
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    """No progress bars of transformers, which mean nothing for small folders."""
-    from transformers.utils import logging
-
-    was = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        if was:
-            logging.enable_progress_bar()
 
 
 def make_backbone(folder: str | Path, preset: str | Shape = "tiny", *, seed: int = 0, dtype: str = "float32") -> Path:

@@ -41,6 +41,8 @@ class CommitPolicy(nn.Module):
         self.decoder = ActionDecoder(backbone.width, len(config.tasks), config.decoder)
         self.vision = Vision(backbone, config)
         self._geometries: dict[tuple[str, int, int], Geometry] = {}
+        #: Of frozen weights, once somebody asked: see ``recommit.policy.checkpoint``.
+        self.known_fingerprint = ""
         if config.lora is not None:
             self._adapt()
 
@@ -84,6 +86,13 @@ class CommitPolicy(nn.Module):
     def vision_frozen(self) -> bool:
         """True unless the picture encoder is trained."""
         return not any(parameter.requires_grad for parameter in self.backbone.vision_parameters())
+
+    def train_only(self, task: Puzzle, *, depth_head: bool) -> None:
+        """Freeze the outputs of other tasks, and the depth head unless asked: weights that get no gradient would still
+        decay under optimisers that take no gradient for a zero one."""
+        self.depth_head.requires_grad_(depth_head)
+        for index, output in enumerate(self.decoder.outputs):
+            output.requires_grad_(index == self.task_index(task))
 
     def task_index(self, task: Puzzle) -> int:
         """Which of the decoder's outputs serves a task."""

@@ -44,6 +44,8 @@ class OptimConfig:
     #: States per backward pass on one rank; 0: the rank's whole share at once.
     micro_batch: int = 0
     lr: float = 1e-3
+    #: Of the picture encoder, where it is trained.
+    vision_lr: float = 1e-4
     head_lr: float = 1e-3
     schedule: Literal["linear", "cosine", "constant"] = "linear"
     warmup: int = 100
@@ -53,7 +55,19 @@ class OptimConfig:
     clip: float = 1.0
 
     def __post_init__(self) -> None:
-        _at_least("optim", self, steps=1, batch=1, micro_batch=0, lr=0, head_lr=0, warmup=0, weight_decay=0, clip=0)
+        _at_least(
+            "optim",
+            self,
+            steps=1,
+            batch=1,
+            micro_batch=0,
+            lr=0,
+            vision_lr=0,
+            head_lr=0,
+            warmup=0,
+            weight_decay=0,
+            clip=0,
+        )
         if self.schedule not in ("linear", "cosine", "constant"):
             raise ValueError(f"optim.schedule: expected linear, cosine or constant, got {self.schedule}")
 
@@ -130,6 +144,30 @@ class RunConfig:
 
 
 @dataclass(frozen=True)
+class EngineConfig:
+    """Who moves the weights."""
+
+    #: ``plain``: one process of PyTorch. ``deepspeed``: as many ranks as the launcher starts.
+    kind: Literal["plain", "deepspeed"] = "plain"
+    #: ZeRO stage: 0 data parallelism, 1 optimiser, 2 and gradients, 3 and weights are split over ranks.
+    stage: int = 2
+    #: Compute in bfloat16, with float32 weights behind.
+    bf16: bool = False
+    #: Keep the optimiser (stage 3: the weights too) in the host's memory.
+    offload: bool = False
+    #: Compute the activations of every layer again on the way back instead of keeping them.
+    checkpointing: bool = False
+
+    def __post_init__(self) -> None:
+        if self.kind not in ("plain", "deepspeed"):
+            raise ValueError(f"engine.kind: expected plain or deepspeed, got {self.kind}")
+        if self.stage not in (0, 1, 2, 3):
+            raise ValueError(f"engine.stage: expected 0, 1, 2 or 3, got {self.stage}")
+        if self.kind == "plain" and (self.bf16 or self.offload):
+            raise ValueError("engine.kind: expected deepspeed with engine.bf16 or engine.offload, got plain")
+
+
+@dataclass(frozen=True)
 class SftConfig:
     """A supervised warm start."""
 
@@ -137,6 +175,7 @@ class SftConfig:
     optim: OptimConfig = field(default_factory=OptimConfig)
     targets: TargetConfig = field(default_factory=TargetConfig)
     validation: ValidationConfig = field(default_factory=ValidationConfig)
+    engine: EngineConfig = field(default_factory=EngineConfig)
     run: RunConfig = field(default_factory=RunConfig)
 
 
@@ -219,6 +258,7 @@ def _text(recipe: str | Path) -> str:
 
 __all__ = [
     "DecoderConfig",
+    "EngineConfig",
     "LoraConfig",
     "ModelConfig",
     "OptimConfig",

@@ -3,26 +3,33 @@
 from __future__ import annotations
 
 import math
+from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import torch
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from torch import Tensor, nn
 
     from recommit.policy.policy import CommitPolicy
     from recommit.train.config import OptimConfig
+    from recommit.train.ranks import Team
+
+T = TypeVar("T")
 
 
 class Engine(Protocol):
     """What a training loop needs. Every rank calls every method, in the same order."""
 
-    rank: int
-    world: int
-    device: torch.device
+    team: Team
+
+    def run(self, work: Callable[[], T]) -> T:
+        """Run ``work``, which goes through the policy; every pass through it happens inside such a call."""
 
     def backward(self, loss: Tensor, *, last: bool) -> None:
         """Add a micro-batch's gradient; ``last`` says that ``step`` comes next."""
@@ -33,8 +40,8 @@ class Engine(Protocol):
         A gradient that is not finite moves nothing.
         """
 
-    def total(self, values: list[float]) -> list[float]:
-        """Each value summed over ranks."""
+    def whole(self, policy: CommitPolicy) -> AbstractContextManager[None]:
+        """A context in which every rank sees all of the weights that are saved."""
 
     def save(self, folder: Path) -> None:
         """Write what ``load`` needs into an existing folder."""
@@ -52,11 +59,17 @@ class Group:
     parameters: list[nn.Parameter]
 
 
-def groups(policy: CommitPolicy, backbone_lr: float, head_lr: float) -> list[Group]:
-    """The trainable parameters: those of the backbone (or its adapter), and those of the heads."""
-    backbone = [p for p in policy.backbone.model.parameters() if p.requires_grad]
+def groups(policy: CommitPolicy, config: OptimConfig) -> list[Group]:
+    """The trainable parameters: of the language model (or its adapter), of the picture encoder, and of the heads."""
+    vision = [p for p in policy.backbone.vision_parameters() if p.requires_grad]
+    seen = {id(p) for p in vision}
+    backbone = [p for p in policy.backbone.model.parameters() if p.requires_grad and id(p) not in seen]
     heads = [p for part in (policy.depth_head, policy.decoder) for p in part.parameters() if p.requires_grad]
-    made = [Group("backbone", backbone_lr, backbone), Group("heads", head_lr, heads)]
+    made = [
+        Group("backbone", config.lr, backbone),
+        Group("vision", config.vision_lr, vision),
+        Group("heads", config.head_lr, heads),
+    ]
     return [group for group in made if group.parameters]
 
 
@@ -74,11 +87,8 @@ def schedule(config: OptimConfig, step: int) -> float:
 class TorchEngine:
     """AdamW in one process."""
 
-    rank = 0
-    world = 1
-
-    def __init__(self, made: list[Group], config: OptimConfig, device: torch.device) -> None:
-        self.config, self.device, self.groups = config, device, made
+    def __init__(self, made: list[Group], config: OptimConfig, team: Team) -> None:
+        self.config, self.team, self.groups = config, team, made
         self.optimizer = torch.optim.AdamW(
             [{"params": group.parameters, "lr": group.lr} for group in made],
             betas=config.betas,
@@ -86,6 +96,10 @@ class TorchEngine:
             fused=True,
         )
         self.parameters = [p for group in made for p in group.parameters]
+
+    def run(self, work: Callable[[], T]) -> T:
+        """See ``Engine``."""
+        return work()
 
     def backward(self, loss: Tensor, *, last: bool) -> None:  # noqa: ARG002
         """See ``Engine``."""
@@ -102,9 +116,9 @@ class TorchEngine:
         self.optimizer.zero_grad(set_to_none=True)
         return norm
 
-    def total(self, values: list[float]) -> list[float]:
+    def whole(self, policy: CommitPolicy) -> AbstractContextManager[None]:  # noqa: ARG002
         """See ``Engine``."""
-        return values
+        return nullcontext()
 
     def save(self, folder: Path) -> None:
         """See ``Engine``: weights, moments and step counts, as safetensors."""

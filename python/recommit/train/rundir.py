@@ -9,12 +9,13 @@ tensorboard/     the same figures as curves
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import platform
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from recommit.data import files
 from recommit.data.lock import Lock
@@ -29,14 +30,16 @@ PACKAGES = ("recommit", "numpy", "torch", "transformers", "peft", "safetensors",
 
 
 class RunDirectory:
-    """Opens or makes a run's folder, alone: a second run in the same folder is refused."""
+    """Opens or makes a run's folder, alone: a second run in the same folder is refused. Only the lead writes."""
 
-    def __init__(self, folder: str | Path) -> None:
-        self.folder = Path(folder).absolute()
+    def __init__(self, folder: str | Path, *, lead: bool = True) -> None:
+        self.folder, self.lead = Path(folder).absolute(), lead
         self.checkpoints = Checkpoints(self.folder / "checkpoints")
         self._lock: Lock | None = None
 
     def __enter__(self) -> Self:
+        if not self.lead:
+            return self
         disk = files.Files()
         files.make_folders(disk, self.folder)
         self._lock = Lock(self.folder)
@@ -53,6 +56,8 @@ class RunDirectory:
 
     def begin(self, config: dict[str, Any]) -> None:
         """Write down what runs; going on with another configuration is refused."""
+        if not self.lead:
+            return
         known = self.read("config.json")
         now = json.loads(json.dumps(config))
         if known is None:
@@ -70,15 +75,16 @@ class RunDirectory:
 
     def write(self, name: str, value: Any) -> None:
         """Replace a JSON file of the run, whole or not at all."""
-        files.replace(files.Files(), self.folder / name, (json.dumps(value, indent=2) + "\n").encode())
+        if self.lead:
+            files.replace(files.Files(), self.folder / name, (json.dumps(value, indent=2) + "\n").encode())
 
 
 class Log:
     """One JSON object per line. ``size`` is what a checkpoint notes, ``cut`` what a resumed run goes back to."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._file = path.open("ab")
+    def __init__(self, path: Path, *, lead: bool = True) -> None:
+        self.path, self.lead = path, lead
+        self._file: IO[bytes] = path.open("ab") if lead else io.BytesIO()
 
     def add(self, values: dict[str, Any]) -> None:
         """Append a line."""
@@ -88,11 +94,14 @@ class Log:
     def size(self) -> int:
         """Bytes so far, all of them on the disk when this returns."""
         self._file.flush()
-        os.fsync(self._file.fileno())
+        if self.lead:
+            os.fsync(self._file.fileno())
         return self._file.tell()
 
     def cut(self, size: int) -> None:
         """Forget what was said after a checkpoint that is taken up again."""
+        if not self.lead:
+            return
         have = self.path.stat().st_size
         if have < size:
             raise ValueError(f"{self.path}: expected at least the {size} bytes of the checkpoint, got {have}")

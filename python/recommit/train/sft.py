@@ -7,27 +7,29 @@ import math
 import sys
 import time
 from dataclasses import dataclass, field
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 import recommit.data
-from recommit.train import losses, start, state, targets, validate
+from recommit.policy.checkpoint import fingerprint_of
+from recommit.train import losses, ranks, start, state, targets, validate
 from recommit.train.config import plain
 from recommit.train.engine import TorchEngine, groups, schedule
 from recommit.train.rundir import Log, RunDirectory
 from recommit.train.watch import Curves, Interrupt, Progress
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from recommit.data.dataset import Dataset
     from recommit.policy.policy import CommitPolicy
     from recommit.train.checkpoints import Checkpoint
-    from recommit.train.config import OptimConfig, SftConfig
-    from recommit.train.engine import Engine, Group
+    from recommit.train.config import SftConfig
+    from recommit.train.engine import Engine
+    from recommit.train.ranks import Team
     from recommit.train.targets import Targets
 
 #: So many steps in a row whose gradient is not finite end a run.
@@ -55,10 +57,25 @@ def train(config: SftConfig, data: str | Path, out: str | Path, *, quiet: bool =
     if config.run.threads:
         torch.set_num_threads(config.run.threads)
     dataset = recommit.data.open(data, "train")
-    with RunDirectory(out) as folder, Interrupt() as interrupt:
-        content = {"content_sha256": dataset.manifest.content, "recipe": dataset.recipe.to_dict()}
-        folder.begin({"kind": "sft", **plain(config), "data": content})
-        return Sft(config, dataset, folder, quiet=quiet).run(interrupt)
+    team = ranks.join(config.run.device) if config.engine.kind == "deepspeed" else ranks.alone(config.run.device)
+    try:
+        with RunDirectory(out, lead=team.lead) as folder, Interrupt() as interrupt:
+            content = {"content_sha256": dataset.manifest.content, "recipe": dataset.recipe.to_dict()}
+            folder.begin({"kind": "sft", "ranks": team.world, **plain(config), "data": content})
+            return Sft(config, dataset, folder, team, quiet=quiet or not team.lead).run(interrupt)
+    finally:
+        ranks.leave()
+
+
+def engine(policy: CommitPolicy, config: SftConfig, team: Team, parts: int) -> Engine:
+    """The engine that the configuration asks for."""
+    made = groups(policy, config.optim)
+    if config.engine.kind == "plain":
+        return TorchEngine(made, config.optim, team)
+    from recommit.train.zero import ZeroEngine
+
+    fingerprint_of(policy)  # while the frozen weights are whole
+    return ZeroEngine(policy, made, config.optim, config.engine, team, parts)
 
 
 class Sft:
@@ -69,31 +86,33 @@ class Sft:
         config: SftConfig,
         dataset: Dataset,
         folder: RunDirectory,
+        team: Team,
         *,
         quiet: bool = False,
-        engine: Callable[[list[Group], OptimConfig, torch.device], Engine] = TorchEngine,
     ) -> None:
-        self.config, self.dataset, self.folder, self.quiet = config, dataset, folder, quiet
+        self.config, self.dataset, self.folder, self.team, self.quiet = config, dataset, folder, team, quiet
         self.task = dataset.puzzle
-        where = start.device(config.run.device)
-        state.seed(config.run.seed)
-        self.policy: CommitPolicy = start.policy(config.model, folder.folder, config.run.seed, where)
-        self.policy.depth_head.requires_grad_(False)  # it learns by reinforcement alone
-        self.policy.train()
-        self.engine = engine(groups(self.policy, config.optim.lr, config.optim.head_lr), config.optim, where)
-        share, rest = divmod(config.optim.batch, self.engine.world)
+        share, rest = divmod(config.optim.batch, team.world)
         if rest:
-            raise ValueError(f"optim.batch: expected a multiple of {self.engine.world} ranks, got {config.optim.batch}")
-        self.feed = recommit.data.Feed(
-            dataset, share, seed=config.run.seed, rank=self.engine.rank, world=self.engine.world
-        )
+            raise ValueError(f"optim.batch: expected a multiple of {team.world} ranks, got {config.optim.batch}")
+        self.parts = -(-share // (config.optim.micro_batch or share))
+        state.seed(config.run.seed)
+        self.policy: CommitPolicy = start.policy(config.model, folder.folder, config.run.seed, team)
+        self.policy.train_only(self.task, depth_head=False)  # the depth head learns by reinforcement alone
+        self.policy.backbone.recompute = config.engine.checkpointing
+        self.policy.train()
+        self.engine = engine(self.policy, config, team, self.parts)
+        state.seed(config.run.seed + team.rank)  # dropout differs between ranks, the first weights do not
+        self.feed = recommit.data.Feed(dataset, share, seed=config.run.seed, rank=team.rank, world=team.world)
         watched = config.validation.instances > 0
         self.instances = validate.instances(dataset.recipe, config.validation) if watched else None
         self.at = Progressed()
 
     def run(self, interrupt: Interrupt) -> int:
         """Until the last step, an early stop, or an interruption; the exit status."""
-        log, timing = Log(self.folder.folder / "metrics.jsonl"), Log(self.folder.folder / "timing.jsonl")
+        log, timing = (
+            Log(self.folder.folder / name, lead=self.team.lead) for name in ("metrics.jsonl", "timing.jsonl")
+        )
         try:
             self._resume(log)
             return self._steps(log, timing, interrupt)
@@ -103,7 +122,9 @@ class Sft:
 
     def _steps(self, log: Log, timing: Log, interrupt: Interrupt) -> int:
         progress = Progress(self.config.optim.steps, self.at.step, quiet=self.quiet)
-        curves = Curves(self.folder.folder, self.config.run, plain(self.config), self.at.step)
+        curves = Curves(
+            self.folder.folder if self.team.lead else None, self.config.run, plain(self.config), self.at.step
+        )
         progress.say(self._introduction())
         meter = Meter()
         try:
@@ -112,12 +133,12 @@ class Sft:
                 meter.add(found)
                 self._tell(meter, log, timing, curves, progress)
                 due = self._due(log, curves, progress)
-                if interrupt.asked:
-                    self._save(log, progress)
+                if self.team.largest(interrupt.asked):
+                    self._save(log)
                     progress.say(f"interrupted after step {self.at.step:,}; the same command goes on from there")
                     return 130
                 if due:
-                    self._save(log, progress)
+                    self._save(log)
         finally:
             curves.close()
         progress.say(f"finished: {self.folder.folder / 'best.json'} names the best policy")
@@ -125,18 +146,19 @@ class Sft:
 
     def _step(self) -> dict[str, float]:
         """One step of the optimiser."""
-        first = self.feed.position + self.engine.rank * self.feed.batch
+        first = self.feed.position + self.team.rank * self.feed.batch
         batch = targets.make(
             self.task, next(self.feed), self.config.targets, seed=self.config.run.seed, first=first, threads=1
         )
         weight = losses.total_weight(batch, self.config.targets)
-        whole = self.engine.total([weight])[0]
+        whole = self.team.total([weight])[0]
         loss, right, live = 0.0, 0, 0
         parts = self._parts(batch)
         for i, part in enumerate(parts):
             # Engines average gradients over ranks; the loss is an average over all actions of all ranks.
-            value, logits = losses.sft_loss(
-                self.policy, self.task, part, self.config.targets, max(whole, 1.0) / self.engine.world
+            divisor = max(whole, 1.0) / self.team.world
+            value, logits = self.engine.run(
+                partial(losses.sft_loss, self.policy, self.task, part, self.config.targets, divisor)
             )
             self.engine.backward(value, last=i + 1 == len(parts))
             with torch.no_grad():
@@ -146,12 +168,14 @@ class Sft:
         self._watch_for_nan(norm)
         self.at.step += 1
         self.at.states += self.config.optim.batch
-        loss, right_, live_ = self.engine.total([loss / self.engine.world, float(right), float(live)])
+        loss, right_, live_ = self.team.total([loss / self.team.world, float(right), float(live)])
         return {"loss": loss, "right": right_, "live": live_, "norm": norm}
 
     def _parts(self, batch: Targets) -> list[Targets]:
+        """As many micro-batches on every rank, however many rows it got: a missing one weighs nothing."""
         size = self.config.optim.micro_batch or len(batch)
-        return [batch[begin : begin + size] for begin in range(0, len(batch), size)]
+        parts = [batch[begin : begin + size] for begin in range(0, len(batch), size)]
+        return parts + [targets.nothing(batch)] * (self.parts - len(parts))
 
     def _watch_for_nan(self, norm: float) -> None:
         if math.isfinite(norm):
@@ -187,7 +211,7 @@ class Sft:
             return last  # weights that may not be finite are neither judged nor kept
         validated = self.at.step % self.config.validation.every == 0 or last
         if validated and self.instances is not None:
-            found = validate.measure(self.policy, self.task, self.instances, self.config.validation)
+            found = validate.measure(self.policy, self.task, self.instances, self.config.validation, self.engine)
             log.add({"step": self.at.step, "validation": found})
             curves.add(self.at.step, found, "validation")
             progress.say(f"step {self.at.step:,}  validation: {summary(found)}")
@@ -203,27 +227,25 @@ class Sft:
     def _stopped_early(self) -> bool:
         return 0 < self.config.validation.patience <= self.at.stale
 
-    def _save(self, log: Log, progress: Progress) -> None:
+    def _save(self, log: Log) -> None:
         def write(folder: Path) -> None:
             self.engine.save(folder)
-            if self.engine.rank == 0:
-                self.policy.save_pretrained(folder / "policy")
-                rest = {
-                    "at": vars(self.at),
-                    "feed": self.feed.state_dict(),
-                    "log": log.size(),
-                    "random": state.capture(),
-                }
+            with self.engine.whole(self.policy):
+                if self.team.lead:
+                    self.policy.save_pretrained(folder / "policy")
+            (folder / f"random-{self.team.rank}.json").write_text(json.dumps(state.capture()), encoding="utf-8")
+            if self.team.lead:
+                rest = {"at": vars(self.at), "feed": self.feed.state_dict(), "log": log.size()}
                 (folder / "state.json").write_text(json.dumps(rest), encoding="utf-8")
 
         if self.at.skipped:
             return  # weights of a step that was not finite are never kept
-        made = self.folder.checkpoints.save(self.at.step, write)
+        made = self.folder.checkpoints.save(self.at.step, write, lead=self.team.lead, barrier=self.team.barrier)
         if not self.at.best:
             self.at.best = {"step": self.at.step, "score": [], "validation": None}
-        self._point_to_best(made)
-        self.folder.checkpoints.prune(self.config.run.keep, {self.at.best["step"]})
-        del progress
+        if self.team.lead:
+            self._point_to_best(made)
+            self.folder.checkpoints.prune(self.config.run.keep, {self.at.best["step"]})
 
     def _point_to_best(self, made: Checkpoint) -> None:
         policy = f"checkpoints/step-{self.at.best['step']:08d}/policy"
@@ -240,7 +262,7 @@ class Sft:
         self.at = Progressed(**kept["at"])
         self.feed.load_state_dict(kept["feed"])
         log.cut(kept["log"])
-        state.restore(kept["random"])
+        state.restore(json.loads((newest.folder / f"random-{self.team.rank}.json").read_text(encoding="utf-8")))
         self._say(f"going on after step {newest.step:,}")
 
     def _say(self, text: str) -> None:
@@ -255,7 +277,7 @@ class Sft:
         tensors = sum(1 for p in self.policy.parameters() if p.requires_grad)
         return (
             f"training {trained:,} of {whole:,} parameters ({tensors} tensors{adapter}) on {self.feed.total:,} states, "
-            f"{self.engine.world} x {self.engine.device}, {torch.get_num_threads()} threads"
+            f"{self.team.world} x {self.team.device}, {torch.get_num_threads()} threads"
         )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,25 +14,21 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from recommit.train.config import ModelConfig
+    from recommit.train.ranks import Team
 
 RANDOM = "random:"
 
 
-def device(name: str) -> torch.device:
-    """``auto``: the GPU of this process if there is one."""
-    if name != "auto":
-        return torch.device(name)
-    local = int(os.environ.get("LOCAL_RANK", "0"))
-    return torch.device("cuda", local) if torch.cuda.is_available() else torch.device("cpu")
-
-
-def policy(config: ModelConfig, folder: Path, seed: int, where: torch.device) -> CommitPolicy:
-    """New heads on the configured backbone; a random one is made in ``folder`` once."""
+def policy(config: ModelConfig, folder: Path, seed: int, team: Team) -> CommitPolicy:
+    """New heads on the configured backbone; a random one is made in ``folder`` once, by the leading rank."""
     source = config.backbone
     if source.startswith(RANDOM):
-        source = str(_made(config, folder / "backbone", seed))
+        if team.lead:
+            _made(config, folder / "backbone", seed)
+        team.barrier()
+        source = str(folder / "backbone")
     made = CommitPolicy.from_backbone(source, config.policy, seed=seed, dtype=getattr(torch, config.dtype))
-    return made.to(where)
+    return made.to(team.device)
 
 
 def _made(config: ModelConfig, folder: Path, seed: int) -> Path:

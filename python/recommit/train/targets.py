@@ -68,6 +68,11 @@ def make(
     return Targets(states, actions, optimal, content.distance.astype(np.int32))
 
 
+def nothing(batch: Targets) -> Targets:
+    """One state of a batch, to go through the model without any weight."""
+    return Targets(batch.states[:1], batch.actions[:1], batch.optimal[:1], np.zeros(1, np.int32))
+
+
 def pick(optimal: NDArray[np.bool_], words: NDArray[np.uint64]) -> NDArray[np.int64]:
     """One of each row's true columns, evenly; 0 where there is none."""
     count = optimal.sum(axis=1)

@@ -3,29 +3,47 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 import torch
 
 from recommit.data import draws, errors, labels, sampling
 from recommit.data.recipe import Variant
+from recommit.policy.config import MAX_ACTIONS
 from recommit.train import losses, targets
 from recommit.train.config import TargetConfig
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from recommit.data.recipe import Recipe
     from recommit.policy.policy import CommitPolicy
     from recommit.puzzles.puzzle import Puzzle
     from recommit.train.config import ValidationConfig
+    from recommit.train.engine import Engine
     from recommit.train.targets import Targets
+
+T = TypeVar("T")
 
 #: Purpose of the random stream that says where on its path a state is taken.
 PLACE = 34
 #: States per pass.
 BATCH = 512
+
+
+class Run(Protocol):
+    """How a pass through the policy is made; see ``Engine.run``."""
+
+    def __call__(self, work: Callable[[], T]) -> T:
+        """The result of ``work``."""
+
+
+def _plainly(work: Callable[[], T]) -> T:
+    return work()
 
 
 @dataclass(frozen=True)
@@ -68,24 +86,29 @@ def _starts(wanted: Recipe, threads: int | None) -> sampling.Starts:
 
 
 @torch.no_grad()
-def measure(policy: CommitPolicy, task: Puzzle, given: Instances, config: ValidationConfig) -> dict[str, Any]:
+def measure(
+    policy: CommitPolicy, task: Puzzle, given: Instances, config: ValidationConfig, engine: Engine | None = None
+) -> dict[str, Any]:
     """Loss and accuracy on the states, and how many starts each fixed depth solves; dropout is off meanwhile."""
     training = policy.training
     policy.eval()
+    through: Run = engine.run if engine else _plainly
+    agree = engine.team.largest if engine else int
     try:
-        return {**imitation(policy, task, given.states), **episodes(policy, task, given.starts, config)}
+        found = imitation(policy, task, given.states, through)
+        return {**found, **episodes(policy, task, given.starts, config, through, agree)}
     finally:
         policy.train(training)
 
 
-def imitation(policy: CommitPolicy, task: Puzzle, states: Targets) -> dict[str, Any]:
+def imitation(policy: CommitPolicy, task: Puzzle, states: Targets, through: Run = _plainly) -> dict[str, Any]:
     """``loss`` per action, ``accuracy`` per position after an optimal prefix, ``optimal`` first actions."""
     config = TargetConfig()
     total = losses.total_weight(states, config)
     loss, right, asked = 0.0, np.zeros(8), np.zeros(8)
     for begin in range(0, len(states), BATCH):
         part = states[begin : begin + BATCH]
-        value, logits = losses.sft_loss(policy, task, part, config, total)
+        value, logits = through(partial(losses.sft_loss, policy, task, part, config, total))
         hits, live = losses.accuracy(logits, torch.from_numpy(part.optimal).to(logits.device))
         loss += float(value)
         right, asked = right + hits.cpu().numpy(), asked + live.cpu().numpy()
@@ -97,15 +120,22 @@ def imitation(policy: CommitPolicy, task: Puzzle, states: Targets) -> dict[str, 
     }
 
 
-def episodes(policy: CommitPolicy, task: Puzzle, starts: NDArray[np.uint8], config: ValidationConfig) -> dict[str, Any]:
+def episodes(
+    policy: CommitPolicy,
+    task: Puzzle,
+    starts: NDArray[np.uint8],
+    config: ValidationConfig,
+    through: Run = _plainly,
+    agree: Callable[[int], int] = int,
+) -> dict[str, Any]:
     """Greedy episodes at each fixed depth: share solved within the budget, and actions per episode."""
-    planner = Planner(policy, task)
+    planner = Planner(policy, task, through, agree)
     solved, actions = {}, {}
     for depth in config.depths:
         states, done, taken = starts, task.is_solved(starts), np.zeros(len(starts), np.int64)
         for _ in range(config.budget):
             alive = np.flatnonzero(~done)
-            if not len(alive):
+            if not agree(len(alive)):
                 break
             plans = planner.plans(states[alive], depth)
             outcome = task.execute(states[alive], plans, np.full(len(alive), depth, np.int32))
@@ -122,20 +152,30 @@ def episodes(policy: CommitPolicy, task: Puzzle, starts: NDArray[np.uint8], conf
 class Planner:
     """Greedy plans, each state's made once: a deterministic policy in a cycle looks at the same states again."""
 
-    def __init__(self, policy: CommitPolicy, task: Puzzle) -> None:
-        self.policy, self.task = policy, task
+    def __init__(
+        self, policy: CommitPolicy, task: Puzzle, through: Run = _plainly, agree: Callable[[int], int] = int
+    ) -> None:
+        self.policy, self.task, self.through, self.agree = policy, task, through, agree
+        #: What a rank without questions asks, so that it goes through the model like the others.
+        self.idle: NDArray[np.uint8] | None = None
         self._known: dict[tuple[int, bytes], NDArray[np.uint8]] = {}
         self._asks_depth = policy.config.decoder.depth_conditioning != "none"
 
     def plans(self, states: NDArray[np.uint8], depth: int) -> NDArray[np.uint8]:
-        """Eight actions per state."""
+        """Eight actions per state.
+
+        All ranks go through the model equally often, with an idle state where one has nothing to ask: split weights
+        are gathered by all ranks together, and ranks may differ by one rounding in one tie of one state.
+        """
         keys = [(depth if self._asks_depth else 0, state.tobytes()) for state in states]
         missing = list({key: i for i, key in enumerate(keys) if key not in self._known}.values())
-        for begin in range(0, len(missing), BATCH):
+        for begin in range(0, self.agree(len(missing)), BATCH):
             chosen = missing[begin : begin + BATCH]
-            _, made = self.policy.act(self.task, states[chosen], depth=depth)
-            self._known |= {keys[i]: plan for i, plan in zip(chosen, made, strict=True)}
-        return np.stack([self._known[key] for key in keys])
+            asked = states[chosen] if chosen or self.idle is None else self.idle
+            _, made = self.through(partial(self.policy.act, self.task, asked, depth=depth))
+            self._known |= {keys[i]: plan for i, plan in zip(chosen, made[: len(chosen)], strict=True)}
+            self.idle = asked[:1]
+        return np.array([self._known[key] for key in keys], np.uint8).reshape(-1, MAX_ACTIONS)
 
 
 def score(found: dict[str, Any]) -> tuple[float, float]:

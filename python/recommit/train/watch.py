@@ -79,9 +79,11 @@ def clock(seconds: float) -> str:
 class Curves:
     """TensorBoard, and Weights & Biases when asked; silent where neither is installed."""
 
-    def __init__(self, folder: Path, config: RunConfig, whole: dict[str, Any], step: int) -> None:
+    def __init__(self, folder: Path | None, config: RunConfig, whole: dict[str, Any], step: int) -> None:
         self._board: Any = None
         self._bias: Any = None
+        if folder is None:
+            return
         if config.tensorboard:
             try:
                 from torch.utils.tensorboard import SummaryWriter

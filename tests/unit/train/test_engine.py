@@ -10,13 +10,14 @@ torch = pytest.importorskip("torch")
 
 from recommit.train.config import OptimConfig
 from recommit.train.engine import Group, TorchEngine, schedule
+from recommit.train.ranks import Team
 
 
 def engine(seed=0, lrs=(1e-2, 1e-3), **options):
     generator = torch.Generator().manual_seed(seed)
     parameters = [torch.nn.Parameter(torch.randn(5, generator=generator)) for _ in lrs]
     made = [Group(str(i), lr, [p]) for i, (lr, p) in enumerate(zip(lrs, parameters, strict=True))]
-    return TorchEngine(made, OptimConfig(**options), torch.device("cpu")), parameters
+    return TorchEngine(made, OptimConfig(**options), Team()), parameters
 
 
 def move(engine, parameters, factor=1.0, scale=1.0):
