@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from recommit.calls import WrongCall, puzzle, window
 from recommit.data.command import COMMANDS as DATA
 from recommit.solve_command import solve
+from recommit.train_command import sft
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -143,6 +144,7 @@ VERBS: dict[str, Callable[..., int | None]] = {
     "levels import": import_levels,
     "solve": solve,
     **{f"data {verb}": command for verb, command in DATA.items()},
+    "train sft": sft,
     "bench": bench,
     "doctor": doctor,
     "demo": demo,

@@ -1,4 +1,5 @@
-// A target with a defect: reads one byte too far when the input begins with three chosen bytes. The fuzzer must find it.
+// A target with a defect: reads one byte too far when the input begins with three chosen bytes. The fuzzer must find
+// it.
 #include <cstddef>
 #include <cstdint>
 #include <vector>

@@ -7,6 +7,7 @@ A backbone sees pictures of one size at a time, so everything but the pixels is 
 from __future__ import annotations
 
 import json
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -48,6 +49,8 @@ class Backbone(Protocol):
     #: True if a cell's features depend on that cell alone, so that a board is a gather from a few of them.
     cell_local: bool
     model: nn.Module
+    #: Keep no activations inside layers; compute them again on the way back.
+    recompute: bool
 
     def geometry(self, prompt: Prompt, rows: int, cols: int) -> Geometry:
         """Everything constant for pictures of rows x cols visual tokens."""
@@ -66,6 +69,20 @@ class Backbone(Protocol):
 
     def save(self, folder: Path) -> None:
         """Write the whole model in its published format."""
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """No progress bars of transformers, which mean nothing for small folders."""
+    from transformers.utils import logging
+
+    was = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if was:
+            logging.enable_progress_bar()
 
 
 def load_backbone(path: str | Path, **options: Any) -> Backbone:

@@ -38,6 +38,15 @@ def fingerprint(backbone: Backbone) -> str:
     return digest.hexdigest()
 
 
+def fingerprint_of(policy: CommitPolicy) -> str:
+    """Of the policy's backbone; computed once where it is frozen (split over ranks, it cannot be read later)."""
+    if policy.config.lora is None:
+        return fingerprint(policy.backbone)
+    if not policy.known_fingerprint:
+        policy.known_fingerprint = fingerprint(policy.backbone)
+    return policy.known_fingerprint
+
+
 def save_policy(policy: CommitPolicy, folder: str | Path) -> Path:
     """Write everything that tells this policy from its source into ``folder``."""
     folder = Path(folder)
@@ -52,7 +61,7 @@ def save_policy(policy: CommitPolicy, folder: str | Path) -> Path:
         "format": FORMAT,
         "model_type": "recommit",
         "policy": asdict(policy.config),
-        "backbone": {"source": "backbone" if whole else policy.source, "fingerprint": fingerprint(policy.backbone)},
+        "backbone": {"source": "backbone" if whole else policy.source, "fingerprint": fingerprint_of(policy)},
     }
     (folder / "config.json").write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
     return folder
@@ -77,7 +86,9 @@ def load_policy(folder: str | Path, *, backbone: str | Path | None = None, **opt
 
 
 def local_folder(name: str | Path) -> Path:
-    """A folder as it is; anything else is a hub repository, downloaded."""
+    """A folder as it is, of a run its best policy; anything else is a hub repository, downloaded."""
+    if (Path(name) / "best.json").is_file():
+        return Path(name) / str(json.loads((Path(name) / "best.json").read_text(encoding="utf-8"))["policy"])
     if Path(name).is_dir():
         return Path(name)
     from huggingface_hub import snapshot_download

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -63,8 +65,15 @@ class ActionDecoder(nn.Module):
         if self.depth_vectors is not None:
             nn.init.zeros_(self.depth_vectors.weight)
 
-    def forward(self, z: Tensor, actions: Tensor, task: int, depths: Tensor | None = None) -> Tensor:
-        """Teacher forcing: logits [batch, n + 1, 4] of the action after each prefix of ``actions`` [batch, n]."""
+    def forward(
+        self, z: Tensor, actions: Tensor | None, task: int, depths: Tensor | None = None, noise: Tensor | None = None
+    ) -> Any:
+        """Teacher forcing: logits [batch, n + 1, 4] of the action after each prefix of ``actions`` [batch, n].
+
+        Without ``actions``: ``plans``. One entrance for both, since weights that are split over ranks are gathered at it.
+        """
+        if actions is None:
+            return self._plans(z, task, depths, noise)
         x = torch.cat([self._prefix(z, depths)[:, None], self.tokens(self._started(actions))], dim=1)
         x = x + self.positions[: x.shape[1]]
         for block in self.blocks:
@@ -78,7 +87,12 @@ class ActionDecoder(nn.Module):
 
         ``noise`` [batch, 8, 4] holds uniform numbers in (0, 1); the same numbers give the same plans whatever the batch.
         """
-        x = torch.stack([self._prefix(z, depths), self.tokens.weight[ACTIONS].expand(len(z), -1)], dim=1)
+        result: tuple[Tensor, Tensor] = self(z, None, task, depths, noise)
+        return result
+
+    def _plans(self, z: Tensor, task: int, depths: Tensor | None, noise: Tensor | None) -> tuple[Tensor, Tensor]:
+        begin = self.tokens(torch.full((len(z),), ACTIONS, device=z.device))
+        x = torch.stack([self._prefix(z, depths), begin], dim=1)
         x = x + self.positions[:2]
         caches: list[tuple[Tensor, Tensor] | None] = [None] * len(self.blocks)
         actions, logits = [], []

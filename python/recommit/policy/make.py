@@ -14,6 +14,8 @@ from typing import Any
 
 import torch
 
+from recommit.policy.backbone import quiet
+
 SPECIALS = [
     "<|endoftext|>",
     "<|im_start|>",
@@ -115,6 +117,27 @@ def make_tokenizer() -> Any:
     )
 
 
+@torch.no_grad()
+def spread_cells(model: Any, tokenizer: Any) -> None:
+    """Shift and scale the last layer of the picture encoder so that the cells of both puzzles start out as different as
+    word embeddings are, times four. Drawn cells are mostly background: without this they all begin as nearly the same
+    vector, and a small model spends its first thousand steps on telling them apart."""
+    import recommit
+    from recommit.policy.config import PolicyConfig
+    from recommit.policy.qwen import QwenBackbone
+    from recommit.policy.vision import Vision
+
+    backbone = QwenBackbone(model, tokenizer)
+    vision = Vision(backbone, PolicyConfig(lora=None))
+    cells = torch.cat([vision.legend(task) for task in (recommit.Sliding(5), recommit.Sokoban(8))])
+    features = backbone.features(cells, (2, 2))[:, 0]
+    mean = features.mean(dim=0)
+    last = model.visual.merger.mlp[-1]
+    scale = 4 * model.language_model.embed_tokens.weight.std() / (features - mean).square().mean().sqrt()
+    last.bias.sub_(mean).mul_(scale)
+    last.weight.mul_(scale)
+
+
 def make_backbone(folder: str | Path, preset: str | Shape = "tiny", *, seed: int = 0, dtype: str = "float32") -> Path:
     """Write a random Qwen2.5-VL of a preset (``tiny``, ``small``, ``3b``, ``7b``) or shape; returns the folder."""
     from transformers import Qwen2_5_VLModel
@@ -127,8 +150,12 @@ def make_backbone(folder: str | Path, preset: str | Shape = "tiny", *, seed: int
     tokenizer = make_tokenizer()
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        model = Qwen2_5_VLModel(config(shape, tokenizer)).to(getattr(torch, dtype))
-    model.save_pretrained(folder)
+        model = Qwen2_5_VLModel(config(shape, tokenizer))
+    if shape.window == 28 and not shape.full_attention:
+        spread_cells(model, tokenizer)
+    model = model.to(getattr(torch, dtype))
+    with quiet():
+        model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     processor = {
         "image_processor_type": "Qwen2VLImageProcessor",

@@ -41,6 +41,8 @@ class CommitPolicy(nn.Module):
         self.decoder = ActionDecoder(backbone.width, len(config.tasks), config.decoder)
         self.vision = Vision(backbone, config)
         self._geometries: dict[tuple[str, int, int], Geometry] = {}
+        #: Of frozen weights, once somebody asked: see ``recommit.policy.checkpoint``.
+        self.known_fingerprint = ""
         if config.lora is not None:
             self._adapt()
 
@@ -85,21 +87,36 @@ class CommitPolicy(nn.Module):
         """True unless the picture encoder is trained."""
         return not any(parameter.requires_grad for parameter in self.backbone.vision_parameters())
 
+    def train_only(self, task: Puzzle, *, depth_head: bool) -> None:
+        """Freeze the outputs of other tasks, and the depth head unless asked: weights that get no gradient would still
+        decay under optimisers that take no gradient for a zero one."""
+        self.depth_head.requires_grad_(depth_head)
+        for index, output in enumerate(self.decoder.outputs):
+            output.requires_grad_(index == self.task_index(task))
+
     def task_index(self, task: Puzzle) -> int:
         """Which of the decoder's outputs serves a task."""
         if task.task not in self.config.tasks:
             raise ValueError(f"task: expected one of {', '.join(self.config.tasks)}, got {task.task}")
         return self.config.tasks.index(task.task)
 
-    def look(self, task: Puzzle, states: NDArray[np.uint8]) -> Tensor:
-        """z of each state: one pass of the backbone, whatever is asked of it afterwards."""
-        rows, cols = self.vision.grid(task, (states.shape[1], states.shape[2]))
+    def tokens(self, task: Puzzle, shape: tuple[int, int]) -> int:
+        """Tokens that the language model reads for a state of ``shape``."""
+        return len(self._geometry(task, shape).tokens)
+
+    def _geometry(self, task: Puzzle, shape: tuple[int, int]) -> Geometry:
+        rows, cols = self.vision.grid(task, shape)
         key = (task.task, rows, cols)
         if key not in self._geometries:
             prompt = load_prompt(self.config.prompts[self.task_index(task)])
             self._geometries[key] = self.backbone.geometry(prompt, rows, cols)
+        return self._geometries[key]
+
+    def look(self, task: Puzzle, states: NDArray[np.uint8]) -> Tensor:
+        """z of each state: one pass of the backbone, whatever is asked of it afterwards."""
+        geometry = self._geometry(task, (states.shape[1], states.shape[2]))
         features = self.vision.features(task, states, frozen=self.vision_frozen)
-        return self.backbone.z(features, self._geometries[key]).to(self.depth_head.weight.dtype)
+        return self.backbone.z(features, geometry).to(self.depth_head.weight.dtype)
 
     def forward(self, task: Puzzle, states: NDArray[np.uint8], actions: Tensor) -> tuple[Tensor, Tensor]:
         """Teacher forcing: logits of the depths [N, |H|] and of each of the eight actions [N, 8, 4]."""

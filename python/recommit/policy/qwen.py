@@ -8,13 +8,15 @@ layer computes only the position that is read.
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
-from recommit.policy.backbone import Geometry
+from recommit.policy.backbone import Geometry, quiet
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,13 +43,15 @@ class QwenBackbone(nn.Module):
             layer < vision.depth for layer in vision.fullatt_block_indexes
         )
         self._plans: dict[tuple[int, int], VisionPlan] = {}
+        self.recompute = False
 
     @classmethod
     def from_pretrained(cls, path: str | Path, *, dtype: torch.dtype | None = None, **options: Any) -> QwenBackbone:
         """Load from a local folder or the hub; a checkpoint with a language-model head loads too, without it."""
         from transformers import AutoTokenizer, Qwen2_5_VLModel
 
-        model = Qwen2_5_VLModel.from_pretrained(path, dtype=dtype or torch.float32, **options)
+        with quiet():
+            model = Qwen2_5_VLModel.from_pretrained(path, dtype=dtype or torch.float32, **options)
         return cls(model, AutoTokenizer.from_pretrained(path))
 
     @property
@@ -96,7 +100,8 @@ class QwenBackbone(nn.Module):
         angles = language.rotary_emb(x, geometry.positions)
         *layers, last = language.layers
         for layer in layers:
-            out = layer(x, attention_mask=None, position_embeddings=angles)
+            run = partial(layer, attention_mask=None, position_embeddings=angles)
+            out = checkpoint(run, x, use_reentrant=False) if self.recompute and torch.is_grad_enabled() else run(x)
             x = out[0] if isinstance(out, tuple) else out
         return language.norm(last_position(last, x, angles))
 
@@ -112,7 +117,8 @@ class QwenBackbone(nn.Module):
 
     def save(self, folder: Path) -> None:
         """See ``Backbone.save``."""
-        self.base.save_pretrained(folder)
+        with quiet():
+            self.base.save_pretrained(folder)
         self.tokenizer.save_pretrained(folder)
 
 
@@ -170,7 +176,10 @@ class VisionPlan:
         """[pictures * patches, 1176] -> [pictures, merged tokens, width of the language model]."""
         patches = len(self.mask)
         weight = visual.patch_embed.proj.weight
-        x = F.linear(pixel_values.to(weight.dtype), weight.flatten(1)).view(-1, patches, len(weight))
+        if hasattr(weight, "ds_id"):  # split over ranks: gathered at the module's own entrance only
+            x = visual.patch_embed(pixel_values).view(-1, patches, visual.config.hidden_size)
+        else:  # the same sums as one matrix product
+            x = F.linear(pixel_values.to(weight.dtype), weight.flatten(1)).view(-1, patches, len(weight))
         for i, block in enumerate(visual.blocks):
             x = x + self._attend(block.attn, block.norm1(x), None if i in self.full else self.mask)
             x = x + block.mlp(block.norm2(x))

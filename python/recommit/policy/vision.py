@@ -62,13 +62,13 @@ class Vision:
     def _gather(self, task: Puzzle, states: NDArray[np.uint8]) -> Tensor:
         key = task.task, (states.shape[1], states.shape[2])
         if key not in self._legends:
-            self._legends[key] = self._legend_pixels(task)
+            self._legends[key] = self.legend(task)
         table = self.backbone.features(self._legends[key], (2, 2))[:, 0]
         seen = states[:, 1:-1, 1:-1] if self.crops(task) else states
         codes = torch.from_numpy(np.ascontiguousarray(seen).reshape(len(states), -1)).to(table.device, torch.long)
         return table[codes]
 
-    def _legend_pixels(self, task: Puzzle) -> Tensor:
+    def legend(self, task: Puzzle) -> Tensor:
         """Patches of one cell per code, taken from states that show them all."""
         states, codes = task.legend()
         pixels, _ = task.patches(states, cell=28, theme=self.config.theme)

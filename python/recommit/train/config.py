@@ -1,0 +1,274 @@
+"""What a training run is made of: plain frozen values that check themselves, read from YAML, saved with the run."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing
+from dataclasses import dataclass, field
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Literal
+
+from recommit.policy.config import MAX_ACTIONS, DecoderConfig, LoraConfig, PolicyConfig
+
+
+def _at_least(owner: str, values: Any, **low: float) -> None:
+    for name, bound in low.items():
+        if getattr(values, name) < bound:
+            raise ValueError(f"{owner}.{name}: expected at least {bound:g}, got {getattr(values, name)}")
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """What is trained: a backbone, and the heads on it."""
+
+    #: A folder or hub repository, or ``random:PRESET`` (tiny, small, 3b, 7b) for weights from nothing.
+    backbone: str = "random:small"
+    #: Changes to the preset, by field of ``policy.make.Shape``.
+    shape: dict[str, Any] = field(default_factory=dict)
+    dtype: Literal["float32", "bfloat16"] = "float32"
+    policy: PolicyConfig = field(default_factory=PolicyConfig)
+
+    def __post_init__(self) -> None:
+        if self.dtype not in ("float32", "bfloat16"):
+            raise ValueError(f"model.dtype: expected float32 or bfloat16, got {self.dtype}")
+
+
+@dataclass(frozen=True)
+class OptimConfig:
+    """AdamW with two learning rates, warm-up and a schedule."""
+
+    steps: int = 1500
+    #: States per step, all ranks together.
+    batch: int = 128
+    #: States per backward pass on one rank; 0: the rank's whole share at once.
+    micro_batch: int = 0
+    lr: float = 1e-3
+    #: Of the picture encoder, where it is trained.
+    vision_lr: float = 1e-4
+    head_lr: float = 1e-3
+    schedule: Literal["linear", "cosine", "constant"] = "linear"
+    warmup: int = 100
+    betas: tuple[float, float] = (0.9, 0.95)
+    weight_decay: float = 0.01
+    #: Largest norm of a step's gradient; 0: not clipped.
+    clip: float = 1.0
+
+    def __post_init__(self) -> None:
+        _at_least(
+            "optim",
+            self,
+            steps=1,
+            batch=1,
+            micro_batch=0,
+            lr=0,
+            vision_lr=0,
+            head_lr=0,
+            warmup=0,
+            weight_decay=0,
+            clip=0,
+        )
+        if self.schedule not in ("linear", "cosine", "constant"):
+            raise ValueError(f"optim.schedule: expected linear, cosine or constant, got {self.schedule}")
+
+
+@dataclass(frozen=True)
+class TargetConfig:
+    """What a state is asked to imitate."""
+
+    #: ``soft``: the probability of all optimal actions together is raised; ``hard``: that of the one on the path.
+    kind: Literal["soft", "hard"] = "soft"
+    #: ``resample``: a new random optimal path at every visit of a state; ``dataset``: the path that is in the data.
+    paths: Literal["resample", "dataset"] = "resample"
+    #: Depths whose samples are imitated; one alone is the paper's single-commitment ablation.
+    depths: tuple[int, ...] = (1, 2, 4, 8)
+    #: ``action``: every action of every sample counts alike; ``sample``: every sample does.
+    weighting: Literal["action", "sample"] = "action"
+    #: Turn and mirror Sokoban states at random.
+    augment: bool = False
+
+    def __post_init__(self) -> None:
+        choices = {"kind": ("soft", "hard"), "paths": ("resample", "dataset"), "weighting": ("action", "sample")}
+        for name, allowed in choices.items():
+            if getattr(self, name) not in allowed:
+                raise ValueError(f"targets.{name}: expected {' or '.join(allowed)}, got {getattr(self, name)}")
+        if not self.depths or not all(1 <= depth <= MAX_ACTIONS for depth in self.depths):
+            raise ValueError(f"targets.depths: expected numbers 1..{MAX_ACTIONS}, got {self.depths}")
+        if self.augment and self.paths == "dataset":
+            raise ValueError(
+                "targets.augment: expected paths: resample (a mirrored state has another path), got dataset"
+            )
+
+
+@dataclass(frozen=True)
+class ValidationConfig:
+    """How a run is watched: on instances that no training set contains."""
+
+    #: 0: no validation.
+    instances: int = 256
+    every: int = 500
+    depths: tuple[int, ...] = (1, 2, 4, 8)
+    #: Decisions per episode.
+    budget: int = 15
+    #: Shortest and longest length of the instances; empty: as in the data.
+    length: tuple[int, ...] = ()
+    #: Stop after so many validations without a better one; 0: never.
+    patience: int = 0
+
+    def __post_init__(self) -> None:
+        _at_least("validation", self, instances=0, every=1, budget=1, patience=0)
+        if len(self.length) not in (0, 2):
+            raise ValueError(f"validation.length: expected two numbers or none, got {self.length}")
+        if not self.depths or not all(1 <= depth <= MAX_ACTIONS for depth in self.depths):
+            raise ValueError(f"validation.depths: expected numbers 1..{MAX_ACTIONS}, got {self.depths}")
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """How a run is kept and told about."""
+
+    seed: int = 0
+    #: Steps between checkpoints, and how many of the newest are kept (the best one is kept besides).
+    save_every: int = 500
+    keep: int = 2
+    log_every: int = 10
+    #: Threads of torch; 0: as many as it likes. Bitwise resume is promised for equal numbers.
+    threads: int = 0
+    device: str = "auto"
+    tensorboard: bool = True
+    #: Project name for Weights & Biases; empty: not used.
+    wandb: str = ""
+
+    def __post_init__(self) -> None:
+        _at_least("run", self, seed=0, save_every=1, keep=1, log_every=1, threads=0)
+
+
+@dataclass(frozen=True)
+class EngineConfig:
+    """Who moves the weights."""
+
+    #: ``plain``: one process of PyTorch. ``deepspeed``: as many ranks as the launcher starts.
+    kind: Literal["plain", "deepspeed"] = "plain"
+    #: ZeRO stage: 0 data parallelism, 1 optimiser, 2 and gradients, 3 and weights are split over ranks.
+    stage: int = 2
+    #: Compute in bfloat16, with float32 weights behind.
+    bf16: bool = False
+    #: Keep the optimiser (stage 3: the weights too) in the host's memory.
+    offload: bool = False
+    #: Compute the activations of every layer again on the way back instead of keeping them.
+    checkpointing: bool = False
+
+    def __post_init__(self) -> None:
+        if self.kind not in ("plain", "deepspeed"):
+            raise ValueError(f"engine.kind: expected plain or deepspeed, got {self.kind}")
+        if self.stage not in (0, 1, 2, 3):
+            raise ValueError(f"engine.stage: expected 0, 1, 2 or 3, got {self.stage}")
+        if self.kind == "plain" and (self.bf16 or self.offload):
+            raise ValueError("engine.kind: expected deepspeed with engine.bf16 or engine.offload, got plain")
+
+
+@dataclass(frozen=True)
+class SftConfig:
+    """A supervised warm start."""
+
+    model: ModelConfig = field(default_factory=ModelConfig)
+    optim: OptimConfig = field(default_factory=OptimConfig)
+    targets: TargetConfig = field(default_factory=TargetConfig)
+    validation: ValidationConfig = field(default_factory=ValidationConfig)
+    engine: EngineConfig = field(default_factory=EngineConfig)
+    run: RunConfig = field(default_factory=RunConfig)
+
+
+def plain(config: Any) -> dict[str, Any]:
+    """JSON values of a configuration."""
+    result: dict[str, Any] = dataclasses.asdict(config)
+    return result
+
+
+def parse(cls: type[Any], values: Any, name: str = "") -> Any:
+    """A configuration from plain values: nested mappings, unknown names refused, numbers and lists converted."""
+    if not isinstance(values, dict):
+        raise ValueError(f"{name or 'recipe'}: expected a mapping, got {type(values).__name__}")  # noqa: TRY004
+    hints = typing.get_type_hints(cls)
+    known = [f.name for f in dataclasses.fields(cls)]
+    if unknown := [key for key in values if key not in known]:
+        raise ValueError(
+            f"{name or 'recipe'}: expected fields of {', '.join(known)}, got {', '.join(map(str, unknown))}"
+        )
+    return cls(**{key: _value(hints[key], value, f"{name}.{key}".lstrip(".")) for key, value in values.items()})
+
+
+def _value(hint: Any, value: Any, name: str) -> Any:
+    if hint == LoraConfig | None:
+        return None if value is None else parse(LoraConfig, value, name)
+    if dataclasses.is_dataclass(hint) and isinstance(hint, type):
+        return parse(hint, value, name)
+    origin = typing.get_origin(hint)
+    if origin is tuple:
+        if not isinstance(value, list | tuple):
+            raise ValueError(f"{name}: expected a list, got {value!r}")
+        item = typing.get_args(hint)[0]
+        return tuple(_value(item, v, name) for v in value)
+    if hint is float and isinstance(value, str | int) and not isinstance(value, bool):
+        try:
+            return float(value)  # YAML reads 1e-3 as text
+        except ValueError:
+            pass
+    if hint in (int, float, bool, str) and (not isinstance(value, hint) or (hint is int and isinstance(value, bool))):
+        raise ValueError(f"{name}: expected {hint.__name__}, got {value!r}")
+    return value
+
+
+def load(recipe: str | Path, changes: list[str] | tuple[str, ...] = (), cls: type[Any] = SftConfig) -> Any:
+    """The configuration of a recipe, by name or file, with ``field.field=value`` changes (values as in YAML)."""
+    import yaml
+
+    values = yaml.safe_load(_text(recipe)) or {}
+    for change in changes:
+        path, equals, value = change.partition("=")
+        if not equals:
+            raise ValueError(f"set: expected NAME=VALUE, got {change!r}")
+        *outer, last = path.strip().split(".")
+        inner = values
+        for key in outer:
+            inner = inner.setdefault(key, {})
+            if not isinstance(inner, dict):
+                raise ValueError(f"set: expected the name of one value, got {path!r}")  # noqa: TRY004
+        inner[last] = yaml.safe_load(value)
+    return parse(cls, values)
+
+
+def recipes() -> list[str]:
+    """Names of the recipes in this package."""
+    return sorted(p.name.removesuffix(".yaml") for p in _folder().iterdir() if p.name.endswith(".yaml"))
+
+
+def _folder() -> Any:
+    return files("recommit") / "recipes"
+
+
+def _text(recipe: str | Path) -> str:
+    named = _folder() / f"{recipe}.yaml"
+    if named.is_file():
+        return str(named.read_text(encoding="utf-8"))
+    if Path(recipe).is_file():
+        return Path(recipe).read_text(encoding="utf-8")
+    raise ValueError(f"recipe: expected a file or one of {', '.join(recipes())}, got {recipe}")
+
+
+__all__ = [
+    "DecoderConfig",
+    "EngineConfig",
+    "LoraConfig",
+    "ModelConfig",
+    "OptimConfig",
+    "PolicyConfig",
+    "RunConfig",
+    "SftConfig",
+    "TargetConfig",
+    "ValidationConfig",
+    "load",
+    "parse",
+    "plain",
+    "recipes",
+]

@@ -1,0 +1,150 @@
+"""Who computes gradients and moves weights: one process of plain PyTorch here, DeepSpeed behind the same calls."""
+
+from __future__ import annotations
+
+import math
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+import torch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    from torch import Tensor, nn
+
+    from recommit.policy.policy import CommitPolicy
+    from recommit.train.config import OptimConfig
+    from recommit.train.ranks import Team
+
+T = TypeVar("T")
+
+
+class Engine(Protocol):
+    """What a training loop needs. Every rank calls every method, in the same order."""
+
+    team: Team
+
+    def run(self, work: Callable[[], T]) -> T:
+        """Run ``work``, which goes through the policy; every pass through it happens inside such a call."""
+
+    def backward(self, loss: Tensor, *, last: bool) -> None:
+        """Add a micro-batch's gradient; ``last`` says that ``step`` comes next."""
+
+    def step(self, scale: float) -> float:
+        """Move the weights with learning rates times ``scale``; the norm of the gradient before clipping.
+
+        A gradient that is not finite moves nothing.
+        """
+
+    def whole(self, policy: CommitPolicy) -> AbstractContextManager[None]:
+        """A context in which every rank sees all of the weights that are saved."""
+
+    def save(self, folder: Path) -> None:
+        """Write what ``load`` needs into an existing folder."""
+
+    def load(self, folder: Path) -> None:
+        """Take up exactly where ``save`` was called."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Parameters that share a learning rate."""
+
+    name: str
+    lr: float
+    parameters: list[nn.Parameter]
+
+
+def groups(policy: CommitPolicy, config: OptimConfig) -> list[Group]:
+    """The trainable parameters: of the language model (or its adapter), of the picture encoder, and of the heads."""
+    vision = [p for p in policy.backbone.vision_parameters() if p.requires_grad]
+    seen = {id(p) for p in vision}
+    backbone = [p for p in policy.backbone.model.parameters() if p.requires_grad and id(p) not in seen]
+    heads = [p for part in (policy.depth_head, policy.decoder) for p in part.parameters() if p.requires_grad]
+    made = [
+        Group("backbone", config.lr, backbone),
+        Group("vision", config.vision_lr, vision),
+        Group("heads", config.head_lr, heads),
+    ]
+    return [group for group in made if group.parameters]
+
+
+def schedule(config: OptimConfig, step: int) -> float:
+    """What the learning rates are multiplied with in step ``step`` = 0, 1, ..."""
+    warm = min(1.0, (step + 1) / config.warmup) if config.warmup else 1.0
+    left = max(0.0, 1.0 - step / config.steps)
+    if config.schedule == "linear":
+        return warm * left
+    if config.schedule == "cosine":
+        return warm * 0.5 * (1.0 + math.cos(math.pi * (1.0 - left)))
+    return warm
+
+
+class TorchEngine:
+    """AdamW in one process."""
+
+    def __init__(self, made: list[Group], config: OptimConfig, team: Team) -> None:
+        self.config, self.team, self.groups = config, team, made
+        self.optimizer = torch.optim.AdamW(
+            [{"params": group.parameters, "lr": group.lr} for group in made],
+            betas=config.betas,
+            weight_decay=config.weight_decay,
+            fused=True,
+        )
+        self.parameters = [p for group in made for p in group.parameters]
+
+    def run(self, work: Callable[[], T]) -> T:
+        """See ``Engine``."""
+        return work()
+
+    def backward(self, loss: Tensor, *, last: bool) -> None:  # noqa: ARG002
+        """See ``Engine``."""
+        loss.backward()
+
+    def step(self, scale: float) -> float:
+        """See ``Engine``."""
+        limit = self.config.clip or math.inf
+        norm = float(torch.nn.utils.clip_grad_norm_(self.parameters, limit))
+        for group, given in zip(self.optimizer.param_groups, self.groups, strict=True):
+            group["lr"] = given.lr * scale
+        if math.isfinite(norm):
+            self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+        return norm
+
+    def whole(self, policy: CommitPolicy) -> AbstractContextManager[None]:  # noqa: ARG002
+        """See ``Engine``."""
+        return nullcontext()
+
+    def save(self, folder: Path) -> None:
+        """See ``Engine``: weights, moments and step counts, as safetensors."""
+        from safetensors.torch import save_file
+
+        tensors = {f"{i}.weight": p.detach().contiguous() for i, p in enumerate(self.parameters)}
+        for i, parameter in enumerate(self.parameters):
+            tensors |= {f"{i}.{k}": v for k, v in self.optimizer.state.get(parameter, {}).items()}
+        save_file(tensors, folder / "engine.safetensors")
+
+    def load(self, folder: Path) -> None:
+        """See ``Engine``."""
+        from safetensors.torch import load_file
+
+        tensors = load_file(folder / "engine.safetensors")
+        weights = [tensors.get(f"{i}.weight") for i in range(len(self.parameters))]
+        for i, (weight, parameter) in enumerate(zip(weights, self.parameters, strict=True)):
+            if weight is None or weight.shape != parameter.shape:
+                got = None if weight is None else tuple(weight.shape)
+                raise ValueError(f"{folder}: expected weight {i} of shape {tuple(parameter.shape)}, got {got}")
+        state: dict[int, dict[str, Any]] = {}
+        for name, tensor in tensors.items():
+            index, _, part = name.partition(".")
+            if part != "weight":
+                state.setdefault(int(index), {})[part] = tensor
+        with torch.no_grad():
+            for weight, parameter in zip(weights, self.parameters, strict=True):
+                parameter.copy_(weight)  # type: ignore[arg-type]
+        self.optimizer.load_state_dict({"state": state, "param_groups": self.optimizer.state_dict()["param_groups"]})

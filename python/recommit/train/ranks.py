@@ -1,0 +1,115 @@
+"""Who else trains: the processes of one run, from whichever launcher started them."""
+
+from __future__ import annotations
+
+import os
+import socket
+import warnings
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+#: What a launcher must say, and where SLURM says it.
+_SLURM = {"RANK": "SLURM_PROCID", "WORLD_SIZE": "SLURM_NTASKS", "LOCAL_RANK": "SLURM_LOCALID"}
+
+
+@dataclass(frozen=True)
+class Team:
+    """This process among ``world``. Every rank calls every method in the same order."""
+
+    rank: int = 0
+    world: int = 1
+    device: torch.device = field(default_factory=lambda: torch.device("cpu"))
+
+    @property
+    def lead(self) -> bool:
+        """The one that writes."""
+        return self.rank == 0
+
+    def barrier(self) -> None:
+        """Return when every rank is here."""
+        if self.world > 1:
+            self.total([0.0])
+
+    def total(self, values: list[float]) -> list[float]:
+        """Each value summed over ranks."""
+        return self._reduce(values, "SUM")
+
+    def largest(self, value: int) -> int:
+        """Over ranks: how often everybody goes through the model, so that nobody waits for a rank that has finished."""
+        return int(self._reduce([float(value)], "MAX")[0])
+
+    def _reduce(self, values: list[float], how: str) -> list[float]:
+        if self.world == 1:
+            return values
+        import torch.distributed as dist
+
+        tensor = torch.tensor(values, dtype=torch.float64, device=self.device)
+        dist.all_reduce(tensor, op=getattr(dist.ReduceOp, how))
+        result: list[float] = tensor.tolist()
+        return result
+
+
+def alone(device: str) -> Team:
+    """One process of plain PyTorch."""
+    world = int(os.environ.get("WORLD_SIZE", "1"))
+    if world > 1:
+        raise ValueError(f"engine.kind: expected deepspeed for a launcher that started {world} ranks, got plain")
+    return Team(device=find_device(device))
+
+
+def join(device: str) -> Team:
+    """The ranks that a launcher (deepspeed, torchrun, srun) started; alone if there was none."""
+    announce(os.environ)
+    warnings.filterwarnings("ignore", category=FutureWarning, module="torch.distributed")  # DeepSpeed's older names
+    import deepspeed
+    import deepspeed.ops
+
+    where = find_device(device)
+    if where.type == "cpu":
+        # Otherwise a shared-memory operation is compiled at the first start: a minute, a compiler and ninja, for nothing.
+        deepspeed.ops.__compatible_ops__["deepspeed_shm_comm"] = False
+    else:
+        torch.cuda.set_device(where)
+    deepspeed.init_distributed(dist_backend="nccl" if where.type == "cuda" else "gloo", verbose=False)
+    return Team(int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"]), where)
+
+
+def announce(environment: Any) -> None:
+    """Complete what a launcher left unsaid; without RANK and its like DeepSpeed would look for MPI and fail."""
+    if "RANK" not in environment and int(environment.get("SLURM_NTASKS", "1")) > 1:
+        for name, told in _SLURM.items():
+            environment[name] = environment[told]
+        if "MASTER_ADDR" not in environment:
+            raise ValueError(
+                "MASTER_ADDR: expected the first host of the job, got none; in the batch script: "
+                'export MASTER_ADDR=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1) MASTER_PORT=29500'
+            )
+        environment.setdefault("MASTER_PORT", "29500")
+    for name, value in (("RANK", "0"), ("WORLD_SIZE", "1"), ("LOCAL_RANK", "0"), ("MASTER_ADDR", "127.0.0.1")):
+        environment.setdefault(name, value)
+    if "MASTER_PORT" not in environment:
+        environment["MASTER_PORT"] = str(_free_port())
+
+
+def leave() -> None:
+    """End the process group, so that no rank is aborted at exit."""
+    import torch.distributed as dist
+
+    if dist.is_available() and dist.is_initialized():
+        dist.destroy_process_group()
+
+
+def find_device(name: str) -> torch.device:
+    """``auto``: the GPU of this process if there is one."""
+    if name != "auto":
+        return torch.device(name)
+    local = int(os.environ.get("LOCAL_RANK", "0"))
+    return torch.device("cuda", local) if torch.cuda.is_available() else torch.device("cpu")
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

@@ -1,0 +1,47 @@
+"""The policy that a run starts from."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from recommit.policy.make import PRESETS, make_backbone
+from recommit.policy.policy import CommitPolicy
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from recommit.train.config import ModelConfig
+    from recommit.train.ranks import Team
+
+RANDOM = "random:"
+
+
+def policy(config: ModelConfig, folder: Path, seed: int, team: Team) -> CommitPolicy:
+    """New heads on the configured backbone; a random one is made in ``folder`` once, by the leading rank."""
+    source = config.backbone
+    if source.startswith(RANDOM):
+        if team.lead:
+            _made(config, folder / "backbone", seed)
+        team.barrier()
+        source = str(folder / "backbone")
+    made = CommitPolicy.from_backbone(source, config.policy, seed=seed, dtype=getattr(torch, config.dtype))
+    return made.to(team.device)
+
+
+def _made(config: ModelConfig, folder: Path, seed: int) -> Path:
+    name = config.backbone.removeprefix(RANDOM)
+    if name not in PRESETS:
+        raise ValueError(f"model.backbone: expected random: and one of {', '.join(PRESETS)}, got {config.backbone}")
+    shape: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in config.shape.items()}
+    try:
+        wanted = replace(PRESETS[name], **shape)
+    except TypeError as error:
+        raise ValueError(f"model.shape: {error}") from None
+    if not folder.is_dir():
+        temporary = folder.with_name(f".{folder.name}.tmp")
+        make_backbone(temporary, wanted, seed=seed, dtype=config.dtype)
+        temporary.rename(folder)
+    return folder

@@ -1,0 +1,33 @@
+"""One rank of a training run, for ``test_zero``: python zero_rank.py MODE RECIPE DATA OUT STAGE."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from recommit.train import config, sft
+
+
+def main(mode: str, recipe: str, data: str, out: str, stage: str) -> int:
+    changes = [] if stage == "plain" else ["engine.kind=deepspeed", f"engine.stage={stage}"]
+    step, rank = sft.Sft._step, int(os.environ.get("RANK", "0"))
+
+    def stopping(self: sft.Sft) -> dict[str, float]:
+        if self.at.step == 7:
+            os._exit(9)
+        return step(self)
+
+    def unequal(self: sft.Sft) -> dict[str, float]:
+        make = sft.targets.make
+        sft.targets.make = lambda *a, **k: make(*a, **k)[: 8 if rank == 0 else 1 + self.at.step % 3]
+        try:
+            return step(self)
+        finally:
+            sft.targets.make = make
+
+    sft.Sft._step = {"whole": step, "stop": stopping, "unequal": unequal}[mode]
+    return sft.train(config.load(recipe, changes), data, out, quiet=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

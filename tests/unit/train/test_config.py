@@ -1,0 +1,52 @@
+"""Recipes are read, changed and checked before anything runs."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from recommit.train.config import SftConfig, load, parse, plain, recipes
+
+
+@pytest.mark.parametrize("name", recipes())
+def test_every_recipe_is_whole(name):
+    config = load(name)
+    assert parse(SftConfig, json.loads(json.dumps(plain(config)))) == config
+
+
+def test_changes_reach_their_value():
+    config = load("laptop-sliding", ["optim.lr=3e-4", "model.shape.width=192", "targets.depths=[4]", "run.wandb=x"])
+    assert config.optim.lr == 3e-4
+    assert config.model.shape == {"width": 192}
+    assert config.targets.depths == (4,)
+    assert config.optim.steps == load("laptop-sliding").optim.steps
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ("optim.lr", r"set: expected NAME=VALUE, got 'optim\.lr'"),
+        ("optim.rate=1", r"optim: expected fields of steps, .*, got rate"),
+        ("optim.steps=many", r"optim\.steps: expected int, got 'many'"),
+        ("optim.steps=true", r"optim\.steps: expected int, got True"),
+        ("optim.steps=0", r"optim\.steps: expected at least 1, got 0"),
+        ("optim.schedule=step", r"optim\.schedule: expected linear, cosine or constant, got step"),
+        ("optim.steps.x=0", r"set: expected the name of one value"),
+        ("targets.depths=[9]", r"targets\.depths: expected numbers 1\.\.8, got \(9,\)"),
+        ("targets.kind=firm", r"targets\.kind: expected soft or hard, got firm"),
+        ("model.policy.decoder.heads=5", r"decoder\.width: expected a multiple of heads"),
+        ("model.dtype=float16", r"model\.dtype: expected float32 or bfloat16, got float16"),
+        ("validation.depths=[]", r"validation\.depths: expected numbers"),
+    ],
+)
+def test_wrong_values_are_named(change, message):
+    with pytest.raises(ValueError, match=message):
+        load("laptop-sliding", [change])
+
+
+def test_unknown_recipes_are_refused(tmp_path):
+    with pytest.raises(ValueError, match="recipe: expected a file or one of laptop-sliding"):
+        load("desktop")
+    (tmp_path / "mine.yaml").write_text("optim: {steps: 7}\n")
+    assert load(tmp_path / "mine.yaml").optim.steps == 7

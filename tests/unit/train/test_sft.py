@@ -1,0 +1,119 @@
+"""Whole runs: they learn, leave the depth head alone, and end in the same bits however often they are interrupted."""
+
+from __future__ import annotations
+
+import json
+import signal
+from dataclasses import replace
+
+import pytest
+
+torch = pytest.importorskip("torch")
+from safetensors.torch import load_file
+
+import recommit
+from recommit.train import sft
+from recommit.train.rundir import best_policy
+
+
+def losses_of(folder):
+    lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    return [line["loss"] for line in lines if "loss" in line]
+
+
+@pytest.fixture
+def straight(plan, data, tmp_path):
+    assert sft.train(plan, data, tmp_path / "straight", quiet=True) == 0
+    return tmp_path / "straight"
+
+
+def test_a_run_is_complete(straight):
+    names = {p.name for p in straight.iterdir()}
+    assert {"config.json", "versions.json", "metrics.jsonl", "timing.jsonl", "checkpoints", "best.json"} <= names
+    best = json.loads((straight / "best.json").read_text())
+    assert best["last"] == "step-00000008"
+    assert len(losses_of(straight)) == 8
+    policy = recommit.CommitPolicy.from_pretrained(best_policy(straight))
+    assert (policy.depth_head.weight == 0).all()
+    assert (policy.depth_head.bias == 0).all()
+    same = recommit.CommitPolicy.from_pretrained(straight)
+    assert torch.equal(same.decoder.prefix.weight, policy.decoder.prefix.weight)
+
+
+def same(one, other):
+    for name in ("engine.safetensors", "policy/heads.safetensors", "policy/backbone/model.safetensors"):
+        a, b = (load_file(folder / "checkpoints" / "step-00000008" / name) for folder in (one, other))
+        assert a.keys() == b.keys()
+        assert all(torch.equal(a[key], b[key]) for key in a), name
+    assert (one / "metrics.jsonl").read_bytes() == (other / "metrics.jsonl").read_bytes()
+    assert (one / "best.json").read_text() == (other / "best.json").read_text()
+
+
+@pytest.mark.parametrize("stop", [1, 4, 5])
+def test_interrupted_runs_end_in_the_same_bits(plan, data, straight, tmp_path, monkeypatch, stop):
+    step = sft.Sft._step
+
+    def interrupted(self):
+        found = step(self)
+        if self.at.step == stop:
+            signal.raise_signal(signal.SIGINT)
+        return found
+
+    monkeypatch.setattr(sft.Sft, "_step", interrupted)
+    assert sft.train(plan, data, tmp_path / "interrupted", quiet=True) == 130
+    monkeypatch.setattr(sft.Sft, "_step", step)
+    torch.manual_seed(12345)  # whatever else the new process did
+    assert sft.train(plan, data, tmp_path / "interrupted", quiet=True) == 0
+    same(straight, tmp_path / "interrupted")
+
+
+def test_a_killed_run_goes_back_to_its_checkpoint(plan, data, straight, tmp_path, monkeypatch):
+    class Killed(BaseException):
+        pass
+
+    step = sft.Sft._step
+
+    def killed(self):
+        if self.at.step == 5:
+            raise Killed
+        return step(self)
+
+    monkeypatch.setattr(sft.Sft, "_step", killed)
+    with pytest.raises(Killed):
+        sft.train(plan, data, tmp_path / "killed", quiet=True)
+    monkeypatch.setattr(sft.Sft, "_step", step)
+    assert sft.train(plan, data, tmp_path / "killed", quiet=True) == 0
+    same(straight, tmp_path / "killed")
+
+
+def test_a_finished_run_has_nothing_to_do(plan, data, straight):
+    before = (straight / "metrics.jsonl").read_bytes()
+    assert sft.train(plan, data, straight, quiet=True) == 0
+    assert (straight / "metrics.jsonl").read_bytes() == before
+
+
+def test_it_learns(plan, data, tmp_path):
+    longer = replace(
+        plan,
+        optim=replace(plan.optim, steps=60, lr=3e-3, head_lr=3e-3),
+        validation=replace(plan.validation, instances=0, every=1000),
+        run=replace(plan.run, save_every=1000),
+    )
+    assert sft.train(longer, data, tmp_path / "run", quiet=True) == 0
+    found = losses_of(tmp_path / "run")
+    assert sum(found[-5:]) < 0.85 * sum(found[:5])
+
+
+def test_gradients_that_stay_infinite_end_a_run(plan, data, tmp_path, monkeypatch):
+    monkeypatch.setattr(sft.losses, "weighted", lambda each, weight: (each * weight).sum() * float("nan"))
+    longer = replace(plan, optim=replace(plan.optim, steps=30))
+    with pytest.raises(sft.Diverged, match="10 gradients in a row were not finite"):
+        sft.train(longer, data, tmp_path / "run", quiet=True)
+    assert not list((tmp_path / "run" / "checkpoints").glob("step-*"))
+
+
+def test_early_stop(plan, data, tmp_path, monkeypatch):
+    monkeypatch.setattr(sft.validate, "score", lambda _found: (0.0, 0.0))
+    short = replace(plan, validation=replace(plan.validation, every=1, patience=2))
+    assert sft.train(short, data, tmp_path / "run", quiet=True) == 0
+    assert len(losses_of(tmp_path / "run")) == 3

@@ -1,0 +1,72 @@
+"""Validation on instances outside every training set, with figures that an exact player confirms."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+
+import recommit.data
+from recommit.data import symmetry
+from recommit.train import start, validate
+from recommit.train.config import ValidationConfig
+from recommit.train.ranks import Team
+
+#: More than there are.
+CONFIG = ValidationConfig(instances=20, budget=4, depths=(1, 4, 8))
+
+
+@pytest.fixture
+def dataset(data):
+    return recommit.data.open(data)
+
+
+def test_instances_are_of_the_validation_split(dataset):
+    made = validate.instances(dataset.recipe, CONFIG)
+    assert len(made.starts) == 15, "a 2x3 board has 18 such starts, fewer than 20"
+    assert symmetry.belongs(symmetry.keys("sliding", made.starts), "validation").all()
+    assert (made.states.distance > 0).all()
+    assert len(set(made.states.distance.tolist())) > 3
+    longer = validate.instances(dataset.recipe, ValidationConfig(instances=6, length=(10, 12)))
+    assert set(dataset.puzzle.distance(longer.starts).tolist()) <= {10, 11, 12}
+
+
+class Perfect:
+    """Plays optimally, and counts what it is asked."""
+
+    config = SimpleNamespace(decoder=SimpleNamespace(depth_conditioning="none"))
+    asked = 0
+
+    def act(self, task, states, *, depth):
+        self.asked += len(states)
+        plans = np.zeros((len(states), 8), np.uint8)
+        solutions = task.solve(states)
+        for i, (begin, end) in enumerate(zip(solutions.offsets[:-1], solutions.offsets[1:], strict=True)):
+            plans[i, : min(end - begin, 8)] = solutions.actions[begin:end][:8]
+        return np.full(len(states), depth), plans
+
+
+def test_an_exact_player_solves_what_the_budget_allows(dataset):
+    made = validate.instances(dataset.recipe, CONFIG)
+    player = Perfect()
+    found = validate.episodes(player, dataset.puzzle, made.starts, CONFIG)
+    length = dataset.puzzle.distance(made.starts)
+    for depth in CONFIG.depths:
+        assert found["solved"][str(depth)] == pytest.approx((length <= 4 * depth).mean(), abs=1e-4)
+        spent = np.where(length <= 4 * depth, length, 4 * depth)
+        assert found["actions"][str(depth)] == pytest.approx(spent.mean(), abs=0.01)
+    assert player.asked < 20 * 4 * 3, "states that were seen before are not asked again"
+
+
+def test_measures_are_complete_and_repeatable(dataset, tmp_path, plan):
+    policy = start.policy(plan.model, tmp_path, 0, Team()).train()
+    made = validate.instances(dataset.recipe, CONFIG)
+    found = validate.measure(policy, dataset.puzzle, made, CONFIG)
+    assert policy.training
+    assert set(found) == {"loss", "optimal", "accuracy", "solved", "actions"}
+    assert found == validate.measure(policy, dataset.puzzle, made, CONFIG)
+    better = {**found, "solved": {"1": 1.0}}
+    assert validate.score(better) > validate.score(found)
