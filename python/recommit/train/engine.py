@@ -146,5 +146,5 @@ class TorchEngine:
                 state.setdefault(int(index), {})[part] = tensor
         with torch.no_grad():
             for weight, parameter in zip(weights, self.parameters, strict=True):
-                parameter.copy_(weight)  # type: ignore[arg-type]
+                parameter.copy_(weight)
         self.optimizer.load_state_dict({"state": state, "param_groups": self.optimizer.state_dict()["param_groups"]})
