@@ -61,6 +61,8 @@ def _splits(manifest: Manifest) -> str:
         "\nA start state belongs to a split by a key that all its mirror images share, so no instance of one split is, up\n"
         "to symmetry, an instance of another, in this data set or between any two made by this package."
     )
+    if manifest.recipe.disjoint == "layouts":
+        lines.append("Here walls and goals alone decide, so no layout of one split is a layout of another.")
     if manifest.overlap:
         seen = manifest.overlap
         lines.append(

@@ -56,6 +56,7 @@ def build(
     perturbed: int | None = None,
     deviation: int | None = None,
     strict_states: bool | None = None,
+    disjoint: Literal["starts", "layouts"] | None = None,
     shard: int | None = None,
     recipe: Path | None = None,
     states: Path | None = None,
@@ -81,6 +82,7 @@ def build(
         perturbed: states off the path, per instance.
         deviation: how many random actions off the path, at most.
         strict_states: no test start may lie on a training path.
+        disjoint: what two splits never share up to symmetry: starts, or (Sokoban) layouts of walls and goals.
         shard: instances per file.
         recipe: a YAML or JSON recipe; the flags above change it.
         states: label the states in this .npy file, uint8[N, rows, columns], instead of generated ones.
@@ -94,7 +96,7 @@ def build(
     flags = {
         "task": task, "size": list(size), "count": count, "validation": validation, "test": test, "seed": seed,
         "epoch": epoch, "ties": ties, "perturbed": perturbed, "deviation": deviation,
-        "strict_states": strict_states, "shard": shard,
+        "strict_states": strict_states, "disjoint": disjoint, "shard": shard,
     }  # fmt: skip
     plan = _plan(recipe, {k: v for k, v in flags.items() if v not in (None, [])}, boxes, length, states)
     progress = None if json else _Line()

@@ -34,7 +34,8 @@ class Recipe:
 
     ``count``, ``validation`` and ``test`` are numbers of instances, spread evenly over ``variants``. ``perturbed``
     states are added per instance, each up to ``deviation`` random actions off its expert path. ``epoch`` draws other
-    expert paths (ties="random") and other perturbations for the same instances. ``states`` is the sha256 of the
+    expert paths (ties="random") and other perturbations for the same instances. ``disjoint`` says what two splits never
+    share up to symmetry: starts, or (Sokoban) whole layouts of walls and goals. ``states`` is the sha256 of the
     states to label instead of generated instances (see ``build``), empty for generated ones. ``shard`` is the number
     of instances (or given states) per file.
     """
@@ -51,6 +52,7 @@ class Recipe:
     perturbed: int = 0
     deviation: int = 4
     strict_states: bool = False
+    disjoint: Literal["starts", "layouts"] = "starts"
     states: str = ""
     shard: int = 4096
     format: int = FORMAT
@@ -201,6 +203,7 @@ def _check(recipe: Recipe) -> None:
     _choice("task", recipe.task, ("sliding", "sokoban"))
     _choice("ties", recipe.ties, ("first", "random"))
     _choice("strict_states", recipe.strict_states, (True, False))
+    _choice("disjoint", recipe.disjoint, ("starts", "layouts") if recipe.task == "sokoban" else ("starts",))
     for name, (low, high) in _BOUNDS.items():
         _number(name, getattr(recipe, name), low, high)
     if len(recipe.size) != 2:

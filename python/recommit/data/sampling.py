@@ -108,6 +108,7 @@ def generate(puzzle: Puzzle, variant: Variant, seed: int, start: int, count: int
 
 def _accepted(stream: _Stream, count: int, taken: NDArray[np.uint64]) -> tuple[Starts, NDArray[np.uint64]]:
     """The first ``count`` candidates that belong to the split and are not taken; and their keys."""
+    recipe = stream.recipe
     distinct = stream.split != "train"
     patience = 65536 + 256 * count
     parts: list[Starts] = [stream.read(0)]
@@ -119,8 +120,9 @@ def _accepted(stream: _Stream, count: int, taken: NDArray[np.uint64]) -> tuple[S
                 f"found {have} among {stream.used} candidates"
             )
         candidates = stream.read(16 + int((count - have) / _SHARE[stream.split] * 1.05))
-        keys = symmetry.keys(stream.recipe.task, candidates.states, stream.threads)
-        keep = symmetry.belongs(keys, stream.split) & ~_contains(taken, keys)
+        keys = symmetry.keys(recipe.task, candidates.states, stream.threads)
+        deciding = keys if recipe.disjoint == "starts" else symmetry.split_keys(recipe, candidates.states)
+        keep = symmetry.belongs(deciding, stream.split) & ~_contains(taken, keys)
         if distinct:
             keep &= _first(keys) & ~_contains(used, keys)
         chosen = np.flatnonzero(keep)[: count - have]

@@ -1,5 +1,7 @@
 """Which split an instance belongs to: decided by its start state alone, the same for all its mirror images.
 
+A recipe may ask for more (``disjoint: layouts``): then walls and goals alone decide, so that no room is in two splits.
+
 A start is reduced to a 64-bit key that all its symmetric images share. The key's top four bits are its bucket: bucket 0
 is for testing, bucket 1 for validation, the others for training, in every data set that anybody builds. So no data set's
 training instances can leak into any other's test instances, whatever their seeds, and shards need not know each other.
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from recommit.data.recipe import Recipe
     from recommit.puzzles.puzzle import States
 
     Keys = NDArray[np.uint64]
@@ -55,6 +58,41 @@ def keys(task: str, states: States, threads: int | None = 1) -> Keys:
         piece = states[begin : begin + _PIECE]
         result[begin : begin + _PIECE] = np.min([_hash(image) for image in _images(piece)], axis=0)
     return draws.mix(result)  # the smaller of two hashes is small: buckets need an even key
+
+
+def split_keys(recipe: Recipe, states: States, threads: int | None = 1) -> Keys:
+    """The keys that decide the splits of a recipe: of starts, or of their layouts."""
+    if recipe.disjoint == "starts":
+        return keys(recipe.task, states, threads)
+    images = _turned(_layouts(states))
+    return draws.mix(np.min([_hash(np.ascontiguousarray(image)) for image in images], axis=0))
+
+
+def _layouts(states: States) -> States:
+    """Walls and goals: without player and boxes, and solid where the player can never come."""
+    open_cells = states != 1
+    inside = (states == 5) | (states == 6)
+    while True:
+        grown = inside.copy()
+        grown[:, 1:] |= inside[:, :-1]
+        grown[:, :-1] |= inside[:, 1:]
+        grown[:, :, 1:] |= inside[:, :, :-1]
+        grown[:, :, :-1] |= inside[:, :, 1:]
+        grown &= open_cells
+        if (grown == inside).all():
+            break
+        inside = grown
+    goals = (states == 2) | (states == 4) | (states == 6)
+    return np.where(inside, np.where(goals, 2, 0), 1).astype(np.uint8)
+
+
+def _turned(grids: States) -> Iterator[States]:
+    """The images of grids under mirrors and, where they stay that shape, quarter turns."""
+    square = grids.shape[1] == grids.shape[2]
+    for image in (grids, grids.transpose(0, 2, 1)) if square else (grids,):
+        for rows in (image, image[:, ::-1]):
+            yield rows
+            yield rows[:, :, ::-1]
 
 
 def _hash(states: States) -> Keys:

@@ -70,7 +70,7 @@ def _check_instances(dataset: Dataset, name: str, content: Rows) -> None:
     _steps(dataset.puzzle, expert, name)
     per_path = sum(samples.sample_count(length) for length in expert.length[at].tolist())
     _same(name, "samples of expert paths", per_path, shards.samples(expert))
-    keys = symmetry.keys(dataset.recipe.task, np.ascontiguousarray(expert.states[at]))
+    keys = symmetry.split_keys(dataset.recipe, np.ascontiguousarray(expert.states[at]))
     _all(name, "split", symmetry.belongs(keys, parse_name(name)[0]))
     for index, variant in enumerate(dataset.recipe.variants):
         low, high = variant.length

@@ -49,6 +49,11 @@ WRONG = {
     "one size": ({"size": [8]}, "size: expected rows and columns, got 1 numbers"),
     "ties": ({"ties": "both"}, "ties: expected one of first, random, got 'both'"),
     "strict": ({"strict_states": 1}, "strict_states: expected one of True, False, got 1"),
+    "disjoint": ({"disjoint": "rooms"}, "disjoint: expected one of starts, layouts, got 'rooms'"),
+    "layouts in sliding": (
+        {"task": "sliding", "size": 3, "variants": [{"length": [8, 9]}], "disjoint": "layouts"},
+        "disjoint: expected one of starts, got 'layouts'",
+    ),
     "shard": ({"shard": 0}, "shard: expected 1..1048576, got 0"),
     "format": ({"format": 2}, "format: expected 1..1, got 2"),
     "states": ({"states": "../x", "variants": []}, "states: expected a sha256"),
