@@ -65,7 +65,7 @@ def split_keys(recipe: Recipe, states: States, threads: int | None = 1) -> Keys:
     if recipe.disjoint == "starts":
         return keys(recipe.task, states, threads)
     images = _turned(_layouts(states))
-    return draws.mix(np.min([_hash(np.ascontiguousarray(image)) for image in images], axis=0))
+    return draws.mix(np.min([_hash(_aligned(image)) for image in images], axis=0))
 
 
 def _layouts(states: States) -> States:
@@ -93,6 +93,15 @@ def _turned(grids: States) -> Iterator[States]:
         for rows in (image, image[:, ::-1]):
             yield rows
             yield rows[:, :, ::-1]
+
+
+def _aligned(grids: States) -> States:
+    """Each moved as far up and left as its outer wall allows: a room may lie anywhere in its grid."""
+    count, height, width = grids.shape
+    top = (grids != 1).any(axis=2).argmax(axis=1)[:, None] - 1
+    left = (grids != 1).any(axis=1).argmax(axis=1)[:, None] - 1
+    row, col = (np.arange(height) + top) % height, (np.arange(width) + left) % width
+    return np.ascontiguousarray(grids[np.arange(count)[:, None, None], row[:, :, None], col[:, None, :]])
 
 
 def _hash(states: States) -> Keys:
