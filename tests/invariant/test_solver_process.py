@@ -107,4 +107,5 @@ def test_solving_keeps_nothing(calls: int, record_property: Callable[[str, objec
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs /proc")
 def test_a_leak_is_noticed() -> None:
     kept: list[bytearray] = []
-    assert growth(200, lambda: kept.append(bytearray(b"x" * 65536))) > 2**20
+    # In a process that did much before, small pieces would come from memory that it has already.
+    assert growth(40, lambda: kept.append(bytearray(b"x" * 2**22))) > 2**20
