@@ -48,7 +48,8 @@ class Shape:
 
 PRESETS = {
     "tiny": Shape(32, 2, 2, 1, 64, 32, 2, 2, 64, 56, (1,), rope_theta=100.0),
-    "small": Shape(128, 4, 4, 4, 352, 64, 1, 2, 128, 28, (), rope_theta=100.0),
+    # Slow angles tell the columns of a small board apart poorly: theta 10 halves the steps that theta 100 needs.
+    "small": Shape(128, 4, 4, 4, 352, 64, 1, 2, 128, 28, (), rope_theta=10.0),
     "3b": Shape(2048, 36, 16, 2, 11008, 1280, 32, 16, 3420, 112, (7, 15, 23, 31), vocabulary=151936),
     "7b": Shape(3584, 28, 28, 4, 18944, 1280, 32, 16, 3420, 112, (7, 15, 23, 31), vocabulary=152064),
 }
