@@ -68,7 +68,10 @@ class Backbone(Protocol):
         """The weights under any adapter, by their published names."""
 
     def save(self, folder: Path) -> None:
-        """Write the whole model in its published format."""
+        """Write the whole model in its published format, with what ``save_processor`` writes."""
+
+    def save_processor(self, folder: Path) -> None:
+        """Write tokenizer and image processor."""
 
 
 @contextmanager

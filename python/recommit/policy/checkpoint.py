@@ -64,6 +64,7 @@ def save_policy(policy: CommitPolicy, folder: str | Path) -> Path:
         "backbone": {"source": "backbone" if whole else policy.source, "fingerprint": fingerprint_of(policy)},
     }
     (folder / "config.json").write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
+    policy.backbone.save_processor(folder)
     return folder
 
 

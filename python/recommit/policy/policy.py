@@ -68,6 +68,21 @@ class CommitPolicy(nn.Module):
 
         return save_policy(self, folder)
 
+    def push_to_hub(self, repo: str, *, figures: dict[str, Any] | None = None, private: bool = False) -> str:
+        """Upload the policy with a model card (and a validation's ``figures``); returns the address."""
+        import tempfile
+
+        from huggingface_hub import HfApi
+
+        from recommit.policy.card import write
+
+        hub = HfApi()
+        with tempfile.TemporaryDirectory() as folder:
+            write(self.save_pretrained(folder), repo, figures)
+            hub.create_repo(repo, private=private, exist_ok=True)
+            address = hub.upload_folder(repo_id=repo, folder_path=folder, commit_message="recommit policy")
+        return str(address)
+
     def _adapt(self) -> None:
         from peft import LoraConfig, get_peft_model
 

@@ -7,6 +7,7 @@ layer computes only the position that is read.
 
 from __future__ import annotations
 
+import json
 import math
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -119,7 +120,21 @@ class QwenBackbone(nn.Module):
         """See ``Backbone.save``."""
         with quiet():
             self.base.save_pretrained(folder)
+        self.save_processor(folder)
+
+    def save_processor(self, folder: Path) -> None:
+        """See ``Backbone.save_processor``."""
         self.tokenizer.save_pretrained(folder)
+        vision = self.config.vision_config
+        processor = {
+            "image_processor_type": "Qwen2VLImageProcessor",
+            "min_pixels": 3136,
+            "max_pixels": 12845056,
+            "patch_size": int(vision.patch_size),
+            "temporal_patch_size": int(vision.temporal_patch_size),
+            "merge_size": self.merge,
+        }
+        (folder / "preprocessor_config.json").write_text(json.dumps(processor, indent=2) + "\n", encoding="utf-8")
 
 
 def last_position(layer: Any, x: Tensor, angles: tuple[Tensor, Tensor]) -> Tensor:

@@ -24,7 +24,7 @@ def data(tmp_path_factory):
     return folder
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def plan():
     """The configuration of a short run of a model that takes milliseconds per step."""
     from recommit.train.config import SftConfig, parse

@@ -12,7 +12,8 @@ torch = pytest.importorskip("torch")
 from safetensors.torch import load_file
 
 import recommit
-from recommit.train import sft
+from recommit.train import checkpoints, sft
+from recommit.train.engine import TorchEngine
 from recommit.train.rundir import best_policy
 
 
@@ -21,10 +22,11 @@ def losses_of(folder):
     return [line["loss"] for line in lines if "loss" in line]
 
 
-@pytest.fixture
-def straight(plan, data, tmp_path):
-    assert sft.train(plan, data, tmp_path / "straight", quiet=True) == 0
-    return tmp_path / "straight"
+@pytest.fixture(scope="module")
+def straight(plan, data, tmp_path_factory):
+    out = tmp_path_factory.mktemp("runs") / "straight"
+    assert sft.train(plan, data, out, quiet=True) == 0
+    return out
 
 
 def test_a_run_is_complete(straight):
@@ -67,21 +69,38 @@ def test_interrupted_runs_end_in_the_same_bits(plan, data, straight, tmp_path, m
     same(straight, tmp_path / "interrupted")
 
 
-def test_a_killed_run_goes_back_to_its_checkpoint(plan, data, straight, tmp_path, monkeypatch):
-    class Killed(BaseException):
-        pass
+class Killed(BaseException):
+    """Nothing in the trainer may catch it."""
 
-    step = sft.Sft._step
 
-    def killed(self):
-        if self.at.step == 5:
+#: Where a run dies, the second time it comes there: before a step, and at every stage of saving.
+MOMENTS = [
+    (sft.Sft, "_step"),
+    (TorchEngine, "save"),
+    (sft.Sft, "_save"),
+    (checkpoints, "commit"),
+    (sft.Sft, "_point_to_best"),
+    (checkpoints.Checkpoints, "prune"),
+]
+
+
+@pytest.mark.parametrize(("owner", "name"), MOMENTS, ids=lambda value: getattr(value, "__name__", value))
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+def test_a_killed_run_goes_back_to_its_checkpoint(plan, data, straight, tmp_path, monkeypatch, owner, name, after):
+    whole, calls = getattr(owner, name), []
+
+    def killed(*arguments, **options):
+        calls.append(name)
+        if len(calls) == 2 and not after:
             raise Killed
-        return step(self)
+        result = whole(*arguments, **options)
+        if len(calls) == 2:
+            raise Killed
+        return result
 
-    monkeypatch.setattr(sft.Sft, "_step", killed)
+    monkeypatch.setattr(owner, name, killed)
     with pytest.raises(Killed):
         sft.train(plan, data, tmp_path / "killed", quiet=True)
-    monkeypatch.setattr(sft.Sft, "_step", step)
     assert sft.train(plan, data, tmp_path / "killed", quiet=True) == 0
     same(straight, tmp_path / "killed")
 

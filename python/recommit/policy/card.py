@@ -1,0 +1,69 @@
+"""The page that a saved policy shows on a model hub."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+_TEXT = """---
+library_name: recommit
+license: apache-2.0
+pipeline_tag: robotics
+tags:
+- recommit
+- commitment-depth
+- vision-language
+{head}---
+
+# {title}
+
+A policy that looks at a picture of a puzzle once, decides how many actions to commit to ({depths}), and which.
+Tasks: {tasks}. {parts}
+
+```python
+import recommit
+
+policy = recommit.CommitPolicy.from_pretrained("{name}")
+task = recommit.Sliding(3)
+depths, actions = policy.act(task, task.generate(4, seed=0).states)
+```
+
+Files are JSON and safetensors only. `config.json` names the backbone with a fingerprint of its weights; loading on any
+other is an error.
+{figures}"""
+
+
+def card(about: dict[str, Any], name: str, figures: dict[str, Any] | None = None) -> str:
+    """Markdown with the metadata that hubs read; ``about`` is the policy's config.json."""
+    config, source = about["policy"], about["backbone"]["source"]
+    adapted = config["lora"] is not None
+    head = f"base_model: {source}\nbase_model_relation: adapter\n" if adapted and not Path(source).exists() else ""
+    if adapted:
+        lora = config["lora"]
+        parts = f"LoRA (rank {lora['rank']}, alpha {lora['alpha']}) on `{source}`; the picture encoder is frozen."
+    else:
+        parts = "The backbone was trained from nothing and lies in `backbone/`."
+    return _TEXT.format(
+        head=head,
+        title=name.rsplit("/", 1)[-1],
+        depths=", ".join(map(str, config["depths"])),
+        tasks=", ".join(config["tasks"]),
+        parts=parts,
+        name=name,
+        figures=_table(figures) if figures else "",
+    )
+
+
+def _table(figures: dict[str, Any]) -> str:
+    """Validation of the warm start, by fixed depth."""
+    lines = ["", "| fixed depth | solved on validation instances | actions per episode |", "|---|---|---|"]
+    for depth, rate in figures["solved"].items():
+        lines.append(f"| {depth} | {100 * rate:.1f} % | {figures['actions'][depth]:.1f} |")
+    return "\n".join(lines) + "\n"
+
+
+def write(folder: Path, name: str, figures: dict[str, Any] | None = None) -> None:
+    """Put README.md beside a saved policy."""
+    about = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    (folder / "README.md").write_text(card(about, name, figures), encoding="utf-8")

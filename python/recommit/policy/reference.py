@@ -1,0 +1,73 @@
+"""A frozen copy of a policy to stay close to. With LoRA it is a second adapter on the same backbone."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from recommit.policy.policy import ADAPTER
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy as np
+    from numpy.typing import NDArray
+    from torch import Tensor
+
+    from recommit.policy.policy import CommitPolicy
+    from recommit.puzzles.puzzle import Puzzle
+
+REFERENCE = "reference"
+
+
+class Reference:
+    """What the policy was when this was made. Never trained, never with dropout.
+
+    Make it before an engine takes the policy: its adapter is part of the policy's backbone. Not for several threads:
+    a pass of the reference switches the adapter of the shared backbone and back.
+    """
+
+    def __init__(self, policy: CommitPolicy) -> None:
+        self.policy = policy
+        if policy.config.lora is None:
+            self._copy = copy.deepcopy(policy).requires_grad_(False).eval()
+            return
+        self._copy = None
+        self._heads = [copy.deepcopy(part).requires_grad_(False).eval() for part in (policy.depth_head, policy.decoder)]
+        model: Any = policy.backbone.model
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)
+            model.add_adapter(REFERENCE, copy.deepcopy(model.peft_config[ADAPTER]))
+        with torch.no_grad():
+            given = dict(model.named_parameters())
+            for name, parameter in given.items():
+                if f".{REFERENCE}." in name:
+                    parameter.copy_(given[name.replace(f".{REFERENCE}.", f".{ADAPTER}.")])
+                    parameter.requires_grad_(False)
+
+    @torch.no_grad()
+    def __call__(self, task: Puzzle, states: NDArray[np.uint8], actions: Tensor) -> tuple[Tensor, Tensor]:
+        """Logits of depths [N, |H|] and of each action after the ones before it [N, 8, 4], as ``CommitPolicy.forward``."""
+        if self._copy is not None:
+            logits: tuple[Tensor, Tensor] = self._copy(task, states, actions)
+            return logits
+        depth_head, decoder = self._heads
+        with self._switched():
+            z = self.policy.look(task, states)
+        return depth_head(z), decoder(z, actions[:, :7], self.policy.task_index(task))
+
+    @contextmanager
+    def _switched(self) -> Iterator[None]:
+        model: Any = self.policy.backbone.model
+        training = model.training
+        model.eval()
+        model.set_adapter(REFERENCE, inference_mode=True)
+        try:
+            yield
+        finally:
+            model.set_adapter(ADAPTER)
+            model.train(training)

@@ -1,0 +1,27 @@
+"""A training run for ``test_train_kills``: python train_once.py MODE RECIPE DATA OUT; naive writes checkpoints in place."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from recommit.train import checkpoints, config, sft
+
+
+def naive_save(self: checkpoints.Checkpoints, step: int, write: Any, **_: Any) -> checkpoints.Checkpoint:
+    folder = self.folder / f"step-{step:08d}"
+    folder.mkdir(parents=True, exist_ok=True)
+    write(folder)
+    return checkpoints.Checkpoint(folder, step)
+
+
+def main(mode: str, recipe: str, data: str, out: str) -> int:
+    if mode == "naive":
+        checkpoints.Checkpoints.save = naive_save  # type: ignore[method-assign]
+        checkpoints.verify = lambda folder: int(folder.name[5:])
+    return sft.train(config.load(recipe), data, Path(out), quiet=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

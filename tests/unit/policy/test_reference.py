@@ -1,0 +1,54 @@
+"""The reference is what the policy was, to the bit, whatever happens to the policy."""
+
+from __future__ import annotations
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("transformers")
+
+import recommit
+from recommit.policy.config import DecoderConfig, LoraConfig, PolicyConfig
+from recommit.policy.reference import Reference
+
+DECODER = DecoderConfig(width=32, layers=1, heads=4, ffn=64)
+TASK = recommit.Sliding(3)
+STATES = TASK.generate(5, seed=0).states
+ACTIONS = torch.zeros(5, 7, dtype=torch.long)
+
+
+@torch.no_grad()
+def answers(policy):
+    """Without gradients: torch attends by other kernels then, and another rounding."""
+    return policy(TASK, STATES, ACTIONS)
+
+
+@pytest.mark.parametrize("lora", [None, LoraConfig(rank=4)], ids=["whole", "adapter"])
+def test_it_stays_while_the_policy_moves(lora, tiny, tmp_path):
+    policy = recommit.CommitPolicy.from_backbone(tiny, PolicyConfig(lora=lora, decoder=DECODER), seed=1)
+    trained = [p for p in policy.parameters() if p.requires_grad]
+    with torch.no_grad():
+        for parameter in trained:
+            parameter.add_(0.05 * torch.randn(parameter.shape, generator=torch.Generator().manual_seed(3)))
+    before = answers(policy.eval())
+    reference = Reference(policy)
+    assert [p for p in policy.parameters() if p.requires_grad] == trained
+    kept = reference(TASK, STATES, ACTIONS)
+    # Copies lie elsewhere in memory, and some matrix kernels round by alignment.
+    assert all((a - b).abs().max() < 1e-5 for a, b in zip(kept, before, strict=True))
+    assert all(torch.equal(a, b) for a, b in zip(answers(policy), before, strict=True))
+    optimizer = torch.optim.SGD(trained, lr=0.5)
+    policy.train()
+    for _ in range(2):
+        reference(TASK, STATES, ACTIONS)
+        assert policy.training
+        depths, actions = policy(TASK, STATES, ACTIONS)
+        (depths[:, 0].sum() + actions.log_softmax(-1)[..., 1].sum()).backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    assert [p for p in policy.parameters() if p.requires_grad] == trained
+    assert not torch.equal(answers(policy.eval())[1], before[1])
+    assert all(torch.equal(a, b) for a, b in zip(reference(TASK, STATES, ACTIONS), kept, strict=True))
+    policy.save_pretrained(tmp_path)
+    again = recommit.CommitPolicy.from_pretrained(tmp_path).eval()
+    assert (answers(again)[1] - answers(policy)[1]).abs().max() < 1e-5

@@ -1,0 +1,50 @@
+"""Whatever started the ranks, they know each other; a launcher that is missing is made up for."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+
+from recommit.train import config, ranks
+
+pytest.importorskip("torch")
+
+
+def test_one_process_needs_no_launcher():
+    environment: dict[str, str] = {}
+    ranks.announce(environment)
+    assert {k: environment[k] for k in ("RANK", "WORLD_SIZE", "LOCAL_RANK")} == {
+        "RANK": "0", "WORLD_SIZE": "1", "LOCAL_RANK": "0",
+    }  # fmt: skip
+    assert 1024 < int(environment["MASTER_PORT"]) < 65536
+
+
+def test_slurm_is_understood():
+    slurm = {"SLURM_NTASKS": "16", "SLURM_PROCID": "9", "SLURM_LOCALID": "1"}
+    with pytest.raises(ValueError, match="MASTER_ADDR: expected the first host of the job, got none"):
+        ranks.announce(dict(slurm))
+    environment = {**slurm, "MASTER_ADDR": "first"}
+    ranks.announce(environment)
+    assert (environment["RANK"], environment["WORLD_SIZE"], environment["LOCAL_RANK"]) == ("9", "16", "1")
+
+
+def test_a_launcher_with_the_plain_engine_is_refused(monkeypatch):
+    monkeypatch.setenv("WORLD_SIZE", "4")
+    with pytest.raises(ValueError, match=r"engine\.kind: expected deepspeed .* 4 ranks, got plain"):
+        ranks.alone("cpu")
+
+
+def test_alone_there_is_nobody_to_ask():
+    team = ranks.Team()
+    assert team.lead
+    assert team.total([1.5, 2.0]) == [1.5, 2.0]
+    assert team.largest(7) == 7
+    team.barrier()
+
+
+@pytest.mark.parametrize("name", ["deepspeed.sh", "torchrun.sh", "slurm.sbatch"])
+def test_launch_recipes_are_shell_that_parses(name):
+    path = config._folder() / "launch" / name
+    subprocess.run(["bash", "-n", str(path)], check=True)
+    assert "recommit.train.sft" in path.read_text(encoding="utf-8")
