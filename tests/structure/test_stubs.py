@@ -18,7 +18,8 @@ pytestmark = pytest.mark.skipif(
 
 
 def stubtest() -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "mypy.stubtest", "recommit._core", "--allowlist", str(ALLOWED)]
+    command = [sys.executable, "-m", "mypy.stubtest", "recommit._core"]
+    command += ["--allowlist", str(ALLOWED), "--mypy-config-file", str(stubs.ROOT / "pyproject.toml")]
     return subprocess.run(command, check=False, capture_output=True, text=True, cwd=stubs.ROOT)
 
 
