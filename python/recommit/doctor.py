@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.metadata
 import importlib.util
 import os
@@ -49,6 +50,8 @@ class Report:
     core: str
     works: bool
     extras: dict[str, Extra]
+    #: What can be trained here, and what keeps the rest from it.
+    training: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
@@ -60,6 +63,8 @@ class Report:
             f"python     {self.python}, numpy {self.numpy}, {self.platform}, {self.cores} cores",
             f"core       {'computes what it should' if self.works else 'WRONG: a known position was not solved'}",
         ]
+        if self.training:
+            lines.append(f"training   {self.training}")
         for name, extra in self.extras.items():
             found = ", ".join(f"{module} {version or 'missing'}" for module, version in extra.versions.items())
             lines.append(f"{name:<10} {found}" + ("" if extra.complete else f"  ->  {extra.install}"))
@@ -81,7 +86,23 @@ def examine() -> Report:
         core=str(recommit._core.__file__),
         works=works(),
         extras=extras,
+        training=training(extras),
     )
+
+
+def training(extras: dict[str, Extra]) -> str:
+    """What this machine can train; the GPU is asked only if torch is installed."""
+    missing = [name for name in ("policy", "data", "cli") if not extras[name].complete]
+    if missing:
+        return f"nothing yet: needs {extras['train'].install}"
+    torch = importlib.import_module("torch")
+    gpus = int(torch.cuda.device_count())
+    if not gpus:
+        return "laptop recipes on the CPU; no GPU is seen, and the 7B recipe needs one"
+    memory = min(torch.cuda.get_device_properties(i).total_memory for i in range(gpus)) >> 30
+    big = "qwen2.5-vl-7b" if memory >= 22 else f"models below 7B (its weights alone take 16 GiB, the GPU has {memory})"
+    spread = "" if gpus == 1 or extras["deepspeed"].complete else f"; for all of them {extras['deepspeed'].install}"
+    return f"laptop recipes and {big}; {gpus} GPU of {memory} GiB{spread}"
 
 
 def works() -> bool:

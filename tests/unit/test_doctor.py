@@ -22,6 +22,14 @@ def test_it_names_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "pip install 'recommit[planted]'" in str(report)
 
 
+def test_it_says_what_can_be_trained() -> None:
+    found = {name: doctor.Extra({"module": "1"}, f"pip install 'recommit[{name}]'") for name in doctor.EXTRAS}
+    lacking = found | {"policy": doctor.Extra({"torch": None}, "x")}
+    assert doctor.training(lacking) == "nothing yet: needs pip install 'recommit[train]'"
+    pytest.importorskip("torch")
+    assert doctor.training(found).startswith("laptop recipes")
+
+
 def test_it_sees_a_core_that_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recommit.Sliding, "step", lambda _self, states, _actions: states)
     assert not doctor.works()

@@ -33,10 +33,10 @@ class Reference:
 
     def __init__(self, policy: CommitPolicy) -> None:
         self.policy = policy
+        self._copy: CommitPolicy | None = None
         if policy.config.lora is None:
             self._copy = copy.deepcopy(policy).requires_grad_(False).eval()
             return
-        self._copy = None
         self._heads = [copy.deepcopy(part).requires_grad_(False).eval() for part in (policy.depth_head, policy.decoder)]
         model: Any = policy.backbone.model
         with warnings.catch_warnings():
