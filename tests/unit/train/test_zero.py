@@ -17,7 +17,7 @@ def made(**engine):
 def test_parts_and_ranks_make_a_batch():
     found = made(stage=3, bf16=True)
     assert found["train_micro_batch_size_per_gpu"] * found["gradient_accumulation_steps"] * 2 == 64
-    assert found["zero_optimization"] == {"stage": 3}
+    assert found["zero_optimization"]["stage"] == 3
     assert found["bf16"]["enabled"]
 
 
