@@ -56,11 +56,11 @@ def test_tasks_have_their_own_output(decoder):
 
 
 def test_sampling_follows_the_distribution(decoder):
-    z = torch.randn(1, 24).expand(20_000, -1)
-    noise = torch.rand(20_000, 8, 4, generator=torch.Generator().manual_seed(1)).clamp(1e-9, 1 - 1e-7)
+    z = torch.randn(1, 24).expand(6_000, -1)
+    noise = torch.rand(6_000, 8, 4, generator=torch.Generator().manual_seed(1)).clamp(1e-9, 1 - 1e-7)
     plans, logits = decoder.plans(z, 0, noise=noise)
-    share = torch.bincount(plans[:, 0], minlength=4) / 20_000
-    assert (share - logits[0, 0].softmax(-1)).abs().max() < 0.015
+    share = torch.bincount(plans[:, 0], minlength=4) / 6_000
+    assert (share - logits[0, 0].softmax(-1)).abs().max() < 0.025
     again, _ = decoder.plans(z[:7], 0, noise=noise[:7])
     assert torch.equal(again, plans[:7])
 
