@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import gc
 import threading
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from tests.ticks import ticks_during
 
 import recommit
 
@@ -17,25 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 HARD = recommit.Sliding(5).generate(1, seed=0).states
-
-
-def ticks_during(call: Callable[[], object]) -> float:
-    """Turns of a Python loop that another thread gets per second of this call."""
-    count, stop = [0], threading.Event()
-
-    def tick() -> None:
-        while not stop.is_set():
-            count[0] += 1
-
-    thread = threading.Thread(target=tick)
-    thread.start()
-    time.sleep(0.05)
-    before, began = count[0], time.perf_counter()
-    call()
-    rate = (count[0] - before) / (time.perf_counter() - began)
-    stop.set()
-    thread.join()
-    return rate
 
 
 def test_the_interpreter_runs_during_a_search() -> None:

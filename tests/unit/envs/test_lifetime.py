@@ -7,13 +7,13 @@ import resource
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import gymnasium
 import numpy as np
 import pytest
+from tests.ticks import ticks_during
 
 import recommit  # noqa: F401  (registers the environments)
 
@@ -80,25 +80,6 @@ def test_workers_of_every_kind(method: str, workers: int) -> None:
     with context.Pool(workers) as pool:
         assert pool.map_async(worker, range(4)).get(timeout=90) == expected
     assert [worker(seed) for seed in range(4)] == expected
-
-
-def ticks_during(call: Callable[[], object]) -> float:
-    """How many turns of a Python loop another thread gets per second of this call."""
-    count, stop = [0], threading.Event()
-
-    def tick() -> None:
-        while not stop.is_set():
-            count[0] += 1
-
-    thread = threading.Thread(target=tick)
-    thread.start()
-    time.sleep(0.05)
-    before, start = count[0], time.perf_counter()
-    call()
-    rate = (count[0] - before) / (time.perf_counter() - start)
-    stop.set()
-    thread.join()
-    return rate
 
 
 def test_the_interpreter_runs_during_a_step() -> None:
