@@ -1,0 +1,203 @@
+"""Warm start at the shapes of Qwen2.5-VL-7B with random weights, on one GPU: rates, share of the peak, memory.
+
+    python bench/gpu/sft_7b.py --out bench/results            # one H200: a few minutes
+    python bench/gpu/sft_7b.py --preset tiny --device cpu     # checks the script itself, without a GPU
+
+LoRA on the frozen language model, frozen pictures, bfloat16: the recipe qwen2.5-vl-7b. The yardstick, in the same run with
+the same weights: PIL pictures, the transformers image processor, one pass per (state, depth) sample. Both must give the
+same loss to within bfloat16 before anything is timed. The floor is written down first: multiplications of the matrices
+that every token passes, twice for forward, twice for the gradient of the activations (frozen weights need none).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import statistics
+import subprocess
+import time
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from PIL import Image
+
+import recommit
+from recommit.data import samples
+from recommit.data.labels import label
+from recommit.policy.config import PolicyConfig
+from recommit.policy.make import PRESETS, config, make_tokenizer
+from recommit.policy.policy import CommitPolicy
+from recommit.policy.qwen import QwenBackbone
+from recommit.train import losses, targets
+from recommit.train.config import OptimConfig, TargetConfig
+from recommit.train.engine import TorchEngine, groups
+from recommit.train.ranks import Team
+
+TARGETS = TargetConfig(kind="hard", paths="dataset")
+#: Dense bfloat16, measured on the H200 this is meant for.
+PEAK = 790e12
+
+
+def build(preset: str, device: str) -> CommitPolicy:
+    """A policy with random weights, made where it will run."""
+    from transformers import Qwen2_5_VLModel
+
+    torch.manual_seed(0)
+    tokenizer = make_tokenizer()
+    with torch.device(device):
+        torch.set_default_dtype(torch.bfloat16 if device == "cuda" else torch.float32)
+        model = Qwen2_5_VLModel(config(PRESETS[preset], tokenizer))
+        torch.set_default_dtype(torch.float32)
+        policy = CommitPolicy(QwenBackbone(model, tokenizer), PolicyConfig())
+    return policy.to(device)
+
+
+class Clock:
+    """Seconds of each stage, the device waited for."""
+
+    def __init__(self, device: str) -> None:
+        self.device, self.stages = device, {}
+
+    def run(self, stage: str, work: Callable[[], Any]) -> Any:
+        begin = time.perf_counter()
+        result = work()
+        if self.device == "cuda":
+            torch.cuda.synchronize()
+        self.stages.setdefault(stage, []).append(time.perf_counter() - begin)
+        return result
+
+    def median(self, stage: str) -> float:
+        return statistics.median(self.stages[stage][1:] or self.stages[stage])  # the first one warms up
+
+
+def our_step(policy: CommitPolicy, task: Any, rows: Any, engine: TorchEngine, clock: Clock, number: int) -> float:
+    """One step as ``recommit train sft`` takes it."""
+    batch = clock.run("targets", lambda: targets.make(task, rows, TARGETS, seed=0, first=number))
+    total = losses.total_weight(batch, TARGETS)
+    loss = clock.run("forward", lambda: losses.sft_loss(policy, task, batch, TARGETS, total)[0])
+    clock.run("backward", lambda: engine.backward(loss, last=True))
+    clock.run("optimiser", lambda: engine.step(0.0))
+    return float(loss.detach())
+
+
+def naive_loss(policy: CommitPolicy, task: Any, rows: Any, clock: Clock, chunk: int) -> float:
+    """Every sample a picture and a pass of its own; gradients included."""
+    from transformers import Qwen2VLImageProcessor
+
+    made, device = samples.expand(rows), policy.depth_head.weight.device
+    processor = Qwen2VLImageProcessor(min_pixels=28 * 28, max_pixels=1 << 24)
+    asked = torch.arange(8) < torch.from_numpy(made.depth).long()[:, None]
+    total, whole = 0.0, int(asked.sum())
+    for begin in range(0, len(made.row), chunk):
+        part = slice(begin, begin + chunk)
+        states = rows.states[made.row[part]]
+        frames = task.render(states, crop=policy.vision.crops(task))
+        pictures = clock.run("pictures", lambda f=frames: [Image.fromarray(np.asarray(frame)) for frame in f])
+        inputs = clock.run("processor", lambda p=pictures: processor(images=p, return_tensors="pt"))
+        tokens = policy._geometry(task, states.shape[1:]).tokens.repeat(len(states), 1).to(device)
+
+        def forward(inputs: Any = inputs, tokens: torch.Tensor = tokens, part: slice = part) -> torch.Tensor:
+            backbone = policy.backbone
+            z = backbone.base(
+                input_ids=tokens,
+                pixel_values=inputs["pixel_values"].to(device),
+                image_grid_thw=inputs["image_grid_thw"].to(device),
+                mm_token_type_ids=(tokens == backbone.config.image_token_id).int(),
+                use_cache=False,
+            ).last_hidden_state[:, -1]
+            z = z.to(policy.depth_head.weight.dtype)
+            actions = (torch.from_numpy(made.actions[part]).long() * asked[part]).to(device)
+            logits = policy.decoder(z, actions[:, :7], policy.task_index(task))
+            each = F.cross_entropy(logits.float().flatten(0, 1), actions.flatten(), reduction="none").view(-1, 8)
+            return (each * asked[part].to(device)).sum() / whole
+
+        loss = clock.run("forward", forward)
+        clock.run("backward", loss.backward)
+        total += float(loss.detach())
+    for parameter in policy.parameters():
+        parameter.grad = None
+    return total
+
+
+def flops_per_state(policy: CommitPolicy, tokens: int) -> float:
+    """The floor: forward and the gradient of activations through every matrix of the language model."""
+    weights = sum(
+        p.numel()
+        for n, p in policy.backbone.base.language_model.layers.named_parameters()
+        if p.ndim == 2 and "lora" not in n
+    )
+    return 4.0 * weights * tokens
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--preset", default="7b", choices=sorted(PRESETS))
+    parser.add_argument("--device", default="cuda", choices=("cuda", "cpu"))
+    parser.add_argument("--size", type=int, default=8, help="Sokoban grid; the outer wall is cropped")
+    parser.add_argument("--batch", type=int, nargs="+", default=[16, 32, 64, 128])
+    parser.add_argument("--steps", type=int, default=6)
+    parser.add_argument("--out", type=Path)
+    given = parser.parse_args()
+    task = recommit.Sokoban(given.size, boxes=2)
+    policy = build(given.preset, given.device)
+    policy.train_only(task, depth_head=False)
+    policy.eval()  # without dropout, so that both sides compute the same loss
+    rows = label(task, task.generate(max(given.batch), seed=1, length=(8, 32)).states, ties="random")
+    tokens = policy.tokens(task, (given.size, given.size))
+    floor = flops_per_state(policy, tokens)
+    print(f"{given.preset}: {tokens} tokens per state, {floor / 1e12:.3g} TFLOP per state at the least")
+    few, clock = rows[: given.batch[0]], Clock(given.device)
+    engine = TorchEngine(groups(policy, OptimConfig()), OptimConfig(), Team())
+    ours = our_step(policy, task, few, engine, Clock(given.device), 0)
+    naive = naive_loss(policy, task, few, Clock(given.device), 64)
+    assert abs(ours - naive) < 2e-2 * abs(naive), f"not the same loss: {ours} and {naive}"
+    found: dict[str, Any] = {"preset": given.preset, "tokens_per_state": tokens, "flops_per_state": floor, "ours": {}}
+    for batch in given.batch:
+        part, clock = rows[:batch], Clock(given.device)
+        if given.device == "cuda":
+            torch.cuda.reset_peak_memory_stats()
+        try:
+            for number in range(given.steps):
+                clock.run("step", lambda p=part, c=clock, n=number: our_step(policy, task, p, engine, c, n))
+        except torch.cuda.OutOfMemoryError:
+            print(f"batch {batch}: does not fit")
+            break
+        rate = batch / clock.median("step")
+        memory = torch.cuda.max_memory_allocated() / 2**30 if given.device == "cuda" else 0.0
+        stages = {name: round(clock.median(name), 5) for name in clock.stages}
+        found["ours"][batch] = {
+            "states_per_s": rate, "tokens_per_s": rate * tokens, "share_of_peak": rate * floor / PEAK,
+            "peak_gib": memory, "seconds": stages,
+        }  # fmt: skip
+        print(
+            f"batch {batch}: {rate:,.1f} states/s, {rate * tokens:,.0f} tokens/s, {100 * rate * floor / PEAK:.1f} % of "
+            f"{PEAK / 1e12:.0f} TFLOP/s, peak {memory:.1f} GiB, seconds {stages}"
+        )
+    clock = Clock(given.device)
+    for _ in range(2):
+        clock.run("step", lambda: naive_loss(policy, task, few, clock, 16))
+    rate = len(few) / clock.median("step")
+    best = max(entry["states_per_s"] for entry in found["ours"].values())
+    found |= {"naive_states_per_s": rate, "ratio": best / rate}
+    found["naive_seconds"] = {name: sum(seconds) / 2 for name, seconds in clock.stages.items()}
+    print(f"naive: {rate:,.2f} states/s; best of ours {best / rate:.1f} times that")
+    if given.out:
+        device = torch.cuda.get_device_name() if given.device == "cuda" else platform.processor() or "cpu"
+        commit = subprocess.run(
+            ["git", "rev-parse", "HEAD"], check=False, capture_output=True, text=True
+        ).stdout.strip()
+        found |= {"device": device, "torch": torch.__version__, "commit": commit, "date": str(date.today())}
+        given.out.mkdir(parents=True, exist_ok=True)
+        path = given.out / f"{device.replace(' ', '-').lower()}-{date.today()}.json"
+        path.write_text(json.dumps(found, indent=2) + "\n")
+        print(f"written: {path}")
+
+
+if __name__ == "__main__":
+    main()
