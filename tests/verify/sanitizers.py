@@ -92,8 +92,9 @@ def python_under_asan(site: Path) -> int:
 
 
 def check_memory(plant: bool) -> tuple[int, str]:
-    """M1; planted defects are part of it."""
-    folder, site = build_with_python() if sys.platform == "linux" else (build("asan"), None)
+    """M1; planted defects are part of it. Nightly through Python as well."""
+    through_python = NIGHTLY and sys.platform == "linux"
+    folder, site = build_with_python() if through_python else (build("asan"), None)
     if plant:
         run([folder / "planted", "overflow"], env=ENVIRONMENT)
     catches_planted("asan", folder)
