@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from recommit.calls import WrongCall, puzzle, window
 from recommit.data.command import COMMANDS as DATA
 from recommit.solve_command import solve
-from recommit.train_command import sft
+from recommit.train_command import grpo, sft
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -145,6 +145,7 @@ VERBS: dict[str, Callable[..., int | None]] = {
     "solve": solve,
     **{f"data {verb}": command for verb, command in DATA.items()},
     "train sft": sft,
+    "train grpo": grpo,
     "bench": bench,
     "doctor": doctor,
     "demo": demo,

@@ -1,10 +1,13 @@
-"""``recommit train sft``: the signature is the command line. Light to import."""
+"""``recommit train``: the signatures are the command line. Light to import."""
 
 from __future__ import annotations
 
 import json as json_module
 import sys
 from pathlib import Path
+from typing import Any
+
+from recommit.calls import WrongCall
 
 
 def sft(
@@ -43,8 +46,7 @@ def sft(
         show: Print the configuration and stop.
         quiet: Say nothing while training.
     """
-    from recommit.calls import WrongCall
-    from recommit.train import config as configuration
+    from recommit.train.config import SftConfig
 
     flags = {
         "optim.steps": steps, "optim.batch": batch, "optim.lr": lr, "optim.head_lr": lr, "run.seed": seed,
@@ -52,14 +54,81 @@ def sft(
         "engine.stage": zero, "engine.kind": None if zero is None else "deepspeed",
         "targets.depths": None if single_commitment is None else [single_commitment],
     }  # fmt: skip
-    changes = [f"{name}={json_module.dumps(value)}" for name, value in flags.items() if value is not None]
-    try:
-        plan = configuration.load(recipe, [*changes, *set])
-    except ValueError as error:
-        raise WrongCall(str(error)) from None
+    plan = _planned(recipe, flags, set, SftConfig, "sft")
     if show:
-        sys.stdout.write(json_module.dumps(configuration.plain(plan), indent=2) + "\n")
-        return 0
+        return _shown(plan)
     from recommit.train.sft import train
 
     return train(plan, data, out, quiet=quiet)
+
+
+def grpo(
+    recipe: str,
+    init: Path,
+    out: Path,
+    variant: str | None = None,
+    data: Path | None = None,
+    set: tuple[str, ...] = (),
+    steps: int | None = None,
+    budget: int | None = None,
+    length: tuple[int, ...] | None = None,
+    seed: int | None = None,
+    threads: int | None = None,
+    device: str | None = None,
+    zero: int | None = None,
+    show: bool = False,
+    quiet: bool = False,
+) -> int:
+    """Improve a warm start by reinforcement of both heads, or go on with such a run: the same command does both.
+
+    Args:
+        recipe: laptop-sliding, laptop-sokoban, paper-sliding, paper-sokoban, or a YAML file.
+        init: A run to start from (its best policy), or a saved policy (then with --data).
+        out: The folder of the run.
+        variant: adaptive, fixed-1 to fixed-8, random or depth-only.
+        data: A data set whose recipe makes the instances, if not that of the warm start.
+        set: Any value of the recipe, for example --set credit.group=episode objective.kl=0.01
+        steps: Rounds of playing and learning.
+        budget: Decisions per training episode.
+        length: Shortest and longest length of the instances.
+        seed: Other seeds, other runs.
+        threads: Threads of torch; 0 for as many as it likes.
+        device: cpu, cuda, or auto.
+        zero: Train with DeepSpeed, ZeRO stage 0, 1, 2 or 3, on the ranks that a launcher started.
+        show: Print the configuration and stop.
+        quiet: Say nothing while training.
+    """
+    from recommit.train import grpo_config
+
+    flags = {
+        "variant": variant, "optim.steps": steps, "rollout.budget": budget,
+        "rollout.length": None if length is None else list(length), "run.seed": seed, "run.threads": threads,
+        "run.device": device, "engine.stage": zero, "engine.kind": None if zero is None else "deepspeed",
+    }  # fmt: skip
+    plan = _planned(recipe, flags, set, grpo_config.GrpoConfig, "grpo")
+    if show:
+        return _shown(plan)
+    from recommit.train.grpo import train
+
+    try:
+        return train(plan, init, out, data=data, quiet=quiet)
+    except ValueError as error:
+        raise WrongCall(str(error)) from None
+
+
+def _planned(recipe: str, flags: dict[str, Any], set: tuple[str, ...], cls: type[Any], stage: str) -> Any:
+    """The configuration of a stage; flags, then ``set``, over the recipe."""
+    from recommit.train import config as configuration
+
+    changes = [f"{name}={json_module.dumps(value)}" for name, value in flags.items() if value is not None]
+    try:
+        return configuration.load(recipe, [*changes, *set], cls, stage)
+    except ValueError as error:
+        raise WrongCall(str(error)) from None
+
+
+def _shown(plan: Any) -> int:
+    from recommit.train.config import plain
+
+    sys.stdout.write(json_module.dumps(plain(plan), indent=2) + "\n")
+    return 0

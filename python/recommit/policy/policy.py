@@ -133,10 +133,18 @@ class CommitPolicy(nn.Module):
         features = self.vision.features(task, states, frozen=self.vision_frozen)
         return self.backbone.z(features, geometry).to(self.depth_head.weight.dtype)
 
-    def forward(self, task: Puzzle, states: NDArray[np.uint8], actions: Tensor) -> tuple[Tensor, Tensor]:
-        """Teacher forcing: logits of the depths [N, |H|] and of each of the eight actions [N, 8, 4]."""
+    def forward(
+        self, task: Puzzle, states: NDArray[np.uint8], actions: Tensor, heads: tuple[nn.Module, nn.Module] | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Teacher forcing: logits of the depths [N, |H|] and of each action [N, 8, 4] of one plan per state [N, 8], or
+        [N, G, 8, 4] of several [N, G, 8]. ``heads`` stand in for the policy's own."""
         z = self.look(task, states)
-        return self.depth_head(z), self.decoder(z, actions[:, : MAX_ACTIONS - 1], self.task_index(task))
+        depth_head, decoder = heads or (self.depth_head, self.decoder)
+        given = actions.to(z.device)[..., : MAX_ACTIONS - 1]
+        if actions.ndim == 2:
+            return depth_head(z), decoder(z, given, self.task_index(task))
+        plans = decoder(z.repeat_interleave(given.shape[1], dim=0), given.flatten(0, 1), self.task_index(task))
+        return depth_head(z), plans.unflatten(0, given.shape[:2])
 
     @torch.no_grad()
     def act(
@@ -168,6 +176,20 @@ class CommitPolicy(nn.Module):
             noise=None if noise is None else torch.from_numpy(noise[1]).to(z),
         )
         return chosen.to("cpu", torch.int32).numpy(), actions.to("cpu", torch.uint8).numpy()
+
+    @torch.no_grad()
+    def plan(
+        self, task: Puzzle, states: NDArray[np.uint8], depths: tuple[int, ...]
+    ) -> tuple[NDArray[np.float32], NDArray[np.uint8]]:
+        """Logits of the policy's own depths [N, |H|], and eight greedy actions [N, D, 8] for each of ``depths``."""
+        z = self.look(task, states)
+        index = self.task_index(task)
+        if self.config.decoder.depth_conditioning == "none":
+            actions = self.decoder.plans(z, index)[0][:, None].expand(-1, len(depths), -1)
+        else:
+            told = (self.conditioning(torch.full((len(z),), depth, device=z.device)) for depth in depths)
+            actions = torch.stack([self.decoder.plans(z, index, depths=each)[0] for each in told], dim=1)
+        return self.depth_head(z).to("cpu", torch.float32).numpy(), actions.to("cpu", torch.uint8).numpy()
 
     def conditioning(self, depths: Tensor) -> Tensor | None:
         """What the decoder is told of a depth: nothing by default, else the next entry of its grid."""

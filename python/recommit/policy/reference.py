@@ -37,7 +37,10 @@ class Reference:
         if policy.config.lora is None:
             self._copy = copy.deepcopy(policy).requires_grad_(False).eval()
             return
-        self._heads = [copy.deepcopy(part).requires_grad_(False).eval() for part in (policy.depth_head, policy.decoder)]
+        self._heads = (
+            copy.deepcopy(policy.depth_head).requires_grad_(False).eval(),
+            copy.deepcopy(policy.decoder).requires_grad_(False).eval(),
+        )
         model: Any = policy.backbone.model
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FutureWarning)
@@ -51,14 +54,14 @@ class Reference:
 
     @torch.no_grad()
     def __call__(self, task: Puzzle, states: NDArray[np.uint8], actions: Tensor) -> tuple[Tensor, Tensor]:
-        """Logits of depths [N, |H|] and of each action after the ones before it [N, 8, 4], as ``CommitPolicy.forward``."""
+        """As ``CommitPolicy.forward``."""
+        logits: tuple[Tensor, Tensor]
         if self._copy is not None:
-            logits: tuple[Tensor, Tensor] = self._copy(task, states, actions)
-            return logits
-        depth_head, decoder = self._heads
-        with self._switched():
-            z = self.policy.look(task, states)
-        return depth_head(z), decoder(z, actions[:, :7], self.policy.task_index(task))
+            logits = self._copy(task, states, actions)
+        else:
+            with self._switched():
+                logits = self.policy(task, states, actions, self._heads)
+        return logits
 
     @contextmanager
     def _switched(self) -> Iterator[None]:

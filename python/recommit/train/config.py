@@ -47,6 +47,8 @@ class OptimConfig:
     #: Of the picture encoder, where it is trained.
     vision_lr: float = 1e-4
     head_lr: float = 1e-3
+    #: Of the depth head; 0: as the other head.
+    depth_lr: float = 0.0
     schedule: Literal["linear", "cosine", "constant"] = "linear"
     warmup: int = 100
     betas: tuple[float, float] = (0.9, 0.95)
@@ -64,6 +66,7 @@ class OptimConfig:
             lr=0,
             vision_lr=0,
             head_lr=0,
+            depth_lr=0,
             warmup=0,
             weight_decay=0,
             clip=0,
@@ -219,11 +222,20 @@ def _value(hint: Any, value: Any, name: str) -> Any:
     return value
 
 
-def load(recipe: str | Path, changes: list[str] | tuple[str, ...] = (), cls: type[Any] = SftConfig) -> Any:
-    """The configuration of a recipe, by name or file, with ``field.field=value`` changes (values as in YAML)."""
+def load(
+    recipe: str | Path, changes: list[str] | tuple[str, ...] = (), cls: type[Any] = SftConfig, stage: str = "sft"
+) -> Any:
+    """The configuration of a recipe's ``stage``, by name or file, with ``field.field=value`` changes (values as in YAML)."""
     import yaml
 
-    values = yaml.safe_load(_text(recipe)) or {}
+    whole = yaml.safe_load(_text(recipe)) or {}
+    if not isinstance(whole, dict) or not isinstance(whole.get(stage, {}), dict):
+        raise ValueError(f"recipe: expected a mapping with the stage {stage}, got {type(whole).__name__} in {recipe}")  # noqa: TRY004
+    if stage not in whole:
+        raise ValueError(
+            f"recipe: expected the stage {stage}, got {', '.join(map(str, whole)) or 'nothing'} in {recipe}"
+        )
+    values = whole[stage]
     for change in changes:
         path, equals, value = change.partition("=")
         if not equals:

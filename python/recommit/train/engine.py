@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
     from recommit.policy.policy import CommitPolicy
-    from recommit.train.config import OptimConfig
+    from recommit.train.config import EngineConfig, OptimConfig
     from recommit.train.ranks import Team
 
 T = TypeVar("T")
@@ -60,17 +60,32 @@ class Group:
 
 
 def groups(policy: CommitPolicy, config: OptimConfig) -> list[Group]:
-    """The trainable parameters: of the language model (or its adapter), of the picture encoder, and of the heads."""
+    """The trainable parameters: of the language model (or its adapter), of the picture encoder, of the action
+    decoder, and of the depth head."""
     vision = [p for p in policy.backbone.vision_parameters() if p.requires_grad]
     seen = {id(p) for p in vision}
     backbone = [p for p in policy.backbone.model.parameters() if p.requires_grad and id(p) not in seen]
-    heads = [p for part in (policy.depth_head, policy.decoder) for p in part.parameters() if p.requires_grad]
+    heads = [p for p in policy.decoder.parameters() if p.requires_grad]
+    depth = [p for p in policy.depth_head.parameters() if p.requires_grad]
     made = [
         Group("backbone", config.lr, backbone),
         Group("vision", config.vision_lr, vision),
         Group("heads", config.head_lr, heads),
+        Group("depth", config.depth_lr or config.head_lr, depth),
     ]
     return [group for group in made if group.parameters]
+
+
+def make_engine(policy: CommitPolicy, optim: OptimConfig, config: EngineConfig, team: Team, parts: int) -> Engine:
+    """The engine that the configuration asks for; ``parts`` micro-batches make a step."""
+    made = groups(policy, optim)
+    if config.kind == "plain":
+        return TorchEngine(made, optim, team)
+    from recommit.policy.checkpoint import fingerprint_of
+    from recommit.train.zero import ZeroEngine
+
+    fingerprint_of(policy)  # while the frozen weights are whole
+    return ZeroEngine(policy, made, optim, config, team, parts)
 
 
 def schedule(config: OptimConfig, step: int) -> float:

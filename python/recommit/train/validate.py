@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
 from recommit.data import draws, errors, labels, sampling
 from recommit.data.recipe import Variant
-from recommit.policy.config import MAX_ACTIONS
 from recommit.train import losses, targets
 from recommit.train.config import TargetConfig
+from recommit.train.reach import BATCH, Reach, always, plainly, walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,25 +25,11 @@ if TYPE_CHECKING:
     from recommit.puzzles.puzzle import Puzzle
     from recommit.train.config import ValidationConfig
     from recommit.train.engine import Engine
+    from recommit.train.reach import Episodes, Run
     from recommit.train.targets import Targets
-
-T = TypeVar("T")
 
 #: Purpose of the random stream that says where on its path a state is taken.
 PLACE = 34
-#: States per pass.
-BATCH = 512
-
-
-class Run(Protocol):
-    """How a pass through the policy is made; see ``Engine.run``."""
-
-    def __call__(self, work: Callable[[], T]) -> T:
-        """The result of ``work``."""
-
-
-def _plainly(work: Callable[[], T]) -> T:
-    return work()
 
 
 @dataclass(frozen=True)
@@ -92,7 +78,7 @@ def measure(
     """Loss and accuracy on the states, and how many starts each fixed depth solves; dropout is off meanwhile."""
     training = policy.training
     policy.eval()
-    through: Run = engine.run if engine else _plainly
+    through: Run = engine.run if engine else plainly
     agree = engine.team.largest if engine else int
     try:
         found = imitation(policy, task, given.states, through)
@@ -101,7 +87,7 @@ def measure(
         policy.train(training)
 
 
-def imitation(policy: CommitPolicy, task: Puzzle, states: Targets, through: Run = _plainly) -> dict[str, Any]:
+def imitation(policy: CommitPolicy, task: Puzzle, states: Targets, through: Run = plainly) -> dict[str, Any]:
     """``loss`` per action, ``accuracy`` per position after an optimal prefix, ``optimal`` first actions."""
     config = TargetConfig()
     total = losses.total_weight(states, config)
@@ -125,57 +111,21 @@ def episodes(
     task: Puzzle,
     starts: NDArray[np.uint8],
     config: ValidationConfig,
-    through: Run = _plainly,
+    through: Run = plainly,
     agree: Callable[[int], int] = int,
 ) -> dict[str, Any]:
     """Greedy episodes at each fixed depth: share solved within the budget, and actions per episode."""
-    planner = Planner(policy, task, through, agree)
-    solved, actions = {}, {}
-    for depth in config.depths:
-        states, done, taken = starts, task.is_solved(starts), np.zeros(len(starts), np.int64)
-        for _ in range(config.budget):
-            alive = np.flatnonzero(~done)
-            if not agree(len(alive)):
-                break
-            plans = planner.plans(states[alive], depth)
-            outcome = task.execute(states[alive], plans, np.full(len(alive), depth, np.int32))
-            states = states.copy()
-            states[alive] = outcome.states
-            done = done.copy()
-            done[alive] = outcome.solved
-            taken[alive] += outcome.executed
-        solved[str(depth)] = round(float(done.mean()), 4)
-        actions[str(depth)] = round(float(taken.mean()), 2)
-    return {"solved": solved, "actions": actions}
+    reach = Reach(policy, task, config.depths, through=through, agree=agree)
+    found = {str(depth): walk(reach, starts, config.budget, always(reach, depth)) for depth in config.depths}
+    return rates(found)
 
 
-class Planner:
-    """Greedy plans, each state's made once: a deterministic policy in a cycle looks at the same states again."""
-
-    def __init__(
-        self, policy: CommitPolicy, task: Puzzle, through: Run = _plainly, agree: Callable[[int], int] = int
-    ) -> None:
-        self.policy, self.task, self.through, self.agree = policy, task, through, agree
-        #: What a rank without questions asks, so that it goes through the model like the others.
-        self.idle: NDArray[np.uint8] | None = None
-        self._known: dict[tuple[int, bytes], NDArray[np.uint8]] = {}
-        self._asks_depth = policy.config.decoder.depth_conditioning != "none"
-
-    def plans(self, states: NDArray[np.uint8], depth: int) -> NDArray[np.uint8]:
-        """Eight actions per state.
-
-        All ranks go through the model equally often, with an idle state where one has nothing to ask: split weights
-        are gathered by all ranks together, and ranks may differ by one rounding in one tie of one state.
-        """
-        keys = [(depth if self._asks_depth else 0, state.tobytes()) for state in states]
-        missing = list({key: i for i, key in enumerate(keys) if key not in self._known}.values())
-        for begin in range(0, self.agree(len(missing)), BATCH):
-            chosen = missing[begin : begin + BATCH]
-            asked = states[chosen] if chosen or self.idle is None else self.idle
-            _, made = self.through(partial(self.policy.act, self.task, asked, depth=depth))
-            self._known |= {keys[i]: plan for i, plan in zip(chosen, made[: len(chosen)], strict=True)}
-            self.idle = asked[:1]
-        return np.array([self._known[key] for key in keys], np.uint8).reshape(-1, MAX_ACTIONS)
+def rates(found: dict[str, Episodes]) -> dict[str, Any]:
+    """By name: share solved, and actions per episode."""
+    return {
+        "solved": {name: round(played.solve_rate, 4) for name, played in found.items()},
+        "actions": {name: round(played.mean_actions, 2) for name, played in found.items()},
+    }
 
 
 def score(found: dict[str, Any]) -> tuple[float, float]:

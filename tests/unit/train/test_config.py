@@ -48,5 +48,10 @@ def test_wrong_values_are_named(change, message):
 def test_unknown_recipes_are_refused(tmp_path):
     with pytest.raises(ValueError, match="recipe: expected a file or one of laptop-sliding"):
         load("desktop")
-    (tmp_path / "mine.yaml").write_text("optim: {steps: 7}\n")
+    (tmp_path / "mine.yaml").write_text("sft: {optim: {steps: 7}}\n")
     assert load(tmp_path / "mine.yaml").optim.steps == 7
+    with pytest.raises(ValueError, match="recipe: expected the stage grpo, got sft"):
+        load(tmp_path / "mine.yaml", stage="grpo")
+    (tmp_path / "mine.yaml").write_text("[1, 2]\n")
+    with pytest.raises(ValueError, match="recipe: expected a mapping with the stage sft, got list"):
+        load(tmp_path / "mine.yaml")

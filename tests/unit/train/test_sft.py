@@ -12,7 +12,7 @@ torch = pytest.importorskip("torch")
 from safetensors.torch import load_file
 
 import recommit
-from recommit.train import checkpoints, sft
+from recommit.train import checkpoints, sft, trainer
 from recommit.train.engine import TorchEngine
 from recommit.train.rundir import best_policy
 
@@ -126,13 +126,13 @@ def test_it_learns(plan, data, tmp_path):
 def test_gradients_that_stay_infinite_end_a_run(plan, data, tmp_path, monkeypatch):
     monkeypatch.setattr(sft.losses, "weighted", lambda each, weight: (each * weight).sum() * float("nan"))
     longer = replace(plan, optim=replace(plan.optim, steps=30))
-    with pytest.raises(sft.Diverged, match="10 gradients in a row were not finite"):
+    with pytest.raises(trainer.Diverged, match="10 gradients in a row were not finite"):
         sft.train(longer, data, tmp_path / "run", quiet=True)
     assert not list((tmp_path / "run" / "checkpoints").glob("step-*"))
 
 
 def test_early_stop(plan, data, tmp_path, monkeypatch):
-    monkeypatch.setattr(sft.validate, "score", lambda _found: (0.0, 0.0))
+    monkeypatch.setattr(trainer.validate, "score", lambda _found: (0.0, 0.0))
     short = replace(plan, validation=replace(plan.validation, every=1, patience=2))
     assert sft.train(short, data, tmp_path / "run", quiet=True) == 0
     assert len(losses_of(tmp_path / "run")) == 3

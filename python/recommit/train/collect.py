@@ -1,0 +1,204 @@
+"""From start states to what a step learns from, one function per kind of group."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from recommit.data import draws
+from recommit.policy.config import MAX_ACTIONS
+from recommit.train import credit, exact
+from recommit.train.decisions import Decisions
+from recommit.train.reach import Reach, softmax
+from recommit.train.rollout import FOLLOW, Actor, play
+from recommit.train.signals import Signals
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from recommit.train.grpo_config import GrpoConfig, Variant
+    from recommit.train.rollout import Trace
+
+    Floats = NDArray[np.float64]
+    Found = tuple[Decisions, Signals]
+
+#: Episode numbers per step: 2**32 of them before two steps share randomness.
+_STRETCH = 1 << 32
+
+
+@dataclass(frozen=True)
+class Collector:
+    """What playing needs besides start states."""
+
+    actor: Actor
+    config: GrpoConfig
+    variant: Variant
+    #: A new, empty graph of greedy plans for these depths.
+    graph: Callable[[tuple[int, ...]], Reach]
+
+    def __call__(self, starts: NDArray[np.uint8], step: int) -> Found:
+        """The decisions of one step from this rank's starts, and what there is to tell of them."""
+        collect = {"state": by_state, "branch": by_branch, "episode": by_episode, "exact": by_value}
+        return collect[self.config.credit.group](self, starts, step * _STRETCH)
+
+    def play(self, starts: NDArray[np.uint8], budget: Any, first: int, **options: Any) -> Trace:
+        """Episodes that end where the configuration says."""
+        ends = self.config.credit.deadlock == "terminate"
+        return play(self.actor, starts, budget, first=first, end_when_lost=ends, **options)
+
+    def decisions(self, trace: Trace, advantage: Floats) -> Decisions:
+        """See ``credit.decisions_of``."""
+        greedy = self.actor.greedy
+        return credit.decisions_of(trace, advantage, self.config.credit, self.variant, greedy=greedy)
+
+
+def by_state(given: Collector, starts: NDArray[np.uint8], first: int) -> Found:
+    """Candidates of every state that an episode comes by, judged by their own actions."""
+    config = given.config.credit
+
+    def follow(trace: Trace) -> NDArray[np.int64]:
+        return _follow(trace, credit.by_state(trace, config), given, first)
+
+    trace = given.play(starts, given.config.rollout.budget, first, candidates=config.size, follow=follow)
+    reward = credit.by_state(trace, config)
+    advantage = credit.advantages(reward, config.scale)
+    return given.decisions(trace, advantage), _signals(given, trace, starts, reward, credit.dead_share(reward), follow)
+
+
+def by_branch(given: Collector, starts: NDArray[np.uint8], first: int) -> Found:
+    """The same candidates, each played on to the end of the budget."""
+    config = given.config.credit
+
+    def follow(trace: Trace) -> NDArray[np.int64]:
+        return _follow(trace, credit.by_state(trace, config), given, first)
+
+    trace = given.play(starts, given.config.rollout.budget, first, candidates=config.size, follow=follow)
+    landed = trace.after.reshape(-1, *trace.after.shape[2:])
+    left = np.repeat(trace.left - 1, config.size)
+    after = given.play(landed, left, first + (1 << 31))
+    reward = credit.by_branch(trace, after, config)
+    advantage = credit.advantages(reward, config.scale)
+    return given.decisions(trace, advantage), _signals(given, trace, starts, reward, credit.dead_share(reward), follow)
+
+
+def by_episode(given: Collector, starts: NDArray[np.uint8], first: int) -> Found:
+    """Whole episodes from one start; every decision of an episode gets its advantage."""
+    config = given.config.credit
+    copies = np.repeat(starts, config.size, axis=0)
+    trace = given.play(copies, given.config.rollout.budget, first)
+    distance = given.actor.task.distance(copies)
+    reward = credit.by_episode(trace, len(copies), distance, config).reshape(-1, config.size)
+    advantage = credit.advantages(reward, config.scale).reshape(-1)[trace.episode][:, None]
+    return given.decisions(trace, advantage), _signals(given, trace, copies, reward, credit.dead_share(reward), None)
+
+
+def by_value(given: Collector, starts: NDArray[np.uint8], first: int) -> Found:
+    """Every depth by its exact value under greedy plans, and sampled plans by where they lead."""
+    config, budget, policy = given.config.credit, given.config.rollout.budget, given.actor.policy
+    variant = given.variant
+    depths = (variant.depth,) if variant.depth else policy.config.depths
+    graph = given.graph(depths)
+    roots = graph.nodes(starts)
+
+    def choose(reach: Reach, nodes: NDArray[np.int64]) -> Floats:
+        if variant.head:
+            return softmax(reach.logits[nodes])
+        return np.full((len(nodes), len(depths)), 1.0 / len(depths))
+
+    exact.explore(graph, roots, budget, choose, config.width * len(starts))
+    chance = choose(graph, np.arange(len(graph)))
+    found = exact.evaluate(graph, roots, chance, budget, config.price_action)
+    mass = found.visits.sum(axis=0)
+    nodes = np.flatnonzero(graph.expanded & (mass > 0))
+    nodes, weight = _thinned(nodes, mass[nodes], given.config.rollout.states, given, first)
+    batch = _valued(given, graph, found, chance, nodes, weight, first)
+    signals = Signals.of_values(graph, roots, found, chance, depths, batch)
+    return batch, signals
+
+
+def _valued(
+    given: Collector,
+    graph: Reach,
+    found: exact.Values,
+    chance: Floats,
+    nodes: NDArray[np.int64],
+    weight: Floats,
+    first: int,
+) -> Decisions:
+    config, task = given.config.credit, given.actor.task
+    many, depths, plans = len(nodes), graph.depths, config.size
+    price = config.price_action
+    head = exact.depth_advantages(graph, found, chance, nodes, price)
+    states = graph.states[nodes]
+    made = given.actor.propose(states, plans, np.uint64(first) + nodes.astype(np.uint64))
+    outcome = task.execute(
+        np.repeat(states, plans * len(depths), axis=0),
+        np.repeat(made.actions.reshape(-1, MAX_ACTIONS), len(depths), axis=0),
+        np.tile(np.array(depths, np.int32), many * plans),
+    )
+    shape = (many, plans, len(depths))
+    landing, distance = graph.find(outcome.states).reshape(shape), task.distance(outcome.states).reshape(shape)
+    lost = found.by_distance.shape[1] - 1
+    bucket = np.where(distance < 0, lost, np.minimum(distance, lost - 1))
+    advantage, share = exact.plan_advantages(
+        found, found.visits[:, nodes], chance[nodes], depths, landing, bucket,
+        outcome.solved.reshape(shape), outcome.executed.reshape(shape), price,
+    )  # fmt: skip
+    depth_weight = weight[:, None] * chance[nodes] * given.variant.head
+    action_weight = weight[:, None, None] / plans * share * (given.variant.rest and not given.actor.greedy)
+    columns = np.tile(np.arange(len(depths)), (many, 1))
+    return Decisions(
+        states=states,
+        depths=columns,
+        depth_advantage=credit.whole_batch(head, depth_weight, config.scale).astype(np.float32),
+        depth_weight=depth_weight.astype(np.float32),
+        depth_old=np.log(softmax(graph.logits[nodes])).astype(np.float32)[:, : len(depths)],
+        actions=made.actions.astype(np.int64),
+        action_advantage=credit.whole_batch(advantage, action_weight, config.scale).astype(np.float32),
+        action_weight=action_weight.astype(np.float32),
+        action_old=made.action_log,
+        weight=weight.astype(np.float32),
+    )
+
+
+def _thinned(
+    nodes: NDArray[np.int64], mass: Floats, limit: int, given: Collector, first: int
+) -> tuple[NDArray[np.int64], Floats]:
+    """About ``limit`` of the nodes: all heavy ones, and light ones with a chance of their mass and the weight of all they
+    stand for, so that sums over nodes keep their expectation."""
+    if not limit or len(nodes) <= limit:
+        return nodes, mass
+    low, high = 0.0, float(mass.max())
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if np.minimum(mass / middle, 1.0).sum() > limit else (low, middle)
+    words = draws.draw(draws.streams(given.actor.seed, FOLLOW, np.uint64(first) + nodes.astype(np.uint64)), 1)
+    kept = (words >> np.uint64(11)).astype(np.float64) * 2.0**-53 < mass / high
+    return nodes[kept], np.maximum(mass[kept], high)
+
+
+def _follow(trace: Trace, reward: Floats, given: Collector, first: int) -> NDArray[np.int64]:
+    """Which candidate an episode goes on with."""
+    if given.config.credit.follow == "best":
+        return reward.argmax(axis=1)
+    if given.config.credit.follow == "random":
+        number = (np.uint64(first) + trace.episode.astype(np.uint64)) * np.uint64(256) + trace.left.astype(np.uint64)
+        words = draws.draw(draws.streams(given.actor.seed, FOLLOW, number), 0)
+        return draws.below(words, trace.executed.shape[1])
+    return np.zeros(len(trace), np.int64)
+
+
+def _signals(
+    given: Collector,
+    trace: Trace,
+    starts: NDArray[np.uint8],
+    reward: Floats,
+    dead: float,
+    follow: Callable[[Trace], NDArray[np.int64]] | None,
+) -> Signals:
+    followed = np.zeros(len(trace), np.int64) if follow is None or not len(trace) else follow(trace)
+    return Signals.of_trace(trace, followed, len(starts), reward, dead, given.actor.policy.config.depths)

@@ -1,0 +1,54 @@
+"""What one step of GRPO learns from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Decisions:
+    """S states; D depths that were judged and G plans that were judged in each of them.
+
+    For sampled commitments D = G, and plan g goes with depth g. A weight of 0 says that an entry is not there (an action
+    that was not executed, padding); its other values then mean nothing. ``old`` values are log probabilities when the
+    commitments were made.
+    """
+
+    states: NDArray[np.uint8]
+    depths: NDArray[np.int64]  #: [S, D], index into the policy's depths
+    depth_advantage: NDArray[np.float32]
+    depth_weight: NDArray[np.float32]
+    depth_old: NDArray[np.float32]
+    actions: NDArray[np.int64]  #: [S, G, 8]
+    action_advantage: NDArray[np.float32]
+    action_weight: NDArray[np.float32]
+    action_old: NDArray[np.float32]
+    #: [S]: how much a state counts in KL and entropies.
+    weight: NDArray[np.float32]
+
+    def __len__(self) -> int:
+        return len(self.states)
+
+    def where(self, keep: slice | NDArray[np.intp]) -> Decisions:
+        """Some of the states."""
+        return Decisions(*(getattr(self, f.name)[keep] for f in fields(self)))
+
+    def padded(self, size: int) -> Decisions:
+        """At least ``size`` states, the last of them without weight."""
+        missing = size - len(self)
+        if missing <= 0:
+            return self
+        return join([self, self.where(np.zeros(missing, np.intp)).nothing()])
+
+    def nothing(self) -> Decisions:
+        """The same without any weight."""
+        weights = ("depth_weight", "action_weight", "weight")
+        return replace(self, **{name: np.zeros_like(getattr(self, name)) for name in weights})
+
+
+def join(parts: list[Decisions]) -> Decisions:
+    """All of them, in order."""
+    return Decisions(*(np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(Decisions)))

@@ -1,0 +1,159 @@
+"""The value of every depth, without sampling: a dynamic program over the states that greedy plans reach.
+
+Under greedy plans an episode is a walk in the graph of ``Reach``, and the depth head turns it into a Markov chain. With
+k decisions left, the value of committing to depth h in state s is
+
+    Q_k(s, h) = 1 - price * n                        if that reaches the goal, n the actions executed
+                V_{k-1}(s') - price * n              otherwise, s' the state where it ends
+    V_k(s) = sum over h of pi(h | s) Q_k(s, h),      V_0 = 0
+
+and the expected visits m_k(s) follow forward from the starts. The gradient of the expected return is then exactly
+sum of m_k(s) pi(h | s) (Q_k(s, h) - V_k(s)) grad log pi(h | s). States that were not looked at (their visits are few, see
+``CreditConfig.width``) take the mean value of the known states at their distance; states that nobody can solve any more,
+or not with the decisions left, are worth nothing, which is a theorem.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from recommit.policy.config import MAX_ACTIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from recommit.train.reach import Reach
+
+    Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Values:
+    """Of every node, by decisions left 0..K."""
+
+    value: Floats  #: [K + 1, nodes]
+    visits: Floats  #: [K + 1, nodes], expected
+    by_distance: Floats  #: [K + 1, longest distance + 2]; the last column is of states that cannot be solved
+    distance: NDArray[np.int32]
+    #: Expected visits that fell on nodes with a plan, as a share.
+    known: float
+
+
+def explore(
+    reach: Reach,
+    roots: NDArray[np.int64],
+    budget: int,
+    choose: Callable[[Reach, NDArray[np.int64]], Floats],
+    limit: int,
+) -> None:
+    """Look at the states that are likeliest to be visited, at most ``limit`` new ones per decision.
+
+    ``choose`` gives the probabilities [N, depths] of the depths at nodes that have a plan.
+    """
+    mass = np.zeros(len(reach))
+    np.add.at(mass, roots, 1.0)
+    for left in range(budget, 0, -1):
+        distance = reach.task.distance(reach.states)
+        hopeless = (distance < 0) | (distance > MAX_ACTIONS * left)
+        wanted = np.flatnonzero((mass > 0) & ~reach.expanded & ~reach.goal & ~hopeless)
+        reach.expand(wanted[np.argsort(-mass[wanted], kind="stable")[:limit]])
+        here = np.flatnonzero((mass > 0) & reach.expanded[: len(mass)])
+        mass = _onward(reach, mass, here, choose(reach, here))
+
+
+def _onward(reach: Reach, mass: Floats, here: NDArray[np.int64], chance: Floats) -> Floats:
+    moved = np.zeros(len(reach))
+    np.add.at(moved, reach.landing[here], mass[here, None] * chance * ~reach.solved[here])
+    return moved
+
+
+def evaluate(reach: Reach, roots: NDArray[np.int64], chance: Floats, budget: int, price: float) -> Values:
+    """``chance`` [nodes, depths]: probabilities of the depths; rows of nodes without a plan are not read."""
+    nodes = len(reach)
+    distance = reach.task.distance(reach.states)
+    longest = max(int(distance.max(initial=0)), 1)
+    bucket = np.where(distance < 0, longest + 1, distance)
+    known = np.flatnonzero(reach.expanded)
+    value, by_distance = np.zeros((budget + 1, nodes)), np.zeros((budget + 1, longest + 2))
+    by_distance[:, 0] = value[:, reach.goal] = 1.0
+    for k in range(1, budget + 1):
+        value[k, known] = (chance[known] * quality(reach, value[k - 1], known, price)).sum(axis=1)
+        by_distance[k, 1:] = _mean_by(bucket[known], value[k, known], longest, k)
+        rest = ~reach.expanded & ~reach.goal
+        value[k, rest] = by_distance[k, bucket[rest]]
+    visits = np.zeros((budget + 1, nodes))
+    np.add.at(visits[budget], roots, 1.0)
+    visits[budget, reach.goal] = 0.0
+    for k in range(budget, 1, -1):
+        visits[k - 1] = _onward(reach, visits[k], known, chance[known])
+    total = visits.sum()
+    share = float(visits[:, known].sum() / total) if total else 1.0
+    return Values(value, visits, by_distance, distance, share)
+
+
+def quality(reach: Reach, later: Floats, nodes: NDArray[np.int64], price: float) -> Floats:
+    """[nodes, depths]: Q with one decision more than ``later`` (the values afterwards) has."""
+    worth = np.where(reach.solved[nodes], 1.0, later[reach.landing[nodes]])
+    result: Floats = worth - price * reach.executed[nodes]
+    return result
+
+
+def _mean_by(bucket: NDArray[np.int64], value: Floats, longest: int, left: int) -> Floats:
+    """Mean value at each distance 1..longest, interpolated where no state has it; 0 beyond reach and where lost."""
+    count = np.bincount(bucket, minlength=longest + 2)[1 : longest + 1]
+    total = np.bincount(bucket, weights=value, minlength=longest + 2)[1 : longest + 1]
+    result = np.zeros(longest + 1)
+    have = np.flatnonzero(count)
+    if len(have):
+        result[:longest] = np.interp(np.arange(longest), have, total[have] / count[have])
+    result[min(MAX_ACTIONS * left, longest) : longest] = 0.0
+    return result
+
+
+def depth_advantages(reach: Reach, found: Values, chance: Floats, nodes: NDArray[np.int64], price: float) -> Floats:
+    """[nodes, depths]: Q - V, averaged over the decisions left with the visits of each."""
+    total = np.zeros((len(nodes), len(reach.depths)))
+    for k in range(1, len(found.value)):
+        q = quality(reach, found.value[k - 1], nodes, price)
+        total += found.visits[k, nodes, None] * (q - (chance[nodes] * q).sum(axis=1, keepdims=True))
+    result: Floats = total / np.maximum(found.visits[:, nodes].sum(axis=0), 1e-12)[:, None]
+    return result
+
+
+def plan_advantages(
+    found: Values,
+    visits: Floats,
+    chance: Floats,
+    depths: tuple[int, ...],
+    landing: NDArray[np.int64],
+    bucket: NDArray[np.int64],
+    solved: NDArray[np.bool_],
+    executed: NDArray[np.int32],
+    price: float,
+) -> tuple[Floats, Floats]:
+    """Advantages and weights [N, G, 8] of the actions of sampled plans.
+
+    ``landing`` [N, G, depths] are nodes, -1 where a plan ends in a state that is none; ``bucket`` the columns of
+    ``by_distance``. Action j is executed by the depths beyond it; what it is credited with is their expected return
+    against the mean over the plans of the same state and depth.
+    """
+    many, plans, _ = landing.shape
+    worth = np.zeros(landing.shape)
+    for k in range(1, len(found.value)):
+        later = np.where(landing >= 0, found.value[k - 1][landing], found.by_distance[k - 1][bucket])
+        worth += visits[k][:, None, None] * np.where(solved, 1.0, later)
+    worth /= np.maximum(visits.sum(axis=0), 1e-12)[:, None, None]
+    worth -= price * executed
+    centred = worth - worth.mean(axis=1, keepdims=True)
+    advantage, weight = np.zeros((many, plans, MAX_ACTIONS)), np.zeros((many, plans, MAX_ACTIONS))
+    for column, depth in enumerate(depths):
+        reached = (np.arange(MAX_ACTIONS) < depth) & (np.arange(MAX_ACTIONS) < executed[:, :, column, None])
+        share = chance[:, None, column, None] * reached
+        advantage += share * centred[:, :, column, None]
+        weight += share
+    return advantage / np.maximum(weight, 1e-12), weight

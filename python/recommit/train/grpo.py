@@ -1,0 +1,314 @@
+"""Reinforcement of both heads. Also ``deepspeed ... -m recommit.train.grpo`` with the flags of ``recommit train grpo``."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import time
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+import torch
+
+import recommit.data
+from recommit.data import draws, errors, sampling
+from recommit.data.files import file_sha256, sha256
+from recommit.data.recipe import Recipe
+from recommit.data.recipe import Variant as Difficulty
+from recommit.policy.checkpoint import local_folder
+from recommit.policy.policy import CommitPolicy
+from recommit.policy.reference import Reference
+from recommit.train import objective, ranks, reach, signals, state, validate
+from recommit.train.collect import Collector
+from recommit.train.config import plain
+from recommit.train.engine import make_engine, schedule
+from recommit.train.grpo_config import variant
+from recommit.train.reach import Reach
+from recommit.train.rollout import ORDER, Actor
+from recommit.train.rundir import RunDirectory
+from recommit.train.trainer import Trainer
+from recommit.train.watch import Interrupt
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    from recommit.train.decisions import Decisions
+    from recommit.train.grpo_config import GrpoConfig
+    from recommit.train.ranks import Team
+
+
+T = TypeVar("T")
+
+
+def train(
+    config: GrpoConfig, init: str | Path, out: str | Path, *, data: str | Path | None = None, quiet: bool = False
+) -> int:
+    """Run, or go on with, a reinforcement run; 0 when it is finished and 130 when it was interrupted.
+
+    ``init`` is a run (its best policy is taken) or a saved policy; instances are made by the recipe of the data that it was
+    trained on, or of ``data``.
+    """
+    if config.run.threads:
+        torch.set_num_threads(config.run.threads)
+    recipe = recommit.data.open(data, "train").recipe if data else recipe_of(init)
+    team = ranks.join(config.run.device) if config.engine.kind == "deepspeed" else ranks.alone(config.run.device)
+    try:
+        with RunDirectory(out, lead=team.lead) as folder, Interrupt() as interrupt:
+            start = warm_start(init, folder, team)
+            begun = {"init": weights_of(start), "data": {"recipe": recipe.to_dict()}}
+            folder.begin({"kind": "grpo", "ranks": team.world, **plain(config), **begun})
+            policy = CommitPolicy.from_pretrained(start).to(team.device)
+            return Grpo(config, policy, recipe, folder, team, quiet=quiet or not team.lead).run(interrupt)
+    finally:
+        ranks.leave()
+
+
+def recipe_of(run: str | Path) -> Recipe:
+    """What a run's data were made from."""
+    path = Path(run) / "config.json"
+    known = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    if "recipe" not in known.get("data", {}):
+        raise ValueError(f"init: expected a run, whose data say what to play (or data besides), got {run}")
+    return Recipe.from_dict(known["data"]["recipe"])
+
+
+def warm_start(init: str | Path, folder: RunDirectory, team: Team) -> Path:
+    """The run's own copy of the policy it starts from: whatever becomes of the other run, this one can go on."""
+    kept = folder.folder / "init"
+    if team.lead and not kept.is_dir():
+        temporary = folder.folder / ".init.tmp"
+        shutil.rmtree(temporary, ignore_errors=True)
+        shutil.copytree(local_folder(init), temporary)
+        temporary.rename(kept)
+    team.barrier()
+    return kept
+
+
+def weights_of(policy: Path) -> str:
+    """One sha256 of all files of a saved policy."""
+    listed = sorted(p for p in policy.rglob("*") if p.is_file())
+    return sha256("\n".join(f"{p.relative_to(policy).as_posix()} {file_sha256(p)}" for p in listed).encode())
+
+
+class Grpo(Trainer):
+    """Groups of commitments, compared; see ``recommit.train.credit`` and ``recommit.train.exact``."""
+
+    kind = "grpo"
+    config: GrpoConfig
+
+    def __init__(
+        self, config: GrpoConfig, policy: CommitPolicy, recipe: Recipe, folder: RunDirectory, team: Team, *, quiet: bool
+    ) -> None:
+        super().__init__(config, folder, team, quiet=quiet)
+        self.variant = variant(config.variant)
+        self.recipe, self.policy, self.task = _instances(recipe, config), policy, recipe.puzzle()
+        share, rest = divmod(config.optim.batch, team.world)
+        if rest or config.rollout.instances % team.world:
+            raise ValueError(
+                f"optim.batch and rollout.instances: expected multiples of {team.world} ranks, "
+                f"got {config.optim.batch} and {config.rollout.instances}"
+            )
+        self.share, self.micro = share, config.optim.micro_batch or share
+        state.seed(config.run.seed)
+        self._choose_parameters()
+        policy.backbone.recompute = config.engine.checkpointing
+        policy.eval()  # no dropout: what is compared must differ by its weights alone
+        self.reference = Reference(policy) if config.objective.kl > 0 else None
+        parts = -(-share // self.micro)
+        self.engine = make_engine(policy, config.optim, config.engine, team, parts)
+        self._clock = Clock()
+        actor = Actor(
+            policy,
+            self.task,
+            self.variant,
+            seed=config.run.seed,
+            greedy=config.rollout.actions == "greedy",
+            through=self._through,
+            agree=team.largest,
+        )
+        self.collect = Collector(actor, config, self.variant, self._graph)
+        watched = config.validation.instances > 0
+        self.instances = validate.instances(self.recipe, config.validation) if watched else None
+        self._recent: list[dict[str, Any]] = []
+
+    def _through(self, work: Callable[[], T]) -> T:
+        with self._clock("model"):
+            return self.engine.run(work)
+
+    def _choose_parameters(self) -> None:
+        self.policy.train_only(self.task, depth_head=self.variant.head)
+        vision = {id(p) for p in self.policy.backbone.vision_parameters()}
+        for parameter in self.policy.parameters():
+            if (id(parameter) in vision and not self.config.optim.vision_lr) or not self.variant.rest:
+                parameter.requires_grad_(False)
+        if not self.variant.rest:
+            self.policy.depth_head.requires_grad_(True)
+
+    @property
+    def task_shape(self) -> tuple[int, int]:
+        """See ``Trainer``."""
+        return self.recipe.size
+
+    def _starts(self) -> NDArray[np.uint8]:
+        """This rank's start states of this step, which no validation or test set contains."""
+        drawn = sampling.starts(self.recipe, "train", self.at.step)
+        return np.ascontiguousarray(drawn.states[self.team.rank :: self.team.world])
+
+    def _step(self) -> dict[str, Any]:
+        """Play, compare, learn."""
+        batch, said = self.collect(self._starts(), self.at.step)
+        learned = self._learn(batch)
+        self.at.step += 1
+        self.at.states += int(self.team.total([float(len(batch))])[0])
+        return signals.told(said.filled(self.team.total(said.flat())), learned)
+
+    def _learn(self, batch: Decisions) -> dict[str, float]:
+        """Move the weights, ``optim.batch`` states at a time."""
+        moves = self.team.largest(-(-len(batch) // self.share))
+        sums, norms = np.zeros(len(objective.MEASURES)), []
+        scale = schedule(self.config.optim, self.at.step)
+        for epoch in range(self.config.objective.epochs):
+            number = self.at.step * self.config.objective.epochs + epoch
+            places = np.uint64(number << 32) + np.arange(len(batch), dtype=np.uint64)
+            order = np.argsort(draws.draw(draws.streams(self.config.run.seed, ORDER, places), 0))
+            for move in range(moves):
+                part = batch.where(order[move * self.share : (move + 1) * self.share])
+                part = (part if len(part) else batch.where(order[:1]).nothing()).padded(self.share)
+                measured = self._move(part, fresh=epoch == 0 and move == 0)
+                sums = _added(sums, measured)
+                with self._clock("model"):
+                    norms.append(self.engine.step(scale))
+                self._watch_for_nan(norms[-1])
+        named = dict(zip(objective.MEASURES, self._over_ranks(sums), strict=True))
+        return {
+            **named,
+            "norm": float(np.mean(norms or [0.0])),
+            "loss": -named["surrogate"] / max(named["states"], 1e-9),
+        }
+
+    def _move(self, part: Decisions, *, fresh: bool) -> NDArray[np.float64]:
+        """Gradients of one batch."""
+        whole = self.team.total([objective.total_weight(part)])[0]
+        divisor = max(whole, 1e-12) / self.team.world
+        sums = np.zeros(len(objective.MEASURES))
+        for begin in range(0, self.share, self.micro):
+            piece = part.where(slice(begin, begin + self.micro))
+            against = self._against(piece)
+            work = partial(
+                objective.grpo_loss, self.policy, self.task, piece, self.config.objective, divisor, against, fresh=fresh
+            )
+            loss, measured = self._through(work)
+            with self._clock("model"):
+                self.engine.backward(loss, last=begin + self.micro >= self.share)
+            sums = _added(sums, measured.double().cpu().numpy())
+        return sums
+
+    def _against(self, piece: Decisions) -> tuple[torch.Tensor, torch.Tensor] | None:
+        """Logits of the warm start."""
+        reference = self.reference
+        if reference is None:
+            return None
+        return self._through(lambda: reference(self.task, piece.states, torch.from_numpy(piece.actions)))
+
+    def _over_ranks(self, sums: NDArray[np.float64]) -> list[float]:
+        return [*self.team.total(sums[:-1].tolist()), float(sums[-1])]
+
+    def _summary(self, found: list[dict[str, Any]]) -> dict[str, Any]:
+        self._recent = (self._recent + found)[-20:]
+        for worry in signals.worries(found[-1], self._recent, len(self.policy.config.depths), head=self.variant.head):
+            self._say(f"step {self.at.step:,}: {worry}")
+        return found[-1] if len(found) == 1 else signals.averaged(found)
+
+    def _more(self) -> dict[str, Any]:
+        return {"recent": self._recent}
+
+    def _take_up(self, more: dict[str, Any]) -> None:
+        self._recent = more["recent"]
+
+    def _times(self) -> dict[str, Any]:
+        return {"stages": self._clock.take()}
+
+    def _validate(self) -> dict[str, Any]:
+        """The variant's own agents, and how well plans still imitate."""
+        assert self.instances is not None
+        config = self.config.validation
+        graph = self._graph(self.policy.config.depths if not self.variant.depth else (self.variant.depth,))
+        own: dict[str, reach.Choose] = {}
+        if self.variant.depth:
+            own[str(self.variant.depth)] = reach.always(graph, self.variant.depth)
+        elif not self.variant.head:
+            own["uniform"] = reach.drawn(graph, np.full(len(graph.depths), 1 / len(graph.depths)), 0)
+        else:
+            own["adaptive"] = reach.head(graph)
+            own["sampled"] = reach.drawn(graph, None, 0)
+        found = {name: reach.walk(graph, self.instances.starts, config.budget, choose) for name, choose in own.items()}
+        if self.variant.head:
+            share = found["adaptive"].depths / max(found["adaptive"].depths.sum(), 1)
+            found["shuffled"] = reach.walk(graph, self.instances.starts, config.budget, reach.drawn(graph, share, 1))
+        imitated = validate.imitation(self.policy, self.task, self.instances.states, self.engine.run)
+        return {**imitated, **validate.rates(found)}
+
+    def _graph(self, depths: tuple[int, ...]) -> Reach:
+        return Reach(self.policy, self.task, depths, through=self.engine.run, agree=self.team.largest)
+
+    def _introduction(self) -> str:
+        leash = "no KL" if self.reference is None else f"KL {self.config.objective.kl} to the warm start"
+        return (
+            f"{self._trained()}; {self.variant.name}, {self.config.credit.group} credit, "
+            f"{self.config.rollout.instances} instances of {self.config.rollout.budget} decisions per step, {leash}"
+        )
+
+
+def _instances(recipe: Recipe, config: GrpoConfig) -> Recipe:
+    """The recipe of the warm start's data, with a step's instances as a shard."""
+    variants = recipe.variants
+    if config.rollout.length:
+        boxes = sorted({v.boxes for v in variants}) or [0]
+        low, high = config.rollout.length
+        variants = tuple(Difficulty((low, high), b) for b in boxes)
+    if not variants:
+        raise errors.WrongRecipe("rollout.length: expected the lengths to play, since the data names none")
+    steps = config.optim.steps
+    return replace(
+        recipe, variants=variants, shard=config.rollout.instances, count=steps * config.rollout.instances, states=""
+    )
+
+
+def _added(sums: NDArray[np.float64], more: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Of ``objective.MEASURES``, whose last one is a maximum."""
+    return np.append(sums[:-1] + more[:-1], max(sums[-1], more[-1]))
+
+
+class Clock:
+    """CPU and wall seconds by stage; the rest of a step is everything outside of them."""
+
+    def __init__(self) -> None:
+        self._wall: dict[str, float] = {}
+        self._cpu: dict[str, float] = {}
+
+    @contextmanager
+    def __call__(self, stage: str) -> Iterator[None]:
+        """Count what happens inside."""
+        wall, cpu = time.monotonic(), time.process_time()
+        yield
+        self._wall[stage] = self._wall.get(stage, 0.0) + time.monotonic() - wall
+        self._cpu[stage] = self._cpu.get(stage, 0.0) + time.process_time() - cpu
+
+    def take(self) -> dict[str, float]:
+        """Since the last call."""
+        found = {f"{name}_wall_s": round(value, 4) for name, value in self._wall.items()}
+        found |= {f"{name}_cpu_s": round(value, 4) for name, value in self._cpu.items()}
+        self._wall, self._cpu = {}, {}
+        return found
+
+
+if __name__ == "__main__":
+    sys.exit(import_module("recommit.cli").main(["train", "grpo", *sys.argv[1:]]))

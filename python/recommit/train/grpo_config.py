@@ -1,0 +1,172 @@
+"""What a GRPO run is made of. Every field says which value the paper has, where it has one."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Literal
+
+from recommit.policy.config import MAX_ACTIONS
+from recommit.train.config import EngineConfig, OptimConfig, RunConfig, ValidationConfig, _at_least
+
+_CHOICES = {
+    "group": ("state", "episode", "branch", "exact"),
+    "reward": ("mean", "total", "rate", "potential", "solved", "spl"),
+    "deadlock": ("zero", "penalty", "terminate"),
+    "scale": ("group", "batch", "none"),
+    "follow": ("first", "best", "random"),
+}
+
+
+@dataclass(frozen=True)
+class CreditConfig:
+    """How a commitment is judged."""
+
+    #: ``state``: candidates of one state, judged by their own actions (the paper's operational sentence).
+    #: ``episode``: whole episodes from one start (the paper's return).
+    #: ``branch``: candidates of one state, each played to the end of the budget by the policy itself.
+    #: ``exact``: the value of every depth by a dynamic program over the states that greedy plans reach, and of sampled
+    #: plans by where they lead.
+    group: Literal["state", "episode", "branch", "exact"] = "state"
+    #: Candidates or episodes per group (the paper: 4 for sliding, 8 for Sokoban); plans per state for ``exact``.
+    size: int = 4
+    #: The bounded progress term, of D lowered distance in n actions: ``mean`` tanh(D / n) (the paper), ``total``
+    #: tanh(D / 4), ``rate`` tanh(2 D / (n + 2)), ``potential`` D / 8, ``solved`` nothing; ``spl`` replaces the success term
+    #: by d / max(d, n) and has no progress term.
+    reward: Literal["mean", "total", "rate", "potential", "solved", "spl"] = "mean"
+    #: Weight of the progress term (the paper: 0.20).
+    progress: float = 0.2
+    #: Price of an executed action and of a decision. With ``scale: group`` and on failed episodes a price makes depth 1
+    #: of everything (groups that all fail differ only in length): ``price_failed`` says whether failures pay.
+    price_action: float = 0.0
+    price_decision: float = 0.0
+    price_failed: bool = False
+    #: A state that cannot be solved any more: its loss of distance counts nothing (the paper), costs ``penalty``, or
+    #: also ends the episode.
+    deadlock: Literal["zero", "penalty", "terminate"] = "zero"
+    penalty: float = 0.2
+    #: Advantages are divided by the standard deviation of their group (the paper), of the batch, or by nothing.
+    scale: Literal["group", "batch", "none"] = "group"
+    #: Which candidate an episode goes on with (``state`` and ``branch``); the first is a sample of the policy.
+    follow: Literal["first", "best", "random"] = "first"
+    #: ``exact``: states looked at per instance and decision; what lies beyond is valued by distance and decisions left.
+    width: int = 4
+
+    def __post_init__(self) -> None:
+        _at_least("credit", self, size=1, progress=0, price_action=0, price_decision=0, penalty=0, width=1)
+        for name, allowed in _CHOICES.items():
+            if getattr(self, name) not in allowed:
+                raise ValueError(f"credit.{name}: expected one of {', '.join(allowed)}, got {getattr(self, name)}")
+        if self.reward == "spl" and self.group == "state":
+            raise ValueError(
+                "credit.reward: expected another than spl with credit.group state (one commitment), got spl"
+            )
+        if self.group != "exact" and self.size < 2:
+            raise ValueError(f"credit.size: expected at least 2 to compare, got {self.size}")
+
+
+@dataclass(frozen=True)
+class ObjectiveConfig:
+    """Clipped ratios, a leash to the warm start, and entropy. The defaults are the paper's for sliding."""
+
+    #: Half width of the trust region of a ratio (the paper: 0.05).
+    clip: float = 0.05
+    #: ``factor``: the depth and every action have a ratio of their own; ``joint``: one ratio of the whole commitment.
+    ratio: Literal["factor", "joint"] = "factor"
+    #: What a commitment's terms are divided by: ``constant`` 9, the most there can be, or its ``own`` number of them, which
+    #: makes the gradient of the depth depend on the depth.
+    length: Literal["constant", "own"] = "constant"
+    #: Weight of the exact KL to the policy that the run started from (the paper: 0.05 for sliding, 0.20 for Sokoban);
+    #: ``kl_depth`` includes the depth head, whose start is uniform, so that it acts as more entropy.
+    kl: float = 0.05
+    kl_depth: bool = True
+    #: Weights of the exact entropies (the paper: 0.01 and 0.001).
+    entropy_depth: float = 0.01
+    entropy_actions: float = 0.001
+    #: How often the same commitments are learned from.
+    epochs: int = 1
+
+    def __post_init__(self) -> None:
+        _at_least("objective", self, clip=0, kl=0, epochs=1)
+        for name, allowed in {"ratio": ("factor", "joint"), "length": ("constant", "own")}.items():
+            if getattr(self, name) not in allowed:
+                raise ValueError(f"objective.{name}: expected {' or '.join(allowed)}, got {getattr(self, name)}")
+
+
+@dataclass(frozen=True)
+class RolloutConfig:
+    """The episodes that a step learns from."""
+
+    #: Start states per step, all ranks together.
+    instances: int = 64
+    #: Decisions per episode while training (the paper: 5 for sliding, 6 for Sokoban).
+    budget: int = 5
+    #: Shortest and longest length of the instances; empty: as in the data of the warm start.
+    length: tuple[int, ...] = ()
+    #: How actions are chosen in rollouts; ``greedy`` leaves the action decoder without a comparison to learn from.
+    actions: Literal["sampled", "greedy"] = "sampled"
+    #: States that a step learns from at most, all ranks together; 0: all of them.
+    states: int = 0
+
+    def __post_init__(self) -> None:
+        _at_least("rollout", self, instances=1, budget=1, states=0)
+        if len(self.length) not in (0, 2):
+            raise ValueError(f"rollout.length: expected two numbers or none, got {self.length}")
+        if self.actions not in ("sampled", "greedy"):
+            raise ValueError(f"rollout.actions: expected sampled or greedy, got {self.actions}")
+
+
+@dataclass(frozen=True)
+class Variant:
+    """Who chooses the depth, and what learns."""
+
+    name: str
+    #: The clamped depth, 0 if there is none.
+    depth: int = 0
+    #: Does the depth head choose? Otherwise a fixed depth or an even draw does.
+    head: bool = True
+    #: Does anything but the depth head learn?
+    rest: bool = True
+
+
+def variant(name: str) -> Variant:
+    """``adaptive``, ``fixed-1`` to ``fixed-8``, ``random`` or ``depth-only``."""
+    known = {
+        "adaptive": Variant("adaptive"),
+        "random": Variant("random", head=False),
+        "depth-only": Variant("depth-only", rest=False),
+    }
+    if name in known:
+        return known[name]
+    if match := re.fullmatch(rf"fixed-([1-{MAX_ACTIONS}])", name):
+        return Variant(name, depth=int(match[1]), head=False)
+    raise ValueError(f"variant: expected adaptive, fixed-1 to fixed-{MAX_ACTIONS}, random or depth-only, got {name}")
+
+
+@dataclass(frozen=True)
+class GrpoConfig:
+    """Reinforcement of both heads, from a warm start."""
+
+    variant: str = "adaptive"
+    credit: CreditConfig = field(default_factory=CreditConfig)
+    objective: ObjectiveConfig = field(default_factory=ObjectiveConfig)
+    rollout: RolloutConfig = field(default_factory=RolloutConfig)
+    #: ``steps`` of rollout and update; ``batch`` states per move of the weights, several of which make a step.
+    optim: OptimConfig = field(
+        default_factory=lambda: OptimConfig(steps=100, batch=256, lr=3e-5, vision_lr=0.0, head_lr=1e-4, depth_lr=5e-4)
+    )
+    validation: ValidationConfig = field(default_factory=lambda: ValidationConfig(every=20))
+    engine: EngineConfig = field(default_factory=EngineConfig)
+    run: RunConfig = field(default_factory=RunConfig)
+
+    def __post_init__(self) -> None:
+        chosen = variant(self.variant)
+        if self.credit.group == "exact":
+            for name, paired in (("ratio", "joint"), ("length", "own")):
+                if getattr(self.objective, name) == paired:
+                    raise ValueError(
+                        f"objective.{name}: expected another with credit.group exact, which judges depths and plans apart, "
+                        f"got {paired}"
+                    )
+        if not chosen.head and not chosen.rest:
+            raise ValueError(f"variant: expected one that learns something, got {self.variant}")

@@ -1,0 +1,212 @@
+"""The states that a policy's greedy plans can lead to, each looked at once, and values over them.
+
+With deterministic plans an episode is a walk in a graph: a node is a state, an edge is "commit to the first h actions of
+the plan made here". Whatever chooses the depths -- a depth head, a fixed depth, an oracle -- walks in the same graph, so
+one pass of the policy per distinct state serves all of them, and the value of a depth policy over a decision budget is
+a sum over edges instead of a sample of episodes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+import numpy as np
+
+from recommit.data import draws
+from recommit.policy.config import MAX_ACTIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from recommit.policy.policy import CommitPolicy
+    from recommit.puzzles.puzzle import Puzzle
+
+T = TypeVar("T")
+
+#: States per pass.
+BATCH = 512
+#: Purpose of a random stream; see ``recommit.train.targets``.
+DEPTHS = 38
+
+
+class Run(Protocol):
+    """How a pass through the policy is made; see ``Engine.run``."""
+
+    def __call__(self, work: Callable[[], T]) -> T:
+        """The result of ``work``."""
+
+
+def plainly(work: Callable[[], T]) -> T:
+    """In this process, at once."""
+    return work()
+
+
+class Reach:
+    """Distinct states, growing; the columns of every array below are the ``depths``, ascending."""
+
+    def __init__(
+        self,
+        policy: CommitPolicy,
+        task: Puzzle,
+        depths: tuple[int, ...],
+        *,
+        through: Run = plainly,
+        agree: Callable[[int], int] = int,
+    ) -> None:
+        self.policy, self.task, self.depths, self.through, self.agree = policy, task, depths, through, agree
+        self._index: dict[bytes, int] = {}
+        self._idle: NDArray[np.uint8] | None = None
+        many = len(depths)
+        self.states: NDArray[np.uint8] = np.empty((0, *task.shape), np.uint8)
+        #: Eight greedy actions by depth, and logits of the policy's own depths.
+        self.plans: NDArray[np.uint8] = np.empty((0, many, MAX_ACTIONS), np.uint8)
+        self.logits: NDArray[np.float32] = np.empty((0, len(policy.config.depths)), np.float32)
+        #: By depth: the node that the plan leads to, the actions until then, and whether that is the goal.
+        self.landing: NDArray[np.int64] = np.empty((0, many), np.int64)
+        self.executed: NDArray[np.int32] = np.empty((0, many), np.int32)
+        self.solved: NDArray[np.bool_] = np.empty((0, many), np.bool_)
+        self.goal: NDArray[np.bool_] = np.empty(0, np.bool_)
+        self.expanded: NDArray[np.bool_] = np.empty(0, np.bool_)
+
+    def __len__(self) -> int:
+        return len(self.states)
+
+    def nodes(self, states: NDArray[np.uint8]) -> NDArray[np.int64]:
+        """The node of each state; new ones are added without a plan."""
+        keys = [state.tobytes() for state in states]
+        fresh: list[int] = []
+        for i, key in enumerate(keys):
+            if key not in self._index:
+                self._index[key] = len(self) + len(fresh)
+                fresh.append(i)
+        if fresh:
+            self._append(np.ascontiguousarray(states[fresh]))
+        return np.fromiter((self._index[key] for key in keys), np.int64, len(keys))
+
+    def find(self, states: NDArray[np.uint8]) -> NDArray[np.int64]:
+        """The node of each state, -1 where it is none."""
+        return np.fromiter((self._index.get(state.tobytes(), -1) for state in states), np.int64, len(states))
+
+    def _append(self, states: NDArray[np.uint8]) -> None:
+        more = len(states)
+        fresh = {
+            "states": states,
+            "plans": np.zeros((more, len(self.depths), MAX_ACTIONS), np.uint8),
+            "logits": np.zeros((more, self.logits.shape[1]), np.float32),
+            "landing": np.zeros((more, len(self.depths)), np.int64),
+            "executed": np.zeros((more, len(self.depths)), np.int32),
+            "solved": np.zeros((more, len(self.depths)), np.bool_),
+            "goal": self.task.is_solved(states),
+            "expanded": np.zeros(more, np.bool_),
+        }
+        for name, values in fresh.items():
+            setattr(self, name, np.concatenate([getattr(self, name), values]))
+
+    def expand(self, wanted: NDArray[np.int64]) -> None:
+        """Look at the nodes that nobody has looked at; every rank calls this equally often."""
+        missing = np.unique(wanted[~self.expanded[wanted] & ~self.goal[wanted]])
+        for begin in range(0, self.agree(len(missing)), BATCH):
+            chosen = missing[begin : begin + BATCH]
+            asked = self.states[chosen] if len(chosen) or self._idle is None else self._idle
+            logits, plans = self.through(partial(self.policy.plan, self.task, asked, self.depths))
+            self._idle = asked[:1]
+            if len(chosen):
+                self._connect(chosen, logits[: len(chosen)], plans[: len(chosen)])
+
+    def _connect(self, chosen: NDArray[np.int64], logits: NDArray[np.float32], plans: NDArray[np.uint8]) -> None:
+        many = len(self.depths)
+        outcome = self.task.execute(
+            np.repeat(self.states[chosen], many, axis=0),
+            plans.reshape(-1, MAX_ACTIONS),
+            np.tile(np.array(self.depths, np.int32), len(chosen)),
+        )
+        landing = self.nodes(outcome.states).reshape(-1, many)
+        self.plans[chosen], self.logits[chosen], self.landing[chosen] = plans, logits, landing
+        self.executed[chosen] = outcome.executed.reshape(-1, many)
+        self.solved[chosen] = outcome.solved.reshape(-1, many)
+        self.expanded[chosen] = True
+
+
+@dataclass(frozen=True)
+class Episodes:
+    """How episodes ended, by start."""
+
+    solved: NDArray[np.bool_]
+    actions: NDArray[np.int64]
+    decisions: NDArray[np.int64]
+    #: Decisions by column of ``Reach.depths``.
+    depths: NDArray[np.int64]
+
+    @property
+    def solve_rate(self) -> float:
+        """Share of the episodes that reached the goal."""
+        return float(self.solved.mean())
+
+    @property
+    def mean_actions(self) -> float:
+        """Executed actions per episode."""
+        return float(self.actions.mean())
+
+
+class Choose(Protocol):
+    """Who decides how far to go."""
+
+    def __call__(self, turn: int, episodes: NDArray[np.int64], nodes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The column of the depth for each of the ``episodes`` that are under way, now at expanded ``nodes``."""
+
+
+def walk(reach: Reach, starts: NDArray[np.uint8], budget: int, choose: Choose) -> Episodes:
+    """Play one episode from every start, at most ``budget`` decisions each."""
+    at = reach.nodes(starts)
+    solved = reach.goal[at].copy()
+    actions, decisions = np.zeros(len(at), np.int64), np.zeros(len(at), np.int64)
+    used = np.zeros(len(reach.depths), np.int64)
+    for turn in range(budget):
+        who = np.flatnonzero(~solved)
+        if not reach.agree(len(who)):
+            break
+        reach.expand(at[who])
+        columns = choose(turn, who, at[who])
+        actions[who] += reach.executed[at[who], columns]
+        decisions[who] += 1
+        solved[who] = reach.solved[at[who], columns]
+        at[who] = reach.landing[at[who], columns]
+        used += np.bincount(columns, minlength=len(used))
+    return Episodes(solved, actions, decisions, used)
+
+
+def always(reach: Reach, depth: int) -> Choose:
+    """One fixed depth."""
+    column = reach.depths.index(depth)
+    return lambda _turn, episodes, _nodes: np.full(len(episodes), column)
+
+
+def head(reach: Reach) -> Choose:
+    """The depth head's likeliest depth, ties to the smaller."""
+    columns = np.array([reach.depths.index(depth) for depth in reach.policy.config.depths])
+    return lambda _turn, _episodes, nodes: columns[reach.logits[nodes].argmax(axis=1)]
+
+
+def drawn(reach: Reach, chance: NDArray[np.floating] | None, seed: int) -> Choose:
+    """The policy's depths, drawn by ``chance`` -- the same in every state -- or by the depth head if that is None."""
+    columns = np.array([reach.depths.index(depth) for depth in reach.policy.config.depths])
+
+    def choose(turn: int, episodes: NDArray[np.int64], nodes: NDArray[np.int64]) -> NDArray[np.int64]:
+        number = episodes.astype(np.uint64) * np.uint64(256) + np.uint64(turn)
+        words = draws.draw(draws.streams(seed, DEPTHS, number), 0)
+        uniform = (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
+        weights = softmax(reach.logits[nodes]) if chance is None else np.asarray(chance, np.float64)[None]
+        return columns[(uniform[:, None] >= np.cumsum(weights, axis=1)[:, :-1]).sum(axis=1)]
+
+    return choose
+
+
+def softmax(logits: NDArray[np.floating]) -> NDArray[np.float64]:
+    """Over the last axis."""
+    weights = np.exp(logits.astype(np.float64) - logits.max(axis=-1, keepdims=True))
+    result: NDArray[np.float64] = weights / weights.sum(axis=-1, keepdims=True)
+    return result

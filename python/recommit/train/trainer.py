@@ -1,0 +1,272 @@
+"""What every training run does besides its own step: log, validate, save, resume, stop."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import time
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from recommit.train import state, validate
+from recommit.train.config import plain
+from recommit.train.engine import schedule
+from recommit.train.rundir import Log
+from recommit.train.watch import Curves, Progress
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from recommit.policy.policy import CommitPolicy
+    from recommit.puzzles.puzzle import Puzzle
+    from recommit.train.checkpoints import Checkpoint
+    from recommit.train.engine import Engine
+    from recommit.train.ranks import Team
+    from recommit.train.rundir import RunDirectory
+    from recommit.train.validate import Instances
+    from recommit.train.watch import Interrupt
+
+#: So many steps in a row whose gradient is not finite end a run.
+PATIENCE_WITH_NAN = 10
+
+
+class Diverged(RuntimeError):
+    """Gradients stopped being finite; the checkpoints are from before that."""
+
+
+@dataclass
+class Progressed:
+    """Where a run is: everything that a checkpoint holds besides weights, feed and randomness."""
+
+    step: int = 0
+    states: int = 0
+    skipped: int = 0
+    #: ``validate.score`` and step of the best validation, and how many came since.
+    best: dict[str, Any] = field(default_factory=dict)
+    stale: int = 0
+
+
+class Trainer(ABC):
+    """One run in one process (or on one rank). A subclass makes ``policy`` and ``engine`` and takes the steps."""
+
+    #: The verb, and the prefix of its curves.
+    kind: str
+    policy: CommitPolicy
+    engine: Engine
+    task: Puzzle
+    instances: Instances | None
+
+    def __init__(self, config: Any, folder: RunDirectory, team: Team, *, quiet: bool) -> None:
+        self.config, self.folder, self.team, self.quiet = config, folder, team, quiet
+        self.at = Progressed()
+
+    @abstractmethod
+    def _step(self) -> dict[str, float]:
+        """One step; sums and values for ``_summary``. Counts ``at.step`` and ``at.states`` up."""
+
+    @abstractmethod
+    def _summary(self, found: list[dict[str, float]]) -> dict[str, Any]:
+        """What a log line says of the steps since the last one; ``loss`` is in it."""
+
+    @abstractmethod
+    def _introduction(self) -> str:
+        """What is trained on what."""
+
+    @abstractmethod
+    def _more(self) -> dict[str, Any]:
+        """What else a checkpoint must hold."""
+
+    @abstractmethod
+    def _take_up(self, more: dict[str, Any]) -> None:
+        """Back to ``_more``."""
+
+    def _validate(self) -> dict[str, Any]:
+        """How good the policy is."""
+        assert self.instances is not None
+        return validate.measure(self.policy, self.task, self.instances, self.config.validation, self.engine)
+
+    def run(self, interrupt: Interrupt) -> int:
+        """Until the last step, an early stop, or an interruption; the exit status."""
+        log, timing = (
+            Log(self.folder.folder / name, lead=self.team.lead) for name in ("metrics.jsonl", "timing.jsonl")
+        )
+        try:
+            self._resume(log)
+            return self._steps(log, timing, interrupt)
+        finally:
+            log.close()
+            timing.close()
+
+    def _steps(self, log: Log, timing: Log, interrupt: Interrupt) -> int:
+        progress = Progress(self.config.optim.steps, self.at.step, quiet=self.quiet)
+        curves = Curves(
+            self.folder.folder if self.team.lead else None, self.config.run, plain(self.config), self.at.step
+        )
+        progress.say(self._introduction())
+        meter = Meter()
+        try:
+            while self.at.step < self.config.optim.steps and not self._stopped_early():
+                states = self.at.states
+                meter.add(self._step(), self.at.states - states)
+                self._tell(meter, log, timing, curves, progress)
+                due = self._due(log, curves, progress)
+                if self.team.largest(interrupt.asked):
+                    self._save(log)
+                    progress.say(f"interrupted after step {self.at.step:,}; the same command goes on from there")
+                    return 130
+                if due:
+                    self._save(log)
+        finally:
+            curves.close()
+        progress.say(f"finished: {self.folder.folder / 'best.json'} names the best policy")
+        return 0
+
+    def _watch_for_nan(self, norm: float) -> None:
+        if math.isfinite(norm):
+            self.at.skipped = 0
+            return
+        self.at.skipped += 1
+        if self.at.skipped >= PATIENCE_WITH_NAN:
+            raise Diverged(f"step {self.at.step}: {self.at.skipped} gradients in a row were not finite; lower optim.lr")
+
+    def _tell(self, meter: Meter, log: Log, timing: Log, curves: Curves, progress: Progress) -> None:
+        """Log every few steps."""
+        if self.at.step % self.config.run.log_every and self.at.step < self.config.optim.steps:
+            return
+        found = self._summary(meter.take())
+        values = {
+            "step": self.at.step,
+            "states": self.at.states,
+            "lr_scale": schedule(self.config.optim, self.at.step - 1),
+            **found,
+        }
+        pace = meter.pace()
+        tokens = pace["states_per_s"] * self.policy.tokens(self.task, self.task_shape)
+        log.add(values)
+        timing.add({"step": self.at.step, **pace, "tokens_per_s": round(tokens, 1), **self._times()})
+        curves.add(self.at.step, {**found, "states_per_s": pace["states_per_s"]}, self.kind)
+        progress.show(self.at.step, pace["states_per_s"], tokens, found["loss"])
+
+    @property
+    @abstractmethod
+    def task_shape(self) -> tuple[int, int]:
+        """Rows and columns of the states."""
+
+    def _times(self) -> dict[str, Any]:
+        """What depends on the machine, since the last line."""
+        return {}
+
+    def _due(self, log: Log, curves: Curves, progress: Progress) -> bool:
+        """Validate if it is time to; is it time for a checkpoint?"""
+        last = self.at.step == self.config.optim.steps
+        if self.at.skipped:
+            return last  # weights that may not be finite are neither judged nor kept
+        validated = self.at.step % self.config.validation.every == 0 or last
+        if validated and self.instances is not None:
+            found = self._validate()
+            log.add({"step": self.at.step, "validation": found})
+            curves.add(self.at.step, found, "validation")
+            progress.say(f"step {self.at.step:,}  validation: {summary(found)}")
+            score = list(validate.score(found))
+            better = not self.at.best or score > self.at.best["score"]
+            self.at.stale = 0 if better else self.at.stale + 1
+            if better:
+                self.at.best = {"step": self.at.step, "score": score, "validation": found}
+        elif self.instances is None:
+            self.at.best = {"step": self.at.step, "score": [], "validation": None}
+        return last or validated or self.at.step % self.config.run.save_every == 0 or self._stopped_early()
+
+    def _stopped_early(self) -> bool:
+        return 0 < self.config.validation.patience <= self.at.stale
+
+    def _save(self, log: Log) -> None:
+        def write(folder: Path) -> None:
+            self.engine.save(folder)
+            with self.engine.whole(self.policy):
+                if self.team.lead:
+                    self.policy.save_pretrained(folder / "policy")
+            (folder / f"random-{self.team.rank}.json").write_text(json.dumps(state.capture()), encoding="utf-8")
+            if self.team.lead:
+                rest = {"at": vars(self.at), **self._more(), "log": log.size()}
+                (folder / "state.json").write_text(json.dumps(rest), encoding="utf-8")
+
+        if self.at.skipped:
+            return  # weights of a step that was not finite are never kept
+        made = self.folder.checkpoints.save(self.at.step, write, lead=self.team.lead, barrier=self.team.barrier)
+        if not self.at.best:
+            self.at.best = {"step": self.at.step, "score": [], "validation": None}
+        if self.team.lead:
+            self._point_to_best(made)
+            self.folder.checkpoints.prune(self.config.run.keep, {self.at.best["step"]})
+
+    def _point_to_best(self, made: Checkpoint) -> None:
+        policy = f"checkpoints/step-{self.at.best['step']:08d}/policy"
+        if (self.folder.folder / policy).is_dir():
+            self.folder.write("best.json", {**self.at.best, "policy": policy, "last": made.folder.name})
+
+    def _resume(self, log: Log) -> None:
+        newest = self.folder.checkpoints.newest(self._say)
+        if newest is None:
+            log.cut(0)
+            return
+        kept = json.loads((newest.folder / "state.json").read_text(encoding="utf-8"))
+        self.engine.load(newest.folder)
+        self.at = Progressed(**kept["at"])
+        self._take_up(kept)
+        log.cut(kept["log"])
+        state.restore(json.loads((newest.folder / f"random-{self.team.rank}.json").read_text(encoding="utf-8")))
+        self._say(f"going on after step {newest.step:,}")
+
+    def _say(self, text: str) -> None:
+        if not self.quiet:
+            sys.stderr.write(text + "\n")
+
+    def _trained(self) -> str:
+        """For the introduction."""
+        trained = sum(p.numel() for p in self.policy.parameters() if p.requires_grad)
+        whole = sum(p.numel() for p in self.policy.parameters())
+        lora = [n for n, p in self.policy.backbone.model.named_parameters() if p.requires_grad and "lora_" in n]
+        adapter = f", {len(lora)} of them LoRA matrices matching {self.policy.backbone.lora_targets}" if lora else ""
+        tensors = sum(1 for p in self.policy.parameters() if p.requires_grad)
+        return (
+            f"training {trained:,} of {whole:,} parameters ({tensors} tensors{adapter}), "
+            f"{self.team.world} x {self.team.device}, {torch.get_num_threads()} threads"
+        )
+
+
+class Meter:
+    """What the steps since the last line found, and the pace."""
+
+    def __init__(self) -> None:
+        self._found: list[dict[str, float]] = []
+        self._wall, self._cpu, self._states = time.monotonic(), time.process_time(), 0
+
+    def add(self, found: dict[str, float], states: int) -> None:
+        """One step."""
+        self._found.append(found)
+        self._states += states
+
+    def take(self) -> list[dict[str, float]]:
+        """Of the steps since the last call."""
+        found, self._found = self._found, []
+        return found
+
+    def pace(self) -> dict[str, float]:
+        """Since the last call."""
+        wall, cpu = time.monotonic() - self._wall, time.process_time() - self._cpu
+        states, self._states = self._states, 0
+        self._wall, self._cpu = time.monotonic(), time.process_time()
+        return {"wall_s": round(wall, 4), "cpu_s": round(cpu, 4), "states_per_s": round(states / max(wall, 1e-9), 1)}
+
+
+def summary(found: dict[str, Any]) -> str:
+    """A validation in one line."""
+    rates = "  ".join(
+        f"{f'h={depth}' if depth.isdigit() else depth}: {100 * rate:.1f}% at {found['actions'][depth]:.0f}"
+        for depth, rate in found["solved"].items()
+    )
+    return f"solved {rates}  optimal {100 * found['optimal']:.1f}%  loss {found['loss']:.4f}"
