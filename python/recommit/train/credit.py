@@ -45,7 +45,7 @@ def rewards(
     else:
         success = solved.astype(np.float64)
         dense = {
-            "mean": lambda: np.tanh(d / np.maximum(n, 1.0)),
+            "mean": lambda: np.where(n > 0, np.tanh(d / np.maximum(n, 1.0)), 0.0),
             "total": lambda: np.tanh(d / 4.0),
             "rate": lambda: np.tanh(2.0 * d / (n + 2.0)),
             "potential": lambda: d / MAX_ACTIONS,

@@ -40,7 +40,7 @@ class Values:
     visits: Floats  #: [K + 1, nodes], expected
     by_distance: Floats  #: [K + 1, longest distance + 2]; the last column is of states that cannot be solved
     distance: NDArray[np.int32]
-    #: Expected visits that fell on nodes with a plan, as a share.
+    #: Expected visits that fell on nodes with a plan or without a hope, as a share: all of it, and values are exact.
     known: float
 
 
@@ -91,8 +91,10 @@ def evaluate(reach: Reach, roots: NDArray[np.int64], chance: Floats, budget: int
     visits[budget, reach.goal] = 0.0
     for k in range(budget, 1, -1):
         visits[k - 1] = _onward(reach, visits[k], known, chance[known])
+    left = np.arange(budget + 1)[:, None]
+    settled = reach.expanded | (distance < 0) | (distance > MAX_ACTIONS * left)
     total = visits.sum()
-    share = float(visits[:, known].sum() / total) if total else 1.0
+    share = float((visits * settled).sum() / total) if total else 1.0
     return Values(value, visits, by_distance, distance, share)
 
 

@@ -236,6 +236,7 @@ class Grpo(Trainer):
     def _times(self) -> dict[str, Any]:
         return {"stages": self._clock.take()}
 
+    @torch.no_grad()
     def _validate(self) -> dict[str, Any]:
         """The variant's own agents, and how well plans still imitate."""
         assert self.instances is not None

@@ -101,7 +101,7 @@ def from_logits(
             action_log - action_old, given.action_advantage, given.action_weight, config.clip
         )
         if config.length == "own":
-            terms = 1.0 + live.sum(-1)
+            terms = 1.0 + live.sum(-1).to(first.dtype)
             first, rest = first * (TERMS / terms), rest * (TERMS / terms[..., None])
         worth = (first.sum() + rest.sum()) / TERMS
         clipped, furthest = clipped_1 + clipped_2, torch.maximum(furthest_1, furthest_2)

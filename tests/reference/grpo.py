@@ -1,0 +1,131 @@
+"""GRPO in plain Python and float64, from the specification: rewards, advantages, the loss, values. Slow and obvious."""
+
+from __future__ import annotations
+
+import math
+
+
+def reward(solved, progress, executed, decisions, distance, config, lost=False):
+    total = float(solved)
+    if config.reward == "spl":
+        return (distance / max(distance, executed, 1) if solved else 0.0) - _price(solved, executed, decisions, config)
+    mean = progress / executed if executed else 0.0
+    dense = {
+        "mean": math.tanh(mean),
+        "total": math.tanh(progress / 4),
+        "rate": math.tanh(2 * progress / (executed + 2)),
+        "potential": progress / 8,
+        "solved": 0.0,
+    }[config.reward]
+    total += config.progress * dense - _price(solved, executed, decisions, config)
+    if lost and config.deadlock == "penalty":
+        total -= config.penalty
+    return total
+
+
+def _price(solved, executed, decisions, config):
+    if not solved and not config.price_failed:
+        return 0.0
+    return config.price_action * executed + config.price_decision * decisions
+
+
+def advantages(group, scale):
+    mean = sum(group) / len(group)
+    centred = [value - mean for value in group]
+    deviation = math.sqrt(sum(c * c for c in centred) / len(group))
+    if max(group) == min(group):
+        return [0.0] * len(group)
+    return [c / (deviation + 1e-6) for c in centred] if scale == "group" else centred
+
+
+def log_softmax(logits):
+    top = max(logits)
+    total = top + math.log(sum(math.exp(v - top) for v in logits))
+    return [v - total for v in logits]
+
+
+def entropy(logits):
+    return -sum(math.exp(v) * v for v in log_softmax(logits))
+
+
+def kl(logits, other):
+    return sum(math.exp(a) * (a - b) for a, b in zip(log_softmax(logits), log_softmax(other), strict=True))
+
+
+def clipped(ratio, advantage, clip):
+    return min(ratio * advantage, min(max(ratio, 1 - clip), 1 + clip) * advantage)
+
+
+def loss(depth_logits, action_logits, batch, config, divisor, reference=None):
+    """``batch`` has the fields of ``Decisions`` as nested lists."""
+    worth = bonus = leash = 0.0
+    for s, logits in enumerate(depth_logits):
+        depths, plans = len(batch["depths"][s]), len(batch["actions"][s])
+        logs = log_softmax(logits)
+        for d in range(depths):
+            if config.ratio == "joint":
+                worth += _joint(s, d, logs, action_logits, batch, config)
+                continue
+            terms = 9
+            if config.length == "own":
+                terms = 1 + sum(w > 0 for w in batch["action_weight"][s][d])
+            if batch["depth_weight"][s][d] > 0:
+                ratio = math.exp(logs[batch["depths"][s][d]] - batch["depth_old"][s][d])
+                advantage = batch["depth_advantage"][s][d]
+                worth += batch["depth_weight"][s][d] * clipped(ratio, advantage, config.clip) / terms
+        for g in range(plans):
+            scored = [j for j in range(8) if batch["action_weight"][s][g][j] > 0]
+            terms = 1 + len(scored) if config.length == "own" else 9
+            for j in scored:
+                every = action_logits[s][g][j]
+                bonus += config.entropy_actions * batch["weight"][s] / plans * entropy(every) / 8
+                if reference is not None:
+                    leash += batch["weight"][s] / plans * kl(every, reference[1][s][g][j]) / 9
+                if config.ratio == "factor":
+                    log = log_softmax(every)[batch["actions"][s][g][j]]
+                    ratio = math.exp(log - batch["action_old"][s][g][j])
+                    advantage = batch["action_advantage"][s][g][j]
+                    worth += batch["action_weight"][s][g][j] * clipped(ratio, advantage, config.clip) / terms
+        bonus += config.entropy_depth * batch["weight"][s] * entropy(logits)
+        if reference is not None and config.kl_depth:
+            leash += batch["weight"][s] * kl(logits, reference[0][s]) / 9
+    return (-worth - bonus + config.kl * leash) / divisor
+
+
+def _joint(s, d, logs, action_logits, batch, config):
+    if not batch["depth_weight"][s][d] > 0:
+        return 0.0
+    change = logs[batch["depths"][s][d]] - batch["depth_old"][s][d]
+    for j in range(8):
+        if batch["action_weight"][s][d][j] > 0:
+            log = log_softmax(action_logits[s][d][j])[batch["actions"][s][d][j]]
+            change += log - batch["action_old"][s][d][j]
+    return batch["depth_weight"][s][d] * clipped(math.exp(change), batch["depth_advantage"][s][d], config.clip)
+
+
+def value(graph, chance, node, left, price):
+    """Expected return from ``node``: graph[node] is None at a goal, else a list of (next node, actions, solved)."""
+    if graph[node] is None:
+        return 1.0
+    if left == 0:
+        return 0.0
+    return sum(
+        p * depth_value(graph, chance, edge, left, price) for p, edge in zip(chance[node], graph[node], strict=True)
+    )
+
+
+def depth_value(graph, chance, edge, left, price):
+    after, executed, solved = edge
+    return (1.0 if solved else value(graph, chance, after, left - 1, price)) - price * executed
+
+
+def visits(graph, chance, node, left, weight=1.0):
+    """{(node, decisions left): expected visits}."""
+    if graph[node] is None or left == 0:
+        return {}
+    found = {(node, left): weight}
+    for p, (after, _, solved) in zip(chance[node], graph[node], strict=True):
+        if not solved:
+            for key, more in visits(graph, chance, after, left - 1, weight * p).items():
+                found[key] = found.get(key, 0.0) + more
+    return found

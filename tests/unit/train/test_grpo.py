@@ -1,0 +1,295 @@
+"""Whole reinforcement runs: every kind of credit runs, what must not move does not, and runs end in the same bits."""
+
+from __future__ import annotations
+
+import json
+import signal
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+from safetensors.torch import load_file
+
+import recommit
+from recommit.policy.policy import CommitPolicy
+from recommit.train import grpo, sft, trainer
+from recommit.train.config import parse
+from recommit.train.engine import TorchEngine
+from recommit.train.grpo_config import GrpoConfig, variant
+from recommit.train.rollout import Actor, play
+from recommit.train.rundir import best_policy
+
+
+@pytest.fixture(scope="module")
+def init(plan, data, tmp_path_factory):
+    """A warm start that plays a little."""
+    out = tmp_path_factory.mktemp("init") / "run"
+    longer = replace(plan, optim=replace(plan.optim, steps=40, batch=32, lr=3e-3, head_lr=3e-3))
+    assert sft.train(replace(longer, run=replace(longer.run, save_every=40)), data, out, quiet=True) == 0
+    return out
+
+
+def plan_of(**changes):
+    values = {
+        "credit": {"group": "state", "size": 3, "reward": "total"},
+        "objective": {"clip": 0.2, "kl": 0.05},
+        "rollout": {"instances": 6, "budget": 3},
+        "optim": {"steps": 4, "batch": 8, "lr": 1e-3, "vision_lr": 0.0, "head_lr": 1e-3, "depth_lr": 1e-2, "warmup": 0},
+        "validation": {"instances": 6, "every": 2, "budget": 3},
+        "run": {"save_every": 2, "log_every": 1, "threads": 1, "tensorboard": False},
+    }
+    for name, change in changes.items():
+        values[name] = {**values[name], **change} if isinstance(change, dict) else change
+    return parse(GrpoConfig, values)
+
+
+def lines(folder):
+    read = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    return [line for line in read if "loss" in line]
+
+
+def weights(folder):
+    found = {}
+    for name in ("heads.safetensors", "backbone/model.safetensors"):
+        found |= load_file(folder / name)
+    return found
+
+
+def moved(one, other):
+    a, b = weights(one), weights(other)
+    assert a.keys() == b.keys()
+    return {name for name in a if not torch.equal(a[name], b[name])}
+
+
+CREDITS = [
+    {"group": "state", "reward": "mean"},
+    {"group": "state", "reward": "total", "follow": "best", "scale": "none", "deadlock": "penalty"},
+    {"group": "branch", "reward": "solved", "follow": "random", "deadlock": "terminate"},
+    {"group": "episode", "reward": "spl", "scale": "batch"},
+    {"group": "exact", "reward": "solved", "scale": "batch", "price_action": 0.002},
+]
+
+
+@pytest.mark.parametrize("credit", CREDITS, ids=lambda c: c["group"] + "-" + c["reward"])
+def test_every_credit_trains_both_heads_and_nothing_frozen(init, tmp_path, credit):
+    out = tmp_path / "run"
+    assert grpo.train(plan_of(credit=credit), init, out, quiet=True) == 0
+    said = lines(out)
+    assert [line["step"] for line in said] == [1, 2, 3, 4]
+    assert all(np.isfinite(line["gradient_norm"]) for line in said)
+    assert all(0 <= line["solve_rate"] <= 1 and 0 <= line["dead_groups"] <= 1 for line in said)
+    assert sum(said[0]["depths"].values()) == pytest.approx(1, abs=1e-4)
+    changed = moved(best_policy(init), out / "checkpoints" / "step-00000004" / "policy")
+    assert {"depth_head.weight", "depth_head.bias", "decoder.prefix.weight", "decoder.outputs.0.weight"} <= changed
+    assert not [name for name in changed if "visual" in name]
+    assert "decoder.outputs.1.weight" not in changed, "the other task's"
+    validated = json.loads((out / "best.json").read_text())["validation"]["solved"]
+    assert set(validated) == {"adaptive", "sampled", "shuffled"}
+
+
+def test_the_reference_is_the_warm_start_bit_by_bit(init, tmp_path, monkeypatch):
+    made = []
+    whole = grpo.Grpo.__init__
+
+    def noted(self, *arguments, **options):
+        whole(self, *arguments, **options)
+        made.append(self)
+
+    monkeypatch.setattr(grpo.Grpo, "__init__", noted)
+    assert grpo.train(plan_of(), init, tmp_path / "run", quiet=True) == 0
+    kept = made[0].reference._copy.state_dict()
+    start = CommitPolicy.from_pretrained(best_policy(init)).state_dict()
+    assert kept.keys() == start.keys()
+    assert all(torch.equal(kept[name], start[name]) for name in kept)
+
+
+@pytest.mark.parametrize("group", ["state", "exact"])
+@pytest.mark.parametrize("name", ["fixed-2", "fixed-3", "random", "depth-only"])
+def test_variants(init, tmp_path, name, group):
+    out = tmp_path / "run"
+    assert grpo.train(plan_of(variant=name, credit={"group": group}), init, out, quiet=True) == 0
+    changed = moved(best_policy(init), out / "checkpoints" / "step-00000004" / "policy")
+    depths = {depth for line in lines(out) for depth in line["depths"]}
+    validated = set(json.loads((out / "best.json").read_text())["validation"]["solved"])
+    if name == "depth-only":
+        assert changed == {"depth_head.weight", "depth_head.bias"}
+        assert validated == {"adaptive", "sampled", "shuffled"}
+    elif name == "random":
+        assert depths <= {"1", "2", "4", "8"}
+        assert len(depths) == 4
+        assert validated == {"uniform"}
+    else:
+        assert depths == {name[-1]} == validated
+    if name != "depth-only":
+        assert not {n for n in changed if n.startswith("depth_head")}
+        assert "decoder.prefix.weight" in changed
+
+
+@pytest.fixture(scope="module")
+def straight(init, tmp_path_factory):
+    out = tmp_path_factory.mktemp("grpo") / "straight"
+    assert grpo.train(plan_of(), init, out, quiet=True) == 0
+    return out
+
+
+def same(one, other):
+    for name in ("engine.safetensors", "policy/heads.safetensors", "policy/backbone/model.safetensors"):
+        a, b = (load_file(folder / "checkpoints" / "step-00000004" / name) for folder in (one, other))
+        assert a.keys() == b.keys()
+        assert all(torch.equal(a[key], b[key]) for key in a), name
+    assert (one / "metrics.jsonl").read_bytes() == (other / "metrics.jsonl").read_bytes()
+
+
+@pytest.mark.parametrize("stop", [1, 2, 3])
+def test_interrupted_runs_end_in_the_same_bits(init, straight, tmp_path, monkeypatch, stop):
+    step = grpo.Grpo._step
+
+    def interrupted(self):
+        found = step(self)
+        if self.at.step == stop:
+            signal.raise_signal(signal.SIGINT)
+        return found
+
+    monkeypatch.setattr(grpo.Grpo, "_step", interrupted)
+    assert grpo.train(plan_of(), init, tmp_path / "run", quiet=True) == 130
+    monkeypatch.setattr(grpo.Grpo, "_step", step)
+    torch.manual_seed(4321)
+    assert grpo.train(plan_of(), init, tmp_path / "run", quiet=True) == 0
+    same(straight, tmp_path / "run")
+
+
+class Killed(BaseException):
+    """Nothing in the trainer may catch it."""
+
+
+@pytest.mark.parametrize(
+    ("owner", "name"),
+    [(grpo.Grpo, "_learn"), (TorchEngine, "step"), (trainer.Trainer, "_save")],
+    ids=lambda v: str(v)[-12:],
+)
+def test_a_killed_run_goes_back_to_its_checkpoint(init, straight, tmp_path, monkeypatch, owner, name):
+    whole, calls = getattr(owner, name), []
+
+    def killed(*arguments, **options):
+        calls.append(name)
+        if len(calls) == 3 - (name == "_save"):
+            raise Killed
+        return whole(*arguments, **options)
+
+    monkeypatch.setattr(owner, name, killed)
+    with pytest.raises(Killed):
+        grpo.train(plan_of(), init, tmp_path / "run", quiet=True)
+    monkeypatch.setattr(owner, name, whole)
+    assert grpo.train(plan_of(), init, tmp_path / "run", quiet=True) == 0
+    same(straight, tmp_path / "run")
+
+
+def test_micro_batches_make_the_same_step(init, tmp_path):
+    plans = {n: plan_of(optim={"steps": 1, "batch": 8, "micro_batch": n}) for n in (0, 1, 3)}
+    for size, plan in plans.items():
+        assert grpo.train(plan, init, tmp_path / str(size), quiet=True) == 0
+    start, first = weights(best_policy(init)), weights(tmp_path / "0/checkpoints/step-00000001/policy")
+    names = [name for name in first if "k_proj.bias" not in name]  # has no gradient but rounding, which Adam blows up
+    for size in (1, 3):
+        other = weights(tmp_path / f"{size}/checkpoints/step-00000001/policy")
+        far = sum(float((first[n] - start[n]).square().sum()) for n in names)
+        apart = sum(float((first[n] - other[n]).square().sum()) for n in names)
+        assert apart < 1e-4 * far
+        one, two = (lines(tmp_path / str(n))[0]["gradient_norm"] for n in (0, size))
+        assert one == pytest.approx(two, rel=1e-4)
+
+
+def test_the_first_ratio_is_exactly_one(init, tmp_path):
+    plan = plan_of(optim={"steps": 1, "batch": 4096})
+    assert grpo.train(plan, init, tmp_path / "run", quiet=True) == 0
+    assert lines(tmp_path / "run")[0]["furthest_ratio"] == 0.0
+    several = plan_of(optim={"steps": 1, "batch": 2})
+    assert grpo.train(several, init, tmp_path / "several", quiet=True) == 0
+    assert lines(tmp_path / "several")[0]["furthest_ratio"] > 0.0
+
+
+def test_gradients_that_are_not_finite_move_nothing_and_end_a_run(init, tmp_path, monkeypatch):
+    from recommit.train import credit
+
+    whole = credit.rewards
+    monkeypatch.setattr(credit, "rewards", lambda *a, **k: whole(*a, **k) * np.nan)
+    with pytest.raises(trainer.Diverged):
+        grpo.train(plan_of(optim={"steps": 30}), init, tmp_path / "run", quiet=True)
+    assert not list((tmp_path / "run" / "checkpoints").glob("step-*"))
+
+
+def actor(init, name="adaptive", **options):
+    policy = CommitPolicy.from_pretrained(best_policy(init)).eval()
+    return Actor(policy, recommit.Sliding(2, 3), variant(name), seed=5, **options)
+
+
+def test_samples_depend_on_their_counter_alone(init):
+    task = recommit.Sliding(2, 3)
+    states = task.generate(20, seed=1, length=(4, 14)).states
+    number = np.arange(20, dtype=np.uint64)
+    whole = actor(init).propose(states, 4, number)
+    parts = [actor(init).propose(states[i : i + 1], 4, number[i : i + 1]) for i in range(20)]
+    assert (np.concatenate([p.actions for p in parts]) == whole.actions).all()
+    assert (np.concatenate([p.depth for p in parts]) == whole.depth).all()
+    assert (actor(init).propose(states, 4, number + np.uint64(1)).actions != whole.actions).any()
+
+
+def test_samples_follow_the_policy(init):
+    """Frequencies of 4,096 samples against the probabilities that they are said to have."""
+    given = actor(init)
+    with torch.no_grad():
+        given.policy.depth_head.bias.copy_(torch.tensor([0.0, 1.0, -1.0, 0.5]))
+    state = recommit.Sliding(2, 3).generate(1, seed=2, length=9).states
+    made = given.propose(np.repeat(state, 4, axis=0), 1024, np.arange(4, dtype=np.uint64))
+    share = np.bincount(made.choice.ravel(), minlength=4) / made.choice.size
+    for i in range(4):
+        claimed = np.exp(made.depth_log[made.choice == i]).mean()
+        assert share[i] == pytest.approx(claimed, abs=4 * float(np.sqrt(claimed / 4096)))
+    first = np.bincount(made.actions[..., 0].ravel(), minlength=4) / 4096
+    for i in np.flatnonzero(first):
+        claimed = np.exp(made.action_log[..., 0][made.actions[..., 0] == i]).mean()
+        assert first[i] == pytest.approx(claimed, abs=4 * float(np.sqrt(claimed / 4096)))
+
+
+@pytest.mark.parametrize("name", ["adaptive", "fixed-5", "random"])
+def test_episodes_replay_action_by_action(init, name):
+    task = recommit.Sliding(2, 3)
+    starts = task.generate(12, seed=4, length=(2, 10)).states
+    trace = play(actor(init, name), starts, np.array([1, 2, 3] * 4), first=7, candidates=2)
+    assert set(np.bincount(trace.episode)) <= {1, 2, 3}
+    if name == "fixed-5":
+        assert (trace.proposals.depth == 5).all()
+    state = {i: starts[i] for i in range(12)}
+    for row in range(len(trace)):
+        who = trace.episode[row]
+        assert (trace.states[row] == state[who]).all()
+        for g in range(2):
+            here, executed = trace.states[row], 0
+            for action in trace.proposals.actions[row, g, : trace.proposals.depth[row, g]]:
+                here = task.step(here[None], np.array([action], np.uint8))[0]
+                executed += 1
+                if task.is_solved(here[None])[0]:
+                    break
+            assert (trace.after[row, g] == here).all()
+            assert trace.executed[row, g] == executed
+            assert trace.progress[row, g] == task.distance(trace.states[row][None])[0] - task.distance(here[None])[0]
+        state[who] = trace.after[row, 0]
+
+
+def test_branches_go_on_from_where_their_candidates_end(init):
+    """The reward of a branch is that of its whole play: never below its own success."""
+    from recommit.train import credit
+    from recommit.train.grpo_config import CreditConfig
+
+    task = recommit.Sliding(2, 3)
+    starts = task.generate(8, seed=4, length=(2, 10)).states
+    config = CreditConfig(group="branch", reward="solved")
+    trace = play(actor(init), starts, 3, first=0, candidates=3)
+    after = play(actor(init), trace.after.reshape(-1, 2, 3), np.repeat(trace.left - 1, 3), first=1 << 20)
+    reward = credit.by_branch(trace, after, config)
+    assert (reward >= trace.solved).all()
+    assert (reward.reshape(-1)[after.episode[after.solved[:, 0]]] == 1).all()
+    solved = set(after.episode[after.solved[:, 0]]) | set(np.flatnonzero(trace.solved.reshape(-1)))
+    assert reward.sum() == len(solved)
