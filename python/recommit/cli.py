@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from recommit.calls import WrongCall, puzzle, window
 from recommit.data.command import COMMANDS as DATA
+from recommit.evaluate.command import evaluate
 from recommit.solve_command import solve
 from recommit.train_command import grpo, sft
 
@@ -146,6 +147,7 @@ VERBS: dict[str, Callable[..., int | None]] = {
     **{f"data {verb}": command for verb, command in DATA.items()},
     "train sft": sft,
     "train grpo": grpo,
+    "evaluate": evaluate,
     "bench": bench,
     "doctor": doctor,
     "demo": demo,

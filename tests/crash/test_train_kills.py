@@ -20,13 +20,14 @@ RUN = Path(__file__).parent / "train_once.py"
 KILLS = int(os.environ.get("RECOMMIT_TRAIN_KILLS", "50"))
 STEPS = 400
 RECIPE = f"""
-model:
-  backbone: random:small
-  shape: {{width: 32, layers: 2, heads: 2, kv_heads: 2, ffn: 64, vision_width: 16, vision_heads: 1, vision_ffn: 32}}
-  policy: {{lora: null, prompts: [bare-v1, bare-v1], decoder: {{width: 32, layers: 1, heads: 2, ffn: 64}}}}
-optim: {{steps: {STEPS}, batch: 16, warmup: 2}}
-validation: {{instances: 8, every: 100, budget: 3}}
-run: {{save_every: 2, log_every: 1, threads: 1, tensorboard: false, device: cpu}}
+sft:
+  model:
+    backbone: random:small
+    shape: {{width: 32, layers: 2, heads: 2, kv_heads: 2, ffn: 64, vision_width: 16, vision_heads: 1, vision_ffn: 32}}
+    policy: {{lora: null, prompts: [bare-v1, bare-v1], decoder: {{width: 32, layers: 1, heads: 2, ffn: 64}}}}
+  optim: {{steps: {STEPS}, batch: 16, warmup: 2}}
+  validation: {{instances: 8, every: 100, budget: 3}}
+  run: {{save_every: 2, log_every: 1, threads: 1, tensorboard: false, device: cpu}}
 """
 
 

@@ -18,13 +18,14 @@ pytestmark = pytest.mark.nightly
 RANK = Path(__file__).parent / "zero_rank.py"
 STEPS = 20
 RECIPE = f"""
-model:
-  backbone: random:small
-  shape: {{width: 32, layers: 2, heads: 2, kv_heads: 2, ffn: 64, vision_width: 16, vision_heads: 1, vision_ffn: 32}}
-  policy: {{lora: null, prompts: [bare-v1, bare-v1], decoder: {{width: 32, layers: 1, heads: 2, ffn: 64}}}}
-optim: {{steps: {STEPS}, batch: 16, micro_batch: 4, warmup: 2, lr: 1e-4, head_lr: 2e-4}}
-validation: {{instances: 8, every: {STEPS}, budget: 3}}
-run: {{save_every: 5, log_every: 1, threads: 1, tensorboard: false, device: cpu}}
+sft:
+  model:
+    backbone: random:small
+    shape: {{width: 32, layers: 2, heads: 2, kv_heads: 2, ffn: 64, vision_width: 16, vision_heads: 1, vision_ffn: 32}}
+    policy: {{lora: null, prompts: [bare-v1, bare-v1], decoder: {{width: 32, layers: 1, heads: 2, ffn: 64}}}}
+  optim: {{steps: {STEPS}, batch: 16, micro_batch: 4, warmup: 2, lr: 1e-4, head_lr: 2e-4}}
+  validation: {{instances: 8, every: {STEPS}, budget: 3}}
+  run: {{save_every: 5, log_every: 1, threads: 1, tensorboard: false, device: cpu}}
 """
 
 

@@ -180,8 +180,8 @@ class CommitPolicy(nn.Module):
     @torch.no_grad()
     def plan(
         self, task: Puzzle, states: NDArray[np.uint8], depths: tuple[int, ...]
-    ) -> tuple[NDArray[np.float32], NDArray[np.uint8]]:
-        """Logits of the policy's own depths [N, |H|], and eight greedy actions [N, D, 8] for each of ``depths``."""
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.uint8]]:
+        """z [N, width], logits of the policy's own depths [N, |H|], eight greedy actions [N, D, 8] for each of ``depths``."""
         z = self.look(task, states)
         index = self.task_index(task)
         if self.config.decoder.depth_conditioning == "none":
@@ -189,7 +189,8 @@ class CommitPolicy(nn.Module):
         else:
             told = (self.conditioning(torch.full((len(z),), depth, device=z.device)) for depth in depths)
             actions = torch.stack([self.decoder.plans(z, index, depths=each)[0] for each in told], dim=1)
-        return self.depth_head(z).to("cpu", torch.float32).numpy(), actions.to("cpu", torch.uint8).numpy()
+        logits = self.depth_head(z)
+        return *(t.to("cpu", torch.float32).numpy() for t in (z, logits)), actions.to("cpu", torch.uint8).numpy()
 
     def conditioning(self, depths: Tensor) -> Tensor | None:
         """What the decoder is told of a depth: nothing by default, else the next entry of its grid."""

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import torch
 
 from recommit.data import draws
 from recommit.policy.config import MAX_ACTIONS
-from recommit.train import credit, exact
+from recommit.policy.distributions import entropy
+from recommit.train import credit, exact, objective
 from recommit.train.decisions import Decisions
 from recommit.train.reach import Reach, softmax
 from recommit.train.rollout import FOLLOW, Actor, play
@@ -39,6 +41,8 @@ class Collector:
     variant: Variant
     #: A new, empty graph of greedy plans for these depths.
     graph: Callable[[tuple[int, ...]], Reach]
+    #: Learning rate of the depth head when it moves alone, by step.
+    head_lr: Callable[[], float]
 
     def __call__(self, starts: NDArray[np.uint8], step: int) -> Found:
         """The decisions of one step from this rank's starts, and what there is to tell of them."""
@@ -110,6 +114,8 @@ def by_value(given: Collector, starts: NDArray[np.uint8], first: int) -> Found:
         return np.full((len(nodes), len(depths)), 1.0 / len(depths))
 
     exact.explore(graph, roots, budget, choose, config.width * len(starts))
+    if variant.head and config.head_steps:
+        move_head(given, graph, roots)
     chance = choose(graph, np.arange(len(graph)))
     found = exact.evaluate(graph, roots, chance, budget, config.price_action)
     mass = found.visits.sum(axis=0)
@@ -118,6 +124,31 @@ def by_value(given: Collector, starts: NDArray[np.uint8], first: int) -> Found:
     batch = _valued(given, graph, found, chance, nodes, weight, first)
     signals = Signals.of_values(graph, roots, found, chance, depths, batch)
     return batch, signals
+
+
+def move_head(given: Collector, graph: Reach, roots: NDArray[np.int64]) -> None:
+    """Raise the expected return by the depth head alone, whose z stays: the program is run again after every move."""
+    config, head = given.config, given.actor.policy.depth_head
+    nodes = np.flatnonzero(graph.expanded)
+    z = torch.from_numpy(graph.z[nodes]).to(head.weight.device)
+    optimizer = torch.optim.Adam(head.parameters(), lr=given.head_lr())
+    for _ in range(config.credit.head_steps):
+        logits = head(z)
+        graph.logits[nodes] = logits.detach().cpu().numpy()
+        chance = softmax(graph.logits)
+        found = exact.evaluate(graph, roots, chance, config.rollout.budget, config.credit.price_action)
+        mass = found.visits[:, nodes].sum(axis=0)
+        advantage = exact.depth_advantages(graph, found, chance, nodes, config.credit.price_action)
+        weight = mass[:, None] * chance[nodes]
+        scaled = credit.whole_batch(advantage, weight, config.credit.scale) * mass[:, None] / mass.sum()
+        gain = (logits.softmax(-1) * torch.from_numpy(scaled).to(logits)).sum()
+        spread = (torch.from_numpy(mass / mass.sum()).to(logits) * entropy(logits)).sum()
+        optimizer.zero_grad()
+        (-gain - config.objective.entropy_depth * spread * objective.TERMS).backward()  # as in ``objective``
+        optimizer.step()
+    optimizer.zero_grad()
+    with torch.no_grad():
+        graph.logits[nodes] = head(z).cpu().numpy()
 
 
 def _valued(

@@ -134,7 +134,7 @@ class Grpo(Trainer):
             through=self._through,
             agree=team.largest,
         )
-        self.collect = Collector(actor, config, self.variant, self._graph)
+        self.collect = Collector(actor, config, self.variant, self._graph, self._head_lr)
         watched = config.validation.instances > 0
         self.instances = validate.instances(self.recipe, config.validation) if watched else None
         self._recent: list[dict[str, Any]] = []
@@ -258,7 +258,12 @@ class Grpo(Trainer):
         return {**imitated, **validate.rates(found)}
 
     def _graph(self, depths: tuple[int, ...]) -> Reach:
-        return Reach(self.policy, self.task, depths, through=self.engine.run, agree=self.team.largest)
+        keep_z = self.config.credit.head_steps > 0
+        return Reach(self.policy, self.task, depths, through=self._through, agree=self.team.largest, keep_z=keep_z)
+
+    def _head_lr(self) -> float:
+        config = self.config.optim
+        return (config.depth_lr or config.head_lr) * schedule(config, self.at.step)
 
     def _introduction(self) -> str:
         leash = "no KL" if self.reference is None else f"KL {self.config.objective.kl} to the warm start"

@@ -51,9 +51,14 @@ class CreditConfig:
     follow: Literal["first", "best", "random"] = "first"
     #: ``exact``: states looked at per instance and decision; what lies beyond is valued by distance and decisions left.
     width: int = 4
+    #: ``exact``: moves of the depth head alone per step, on the same plans; each values all depths anew, without a pass of
+    #: the backbone. Not under DeepSpeed.
+    head_steps: int = 0
 
     def __post_init__(self) -> None:
-        _at_least("credit", self, size=1, progress=0, price_action=0, price_decision=0, penalty=0, width=1)
+        _at_least(
+            "credit", self, size=1, progress=0, price_action=0, price_decision=0, penalty=0, width=1, head_steps=0
+        )
         for name, allowed in _CHOICES.items():
             if getattr(self, name) not in allowed:
                 raise ValueError(f"credit.{name}: expected one of {', '.join(allowed)}, got {getattr(self, name)}")
@@ -168,5 +173,10 @@ class GrpoConfig:
                         f"objective.{name}: expected another with credit.group exact, which judges depths and plans apart, "
                         f"got {paired}"
                     )
+        if self.credit.head_steps and (self.credit.group != "exact" or self.engine.kind != "plain"):
+            raise ValueError(
+                f"credit.head_steps: expected 0 unless credit.group is exact and engine.kind plain, got "
+                f"{self.credit.head_steps} with {self.credit.group} and {self.engine.kind}"
+            )
         if not chosen.head and not chosen.rest:
             raise ValueError(f"variant: expected one that learns something, got {self.variant}")

@@ -30,7 +30,7 @@ class Scripted:
         plans = ((key[:, None] >> np.arange(8, dtype=np.uint64)) & np.uint64(3)).astype(np.uint8)
         plans[:, 0] = np.where(key % np.uint64(3) > 0, best, plans[:, 0])
         logits = np.stack([(key >> np.uint64(4 * i)) % np.uint64(7) for i in range(len(DEPTHS))], axis=1) / 3.0
-        return logits.astype(np.float32), np.repeat(plans[:, None], len(depths), axis=1)
+        return logits.astype(np.float32), logits.astype(np.float32), np.repeat(plans[:, None], len(depths), axis=1)
 
 
 @pytest.fixture(scope="module")

@@ -69,10 +69,11 @@ CREDITS = [
     {"group": "branch", "reward": "solved", "follow": "random", "deadlock": "terminate"},
     {"group": "episode", "reward": "spl", "scale": "batch"},
     {"group": "exact", "reward": "solved", "scale": "batch", "price_action": 0.002},
+    {"group": "exact", "reward": "solved", "scale": "batch", "head_steps": 3},
 ]
 
 
-@pytest.mark.parametrize("credit", CREDITS, ids=lambda c: c["group"] + "-" + c["reward"])
+@pytest.mark.parametrize("credit", CREDITS, ids=lambda c: f"{c['group']}-{c['reward']}-{c.get('head_steps', 0)}")
 def test_every_credit_trains_both_heads_and_nothing_frozen(init, tmp_path, credit):
     out = tmp_path / "run"
     assert grpo.train(plan_of(credit=credit), init, out, quiet=True) == 0
@@ -293,3 +294,37 @@ def test_branches_go_on_from_where_their_candidates_end(init):
     assert (reward.reshape(-1)[after.episode[after.solved[:, 0]]] == 1).all()
     solved = set(after.episode[after.solved[:, 0]]) | set(np.flatnonzero(trace.solved.reshape(-1)))
     assert reward.sum() == len(solved)
+
+
+def test_the_head_alone_raises_the_return_and_moves_nothing_else(init):
+    """Many moves on one graph: the program's own value grows, and state by state rather than by the mean."""
+    from recommit.train import collect, exact
+    from recommit.train.reach import Reach, softmax
+
+    plan = plan_of(
+        credit={"group": "exact", "reward": "solved", "scale": "batch", "head_steps": 60}, rollout={"budget": 4}
+    )
+    given = actor(init)
+    task, before = given.task, {k: v.clone() for k, v in given.policy.state_dict().items()}
+    starts = task.generate(24, seed=9, length=(4, 12)).states
+
+    def graph(depths):
+        return Reach(given.policy, task, depths, keep_z=True)
+
+    reach = graph((1, 2, 4, 8))
+    roots = reach.nodes(starts)
+    exact.explore(reach, roots, 4, lambda r, n: softmax(r.logits[n]), 1000)
+    first = exact.evaluate(reach, roots, softmax(reach.logits), 4, 0.0).value[4][roots].mean()
+    collect.move_head(collect.Collector(given, plan, variant("adaptive"), graph, lambda: 0.02), reach, roots)
+    last = exact.evaluate(reach, roots, softmax(reach.logits), 4, 0.0).value[4][roots].mean()
+    assert last > first + 0.02
+    after = given.policy.state_dict()
+    assert {k for k in after if not torch.equal(after[k], before[k])} == {"depth_head.weight", "depth_head.bias"}
+    z = torch.from_numpy(reach.z[reach.expanded])
+    with torch.no_grad():
+        assert torch.allclose(given.policy.depth_head(z), torch.from_numpy(reach.logits[reach.expanded]))
+
+
+def test_head_steps_want_the_exact_program_in_one_process():
+    with pytest.raises(ValueError, match="credit.head_steps: expected 0 unless"):
+        plan_of(credit={"head_steps": 3})

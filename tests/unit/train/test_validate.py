@@ -46,7 +46,11 @@ class Perfect:
         solutions = task.solve(states)
         for i, (begin, end) in enumerate(zip(solutions.offsets[:-1], solutions.offsets[1:], strict=True)):
             plans[i, : min(end - begin, 8)] = solutions.actions[begin:end][:8]
-        return np.zeros((len(states), 4), np.float32), np.repeat(plans[:, None], len(depths), axis=1)
+        return (
+            np.zeros((len(states), 2), np.float32),
+            np.zeros((len(states), 4), np.float32),
+            np.repeat(plans[:, None], len(depths), axis=1),
+        )
 
 
 def test_an_exact_player_solves_what_the_budget_allows(dataset):

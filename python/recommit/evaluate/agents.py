@@ -1,0 +1,178 @@
+"""Who is measured: a name, and how its episodes are played. All agents of one action head share one graph of plans."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import product
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from recommit.data import draws
+from recommit.evaluate import oracle, play
+from recommit.policy.config import MAX_ACTIONS
+from recommit.train.grpo_config import variant
+from recommit.train.reach import Reach, always, drawn, head
+from recommit.train.rollout import Actor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from recommit.evaluate.play import Rows
+    from recommit.policy.policy import CommitPolicy
+    from recommit.puzzles.puzzle import Puzzle
+    from recommit.train.reach import Choose
+
+#: Agents that draw are played this often, and their figures are means.
+SEEDS = 5
+#: Purpose of a random stream; see ``recommit.evaluate.stats``.
+WALKER = 49
+#: Names, with what they are; fixed-4 stands for any of 1..8.
+KNOWN = {
+    "adaptive": "the depth head's likeliest depth",
+    "sampled": "a depth drawn by the depth head",
+    "fixed-4": "always this depth",
+    "fixed-4-sampled": "always this depth, actions drawn from the policy",
+    "random": "a depth drawn evenly",
+    "shuffled": "a depth drawn as often as adaptive takes it, whatever the state",
+    "mixture": "the best state-independent draw that needs no more actions than adaptive, chosen on validation instances",
+    "oracle-dp": "the best depth for every state and number of decisions left: the ceiling for this action head",
+    "oracle-delta": "the depth that lowers the distance most",
+    "oracle-rate": "the depth that lowers the distance most per action",
+    "solver": "optimal plans, eight actions at a time",
+    "walker": "random actions at random depths",
+}
+
+
+@dataclass
+class Player:
+    """One policy on one set of instances."""
+
+    policy: CommitPolicy
+    task: Puzzle
+    starts: NDArray[np.uint8]
+    #: The largest budget; smaller ones are read off the same rows.
+    budget: int
+    #: Instances that choices may be made on.
+    validation: Player | None = None
+    _kept: dict[tuple[str, int, int], Rows] = field(default_factory=dict)
+
+    @cached_property
+    def reach(self) -> Reach:
+        """All depths, also those that the head cannot choose."""
+        return Reach(self.policy, self.task, tuple(range(1, MAX_ACTIONS + 1)))
+
+    @cached_property
+    def length(self) -> NDArray[np.int32]:
+        """d(s0)."""
+        return self.task.distance(self.starts)
+
+    def rows(self, agent: str, budget: int, seed: int = 0) -> Rows:
+        """Decisions of an agent. Only ``by_budget`` agents depend on the budget; the others are cut from the largest."""
+        asked = budget if by_budget(agent) else self.budget
+        key = (agent, asked, seed)
+        if key not in self._kept:
+            self._kept[key] = self._play(agent, asked, seed)
+        return self._kept[key]
+
+    def _play(self, agent: str, budget: int, seed: int) -> Rows:
+        if match := re.fullmatch(r"fixed-([1-8])-sampled", agent):
+            chosen = Actor(self.policy, self.task, variant(f"fixed-{match[1]}"), seed=seed)
+            return play.sampled(chosen, self.starts, budget, 1)
+        if agent in ("solver", "walker"):
+            made = solver(self.task) if agent == "solver" else walker(seed)
+            return play.of_callable(made, self.task, self.starts, budget)
+        return play.on_graph(self.reach, self.starts, budget, self._choose(agent, budget, seed))
+
+    def _choose(self, agent: str, budget: int, seed: int) -> Choose:
+        reach, depths = self.reach, self.policy.config.depths
+        if match := re.fullmatch(r"fixed-([1-8])", agent):
+            return always(reach, int(match[1]))
+        if agent == "oracle-dp":
+            return oracle.ceiling(reach, self.starts, budget, depths).choose(budget)
+        makers: dict[str, Callable[[], Choose]] = {
+            "adaptive": lambda: head(reach),
+            "sampled": lambda: drawn(reach, None, seed),
+            "random": lambda: drawn(reach, np.full(len(depths), 1 / len(depths)), seed),
+            "shuffled": lambda: drawn(reach, self.marginal(budget), seed),
+            "mixture": lambda: drawn(reach, self.mixture(budget), seed),
+            "oracle-delta": lambda: oracle.greedy(reach, depths, rate=False),
+            "oracle-rate": lambda: oracle.greedy(reach, depths, rate=True),
+        }
+        return makers[agent]()
+
+    def marginal(self, budget: int) -> NDArray[np.float64]:
+        """How often adaptive takes each of its depths."""
+        rows = self.rows("adaptive", budget)
+        counts = np.bincount(rows.depth[rows.turn < budget], minlength=MAX_ACTIONS + 1)
+        kept = counts[list(self.policy.config.depths)]
+        result: NDArray[np.float64] = kept / max(kept.sum(), 1)
+        return result
+
+    def mixture(self, budget: int) -> NDArray[np.float64]:
+        """The best draw that is the same in every state and needs no more actions than adaptive, on validation instances."""
+        chosen_on = self.validation or self
+        allowed = chosen_on.rows("adaptive", budget)
+        limit = allowed.executed[allowed.turn < budget].sum()
+        best = (-1.0, 0.0)
+        found: NDArray[np.float64] = np.eye(len(self.policy.config.depths))[0]
+        for chance in simplex(len(self.policy.config.depths), 10):
+            rows = play.on_graph(chosen_on.reach, chosen_on.starts, budget, drawn(chosen_on.reach, chance, 0))
+            score = (float(rows.solved.sum()), -float(rows.executed.sum()))
+            if rows.executed.sum() <= limit and score > best:
+                best, found = score, chance
+        return found
+
+
+def by_budget(agent: str) -> bool:
+    """Does it play differently under another budget?"""
+    return agent in ("shuffled", "mixture", "oracle-dp")
+
+
+def seeds(agent: str) -> int:
+    """How often it is played."""
+    drawing = agent in ("sampled", "random", "shuffled", "mixture", "walker") or agent.endswith("-sampled")
+    return SEEDS if drawing else 1
+
+
+def check(agent: str) -> str:
+    """The name itself, or an error that lists the names."""
+    if agent not in KNOWN and not re.fullmatch(r"fixed-[1-8](-sampled)?", agent):
+        raise ValueError(f"agents: expected names of {', '.join(KNOWN)} (fixed-1 to fixed-8), got {agent}")
+    return agent
+
+
+def simplex(parts: int, steps: int) -> list[NDArray[np.float64]]:
+    """All vectors of ``parts`` multiples of 1 / ``steps`` that sum to 1."""
+    return [np.array(c) / steps for c in product(range(steps + 1), repeat=parts) if sum(c) == steps]
+
+
+def solver(task: Puzzle) -> play.Agent:
+    """Optimal plans."""
+
+    def agent(states: NDArray[np.uint8], _turn: int) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+        found = task.solve(states)
+        depth = np.clip(found.length, 1, MAX_ACTIONS).astype(np.int64)
+        actions = np.zeros((len(states), MAX_ACTIONS), np.uint8)
+        for i, (begin, many) in enumerate(zip(found.offsets[:-1], depth, strict=True)):
+            plan = found.actions[begin : begin + many]
+            actions[i, : len(plan)] = plan
+        return depth, actions
+
+    return agent
+
+
+def walker(seed: int) -> play.Agent:
+    """Random depths of 1, 2, 4, 8 and random actions, by the turn and the place in the batch."""
+
+    def agent(states: NDArray[np.uint8], turn: int) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+        stream = draws.streams(seed, WALKER, turn * (1 << 32) + np.arange(len(states)))
+        depth = 1 << draws.below(draws.draw(stream, 0), 4)
+        columns = [draws.below(draws.draw(stream, 1 + i), 4) for i in range(MAX_ACTIONS)]
+        return depth, np.stack(columns, axis=1).astype(np.uint8)
+
+    return agent

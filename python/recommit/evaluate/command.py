@@ -1,0 +1,66 @@
+"""``recommit evaluate``: the signature is the command line. Light to import."""
+
+from __future__ import annotations
+
+import json as json_module
+import sys
+from pathlib import Path
+
+from recommit.calls import WrongCall
+
+AGENTS = (
+    "adaptive", "sampled", "fixed-1", "fixed-2", "fixed-4", "fixed-8", "random", "shuffled", "mixture",
+    "oracle-dp", "oracle-delta", "oracle-rate", "solver",
+)  # fmt: skip
+
+
+def evaluate(
+    run: Path,
+    /,
+    out: Path,
+    agents: tuple[str, ...] = AGENTS,
+    budgets: tuple[str, ...] = ("loose", "tight"),
+    instances: int = 1024,
+    validation: int = 256,
+    length: tuple[int, ...] = (),
+    seed: int = 0,
+    threads: int = 1,
+    json: bool = False,
+    quiet: bool = False,
+) -> int:
+    """Play agents on the same test instances and compare the first with the others.
+
+    Args:
+        run: A training run; its data say what to play.
+        out: The folder for rows and figures; the same command goes on where it was interrupted.
+        agents: adaptive, sampled, fixed-1 to fixed-8 (also fixed-4-sampled), random, shuffled, mixture, oracle-dp,
+            oracle-delta, oracle-rate, solver, walker; NAME@RUN is played by the policy of another run.
+        budgets: loose, tight, or numbers of decisions.
+        instances: Test instances.
+        validation: Instances that choices are made on.
+        length: Shortest and longest length of the instances; as in the data if not said.
+        seed: Reserved for sampled instances; the test set is fixed by the data.
+        threads: Threads of torch; 0 for as many as it likes.
+        json: Print the summary as JSON.
+        quiet: Print nothing while playing.
+    """
+    import torch
+
+    from recommit.evaluate import tables
+    from recommit.evaluate.evaluation import Evaluation, Plan
+    from recommit.evaluate.store import Store
+
+    if threads:
+        torch.set_num_threads(threads)
+    try:
+        plan = Plan(str(run), agents, budgets, instances, validation, length, seed)
+        with Store(out) as store:
+            evaluation = Evaluation(plan, store, quiet=quiet)
+            summary = evaluation.run()
+            compared = json_module.loads((Path(out) / "comparisons.json").read_text(encoding="utf-8"))
+            text = tables.main_table(summary) + "\n" + tables.comparisons(compared)
+            store.write_text("tables.md", text)
+    except ValueError as error:
+        raise WrongCall(str(error)) from None
+    sys.stdout.write(json_module.dumps(summary, indent=2) + "\n" if json else text)
+    return 0

@@ -1,0 +1,196 @@
+"""From decisions to episodes to figures, exactly as the specification of the method defines them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from recommit.evaluate.stats import wilson
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from recommit.evaluate.play import Rows
+
+#: Distances up to which a state is near, and up to which it is half-way.
+NEAR, MID = 8, 16
+BUCKETS = ("near", "mid", "far")
+
+
+@dataclass(frozen=True)
+class Episodes:
+    """One row per instance, under one budget."""
+
+    length: NDArray[np.int32]  #: d(s0)
+    solved: NDArray[np.bool_]
+    actions: NDArray[np.int64]  #: executed, blocked ones included
+    decisions: NDArray[np.int64]
+    end: NDArray[np.int32]  #: distance where the episode ended, UNSOLVABLE if it is lost
+    progress: NDArray[np.int64]  #: lowered distance; a step into a lost state counts 0
+    wasted: NDArray[np.int64]  #: decisions that left the distance as it was
+    backward: NDArray[np.int64]  #: decisions that raised it
+
+    def __len__(self) -> int:
+        return len(self.length)
+
+    def where(self, keep: NDArray[np.bool_] | NDArray[np.intp]) -> Episodes:
+        """Some of them."""
+        return Episodes(*(getattr(self, f.name)[keep] for f in fields(self)))
+
+    @property
+    def lost(self) -> NDArray[np.bool_]:
+        """Which ended where nobody can solve any more."""
+        result: NDArray[np.bool_] = self.end < 0
+        return result
+
+
+def within(rows: Rows, budget: int) -> Rows:
+    """What the same agent does under a smaller budget: it does not know the budget, so the first decisions of it."""
+    return rows.where(rows.turn < budget)
+
+
+def progress(rows: Rows) -> NDArray[np.int32]:
+    """Of each decision; 0 where either end is lost."""
+    known = (rows.before >= 0) & (rows.after >= 0)
+    result: NDArray[np.int32] = np.where(known, rows.before - rows.after, 0)
+    return result
+
+
+def episodes(rows: Rows, length: NDArray[np.int32], budget: int) -> Episodes:
+    """Sums per instance; ``length`` names all instances, also those without any decision."""
+    kept = within(rows, budget)
+    count, where = len(length), kept.instance
+    gained = progress(kept)
+    end = length.astype(np.int32).copy()
+    last = np.lexsort((kept.turn, where))
+    end[where[last]] = kept.after[last]  # the last decision of an instance is written last
+
+    def total(values: NDArray[Any]) -> NDArray[np.int64]:
+        return np.bincount(where, weights=values, minlength=count).astype(np.int64)
+
+    solved = np.zeros(count, np.bool_)
+    solved[where[kept.solved]] = True
+    solved |= length == 0
+    return Episodes(
+        length.astype(np.int32), solved, total(kept.executed), np.bincount(where, minlength=count).astype(np.int64),
+        end, total(gained), total(gained == 0), total(gained < 0),
+    )  # fmt: skip
+
+
+def summarise(played: Episodes, rows: Rows, budget: int) -> dict[str, Any]:
+    """The figures of one agent under one budget."""
+    count = len(played)
+    low, high = wilson(float(played.solved.sum()), count)
+    ideal = np.maximum(played.actions, played.length)
+    spl = np.where(played.solved, played.length / np.maximum(ideal, 1), 0.0)
+    efficiency = played.progress / np.maximum(played.actions, 1)
+    kept = within(rows, budget)
+    by_depth = np.bincount(kept.depth, minlength=9)[1:]
+    entropy = kept.entropy[~np.isnan(kept.entropy)]
+    return {
+        "decisions": budget,
+        "instances": count,
+        "solved": int(played.solved.sum()),
+        "solve_rate": mean(played.solved),
+        "solve_low": low,
+        "solve_high": high,
+        "actions_per_episode": mean(played.actions),
+        "actions_solved": mean(played.actions[played.solved]),
+        "actions_unsolved": mean(played.actions[~played.solved]),
+        "decisions_per_episode": mean(played.decisions),
+        "spl": mean(spl),
+        "lost": mean(played.lost),
+        "wasted_solved": mean(played.wasted[played.solved]),
+        "wasted_unsolved": mean(played.wasted[~played.solved]),
+        "backward_solved": mean(played.backward[played.solved]),
+        "backward_unsolved": mean(played.backward[~played.solved]),
+        "progress_per_action": mean(efficiency),
+        "progress_per_action_solved": mean(efficiency[played.solved]),
+        "progress_per_action_unsolved": mean(efficiency[~played.solved]),
+        "progress_per_action_pooled": float(played.progress.sum() / max(played.actions.sum(), 1)),
+        "depth_shares": {str(i + 1): float(v / max(by_depth.sum(), 1)) for i, v in enumerate(by_depth) if v},
+        "mean_depth": mean(kept.depth),
+        "depth_entropy": mean(entropy),
+    }
+
+
+def mean(values: NDArray[Any]) -> float | None:
+    """None of nothing."""
+    return float(np.mean(values)) if len(values) else None
+
+
+def by_distance(rows: Rows, played: Episodes, budget: int, *, solved_only: bool = True) -> dict[str, dict[str, Any]]:
+    """Near, mid and far decisions: how many, how deep, how often they fail to get closer."""
+    kept = within(rows, budget)
+    if solved_only:
+        kept = kept.where(played.solved[kept.instance])
+    gained = progress(kept)
+    bucket = np.where(kept.before < 0, 2, (kept.before > NEAR).astype(int) + (kept.before > MID))
+    result = {}
+    for i, name in enumerate(BUCKETS):
+        here = bucket == i
+        shares = np.bincount(kept.depth[here], minlength=9)[1:]
+        result[name] = {
+            "count": int(here.sum()),
+            "mean_depth": mean(kept.depth[here]),
+            "failure_rate": mean(gained[here] <= 0),
+            "mean_progress": mean(gained[here]),
+            "progress_sd": float(gained[here].std()) if here.any() else None,
+            "depth_shares": {str(d + 1): float(v / max(shares.sum(), 1)) for d, v in enumerate(shares) if v},
+        }
+    return result
+
+
+def over_budgets(rows: Rows, length: NDArray[np.int32], largest: int) -> list[dict[str, float]]:
+    """Solve rate and actions per episode for every budget 1..largest, from the same rows."""
+    found = []
+    for budget in range(1, largest + 1):
+        played = episodes(rows, length, budget)
+        found.append({"budget": budget, "solve_rate": played.solved.mean(), "actions": played.actions.mean()})
+    return [{k: float(v) for k, v in line.items()} for line in found]
+
+
+def area(curve: list[dict[str, float]]) -> float:
+    """Mean solve rate over the budgets."""
+    return float(np.mean([point["solve_rate"] for point in curve]))
+
+
+@dataclass(frozen=True)
+class Point:
+    """An agent in the plane of what is wanted: many solved, few actions."""
+
+    name: str
+    solve_rate: float
+    actions: float
+
+    def dominates(self, other: Point) -> bool:
+        """At least as good in both, better in one."""
+        return (
+            self.solve_rate >= other.solve_rate
+            and self.actions <= other.actions
+            and (self.solve_rate > other.solve_rate or self.actions < other.actions)
+        )
+
+
+def front(points: list[Point]) -> list[Point]:
+    """Those that nobody dominates, by actions."""
+    kept = [p for p in points if not any(q.dominates(p) for q in points)]
+    return sorted(kept, key=lambda p: (p.actions, -p.solve_rate))
+
+
+def hypervolume(points: list[Point], most: float) -> float:
+    """Mean over action allowances 0..``most`` of the best solve rate that needs no more actions."""
+    total, best, reached = 0.0, 0.0, 0.0
+    for point in front(points):
+        if point.actions >= most:
+            break
+        total += best * (point.actions - reached)
+        best, reached = max(best, point.solve_rate), point.actions
+    return (total + best * (most - reached)) / most
+
+
+def undominated(budget: int, actions: float, depths: tuple[int, ...]) -> list[int]:
+    """Fixed depths that an agent with ``actions`` per episode cannot dominate, whatever it solves: they never spend more."""
+    return [depth for depth in depths if budget * depth < actions]

@@ -1,0 +1,91 @@
+"""An evaluation's folder: rows as Parquet, figures as JSON, every file whole or not there.
+
+decisions/<agent>[-s<seed>].parquet   one row per decision, of the largest budget (or ``@K`` for agents that know it)
+episodes.parquet                      one row per agent, seed, budget and instance
+instances.parquet                     the start states, their lengths
+plan.json                             what was asked for: going on with another plan is refused
+summary.json comparisons.json         see ``recommit.evaluate.evaluation``
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from recommit.data import files
+from recommit.data.lock import Lock
+from recommit.data.table import pa, pq
+from recommit.evaluate.play import Rows
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from numpy.typing import NDArray
+    from typing_extensions import Self
+
+
+class Store:
+    """Opens or makes the folder, alone."""
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder).absolute()
+        self._lock = Lock(self.folder)
+
+    def __enter__(self) -> Self:
+        files.make_folders(files.Files(), self.folder / "decisions")
+        self._lock.__enter__()
+        for place in (self.folder, self.folder / "decisions"):
+            files.sweep(files.Files(), place)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._lock.__exit__(kind, error, trace)
+
+    def begin(self, plan: dict[str, Any]) -> None:
+        """Write down what is asked for; another plan in the same folder is refused."""
+        path, now = self.folder / "plan.json", json.loads(json.dumps(plan))
+        if path.is_file():
+            known = json.loads(path.read_text(encoding="utf-8"))
+            if known != now:
+                changed = sorted(k for k in known.keys() | now.keys() if known.get(k) != now.get(k))
+                raise ValueError(f"out: expected the plan of {self.folder}, got another: {', '.join(changed)} differ")
+        self.write_json("plan.json", now)
+
+    def rows(self, name: str) -> Rows | None:
+        """Decisions that an earlier call has kept."""
+        path = self.folder / "decisions" / f"{name}.parquet"
+        if not path.is_file():
+            return None
+        table = pq.read_table(path)
+        return Rows(*(table[f.name].to_numpy() for f in fields(Rows)))
+
+    def keep(self, name: str, rows: Rows) -> None:
+        """Write decisions."""
+        self.write_table(f"decisions/{name}.parquet", {f.name: getattr(rows, f.name) for f in fields(Rows)})
+
+    def write_table(self, name: str, columns: dict[str, NDArray[Any] | list[Any]]) -> None:
+        """Columns of equal length, as Parquet."""
+        buffer = io.BytesIO()
+        pq.write_table(pa.table({k: pa.array(v) for k, v in columns.items()}), buffer, compression="zstd")
+        files.replace(files.Files(), self.folder / name, buffer.getbuffer())
+
+    def write_json(self, name: str, value: Any) -> None:
+        """Plain values; a number that is not finite is an error here, not for the reader."""
+        text = json.dumps(value, indent=2, allow_nan=False) + "\n"
+        files.replace(files.Files(), self.folder / name, text.encode())
+
+    def write_text(self, name: str, text: str) -> None:
+        """UTF-8."""
+        files.replace(files.Files(), self.folder / name, text.encode())
+
+
+def flat(states: NDArray[np.uint8]) -> list[bytes]:
+    """One binary cell per state."""
+    return [state.tobytes() for state in states]

@@ -1,0 +1,50 @@
+"""Episode metrics in plain Python, one episode at a time, from the definitions of the method."""
+
+from __future__ import annotations
+
+import math
+
+
+def episode(decisions, length, budget):
+    """``decisions``: (depth, executed, before, after, solved) in order; what one episode of at most ``budget`` amounts to."""
+    found = {"length": length, "solved": length == 0, "actions": 0, "decisions": 0, "end": length}
+    found |= {"progress": 0, "wasted": 0, "backward": 0}
+    for depth, executed, before, after, solved in decisions[:budget]:
+        assert not found["solved"], "an episode ends at the goal"
+        assert 0 <= executed <= depth
+        gained = 0 if before < 0 or after < 0 else before - after
+        found["decisions"] += 1
+        found["actions"] += executed
+        found["progress"] += gained
+        found["wasted"] += gained == 0
+        found["backward"] += gained < 0
+        found["solved"] |= solved
+        found["end"] = after
+    return found
+
+
+def spl(one):
+    return one["length"] / max(one["actions"], one["length"]) if one["solved"] and one["length"] else 0.0
+
+
+def wilson(successes, trials, z=1.959963984540054):
+    """The roots of (p - share)^2 = z^2 p (1 - p) / n."""
+    share = successes / trials
+    a, b, c = 1 + z * z / trials, -2 * share - z * z / trials, share * share
+    root = math.sqrt(b * b - 4 * a * c)
+    return (-b - root) / (2 * a), (-b + root) / (2 * a)
+
+
+def best(step, state, left, goal, depths):
+    """(solved, -actions, -decisions) of the best choice of depths, by trying all: ``step(state, depth)`` gives
+    (state, executed, solved)."""
+    if goal(state):
+        return (1, 0, 0)
+    if left == 0:
+        return (0, 0, 0)
+    options = []
+    for depth in depths:
+        after, executed, solved = step(state, depth)
+        rest = (1, 0, 0) if solved else best(step, after, left - 1, goal, depths)
+        options.append((rest[0], rest[1] - executed, rest[2] - 1))
+    return max(options)

@@ -1,0 +1,139 @@
+"""``recommit evaluate`` as a user calls it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+pq = pytest.importorskip("pyarrow.parquet")
+
+import recommit
+from recommit.cli import main
+from recommit.data import symmetry
+from recommit.evaluate import evaluation, tables
+from recommit.evaluate.agents import Player
+
+AGENTS = ["fixed-4", "adaptive", "fixed-4-sampled", "random", "shuffled", "oracle-dp", "solver", "walker"]
+
+
+def call(run, out, *more):
+    given = ["evaluate", str(run), "--out", str(out), "--instances", "12", "--validation", "8", "--quiet"]
+    return main([*given, "--agents", *AGENTS, *more])
+
+
+@pytest.fixture(scope="module")
+def done(run, tmp_path_factory):
+    out = tmp_path_factory.mktemp("evaluations") / "eval"
+    assert call(run, out) == 0
+    return out
+
+
+def files_of(folder):
+    return {p.relative_to(folder).as_posix(): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
+
+
+def test_it_writes_what_it_promises(done):
+    summary = json.loads((done / "summary.json").read_text())
+    assert [(row["agent"], row["budget"]) for row in summary] == [(a, b) for a in AGENTS for b in ("loose", "tight")]
+    keys = {"agent", "task", "budget", "decisions", "instances", "solved", "solve_rate", "actions_per_episode"}
+    assert all(keys <= row.keys() for row in summary)
+    by_name = {(row["agent"], row["budget"]): row for row in summary}
+    assert by_name["solver", "loose"]["solve_rate"] == 1
+    assert by_name["solver", "loose"]["spl"] == 1
+    assert by_name["fixed-4", "tight"]["decisions"] == 10
+    assert by_name["random", "loose"]["seeds"] == 5
+    episodes = pq.read_table(done / "episodes.parquet").to_pydict()
+    for row in summary:
+        mine = [
+            i
+            for i, (agent, budget) in enumerate(zip(episodes["agent"], episodes["budget"], strict=True))
+            if (agent, budget) == (row["agent"], row["budget"])
+        ]
+        assert len(mine) == 12 * row["seeds"]
+        assert np.mean([episodes["solved"][i] for i in mine]) == pytest.approx(row["solve_rate"])
+        assert np.mean([episodes["actions"][i] for i in mine]) == pytest.approx(row["actions_per_episode"])
+    states = pq.read_table(done / "instances.parquet")["state"].to_pylist()
+    grids = np.stack([np.frombuffer(state, np.uint8).reshape(2, 3) for state in states])
+    assert symmetry.belongs(symmetry.keys("sliding", grids), "test").all()
+    compared = json.loads((done / "comparisons.json").read_text())
+    assert {one["against"] for one in compared} == set(AGENTS[1:])
+
+
+def test_a_finished_one_is_left_as_it_is_and_a_torn_one_completed(done, run, tmp_path, monkeypatch):
+    before = files_of(done)
+    again = tmp_path / "again"
+    shutil.copytree(done, again)
+    for name in ("summary.json", "episodes.parquet", "decisions/solver@15.parquet"):
+        (again / name).unlink()
+    played = []
+    whole = Player._play
+    monkeypatch.setattr(Player, "_play", lambda *a: (played.append(a[1]), whole(*a))[1])
+    assert call(run, again) == 0
+    assert played == ["solver"]
+    assert files_of(again) == before
+
+
+def test_another_plan_in_the_same_folder_is_refused(done, run, capsys):
+    assert call(run, done, "--budgets", "tight") == 2
+    assert "expected the plan of" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--agents", "clever"], "agents: expected names of adaptive"),
+        (["--budgets", "huge"], "budgets: expected loose, tight or 1..64, got huge"),
+        (["--length", "3"], "length: expected two numbers or none, got (3,)"),
+        (["--instances", "0"], "instances: expected at least 1, got 0"),
+    ],
+)
+def test_wrong_calls_say_what_was_expected(run, tmp_path, capsys, more, said):
+    assert main(["evaluate", str(run), "--out", str(tmp_path / "e"), *more]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_folder_that_is_no_run_is_refused(tmp_path, capsys):
+    assert main(["evaluate", str(tmp_path), "--out", str(tmp_path / "e")]) == 2
+    assert "run: expected the folder of a training run" in capsys.readouterr().err
+
+
+def test_policies_play_without_distances(run, monkeypatch):
+    """The solver may judge a policy; it may not help it."""
+    policy = recommit.CommitPolicy.from_pretrained(run).eval()
+    task = recommit.Sliding(2, 3)
+    starts = task.generate(8, seed=1, length=(4, 10)).states
+    player = Player(policy, task, starts, 4)
+    player.length  # noqa: B018  (before the solver is taken away)
+    allowed = []
+
+    def refuse(*_a, **_k):
+        raise AssertionError("a policy asked the solver")
+
+    for name in ("solve", "optimal_actions"):
+        monkeypatch.setattr(type(task), name, refuse)
+    distance = type(task).distance
+    monkeypatch.setattr(type(task), "distance", lambda self, *a, **k: (allowed.append(1), distance(self, *a, **k))[1])
+    expanding = type(player.reach).expand
+    blind = []
+
+    def watched(self, wanted):
+        count = len(allowed)
+        expanding(self, wanted)
+        blind.append(len(allowed) - count)
+
+    monkeypatch.setattr(type(player.reach), "expand", watched)
+    for agent in ("adaptive", "sampled", "fixed-2", "random", "shuffled"):
+        count = len(allowed)
+        player.rows(agent, 4)
+        assert len(allowed) - count == 1, "once, afterwards, to write the rows"
+    assert not any(blind)
+
+
+def test_tables_read_as_text(done):
+    text = tables.main_table(json.loads((done / "summary.json").read_text()))
+    assert "sliding, loose budget: K = 15, 12 instances" in text
+    assert "| solver " in text
+    assert evaluation.file_name("fixed-4@/a/b", 15, 0).startswith("fixed-4-of-b-")

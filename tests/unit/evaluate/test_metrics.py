@@ -1,0 +1,92 @@
+"""Metrics against plain Python on random episodes, and the laws that any episodes obey."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.reference import metrics as slow
+
+pytest.importorskip("torch")
+
+from recommit.evaluate import metrics
+from recommit.evaluate.metrics import Point
+from recommit.evaluate.play import Rows
+
+LARGEST = 6
+
+
+def random_episodes(count, seed):
+    """Made-up decisions that obey the rules: distances from nowhere, dead states stay dead."""
+    draw = np.random.default_rng(seed)
+    every, length = [], draw.integers(0, 20, count)
+    for start in length:
+        here, decisions = int(start), []
+        for _ in range(LARGEST):
+            if here == 0:
+                break
+            depth = int(draw.choice([1, 2, 4, 8]))
+            executed = int(draw.integers(1, depth + 1)) if draw.random() < 0.2 else depth
+            after = here if here < 0 else int(max(here - draw.integers(-executed, executed + 1), 0))
+            if draw.random() < 0.05:
+                after = -1
+            decisions.append((depth, executed, here, after, after == 0))
+            here = after
+        every.append(decisions)
+    return every, length.astype(np.int32)
+
+
+def rows_of(every):
+    lines = [(turn, i, *d) for i, decisions in enumerate(every) for turn, d in enumerate(decisions)]
+    lines.sort()
+    turn, who, depth, executed, before, after, solved = (np.array(c) for c in zip(*lines, strict=True))
+    nothing = np.full(len(lines), np.nan, np.float32)
+    kinds = (np.int32, np.int16, np.int8, np.int8, np.int32, np.int32, np.bool_)
+    columns = (c.astype(k) for c, k in zip((who, turn, depth, executed, before, after, solved), kinds, strict=True))
+    return Rows(*columns, nothing, nothing)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_episodes_equal_plain_python_under_every_budget(seed):
+    every, length = random_episodes(300, seed)
+    rows = rows_of(every)
+    for budget in range(1, LARGEST + 1):
+        fast = metrics.episodes(rows, length, budget)
+        for i, decisions in enumerate(every):
+            wanted = slow.episode(decisions, int(length[i]), budget)
+            assert {name: int(getattr(fast, name)[i]) for name in wanted} == {k: int(v) for k, v in wanted.items()}
+        told = metrics.summarise(fast, rows, budget)
+        slow_ones = [slow.episode(d, int(n), budget) for d, n in zip(every, length, strict=True)]
+        assert told["spl"] == pytest.approx(np.mean([slow.spl(one) for one in slow_ones]))
+        assert told["solve_rate"] == pytest.approx(np.mean([one["solved"] for one in slow_ones]))
+        per = [one["progress"] / one["actions"] if one["actions"] else 0 for one in slow_ones]
+        assert told["progress_per_action"] == pytest.approx(np.mean(per))
+        assert sum(told["depth_shares"].values()) == pytest.approx(1)
+        near = metrics.by_distance(rows, fast, budget, solved_only=False)
+        assert sum(bucket["count"] for bucket in near.values()) == sum(one["decisions"] for one in slow_ones)
+
+
+def test_a_planted_defect_is_caught():
+    """The slow twin tells the difference if the last decision of each episode is dropped."""
+    every, length = random_episodes(50, 9)
+    rows = rows_of([decisions[:-1] for decisions in every])
+    fast = metrics.episodes(rows, length, LARGEST)
+    wanted = [slow.episode(d, int(n), LARGEST)["actions"] for d, n in zip(every, length, strict=True)]
+    assert fast.actions.tolist() != wanted
+
+
+def test_larger_budgets_never_solve_less_and_curves_add_up():
+    every, length = random_episodes(400, 3)
+    curve = metrics.over_budgets(rows_of(every), length, LARGEST)
+    rates = [point["solve_rate"] for point in curve]
+    assert rates == sorted(rates)
+    assert metrics.area(curve) == pytest.approx(np.mean(rates))
+
+
+def test_fronts_and_volumes_by_hand():
+    points = [Point("a", 0.2, 10), Point("b", 0.5, 20), Point("c", 0.4, 30), Point("d", 0.5, 25), Point("e", 0.9, 80)]
+    assert [p.name for p in metrics.front(points)] == ["a", "b", "e"]
+    assert metrics.hypervolume(points, 100) == pytest.approx((10 * 0.2 + 60 * 0.5 + 20 * 0.9) / 100)
+    assert metrics.hypervolume(points, 15) == pytest.approx(5 * 0.2 / 15)
+    assert not Point("x", 0.5, 20).dominates(Point("y", 0.5, 20))
+    assert metrics.undominated(15, 37, tuple(range(1, 9))) == [1, 2], "the paper's sliding, loose"
+    assert metrics.undominated(6, 30, (1, 2, 4, 8)) == [1, 2, 4], "the paper's Sokoban, loose"

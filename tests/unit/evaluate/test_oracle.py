@@ -1,0 +1,135 @@
+"""The ceiling against trying every sequence of depths, on a policy whose plans are often wrong."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from tests.reference import metrics as slow
+
+pytest.importorskip("torch")
+
+import recommit
+from recommit.evaluate import agents, metrics, oracle, play
+from recommit.evaluate.agents import Player
+from recommit.train.reach import Reach, always, head
+
+DEPTHS = (1, 2, 4)
+
+
+class Scripted:
+    """Plans that are right or wrong by a hash of the state."""
+
+    config = SimpleNamespace(depths=DEPTHS)
+    asked = 0
+
+    def plan(self, task, states, depths):
+        type(self).asked += len(states)
+        flat = states.reshape(len(states), -1).astype(np.uint64)
+        key = (flat * np.arange(3, 3 + flat.shape[1], dtype=np.uint64) ** np.uint64(5)).sum(axis=1)
+        plans = ((key[:, None] >> np.arange(0, 16, 2, dtype=np.uint64)) & np.uint64(3)).astype(np.uint8)
+        here = states
+        for i in range(8):
+            right = task.optimal_actions(here)
+            good = (key >> np.uint64(i)) % np.uint64(4) > 0
+            plans[:, i] = np.where(good & right.any(axis=1), right.argmax(axis=1), plans[:, i])
+            here = task.step(here, plans[:, i].copy())
+        logits = np.stack([(key >> np.uint64(4 * i)) % np.uint64(7) for i in range(len(DEPTHS))], axis=1) / 3.0
+        return logits.astype(np.float32), logits.astype(np.float32), np.repeat(plans[:, None], len(depths), axis=1)
+
+
+@pytest.fixture(scope="module", params=["sliding", "sokoban"])
+def player(request):
+    task = recommit.Sliding(2, 3) if request.param == "sliding" else recommit.Sokoban(6, 1)
+    starts = task.generate(25, seed=3, length=(3, 12)).states
+    return Player(Scripted(), task, starts, 5)
+
+
+def test_the_ceiling_equals_trying_everything(player):
+    task = player.task
+    for budget in (1, 3, 4):
+        found = oracle.ceiling(player.reach, player.starts, budget, DEPTHS)
+        assert found.missing == 0
+        rows = play.on_graph(player.reach, player.starts, budget, found.choose(budget))
+        played = metrics.episodes(rows, player.length, budget)
+
+        def step(state, depth):
+            grid = np.frombuffer(state, np.uint8).reshape(1, *task.shape)
+            plan = Scripted().plan(task, grid, (8,))[2][:, 0]
+            outcome = task.execute(grid, plan, np.array([depth], np.int32))
+            return outcome.states[0].tobytes(), int(outcome.executed[0]), bool(outcome.solved[0])
+
+        def goal(state):
+            return bool(task.is_solved(np.frombuffer(state, np.uint8).reshape(1, *task.shape))[0])
+
+        for i, start in enumerate(player.starts):
+            solved, actions, decisions = slow.best(step, start.tobytes(), budget, goal, DEPTHS)
+            assert bool(played.solved[i]) == bool(solved)
+            if solved:
+                assert (played.actions[i], played.decisions[i]) == (-actions, -decisions)
+
+
+def test_nobody_beats_the_ceiling(player):
+    budget = 5
+    solved = player.rows("oracle-dp", budget).solved.sum()
+    for agent in ("adaptive", "fixed-1", "fixed-2", "fixed-4", "random", "shuffled", "oracle-delta", "oracle-rate"):
+        assert player.rows(agent, budget).solved.sum() <= solved
+    assert solved > player.rows("adaptive", budget).solved.sum()
+
+
+def test_a_cap_is_reported(player):
+    fresh = Reach(Scripted(), player.task, tuple(range(1, 9)))
+    assert oracle.ceiling(fresh, player.starts, 5, DEPTHS, cap=8).missing > 0
+
+
+def test_each_state_is_looked_at_once(player):
+    fresh = Player(Scripted(), player.task, player.starts, 5)
+    before = Scripted.asked
+    for agent in ("adaptive", "fixed-1", "fixed-3", "fixed-8", "random", "shuffled", "oracle-delta"):
+        fresh.rows(agent, 5)
+    assert Scripted.asked - before == fresh.reach.expanded.sum()
+
+
+def test_the_first_decisions_do_not_depend_on_the_budget(player):
+    whole = play.on_graph(player.reach, player.starts, 5, head(player.reach))
+    short = play.on_graph(player.reach, player.starts, 3, head(player.reach))
+    cut = metrics.within(whole, 3)
+    assert all((getattr(cut, n) == getattr(short, n)).all() for n in ("instance", "turn", "depth", "after", "solved"))
+
+
+def test_rows_replay_and_fixed_depths_are_fixed(player):
+    for depth in (1, 3, 8):
+        rows = play.on_graph(player.reach, player.starts, 4, always(player.reach, depth))
+        assert set(rows.depth) == {depth}
+        assert (rows.executed <= depth).all()
+        assert (rows.executed[~rows.solved] == depth).all()
+        assert (rows.before[rows.turn == 0] == player.length[rows.instance[rows.turn == 0]]).all()
+        assert ((rows.after == 0) == rows.solved).all()
+
+
+def test_the_solver_is_optimal_and_the_walker_is_not(player):
+    rows = player.rows("solver", 5)
+    played = metrics.episodes(rows, player.length, 5)
+    assert played.solved.all()
+    assert (played.actions == player.length).all()
+    assert not player.rows("walker", 5).solved.all()
+
+
+def test_shuffled_draws_as_adaptive_does(player):
+    marginal = player.marginal(5)
+    rows = player.rows("adaptive", 5)
+    assert marginal.tolist() == pytest.approx([(rows.depth == d).mean() for d in DEPTHS])
+
+
+def test_mixtures_need_no_more_actions_than_adaptive(player):
+    chance = player.mixture(5)
+    assert chance.sum() == pytest.approx(1)
+    assert len(agents.simplex(3, 4)) == 15
+
+
+def test_wrong_agents_are_refused(player):
+    with pytest.raises(ValueError, match=r"agents: expected names of adaptive.*, got clever"):
+        agents.check("clever")
+    with pytest.raises(ValueError, match=r"agent: expected 25 depths of 1\.\.8"):
+        play.of_callable(lambda s, _t: (np.full(len(s), 9), np.zeros((len(s), 8))), player.task, player.starts, 2)
