@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from recommit.calls import WrongCall, puzzle, window
 from recommit.data.command import COMMANDS as DATA
-from recommit.evaluate.command import evaluate
+from recommit.evaluate_command import evaluate
 from recommit.solve_command import solve
 from recommit.train_command import grpo, sft
 

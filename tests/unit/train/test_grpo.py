@@ -326,5 +326,5 @@ def test_the_head_alone_raises_the_return_and_moves_nothing_else(init):
 
 
 def test_head_steps_want_the_exact_program_in_one_process():
-    with pytest.raises(ValueError, match="credit.head_steps: expected 0 unless"):
+    with pytest.raises(ValueError, match=r"credit.head_steps: expected 0 unless"):
         plan_of(credit={"head_steps": 3})
