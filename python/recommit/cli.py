@@ -14,7 +14,7 @@ from recommit.calls import WrongCall, puzzle, window
 from recommit.data.command import COMMANDS as DATA
 from recommit.evaluate_command import evaluate
 from recommit.solve_command import solve
-from recommit.train_command import grpo, sft
+from recommit.train_command import family, grpo, sft
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -147,6 +147,7 @@ VERBS: dict[str, Callable[..., int | None]] = {
     **{f"data {verb}": command for verb, command in DATA.items()},
     "train sft": sft,
     "train grpo": grpo,
+    "train family": family,
     "evaluate": evaluate,
     "bench": bench,
     "doctor": doctor,

@@ -116,6 +116,47 @@ def grpo(
         raise WrongCall(str(error)) from None
 
 
+def family(
+    recipe: str,
+    init: Path,
+    out: Path,
+    variants: tuple[str, ...] = ("adaptive", "fixed-1", "fixed-2", "fixed-4", "fixed-8", "random", "depth-only"),
+    seeds: tuple[int, ...] = (0,),
+    set: tuple[str, ...] = (),
+    steps: int | None = None,
+    threads: int | None = None,
+    quiet: bool = False,
+) -> int:
+    """Train variants of reinforcement from one warm start, each with every seed; finished ones are skipped.
+
+    Args:
+        recipe: A recipe with a stage grpo; its stage family says what kinds of variants change.
+        init: A run to start from (its best policy).
+        out: The folder of the family; runs are called VARIANT-sSEED.
+        variants: adaptive, fixed-1 to fixed-8, random, depth-only.
+        seeds: Seeds of the runs.
+        set: Any value of the stage grpo, for all variants.
+        steps: Rounds of playing and learning.
+        threads: Threads of torch; 0 for as many as it likes.
+        quiet: Say nothing while training.
+    """
+    from recommit.train import config, grpo_config
+
+    try:
+        changes = config.section(recipe, "family")
+        kinds = {name: grpo_config.variant(name) for name in variants}
+    except ValueError as error:
+        raise WrongCall(str(error)) from None
+    plans = {}
+    for name, kind in kinds.items():
+        own = changes.get("fixed" if kind.depth else name, {})
+        flags = {"variant": name, "optim.steps": steps, "run.threads": threads, **own}
+        plans[name] = _planned(recipe, flags, set, grpo_config.GrpoConfig, "grpo")
+    from recommit.train.family import train
+
+    return train(plans, init, out, seeds, quiet=quiet)
+
+
 def _planned(recipe: str, flags: dict[str, Any], set: tuple[str, ...], cls: type[Any], stage: str) -> Any:
     """The configuration of a stage; flags, then ``set``, over the recipe."""
     from recommit.train import config as configuration

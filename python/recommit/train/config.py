@@ -228,14 +228,9 @@ def load(
     """The configuration of a recipe's ``stage``, by name or file, with ``field.field=value`` changes (values as in YAML)."""
     import yaml
 
-    whole = yaml.safe_load(_text(recipe)) or {}
-    if not isinstance(whole, dict) or not isinstance(whole.get(stage, {}), dict):
-        raise ValueError(f"recipe: expected a mapping with the stage {stage}, got {type(whole).__name__} in {recipe}")  # noqa: TRY004
-    if stage not in whole:
-        raise ValueError(
-            f"recipe: expected the stage {stage}, got {', '.join(map(str, whole)) or 'nothing'} in {recipe}"
-        )
-    values = whole[stage]
+    values = section(recipe, stage)
+    if not values:
+        raise ValueError(f"recipe: expected the stage {stage}, got none in {recipe}")
     for change in changes:
         path, equals, value = change.partition("=")
         if not equals:
@@ -248,6 +243,16 @@ def load(
                 raise ValueError(f"set: expected the name of one value, got {path!r}")  # noqa: TRY004
         inner[last] = yaml.safe_load(value)
     return parse(cls, values)
+
+
+def section(recipe: str | Path, stage: str) -> dict[str, Any]:
+    """What a recipe says of a stage; empty if it says nothing."""
+    import yaml
+
+    whole = yaml.safe_load(_text(recipe)) or {}
+    if not isinstance(whole, dict) or not isinstance(whole.get(stage) or {}, dict):
+        raise ValueError(f"recipe: expected a mapping with the stage {stage}, got {type(whole).__name__} in {recipe}")  # noqa: TRY004
+    return whole.get(stage) or {}
 
 
 def recipes() -> list[str]:

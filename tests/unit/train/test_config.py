@@ -50,7 +50,7 @@ def test_unknown_recipes_are_refused(tmp_path):
         load("desktop")
     (tmp_path / "mine.yaml").write_text("sft: {optim: {steps: 7}}\n")
     assert load(tmp_path / "mine.yaml").optim.steps == 7
-    with pytest.raises(ValueError, match="recipe: expected the stage grpo, got sft"):
+    with pytest.raises(ValueError, match="recipe: expected the stage grpo, got none"):
         load(tmp_path / "mine.yaml", stage="grpo")
     (tmp_path / "mine.yaml").write_text("[1, 2]\n")
     with pytest.raises(ValueError, match="recipe: expected a mapping with the stage sft, got list"):

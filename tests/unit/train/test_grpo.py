@@ -328,3 +328,19 @@ def test_the_head_alone_raises_the_return_and_moves_nothing_else(init):
 def test_head_steps_want_the_exact_program_in_one_process():
     with pytest.raises(ValueError, match=r"credit.head_steps: expected 0 unless"):
         plan_of(credit={"head_steps": 3})
+
+
+def test_a_family_trains_what_is_missing(init, tmp_path, monkeypatch):
+    from recommit.train import family
+
+    plans = {"adaptive": plan_of(optim={"steps": 1}), "fixed-2": plan_of(optim={"steps": 1}, rollout={"instances": 8})}
+    began = []
+    whole = grpo.train
+    monkeypatch.setattr(grpo, "train", lambda c, *a, **k: (began.append((c.variant, c.run.seed)), whole(c, *a, **k))[1])
+    assert family.train(plans, init, tmp_path, (0, 1), quiet=True) == 0
+    assert began == [("adaptive", 0), ("fixed-2", 0), ("adaptive", 1), ("fixed-2", 1)]
+    newest = family.member(tmp_path, "fixed-2", 1) / "checkpoints" / "step-00000001"
+    (newest / "engine.safetensors").write_bytes(b"torn")
+    began.clear()
+    assert family.train(plans, init, tmp_path, (0, 1), quiet=True) == 0
+    assert began == [("fixed-2", 1)]

@@ -1,0 +1,551 @@
+"""The theory against brute force: every sequence of depths tried, every path of a decision process walked."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from functools import partial
+
+import numpy as np
+import pytest
+
+from recommit import theory
+
+H = theory.DEPTHS
+#: Relative to sums of a few dozen logarithms.
+CLOSE = 1e-11
+
+
+def log_success(h, c, alpha):
+    u = c * h**alpha
+    return math.log(1 - u) if u < 1 else -math.inf
+
+
+def rate(h, c, alpha):
+    return log_success(h, c, alpha) / h
+
+
+def sequences(left, depths, cut=True):
+    """Every way to fill ``left`` actions with commitments."""
+    if left == 0:
+        yield ()
+    for h in depths if left else ():
+        if h <= left or cut:
+            for rest in sequences(max(left - h, 0), depths, cut):
+                yield (min(h, left), *rest)
+
+
+def walk(plan, c, alpha):
+    """The log success of commitments in a row."""
+    total, t = 0.0, 0
+    for h in plan:
+        total, t = total + log_success(h, c[t], alpha[t]), t + h
+    return total
+
+
+def fixed_plan(h, horizon):
+    return (h,) * (horizon // h) + ((horizon % h,) if horizon % h else ())
+
+
+def greedy_plan(c, alpha, depths):
+    plan, t = [], 0
+    while t < len(c):
+        plan.append(min(max(depths, key=lambda h, t=t: rate(h, c[t], alpha[t])), len(c) - t))
+        t += plan[-1]
+    return plan
+
+
+def difficulties(draw, horizon, largest=8):
+    """One c and alpha per action; a commitment of the largest depth never fails for certain."""
+    alpha = draw.uniform(0.05, 0.99, horizon)
+    return 10 ** draw.uniform(-3, 0, horizon) * float(largest) ** -alpha, alpha
+
+
+# F and the critical depth
+
+
+def check_slope(slope):
+    u = np.linspace(0.02, 0.98, 97)
+    assert slope(u) == pytest.approx((theory.F(u + 1e-6) - theory.F(u - 1e-6)) / 2e-6, rel=1e-6)
+
+
+def test_the_slope_of_f_and_the_printed_one():
+    check_slope(theory.F_prime)
+    assert theory.F_prime(0.5) == pytest.approx(-0.7726, abs=5e-5)
+    assert theory.F_prime(0.5, printed=True) == pytest.approx(-4.7726, abs=5e-5)
+    with pytest.raises(AssertionError):
+        check_slope(partial(theory.F_prime, printed=True))
+
+
+def test_f_falls_from_one_to_zero():
+    u = np.concatenate([np.geomspace(1e-9, 0.5, 500), 1 - np.geomspace(0.4999, 1e-12, 500)])
+    f = theory.F(u)
+    assert (np.diff(f) < 0).all()
+    assert [f[0], f[-1]] == pytest.approx([1, 0], abs=1e-8)
+    assert f == pytest.approx((1 - u) * -np.log1p(-u) / u, rel=1e-12)
+
+
+def test_u_star():
+    known = {0.1: 0.97308, 0.25: 0.90335, 0.5: 0.71533, 0.75: 0.42317, 0.9: 0.18710, 0.99: 0.01987}
+    for alpha, u in known.items():
+        assert theory.u_star(alpha) == pytest.approx(u, abs=5e-6)
+    alpha = np.concatenate([np.geomspace(1e-6, 0.5, 200), np.linspace(0.5, 1 - 1e-6, 200)])
+    assert theory.F(theory.u_star(alpha)) == pytest.approx(alpha, rel=1e-9)
+    middle = alpha[(alpha > 0.01) & (alpha < 0.99)]
+    low, high = theory.u_star(middle) - 1e-12, theory.u_star(middle) + 1e-12
+    assert (theory.F(low) > middle).all()
+    assert (theory.F(high) < middle).all()
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1.0, 1.5, math.nan])
+def test_u_star_exists_between_zero_and_one_only(alpha):
+    with pytest.raises(ValueError, match="alpha: expected values in"):
+        theory.u_star(alpha)
+
+
+def test_the_critical_depth_is_where_the_rate_peaks():
+    draw = np.random.default_rng(0)
+    c, alpha = 10 ** draw.uniform(-4, 0, 2000), draw.uniform(0.05, 0.95, 2000)
+    h = theory.h_star_cont(c, alpha)
+    assert c * h**alpha == pytest.approx(theory.u_star(alpha), rel=1e-9)
+    for nudge in (0.999, 1.001):
+        assert (theory.rate(h * nudge, c, alpha) < theory.rate(h, c, alpha)).all()
+
+
+# The lemma
+
+
+def interior_by_search(c, alpha):
+    """Whether one of 500 depths inside (1, c^(-1/alpha)) beats depth 1."""
+    share = np.concatenate([np.geomspace(1e-5, 0.1, 250), np.linspace(0.1, 1, 250, endpoint=False)])
+    c, alpha = np.asarray(c)[:, None], np.asarray(alpha)[:, None]
+    # u = c^(1 - share) at the depth c^(-share/alpha)
+    return (np.log1p(-(c ** (1 - share))) * c ** (share / alpha) > np.log1p(-c)).any(axis=1)
+
+
+def lemma_mismatches(predicate, draws=10_000):
+    c, alpha = np.random.default_rng(1).uniform(0.001, (0.999, 1.3), (draws, 2)).T
+    clear = np.abs(alpha - theory.F(c)) > 1e-3  # nearer than that, a search by steps sees nothing
+    assert clear.mean() > 0.98
+    return np.count_nonzero((interior_by_search(c, alpha) != predicate(c, alpha))[clear])
+
+
+def test_the_corrected_lemma_agrees_with_search_and_the_printed_one_does_not():
+    assert lemma_mismatches(theory.interior_exists) == 0
+    assert lemma_mismatches(partial(theory.interior_exists, printed=True)) > 0.2 * 10_000
+
+
+def test_both_forms_of_the_condition_agree_and_how_often_the_printed_one_is_wrong():
+    c, alpha = np.random.default_rng(2).uniform(1e-9, 1, (2, 50_000))
+    assert (theory.interior_exists(c, alpha) == (c < theory.u_star(alpha))).all()
+    assert theory.interior_exists(c, alpha, printed=True).all()
+    assert 1 - theory.interior_exists(c, alpha).mean() == pytest.approx(2 - math.pi**2 / 6, abs=0.005)
+    assert theory.interior_exists(1e-9, 0.999999)
+
+
+def test_at_alpha_one_and_above_depth_one_is_best():
+    c, alpha = np.random.default_rng(3).uniform((0.001, 1), (0.999, 3), (1000, 2)).T
+    assert not theory.interior_exists(c, alpha).any()
+    assert not interior_by_search(c, alpha).any()
+
+
+def test_doubling_finds_the_best_depth_of_a_grid():
+    draw = np.random.default_rng(4)
+    for c, alpha in zip(10 ** draw.uniform(-4, 0, 10_000), draw.uniform(0.01, 1.5, 10_000), strict=True):
+        for largest in (8, 64):
+            grid = [2**i for i in range(largest.bit_length())]
+            assert theory.h_star_grid(c, alpha, largest) == max(grid, key=lambda h: rate(h, c, alpha))
+
+
+def test_the_smaller_depth_of_a_tie():
+    assert rate(1, 0.5, math.log2(1.5)) == pytest.approx(rate(2, 0.5, math.log2(1.5)), rel=1e-15)
+    assert theory.h_star_grid(0.5, math.log2(1.5)) == 1
+
+
+def test_what_an_interior_optimum_needs_of_q():
+    """The paper's two conditions are neither needed (alpha < 1) nor enough (alpha > 1), nor is q -> 1 alone."""
+    h = np.geomspace(1e-8, 1e-4, 50)
+    assert 0.01 * h[0] ** 1.5 / h[0] < 1e-5, "q/h -> 0"
+    assert 0.01 * h[0] ** 0.5 / h[0] > 99, "q/h -> infinity"
+    assert (np.diff(theory.rate(h, 0.01, 1.5)) < 0).all()
+    assert (np.diff(theory.rate(h, 0.01, 0.5)) > 0).all()
+    assert theory.h_star_cont(0.01, 0.5) > 1
+    wide = np.geomspace(1e-6, 1e3, 100)
+    q = -np.expm1(-np.sqrt(wide))  # q/h -> infinity and q -> 1, but ever longer commitments are better
+    assert q[-1] > 1 - 1e-12
+    assert (np.diff(-np.sqrt(wide) / wide) > 0).all()
+
+
+# Fixed depths over a horizon
+
+
+def test_success_at_a_fixed_depth_cuts_the_last_commitment():
+    for horizon, h in itertools.product((1, 3, 8, 13), H):
+        wanted = 0.9
+        for n in fixed_plan(h, horizon):
+            wanted *= max(1 - 0.3 * n**0.5, 0)
+        assert theory.p_fixed(h, horizon, 0.3, 0.5, p0=0.9) == pytest.approx(wanted, rel=1e-12)
+        relaxed = theory.p_fixed(h, horizon, 0.3, 0.5, relaxed=True)
+        assert relaxed == pytest.approx((1 - 0.3 * h**0.5) ** (horizon / h), rel=1e-12)
+        if horizon % h == 0:
+            assert relaxed * 0.9 == pytest.approx(wanted, rel=1e-12)
+    assert theory.p_fixed(8, 16, 0.5, 0.5) == 0
+
+
+def test_the_relaxed_horizon_picks_another_depth():
+    depths = np.array(H)
+    assert H[theory.p_fixed(depths, 13, 0.3, 0.5, relaxed=True).argmax()] == 4
+    assert H[theory.p_fixed(depths, 13, 0.3, 0.5).argmax()] == 8
+
+
+def test_the_small_error_form():
+    draw = np.random.default_rng(5)
+    for _ in range(2000):
+        h, horizon, alpha = 2 ** int(draw.integers(0, 4)), int(draw.integers(1, 100)), draw.uniform(0.05, 2)
+        q = draw.uniform(0, 0.5)
+        c = q / h**alpha
+        exact = -math.log(theory.p_fixed(h, horizon, c, alpha, p0=0.7, relaxed=True))
+        assert abs(exact - (-math.log(0.7) + horizon * c * h ** (alpha - 1))) <= horizon / h * q**2 + 1e-12
+
+
+def test_saturation():
+    h = np.array([1, 4, 7, 8, 20])
+    assert theory.q_saturated(h, 0.1, 0.5, 8, 0.6) == pytest.approx([0.1, 0.2, 0.1 * 7**0.5, 0.6, 0.6])
+    step = (h >= 8).astype(float)
+    printed = 1 - (1 - 0.1 * h**0.5) * (1 - step) - 0.6 * step
+    assert theory.q_saturated(h, 0.1, 0.5, 8, 0.6, printed=True) == pytest.approx(printed)
+    assert printed[-1] == pytest.approx(0.4)
+
+
+# The proposition
+
+
+def test_with_given_states_depth_one_maximises_the_product():
+    draw = np.random.default_rng(6)
+    for _ in range(200):
+        c, alpha = difficulties(draw, 3)
+        tried = {
+            depths: sum(log_success(h, c[k], alpha[k]) for k, h in enumerate(depths))
+            for depths in itertools.product(H, repeat=3)
+        }
+        assert max(tried, key=tried.get) == (1, 1, 1)
+        for k in range(3):
+            star = theory.h_star_grid(c[k], alpha[k])
+            assert star == 1 or 1 - c[k] > 1 - c[k] * star ** alpha[k]
+
+
+def test_where_depths_move_the_state_depth_one_need_not_maximise_it():
+    """Two factors; action 1 is hard, and depth 2 steps over it."""
+    c, alpha = [0.01, 0.5, 0.01, 0.01], [0.1] * 4
+    assert walk((2, 2), c, alpha) > walk((1, 1), c, alpha) + 0.5
+
+
+def test_dynamic_programming_equals_enumeration():
+    draw = np.random.default_rng(7)
+    for case in range(120):
+        horizon, depths = int(draw.integers(1, 10)), [H, (1, 3), (1, 2, 5), (1, 8)][case % 4]
+        c, alpha = difficulties(draw, horizon)
+        for cut in (True, False):
+            best = max(walk(plan, c, alpha) for plan in sequences(horizon, depths, cut))
+            assert theory.dp_value(c, alpha, depths=depths, cut=cut) == pytest.approx(best, rel=CLOSE)
+        fixed = max(walk(fixed_plan(h, horizon), c, alpha) for h in depths)
+        assert theory.dp_value(c, alpha, "fixed", depths) == pytest.approx(fixed, rel=CLOSE)
+        greedy = walk(greedy_plan(c, alpha, depths), c, alpha)
+        assert theory.dp_value(c, alpha, "greedy", depths) == pytest.approx(greedy, rel=CLOSE)
+
+
+def test_a_depth_that_does_not_fit_is_impossible_without_a_cut():
+    assert theory.dp_value([0.1] * 3, [0.5] * 3, depths=(2,), cut=False) == -math.inf
+    with pytest.raises(ValueError, match="policy: expected"):
+        theory.dp_value([0.1], [0.5], "best")
+
+
+@pytest.mark.parametrize(
+    ("c", "alpha", "at", "stars"),
+    [
+        ([0.01] + [0.1] * 7, [0.1] + [0.9] * 7, 4, (8, 2)),
+        ([0.01, 0.15], [0.1, 0.9], 1, (8, 1)),  # the smallest horizon that there is
+    ],
+    ids=["8 actions", "2 actions"],
+)
+def test_optima_that_differ_do_not_make_adaptive_better(c, alpha, at, stars):
+    assert all(c[t] * 8 ** alpha[t] < 1 for t in range(len(c)))
+    for t, star in zip((0, at), stars, strict=True):
+        others = [rate(h, c[t], alpha[t]) for h in H if h != star]
+        assert rate(star, c[t], alpha[t]) > max(others) + 1e-6, "the premise asks for one best depth"
+    plans = {plan: walk(plan, c, alpha) for plan in sequences(len(c), H)}
+    best = max(plans, key=plans.get)
+    assert best == fixed_plan(8, len(c)) == (len(c),)
+    assert theory.dp_value(c, alpha) == pytest.approx(plans[best], rel=CLOSE)
+    assert theory.dp_value(c, alpha, "fixed") == pytest.approx(plans[best], rel=CLOSE)
+
+
+def test_the_number_of_that_counterexample():
+    assert theory.dp_value([0.01] + [0.1] * 7, [0.1] + [0.9] * 7) == pytest.approx(-0.012388, abs=5e-7)
+
+
+def test_the_proofs_policy_loses_to_depth_one():
+    c, alpha = [0.3] + [0.01] * 3, [0.5] + [0.1] * 3
+    plans = {plan: math.exp(walk(plan, c, alpha)) for plan in sequences(4, H)}
+    assert greedy_plan(c, alpha, H) == [4]
+    assert plans[(4,)] == pytest.approx(0.4)
+    assert plans[(1, 1, 1, 1)] == pytest.approx(0.6792093)
+    assert max(plans.values()) == pytest.approx(math.exp(theory.dp_value(c, alpha)))
+
+
+def test_how_often_the_proposition_fails():
+    """Random instances that meet its premise; both failures are common, and greedy never beats adaptive."""
+    draw, met, no_gap, suboptimal, worse = np.random.default_rng(8), 0, 0, 0, 0
+    for _ in range(500):
+        c, alpha = difficulties(draw, int(draw.integers(8, 33)))
+        if len({theory.h_star_grid(x, a) for x, a in zip(c, alpha, strict=True)}) > 1:
+            adaptive, fixed, greedy = (theory.dp_value(c, alpha, policy) for policy in ("adaptive", "fixed", "greedy"))
+            assert adaptive >= max(fixed, greedy) - CLOSE
+            met += 1
+            no_gap += adaptive <= fixed + CLOSE
+            suboptimal += greedy < adaptive - CLOSE
+            worse += greedy < fixed - CLOSE
+    assert met > 300
+    assert min(no_gap / 0.02, suboptimal / 0.8, worse / 0.2) > met
+
+
+# T1
+
+
+POOL = [(0.5, math.log2(1.5)), (0.05, 0.9), (0.02, 0.9), (0.3, 0.5), (0.01, 0.1), (0.8, 0.5), (0.15, 0.9)]
+
+
+def block_value(c, alpha, length, depths):
+    """Plain dynamic programming over one block that no commitment leaves."""
+    value = [0.0]
+    for left in range(1, length + 1):
+        value.append(max((log_success(h, c, alpha) + value[left - h] for h in depths if h <= left), default=-math.inf))
+    return value[length]
+
+
+def regimes(draw, case, depths):
+    """Two or three blocks, half of them from a pool with ties and repeats."""
+    blocks = int(draw.integers(2, 4))
+    pairs = [POOL[i] for i in draw.integers(0, len(POOL), blocks)]
+    if case % 2:
+        pairs = list(zip(*difficulties(draw, blocks), strict=True))
+    lengths = [math.lcm(*depths) * int(n) for n in draw.integers(1, 4, blocks)]
+    return [c for c, _ in pairs], [a for _, a in pairs], lengths
+
+
+@pytest.mark.parametrize("depths", [H, (1, 2, 3), (1, 8)], ids=str)
+def test_t1(depths):
+    draw, outcomes = np.random.default_rng(9), set()
+    for case in range(400):
+        c, alpha, lengths = regimes(draw, case, depths)
+        cases = list(zip(c, alpha, lengths, strict=True))
+        found = theory.regime_value(c, alpha, lengths, depths)
+        adaptive = sum(block_value(*block, depths) for block in cases)
+        fixed = max(sum(block_value(*block, (h,)) for block in cases) for h in depths)
+        assert found.adaptive == pytest.approx(adaptive, rel=CLOSE)
+        assert found.fixed == pytest.approx(fixed, rel=CLOSE)
+        assert found.strict == (adaptive > fixed * (1 - CLOSE))
+        outcomes.add((found.strict, max(len(best) for best in found.best)))
+    assert {True, False} <= {strict for strict, _ in outcomes}
+    assert (False, 2) in outcomes or depths == (1, 8), "a tie decided none"
+
+
+def test_t1_by_enumeration():
+    c, alpha, lengths = [0.3, 0.05], [0.5, 0.9], [8, 16]
+    found = theory.regime_value(c, alpha, lengths, (1, 2, 4))
+    parts = [
+        max(walk(plan, [c[i]] * n, [alpha[i]] * n) for plan in sequences(n, (1, 2, 4), cut=False))
+        for i, n in enumerate(lengths)
+    ]
+    assert found.adaptive == pytest.approx(sum(parts), rel=CLOSE)
+    with pytest.raises(ValueError, match="lengths: expected positive multiples"):
+        theory.regime_value([0.1], [0.5], [12])
+
+
+def test_across_blocks_t1_is_a_lower_bound_only():
+    draw, above, against_iff = np.random.default_rng(10), 0, 0
+    for _ in range(200):
+        c, alpha, lengths = regimes(draw, 1, H)
+        found = theory.regime_value(c, alpha, lengths)
+        free = theory.dp_value(np.repeat(c, lengths), np.repeat(alpha, lengths))
+        assert free >= found.adaptive * (1 + CLOSE)
+        assert free > found.fixed or not found.strict
+        above += free > found.adaptive * (1 - CLOSE)
+        against_iff += not found.strict and free > found.fixed * (1 - CLOSE)
+    assert above > 20
+    assert against_iff > 0
+
+
+def test_with_cuts_t1_fails_on_coarse_depths():
+    """A last commitment that is cut acts as a depth that the grid has not. With doubling depths no case was found."""
+    c, alpha = 0.2, 0.7
+    closed = theory.regime_value([c], [alpha], [8], (1, 8)).adaptive
+    assert theory.dp_value([c] * 8, [alpha] * 8, depths=(1, 8), cut=False) == pytest.approx(closed, rel=CLOSE)
+    assert theory.dp_value([c] * 8, [alpha] * 8, depths=(1, 8)) > closed + 0.1
+    draw = np.random.default_rng(11)
+    for alpha in draw.uniform(0.01, 0.99, 300):
+        h = 2 ** int(draw.integers(0, 3))
+        c = (2 - 2**alpha) / h**alpha  # depths h and 2h tie: what lies between is better than both
+        if c * 8**alpha < 1:
+            closed = theory.regime_value([c], [alpha], [16]).adaptive
+            assert theory.dp_value([c] * 16, [alpha] * 16) == pytest.approx(closed, rel=CLOSE)
+
+
+# T2
+
+
+def process(draw, states=4, actions=2):
+    """Sparse and dyadic, so that some states stay out of reach and ties are exact."""
+    transition = np.zeros((actions, states, states))
+    for a, s in np.ndindex(actions, states):
+        for target in draw.integers(0, states, 2):
+            transition[a, s, target] += draw.choice([0, 0.25, 0.5])
+    start = np.zeros(states)
+    start[draw.integers(0, states)] = 1
+    return transition, draw.integers(0, 2, (actions, states)) / 4, start
+
+
+def returns(transition, reward, s, left, choose):
+    """The best expected return when ``choose(s, left)`` says which actions may be taken."""
+    if left == 0:
+        return 0.0
+    return max(
+        reward[a, s]
+        + sum(p * returns(transition, reward, n, left - 1, choose) for n, p in enumerate(transition[a, s]) if p)
+        for a in choose(s, left)
+    )
+
+
+def reached(transition, start, budget, action):
+    """What always taking one action visits: (state, decisions left)."""
+    seen = frontier = {(int(s), budget) for s in np.flatnonzero(start)}
+    while frontier:
+        frontier = {(int(n), left - 1) for s, left in frontier if left for n in np.flatnonzero(transition[action, s])}
+        seen = seen | frontier
+    return seen
+
+
+def test_t2():
+    draw, strict, elsewhere = np.random.default_rng(12), 0, 0
+    for _ in range(150):
+        transition, reward, start = process(draw)
+        root = int(start.argmax())
+        optimal = returns(transition, reward, root, 4, lambda *_: (0, 1))
+        for action in (0, 1):
+            fixed = returns(transition, reward, root, 4, lambda *_, a=action: (a,))
+            found = theory.bellman_gap(transition, reward, start, 4, action)
+            assert [found.optimal, found.fixed] == pytest.approx([optimal, fixed], abs=1e-14)
+            assert optimal - fixed == pytest.approx((found.visits * found.gap).sum(), abs=1e-14)
+            assert found.strict == (optimal > fixed)
+            visited = reached(transition, start, 4, action)
+            assert {(int(s), int(k)) for k, s in np.argwhere(found.visits > 0)} == visited
+            assert found.strict == any(found.gap[k, s] > 0 for s, k in visited)
+            strict += found.strict
+            elsewhere += not found.strict and (found.gap > 0).any()
+    assert min(strict, elsewhere) > 30
+
+
+def test_the_optimum_of_t2_is_that_of_every_policy():
+    draw = np.random.default_rng(13)
+    for _ in range(10):
+        transition, reward, start = process(draw, states=2)
+        root, keys = int(start.argmax()), list(itertools.product(range(2), (1, 2, 3)))
+        policies = (dict(zip(keys, picks, strict=True)) for picks in itertools.product((0, 1), repeat=len(keys)))
+        best = max(returns(transition, reward, root, 3, lambda s, k, p=p: (p[s, k],)) for p in policies)
+        assert theory.bellman_gap(transition, reward, start, 3, 0).optimal == pytest.approx(best, abs=1e-14)
+
+
+def test_t2_on_the_horizon_model():
+    """Depth 8 never decides at action 4: a gap there, visited by other policies, costs it nothing."""
+    c, alpha = [0.01] + [0.1] * 7, [0.1] + [0.9] * 7
+    transition, reward = np.zeros((4, 8, 8)), np.zeros((4, 8))
+    for (i, h), t in itertools.product(enumerate(H), range(8)):
+        n = min(h, 8 - t)
+        reward[i, t] = log_success(n, c[t], alpha[t])
+        if t + n < 8:
+            transition[i, t, t + n] = 1
+    found = [theory.bellman_gap(transition, reward, np.eye(8)[0], 8, i) for i in range(4)]
+    assert found[3].optimal == pytest.approx(theory.dp_value(c, alpha), rel=CLOSE)
+    assert [one.strict for one in found] == [True, True, True, False]
+    assert found[3].gap[4, 4] > 0.01
+    assert found[3].visits[:, 4].sum() == 0 < found[2].visits[:, 4].sum()
+
+
+# T3
+
+
+@pytest.mark.parametrize("shape", [(4, 9), (4, 1), (9,), ()], ids=str)
+def test_t3_equals_enumeration(shape):
+    draw = np.random.default_rng(14)
+    for case in range(25):
+        alpha = draw.uniform(0.05, 1.5, shape)
+        c = 10 ** draw.uniform(-3, 0, shape) * (8.0**-alpha if case % 2 else 1)
+        progress, full = int(draw.integers(1, 10)), np.broadcast_to
+        c, alpha = (x[..., :progress] if shape and shape[-1] > 1 else x for x in (c, alpha))
+        for budget in (1, 2, 4):
+            some = [x[:budget] if len(shape) == 2 else x for x in (c, alpha)]
+            wide_c, wide_alpha = (full(x, (budget, progress)) for x in some)
+            for depths in (H, (2,), (1, 3)):
+                best = -math.inf
+                for plan in itertools.product(depths, repeat=budget):
+                    total, made = 0.0, 0
+                    for k, h in enumerate(plan):
+                        if made < progress:
+                            total += log_success(h, wide_c[k, made], wide_alpha[k, made])
+                            made += h
+                    best = max(best, total if made >= progress else -math.inf)
+                assert theory.budget_value(*some, budget, progress, depths) == pytest.approx(best, rel=CLOSE)
+
+
+def test_t3_is_t2_with_success_as_the_reward():
+    draw = np.random.default_rng(15)
+    for _ in range(50):
+        progress, budget = int(draw.integers(2, 20)), int(draw.integers(1, 6))
+        c, alpha = difficulties(draw, progress)
+        transition, reward = np.zeros((4, progress, progress)), np.zeros((4, progress))
+        for (i, h), s in itertools.product(enumerate(H), range(progress)):
+            if s + h < progress:
+                transition[i, s, s + h] = 1 - c[s] * h ** alpha[s]
+            else:
+                reward[i, s] = 1 - c[s] * h ** alpha[s]
+        for i, h in enumerate(H):
+            found = theory.bellman_gap(transition, reward, np.eye(progress)[0], budget, i)
+            best, fixed = (theory.budget_value(c, alpha, budget, progress, depths) for depths in (H, (h,)))
+            assert [found.optimal, found.fixed] == pytest.approx([math.exp(best), math.exp(fixed)], rel=1e-10)
+            assert found.strict == (best > fixed + CLOSE)
+
+
+def test_under_a_budget_optima_that_vary_are_neither_enough_nor_needed():
+    c, alpha = np.repeat([0.01, 0.1], 8), np.repeat([0.1, 0.9], 8)
+    assert [theory.h_star_grid(*pair) for pair in ((0.01, 0.1), (0.1, 0.9))] == [8, 2]
+    assert theory.budget_value(c, alpha, 2, 16) == pytest.approx(theory.budget_value(c, alpha, 2, 16, (8,)), rel=CLOSE)
+    c = np.repeat([0.1, 0.01], 4)
+    assert [theory.h_star_grid(x, 1.2) for x in (0.1, 0.01)] == [1, 1]
+    fixed = [math.exp(theory.budget_value(c, 1.2, 5, 8, (h,))) for h in H]
+    plan = math.exp(walk((1, 1, 1, 1, 4), c, [1.2] * 8))
+    assert fixed[0] == fixed[3] == 0
+    assert math.exp(theory.budget_value(c, 1.2, 5, 8)) == pytest.approx(plan, rel=CLOSE)
+    assert plan > max(fixed) + 0.05
+
+
+# The list
+
+
+def test_every_counterexample_refutes():
+    found = theory.counterexamples()
+    assert len({one.statement for one in found}) == len(found) == 10
+    assert [one.statement for one in found if not one.check()] == []
+
+
+def test_statements_that_held_would_be_noticed(monkeypatch):
+    """Planted: another derivative, a critical depth above 1, and a gain of adaptive policies."""
+    slope, value = theory.F_prime, theory.dp_value
+
+    def generous(c, alpha, policy, depths=H, cut=True):
+        return value(c, alpha, policy, depths, cut) + (policy == "adaptive" and depths == H)
+
+    monkeypatch.setattr(theory, "F_prime", lambda u, printed=False: slope(u, not printed))
+    monkeypatch.setattr(theory, "h_star_cont", lambda *_: 1.5)
+    monkeypatch.setattr(theory, "dp_value", generous)
+    failed = [i for i, one in enumerate(theory.counterexamples()) if not one.check()]
+    assert failed == [0, 1, 6]
