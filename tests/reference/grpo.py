@@ -80,7 +80,7 @@ def loss(depth_logits, action_logits, batch, config, divisor, reference=None):
                 every = action_logits[s][g][j]
                 bonus += config.entropy_actions * batch["weight"][s] / plans * entropy(every) / 8
                 if reference is not None:
-                    leash += batch["weight"][s] / plans * kl(every, reference[1][s][g][j]) / 9
+                    leash += batch["weight"][s] / plans * kl(every, reference[1][s][g][j])
                 if config.ratio == "factor":
                     log = log_softmax(every)[batch["actions"][s][g][j]]
                     ratio = math.exp(log - batch["action_old"][s][g][j])
@@ -88,7 +88,7 @@ def loss(depth_logits, action_logits, batch, config, divisor, reference=None):
                     worth += batch["action_weight"][s][g][j] * clipped(ratio, advantage, config.clip) / terms
         bonus += config.entropy_depth * batch["weight"][s] * entropy(logits)
         if reference is not None and config.kl_depth:
-            leash += batch["weight"][s] * kl(logits, reference[0][s]) / 9
+            leash += batch["weight"][s] * kl(logits, reference[0][s])
     return (-worth - bonus + config.kl * leash) / divisor
 
 

@@ -138,7 +138,7 @@ def move_head(given: Collector, graph: Reach, roots: NDArray[np.int64]) -> None:
         chance = softmax(graph.logits)
         found = exact.evaluate(graph, roots, chance, config.rollout.budget, config.credit.price_action)
         mass = found.visits[:, nodes].sum(axis=0)
-        advantage = exact.depth_advantages(graph, found, chance, nodes, config.credit.price_action)
+        advantage = exact.depth_advantages(graph, found, chance, nodes)
         weight = mass[:, None] * chance[nodes]
         scaled = credit.whole_batch(advantage, weight, config.credit.scale) * mass[:, None] / mass.sum()
         gain = (logits.softmax(-1) * torch.from_numpy(scaled).to(logits)).sum()
@@ -163,7 +163,7 @@ def _valued(
     config, task = given.config.credit, given.actor.task
     many, depths, plans = len(nodes), graph.depths, config.size
     price = config.price_action
-    head = exact.depth_advantages(graph, found, chance, nodes, price)
+    head = exact.depth_advantages(graph, found, chance, nodes)
     states = graph.states[nodes]
     made = given.actor.propose(states, plans, np.uint64(first) + nodes.astype(np.uint64))
     outcome = task.execute(

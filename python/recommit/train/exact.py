@@ -37,6 +37,7 @@ class Values:
     """Of every node, by decisions left 0..K."""
 
     value: Floats  #: [K + 1, nodes]
+    quality: Floats  #: [K + 1, expanded nodes in order, depths]: Q
     visits: Floats  #: [K + 1, nodes], expected
     by_distance: Floats  #: [K + 1, longest distance + 2]; the last column is of states that cannot be solved
     distance: NDArray[np.int32]
@@ -67,8 +68,9 @@ def explore(
 
 
 def _onward(reach: Reach, mass: Floats, here: NDArray[np.int64], chance: Floats) -> Floats:
-    moved = np.zeros(len(reach))
-    np.add.at(moved, reach.landing[here], mass[here, None] * chance * ~reach.solved[here])
+    # What is solved lands on a goal, where nothing goes on.
+    moved: Floats = np.bincount(reach.landing[here].ravel(), (mass[here, None] * chance).ravel(), len(reach)).astype(np.float64)
+    moved[reach.goal] = 0.0
     return moved
 
 
@@ -81,8 +83,11 @@ def evaluate(reach: Reach, roots: NDArray[np.int64], chance: Floats, budget: int
     known = np.flatnonzero(reach.expanded)
     value, by_distance = np.zeros((budget + 1, nodes)), np.zeros((budget + 1, longest + 2))
     by_distance[:, 0] = value[:, reach.goal] = 1.0
+    landing, cost, likely = reach.landing[known], price * reach.executed[known], chance[known]
+    quality = np.zeros((budget + 1, *landing.shape))
     for k in range(1, budget + 1):
-        value[k, known] = (chance[known] * quality(reach, value[k - 1], known, price)).sum(axis=1)
+        quality[k] = value[k - 1][landing] - cost  # a goal is worth 1 whatever is left
+        value[k, known] = np.einsum("nd,nd->n", likely, quality[k])
         by_distance[k, 1:] = _mean_by(bucket[known], value[k, known], longest, k)
         rest = ~reach.expanded & ~reach.goal
         value[k, rest] = by_distance[k, bucket[rest]]
@@ -90,19 +95,12 @@ def evaluate(reach: Reach, roots: NDArray[np.int64], chance: Floats, budget: int
     np.add.at(visits[budget], roots, 1.0)
     visits[budget, reach.goal] = 0.0
     for k in range(budget, 1, -1):
-        visits[k - 1] = _onward(reach, visits[k], known, chance[known])
+        visits[k - 1] = _onward(reach, visits[k], known, likely)
     left = np.arange(budget + 1)[:, None]
     settled = reach.expanded | (distance < 0) | (distance > MAX_ACTIONS * left)
     total = visits.sum()
     share = float((visits * settled).sum() / total) if total else 1.0
-    return Values(value, visits, by_distance, distance, share)
-
-
-def quality(reach: Reach, later: Floats, nodes: NDArray[np.int64], price: float) -> Floats:
-    """[nodes, depths]: Q with one decision more than ``later`` (the values afterwards) has."""
-    worth = np.where(reach.solved[nodes], 1.0, later[reach.landing[nodes]])
-    result: Floats = worth - price * reach.executed[nodes]
-    return result
+    return Values(value, quality, visits, by_distance, distance, share)
 
 
 def _mean_by(bucket: NDArray[np.int64], value: Floats, longest: int, left: int) -> Floats:
@@ -117,13 +115,12 @@ def _mean_by(bucket: NDArray[np.int64], value: Floats, longest: int, left: int) 
     return result
 
 
-def depth_advantages(reach: Reach, found: Values, chance: Floats, nodes: NDArray[np.int64], price: float) -> Floats:
-    """[nodes, depths]: Q - V, averaged over the decisions left with the visits of each."""
-    total = np.zeros((len(nodes), len(reach.depths)))
-    for k in range(1, len(found.value)):
-        q = quality(reach, found.value[k - 1], nodes, price)
-        total += found.visits[k, nodes, None] * (q - (chance[nodes] * q).sum(axis=1, keepdims=True))
-    result: Floats = total / np.maximum(found.visits[:, nodes].sum(axis=0), 1e-12)[:, None]
+def depth_advantages(reach: Reach, found: Values, chance: Floats, nodes: NDArray[np.int64]) -> Floats:
+    """[nodes, depths]: Q - V, averaged over the decisions left with the visits of each; ``nodes`` are expanded."""
+    row = (np.cumsum(reach.expanded) - 1)[nodes]
+    visits = found.visits[:, nodes]
+    mean = np.einsum("kn,knd->nd", visits, found.quality[:, row]) / np.maximum(visits.sum(axis=0), 1e-12)[:, None]
+    result: Floats = mean - (chance[nodes] * mean).sum(axis=1, keepdims=True)
     return result
 
 

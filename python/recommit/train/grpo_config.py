@@ -81,8 +81,9 @@ class ObjectiveConfig:
     #: What a commitment's terms are divided by: ``constant`` 9, the most there can be, or its ``own`` number of them, which
     #: makes the gradient of the depth depend on the depth.
     length: Literal["constant", "own"] = "constant"
-    #: Weight of the exact KL to the policy that the run started from (the paper: 0.05 for sliding, 0.20 for Sokoban);
-    #: ``kl_depth`` includes the depth head, whose start is uniform, so that it acts as more entropy.
+    #: Weight of the exact KL to the policy that the run started from, summed over the depth and the executed actions (the
+    #: paper: 0.05 for sliding, 0.20 for Sokoban). ``kl_depth`` includes the depth head: its start is uniform, so that its
+    #: KL is log |H| minus its entropy, and the weight adds to that of the entropy.
     kl: float = 0.05
     kl_depth: bool = True
     #: Weights of the exact entropies (the paper: 0.01 and 0.001).

@@ -116,7 +116,7 @@ def from_logits(
     if reference is not None:
         depth_kl = (given.weight * kl(depth_logits, reference[0])).sum()
         action_kl = (scored * kl(action_logits, reference[1])).sum()
-        loss = loss + config.kl * (action_kl + (depth_kl if config.kl_depth else zero)) / TERMS
+        loss = loss + config.kl * (action_kl + (depth_kl if config.kl_depth else zero))
     measured = [worth, action_kl, depth_kl, depth_entropy, action_entropy, clipped, ratios,
                 given.weight.sum(), scored.sum(), furthest]  # fmt: skip
     return loss / divisor, torch.stack([m.detach().float() for m in measured])

@@ -73,7 +73,7 @@ def test_values_visits_and_advantages_equal_recursion(graph, price):
         assert found.visits[left, node] == pytest.approx(mass, rel=1e-12)
     assert found.visits.sum() == pytest.approx(sum(wanted.values()), rel=1e-12)
     nodes = np.flatnonzero(found.visits.sum(axis=0) > 0)
-    fast = exact.depth_advantages(reach, found, chance, nodes, price)
+    fast = exact.depth_advantages(reach, found, chance, nodes)
     for i, node in enumerate(nodes):
         total = np.zeros(len(DEPTHS))
         for left in range(1, 5):
@@ -88,7 +88,7 @@ def test_they_give_the_gradient_of_the_expected_return(graph):
     chance = softmax(reach.logits)
     found = exact.evaluate(reach, roots, chance, 4, 0.005)
     nodes = np.flatnonzero(found.visits.sum(axis=0) > 0)
-    fast = exact.depth_advantages(reach, found, chance, nodes, 0.005)
+    fast = exact.depth_advantages(reach, found, chance, nodes)
     gradient = found.visits[:, nodes].sum(axis=0)[:, None] * chance[nodes] * fast
 
     def total(logits):

@@ -124,3 +124,14 @@ def test_batches_add_up_and_padding_weighs_nothing():
     again, _ = objective.from_logits(*longer, objective.Weighed.of(padded, device), config, divisor)
     assert float(again) == pytest.approx(float(together), rel=1e-6)
     assert len(join([whole, padded])) == 28
+
+
+def test_kl_to_a_uniform_depth_head_is_entropy():
+    """A25: log 4 minus the entropy, so that the weights of both add up."""
+    batch, now = random_batch(9, 2), logits(9, 2, 1)
+    given, flat = doubled(batch), (torch.zeros_like(now[0]), now[1])
+    one = ObjectiveConfig(kl=0.05, entropy_depth=0.01, entropy_actions=0.0)
+    other = ObjectiveConfig(kl=0.0, entropy_depth=0.06, entropy_actions=0.0)
+    first, _ = objective.from_logits(*now, given, one, 1.0, flat)
+    second, _ = objective.from_logits(*now, given, other, 1.0)
+    assert float(first - second) == pytest.approx(0.05 * np.log(4) * float(batch.weight.sum()), rel=1e-4)

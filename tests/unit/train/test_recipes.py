@@ -1,0 +1,43 @@
+"""Every recipe parses in every stage it has, and the paper's values are the paper's."""
+
+from __future__ import annotations
+
+import pytest
+
+from recommit.train import config
+from recommit.train.config import SftConfig
+from recommit.train.grpo_config import GrpoConfig, variant
+
+#: Section 13.7 of the specification, "RL (Sliding | Sokoban)", and the reward's weight.
+PAPER = {
+    "credit.size": (4, 8), "rollout.budget": (5, 6), "credit.progress": (0.2, 0.2), "objective.clip": (0.05, 0.05),
+    "objective.kl": (0.05, 0.20), "objective.entropy_depth": (0.01, 0.01), "objective.entropy_actions": (0.001, 0.001),
+    "optim.lr": (5e-7, 2e-7), "optim.head_lr": (7e-6, 3e-6), "optim.depth_lr": (7e-6, 3e-6),
+    "credit.group": ("state", "state"), "credit.reward": ("mean", "mean"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", config.recipes())
+def test_recipes_parse(name):
+    parsed = [config.load(name, cls=cls, stage=stage) for stage, cls in STAGES.items() if config.section(name, stage)]
+    assert parsed
+    for kind, changes in config.section(name, "family").items():
+        variant("fixed-4" if kind == "fixed" else kind)
+        assert changes
+
+
+STAGES = {"sft": SftConfig, "grpo": GrpoConfig}
+
+
+@pytest.mark.parametrize(("name", "column"), [("paper-sliding", 0), ("paper-sokoban", 1)])
+def test_the_papers_values(name, column):
+    given = config.load(name, cls=GrpoConfig, stage="grpo")
+    for path, values in PAPER.items():
+        owner, field = path.split(".")
+        assert getattr(getattr(given, owner), field) == values[column], path
+    start = config.load(name)
+    lora, decoder = start.model.policy.lora, start.model.policy.decoder
+    assert start.optim.lr == 1e-4
+    assert (lora.rank, lora.alpha, lora.dropout) == (16, 32, 0.05)
+    assert (decoder.width, decoder.layers, decoder.heads, decoder.ffn) == (512, 2, 4, 1024)
+    assert start.model.policy.depths == (1, 2, 4, 8)
