@@ -25,6 +25,7 @@ def evaluate(
     length: tuple[int, ...] = (),
     seed: int = 0,
     threads: int = 1,
+    paper: bool = False,
     json: bool = False,
     quiet: bool = False,
 ) -> int:
@@ -39,26 +40,33 @@ def evaluate(
         instances: Test instances.
         validation: Instances that choices are made on.
         length: Shortest and longest length of the instances; as in the data if not said.
-        seed: Reserved for sampled instances; the test set is fixed by the data.
+        seed: With paper: which seed of the family. The test set is fixed by the data.
         threads: Threads of torch; 0 for as many as it likes.
+        paper: RUN is the folder of a family (see recommit train family); play everybody in it and write every table of the
+            paper, beside the paper's numbers.
         json: Print the summary as JSON.
         quiet: Print nothing while playing.
     """
     import torch
 
-    from recommit.evaluate import tables
+    from recommit.evaluate import experiments, tables
     from recommit.evaluate.evaluation import Evaluation, Plan
     from recommit.evaluate.store import Store
 
     if threads:
         torch.set_num_threads(threads)
     try:
-        plan = Plan(str(run), agents, budgets, instances, validation, length, seed)
+        chosen = run
+        if paper:
+            chosen, agents = experiments.agents_of(run, seed)
+        plan = Plan(str(chosen), agents, budgets, instances, validation, length, seed)
         with Store(out) as store:
-            evaluation = Evaluation(plan, store, quiet=quiet)
-            summary = evaluation.run()
-            compared = json_module.loads((Path(out) / "comparisons.json").read_text(encoding="utf-8"))
-            text = tables.main_table(summary) + "\n" + tables.comparisons(compared)
+            summary = Evaluation(plan, store, quiet=quiet).run()
+            if paper:
+                text = experiments.write(experiments.Found(summary, run, seed))
+            else:
+                compared = json_module.loads((Path(out) / "comparisons.json").read_text(encoding="utf-8"))
+                text = tables.main_table(summary) + "\n" + tables.comparisons(compared)
             store.write_text("tables.md", text)
     except ValueError as error:
         raise WrongCall(str(error)) from None

@@ -154,10 +154,25 @@ class Evaluation:
         merged["solve_low"], merged["solve_high"] = stats.wilson(
             merged["solve_rate"] * len(self.length), len(self.length)
         )
+        merged |= self._validated(name, k)
         head = {"agent": name, "task": self.recipe.task, "budget": budget, "seeds": len(each)}
         near = metrics.by_distance(rows[0], played[0], k)
         everywhere = metrics.by_distance(rows[0], played[0], k, solved_only=False)
         return {**head, **merged, "by_distance_solved": near, "by_distance": everywhere}
+
+    def _validated(self, name: str, k: int) -> dict[str, float]:
+        """Of fixed depths: how many validation instances they solve, so that the best is not chosen on the test set."""
+        base, _, run = name.partition("@")
+        if not base.startswith("fixed-"):
+            return {}
+        stored = f"{file_name(name, self._largest, 0)}-validation"
+        rows = self.store.rows(stored)
+        if rows is None:
+            chosen_on = self._player(run or self.plan.run).validation
+            assert chosen_on is not None
+            rows = chosen_on.rows(base, self._largest)
+            self.store.keep(stored, rows)
+        return {"validation_solve_rate": float(metrics.within(rows, k).solved.sum() / self.plan.validation)}
 
     def _write_instances(self) -> None:
         ids = self.recipe.ids(self.drawn.variant.tolist(), self.drawn.number.tolist())
