@@ -17,6 +17,7 @@ from safetensors.torch import load_file
 pytestmark = pytest.mark.nightly
 RANK = Path(__file__).parent / "zero_rank.py"
 STEPS = 20
+ROUNDS = 4
 RECIPE = f"""
 sft:
   model:
@@ -26,6 +27,13 @@ sft:
   optim: {{steps: {STEPS}, batch: 16, micro_batch: 4, warmup: 2, lr: 1e-4, head_lr: 2e-4}}
   validation: {{instances: 8, every: {STEPS}, budget: 3}}
   run: {{save_every: 5, log_every: 1, threads: 1, tensorboard: false, device: cpu}}
+grpo:
+  credit: {{size: 3, reward: total}}
+  objective: {{clip: 0.2, kl: 0.05}}
+  rollout: {{instances: 8, budget: 4}}
+  optim: {{steps: {ROUNDS}, batch: 256, micro_batch: 32, warmup: 0, lr: 1e-4, vision_lr: 0.0, head_lr: 2e-4}}
+  validation: {{instances: 8, every: {ROUNDS}, budget: 3}}
+  run: {{save_every: 2, log_every: 1, threads: 1, tensorboard: false, device: cpu}}
 """
 
 
@@ -39,11 +47,19 @@ def place(tmp_path_factory):
     return folder
 
 
-def run(place: Path, name: str, mode: str, stage: str, world: int) -> list[int]:
+def run(place: Path, name: str, mode: str, stage: str, world: int, source: str = "") -> list[int]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    command = [sys.executable, str(RANK), mode, str(place / "plan.yaml"), str(place / "data"), str(place / name), stage]
+    command = [
+        sys.executable,
+        str(RANK),
+        mode,
+        str(place / "plan.yaml"),
+        source or str(place / "data"),
+        str(place / name),
+        stage,
+    ]
     launched = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": str(world)}
     ranks = [
         subprocess.Popen(
@@ -61,8 +77,8 @@ def run(place: Path, name: str, mode: str, stage: str, world: int) -> list[int]:
             rank.kill()
 
 
-def weights(place: Path, name: str) -> dict[str, torch.Tensor]:
-    policy = place / name / "checkpoints" / f"step-{STEPS:08d}" / "policy"
+def weights(place: Path, name: str, step: int = STEPS) -> dict[str, torch.Tensor]:
+    policy = place / name / "checkpoints" / f"step-{step:08d}" / "policy"
     return load_file(policy / "heads.safetensors") | load_file(policy / "backbone" / "model.safetensors")
 
 
@@ -100,3 +116,25 @@ def test_two_ranks_equal_one_process_and_resume_to_the_bit(place, alone, stage):
 @pytest.mark.parametrize("stage", ["2", "3"])
 def test_ranks_with_different_numbers_of_rows_do_not_hang(place, stage):
     assert run(place, f"unequal-{stage}", "unequal", stage, 2) == [0, 0]
+
+
+@pytest.mark.parametrize("group", ["state", "episode", "branch"])
+@pytest.mark.parametrize("stage", ["1", "3"])
+def test_two_ranks_reinforce_like_one_process(place, alone, stage, group):
+    """Ranks whose episodes are of different lengths, at that: it ends, and in the weights of one process."""
+    del alone
+    begin = str(place / "alone")
+    for name, world, how in ((f"{group}-one", 1, "plain"), (f"{group}-{stage}", 2, stage)):
+        if not (place / name).is_dir():
+            assert run(place, name, f"grpo-{group}", how, world, begin) == [0] * world
+    one, two = (weights(place, name, ROUNDS) for name in (f"{group}-one", f"{group}-{stage}"))
+    start = weights(place, "alone")
+    assert max((one[k] - start[k]).abs().max() for k in start) > 1e-4, "nothing was learned"
+    worst = {k: (compared(k, one[k]) - compared(k, two[k])).abs().max().item() for k in one}
+    assert max(worst.values()) <= 2e-6, sorted(worst.items(), key=lambda item: -item[1])[:3]
+
+
+@pytest.mark.parametrize("stage", ["2", "3"])
+def test_exact_values_on_two_ranks_do_not_hang(place, alone, stage):
+    del alone
+    assert run(place, f"exact-{stage}", "grpo-exact", stage, 2, str(place / "alone")) == [0, 0]

@@ -1,15 +1,18 @@
-"""One rank of a training run, for ``test_zero``: python zero_rank.py MODE RECIPE DATA OUT STAGE."""
+"""One rank of a training run, for ``test_zero``: python zero_rank.py MODE RECIPE DATA OUT STAGE; DATA is a warm start for grpo."""
 
 from __future__ import annotations
 
 import os
 import sys
 
-from recommit.train import config, sft
+from recommit.train import config, grpo, grpo_config, sft
 
 
 def main(mode: str, recipe: str, data: str, out: str, stage: str) -> int:
     changes = [] if stage == "plain" else ["engine.kind=deepspeed", f"engine.stage={stage}"]
+    if mode.startswith("grpo"):
+        more = [f"credit.group={mode.partition('-')[2]}"]
+        return grpo.train(config.load(recipe, [*changes, *more], grpo_config.GrpoConfig, "grpo"), data, out, quiet=True)
     step, rank = sft.Sft._step, int(os.environ.get("RANK", "0"))
 
     def stopping(self: sft.Sft) -> dict[str, float]:

@@ -118,7 +118,7 @@ def sampled(actor: Actor, starts: NDArray[np.uint8], budget: int, seed: int) -> 
     """Episodes whose actions (and, for an adaptive variant, depths) are drawn from the policy."""
     from recommit.train.rollout import play
 
-    trace = play(actor, starts, budget, first=seed << 32)
+    trace = play(actor, starts, budget, numbers=(seed << 24) + np.arange(len(starts), dtype=np.uint64))
     return of_trace(trace, actor.policy.config.depths, budget)
 
 

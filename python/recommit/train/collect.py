@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Found = tuple[Decisions, Signals]
 
-#: Episode numbers per step: 2**32 of them before two steps share randomness.
-_STRETCH = 1 << 32
+#: Episode numbers per step; the upper half is for what follows a candidate.
+_STRETCH = 1 << 24
 
 
 @dataclass(frozen=True)
@@ -43,21 +43,31 @@ class Collector:
     graph: Callable[[tuple[int, ...]], Reach]
     #: Learning rate of the depth head when it moves alone, by step.
     head_lr: Callable[[], float]
+    #: Sums over ranks, which of them this is, and how many there are.
+    total: Callable[[list[float]], list[float]] = credit.alone
+    rank: int = 0
+    world: int = 1
 
     def __call__(self, starts: NDArray[np.uint8], step: int) -> Found:
         """The decisions of one step from this rank's starts, and what there is to tell of them."""
         collect = {"state": by_state, "branch": by_branch, "episode": by_episode, "exact": by_value}
         return collect[self.config.credit.group](self, starts, step * _STRETCH)
 
-    def play(self, starts: NDArray[np.uint8], budget: Any, first: int, **options: Any) -> Trace:
+    def play(self, starts: NDArray[np.uint8], budget: Any, numbers: NDArray[np.uint64], **options: Any) -> Trace:
         """Episodes that end where the configuration says."""
         ends = self.config.credit.deadlock == "terminate"
-        return play(self.actor, starts, budget, first=first, end_when_lost=ends, **options)
+        return play(self.actor, starts, budget, numbers=numbers, end_when_lost=ends, **options)
+
+    def numbers(self, count: int, first: int, copies: int = 1) -> NDArray[np.uint64]:
+        """Of ``copies`` episodes from each of this rank's ``count`` starts: the same ones however many ranks there are."""
+        start = np.arange(count) * self.world + self.rank
+        whole = (start[:, None] * copies + np.arange(copies)).reshape(-1)
+        return np.uint64(first) + whole.astype(np.uint64)
 
     def decisions(self, trace: Trace, advantage: Floats) -> Decisions:
         """See ``credit.decisions_of``."""
         greedy = self.actor.greedy
-        return credit.decisions_of(trace, advantage, self.config.credit, self.variant, greedy=greedy)
+        return credit.decisions_of(trace, advantage, self.config.credit, self.variant, greedy=greedy, total=self.total)
 
 
 def by_state(given: Collector, starts: NDArray[np.uint8], first: int) -> Found:
@@ -65,9 +75,10 @@ def by_state(given: Collector, starts: NDArray[np.uint8], first: int) -> Found:
     config = given.config.credit
 
     def follow(trace: Trace) -> NDArray[np.int64]:
-        return _follow(trace, credit.by_state(trace, config), given, first)
+        return _follow(trace, credit.by_state(trace, config), given, numbers)
 
-    trace = given.play(starts, given.config.rollout.budget, first, candidates=config.size, follow=follow)
+    numbers = given.numbers(len(starts), first)
+    trace = given.play(starts, given.config.rollout.budget, numbers, candidates=config.size, follow=follow)
     reward = credit.by_state(trace, config)
     advantage = credit.advantages(reward, config.scale)
     return given.decisions(trace, advantage), _signals(given, trace, starts, reward, credit.dead_share(reward), follow)
@@ -78,12 +89,15 @@ def by_branch(given: Collector, starts: NDArray[np.uint8], first: int) -> Found:
     config = given.config.credit
 
     def follow(trace: Trace) -> NDArray[np.int64]:
-        return _follow(trace, credit.by_state(trace, config), given, first)
+        return _follow(trace, credit.by_state(trace, config), given, numbers)
 
-    trace = given.play(starts, given.config.rollout.budget, first, candidates=config.size, follow=follow)
+    numbers = given.numbers(len(starts), first)
+    trace = given.play(starts, given.config.rollout.budget, numbers, candidates=config.size, follow=follow)
     landed = trace.after.reshape(-1, *trace.after.shape[2:])
     left = np.repeat(trace.left - 1, config.size)
-    after = given.play(landed, left, first + (1 << 31))
+    turns = (numbers[trace.episode] - np.uint64(first)) * np.uint64(64) + trace.left.astype(np.uint64)
+    branches = (turns[:, None] * np.uint64(config.size) + np.arange(config.size, dtype=np.uint64)).reshape(-1)
+    after = given.play(landed, left, (branches + np.uint64(first + _STRETCH // 2)).astype(np.uint64))
     reward = credit.by_branch(trace, after, config)
     advantage = credit.advantages(reward, config.scale)
     return given.decisions(trace, advantage), _signals(given, trace, starts, reward, credit.dead_share(reward), follow)
@@ -93,7 +107,7 @@ def by_episode(given: Collector, starts: NDArray[np.uint8], first: int) -> Found
     """Whole episodes from one start; every decision of an episode gets its advantage."""
     config = given.config.credit
     copies = np.repeat(starts, config.size, axis=0)
-    trace = given.play(copies, given.config.rollout.budget, first)
+    trace = given.play(copies, given.config.rollout.budget, given.numbers(len(starts), first, config.size))
     distance = given.actor.task.distance(copies)
     reward = credit.by_episode(trace, len(copies), distance, config).reshape(-1, config.size)
     advantage = credit.advantages(reward, config.scale).reshape(-1)[trace.episode][:, None]
@@ -185,11 +199,11 @@ def _valued(
     return Decisions(
         states=states,
         depths=columns,
-        depth_advantage=credit.whole_batch(head, depth_weight, config.scale).astype(np.float32),
+        depth_advantage=credit.whole_batch(head, depth_weight, config.scale, given.total).astype(np.float32),
         depth_weight=depth_weight.astype(np.float32),
         depth_old=np.log(softmax(graph.logits[nodes])).astype(np.float32)[:, : len(depths)],
         actions=made.actions.astype(np.int64),
-        action_advantage=credit.whole_batch(advantage, action_weight, config.scale).astype(np.float32),
+        action_advantage=credit.whole_batch(advantage, action_weight, config.scale, given.total).astype(np.float32),
         action_weight=action_weight.astype(np.float32),
         action_old=made.action_log,
         weight=weight.astype(np.float32),
@@ -212,12 +226,12 @@ def _thinned(
     return nodes[kept], np.maximum(mass[kept], high)
 
 
-def _follow(trace: Trace, reward: Floats, given: Collector, first: int) -> NDArray[np.int64]:
+def _follow(trace: Trace, reward: Floats, given: Collector, numbers: NDArray[np.uint64]) -> NDArray[np.int64]:
     """Which candidate an episode goes on with."""
     if given.config.credit.follow == "best":
         return reward.argmax(axis=1)
     if given.config.credit.follow == "random":
-        number = (np.uint64(first) + trace.episode.astype(np.uint64)) * np.uint64(256) + trace.left.astype(np.uint64)
+        number = numbers[trace.episode] * np.uint64(256) + trace.left.astype(np.uint64)
         words = draws.draw(draws.streams(given.actor.seed, FOLLOW, number), 0)
         return draws.below(words, trace.executed.shape[1])
     return np.zeros(len(trace), np.int64)

@@ -10,12 +10,15 @@ from recommit.policy.config import MAX_ACTIONS
 from recommit.train.decisions import Decisions
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from recommit.train.grpo_config import CreditConfig, Variant
     from recommit.train.rollout import Trace
 
     Floats = NDArray[np.float64]
+    Total = Callable[[list[float]], list[float]]
 
 #: Added to the standard deviation of a group.
 FLOOR = 1e-6
@@ -73,21 +76,28 @@ def dead_share(reward: Floats) -> float:
     return float((np.ptp(reward, axis=1) <= EQUAL).mean()) if len(reward) else 0.0
 
 
-def whole_batch(advantage: Floats, weight: NDArray[np.floating], scale: str) -> Floats:
-    """With ``batch``: divided by the root of the weighted mean square of all of them."""
+def alone(values: list[float]) -> list[float]:
+    """Sums over the ranks of a run that has one."""
+    return values
+
+
+def whole_batch(advantage: Floats, weight: NDArray[np.floating], scale: str, total: Total = alone) -> Floats:
+    """With ``batch``: divided by the root of the weighted mean square of all of them, on all ranks together."""
     if scale != "batch":
         return advantage
-    total = float(np.sum(weight))
-    deviation = np.sqrt(np.sum(weight * advantage**2) / total) if total else 0.0
+    squares, weights = total([float(np.sum(weight * advantage**2)), float(np.sum(weight))])
+    deviation = np.sqrt(squares / weights) if weights else 0.0
     return advantage / (deviation + FLOOR)
 
 
-def decisions_of(trace: Trace, advantage: Floats, config: CreditConfig, variant: Variant, *, greedy: bool) -> Decisions:
+def decisions_of(
+    trace: Trace, advantage: Floats, config: CreditConfig, variant: Variant, *, greedy: bool, total: Total = alone
+) -> Decisions:
     """Sampled commitments with one advantage each ([N, G]) for the depth and every executed action."""
     made = trace.proposals
     many, count = made.depth.shape
     weight = np.full((many, count), 1.0 / count, np.float32)
-    scaled = whole_batch(advantage, weight, config.scale).astype(np.float32)
+    scaled = whole_batch(advantage, weight, config.scale, total).astype(np.float32)
     executed = np.arange(MAX_ACTIONS) < trace.executed[..., None]
     learns_actions = variant.rest and not greedy
     return Decisions(

@@ -69,7 +69,9 @@ def explore(
 
 def _onward(reach: Reach, mass: Floats, here: NDArray[np.int64], chance: Floats) -> Floats:
     # What is solved lands on a goal, where nothing goes on.
-    moved: Floats = np.bincount(reach.landing[here].ravel(), (mass[here, None] * chance).ravel(), len(reach)).astype(np.float64)
+    moved: Floats = np.bincount(reach.landing[here].ravel(), (mass[here, None] * chance).ravel(), len(reach)).astype(
+        np.float64
+    )
     moved[reach.goal] = 0.0
     return moved
 

@@ -134,7 +134,9 @@ class Grpo(Trainer):
             through=self._through,
             agree=team.largest,
         )
-        self.collect = Collector(actor, config, self.variant, self._graph, self._head_lr)
+        self.collect = Collector(
+            actor, config, self.variant, self._graph, self._head_lr, team.total, team.rank, team.world
+        )
         watched = config.validation.instances > 0
         self.instances = validate.instances(self.recipe, config.validation) if watched else None
         self._recent: list[dict[str, Any]] = []

@@ -159,7 +159,7 @@ def play(
     starts: NDArray[np.uint8],
     budget: NDArray[np.int64] | int,
     *,
-    first: int,
+    numbers: NDArray[np.uint64],
     candidates: int = 1,
     follow: Callable[[Trace], NDArray[np.int64]] | None = None,
     end_when_lost: bool = False,
@@ -167,7 +167,7 @@ def play(
     """One episode from every start, in lock step, for as many decisions as ``budget`` allows each.
 
     ``candidates`` commitments are tried at every state, on copies; the episode goes on with the first one, or with the
-    one that ``follow`` says. Episode i has the number ``first + i``, which fixes its randomness. All ranks take part until
+    one that ``follow`` says. An episode's number fixes its randomness. All ranks take part until
     the last episode of all ranks has ended.
     """
     task = actor.task
@@ -180,7 +180,7 @@ def play(
     turn = 0
     while actor.agree(int((alive & (left > 0)).sum())):
         who = np.flatnonzero(alive & (left > 0))
-        number = (np.uint64(first) + who.astype(np.uint64)) * np.uint64(256) + np.uint64(turn)
+        number = numbers[who] * np.uint64(256) + np.uint64(turn)
         part = _decide(actor, states[who], distance[who], who, left[who], number, candidates)
         parts.append(part)
         chosen = np.zeros(len(who), np.int64) if follow is None else follow(part)

@@ -258,7 +258,9 @@ def test_samples_follow_the_policy(init):
 def test_episodes_replay_action_by_action(init, name):
     task = recommit.Sliding(2, 3)
     starts = task.generate(12, seed=4, length=(2, 10)).states
-    trace = play(actor(init, name), starts, np.array([1, 2, 3] * 4), first=7, candidates=2)
+    trace = play(
+        actor(init, name), starts, np.array([1, 2, 3] * 4), numbers=np.arange(7, 19, dtype=np.uint64), candidates=2
+    )
     assert set(np.bincount(trace.episode)) <= {1, 2, 3}
     if name == "fixed-5":
         assert (trace.proposals.depth == 5).all()
@@ -287,8 +289,9 @@ def test_branches_go_on_from_where_their_candidates_end(init):
     task = recommit.Sliding(2, 3)
     starts = task.generate(8, seed=4, length=(2, 10)).states
     config = CreditConfig(group="branch", reward="solved")
-    trace = play(actor(init), starts, 3, first=0, candidates=3)
-    after = play(actor(init), trace.after.reshape(-1, 2, 3), np.repeat(trace.left - 1, 3), first=1 << 20)
+    trace = play(actor(init), starts, 3, numbers=np.arange(8, dtype=np.uint64), candidates=3)
+    numbers = (1 << 20) + np.arange(3 * len(trace), dtype=np.uint64)
+    after = play(actor(init), trace.after.reshape(-1, 2, 3), np.repeat(trace.left - 1, 3), numbers=numbers)
     reward = credit.by_branch(trace, after, config)
     assert (reward >= trace.solved).all()
     assert (reward.reshape(-1)[after.episode[after.solved[:, 0]]] == 1).all()
