@@ -15,6 +15,7 @@ from recommit.data.command import COMMANDS as DATA
 from recommit.evaluate_command import evaluate
 from recommit.solve_command import solve
 from recommit.train_command import family, grpo, sft
+from recommit.zero_shot_command import zero_shot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -149,6 +150,7 @@ VERBS: dict[str, Callable[..., int | None]] = {
     "train grpo": grpo,
     "train family": family,
     "evaluate": evaluate,
+    "zero-shot": zero_shot,
     "bench": bench,
     "doctor": doctor,
     "demo": demo,

@@ -1,0 +1,104 @@
+"""What a run plays and asks: everything that decides its answers, written down once in its manifest."""
+
+from __future__ import annotations
+
+import json
+import platform
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import recommit
+from recommit.data import draws, files
+from recommit.evaluate.zero_shot import prompt
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from recommit.puzzles.instances import Instances
+    from recommit.puzzles.puzzle import Puzzle
+
+FORMAT = 1
+MANIFEST = "manifest.json"
+#: Purpose of a random stream; see ``recommit.evaluate.zero_shot.client``.
+INSTANCES = 57
+#: Decisions per episode: the paper's two budgets.
+BUDGETS = {"sliding": {"loose": 15, "tight": 10}, "sokoban": {"loose": 6, "tight": 4}}
+#: Sizes and optimal lengths to play where nothing is asked for.
+SIZES = {"sliding": (3, 3), "sokoban": (8, 8)}
+LENGTHS = {"sliding": (16, 24), "sokoban": (8, 32)}
+
+
+class WrongPlan(ValueError):
+    """A plan that cannot be played, or not in this folder."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Two runs with equal plans ask the same questions until an answer differs."""
+
+    model: str
+    endpoint: str
+    task: str
+    size: tuple[int, int]
+    boxes: int
+    length: tuple[int, int]
+    instances: int
+    seed: int
+    budget: int
+    lenient: bool
+    parameters: dict[str, Any]
+    any_model: bool = False
+    #: Pixels per cell of the picture.
+    cell: int = 56
+    extra: dict[str, Any] = field(default_factory=dict)
+
+    def puzzle(self) -> Puzzle:
+        """The task."""
+        return recommit.Sokoban(self.size, self.boxes) if self.task == "sokoban" else recommit.Sliding(*self.size)
+
+    def starts(self) -> Instances:
+        """The instances; a larger number begins with the same ones."""
+        seed = draws.derived_seed(self.seed, INSTANCES, 0)
+        try:
+            return self.puzzle().generate(self.instances, seed=seed, length=self.length, threads=1)
+        except ValueError as error:
+            raise WrongPlan(str(error)) from None
+
+    @property
+    def agent(self) -> str:
+        """The name in figures."""
+        return self.model
+
+    def manifest(self, starts: Instances) -> dict[str, Any]:
+        """Plain values. ``run`` must be the same when a run goes on."""
+        prompts = {each.name: each.sha256 for each in prompt.of(self.task)}
+        sha256 = files.sha256(np.ascontiguousarray(starts.states).tobytes())
+        played = {"variant": starts.variant, "seed": starts.seed, "states_sha256": sha256}
+        versions = {"recommit": recommit.__version__, "python": platform.python_version(), "numpy": np.__version__}
+        run = {**asdict(self), "agent": self.agent, "prompts": prompts, "played": played}
+        plain: dict[str, Any] = json.loads(json.dumps({"format": FORMAT, "run": run, "versions": versions}))
+        return plain
+
+
+def keep(plan: dict[str, Any], folder: Path) -> None:
+    """Write the manifest of a new run, or check that the run in ``folder`` has the same plan."""
+    path = folder / MANIFEST
+    if not path.exists():
+        foreign = sorted(entry.name for entry in folder.iterdir() if not entry.name.startswith("."))
+        if foreign:
+            raise WrongPlan(f"out: expected an empty folder or a zero-shot run, got {folder} with {foreign[0]}")
+        files.replace(files.Files(), path, (json.dumps(plan, indent=2) + "\n").encode())
+        return
+    try:
+        known = json.loads(path.read_text("utf-8"))
+        before, now = known["run"], plan["run"]
+        changed = [name for name in {**now, **before} if before.get(name) != now.get(name)]
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise WrongPlan(f"out: expected the manifest of a zero-shot run, got another {path}") from None
+    if known.get("format") != plan["format"]:
+        raise WrongPlan(f"out: expected format {plan['format']}, got {known.get('format')} in {path}")
+    if changed:
+        was, is_ = before.get(changed[0]), now.get(changed[0])
+        raise WrongPlan(f"out: expected the plan of {folder}, got another: {changed[0]} was {was}, is {is_}")

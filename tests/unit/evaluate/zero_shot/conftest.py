@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import threading
+
+import pytest
+from tests.unit.evaluate.zero_shot.servers import Server
+
+from recommit.evaluate.zero_shot.cache import Cache
+from recommit.evaluate.zero_shot.client import Client, Service
+from recommit.evaluate.zero_shot.endpoints import ENDPOINTS
+from recommit.evaluate.zero_shot.ledger import Caps, Ledger
+from recommit.evaluate.zero_shot.parameters import Parameters
+from recommit.evaluate.zero_shot.secret import Key
+from recommit.evaluate.zero_shot.wire import Address
+
+CANARY = "sk-canary-9f8e7d6c5b4a3210"
+
+
+@pytest.fixture(autouse=True)
+def no_keys(monkeypatch):
+    for endpoint in ENDPOINTS.values():
+        monkeypatch.delenv(endpoint.key_variable, raising=False)
+
+
+@pytest.fixture
+def serve():
+    """Starts servers, and stops them when the test is over."""
+    started = []
+
+    def start(*replies, script=None):
+        started.append(Server(*replies, script=script))
+        return started[-1]
+
+    yield start
+    for server in started:
+        server.close()
+
+
+class FakeClock:
+    """Pauses cost nothing and are noted."""
+
+    def __init__(self):
+        self.stop, self.slept, self.time = threading.Event(), [], 0.0
+
+    def now(self):
+        return self.time
+
+    def sleep(self, seconds):
+        self.slept.append(seconds)
+        self.time += seconds
+
+
+class Kept:
+    """A journal in memory."""
+
+    def __init__(self):
+        self.records = []
+
+    def add(self, record):
+        self.records.append(record)
+
+
+@pytest.fixture
+def client_of():
+    """Makes a client of a server, with a fake clock, a canary for a key and a log in memory."""
+
+    def make(
+        url, *, endpoint="custom", model="tiny", timeout=5.0, retries=1, caps=None, cache=None, key=CANARY, **more
+    ):
+        record, clock, log = ENDPOINTS[endpoint], FakeClock(), Kept()
+        service = Service(record, Address.parse(url), model, Key(key, "CANARY"), timeout, retries, **more)
+        ledger = Ledger(caps or Caps(), log, 512, clock.stop)
+        return Client(service, Parameters(record, 0.7, 0.9, 512), ledger, cache=Cache(cache), clock=clock)
+
+    return make
