@@ -125,6 +125,7 @@ def family(
     set: tuple[str, ...] = (),
     steps: int | None = None,
     threads: int | None = None,
+    jobs: int = 1,
     quiet: bool = False,
 ) -> int:
     """Train variants of reinforcement from one warm start, each with every seed; finished ones are skipped.
@@ -138,8 +139,20 @@ def family(
         set: Any value of the stage grpo, for all variants.
         steps: Rounds of playing and learning.
         threads: Threads of torch; 0 for as many as it likes.
+        jobs: Runs at a time.
         quiet: Say nothing while training.
     """
+    plans = planned_family(recipe, variants, set, {"optim.steps": steps, "run.threads": threads})
+    from recommit.train.family import train
+
+    return train(plans, init, out, seeds, jobs=jobs, quiet=quiet)
+
+
+def planned_family(
+    recipe: str, variants: tuple[str, ...], set: tuple[str, ...], flags: dict[str, Any]
+) -> dict[str, Any]:
+    """The configuration of each variant: the stage grpo of a recipe, what its stage family says of such variants, flags,
+    and ``set``."""
     from recommit.train import config, grpo_config
 
     try:
@@ -147,14 +160,20 @@ def family(
         kinds = {name: grpo_config.variant(name) for name in variants}
     except ValueError as error:
         raise WrongCall(str(error)) from None
-    plans = {}
-    for name, kind in kinds.items():
-        own = changes.get("fixed" if kind.depth else name, {})
-        flags = {"variant": name, "optim.steps": steps, "run.threads": threads, **own}
-        plans[name] = _planned(recipe, flags, set, grpo_config.GrpoConfig, "grpo")
-    from recommit.train.family import train
-
-    return train(plans, init, out, seeds, quiet=quiet)
+    return {
+        name: _planned(
+            recipe,
+            {
+                "variant": name,
+                **changes.get("fixed" if kind.depth else name, {}),
+                **{k: v for k, v in flags.items() if v is not None},
+            },
+            set,
+            grpo_config.GrpoConfig,
+            "grpo",
+        )
+        for name, kind in kinds.items()
+    }
 
 
 def _planned(recipe: str, flags: dict[str, Any], set: tuple[str, ...], cls: type[Any], stage: str) -> Any:

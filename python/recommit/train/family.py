@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import sys
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,23 +27,35 @@ def finished(folder: Path, steps: int) -> bool:
 
 
 def train(
-    plans: dict[str, GrpoConfig], init: str | Path, out: str | Path, seeds: tuple[int, ...], *, quiet: bool = False
+    plans: dict[str, GrpoConfig],
+    init: str | Path,
+    out: str | Path,
+    seeds: tuple[int, ...],
+    *,
+    jobs: int = 1,
+    quiet: bool = False,
 ) -> int:
-    """Run what is missing, one after the other; 0 when all are finished, 130 when one was interrupted.
+    """Run what is missing, ``jobs`` at a time; 0 when all are finished, 130 when one was interrupted.
 
     ``plans`` has one configuration per variant; variants may differ in more than their name, so that they learn from
     equally many states.
     """
+    work = [
+        (replace(plan, variant=name, run=replace(plan.run, seed=seed)), init, member(out, name, seed))
+        for seed in seeds
+        for name, plan in plans.items()
+        if not finished(member(out, name, seed), plan.optim.steps)
+    ]
+    if jobs == 1 or len(work) < 2:
+        return next((status for each in work if (status := _run(*each, quiet))), 0)
+    with ProcessPoolExecutor(min(jobs, len(work)), mp_context=multiprocessing.get_context("spawn")) as pool:
+        done = [pool.submit(_run, *each, quiet) for each in work]
+        return max((each.result() for each in done), default=0)
+
+
+def _run(plan: GrpoConfig, init: str | Path, folder: Path, quiet: bool) -> int:
     from recommit.train import grpo
 
-    for seed in seeds:
-        for name, plan in plans.items():
-            folder = member(out, name, seed)
-            if finished(folder, plan.optim.steps):
-                continue
-            if not quiet:
-                sys.stderr.write(f"{folder.name}\n")
-            seeded = replace(plan, variant=name, run=replace(plan.run, seed=seed))
-            if status := grpo.train(seeded, init, folder, quiet=quiet):
-                return status
-    return 0
+    if not quiet:
+        sys.stderr.write(f"{folder.name}\n")
+    return grpo.train(plan, init, folder, quiet=quiet)
