@@ -166,7 +166,9 @@ class Grpo(Trainer):
 
     def _step(self) -> dict[str, Any]:
         """Play, compare, learn."""
-        batch, said = self.collect(self._starts(), self.at.step)
+        now = self.config.credit.at(self.at.step, self.config.optim.steps)
+        collect = replace(self.collect, config=replace(self.config, credit=now))
+        batch, said = collect(self._starts(), self.at.step)
         learned = self._learn(batch)
         self.at.step += 1
         self.at.states += int(self.team.total([float(len(batch))])[0])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from recommit.policy.config import MAX_ACTIONS
@@ -54,6 +54,11 @@ class CreditConfig:
     #: ``exact``: moves of the depth head alone per step, on the same plans; each values all depths anew, without a pass of
     #: the backbone. Not under DeepSpeed.
     head_steps: int = 0
+    #: The depth head moves alone only from this share of the run on: first plans get good under many depths.
+    head_after: float = 0.0
+    #: Where the price of an action begins, on its way to ``price_action`` at the end; negative: it does not change. A price
+    #: that is high from the start can get stuck at shallow depths.
+    price_first: float = -1.0
 
     def __post_init__(self) -> None:
         _at_least(
@@ -66,8 +71,17 @@ class CreditConfig:
             raise ValueError(
                 "credit.reward: expected another than spl with credit.group state (one commitment), got spl"
             )
+        if not 0 <= self.head_after <= 1:
+            raise ValueError(f"credit.head_after: expected a share 0..1 of the run, got {self.head_after}")
         if self.group != "exact" and self.size < 2:
             raise ValueError(f"credit.size: expected at least 2 to compare, got {self.size}")
+
+    def at(self, step: int, steps: int) -> CreditConfig:
+        """What holds in ``step`` = 0, 1, ... of ``steps``."""
+        done = step / max(steps - 1, 1)
+        first = self.price_action if self.price_first < 0 else self.price_first
+        moves = self.head_steps if done >= self.head_after else 0
+        return replace(self, price_action=first + (self.price_action - first) * done, head_steps=moves)
 
 
 @dataclass(frozen=True)

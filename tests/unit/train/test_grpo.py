@@ -347,3 +347,15 @@ def test_a_family_trains_what_is_missing(init, tmp_path, monkeypatch):
     began.clear()
     assert family.train(plans, init, tmp_path, (0, 1), quiet=True) == 0
     assert began == [("fixed-2", 1)]
+
+
+def test_credit_changes_along_the_run():
+    credit = plan_of(
+        credit={"group": "exact", "head_steps": 5, "head_after": 0.5, "price_first": 0.001, "price_action": 0.005}
+    ).credit
+    prices = [credit.at(step, 5).price_action for step in range(5)]
+    assert prices == pytest.approx([0.001, 0.002, 0.003, 0.004, 0.005])
+    assert [credit.at(step, 5).head_steps for step in range(5)] == [0, 0, 5, 5, 5]
+    assert plan_of().credit.at(3, 4) == plan_of().credit
+    with pytest.raises(ValueError, match=r"credit.head_after: expected a share 0\.\.1 of the run, got 3"):
+        plan_of(credit={"head_after": 3})
