@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from recommit.calls import WrongCall, puzzle, window
 from recommit.data.command import COMMANDS as DATA
 from recommit.evaluate_command import evaluate
+from recommit.report_command import report
+from recommit.reproduce_command import reproduce
 from recommit.solve_command import solve
 from recommit.train_command import family, grpo, sft
 from recommit.zero_shot_command import zero_shot
@@ -151,6 +153,8 @@ VERBS: dict[str, Callable[..., int | None]] = {
     "train family": family,
     "evaluate": evaluate,
     "zero-shot": zero_shot,
+    "report": report,
+    "reproduce": reproduce,
     "bench": bench,
     "doctor": doctor,
     "demo": demo,

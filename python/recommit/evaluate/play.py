@@ -38,6 +38,8 @@ class Rows:
     solved: NDArray[np.bool_]
     entropy: NDArray[np.float32]  #: of the depth head, in nats
     chance: NDArray[np.float32]  #: that the depth head gave to the depth
+    actions: NDArray[np.uint16]  #: of the plan, two bits each, the first lowest
+    chances: NDArray[np.uint64]  #: that the head gave to depth h, in 255ths, in byte h - 1; 0: not asked
 
     def __len__(self) -> int:
         return len(self.instance)
@@ -50,7 +52,8 @@ class Rows:
 def join(parts: list[Rows]) -> Rows:
     """All of them, in order."""
     if not parts:
-        kinds = (np.int32, np.int16, np.int8, np.int8, np.int32, np.int32, np.bool_, np.float32, np.float32)
+        kinds = (np.int32, np.int16, np.int8, np.int8, np.int32, np.int32, np.bool_, np.float32, np.float32,
+                 np.uint16, np.uint64)  # fmt: skip
         columns: list[NDArray[Any]] = [np.zeros(0, kind) for kind in kinds]
         return Rows(*columns)
     return Rows(*(np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(Rows)))
@@ -98,7 +101,24 @@ def _rows(
         reach.solved[nodes, columns],
         entropy,
         chance,
+        packed(reach.plans[nodes, columns]),
+        in_bytes(reach.logits[nodes], reach.policy.config.depths),
     )
+
+
+def packed(actions: NDArray[np.uint8]) -> NDArray[np.uint16]:
+    """Eight actions in one number."""
+    places = 2 * np.arange(actions.shape[1], dtype=np.uint16)
+    result: NDArray[np.uint16] = np.bitwise_or.reduce(actions.astype(np.uint16) << places, axis=1)
+    return result
+
+
+def in_bytes(logits: NDArray[np.floating], depths: tuple[int, ...]) -> NDArray[np.uint64]:
+    """The probabilities of the depths in one number."""
+    places = np.uint64(8) * (np.array(depths, np.uint64) - np.uint64(1))
+    whole = np.rint(255 * softmax(logits)).astype(np.uint64) if len(logits) else np.zeros((0, len(depths)), np.uint64)
+    result: NDArray[np.uint64] = np.bitwise_or.reduce(whole << places, axis=1)
+    return result
 
 
 def asked(
@@ -136,6 +156,8 @@ def of_trace(trace: Trace, depths: tuple[int, ...], budget: int) -> Rows:
         trace.solved[:, 0],
         entropy,
         chance,
+        packed(trace.proposals.actions[:, 0]),
+        in_bytes(trace.proposals.logits, depths),
     )
 
 
@@ -170,6 +192,8 @@ def of_callable(
                 outcome.solved,
                 nothing,
                 nothing,
+                packed(np.asarray(actions, np.uint8)),
+                np.zeros(len(who), np.uint64),
             )
         )
         states[who], alive[who] = outcome.states, ~outcome.solved

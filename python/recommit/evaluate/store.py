@@ -64,6 +64,8 @@ class Store:
         if not path.is_file():
             return None
         table = pq.read_table(path)
+        if any(f.name not in table.column_names for f in fields(Rows)):
+            return None  # of an older version: played again
         return Rows(*(table[f.name].to_numpy() for f in fields(Rows)))
 
     def keep(self, name: str, rows: Rows) -> None:

@@ -1,0 +1,225 @@
+// Two agents on one instance, one commitment at a time.
+const VIEWER = (() => {
+  "use strict";
+  const { make } = DRAW;
+  const find = (id) => document.getElementById(id);
+
+  function viewer(data) {
+    const root = find("viewer");
+    if (!data || !root) return;
+    root.hidden = false;
+    const ARROWS = "↑↓←→";
+    const now = { i: data.open, who: [0, data.rival], k: 0, sub: 0, timer: 0 };
+    const move = Object.hasOwn(MOVES, data.task) ? MOVES[data.task] : null;
+    const numbers = (text, wide, base) => (text || "").match(new RegExp(`.{${wide}}`, "g"))?.map((part) => parseInt(part, base)) || [];
+    const known = new Map();
+
+    // Every decision of an episode: the board before each of its actions and after the last, and what it did to the distance.
+    function episode(agent, i) {
+      const key = `${agent}/${i}`;
+      if (known.has(key)) return known.get(key);
+      const packed = data.played[agent][i], depth = numbers(packed.h, 1, 10), executed = numbers(packed.x, 1, 10);
+      const actions = numbers(packed.a, 1, 10), chances = numbers(packed.p, 2, 16), many = data.depths.length;
+      let board = numbers(data.instances[i].state, 2, 16), at = 0;
+      const decisions = depth.map((h, k) => {
+        const own = actions.slice(at, at + executed[k]), boards = [board], before = packed.d[k], after = packed.d[k + 1];
+        at += executed[k];
+        if (move) for (const action of own) boards.push(board = move(board, data.rows, data.cols, action));
+        const kind = after < 0 ? (before < 0 ? "lost" : "dead") : before < 0 ? "" : after === before ? "wasted" : after > before ? "backward" : "";
+        return { h, executed: executed[k], actions: own, boards, before, after, kind, spent: at, chances: packed.p ? chances.slice(many * k, many * (k + 1)) : [] };
+      });
+      const made = { decisions, last: board, solved: packed.solved, distances: packed.d, spent: at };
+      known.set(key, made);
+      return made;
+    }
+
+    const shown = () => now.who.map((agent) => episode(agent, now.i));
+    const longest = () => Math.max(...shown().map((one) => one.decisions.length));
+    const said = (distance) => (distance === -1 ? "out of reach" : distance < 0 ? "unknown" : String(distance));
+    const MARKS = { wasted: "=", backward: "^", dead: "×", lost: "×", "": "" };
+    const WORDS = { wasted: "left the distance as it was", backward: "raised the distance", dead: "made it unsolvable", lost: "nobody can solve this any more", "": "" };
+
+    function status(box, one, agent) {
+      const k = Math.min(now.k, one.decisions.length);
+      box.setAttribute("aria-live", now.timer ? "off" : "polite"); // what plays by itself is not read out
+      box.replaceChildren();
+      if (k < one.decisions.length) {
+        const d = one.decisions[k];
+        box.append(`Decision ${k + 1}: `, make("b", {}, `h = ${d.h}`), `, distance ${said(d.before)} → ${said(d.after)}${d.kind ? `, ${WORDS[d.kind]}` : ""}. ${d.spent - d.executed} actions so far.`);
+      } else {
+        const end = one.solved ? "Solved" : one.distances.at(-1) === -1 ? "Lost" : "Not solved";
+        box.append(make("b", {}, end), ` after ${one.decisions.length} decisions and ${one.spent} actions${one.solved ? "" : `; distance ${said(one.distances.at(-1))}`}.`);
+      }
+      if (data.agents[agent].seeds > 1) box.append(` (one of ${data.agents[agent].seeds} seeds)`);
+    }
+
+    function plan(one) {
+      const box = make("div", { class: "plan", "aria-hidden": "true" }), d = one.decisions[now.k];
+      d?.actions.forEach((action, a) => {
+        const blocked = d.boards[a + 1] === d.boards[a];
+        box.append(make("span", { class: `${a < now.sub ? "now" : ""}${blocked ? " blocked" : ""}`, title: blocked ? "blocked" : "" }, ARROWS[action]));
+      });
+      return box;
+    }
+
+    function chances(one) {
+      const box = make("div", { class: "chances" }), d = one.decisions[now.k];
+      if (!d) return box;
+      const total = d.chances.reduce((a, b) => a + b, 0);
+      if (!total) box.append(make("span", { style: { "grid-column": "1 / -1" } }, "The depth head was not asked."));
+      else data.depths.forEach((h, c) => {
+        const share = d.chances[c] / total, taken = h === d.h ? " taken" : "";
+        box.append(make("span", { class: taken }, `h = ${h}`), make("i", { class: `d${h}`, style: { width: `${100 * share}%` } }), make("span", { class: taken }, `${Math.round(100 * share)} %`));
+      });
+      return box;
+    }
+
+    const wide = (one) => one.decisions.reduce((sum, d) => sum + d.h, 0);
+
+    function strip(one, widest) {
+      const box = make("div", { class: "strip", role: "group", "aria-label": "commitments" });
+      one.decisions.forEach((d, k) => {
+        const label = `decision ${k + 1}: h = ${d.h}, ${d.executed} executed, distance ${said(d.before)} to ${said(d.after)}${d.kind ? `, ${WORDS[d.kind]}` : ""}`;
+        const state = k < now.k ? " past" : k === now.k ? " here" : "";
+        const block = make("button", { type: "button", class: `d${d.h}${state}`, style: { "--wide": d.h }, title: label, "aria-label": label, tabindex: -1 }, String(d.h), make("b", {}, MARKS[d.kind]));
+        block.addEventListener("click", () => { go(k); root.focus({ preventScroll: true }); }); // the block itself is drawn anew
+        box.append(block);
+      });
+      if (wide(one) < widest) box.append(make("span", { style: { flex: `${widest - wide(one)} 1 0` } }));
+      return box;
+    }
+
+    function spark(one, most, steps, width) {
+      const svg = make("svg", { class: "spark", viewBox: `0 0 ${width} 76`, role: "img", "aria-label": `distance after every decision: ${one.distances.map(said).join(", ")}` });
+      const x = (k) => 22 + (width - 34) * k / Math.max(steps, 1), y = (d) => 60 - 50 * Math.max(d, 0) / Math.max(most, 1);
+      for (const d of [0, most]) svg.append(make("line", { x1: 22, x2: width - 10, y1: y(d), y2: y(d), style: { stroke: "var(--rule)" } }), make("text", { x: 18, y: y(d) + 3, "text-anchor": "end" }, String(d)));
+      for (const [name, budget] of Object.entries(data.budgets)) if (budget < steps) {
+        svg.append(make("line", { x1: x(budget), x2: x(budget), y1: 8, y2: 60, style: { stroke: "var(--soft)", "stroke-dasharray": "2 3" } }), make("text", { x: x(budget), y: 74, "text-anchor": "middle" }, `${name} K = ${budget}`));
+      }
+      svg.append(make("text", { x: 22, y: 74 }, "d(s)"));
+      const alive = one.distances.map((d, k) => [k, d]).filter(([, d]) => d >= 0);
+      svg.append(make("polyline", { points: alive.map(([k, d]) => `${x(k)},${y(d)}`).join(" "), style: { fill: "none", stroke: "var(--ink)", "stroke-width": "1.6" } }));
+      one.distances.forEach((d, k) => {
+        const kind = k ? one.decisions[k - 1].kind : "";
+        if (d < 0) svg.append(make("text", { x: x(k), y: 14, "text-anchor": "middle", style: { fill: "var(--bad)", "font-size": "13px" } }, "×"));
+        else svg.append(make("circle", { cx: x(k), cy: y(d), r: kind ? 3.2 : 2, style: { fill: kind === "backward" ? "var(--bad)" : kind === "wasted" ? "var(--card)" : "var(--ink)", stroke: kind ? "var(--bad)" : "none", "stroke-width": "1.4" } }));
+      });
+      const k = Math.min(now.k, one.decisions.length), d = one.distances[k];
+      svg.append(make("circle", { cx: x(k), cy: d < 0 ? 10 : y(d), r: 6, style: { fill: "none", stroke: "var(--first)", "stroke-width": "2.4" } }));
+      return svg;
+    }
+
+    function draw() {
+      const every = shown(), most = Math.max(...every.flatMap((one) => one.distances)), steps = longest(), widest = Math.max(...every.map(wide));
+      now.k = Math.min(Math.max(now.k, 0), steps);
+      root.querySelectorAll(".pane").forEach((pane, p) => {
+        const one = every[p], d = one.decisions[now.k], [, top, said_, rest] = pane.children;
+        const cells = d ? d.boards[Math.min(now.sub, d.boards.length - 1)] : one.last;
+        top.replaceChildren(move ? DRAW.board(data.task, data.rows, data.cols, cells) : make("p", { class: "missing" }, "This page cannot draw the puzzle."));
+        status(said_, one, now.who[p]);
+        rest.replaceChildren(plan(one), chances(one), strip(one, widest), spark(one, most, steps, Math.max(pane.clientWidth, 140)));
+      });
+      const slide = find("turn");
+      slide.max = steps;
+      slide.value = now.k;
+      slide.setAttribute("aria-valuetext", find("turn-said").textContent = `${now.k} of ${steps}`);
+      find("pick-instance").value = now.i;
+    }
+
+    function note() {
+      const words = { i: data.instances[now.i].n, a: data.agents[now.who[0]].label, b: data.agents[now.who[1]].label, k: now.k };
+      const hash = "#" + Object.entries(words).map(([key, value]) => `${key}=${encodeURIComponent(value)}`).join("&");
+      try { history.replaceState(null, "", hash); } catch { /* some browsers refuse this for a page from a disk */ }
+    }
+
+    function go(k, sub = 0) {
+      pause();
+      now.k = k;
+      now.sub = sub;
+      draw();
+      note();
+    }
+
+    function pause() {
+      clearTimeout(now.timer);
+      now.timer = 0;
+      find("play").textContent = "Play";
+    }
+
+    function tick() {
+      const most = Math.max(...shown().map((one) => one.decisions[now.k]?.executed || 0)), pace = Number(find("speed").value);
+      if (now.sub < most) now.sub += 1;
+      else { now.k += 1; now.sub = 0; }
+      const done = now.k >= longest();
+      if (done) { pause(); note(); }
+      draw();
+      if (!done) now.timer = setTimeout(tick, now.sub ? pace : 2 * pace); // a look takes longer than an action
+    }
+
+    function play() {
+      if (now.timer) { pause(); draw(); note(); return; }
+      if (now.k >= longest()) { now.k = 0; now.sub = 0; }
+      find("play").textContent = "Pause";
+      now.timer = setTimeout(tick, 0);
+    }
+
+    const choose = (i) => { now.i = (i + data.instances.length) % data.instances.length; go(0); };
+
+    function read() {
+      const asked = new URLSearchParams(location.hash.slice(1));
+      if (!asked.has("i")) return false;
+      const i = data.instances.findIndex((one) => String(one.n) === asked.get("i"));
+      if (i >= 0) now.i = i;
+      find("absent").hidden = i >= 0;
+      find("absent").textContent = `Instance ${asked.get("i")} is not among those that can be watched here; this is another one.`;
+      ["a", "b"].forEach((key, p) => {
+        const agent = data.agents.findIndex((one) => one.label === asked.get(key));
+        if (agent >= 0) now.who[p] = agent;
+        root.querySelectorAll(".pane select")[p].value = now.who[p];
+      });
+      now.k = Number.parseInt(asked.get("k"), 10) || 0;
+      now.sub = 0;
+      pause();
+      draw();
+      root.scrollIntoView();
+      root.focus({ preventScroll: true });
+      return true;
+    }
+
+    function build() {
+      const groups = data.kinds.map((name) => make("optgroup", { label: name }));
+      data.instances.forEach((one, i) => groups[one.kind].append(make("option", { value: i }, `${one.n}: length ${data.played[0][i].d[0]}`)));
+      find("pick-instance").append(...groups.filter((group) => group.children.length));
+      root.querySelectorAll(".pane").forEach((pane, p) => {
+        const pick = make("select", {}, ...data.agents.map((agent, a) => make("option", { value: a }, agent.label)));
+        pick.value = now.who[p];
+        pick.addEventListener("change", () => { now.who[p] = Number(pick.value); go(Math.min(now.k, longest())); });
+        pane.append(make("label", {}, `Agent ${"AB"[p]} `, pick), make("div"), make("p", { class: "said" }), make("div"));
+      });
+      find("pick-instance").addEventListener("change", (event) => choose(Number(event.target.value)));
+      find("previous").addEventListener("click", () => choose(now.i - 1));
+      find("next").addEventListener("click", () => choose(now.i + 1));
+      find("play").addEventListener("click", play);
+      find("back").addEventListener("click", () => go(now.sub ? now.k : now.k - 1));
+      find("step").addEventListener("click", () => go(now.k + 1));
+      find("turn").addEventListener("input", (event) => go(Number(event.target.value)));
+      root.addEventListener("keydown", key);
+      addEventListener("hashchange", read);
+      addEventListener("resize", draw);
+    }
+
+    function key(event) {
+      const own = ["SELECT", "INPUT"].includes(event.target.tagName) || event.ctrlKey || event.altKey || event.metaKey;
+      const orders = { ArrowRight: () => go(now.k + 1), ArrowLeft: () => go(now.sub ? now.k : now.k - 1), ArrowUp: () => go(0), ArrowDown: () => go(longest()),
+        j: () => choose(now.i + 1), k: () => choose(now.i - 1), " ": play };
+      if (own || !Object.hasOwn(orders, event.key) || (event.key === " " && event.target.tagName === "BUTTON")) return;
+      event.preventDefault();
+      orders[event.key]();
+    }
+
+    build();
+    if (!read()) draw();
+  }
+
+  return viewer;
+})();

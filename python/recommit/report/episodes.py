@@ -1,0 +1,145 @@
+"""Which instances can be watched, and their episodes packed small."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from recommit.report.reading import KNOWING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from recommit.report.reading import Decisions, Folder
+
+#: Kinds by how much there is to see: the first instance of the first of them is shown when the page opens.
+_OPENED = (3, 4, 2, 0, 1, 5)
+#: Letters of packed episodes that a page may hold.
+ROOM = 2_000_000
+
+
+def strata(folder: Folder) -> tuple[list[str], NDArray[np.int64]]:
+    """What is worth seeing about each instance, under the largest budget: names, and one number per instance."""
+    assert folder.outcomes is not None
+    budget, first = folder.widest, folder.first
+    solved = {a: folder.outcomes[a.name, budget]["solved"] for a in folder.agents}
+    mine = solved[first] > 0.5
+    policies = [solved[a] for a in folder.agents if a.base not in KNOWING]
+    best = folder.best_fixed(budget)
+    rival = solved[best[0]] > 0.5 if best else mine
+    rules = [
+        (f"lost by {first.label}", folder.outcomes[first.name, budget]["lost"] > 0.5),
+        ("solved by no policy", np.all([p == 0 for p in policies], axis=0)),
+        (f"{first.label} fails where another solves", ~mine),
+        (f"{first.label} solves where {best[0].label if best else 'nobody'} fails", mine & ~rival),
+        (f"{first.label} solves, others differ", ~np.all([p == 1 for p in policies], axis=0)),
+        ("solved by every policy", np.ones(len(mine), np.bool_)),
+    ]
+    found = np.select([rule for _, rule in rules], range(len(rules)))
+    return [name for name, _ in rules], found.astype(np.int64)
+
+
+def choose(kinds: NDArray[np.int64], length: NDArray[np.int64], count: int) -> list[int]:
+    """So many instances: as many of every kind as of any other while they last, over all lengths of the kind."""
+    groups = [np.flatnonzero(kinds == kind) for kind in np.unique(kinds)]
+    quota = np.zeros(len(groups), np.int64)
+    for _ in range(min(count, len(kinds))):
+        open_ = [g for g, members in enumerate(groups) if quota[g] < len(members)]
+        quota[min(open_, key=lambda g: (quota[g], g))] += 1
+    taken: list[int] = []
+    for members, many in zip(groups, quota, strict=True):
+        ordered = members[np.lexsort((members, length[members]))]
+        taken += [int(ordered[int((j + 0.5) * len(ordered) / many)]) for j in range(many)]
+    return sorted(taken)
+
+
+def pack(folder: Folder, count: int, *, room: int = ROOM) -> dict[str, Any] | None:
+    """Episodes of up to ``count`` instances, fewer if they do not fit; None if the folder lacks what is needed."""
+    if folder.outcomes is None or folder.instances is None or folder.shape is None:
+        return None
+    played = [(agent, rows[0], len(rows)) for agent in folder.agents if (rows := folder.decisions(agent))]
+    if not played:
+        return None
+    names, kinds = strata(folder)
+    length = np.array(folder.instances["length"], np.int64)
+    while True:
+        chosen = choose(kinds, length, count)
+        packed = _packed(folder, played, names, kinds, chosen)
+        size = len(json.dumps(packed, separators=(",", ":")))
+        if size <= room or count <= 1:
+            return packed
+        count = max(1, min(count - 1, int(0.95 * len(chosen) * room / size)))
+
+
+def _packed(
+    folder: Folder,
+    played: Sequence[tuple[Any, Decisions, int]],
+    names: list[str],
+    kinds: NDArray[np.int64],
+    chosen: list[int],
+) -> dict[str, Any]:
+    assert folder.instances is not None
+    assert folder.shape is not None
+    known = folder.instances
+    depths = asked([rows for _, rows, _ in played])
+    best = folder.best_fixed(folder.widest)
+    rival = next((i for i, (agent, _, _) in enumerate(played) if best and agent is best[0]), min(1, len(played) - 1))
+    return {
+        "task": folder.task,
+        "rows": folder.shape[0],
+        "cols": folder.shape[1],
+        "budgets": folder.budgets,
+        "budget": folder.widest,
+        "of": len(kinds),
+        "depths": depths,
+        "kinds": names,
+        "rival": rival,
+        "open": min(range(len(chosen)), key=lambda i: _OPENED.index(int(kinds[chosen[i]]))),
+        "agents": [{"label": a.label, "seeds": seeds, "drawn": rows.actions is not None} for a, rows, seeds in played],
+        "instances": [
+            {"n": i, "id": str(known["id"][i]), "kind": int(kinds[i]), "state": known["state"][i].hex()} for i in chosen
+        ],
+        "played": [episodes(rows, chosen, known["length"], depths) for _, rows, _ in played],
+    }
+
+
+def asked(every: Sequence[Decisions]) -> list[int]:
+    """Depths to which some depth head gave a chance."""
+    seen = np.uint64(0)
+    for rows in every:
+        if rows.chances is not None and len(rows.chances):
+            seen |= np.bitwise_or.reduce(rows.chances)
+    return [d for d in range(1, 9) if int(seen) >> (8 * (d - 1)) & 255]
+
+
+def episodes(rows: Decisions, chosen: list[int], length: list[int], depths: list[int]) -> list[dict[str, Any]]:
+    """By instance: depths, actions executed, distances, the actions, and the depth head's chances in 255ths."""
+    order = np.lexsort((rows.turn, rows.instance))
+    begin = np.searchsorted(rows.instance[order], chosen, "left")
+    end = np.searchsorted(rows.instance[order], chosen, "right")
+    found = []
+    for instance, a, b in zip(chosen, begin, end, strict=True):
+        mine = order[a:b]
+        one: dict[str, Any] = {
+            "h": "".join(map(str, rows.depth[mine])),
+            "x": "".join(map(str, rows.executed[mine])),
+            "d": [int(length[instance]), *map(int, rows.after[mine])],
+            "solved": bool(rows.solved[mine].any() or length[instance] == 0),
+        }
+        if rows.actions is not None:
+            one["a"] = "".join(
+                unpack(int(w), int(n)) for w, n in zip(rows.actions[mine], rows.executed[mine], strict=True)
+            )
+        if rows.chances is not None and rows.chances[mine].any():
+            one["p"] = "".join(f"{int(w) >> (8 * (d - 1)) & 255:02x}" for w in rows.chances[mine] for d in depths)
+        found.append(one)
+    return found
+
+
+def unpack(word: int, count: int) -> str:
+    """The first actions of a packed commitment: two bits each, the first lowest."""
+    return "".join(str(word >> (2 * i) & 3) for i in range(count))

@@ -1,0 +1,274 @@
+"""Solved against actions, and lines over budgets, distances or steps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from recommit.evaluate import paper, stats
+from recommit.report import axes
+from recommit.report.axes import Box, Figure, words
+from recommit.report.embed import Html, short, tag
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from recommit.report.reading import Agent, Folder
+
+
+#: With more agents than this, figures leave some unnamed or out.
+MANY = 16
+
+
+@dataclass(frozen=True)
+class Point:
+    """An agent under one budget, with 95 % intervals."""
+
+    agent: Agent
+    solved: float  #: per cent, as all of the next
+    solved_low: float
+    solved_high: float
+    actions: float
+    actions_low: float | None
+    actions_high: float | None
+
+    def says(self) -> str:
+        """All of it, in words."""
+        text = f"{self.agent.label}: {self.solved:.1f} % solved ({self.solved_low:.1f} .. {self.solved_high:.1f}), "
+        text += f"{self.actions:.1f} actions"
+        if self.actions_low is not None and self.actions_high is not None:
+            text += f" ({self.actions_low:.1f} .. {self.actions_high:.1f})"
+        return text
+
+
+def points(folder: Folder, budget: str) -> list[Point]:
+    """Everybody: Wilson's interval of the share solved, the bootstrap's of the mean of actions."""
+    found = []
+    for agent in folder.agents:
+        row = folder.row(agent, budget)
+        low = high = None
+        if folder.outcomes is not None:
+            interval = stats.bootstrap(folder.outcomes[agent.name, budget]["actions"])
+            low, high = interval.low, interval.high
+        solved, least, most = (100 * row[name] for name in ("solve_rate", "solve_low", "solve_high"))
+        found.append(Point(agent, solved, least, most, float(row["actions_per_episode"]), low, high))
+    return found
+
+
+#: Corners of the marks, around a point.
+_MARKS = {
+    "fixed": ((-4.5, -4.5), (4.5, -4.5), (4.5, 4.5), (-4.5, 4.5)),
+    "control": ((0, -6), (5.5, 4), (-5.5, 4)),
+    "ceiling": ((0, -7), (6, 0), (0, 7), (-6, 0)),
+}
+_RADIUS = {"first": 7.0, "other": 4.0}
+
+
+def mark(x: float, y: float, role: str) -> Html:
+    """Roles differ in shape, not by colour alone."""
+    if role in _MARKS:
+        corners = " ".join(f"{short(x + dx)},{short(y + dy)}" for dx, dy in _MARKS[role])
+        return tag("polygon", class_="mark", points=corners)
+    return tag("circle", class_="mark", cx=short(x), cy=short(y), r=short(_RADIUS[role]))
+
+
+#: Who gets the first choice of places for its label.
+_ORDER = ("first", "ceiling", "control", "fixed", "other")
+
+
+def pareto(folder: Folder, budget: str) -> list[Figure]:
+    """Solved against actions for one budget, up is better, left is better: all of it, and what is near the first agent."""
+    found = points(folder, budget)
+    printed = paper.MAIN.get((folder.task, budget), {})
+    most = max([p.actions_high or p.actions for p in found] + [cell.actions or 0 for cell in printed.values()])
+    title = f"Solved against actions, {budget} budget (K = {folder.budgets[budget]})"
+    whole = _plane(f"pareto-{budget}", title, budget, found, axes.frame(0, most * 1.06, 0, 104), printed)
+    near = neighbours(found)
+    if len(near) < 2 or len(near) == len(found):
+        return [whole]
+    x = [v for p in near for v in (p.actions, p.actions_low, p.actions_high) if v is not None]
+    y = [v for p in near for v in (p.solved_low, p.solved_high)]
+    room = 0.06 * (max(x) - min(x)), 0.06 * (max(y) - min(y))
+    frame = axes.frame(min(x) - room[0], max(x) + room[0], min(y) - room[1], max(y) + room[1])
+    return [whole, _plane(f"pareto-{budget}-near", f"The same, near {near[0].agent.label}", budget, near, frame, {})]
+
+
+def neighbours(found: list[Point]) -> list[Point]:
+    """Those with which the first agent has to be compared closely, itself the first of them."""
+    own = found[0]
+    return [p for p in found if abs(p.solved - own.solved) <= 12 and abs(p.actions - own.actions) <= 0.3 * own.actions]
+
+
+def _plane(
+    name: str, title: str, budget: str, found: list[Point], frame: axes.Frame, printed: Mapping[str, paper.Printed]
+) -> Figure:
+    parts = frame.lines("actions per episode", "solved, %")
+    parts += _families(found, frame)
+    places = [(frame.x(p.actions), frame.y(p.solved)) for p in found]
+    labels = _labels(found, places, frame)
+    for i in sorted(range(len(found)), key=lambda i: -_ORDER.index(found[i].agent.role)):
+        point, (x, y) = found[i], places[i]
+        drawn = [tag("title", point.says()), *_bars(point, frame), mark(x, y, point.agent.role)]
+        says = {"tabindex": 0, "role": "img", "aria_label": point.says()}
+        parts.append(tag("g", *drawn, class_=f"point {point.agent.role}", **says))
+    parts += labels  # above all marks
+    parts += [_printed(word, cell, frame) for word, cell in printed.items()]
+    head = ("agent", "budget", "solved %", "low", "high", "actions", "low", "high")
+    rows = tuple(
+        (p.agent.label, budget, p.solved, p.solved_low, p.solved_high, p.actions, p.actions_low, p.actions_high)
+        for p in found
+    )
+    return Figure(name, title, axes.drawing(title, parts, role="group"), head, rows)
+
+
+def _word(agent: Agent, found: list[Point]) -> str:
+    """What stands beside a mark: of the fixed depths of another policy, the deepest is named after it."""
+    if not agent.depth:
+        return "" if agent.role == "other" and len(found) > MANY else agent.label
+    family = [p.agent.depth for p in found if p.agent.family == agent.family]
+    own = not agent.run and not agent.drawn
+    return f"h={agent.depth}" if own else agent.label if agent.depth == max(family) else ""
+
+
+def _labels(found: list[Point], places: list[tuple[float, float]], frame: axes.Frame) -> list[Html]:
+    """Names beside the marks, where there is room for them."""
+    taken = [Box(x - 7, y - 7, x + 7, y + 7) for x, y in places]
+    inside = Box(frame.x.start, frame.y.end - 10, frame.x.end + 8, frame.y.start)
+    labels = []
+    for i in sorted(range(len(found)), key=lambda i: _ORDER.index(found[i].agent.role)):
+        agent = found[i].agent
+        text = _word(agent, found)
+        if not 0 < len(text) <= 24:
+            continue
+        spot = axes.beside(*places[i], text, taken, inside)
+        if spot:
+            labels.append(tag("g", words(*spot[:2], text, "label", anchor=spot[2]), class_=f"over {agent.role}"))
+    return labels
+
+
+def _families(found: list[Point], frame: axes.Frame) -> list[Html]:
+    """Fixed depths of one policy, joined in the order of the depths."""
+    lines: dict[tuple[str, bool], list[Point]] = {}
+    for point in found:
+        if point.agent.depth:
+            lines.setdefault(point.agent.family, []).append(point)
+    drawn = []
+    for line in lines.values():
+        ordered = sorted(line, key=lambda p: p.agent.depth)
+        drawn.append(axes.path([(frame.x(p.actions), frame.y(p.solved)) for p in ordered], "family"))
+    return drawn
+
+
+def _bars(point: Point, frame: axes.Frame) -> list[Html]:
+    x, y = short(frame.x(point.actions)), short(frame.y(point.solved))
+    low, high = short(frame.y(point.solved_low)), short(frame.y(point.solved_high))
+    bars = [tag("line", class_="bar", x1=x, x2=x, y1=low, y2=high)]
+    if point.actions_low is not None and point.actions_high is not None:
+        left, right = short(frame.x(point.actions_low)), short(frame.x(point.actions_high))
+        bars.append(tag("line", class_="bar", x1=left, x2=right, y1=y, y2=y))
+    return bars
+
+
+def _printed(name: str, cell: paper.Printed, frame: axes.Frame) -> Html:
+    """A number of the paper, a cross; shown only if it is asked for."""
+    assert cell.solved is not None
+    assert cell.actions is not None
+    x, y = frame.x(cell.actions), frame.y(cell.solved)
+    says = f"printed in the paper, {name}: {cell.solved:.1f} % solved, {cell.actions:.0f} actions"
+    lines = [
+        tag("line", x1=short(x - 5), y1=short(y - 5), x2=short(x + 5), y2=short(y + 5)),
+        tag("line", x1=short(x - 5), y1=short(y + 5), x2=short(x + 5), y2=short(y - 5)),
+    ]
+    label = words(x + 8, y + 4, f"paper: {name}", "label")
+    return tag("g", tag("title", says), *lines, label, class_="point paper", tabindex=0, role="img", aria_label=says)
+
+
+@dataclass(frozen=True)
+class Series:
+    """A line of a figure."""
+
+    label: str
+    class_: str
+    xs: Sequence[float]
+    ys: Sequence[float]
+    #: Below and above, where there is an interval.
+    low: Sequence[float] = ()
+    high: Sequence[float] = ()
+    #: Marks without a line between them.
+    loose: bool = False
+
+
+def lines(
+    name: str,
+    title: str,
+    x_name: str,
+    y_name: str,
+    series: Sequence[Series],
+    *,
+    y_range: tuple[float, float] | None = None,
+    upright: Sequence[tuple[float, str]] = (),
+    y_ticks: Sequence[float] | None = None,
+) -> Figure:
+    """Lines with their names at their right ends; ``upright`` are values of x that are pointed out."""
+    series = [one for one in series if len(one.xs)]
+    all_x = [x for one in series for x in one.xs]
+    all_y = [y for one in series for values in (one.ys, one.low, one.high) for y in values]
+    low, high = y_range or (min([0.0, *all_y]), max(all_y, default=1.0) * 1.05)
+    longest = max((len(one.label) for one in series), default=0)
+    frame = axes.frame(min(all_x, default=0), max(all_x, default=1), low, high, right=12 + axes.LETTER * longest)
+    parts = frame.lines(x_name, y_name, y_ticks=y_ticks)
+    for value, text in upright:
+        at = short(frame.x(value))
+        parts.append(tag("line", class_="upright", x1=at, x2=at, y1=short(frame.y.start), y2=short(frame.y.end)))
+        parts.append(words(frame.x(value) - 4, frame.y.start - 6, text, "tick", anchor="end"))
+    parts += [tag("g", tag("title", one.label or title), *_line(one, frame), class_=one.class_) for one in series]
+    named = [one for one in series if one.label]
+    ends = axes.spread([frame.y(one.ys[-1]) for one in named], 13, frame.y.end + 4, frame.y.start)
+    for one, end in zip(named, ends, strict=True):
+        parts.append(tag("g", words(frame.x(one.xs[-1]) + 7, end + 4, one.label, "label"), class_=one.class_))
+    head = ("series", x_name, y_name, "low", "high")
+    rows = tuple(
+        (one.label or title, x, y, one.low[i] if one.low else None, one.high[i] if one.high else None)
+        for one in series
+        for i, (x, y) in enumerate(zip(one.xs, one.ys, strict=True))
+    )
+    return Figure(name, title, axes.drawing(title, parts), head, rows)
+
+
+def _line(one: Series, frame: axes.Frame) -> list[Html]:
+    spots = [(frame.x(x), frame.y(y)) for x, y in zip(one.xs, one.ys, strict=True)]
+    parts = []
+    if one.low:
+        edge = [(frame.x(x), frame.y(y)) for x, y in zip(one.xs, one.low, strict=True)]
+        edge += [(frame.x(x), frame.y(y)) for x, y in zip(reversed(one.xs), reversed(one.high), strict=True)]
+        corners = " ".join(f"{short(x)},{short(y)}" for x, y in edge)
+        parts.append(tag("polygon", class_="band", points=corners))
+    if one.loose:
+        return parts + [tag("circle", class_="mark", cx=short(x), cy=short(y), r=3) for x, y in spots]
+    return [*parts, axes.path(spots, "line")]
+
+
+def curves(folder: Folder) -> list[Figure]:
+    """What every agent has solved after 1, 2, ... decisions, and what it has spent."""
+    assert folder.curves is not None
+    known = [a for a in folder.agents if a.name in folder.curves and (a.role != "other" or len(folder.agents) <= 8)]
+    own = [a for a in known if not a.run and not a.drawn]
+    shown = own if len(known) > MANY else known
+    upright = [(k, f"{name}, K = {k}") for name, k in folder.budgets.items()]
+    found = []
+    for name, title, key, y_name, factor in (
+        ("curve-solved", "Solved within K decisions", "solve_rate", "solved, %", 100.0),
+        ("curve-actions", "Actions spent within K decisions", "actions", "actions per episode", 1.0),
+    ):
+        series = [
+            Series(
+                a.label,
+                a.role,
+                [p["budget"] for p in folder.curves[a.name]],
+                [factor * p[key] for p in folder.curves[a.name]],
+            )
+            for a in reversed(shown)
+        ]
+        fits = (0.0, 104.0) if factor > 1 else None
+        found.append(lines(name, title, "budget K, decisions", y_name, series, y_range=fits, upright=upright))
+    return found

@@ -1,0 +1,164 @@
+"""The page: sections in order, one file that needs nothing else. The same evaluation gives the same bytes."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from dataclasses import dataclass
+from string import Template
+from typing import TYPE_CHECKING, Any
+
+from recommit.report import axes, depths, embed, episodes, figures, published, sections, training
+from recommit.report.embed import Html, joined, tag
+
+if TYPE_CHECKING:
+    from recommit.report.axes import Figure
+    from recommit.report.reading import Folder
+
+
+@dataclass(frozen=True)
+class Report:
+    """A page, and the figures that are in it."""
+
+    html: str
+    figures: tuple[Figure, ...]
+    #: Instances that can be watched, of how many.
+    watched: int
+    of: int
+
+
+def make(folder: Folder, instances: int = 48) -> Report:
+    """Everything, with episodes of up to ``instances`` instances."""
+    drawn: list[Figure] = []
+    packed = episodes.pack(folder, instances) if instances else None
+    watched = {one["n"] for one in packed["instances"]} if packed else set()
+    content = [
+        _section("result", "Result", "Each tile is one agent: the share of all instances that it solves, and the actions that it "
+                 "spends on the mean episode, solved or not.", sections.heading(folder), sections.headline(folder)),
+        _section("pareto", "Solved against actions", "Up is better and left is better; bars are 95 % intervals; an agent above "
+                 "and to the left of another dominates it.", *_pareto(folder, drawn)),
+        _section("table", "All agents", "Intervals are 95 %; the right half compares the first agent with each other one on the "
+                 "same instances, so that its intervals are narrower than the difference of two rows.", *_tables(folder)),
+        *_published(folder),
+        _section("depth", "Depth and distance", "A policy that uses its depth well commits far where it is sure and little "
+                 "where it is not; the control takes the same depths whatever the state, so it is flat.", *_depths(folder, drawn)),
+        _section("curves", "Solved over budgets", "Every line is read at a budget K: what the agent has solved, or spent, by "
+                 "then.", *_curves(folder, drawn)),
+        _section("training", "Training", "Pale lines are single steps, bold ones the mean of the last five; dots are validations.",
+                 *_training(folder, drawn)),
+        _section("episodes", "Episodes", "Two agents on the same instance, one commitment at a time: each looks, chooses a depth, "
+                 "and executes that many actions without looking.", _viewer(packed, instances)),
+        _section("failures", "What failed", "Instances are counted under the largest budget; of agents that draw, the mean of their seeds counts.",
+                 sections.failures(folder, watched), sections.limits(folder)),
+        _section("made", "How it was made", "The same commands on the same run give the same rows, and these the same page.",
+                 sections.commands(folder, instances), sections.versions(folder)),
+    ]  # fmt: skip
+    script = "".join(axes.asset(f"{name}.js") for name in ("moves", "draw", "viewer", "report"))
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    title = f"{folder.first.label} on {folder.task}"
+    html = Template(axes.asset("page.html")).substitute(
+        title=embed.escaped(title),
+        contents=joined(*content),
+        styles=axes.asset("report.css") + axes.asset("figure.css"),
+        script=script,
+        digest=digest,
+        packed=embed.json_script("packed", packed),
+    )
+    return Report(html, tuple(drawn), len(watched), int(folder.plan["instances"]))
+
+
+def _section(name: str, title: str, how: str, *parts: object) -> Html:
+    return tag("section", tag("h2", title), tag("p", how, class_="how"), *parts, id=name)
+
+
+def _missing(what: str) -> Html:
+    return tag("p", what, class_="missing")
+
+
+def _shown(figure: Figure, drawn: list[Figure]) -> Html:
+    """A figure with its two files beside it."""
+    drawn.append(figure)
+    files = (
+        ("SVG", "svg", embed.data_link("image/svg+xml", figure.alone())),
+        ("CSV", "csv", embed.data_link("text/csv", figure.csv())),
+    )
+    links = [
+        tag("a", word, href=link, download=f"{figure.name}.{ending}", aria_label=f"{figure.title} as {word}")
+        for word, ending, link in files
+    ]
+    return tag("figure", tag("figcaption", figure.title, tag("span", *links, class_="files")), figure.svg)
+
+
+def _grid(figures_: list[Figure], drawn: list[Figure]) -> Html:
+    return tag("div", *(_shown(figure, drawn) for figure in figures_), class_="grid")
+
+
+def _pareto(folder: Folder, drawn: list[Figure]) -> list[Html]:
+    made = [figure for budget in folder.budgets for figure in figures.pareto(folder, budget)]
+    roles = {"first": folder.first.label, "fixed": "fixed depths, joined", "control": "depths drawn whatever the state",
+             "ceiling": "exact ceiling", "other": "others"}  # fmt: skip
+    here = [role for role in roles if any(a.role == role for a in folder.agents)]
+    keys = [tag("li", tag("span", class_=f"swatch {role}", aria_hidden="true"), roles[role]) for role in here]
+    parts = [tag("ul", *keys, class_="legend")]
+    if any("point paper" in figure.svg for figure in made):
+        box = tag("label", Html('<input type="checkbox" id="show-paper">'), " show the numbers that the paper prints")
+        note = "The paper's are of another model on other instances; they stand here for orientation."
+        parts.append(tag("p", box, ". ", note, class_="quiet"))
+    return [*parts, _grid(made, drawn)]
+
+
+def _published(folder: Folder) -> list[Html]:
+    found = published.tables(folder.text("tables.md"))
+    if found is None:
+        return []
+    return [_section("paper", "Beside the paper", "What the paper prints, what was measured here, and the difference; a dash "
+                     "stands where there is no number.", found)]  # fmt: skip
+
+
+def _tables(folder: Folder) -> list[Html]:
+    parts = [sections.main_tables(folder)]
+    if folder.comparisons is None:
+        parts.append(_missing("comparisons.json is not there, so there are no paired differences."))
+    return parts
+
+
+def _depths(folder: Folder, drawn: list[Figure]) -> list[Html]:
+    found = depths.tables(folder)
+    if not found:
+        return [_missing("The folder decisions/ is not there, so depths cannot be shown.")]
+    gone = [name for name in ("shuffled", "oracle-dp") if folder.agent(name) is None]
+    note = f"Under the {folder.widest} budget; columns of fewer than {depths.FEW} decisions are pale.{depths.dead_said(found)}"
+    parts = [tag("p", note, class_="quiet"), depths.legend(depths.used(found))]
+    parts += [_missing(f"{', '.join(gone)} {'was' if len(gone) == 1 else 'were'} not played.")] if gone else []
+    return [*parts, _grid([*(depths.shares(t) for t in found), depths.means(found)], drawn)]
+
+
+def _curves(folder: Folder, drawn: list[Figure]) -> list[Html]:
+    if folder.curves is None:
+        return [_missing("curves.json is not there, so only the budgets above can be shown.")]
+    note = "Agents that know their budget are those of the largest one, cut short."
+    if len(folder.agents) > figures.MANY:
+        note += " Only agents of the evaluation's own policy are drawn; the others are in the table."
+    return [tag("p", note, class_="quiet"), _grid(figures.curves(folder), drawn)]
+
+
+def _training(folder: Folder, drawn: list[Figure]) -> list[Html]:
+    panels = training.panels(folder.training)
+    if not panels:
+        return [_missing("The run's folder is not there, or holds no steps, so its training cannot be shown.")]
+    return [_grid(panels, drawn)]
+
+
+def _viewer(packed: dict[str, Any] | None, asked: int) -> Html:
+    if packed is None:
+        why = "none were asked for" if not asked else "the rows of decisions, episodes or instances are not there"
+        return _missing(f"There are no episodes to watch: {why}.")
+    count, budget = len(packed["instances"]), packed["budget"]
+    note = (
+        f"{count} of {packed['of']} instances can be watched: as many as there is room for of every kind, short and long "
+        f"ones. Played under the {budget} budget; of agents that draw, the first of their seeds."
+    )
+    parts = [tag("p", note, class_="quiet")]
+    if not any(agent["drawn"] for agent in packed["agents"]):
+        parts.append(_missing("This evaluation kept no actions, so that the boards stay at the start."))
+    return joined(*parts, Html(axes.asset("viewer.html")))

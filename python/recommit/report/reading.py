@@ -1,0 +1,261 @@
+"""What an evaluation's folder holds, read for a report. What is not there is None; what is damaged is an error."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from recommit.data.table import pa, pq
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+#: Depths drawn without a look at the state: what adaptive depth has to beat.
+CONTROLS = ("random", "shuffled", "mixture")
+CEILING = "oracle-dp"
+#: Those that use the exact distance: no policy can be asked to do as well.
+KNOWING = (CEILING, "oracle-delta", "oracle-rate", "solver")
+
+
+@dataclass(frozen=True)
+class Agent:
+    """Who was played, and the part it has in the figures."""
+
+    name: str  #: as in the files
+    label: str  #: as in the page: without folders
+    role: str  #: first, fixed, control, ceiling or other
+
+    @property
+    def base(self) -> str:
+        """What it does, without whose policy it asks."""
+        return self.name.partition("@")[0]
+
+    @property
+    def run(self) -> str:
+        """Whose policy; empty for that of the evaluation."""
+        return self.name.partition("@")[2]
+
+    @property
+    def family(self) -> tuple[str, bool]:
+        """The same for fixed depths that belong together: of one policy, or of runs that were trained for one depth each."""
+        return self.run.replace(f"fixed-{self.depth}", "fixed-h"), self.drawn
+
+    @property
+    def drawn(self) -> bool:
+        """Are its actions drawn from the policy?"""
+        return self.base.endswith("-sampled")
+
+    @property
+    def depth(self) -> int:
+        """Of a fixed depth; else 0."""
+        found = re.fullmatch(r"fixed-([1-8])(-sampled)?", self.base)
+        return int(found[1]) if found else 0
+
+
+def agents_of(names: list[str]) -> list[Agent]:
+    """Labels name a policy by its folder, and by as many folders above it as tell it from another."""
+    labels = [name.partition("@")[0] for name in names]
+    for i, name in enumerate(names):
+        parts = PurePath(name.partition("@")[2]).parts
+        others = [PurePath(n.partition("@")[2]).parts for n in names if "@" in n]
+        for many in range(1, len(parts) + 1):
+            if all(o == parts or o[-many:] != parts[-many:] for o in others):
+                labels[i] += "@" + "/".join(parts[-many:])
+                break
+    return [Agent(name, label, _role(i, name)) for i, (name, label) in enumerate(zip(names, labels, strict=True))]
+
+
+def _role(place: int, name: str) -> str:
+    base = name.partition("@")[0]
+    if place == 0:
+        return "first"
+    if base.startswith("fixed-"):
+        return "fixed"
+    return "control" if base in CONTROLS else "ceiling" if base == CEILING else "other"
+
+
+@dataclass(frozen=True)
+class Decisions:
+    """Rows of one agent under the largest budget, for one seed."""
+
+    instance: NDArray[np.int32]
+    turn: NDArray[np.int16]
+    depth: NDArray[np.int8]
+    executed: NDArray[np.int8]
+    before: NDArray[np.int32]
+    after: NDArray[np.int32]
+    solved: NDArray[np.bool_]
+    actions: NDArray[np.uint16] | None  #: two bits each, the first action lowest
+    chances: NDArray[np.uint64] | None  #: of depth h in byte h - 1, in 255ths; 0 where the head was not asked
+
+
+class Folder:
+    """An evaluation's folder."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        if not (self.path / "plan.json").is_file() or not (self.path / "summary.json").is_file():
+            raise ValueError(f"eval: expected the folder of a finished evaluation, got {self.path}")
+        self.plan: dict[str, Any] = self._json("plan.json")
+        self.summary: list[dict[str, Any]] = self._json("summary.json")
+        self.comparisons: list[dict[str, Any]] | None = self._json("comparisons.json", needed=False)
+        self.curves: dict[str, list[dict[str, float]]] | None = self._json("curves.json", needed=False)
+        try:
+            self.agents = agents_of([str(name) for name in self.plan["agents"]])
+            self.rows = {(row["agent"], row["budget"]): row for row in self.summary}
+            self.budgets: dict[str, int] = {row["budget"]: int(row["decisions"]) for row in self.summary}
+            self.task = str(self.summary[0]["task"])
+            missing = [(a.name, b) for a in self.agents for b in self.budgets if (a.name, b) not in self.rows]
+        except (KeyError, IndexError, TypeError, AttributeError) as error:
+            raise ValueError(f"eval: {self.path} holds an evaluation that cannot be read: {error!r}") from None
+        if missing or not self.agents:
+            raise ValueError(f"eval: expected a row for every agent and budget in summary.json, {missing[:3]} missing")
+
+    @property
+    def first(self) -> Agent:
+        """Who is compared with the others."""
+        return self.agents[0]
+
+    @property
+    def widest(self) -> str:
+        """The largest budget, by name."""
+        return max(self.budgets, key=lambda name: self.budgets[name])
+
+    def agent(self, base: str) -> Agent | None:
+        """An agent of the evaluation's own policy."""
+        return next((a for a in self.agents if a.name == base), None)
+
+    def best_fixed(self, budget: str) -> tuple[Agent, bool] | None:
+        """The fixed depth that solves most, ties to the smaller; and whether it was chosen on validation instances.
+
+        Chosen on the test instances themselves it looks better than it is, which is against the first agent.
+        """
+        fixed = [a for a in self.agents if a.depth and a is not self.first]
+        if not fixed:
+            return None
+        chosen = all(self.row(a, budget).get("validation_solve_rate") is not None for a in fixed)
+        by = "validation_solve_rate" if chosen else "solve_rate"
+        return max(fixed, key=lambda a: (self.row(a, budget)[by], -a.depth)), chosen
+
+    def row(self, agent: Agent, budget: str) -> dict[str, Any]:
+        """Its figures."""
+        row: dict[str, Any] = self.rows[agent.name, budget]
+        return row
+
+    @cached_property
+    def instances(self) -> dict[str, list[Any]] | None:
+        """id, state, length."""
+        table = self._table("instances.parquet")
+        return None if table is None else table.to_pydict()
+
+    @property
+    def shape(self) -> tuple[int, int] | None:
+        """Rows and columns of the states, from the instances' names."""
+        found = re.search(r"/(\d+)x(\d+)", str(self.instances["id"][0])) if self.instances else None
+        shape = (int(found[1]), int(found[2])) if found else None
+        return shape if shape and self.instances and shape[0] * shape[1] == len(self.instances["state"][0]) else None
+
+    @cached_property
+    def outcomes(self) -> dict[tuple[str, str], dict[str, NDArray[np.float64]]] | None:
+        """By agent and budget: solved, actions and lost per instance, means over seeds."""
+        table = self._table("episodes.parquet")
+        if table is None:
+            return None
+        count = int(self.plan["instances"])
+        agent, budget = (np.array(table[name].to_pylist()) for name in ("agent", "budget"))
+        where = table["instance"].to_numpy()
+        values = {
+            "solved": table["solved"].to_numpy(), "actions": table["actions"].to_numpy(),
+            "lost": table["end"].to_numpy() == -1,
+        }  # fmt: skip
+        found = {}
+        for name, word in self.rows:
+            mine = (agent == name) & (budget == word)
+            played = np.maximum(np.bincount(where[mine], minlength=count), 1)
+            found[name, word] = {
+                key: np.bincount(where[mine], weights=column[mine], minlength=count) / played
+                for key, column in values.items()
+            }
+        return found
+
+    def decisions(self, agent: Agent, budget: int | None = None) -> list[Decisions]:
+        """Rows for every seed that was kept, under a budget that the agent was played for; the largest by default."""
+        stem = f"{stem_of(agent)}@{budget or self.budgets[self.widest]}"
+        names = [f"{stem}.parquet", *(f"{stem}-s{seed}.parquet" for seed in range(64))]
+        return [self._decided(f"decisions/{n}") for n in names if (self.path / "decisions" / n).is_file()]
+
+    def _decided(self, name: str) -> Decisions:
+        table = self._table(name)
+        plain = ("instance", "turn", "depth", "executed", "before", "after", "solved")
+        optional = (table[key].to_numpy() if key in table.column_names else None for key in ("actions", "chances"))
+        try:
+            return Decisions(*(table[key].to_numpy() for key in plain), *optional)
+        except KeyError as error:
+            raise ValueError(f"eval: {name} cannot be read: {error}") from None
+
+    @property
+    def run(self) -> Path:
+        """The run whose policy was played; it may be gone."""
+        return Path(str(self.plan.get("run") or self.path / "no run"))
+
+    def run_json(self, name: str) -> dict[str, Any] | None:
+        """A file of the run; None if it is gone."""
+        try:
+            found = json.loads((self.run / name).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return None
+        return found if isinstance(found, dict) else None
+
+    @cached_property
+    def training(self) -> list[dict[str, Any]]:
+        """Lines of the run's metrics; none if it is gone. A last line that is being written is left out."""
+        try:
+            text = (self.run / "metrics.jsonl").read_text(encoding="utf-8")
+        except (OSError, ValueError):
+            return []
+        lines = []
+        for line in text.splitlines():
+            try:
+                found = json.loads(line)
+            except ValueError:
+                continue
+            if isinstance(found, dict) and isinstance(found.get("step"), int):
+                lines.append(found)
+        return lines
+
+    def text(self, name: str) -> str | None:
+        """A file of the evaluation, as text."""
+        path = self.path / name
+        return path.read_text(encoding="utf-8") if path.is_file() else None
+
+    def _json(self, name: str, *, needed: bool = True) -> Any:
+        path = self.path / name
+        if not needed and not path.is_file():
+            return None
+        try:
+            return json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise ValueError(f"eval: {name} cannot be read: {error}") from None
+
+    def _table(self, name: str) -> Any:
+        path = self.path / name
+        if not path.is_file():
+            return None
+        try:
+            return pq.read_table(path)
+        except (OSError, ValueError, pa.ArrowException) as error:
+            raise ValueError(f"eval: {name} cannot be read: {error}") from None
+
+
+def stem_of(agent: Agent) -> str:
+    """Of the names of an agent's files; as ``recommit.evaluate.evaluation.file_name`` has it, without torch."""
+    if not agent.run:
+        return agent.base
+    return f"{agent.base}-of-{Path(agent.run).name}-{hashlib.sha256(agent.run.encode()).hexdigest()[:8]}"

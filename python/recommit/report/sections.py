@@ -1,0 +1,284 @@
+"""What the page says in words and tables; every number comes from the evaluation's files."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from recommit.evaluate import metrics
+from recommit.report import figures
+from recommit.report.embed import Html, joined, tag
+from recommit.report.reading import CEILING, KNOWING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from recommit.report.reading import Agent, Folder
+
+#: Of numbers below zero, and where there is no number.
+MINUS, NONE = "\u2212", "\u2013"
+#: Rows of the list of instances that nobody solves.
+LISTED = 12
+
+
+def number(value: float | None, digits: int = 1, *, sign: bool = False) -> str:
+    """As a person writes it."""
+    if value is None:
+        return NONE
+    text = f"{value:+.{digits}f}" if sign else f"{value:.{digits}f}"
+    return text.replace("-", MINUS)
+
+
+def percent(value: float | None) -> str:
+    """Of a share."""
+    return NONE if value is None else number(100 * value)
+
+
+def heading(folder: Folder) -> Html:
+    """What was measured on what."""
+    lengths = folder.instances["length"] if folder.instances else None
+    reach = f", {min(lengths)} to {max(lengths)} actions from their goals" if lengths else ""
+    budgets = " and ".join(f"{name} (K = {k})" for name, k in folder.budgets.items())
+    facts = (
+        ("Task", folder.task),
+        ("Test set", f"{folder.plan['instances']} instances{reach}"),
+        ("Its name", str(folder.plan.get("test_set", "not written down"))),
+        ("Budgets", budgets),
+        ("Agents", f"{len(folder.agents)}; {folder.first.label} is compared with the others"),
+    )
+    return tag("dl", *(tag("div", tag("dt", word), tag("dd", value)) for word, value in facts), class_="facts")
+
+
+def headline(folder: Folder) -> Html:
+    """The result under every budget: a row of numbers, and sentences."""
+    return joined(*(tag("article", _tiles(folder, b), *_sentences(folder, b), class_="result") for b in folder.budgets))
+
+
+def _named(folder: Folder, budget: str) -> list[tuple[str, str, Agent]]:
+    """role, words, agent: who is in the headline."""
+    found = [("first", folder.first.label, folder.first)]
+    if best := folder.best_fixed(budget):
+        where = "validation" if best[1] else "these"
+        name = best[0].label if best[0].run else f"h = {best[0].depth}"
+        found.append(("fixed", f"the best fixed depth ({name}, chosen on {where} instances)", best[0]))
+    for base, role, words in (
+        ("shuffled", "control", "adaptive's depths, shuffled over the states"),
+        (CEILING, "ceiling", "the exact ceiling of any choice of depths"),
+    ):
+        agent = folder.agent(base)
+        if agent is not None and agent is not folder.first:
+            found.append((role, words, agent))
+    return found
+
+
+def _tiles(folder: Folder, budget: str) -> Html:
+    tiles = [tag("h3", f"{budget} budget, K = {folder.budgets[budget]}")]
+    for role, words, agent in _named(folder, budget):
+        row = folder.row(agent, budget)
+        tiles.append(
+            tag(
+                "div",
+                tag("strong", f"{percent(row['solve_rate'])} %"),
+                tag("span", f"{number(row['actions_per_episode'])} actions"),
+                tag("span", words, class_="who"),
+                class_=f"tile {role}",
+            )
+        )
+    return tag("div", *tiles, class_="tiles")
+
+
+def _sentences(folder: Folder, budget: str) -> list[Html]:
+    parts = []
+    for _, words, agent in _named(folder, budget):
+        row = folder.row(agent, budget)
+        parts.append(f"{words} {percent(row['solve_rate'])} % in {number(row['actions_per_episode'])}")
+    head = parts[0].replace(f"{folder.first.label} ", f"{folder.first.label} solves ", 1)
+    text = f"{head} actions per episode" + (f"; {'; '.join(parts[1:])}." if len(parts) > 1 else ".")
+    said = [tag("p", text)]
+    rivals = [agent for role, _, agent in _named(folder, budget) if role in ("fixed", "control")]
+    for agent in rivals:
+        one = compared(folder, agent, budget)
+        if one is not None:
+            said.append(tag("p", f"Against {agent.label}, instance by instance: {verdict(one)}", class_="quiet"))
+    return said
+
+
+def compared(folder: Folder, agent: Agent, budget: str) -> dict[str, Any] | None:
+    """The first agent against another one."""
+    found = folder.comparisons or []
+    return next((c for c in found if c["against"] == agent.name and c["budget"] == budget), None)
+
+
+def verdict(one: dict[str, Any]) -> str:
+    """What a paired comparison shows, no more."""
+    words = []
+    for field, factor, unit, more, fewer in (
+        ("solve_difference", 100.0, "points solved", "surely more", "surely fewer"),
+        ("actions_difference", 1.0, "actions", "surely more", "surely fewer"),
+    ):
+        mean, low, high = (factor * one[field][key] for key in ("mean", "low", "high"))
+        said = more if low > 0 else fewer if high < 0 else "no difference beyond chance"
+        words.append(f"{number(mean, sign=True)} {unit} ({interval(low, high, sign=True)}), {said}")
+    return "; ".join(words) + "."
+
+
+def interval(low: float | None, high: float | None, *, sign: bool = False) -> str:
+    """Both ends."""
+    return "" if low is None or high is None else f"{number(low, sign=sign)} .. {number(high, sign=sign)}"
+
+
+def table(head: Sequence[object], rows: Sequence[tuple[str, Sequence[object]]], label: str) -> Html:
+    """A table that scrolls by itself where it is wider than the screen; a row is its class and its cells."""
+    top = tag("tr", *(tag("th", cell, scope="col") for cell in head))
+    body = [
+        tag("tr", tag("th", cells[0], scope="row"), *(tag("td", cell) for cell in cells[1:]), class_=class_ or None)
+        for class_, cells in rows
+    ]
+    made = tag("table", tag("caption", label), tag("thead", top), tag("tbody", *body))
+    return tag("div", made, class_="wide", tabindex=0, role="region", aria_label=label)
+
+
+def main_tables(folder: Folder) -> Html:
+    """Everybody under every budget, beside the paired differences of the first agent."""
+    made = []
+    for budget in folder.budgets:
+        rows = [_main_row(folder, point, budget) for point in figures.points(folder, budget)]
+        head = [
+            "agent", "solved, %", "actions", "decisions", "SPL, %", "lost, %", "mean depth",
+            f"{folder.first.label} minus agent: solved, points", "actions", "McNemar p", "dominates",
+        ]  # fmt: skip
+        made.append(table(head, rows, f"{budget} budget, K = {folder.budgets[budget]}"))
+    return joined(*made)
+
+
+def _main_row(folder: Folder, point: figures.Point, budget: str) -> tuple[str, list[object]]:
+    agent, row = point.agent, folder.row(point.agent, budget)
+    name = joined(tag("span", class_=f"swatch {agent.role}", aria_hidden="true"), agent.label)
+    cells: list[object] = [
+        name,
+        _with(percent(row["solve_rate"]), interval(point.solved_low, point.solved_high)),
+        _with(number(point.actions), interval(point.actions_low, point.actions_high)),
+        number(row["decisions_per_episode"]),
+        percent(row["spl"]),
+        percent(row["lost"]),
+        number(row["mean_depth"]),
+    ]
+    one = compared(folder, agent, budget)
+    if one is None:
+        return ("first" if agent is folder.first else ""), [*cells, "", "", "", ""]
+    for field, factor in (("solve_difference", 100.0), ("actions_difference", 1.0)):
+        mean, low, high = (factor * one[field][key] for key in ("mean", "low", "high"))
+        cells.append(_with(number(mean, sign=True), interval(low, high, sign=True)))
+    p = one["mcnemar_p"]
+    cells.append(NONE if p is None else f"{p:.2g}".replace("-", MINUS))
+    cells.append("surely" if one["dominates_surely"] else "yes" if one["dominates"] else "no")
+    return "", cells
+
+
+def _with(value: str, small: str) -> Html:
+    return joined(value, " ", tag("small", small)) if small else joined(value)
+
+
+def limits(folder: Folder) -> Html:
+    """What arithmetic alone says."""
+    lines = []
+    for budget, k in folder.budgets.items():
+        spent = folder.row(folder.first, budget)["actions_per_episode"]
+        never = metrics.undominated(k, spent, tuple(range(1, 9)))
+        named = ", ".join(f"h = {d}" for d in never) or "none"
+        lines.append(tag("li", f"{budget} budget: {named}{_dominated(folder, budget, never)}"))
+    text = (
+        f"A fixed depth h never spends more than K h actions, so no agent that spends more can dominate it, whatever it "
+        f"solves. Fixed depths that {folder.first.label} is kept from dominating by this alone:"
+    )
+    return joined(tag("p", text), tag("ul", *lines))
+
+
+def _dominated(folder: Folder, budget: str, never: list[int]) -> str:
+    """Of the fixed depths that could be dominated: which are."""
+    said: dict[str, list[str]] = {"surely dominated": [], "dominated, but within chance": [], "not dominated": []}
+    for agent in folder.agents:
+        one = compared(folder, agent, budget)
+        if one is not None and agent.depth and agent.depth not in never:
+            kind = 0 if one["dominates_surely"] else 1 if one["dominates"] else 2
+            said[list(said)[kind]].append(agent.label)
+    parts = [f"{kind}: {', '.join(names)}" for kind, names in said.items() if names]
+    return f". Of the others played, {'; '.join(parts)}." if parts else "."
+
+
+def failures(folder: Folder, watched: set[int]) -> Html:
+    """Who solves what nobody should fail at, and what nobody solves."""
+    if folder.outcomes is None:
+        return tag(
+            "p", "episodes.parquet is not there, so nothing can be said about single instances.", class_="missing"
+        )
+    budget = folder.widest
+    outcomes = {a: folder.outcomes[a.name, budget] for a in folder.agents}
+    own = outcomes[folder.first]
+    policies = [a for a in folder.agents if a.base not in KNOWING]
+    knowing = [a for a in folder.agents if a.base in KNOWING]
+    none = np.all([outcomes[a]["solved"] == 0 for a in policies], axis=0)
+    failed = own["solved"] < 0.5
+    count = len(failed)
+    text = (
+        f"Under the {budget} budget {folder.first.label} leaves {int(failed.sum())} of {count} instances unsolved; "
+        f"{int((failed & ~none).sum())} of these are solved by another policy. "
+        f"{_nobody(int(none.sum()))}"
+    )
+    rows = [
+        ("", [instance_link(i, folder, watched), number(_length(folder, i), 0),
+              ", ".join(a.label for a in knowing if outcomes[a]["solved"][i] > 0) or "nobody"])
+        for i in np.flatnonzero(none)[:LISTED].tolist()
+    ]  # fmt: skip
+    parts = [tag("p", text)]
+    if rows:
+        more = f" (the first {LISTED} of {int(none.sum())})" if none.sum() > LISTED else ""
+        label = f"Instances that no policy solves{more}"
+        parts.append(table(("instance", "length", "solved by those that know the distance"), rows, label))
+    lost = [(a, float(outcomes[a]["lost"].mean())) for a in folder.agents if outcomes[a]["lost"].any()]
+    if lost:
+        said = ", ".join(f"{a.label} {percent(share)} %" for a, share in lost)
+        parts.append(tag("p", f"Episodes that ended where nobody can solve any more: {said}."))
+    else:
+        parts.append(tag("p", "No episode ended where nobody can solve any more."))
+    return joined(*parts)
+
+
+def _nobody(count: int) -> str:
+    if not count:
+        return "Every instance is solved by at least one policy."
+    return f"{count} {'is' if count == 1 else 'are'} solved by no policy at all."
+
+
+def _length(folder: Folder, i: int) -> float | None:
+    return None if folder.instances is None else float(folder.instances["length"][i])
+
+
+def instance_link(i: int, folder: Folder, watched: set[int]) -> Html:
+    """Its number; a link where it can be watched."""
+    name = str(folder.instances["id"][i]) if folder.instances else None
+    return tag("a", str(i), href=f"#i={i}", title=name) if i in watched else tag("span", str(i), title=name)
+
+
+def commands(folder: Folder, instances: int) -> Html:
+    """What to type for the same figures; folders by their last names."""
+    plan = folder.plan
+    run = PurePath(str(plan.get("run", "RUN"))).name
+    words = ["recommit", "evaluate", run, "--out", "EVAL", "--agents", *(a.label for a in folder.agents)]
+    words += ["--budgets", *map(str, plan.get("budgets", ()))]
+    words += [w for key in ("instances", "validation", "seed") if key in plan for w in (f"--{key}", str(plan[key]))]
+    words += ["--length", *map(str, plan["length"])] if plan.get("length") else []
+    report = ["recommit", "report", "EVAL", "--out", "report.html", "--instances", str(instances)]
+    return tag("pre", tag("code", "\n".join(shlex.join(line) for line in (words, report))), tabindex=0)
+
+
+def versions(folder: Folder) -> Html:
+    """Of the run, without its machine."""
+    found = folder.run_json("versions.json")
+    if found is None:
+        return tag("p", "The run's folder is not there, so its versions are not known.", class_="missing")
+    kept = [f"{name} {value}" for name, value in found.items() if value is not None and name != "platform"]
+    return tag("p", f"Trained with {', '.join(kept)}.")

@@ -1,0 +1,89 @@
+"""How the run was trained, from the lines that it wrote."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from recommit.report import figures
+from recommit.report.figures import Series
+
+if TYPE_CHECKING:
+    from recommit.report.axes import Figure
+
+#: Steps that a drawn line is the mean of; the paper's figures do the same.
+WINDOW = 5
+#: name, title, name of the axis, factor, fields of a line, fields of its validation.
+_PANELS = (
+    ("solved", "Solved while training", "solved, %", 100.0, ("solve_rate",), ("solved", "adaptive")),
+    ("actions", "Actions per episode", "actions", 1.0, ("actions",), ("actions", "adaptive")),
+    ("reward", "Reward", "reward", 1.0, ("reward",), ()),
+    ("loss", "Loss", "loss", 1.0, ("loss",), ("loss",)),
+    ("information", "What the depth says about the state", "nats", 1.0, ("information",), ()),
+)
+
+
+def panels(lines: list[dict[str, Any]]) -> list[Figure]:
+    """A figure for everything that the run wrote down; a field that it did not write has none."""
+    steps = [line for line in lines if "loss" in line]
+    seen = [line for line in lines if isinstance(line.get("validation"), dict)]
+    found = []
+    for name, title, y_name, factor, own, checked in _PANELS:
+        series = [*_smoothed("training", "first", steps, own, factor)]
+        series += _plain("validation", "ceiling", seen, ("validation", *checked), factor) if checked else []
+        if name == "loss" and any("solve_rate" in line for line in steps):
+            continue  # of reinforcement, where it says nothing
+        found += _figure(name, title, y_name, series, (0.0, 104.0) if factor > 1 else None)
+    entropies = [
+        *_smoothed("depth head", "first", steps, ("entropy_depth",)),
+        *_smoothed("actions", "fixed", steps, ("entropy_actions",)),
+    ]
+    found += _figure("entropies", "Entropy of both heads", "nats", entropies, None)
+    depths = sorted({d for line in steps for d in _numbers(line.get("depths"))}, key=int)
+    shares = [
+        s for d in depths for s in _smoothed(f"h = {d}", f"depth d{d}", steps, ("depths", d), 100.0, raw=False)
+    ]  # fmt: skip
+    return found + _figure("shares", "Shares of depths", "decisions, %", shares, (0.0, 104.0))
+
+
+def _numbers(value: Any) -> list[str]:
+    return [key for key in value if key in "12345678"] if isinstance(value, dict) else []
+
+
+def _figure(
+    name: str, title: str, y_name: str, series: list[Series], y_range: tuple[float, float] | None
+) -> list[Figure]:
+    drawn = [one for one in series if len(one.xs) > 1 or one.loose]
+    return [figures.lines(f"training-{name}", title, "step", y_name, drawn, y_range=y_range)] if drawn else []
+
+
+def _values(lines: list[dict[str, Any]], fields: tuple[str, ...], factor: float) -> tuple[list[int], list[float]]:
+    """Steps at which a field was written, and what."""
+    xs, ys = [], []
+    for line in lines:
+        value: Any = line
+        for field in fields:
+            value = value.get(field) if isinstance(value, dict) else None
+        if isinstance(value, (int, float)) and abs(value) < float("inf"):
+            xs.append(line["step"])
+            ys.append(factor * value)
+    return xs, ys
+
+
+def _smoothed(
+    label: str, class_: str, lines: list[dict[str, Any]], fields: tuple[str, ...], factor: float = 1.0, *,
+    raw: bool = True,
+) -> list[Series]:  # fmt: skip
+    """The mean of the last steps, over the single steps."""
+    xs, ys = _values(lines, fields, factor)
+    if not xs:
+        return []
+    recent = [ys[max(0, i - WINDOW + 1) : i + 1] for i in range(len(ys))]
+    means = [sum(values) / len(values) for values in recent]
+    return [*([Series("", f"{class_} thin", xs, ys)] if raw else []), Series(label, class_, xs, means)]
+
+
+def _plain(
+    label: str, class_: str, lines: list[dict[str, Any]], fields: tuple[str, ...], factor: float
+) -> list[Series]:  # fmt: skip
+    xs, ys = _values(lines, fields, factor)
+    return [Series(label, class_, xs, ys, loose=True)] if xs else []

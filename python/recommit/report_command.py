@@ -1,0 +1,41 @@
+"""``recommit report``: the signature is the command line. Light to import."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from recommit.calls import WrongCall
+
+
+def report(eval: Path, /, out: Path, instances: int = 48, figures: Path | None = None, quiet: bool = False) -> int:
+    """Write one page about an evaluation: figures, tables and episodes to watch; it needs no server and no network.
+
+    Args:
+        eval: The folder of an evaluation (see recommit evaluate).
+        out: The page to write, an HTML file; it is replaced whole or not at all.
+        instances: Episodes of so many instances can be watched at most.
+        figures: Write every figure to this folder as well, as SVG and as CSV.
+        quiet: Print nothing.
+    """
+    from recommit.data import files
+    from recommit.report import page
+    from recommit.report.reading import Folder
+
+    if instances < 0:
+        raise WrongCall(f"instances: expected 0 or more, got {instances}")
+    try:
+        made = page.make(Folder(eval), instances)
+    except ValueError as error:
+        raise WrongCall(str(error)) from None
+    files.make_folders(files.Files(), Path(out).absolute().parent)
+    files.replace(files.Files(), Path(out), made.html.encode())
+    if figures is not None:
+        files.make_folders(files.Files(), Path(figures).absolute())
+        for figure in made.figures:
+            files.replace(files.Files(), Path(figures) / f"{figure.name}.svg", figure.alone().encode())
+            files.replace(files.Files(), Path(figures) / f"{figure.name}.csv", figure.csv().encode())
+    if not quiet:
+        text = f"{out}: {len(made.figures)} figures, {made.watched} of {made.of} instances to watch\n"
+        sys.stdout.write(text)
+    return 0

@@ -1,0 +1,141 @@
+"""From nothing to the figure: data, warm start, reinforcement, evaluation, report, each skipped when it is there.
+
+A preset is a YAML file with one entry per puzzle. Nothing here computes: every stage is the function behind its own
+command, so that any part can be repeated, changed or replaced by hand in the same folder.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from recommit.data.recipe import Recipe
+
+#: The folder of presets in the package.
+_PRESETS = "recipes/reproduce"
+
+
+class Stopped(Exception):
+    """A stage ended with another status than 0, which is in ``args[0]``."""
+
+
+def presets() -> list[str]:
+    """Names of the presets in this package."""
+    return sorted(
+        p.name.removesuffix(".yaml") for p in (files("recommit") / _PRESETS).iterdir() if p.name.endswith(".yaml")
+    )
+
+
+def load(preset: str) -> dict[str, Any]:
+    """A preset by name or file."""
+    import yaml
+
+    named = files("recommit") / _PRESETS / f"{preset}.yaml"
+    if not named.is_file() and not Path(preset).is_file():
+        raise ValueError(f"preset: expected a file or one of {', '.join(presets())}, got {preset}")
+    text = named.read_text(encoding="utf-8") if named.is_file() else Path(preset).read_text(encoding="utf-8")
+    found: dict[str, Any] = yaml.safe_load(text)
+    return found
+
+
+def reproduce(preset: str, out: str | Path, *, jobs: int = 2, quiet: bool = False) -> Path:
+    """Run what is missing of a preset in ``out``; the report."""
+    plan, folder = load(preset), Path(out).absolute()
+    folder.mkdir(parents=True, exist_ok=True)
+    reports = [Task(name, task, folder / name, jobs, quiet).run() for name, task in plan["tasks"].items()]
+    return reports[0]
+
+
+class Task:
+    """The stages of one puzzle."""
+
+    def __init__(self, name: str, plan: dict[str, Any], folder: Path, jobs: int, quiet: bool) -> None:
+        self.name, self.plan, self.folder, self.jobs, self.quiet = name, plan, folder, jobs, quiet
+
+    def run(self) -> Path:
+        """All of them, in order."""
+        self._timed("data", self.data)
+        self._timed("warm start", self.warm_start)
+        self._timed("reinforcement", self.reinforcement)
+        self._timed("evaluation", self.evaluation)
+        self._timed("report", self.report)
+        return self.folder / "report.html"
+
+    def _timed(self, what: str, work: Callable[[], None]) -> None:
+        began = time.monotonic()
+        if not self.quiet:
+            sys.stderr.write(f"== {self.name}: {what}\n")
+        work()
+        if not self.quiet:
+            sys.stderr.write(f"== {self.name}: {what} took {time.monotonic() - began:.0f} s\n")
+
+    def recipe(self) -> Recipe:
+        """Of the data."""
+        from recommit.data.recipe import Recipe
+
+        return Recipe.from_dict(self.plan["data"])
+
+    def data(self) -> None:
+        """Labelled states."""
+        import recommit.data
+
+        recommit.data.build(self.recipe(), self.folder / "data", workers=self.jobs)
+
+    def warm_start(self) -> None:
+        """Imitation."""
+        from recommit.train import config, sft
+
+        given = config.load(self.plan["recipe"], self.plan.get("sft", []))
+        _fine(sft.train(given, self.folder / "data", self.folder / "sft", quiet=self.quiet))
+
+    def reinforcement(self) -> None:
+        """Every variant and seed."""
+        from recommit.train import family
+        from recommit.train_command import planned_family
+
+        variants, changes = tuple(self.plan["variants"]), tuple(self.plan.get("grpo", []))
+        plans = planned_family(self.plan["recipe"], variants, changes, {})
+        seeds = tuple(self.plan["seeds"])
+        _fine(family.train(plans, self.folder / "sft", self.folder / "family", seeds, jobs=self.jobs, quiet=self.quiet))
+
+    def evaluation(self) -> None:
+        """The family's agents, seed by seed."""
+        from recommit.evaluate import experiments
+        from recommit.evaluate.evaluation import Evaluation, Plan
+        from recommit.evaluate.store import Store
+
+        options: dict[str, Any] = {
+            k: tuple(v) if isinstance(v, list) else v for k, v in self.plan.get("evaluate", {}).items()
+        }
+        for seed in self.plan["seeds"]:
+            run, agents = experiments.agents_of(self.folder / "family", seed)
+            with Store(self.folder / f"eval-s{seed}") as store:
+                summary = Evaluation(Plan(str(run), agents, seed=seed, **options), store, quiet=self.quiet).run()
+                store.write_text(
+                    "tables.md", experiments.write(experiments.Found(summary, self.folder / "family", seed))
+                )
+
+    def report(self) -> None:
+        """A page to look at."""
+        from recommit.report_command import report
+
+        report(self.folder / f"eval-s{self.plan['seeds'][0]}", self.folder / "report.html")
+
+
+def _fine(status: int) -> None:
+    if status:
+        raise Stopped(status)
+
+
+def figures(folder: str | Path) -> dict[str, Any]:
+    """The solve rates of a finished puzzle's first seed, by agent and budget."""
+    path = next(iter(sorted(Path(folder).glob("eval-s*/summary.json"))))
+    rows = json.loads(path.read_text(encoding="utf-8"))
+    return {f"{row['agent'].partition('@')[0]} {row['budget']}": row["solve_rate"] for row in rows}

@@ -1,0 +1,125 @@
+"""Small evaluations, made without a policy: callables that know the solver, and that err on purpose."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("pyarrow", reason="evaluations are kept as Parquet")
+
+import recommit
+from recommit.data.table import pa, pq
+from recommit.evaluate import metrics, play, stats
+
+COUNT, BUDGETS = 24, {"loose": 6, "tight": 4}
+#: How deep, and how often an action is drawn at random instead of solved.
+AGENTS = {
+    "adaptive": (0, 0.05), "fixed-2": (2, 0.05), "fixed-8": (8, 0.15), "fixed-8@{run}": (8, 0.3),
+    "shuffled": (4, 0.1), "oracle-dp": (8, 0.0),
+}  # fmt: skip
+SEEDS = {"shuffled": 2}
+
+
+def puzzle(task):
+    return recommit.Sliding(2, 3) if task == "sliding" else recommit.Sokoban(7, boxes=2)
+
+
+def pack_actions(actions):
+    return (actions.astype(np.uint16) << (2 * np.arange(8, dtype=np.uint16))).sum(axis=1).astype(np.uint16)
+
+
+def pack_chances(depth):
+    """Half for the depth that was taken, a quarter each for 1 and 8."""
+    chances = np.full(len(depth), (64 << 56) | 64, np.uint64)
+    return chances + (np.uint64(127) << (8 * (depth.astype(np.uint64) - np.uint64(1))))
+
+
+def rows_of(task, starts, name, budget, seed, kept):
+    """Decisions of an agent; what it meant to do goes to ``kept``."""
+    depth, noise = AGENTS[name]
+    rng = np.random.default_rng([seed, len(name)])
+
+    def agent(states, _turn):
+        found = task.solve(states)
+        actions = rng.integers(0, 4, (len(states), 8)).astype(np.uint8)
+        for i, begin in enumerate(found.offsets[:-1]):
+            plan = found.actions[begin : found.offsets[i + 1]][:8]
+            actions[i, : len(plan)] = np.where(rng.random(len(plan)) < noise, actions[i, : len(plan)], plan)
+        asked = depth or 8
+        depths = np.where(found.length < 6, 2, 4) if name == "adaptive" else np.full(len(states), asked)
+        kept.append((pack_actions(actions), pack_chances(depths)))
+        return depths.astype(np.int64), actions
+
+    return play.of_callable(agent, task, starts, budget)
+
+
+def write(folder: Path, task_name: str, *, run: str = "/somewhere/else/rl-fixed-8", columns: bool = True) -> Path:
+    """An evaluation's folder, as ``recommit evaluate`` writes it."""
+    from recommit.report.reading import agents_of, stem_of
+
+    task = puzzle(task_name)
+    found = task.generate(COUNT, seed=3, length=(3, 12))
+    (folder / "decisions").mkdir(parents=True)
+    names = {name: name.format(run=run) for name in AGENTS}
+    length = task.distance(found.states)
+    ids = [f"{task_name}/{task.variant}:3..12/3/{i}" for i in range(COUNT)]
+    pq.write_table(
+        pa.table({"id": ids, "state": [s.tobytes() for s in found.states], "length": length}),
+        folder / "instances.parquet",
+    )
+    summary, curves, episodes, played = [], {}, [], {}
+    for agent, name in zip(agents_of(list(names.values())), AGENTS, strict=True):
+        each = []
+        for seed in range(SEEDS.get(name, 1)):
+            kept: list = []
+            rows = rows_of(task, found.states, name, 6, seed, kept)
+            more = {"actions": np.concatenate([a for a, _ in kept]), "chances": np.concatenate([c for _, c in kept])}
+            table = {f.name: getattr(rows, f.name) for f in fields(play.Rows)} | (more if columns else {})
+            ending = f"-s{seed}" if name in SEEDS else ""
+            pq.write_table(pa.table(table), folder / "decisions" / f"{stem_of(agent)}@6{ending}.parquet")
+            each.append(rows)
+        curves[agent.name] = metrics.over_budgets(each[0], length, 6)
+        for budget, k in BUDGETS.items():
+            one = [metrics.episodes(rows, length, k) for rows in each]
+            played[agent.name, budget] = one
+            row = metrics.summarise(one[0], each[0], k)
+            row["solve_rate"] = float(np.mean([e.solved.mean() for e in one]))
+            row["actions_per_episode"] = float(np.mean([e.actions.mean() for e in one]))
+            row["solve_low"], row["solve_high"] = stats.wilson(row["solve_rate"] * COUNT, COUNT)
+            summary.append({"agent": agent.name, "task": task_name, "budget": budget, "seeds": len(one), **row})
+            for seed, e in enumerate(one):
+                cells = {f.name: getattr(e, f.name) for f in fields(metrics.Episodes)}
+                heads = {"agent": [agent.name] * COUNT, "budget": [budget] * COUNT, "seed": [seed] * COUNT}
+                episodes.append(pa.table({**heads, "instance": list(range(COUNT)), **cells}))
+    pq.write_table(pa.concat_tables(episodes), folder / "episodes.parquet")
+    compared = []
+    for budget in BUDGETS:
+        own = played["adaptive", budget][0]
+        for name in list(names.values())[1:]:
+            other = played[name, budget][0]
+            solved = stats.bootstrap(own.solved.astype(float) - other.solved)
+            actions = stats.bootstrap((own.actions - other.actions).astype(float))
+            compared.append({
+                "agent": "adaptive", "against": name, "budget": budget, "solve_difference": vars(solved),
+                "actions_difference": vars(actions), "mcnemar_p": stats.mcnemar(own.solved, other.solved),
+                "dominates": solved.mean > 0 > actions.mean, "dominates_surely": solved.low > 0 > actions.high,
+            })  # fmt: skip
+    plan = {
+        "run": "/somewhere/else/rl", "agents": list(names.values()), "budgets": list(BUDGETS), "instances": COUNT,
+        "validation": 8, "length": [3, 12], "seed": 0, "test_set": "0123456789abcdef",
+    }  # fmt: skip
+    values = {"plan": plan, "summary": summary, "curves": curves, "comparisons": compared}
+    for name, value in values.items():
+        (folder / f"{name}.json").write_text(json.dumps(value), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def evaluations(tmp_path_factory):
+    """By task; not to be changed."""
+    root = tmp_path_factory.mktemp("evaluations")
+    return {task: write(root / task, task) for task in ("sliding", "sokoban")}

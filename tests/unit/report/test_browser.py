@@ -1,0 +1,128 @@
+"""What the page's scripts do, in a real browser; skipped where there is none."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+import re
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+from tests.unit.report.conftest import puzzle, write
+
+from recommit.report import axes, page
+from recommit.report.reading import Folder
+
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
+
+pytestmark = pytest.mark.skipif(BROWSER is None, reason="needs Chromium")
+
+
+def opened(path, tmp_path, anchor=""):
+    """The document after its scripts have run."""
+    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=20000"]
+    home = tmp_path / "home"
+    home.mkdir(exist_ok=True)
+    done = subprocess.run(
+        [BROWSER, *flags, f"--user-data-dir={home}", "--dump-dom", f"{path.as_uri()}{anchor}"],
+        check=True, capture_output=True, text=True, timeout=120, env=os.environ | {"HOME": str(home)},
+    )  # fmt: skip
+    return done.stdout
+
+
+def test_the_moves_are_those_of_the_core(tmp_path):
+    rng = np.random.default_rng(0)
+    cases, expected = [], []
+    for task in ("sliding", "sokoban"):
+        game = puzzle(task)
+        states = game.generate(30, seed=5).states
+        for _ in range(20):
+            actions = rng.integers(0, 4, len(states)).astype(np.uint8)
+            after = game.step(states, actions)
+            cases += [[task, *game.shape, s.ravel().tolist(), int(a)] for s, a in zip(states, actions, strict=True)]
+            expected += [s.ravel().tolist() for s in after]
+            states = after
+    script = f"const cases = {json.dumps(cases)}; document.body.textContent = JSON.stringify(cases.map("
+    script += "([task, rows, cols, cells, action]) => MOVES[task](cells, rows, cols, action)));"
+    document = tmp_path / "moves.html"
+    document.write_text(f"<!doctype html><body><script>{axes.asset('moves.js')}{script}</script>", encoding="utf-8")
+    shown = re.search(r"<body>(.*?)</body>", opened(document, tmp_path), re.DOTALL)
+    assert json.loads(html.unescape(shown[1])) == expected
+
+
+#: Goes through every episode, then uses the keys and the buttons as a person would.
+DRIVER = """
+const out = { alerts: 0, errors: [], ends: [] };
+window.alert = () => { out.alerts += 1; };
+addEventListener("error", (event) => out.errors.push(event.message));
+addEventListener("load", async () => {
+  const wait = (ms) => new Promise((done) => setTimeout(done, ms));
+  const all = (query) => [...document.querySelectorAll(query)], by = (id) => document.getElementById(id);
+  const press = (key) => by("viewer").dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+  out.linked = [by("turn").value, by("pick-instance").selectedOptions[0].textContent, ...all(".pane select").map((s) => s.selectedOptions[0].textContent)];
+  const packed = JSON.parse(by("packed").textContent);
+  for (let i = 0; i < packed.instances.length; i++) {
+    by("pick-instance").value = i;
+    by("pick-instance").dispatchEvent(new Event("change"));
+    packed.agents.forEach((_, a) => {
+      const select = document.querySelector(".pane select");
+      select.value = a;
+      select.dispatchEvent(new Event("change"));
+      press("ArrowDown");
+      out.ends.push([packed.played[a][i].solved, document.querySelector(".pane .said").textContent, document.querySelector(".pane .board").getAttribute("aria-label")]);
+    });
+  }
+  press("ArrowUp"); out.start = by("turn").value;
+  press("ArrowRight"); out.step = by("turn").value; out.hash = location.hash;
+  press("j"); out.next = by("turn").value; press("k");
+  by("speed").value = "35"; press(" "); out.playing = by("play").textContent;
+  await wait(9000);
+  out.played = [by("play").textContent, by("turn").value === by("turn").max];
+  document.querySelector(".strip button").click(); out.clicked = by("turn").value;
+  document.querySelector("#pareto .point").dispatchEvent(new Event("pointerenter"));
+  out.tip = by("tip").hidden ? "" : by("tip").textContent;
+  location.hash = "#i=999999"; await wait(200); out.absent = by("absent").textContent;
+  by("theme").click(); by("theme").click(); out.theme = document.documentElement.dataset.theme;
+  document.body.textContent = "RESULT" + JSON.stringify(out) + "END";
+});
+"""
+
+
+def test_a_hostile_page_is_watched_from_end_to_end(tmp_path):
+    name = "x<img src=y onerror=alert(1)>&amp;'\""
+    folder = Folder(write(tmp_path / "eval", "sliding", run=f"/runs/{name}"))
+    made = page.make(folder, 6).html
+    driven = re.sub(r"<meta http-equiv=[^>]*>", "", made).replace("<body>", f"<script>{DRIVER}</script><body>", 1)
+    document = tmp_path / "page.html"
+    document.write_text(driven, encoding="utf-8")
+    number = json.loads(re.search(r'id="packed">(.*?)</script>', made)[1])["instances"][2]["n"]
+    text = opened(document, tmp_path, f"#i={number}&a=oracle-dp&b=fixed-2&k=1")
+    out = json.loads(html.unescape(re.search(r"<body>RESULT(.*)END", text, re.DOTALL)[1]))
+    assert out["errors"] == []
+    assert out["alerts"] == 0
+    assert out["linked"][0] == "1"
+    assert out["linked"][1].startswith(f"{number}: ")
+    assert out["linked"][2:] == ["oracle-dp", "fixed-2"]
+    assert len(out["ends"]) == 6 * len(folder.agents)
+    for solved, said, board in out["ends"]:
+        assert said.startswith("Solved after" if solved else "Not solved after")
+        assert board.endswith(": 1 2 3 4 5 0") == solved
+    assert (out["start"], out["step"], out["next"], out["clicked"]) == ("0", "1", "0", "0")
+    assert re.fullmatch(r"#i=\d+&a=oracle-dp&b=fixed-2&k=1", out["hash"])
+    assert out["playing"] == "Pause"
+    assert out["played"] == ["Play", True]
+    assert "% solved" in out["tip"]
+    assert out["theme"] == "dark"
+    assert out["absent"].startswith("Instance 999999 is not among")
+
+
+def test_the_page_runs_under_its_own_policy(evaluations, tmp_path):
+    document = tmp_path / "page.html"
+    document.write_text(page.make(Folder(evaluations["sokoban"]), 4).html, encoding="utf-8")
+    text = opened(document, tmp_path)
+    assert text.count("<option") == 4 + 2 * 6 + 4  # instances, agents twice, speeds
+    assert text.count('class="board"') == 2
+    assert "Colours: as the system" in text

@@ -1,0 +1,72 @@
+"""Which instances are shown, and that what is packed is what was played."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from tests.unit.report.conftest import puzzle
+
+from recommit.report import episodes
+from recommit.report.reading import Folder
+
+
+def test_every_kind_and_every_length_is_shown():
+    kinds = np.array([0] * 2 + [1] * 50 + [2] * 50)
+    length = np.arange(102)
+    chosen = episodes.choose(kinds, length, 12)
+    assert len(chosen) == len(set(chosen)) == 12
+    assert chosen == sorted(chosen)
+    assert np.bincount(kinds[chosen]).tolist() == [2, 5, 5]
+    assert min(c for c in chosen if kinds[c] == 1) < 10
+    assert max(c for c in chosen if kinds[c] == 1) > 44
+    assert episodes.choose(kinds, length, 200) == list(range(102))
+    assert episodes.choose(kinds, length, 1) == [1]
+
+
+@pytest.mark.parametrize("task", ["sliding", "sokoban"])
+def test_packed_episodes_replay_to_the_same_distances(evaluations, task):
+    folder = Folder(evaluations[task])
+    packed = episodes.pack(folder, 10)
+    assert len(packed["instances"]) == 10
+    assert packed["of"] == 24
+    assert packed["depths"] == [1, 2, 4, 8]
+    assert packed["agents"][packed["rival"]]["label"] == folder.best_fixed("loose")[0].label
+    game = puzzle(task)
+    shape = packed["rows"], packed["cols"]
+    for played in packed["played"]:
+        for instance, one in zip(packed["instances"], played, strict=True):
+            state = np.frombuffer(bytes.fromhex(instance["state"]), np.uint8).reshape(1, *shape)
+            actions = iter(one["a"])
+            for k, many in enumerate(one["x"]):
+                assert game.distance(state)[0] == one["d"][k]
+                for _ in range(int(many)):
+                    state = game.step(state, np.array([int(next(actions))], np.uint8))
+            assert next(actions, None) is None
+            assert game.distance(state)[0] == one["d"][-1]
+            assert bool(game.is_solved(state)[0]) == one["solved"]
+            assert len(one["p"]) == 8 * len(one["h"])
+
+
+def test_kinds_say_what_happened(evaluations):
+    folder = Folder(evaluations["sokoban"])
+    names, kinds = episodes.strata(folder)
+    own = folder.outcomes["adaptive", "loose"]
+    assert names[0] == "lost by adaptive"
+    assert ((kinds == 0) == (own["lost"] > 0.5)).all()
+    assert own["solved"][kinds >= 3].all()
+    assert not own["solved"][kinds <= 2].any()
+
+
+def test_a_page_holds_no_more_than_it_may(evaluations):
+    folder = Folder(evaluations["sliding"])
+    packed = episodes.pack(folder, 24, room=12_000)
+    assert 1 <= len(packed["instances"]) < 24
+    assert len(json.dumps(packed, separators=(",", ":"))) <= 12_000
+    assert len(episodes.pack(folder, 24, room=1)["instances"]) == 1
+
+
+def test_actions_are_packed_by_two_bits():
+    assert episodes.unpack(0b11_10_01_00, 4) == "0123"
+    assert episodes.unpack(0b11_10_01_00, 2) == "01"

@@ -1,0 +1,120 @@
+"""Figures show the numbers where they are."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+
+from recommit.evaluate import stats
+from recommit.report import axes, depths, figures, training
+from recommit.report.reading import Folder
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.fixture(scope="module", params=["sliding", "sokoban"])
+def folder(request, evaluations):
+    return Folder(evaluations[request.param])
+
+
+def parsed(figure):
+    return ET.fromstring(figure.svg)
+
+
+def test_points_have_their_intervals(folder):
+    for point in figures.points(folder, "tight"):
+        row = folder.row(point.agent, "tight")
+        assert (point.solved, point.solved_low, point.solved_high) == pytest.approx(
+            tuple(100 * row[k] for k in ("solve_rate", "solve_low", "solve_high"))
+        )
+        again = stats.bootstrap(folder.outcomes[point.agent.name, "tight"]["actions"])
+        assert (point.actions_low, point.actions_high) == (again.low, again.high)
+        assert point.actions_low <= point.actions <= point.actions_high
+
+
+def test_marks_stand_at_their_numbers_and_say_them(folder):
+    figure = figures.pareto(folder, "loose")[0]
+    points = figures.points(folder, "loose")
+    groups = {g.get("aria-label"): g for g in parsed(figure).iter(f"{SVG}g") if "point" in g.get("class", "")}
+    most = max(
+        [p.actions_high for p in points] + [c.actions for c in figures.paper.MAIN[folder.task, "loose"].values()]
+    )
+    frame = axes.frame(0, most * 1.06, 0, 104)
+    for point in points:
+        group = groups[point.says()]
+        assert group.get("tabindex") == "0"
+        across, up = group.findall(f"{SVG}line")[1], group.findall(f"{SVG}line")[0]
+        assert float(across.get("y1")) == pytest.approx(frame.y(point.solved), abs=0.06)
+        assert float(up.get("x1")) == pytest.approx(frame.x(point.actions), abs=0.06)
+        assert float(up.get("y2")) == pytest.approx(frame.y(point.solved_high), abs=0.06)
+    assert len(groups) == len(points) + 3  # the paper's
+    rows = list(csv.reader(io.StringIO(figure.csv())))
+    assert [row[0] for row in rows[1:]] == [p.agent.label for p in points]
+
+
+def test_fixed_depths_of_one_policy_are_joined(folder):
+    families = [
+        p for p in parsed(figures.pareto(folder, "loose")[0]).iter(f"{SVG}polyline") if p.get("class") == "family"
+    ]
+    assert sorted(len(p.get("points").split()) for p in families) == [1, 2]
+
+
+def test_curves_end_at_the_largest_budget(folder):
+    solved, spent = figures.curves(folder)
+    for figure, key, factor in ((solved, "solve_rate", 100), (spent, "actions", 1)):
+        last = {row[0]: row[2] for row in figure.rows if row[1] == 6}
+        for agent in folder.agents:
+            assert last[agent.label] == pytest.approx(factor * folder.curves[agent.name][-1][key])
+        parsed(figure)
+
+
+def test_shares_and_means_count_decisions(folder):
+    found = depths.tables(folder)
+    assert [t.agent.base for t in found] == ["adaptive", "shuffled", "oracle-dp"]
+    own = found[0]
+    (rows,) = folder.decisions(folder.first)
+    assert own.counts.sum() + own.dead == len(rows.depth)
+    for r in range(len(own.counts)):
+        here = rows.depth[(rows.before - 1) // own.width == r][rows.before[(rows.before - 1) // own.width == r] > 0]
+        assert own.total[r] == len(here)
+        if len(here) > 1:
+            mean, half = own.mean(r)
+            assert mean == pytest.approx(here.mean())
+            assert half == pytest.approx(1.96 * here.std(ddof=1) / np.sqrt(len(here)))
+    columns = [g for g in parsed(depths.shares(own)).iter(f"{SVG}g") if "column" in g.get("class", "")]
+    assert len(columns) == int((own.total > 0).sum())
+    for column in columns:
+        heights = sum(float(r.get("height")) for r in column.findall(f"{SVG}rect"))
+        assert heights == pytest.approx(axes.HEIGHT - axes.TOP - axes.BOTTOM, abs=0.5)
+    assert depths.used(found) == [2, 4, 8]
+    assert parsed(depths.means(found)) is not None
+
+
+def test_far_distances_share_columns(folder):
+    table = depths.Table(folder.first, 3, np.ones((4, 8), np.int64), 0)
+    assert [table.name(0), table.name(3)] == ["1..3", "10..12"]
+    assert table.middle(0) == 2
+
+
+def test_training_shows_what_was_written_and_no_more():
+    lines = [{"step": s, "loss": 0.1, "solve_rate": s / 10, "depths": {"1": 0.5, "x": 1}} for s in range(1, 9)]
+    lines += [{"step": 8, "validation": {"solved": {"adaptive": 0.75}}}, {"step": 8, "loss": float("nan")}]
+    found = {figure.name: figure for figure in training.panels(lines)}
+    assert sorted(found) == ["training-shares", "training-solved"]
+    rows = found["training-solved"].rows
+    assert [row[2] for row in rows if row[0] == "validation"] == [75.0]
+    assert [row[2] for row in rows if row[0] == "training"][-1] == pytest.approx(60)  # the mean of 40 .. 80
+    imitation = training.panels([{"step": s, "loss": 1 / s} for s in range(1, 4)])
+    assert [figure.name for figure in imitation] == ["training-loss"]
+    assert training.panels([]) == []
+
+
+def test_an_empty_figure_is_still_one():
+    figure = figures.lines("n", "t", "x", "y", [])
+    assert "NaN" not in figure.svg
+    assert not re.search(r"\bnan\b|\binf\b", figure.svg)

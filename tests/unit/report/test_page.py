@@ -1,0 +1,127 @@
+"""The page: one file, the same bytes each time, harmless whatever the names, and honest about what is missing."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from html.parser import HTMLParser
+
+import pytest
+from tests.unit.report.conftest import write
+
+from recommit.report import page, published
+from recommit.report.reading import Folder
+
+RUN = "/home/somebody/runs/<img src=x onerror=alert(1)>\"'=\u2028"
+
+
+class Elements(HTMLParser):
+    """Every element, with its attributes."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.found = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.found.append((tag, dict(attrs)))
+
+
+@pytest.fixture(scope="module")
+def made(evaluations):
+    return page.make(Folder(evaluations["sokoban"]), 8)
+
+
+def test_the_same_evaluation_gives_the_same_bytes(evaluations, made):
+    assert page.make(Folder(evaluations["sokoban"]), 8) == made
+
+
+def test_nothing_comes_from_elsewhere(made):
+    without = made.html.replace("http://www.w3.org/2000/svg", "")
+    assert not re.search(r"https?:|//[a-z]", re.sub(r"base64,[\w+/=]*", "", without).replace("// ", ""))
+    elements = Elements(made.html).found
+    for name, attributes in elements:
+        assert not any(key.startswith("on") for key in attributes), name
+        assert attributes.get("href", "#").startswith(("#", "data:"))
+        assert "src" not in attributes
+    policy = next(a["content"] for n, a in elements if a.get("http-equiv") == "Content-Security-Policy")
+    assert policy.startswith("default-src 'none'")
+    assert "script-src 'sha256-" in policy
+
+
+def test_identities_are_unique_and_links_lead_somewhere(made):
+    elements = Elements(made.html).found
+    names = [a["id"] for _, a in elements if "id" in a]
+    assert len(names) == len(set(names))
+    links = {a["href"][1:] for n, a in elements if n == "a" and a["href"].startswith("#") and "=" not in a["href"]}
+    assert links <= set(names)
+    for name, attributes in elements:
+        if name == "svg":
+            assert attributes["aria-label"]
+
+
+def test_hostile_names_stay_text(tmp_path):
+    folder = write(tmp_path / "eval", "sliding", run=RUN)
+    made = page.make(Folder(folder), 4)
+    assert not [a for n, a in Elements(made.html).found if n == "img" or "onerror" in a]
+    assert "&lt;img src=x onerror=alert(1)&gt;" in made.html
+    assert "/home/somebody" not in made.html
+    assert "\u2028" not in made.html
+    for figure in made.figures:
+        assert "<img" not in figure.alone()
+
+
+def test_every_section_says_how_to_read_it(made):
+    parts = re.findall(r'<section id="(\w+)"><h2>[^<]+</h2><p class="how">[^<]+</p>', made.html)
+    assert parts == ["result", "pareto", "table", "depth", "curves", "training", "episodes", "failures", "made"]
+    assert made.watched == 8
+    assert "8 of 24 instances can be watched" in made.html
+
+
+def test_the_result_is_that_of_the_files(evaluations, made):
+    folder = Folder(evaluations["sokoban"])
+    row = folder.row(folder.first, "tight")
+    sentence = (
+        f"adaptive solves {100 * row['solve_rate']:.1f} % in {row['actions_per_episode']:.1f} actions per episode"
+    )
+    assert sentence in made.html
+
+
+@pytest.mark.parametrize(
+    ("gone", "said"),
+    [
+        ("comparisons.json", "comparisons.json is not there"),
+        ("curves.json", "curves.json is not there"),
+        ("episodes.parquet", "episodes.parquet is not there"),
+        ("instances.parquet", "There are no episodes to watch"),
+        ("decisions", "The folder decisions/ is not there"),
+    ],
+)
+def test_what_is_missing_is_said_to_be(evaluations, tmp_path, gone, said):
+    copy = shutil.copytree(evaluations["sliding"], tmp_path / "eval")
+    shutil.rmtree(copy / gone) if (copy / gone).is_dir() else (copy / gone).unlink()
+    html = page.make(Folder(copy), 4).html
+    assert said in html
+    assert "its training cannot be shown" in html
+    assert "its versions are not known" in html
+
+
+def test_without_actions_the_viewer_says_so(tmp_path):
+    made = page.make(Folder(write(tmp_path / "eval", "sliding", columns=False)), 4)
+    assert "This evaluation kept no actions" in made.html
+    assert made.watched == 4
+    assert "none were asked for" in page.make(Folder(tmp_path / "eval"), 0).html
+
+
+def test_the_papers_tables_are_shown_if_they_were_made(evaluations, tmp_path):
+    assert published.tables(None) is None
+    assert published.tables("sliding, loose budget: K = 15\n") is None
+    copy = shutil.copytree(evaluations["sliding"], tmp_path / "eval")
+    text = "# Sliding: the paper's tables\n\n## Main table\n\n| row | diff |\n|---|---:|\n| a<b | -1.5 |\n| c-1 | - |\n"
+    (copy / "tables.md").write_text(text + "\n## Pareto\n\n* loose: front x\n")
+    html = page.make(Folder(copy), 0).html
+    assert '<section id="paper">' in html
+    assert (
+        '<tr><th scope="row">a&lt;b</th><td>\u22121.5</td></tr><tr><th scope="row">c-1</th><td>\u2013</td></tr>' in html
+    )
+    assert "<li>loose: front x</li>" in html

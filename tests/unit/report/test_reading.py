@@ -1,0 +1,112 @@
+"""Folders as they are, without some of their files, and damaged."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+from recommit.report.reading import Agent, Folder, agents_of, stem_of
+
+
+@pytest.fixture
+def copy(evaluations, tmp_path):
+    return shutil.copytree(evaluations["sliding"], tmp_path / "eval")
+
+
+def test_roles_and_labels():
+    names = ["adaptive", "fixed-4", "fixed-4@/a/x/init", "fixed-4@/b/x/init", "fixed-8-sampled@/c/run", "mixture",
+             "oracle-dp", "solver", "fixed-4@/c/run"]  # fmt: skip
+    found = agents_of(names)
+    assert [a.label for a in found] == [
+        "adaptive", "fixed-4", "fixed-4@a/x/init", "fixed-4@b/x/init", "fixed-8-sampled@run", "mixture",
+        "oracle-dp", "solver", "fixed-4@run",
+    ]  # fmt: skip
+    assert [a.role for a in found] == [
+        "first", "fixed", "fixed", "fixed", "fixed", "control", "ceiling", "other", "fixed",
+    ]  # fmt: skip
+    assert [a.depth for a in found] == [0, 4, 4, 4, 8, 0, 0, 0, 4]
+    together = agents_of(["fixed-2@/f/fixed-2-s0", "fixed-8@/f/fixed-8-s0", "fixed-8-sampled@/f/fixed-8-s0", "fixed-2"])
+    assert together[0].family == together[1].family
+    assert len({a.family for a in together}) == 3
+
+
+@pytest.mark.parametrize("name", ["adaptive", "fixed-4@/a/x/init", "shuffled@runs/b"])
+def test_files_are_called_as_the_evaluation_calls_them(name):
+    pytest.importorskip("torch")
+    from recommit.evaluate.evaluation import file_name
+
+    assert file_name(name, 15, 0) in (f"{stem_of(Agent(name, '', ''))}@15", f"{stem_of(Agent(name, '', ''))}@15-s0")
+
+
+def test_everything_is_read(evaluations):
+    folder = Folder(evaluations["sokoban"])
+    assert (folder.task, folder.shape, folder.widest) == ("sokoban", (7, 7), "loose")
+    assert folder.budgets == {"loose": 6, "tight": 4}
+    adaptive, shuffled = folder.first, folder.agent("shuffled")
+    assert len(folder.decisions(shuffled)) == 2
+    (rows,) = folder.decisions(adaptive)
+    assert rows.actions.dtype == np.uint16
+    assert rows.chances.dtype == np.uint64
+    for budget in folder.budgets:
+        for agent in folder.agents:
+            outcome, row = folder.outcomes[agent.name, budget], folder.row(agent, budget)
+            assert outcome["solved"].mean() == pytest.approx(row["solve_rate"])
+            assert outcome["actions"].mean() == pytest.approx(row["actions_per_episode"])
+    assert folder.training == []
+    assert folder.run_json("versions.json") is None
+
+
+def test_the_best_fixed_depth_is_chosen_on_validation_instances_if_it_can_be(copy):
+    folder = Folder(copy)
+    best, chosen = folder.best_fixed("loose")
+    assert not chosen
+    fixed = [a for a in folder.agents if a.depth]
+    assert folder.row(best, "loose")["solve_rate"] == max(folder.row(a, "loose")["solve_rate"] for a in fixed)
+    for row in folder.summary:
+        if row["agent"].startswith("fixed-"):
+            row["validation_solve_rate"] = 0.5
+    (copy / "summary.json").write_text(json.dumps(folder.summary))
+    best, chosen = Folder(copy).best_fixed("loose")
+    assert chosen
+    assert best.depth == 2  # the smaller of equals
+
+
+def test_what_is_missing_is_none(copy):
+    for name in ("comparisons.json", "curves.json", "episodes.parquet", "instances.parquet"):
+        (copy / name).unlink()
+    shutil.rmtree(copy / "decisions")
+    folder = Folder(copy)
+    assert folder.comparisons is folder.curves is folder.outcomes is folder.instances is folder.shape is None
+    assert folder.decisions(folder.first) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("plan.json", None), ("summary.json", None), ("summary.json", "[]"), ("summary.json", "{"), ("plan.json", "[]"),
+        ("summary.json", "[{}]"), ("curves.json", "nothing"), ("plan.json", '{"agents": []}'),
+    ],
+)  # fmt: skip
+def test_what_is_damaged_is_an_error_that_says_so(copy, name, content):
+    (copy / name).unlink()
+    if content is not None:
+        (copy / name).write_text(content)
+    with pytest.raises(ValueError, match=r"^eval: "):
+        Folder(copy)
+
+
+def test_damaged_tables_are_an_error_that_names_them(copy):
+    (copy / "episodes.parquet").write_bytes(b"PAR1")
+    with pytest.raises(ValueError, match="episodes"):
+        _ = Folder(copy).outcomes
+
+
+def test_training_is_read_up_to_a_line_that_is_being_written(copy, tmp_path):
+    plan = json.loads((copy / "plan.json").read_text()) | {"run": str(tmp_path / "run")}
+    (copy / "plan.json").write_text(json.dumps(plan))
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "metrics.jsonl").write_text('{"step": 1, "loss": 2}\n[1]\n{"step": 2, "lo')
+    assert Folder(copy).training == [{"step": 1, "loss": 2}]

@@ -1,0 +1,73 @@
+"""The whole pipeline on a board of six cells, in seconds; made once, and left alone the second time."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("transformers")
+pytest.importorskip("pyarrow")
+pytest.importorskip("jinja2")
+
+from recommit import reproduce
+from recommit.cli import main
+from recommit.data.recipe import Recipe
+from recommit.train import config
+from recommit.train_command import planned_family
+
+PRESET = """
+tasks:
+  small:
+    data: {task: sliding, size: [2, 3], variants: [{length: [4, 14]}], count: 60, validation: 8, test: 16, ties: random}
+    recipe: laptop-sliding
+    sft:
+      - optim.steps=4
+      - optim.batch=16
+      - "model.shape={width: 32, layers: 2, heads: 2, kv_heads: 2, ffn: 64, vision_width: 16, vision_heads: 1, vision_ffn: 32}"
+      - "model.policy.decoder={width: 32, layers: 1, heads: 2, ffn: 64}"
+      - "validation={instances: 4, every: 4, budget: 3, length: [4, 14]}"
+      - run.tensorboard=false
+    grpo:
+      - optim.steps=1
+      - "rollout={instances: 4, budget: 3, states: 64, length: [4, 14]}"
+      - "validation={instances: 4, every: 1, budget: 3, length: [4, 14]}"
+      - run.tensorboard=false
+    variants: [adaptive, fixed-4]
+    seeds: [0]
+    evaluate: {instances: 8, validation: 4, budgets: ["3", "2"]}
+"""
+
+
+def times(folder):
+    return {p.relative_to(folder).as_posix(): p.stat().st_mtime_ns for p in folder.rglob("*.safetensors")}
+
+
+def test_everything_is_made_once(tmp_path, capsys):
+    (tmp_path / "small.yaml").write_text(PRESET)
+    call = ["reproduce", "--preset", str(tmp_path / "small.yaml"), "--out", str(tmp_path / "out"), "--jobs", "1"]
+    assert main(call) == 0
+    report = tmp_path / "out" / "small" / "report.html"
+    assert str(report) in capsys.readouterr().out
+    assert report.is_file()
+    made = times(tmp_path / "out")
+    assert any("fixed-4-s0" in name for name in made)
+    summary = json.loads((tmp_path / "out" / "small" / "eval-s0" / "summary.json").read_text())
+    assert {row["decisions"] for row in summary} == {2, 3}
+    assert reproduce.figures(tmp_path / "out" / "small")
+    assert main([*call, "--quiet"]) == 0
+    assert times(tmp_path / "out") == made
+
+
+def test_presets(capsys):
+    for name in reproduce.presets():
+        assert main(["reproduce", "--preset", name, "--out", "x", "--show"]) == 0
+        for task in reproduce.load(name)["tasks"].values():
+            Recipe.from_dict(task["data"])
+            config.load(task["recipe"], task.get("sft", []))
+            plans = planned_family(task["recipe"], tuple(task["variants"]), tuple(task.get("grpo", [])), {})
+            assert set(plans) == set(task["variants"])
+    assert "recipe: laptop-sliding" in capsys.readouterr().out
+    assert main(["reproduce", "--preset", "nothing", "--out", "x"]) == 2
+    assert "preset: expected a file or one of demo" in capsys.readouterr().err
