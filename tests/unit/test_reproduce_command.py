@@ -9,7 +9,6 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
 pytest.importorskip("pyarrow")
-pytest.importorskip("jinja2")
 
 from recommit import reproduce
 from recommit.cli import main
