@@ -301,7 +301,9 @@ def _build_in_child(folder):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "1", "999999999 - -\n", "4194304 other-boot other-host\n", "\x00\xff garbage", f"{os.getpid()} - -\n"]
+    "text",
+    ["", "1", "999999999 - -\n", "4194304 other-boot other-host\n", "\x00\xff garbage", f"{os.getpid()} - -\n"],
+    ids=["empty", "number", "nobody", "elsewhere", "garbage", "ourselves"],
 )
 def test_stale_locks(tmp_path, text):
     (tmp_path / lock.NAME).write_text(text, "latin-1")
