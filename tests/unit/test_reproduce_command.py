@@ -19,7 +19,7 @@ from recommit.train_command import planned_family
 PRESET = """
 tasks:
   small:
-    data: {task: sliding, size: [2, 3], variants: [{length: [4, 14]}], count: 60, validation: 8, test: 16, ties: random}
+    data: {task: sliding, size: [2, 3], variants: [{length: [4, 14]}], count: 60, validation: 8, test: 12, ties: random}
     recipe: laptop-sliding
     sft:
       - optim.steps=4
