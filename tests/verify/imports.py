@@ -29,7 +29,7 @@ FOREIGN = (
 
 def check(plant: bool) -> tuple[int, str]:
     """Import in fresh processes; planted: an import that takes longer than allowed."""
-    slow = "sum(range(20_000_000));" if plant else ""
+    slow = "sum(range(80_000_000));" if plant else ""
     timed = TIMED.replace("import recommit;", f"{slow} import recommit;")
     seconds = [float(run([sys.executable, "-c", f"{ALONE}{timed}"])) for _ in range(REPEATS)]
     median = statistics.median(seconds)
