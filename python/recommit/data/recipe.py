@@ -80,6 +80,13 @@ class Recipe:
         boxes = variant.boxes if variant else 1
         return recommit.Sliding(*self.size) if self.task == "sliding" else recommit.Sokoban(self.size, boxes or 1)
 
+    def of_length(self, length: tuple[int, ...]) -> Recipe:
+        """The same with instances of other lengths (shortest, longest); itself for an empty ``length``."""
+        if not length:
+            return self
+        boxes = sorted({variant.boxes for variant in self.variants}) or [0]
+        return replace(self, variants=tuple(Variant((length[0], length[1]), b) for b in boxes))
+
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values, every field present."""
         return asdict(self)

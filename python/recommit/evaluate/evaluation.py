@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import sys
 import time
 from dataclasses import dataclass, fields, replace
@@ -13,15 +12,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recommit.data import sampling
-from recommit.data.recipe import Recipe, Variant
 from recommit.evaluate import agents, metrics, stats
 from recommit.evaluate.agents import Player
 from recommit.evaluate.metrics import Episodes
 from recommit.evaluate.store import Store, flat
+from recommit.train.rundir import recipe_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from recommit.data.recipe import Recipe
     from recommit.evaluate.play import Rows
 
 #: K by task, as the paper has them.
@@ -53,15 +53,6 @@ class Plan:
             raise ValueError(f"length: expected two numbers or none, got {self.length}")
 
 
-def recipe_of(run: str | Path) -> Recipe:
-    """What the run's data were made from."""
-    path = Path(run) / "config.json"
-    known = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    if "recipe" not in known.get("data", {}):
-        raise ValueError(f"run: expected the folder of a training run, got {run}")
-    return Recipe.from_dict(known["data"]["recipe"])
-
-
 def decisions_of(budget: str, task: str) -> int:
     """K of ``loose``, ``tight`` or a number."""
     if budget in BUDGETS[task]:
@@ -73,11 +64,8 @@ def decisions_of(budget: str, task: str) -> int:
 
 def starts(recipe: Recipe, split: str, count: int, length: tuple[int, ...]) -> sampling.Starts:
     """Instances of a split, by the recipe alone: as many as asked for, distinct up to symmetry."""
-    variants = recipe.variants
-    if length:
-        boxes = sorted({v.boxes for v in variants}) or [0]
-        variants = tuple(Variant((length[0], length[1]), b) for b in boxes)
-    wanted = replace(recipe, variants=variants, test=count, validation=count, shard=max(recipe.shard, count), states="")
+    wanted = recipe.of_length(length)
+    wanted = replace(wanted, test=count, validation=count, shard=max(recipe.shard, count), states="")
     return sampling.starts(wanted, split, 0)
 
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
     Found = tuple[Decisions, Signals]
+    Follow = Callable[[Trace], NDArray[np.int64]]
 
 #: Episode numbers per step; the upper half is for what follows a candidate.
 _STRETCH = 1 << 24
@@ -72,34 +73,36 @@ class Collector:
 
 def by_state(given: Collector, starts: NDArray[np.uint8], first: int) -> Found:
     """Candidates of every state that an episode comes by, judged by their own actions."""
-    config = given.config.credit
-
-    def follow(trace: Trace) -> NDArray[np.int64]:
-        return _follow(trace, credit.by_state(trace, config), given, numbers)
-
-    numbers = given.numbers(len(starts), first)
-    trace = given.play(starts, given.config.rollout.budget, numbers, candidates=config.size, follow=follow)
-    reward = credit.by_state(trace, config)
-    advantage = credit.advantages(reward, config.scale)
-    return given.decisions(trace, advantage), _signals(given, trace, starts, reward, credit.dead_share(reward), follow)
+    trace, follow, _ = _candidates(given, starts, first)
+    return _compared(given, trace, starts, credit.by_state(trace, given.config.credit), follow)
 
 
 def by_branch(given: Collector, starts: NDArray[np.uint8], first: int) -> Found:
     """The same candidates, each played on to the end of the budget."""
+    trace, follow, numbers = _candidates(given, starts, first)
+    size = given.config.credit.size
+    landed = trace.after.reshape(-1, *trace.after.shape[2:])
+    left = np.repeat(trace.left - 1, size)
+    turns = (numbers[trace.episode] - np.uint64(first)) * np.uint64(64) + trace.left.astype(np.uint64)
+    branches = (turns[:, None] * np.uint64(size) + np.arange(size, dtype=np.uint64)).reshape(-1)
+    after = given.play(landed, left, (branches + np.uint64(first + _STRETCH // 2)).astype(np.uint64))
+    return _compared(given, trace, starts, credit.by_branch(trace, after, given.config.credit), follow)
+
+
+def _candidates(given: Collector, starts: NDArray[np.uint8], first: int) -> tuple[Trace, Follow, NDArray[np.uint64]]:
+    """Episodes with several candidates in every state, which of them they went on with, and the episodes' numbers."""
     config = given.config.credit
+    numbers = given.numbers(len(starts), first)
 
     def follow(trace: Trace) -> NDArray[np.int64]:
         return _follow(trace, credit.by_state(trace, config), given, numbers)
 
-    numbers = given.numbers(len(starts), first)
     trace = given.play(starts, given.config.rollout.budget, numbers, candidates=config.size, follow=follow)
-    landed = trace.after.reshape(-1, *trace.after.shape[2:])
-    left = np.repeat(trace.left - 1, config.size)
-    turns = (numbers[trace.episode] - np.uint64(first)) * np.uint64(64) + trace.left.astype(np.uint64)
-    branches = (turns[:, None] * np.uint64(config.size) + np.arange(config.size, dtype=np.uint64)).reshape(-1)
-    after = given.play(landed, left, (branches + np.uint64(first + _STRETCH // 2)).astype(np.uint64))
-    reward = credit.by_branch(trace, after, config)
-    advantage = credit.advantages(reward, config.scale)
+    return trace, follow, numbers
+
+
+def _compared(given: Collector, trace: Trace, starts: NDArray[np.uint8], reward: Floats, follow: Follow) -> Found:
+    advantage = credit.advantages(reward, given.config.credit.scale)
     return given.decisions(trace, advantage), _signals(given, trace, starts, reward, credit.dead_share(reward), follow)
 
 
@@ -243,7 +246,7 @@ def _signals(
     starts: NDArray[np.uint8],
     reward: Floats,
     dead: float,
-    follow: Callable[[Trace], NDArray[np.int64]] | None,
+    follow: Follow | None,
 ) -> Signals:
     followed = np.zeros(len(trace), np.int64) if follow is None or not len(trace) else follow(trace)
     return Signals.of_trace(trace, followed, len(starts), reward, dead, given.actor.policy.config.depths)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import sys
 import time
@@ -19,8 +18,6 @@ import torch
 import recommit.data
 from recommit.data import draws, errors, sampling
 from recommit.data.files import file_sha256, sha256
-from recommit.data.recipe import Recipe
-from recommit.data.recipe import Variant as Difficulty
 from recommit.policy.checkpoint import local_folder
 from recommit.policy.policy import CommitPolicy
 from recommit.policy.reference import Reference
@@ -31,7 +28,7 @@ from recommit.train.engine import make_engine, schedule
 from recommit.train.grpo_config import variant
 from recommit.train.reach import Reach
 from recommit.train.rollout import ORDER, Actor
-from recommit.train.rundir import RunDirectory
+from recommit.train.rundir import RunDirectory, recipe_of
 from recommit.train.trainer import Trainer
 from recommit.train.watch import Interrupt
 
@@ -40,6 +37,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from recommit.data.recipe import Recipe
     from recommit.train.decisions import Decisions
     from recommit.train.grpo_config import GrpoConfig
     from recommit.train.ranks import Team
@@ -69,15 +67,6 @@ def train(
             return Grpo(config, policy, recipe, folder, team, quiet=quiet or not team.lead).run(interrupt)
     finally:
         ranks.leave()
-
-
-def recipe_of(run: str | Path) -> Recipe:
-    """What a run's data were made from."""
-    path = Path(run) / "config.json"
-    known = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    if "recipe" not in known.get("data", {}):
-        raise ValueError(f"init: expected a run, whose data say what to play (or data besides), got {run}")
-    return Recipe.from_dict(known["data"]["recipe"])
 
 
 def warm_start(init: str | Path, folder: RunDirectory, team: Team) -> Path:
@@ -279,17 +268,11 @@ class Grpo(Trainer):
 
 def _instances(recipe: Recipe, config: GrpoConfig) -> Recipe:
     """The recipe of the warm start's data, with a step's instances as a shard."""
-    variants = recipe.variants
-    if config.rollout.length:
-        boxes = sorted({v.boxes for v in variants}) or [0]
-        low, high = config.rollout.length
-        variants = tuple(Difficulty((low, high), b) for b in boxes)
-    if not variants:
+    wanted = recipe.of_length(config.rollout.length)
+    if not wanted.variants:
         raise errors.WrongRecipe("rollout.length: expected the lengths to play, since the data names none")
-    steps = config.optim.steps
-    return replace(
-        recipe, variants=variants, shard=config.rollout.instances, count=steps * config.rollout.instances, states=""
-    )
+    count = config.optim.steps * config.rollout.instances
+    return replace(wanted, shard=config.rollout.instances, count=count, states="")
 
 
 def _added(sums: NDArray[np.float64], more: NDArray[np.float64]) -> NDArray[np.float64]:

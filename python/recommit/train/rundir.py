@@ -19,6 +19,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from recommit.data import files
 from recommit.data.lock import Lock
+from recommit.data.recipe import Recipe
 from recommit.train.checkpoints import Checkpoints
 
 if TYPE_CHECKING:
@@ -138,3 +139,12 @@ def best_policy(folder: str | Path) -> Path:
     if not pointer.is_file():
         raise ValueError(f"{folder}: expected a run with a checkpoint, got none")
     return Path(folder) / str(json.loads(pointer.read_text(encoding="utf-8"))["policy"])
+
+
+def recipe_of(run: str | Path) -> Recipe:
+    """What a run's data were made from."""
+    path = Path(run) / "config.json"
+    known = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    if "recipe" not in known.get("data", {}):
+        raise ValueError(f"run: expected the folder of a training run, whose data say what to play, got {run}")
+    return Recipe.from_dict(known["data"]["recipe"])

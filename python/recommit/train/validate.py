@@ -10,7 +10,6 @@ import numpy as np
 import torch
 
 from recommit.data import draws, errors, labels, sampling
-from recommit.data.recipe import Variant
 from recommit.train import losses, targets
 from recommit.train.config import TargetConfig
 from recommit.train.reach import BATCH, Reach, always, plainly, walk
@@ -43,9 +42,7 @@ class Instances:
 def instances(recipe: Recipe, config: ValidationConfig, *, threads: int | None = 1) -> Instances:
     """Instances of the validation split: by their start states alone, they are in nobody's training data."""
     wanted = replace(recipe, validation=config.instances, shard=max(recipe.shard, config.instances))
-    if config.length:
-        boxes = sorted({variant.boxes for variant in recipe.variants}) or [0]
-        wanted = replace(wanted, variants=tuple(Variant((config.length[0], config.length[1]), b) for b in boxes))
+    wanted = wanted.of_length(config.length)
     if not wanted.variants:
         raise errors.WrongRecipe("validation.length: expected the lengths to validate on, since the data names none")
     task = recipe.puzzle()
