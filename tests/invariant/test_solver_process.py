@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import mmap
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -87,6 +88,11 @@ def test_solving_keeps_nothing(calls: int, record_property: Callable[[str, objec
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs /proc")
 def test_a_leak_is_noticed() -> None:
-    kept: list[bytearray] = []
-    # In a process that did much before, small pieces would come from memory that it has already.
-    assert growth(40, lambda: kept.append(bytearray(b"x" * 2**22))) > 2**20
+    kept: list[mmap.mmap] = []
+
+    # In a process that did much before, memory from the allocator could be memory that it has already.
+    def keep() -> None:
+        kept.append(mmap.mmap(-1, 2**20))
+        kept[-1].write(b"x" * 2**20)
+
+    assert growth(40, keep) > 2**24
