@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from recommit.policy.backbone import Backbone, Geometry, load_backbone
-    from recommit.policy.config import MAX_ACTIONS, DecoderConfig, LoraConfig, PolicyConfig
+    from recommit.policy.config import MAX_ACTIONS, DecoderConfig, HeadConfig, LoraConfig, PolicyConfig
     from recommit.policy.make import make_backbone
     from recommit.policy.policy import CommitPolicy
 
@@ -23,6 +23,7 @@ __all__ = [
     "CommitPolicy",
     "DecoderConfig",
     "Geometry",
+    "HeadConfig",
     "LoraConfig",
     "PolicyConfig",
     "load_backbone",
@@ -31,7 +32,7 @@ __all__ = [
 
 _HOME = {
     "backbone": ["Backbone", "Geometry", "load_backbone"],
-    "config": ["MAX_ACTIONS", "DecoderConfig", "LoraConfig", "PolicyConfig"],
+    "config": ["MAX_ACTIONS", "DecoderConfig", "HeadConfig", "LoraConfig", "PolicyConfig"],
     "make": ["make_backbone"],
     "policy": ["CommitPolicy"],
 }

@@ -19,7 +19,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from recommit.policy.backbone import load_backbone
-from recommit.policy.config import DecoderConfig, LoraConfig, PolicyConfig
+from recommit.policy.config import DecoderConfig, HeadConfig, LoraConfig, PolicyConfig
 from recommit.policy.policy import ADAPTER, CommitPolicy
 
 if TYPE_CHECKING:
@@ -182,5 +182,6 @@ def parse_config(values: Any, path: Path | str = "config") -> PolicyConfig:
 def _parse(values: dict[str, Any]) -> PolicyConfig:
     plain: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
     plain["decoder"] = DecoderConfig(**plain["decoder"])
+    plain["head"] = HeadConfig(**plain.get("head", {}))
     plain["lora"] = None if plain["lora"] is None else LoraConfig(**plain["lora"])
     return PolicyConfig(**plain)

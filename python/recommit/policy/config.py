@@ -32,6 +32,22 @@ class DecoderConfig:
 
 
 @dataclass(frozen=True)
+class HeadConfig:
+    """The map from a look to the depths. The defaults are the paper's: one linear map from z."""
+
+    #: ``z``: what the backbone says. ``plan``: also how sure the action decoder is of each action of its greedy plan.
+    reads: Literal["z", "plan"] = "z"
+    #: Width of a hidden layer; 0: none.
+    hidden: int = 0
+
+    def __post_init__(self) -> None:
+        if self.reads not in ("z", "plan"):
+            raise ValueError(f"head.reads: expected z or plan, got {self.reads}")
+        if self.hidden < 0:
+            raise ValueError(f"head.hidden: expected at least 0, got {self.hidden}")
+
+
+@dataclass(frozen=True)
 class LoraConfig:
     """Low-rank adapters on the language model's attention and MLP projections. The defaults are the paper's."""
 
@@ -55,6 +71,7 @@ class PolicyConfig:
     #: Task names in the order of the decoder's output projections.
     tasks: tuple[str, ...] = ("sliding", "sokoban")
     decoder: DecoderConfig = field(default_factory=DecoderConfig)
+    head: HeadConfig = field(default_factory=HeadConfig)
     #: None: the backbone is trained whole (small models from scratch).
     lora: LoraConfig | None = field(default_factory=LoraConfig)
     #: Prompt per task, by file name without suffix.
@@ -69,6 +86,11 @@ class PolicyConfig:
             raise ValueError(f"depths: expected ascending numbers without doubles, got {self.depths}")
         if self.depths[0] < 1 or self.depths[-1] > MAX_ACTIONS:
             raise ValueError(f"depths: expected numbers 1..{MAX_ACTIONS}, got {self.depths}")
+        if self.head.reads == "plan" and self.decoder.depth_conditioning != "none":
+            raise ValueError(
+                "head.reads: expected z with decoder.depth_conditioning (a plan that waits for its depth cannot tell it), "
+                "got plan"
+            )
         if len(self.prompts) != len(self.tasks):
             raise ValueError(f"prompts: expected one per task ({len(self.tasks)}), got {len(self.prompts)}")
         if self.cell % 28:

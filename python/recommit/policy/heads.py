@@ -8,18 +8,35 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from recommit.policy.config import MAX_ACTIONS, DecoderConfig
+from recommit.policy.config import MAX_ACTIONS, DecoderConfig, HeadConfig
 
 ACTIONS = 4
+#: Numbers per action that ``confidence`` tells of a plan.
+TOLD = 3
 
 
 class DepthHead(nn.Linear):
-    """One linear map from z to the depths. It starts at zero: exactly uniform, with a gradient."""
+    """To the depths, from z and perhaps from how sure the plan is. It starts at zero: exactly uniform, with a gradient."""
 
-    def __init__(self, width: int, depths: int) -> None:
-        super().__init__(width, depths)
+    def __init__(self, width: int, depths: int, config: HeadConfig) -> None:
+        inputs = width + (TOLD * MAX_ACTIONS if config.reads == "plan" else 0)
+        super().__init__(config.hidden or inputs, depths)
+        #: Numbers that it reads.
+        self.inputs = inputs
         nn.init.zeros_(self.weight)
         nn.init.zeros_(self.bias)
+        self.hidden = nn.Linear(inputs, config.hidden) if config.hidden else None
+
+    def forward(self, given: Tensor) -> Tensor:
+        """``given`` [batch, inputs]."""
+        return super().forward(given if self.hidden is None else F.gelu(self.hidden(given)))
+
+
+def confidence(scores: Tensor) -> Tensor:
+    """Of greedy plans with ``scores`` [batch, 8, 4]: the probability of each action, of all up to it, and its entropy."""
+    logs = scores.float().log_softmax(-1)
+    best = logs.max(-1).values
+    return torch.cat([best.exp(), best.cumsum(-1).exp(), -(logs.exp() * logs).sum(-1)], dim=-1)
 
 
 class Block(nn.Module):

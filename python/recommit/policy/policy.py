@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from torch import Tensor, nn
 
 from recommit.policy.backbone import load_backbone
 from recommit.policy.config import MAX_ACTIONS, PolicyConfig
-from recommit.policy.heads import ActionDecoder, DepthHead
+from recommit.policy.heads import ActionDecoder, DepthHead, confidence
 from recommit.policy.prompt import load_prompt
 from recommit.policy.vision import Vision
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recommit.policy.backbone import Backbone, Geometry
+    from recommit.policy.config import HeadConfig
     from recommit.puzzles.puzzle import Puzzle
 
 
@@ -37,7 +39,7 @@ class CommitPolicy(nn.Module):
         #: Where the backbone's weights came from: a folder or a hub name.
         self.source = source
         self.backbone = backbone
-        self.depth_head = DepthHead(backbone.width, len(config.depths))
+        self.depth_head = DepthHead(backbone.width, len(config.depths), config.head)
         self.decoder = ActionDecoder(backbone.width, len(config.tasks), config.decoder)
         self.vision = Vision(backbone, config)
         self._geometries: dict[tuple[str, int, int], Geometry] = {}
@@ -54,6 +56,14 @@ class CommitPolicy(nn.Module):
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             return cls(load_backbone(name_or_path, **options), config or PolicyConfig(), source=str(name_or_path))
+
+    def replace_head(self, config: HeadConfig, *, seed: int = 0) -> None:
+        """Another depth head, as it begins: exactly uniform."""
+        self.config = replace(self.config, head=config)
+        old = self.depth_head.weight
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            self.depth_head = DepthHead(self.backbone.width, len(self.config.depths), config).to(old)
 
     @classmethod
     def from_pretrained(cls, folder_or_repo: str | Path, **options: Any) -> CommitPolicy:
@@ -133,18 +143,31 @@ class CommitPolicy(nn.Module):
         features = self.vision.features(task, states, frozen=self.vision_frozen)
         return self.backbone.z(features, geometry).to(self.depth_head.weight.dtype)
 
+    def read(self, z: Tensor, index: int, scores: Tensor | None = None, decoder: nn.Module | None = None) -> Tensor:
+        """What the depth head is given: z, and how sure the greedy plan is (of the task with that ``index``).
+
+        ``scores`` are those of the greedy plans where somebody made them; no gradient goes through them.
+        """
+        if self.config.head.reads == "z":
+            return z
+        if scores is None:
+            with torch.no_grad():
+                scores = (decoder or self.decoder)(z, None, index)[1]
+        return torch.cat([z, confidence(scores.detach()).to(z.dtype)], dim=-1)
+
     def forward(
         self, task: Puzzle, states: NDArray[np.uint8], actions: Tensor, heads: tuple[nn.Module, nn.Module] | None = None
     ) -> tuple[Tensor, Tensor]:
         """Teacher forcing: logits of the depths [N, |H|] and of each action [N, 8, 4] of one plan per state [N, 8], or
         [N, G, 8, 4] of several [N, G, 8]. ``heads`` stand in for the policy's own."""
-        z = self.look(task, states)
+        z, index = self.look(task, states), self.task_index(task)
         depth_head, decoder = heads or (self.depth_head, self.decoder)
         given = actions.to(z.device)[..., : MAX_ACTIONS - 1]
+        depths = depth_head(self.read(z, index, decoder=decoder))
         if actions.ndim == 2:
-            return depth_head(z), decoder(z, given, self.task_index(task))
-        plans = decoder(z.repeat_interleave(given.shape[1], dim=0), given.flatten(0, 1), self.task_index(task))
-        return depth_head(z), plans.unflatten(0, given.shape[:2])
+            return depths, decoder(z, given, index)
+        plans = decoder(z.repeat_interleave(given.shape[1], dim=0), given.flatten(0, 1), index)
+        return depths, plans.unflatten(0, given.shape[:2])
 
     @torch.no_grad()
     def act(
@@ -162,16 +185,17 @@ class CommitPolicy(nn.Module):
         """
         if depth is not None and not 1 <= depth <= MAX_ACTIONS:
             raise ValueError(f"depth: expected 1..{MAX_ACTIONS}, got {depth}")
-        z = self.look(task, states)
-        logits = self.depth_head(z)
+        z, index = self.look(task, states), self.task_index(task)
+        greedy = self.decoder.plans(z, index) if noise is None and self._plans_first else None
+        logits = self.depth_head(self.read(z, index, greedy and greedy[1]))
         if noise is not None:
             logits = logits - torch.log(-torch.log(torch.from_numpy(noise[0]).to(logits)))
         chosen = torch.tensor(self.config.depths, device=z.device)[logits.argmax(dim=-1)]
         if depth is not None:
             chosen = torch.full_like(chosen, depth)
-        actions, _ = self.decoder.plans(
+        actions, _ = greedy or self.decoder.plans(
             z,
-            self.task_index(task),
+            index,
             depths=self.conditioning(chosen),
             noise=None if noise is None else torch.from_numpy(noise[1]).to(z),
         )
@@ -181,16 +205,22 @@ class CommitPolicy(nn.Module):
     def plan(
         self, task: Puzzle, states: NDArray[np.uint8], depths: tuple[int, ...]
     ) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.uint8]]:
-        """z [N, width], logits of the policy's own depths [N, |H|], eight greedy actions [N, D, 8] for each of ``depths``."""
-        z = self.look(task, states)
-        index = self.task_index(task)
-        if self.config.decoder.depth_conditioning == "none":
-            actions = self.decoder.plans(z, index)[0][:, None].expand(-1, len(depths), -1)
+        """What the depth head reads [N, inputs], logits of the policy's own depths [N, |H|], eight greedy actions
+        [N, D, 8] for each of ``depths``."""
+        z, index = self.look(task, states), self.task_index(task)
+        if self._plans_first:
+            plans, scores = self.decoder.plans(z, index)
+            given, actions = self.read(z, index, scores), plans[:, None].expand(-1, len(depths), -1)
         else:
             told = (self.conditioning(torch.full((len(z),), depth, device=z.device)) for depth in depths)
-            actions = torch.stack([self.decoder.plans(z, index, depths=each)[0] for each in told], dim=1)
-        logits = self.depth_head(z)
-        return *(t.to("cpu", torch.float32).numpy() for t in (z, logits)), actions.to("cpu", torch.uint8).numpy()
+            given, actions = z, torch.stack([self.decoder.plans(z, index, depths=each)[0] for each in told], dim=1)
+        numbers = (t.to("cpu", torch.float32).numpy() for t in (given, self.depth_head(given)))
+        return *numbers, actions.to("cpu", torch.uint8).numpy()
+
+    @property
+    def _plans_first(self) -> bool:
+        """Is a plan the same whatever its depth?"""
+        return self.config.decoder.depth_conditioning == "none"
 
     def conditioning(self, depths: Tensor) -> Tensor | None:
         """What the decoder is told of a depth: nothing by default, else the next entry of its grid."""

@@ -144,13 +144,13 @@ def by_value(given: Collector, starts: NDArray[np.uint8], first: int) -> Found:
 
 
 def move_head(given: Collector, graph: Reach, roots: NDArray[np.int64]) -> None:
-    """Raise the expected return by the depth head alone, whose z stays: the program is run again after every move."""
+    """Raise the expected return by the depth head alone, whose inputs stay: the program is run again after every move."""
     config, head = given.config, given.actor.policy.depth_head
     nodes = np.flatnonzero(graph.expanded)
-    z = torch.from_numpy(graph.z[nodes]).to(head.weight.device)
+    inputs = torch.from_numpy(graph.inputs[nodes]).to(head.weight.device)
     optimizer = torch.optim.Adam(head.parameters(), lr=given.head_lr())
     for _ in range(config.credit.head_steps):
-        logits = head(z)
+        logits = head(inputs)
         graph.logits[nodes] = logits.detach().cpu().numpy()
         chance = softmax(graph.logits)
         found = exact.evaluate(graph, roots, chance, config.rollout.budget, config.credit.price_action)
@@ -165,7 +165,7 @@ def move_head(given: Collector, graph: Reach, roots: NDArray[np.int64]) -> None:
         optimizer.step()
     optimizer.zero_grad()
     with torch.no_grad():
-        graph.logits[nodes] = head(z).cpu().numpy()
+        graph.logits[nodes] = head(inputs).cpu().numpy()
 
 
 def _valued(

@@ -9,7 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
 
-from recommit.policy.config import MAX_ACTIONS, DecoderConfig, LoraConfig, PolicyConfig
+from recommit.policy.config import MAX_ACTIONS, DecoderConfig, HeadConfig, LoraConfig, PolicyConfig
 
 
 def _at_least(owner: str, values: Any, **low: float) -> None:
@@ -202,8 +202,9 @@ def parse(cls: type[Any], values: Any, name: str = "") -> Any:
 
 
 def _value(hint: Any, value: Any, name: str) -> Any:
-    if hint == LoraConfig | None:
-        return None if value is None else parse(LoraConfig, value, name)
+    for optional in (LoraConfig, HeadConfig):
+        if hint == optional | None:
+            return None if value is None else parse(optional, value, name)
     if dataclasses.is_dataclass(hint) and isinstance(hint, type):
         return parse(hint, value, name)
     origin = typing.get_origin(hint)
@@ -276,6 +277,7 @@ def _text(recipe: str | Path) -> str:
 __all__ = [
     "DecoderConfig",
     "EngineConfig",
+    "HeadConfig",
     "LoraConfig",
     "ModelConfig",
     "OptimConfig",

@@ -64,6 +64,8 @@ def train(
             begun = {"init": weights_of(start), "data": {"recipe": recipe.to_dict()}}
             folder.begin({"kind": "grpo", "ranks": team.world, **plain(config), **begun})
             policy = CommitPolicy.from_pretrained(start).to(team.device)
+            if config.head is not None:
+                policy.replace_head(config.head, seed=config.run.seed)
             return Grpo(config, policy, recipe, folder, team, quiet=quiet or not team.lead).run(interrupt)
     finally:
         ranks.leave()
@@ -150,15 +152,24 @@ class Grpo(Trainer):
 
     def _starts(self) -> NDArray[np.uint8]:
         """This rank's start states of this step, which no validation or test set contains."""
-        drawn = sampling.starts(self.recipe, "train", self.at.step)
-        return np.ascontiguousarray(drawn.states[self.team.rank :: self.team.world])
+        finish, begin = self.config.finish, self.config.optim.steps - self.config.finish.steps
+        shards = [self.at.step]
+        if self.config.finishing(self.at.step):
+            first = begin + (self.at.step - begin) * finish.times
+            shards = list(range(first, first + finish.times))
+        drawn = [
+            sampling.starts(self.recipe, "train", shard).states[self.team.rank :: self.team.world] for shard in shards
+        ]
+        return np.ascontiguousarray(np.concatenate(drawn))
 
     def _step(self) -> dict[str, Any]:
         """Play, compare, learn."""
-        now = self.config.credit.at(self.at.step, self.config.optim.steps)
+        now, alone = self.config.credit.at(self.at.step, self.config.optim.steps), self.config.finishing(self.at.step)
+        if alone:
+            now = replace(now, head_steps=self.config.finish.moves)
         collect = replace(self.collect, config=replace(self.config, credit=now))
         batch, said = collect(self._starts(), self.at.step)
-        learned = self._learn(batch)
+        learned = self._learn(batch.where(slice(0)) if alone else batch)
         self.at.step += 1
         self.at.states += int(self.team.total([float(len(batch))])[0])
         return signals.told(said.filled(self.team.total(said.flat())), learned)
@@ -251,10 +262,12 @@ class Grpo(Trainer):
         return {**imitated, **validate.rates(found)}
 
     def _graph(self, depths: tuple[int, ...]) -> Reach:
-        keep_z = self.config.credit.head_steps > 0
-        return Reach(self.policy, self.task, depths, through=self._through, agree=self.team.largest, keep_z=keep_z)
+        keep = self.config.credit.head_steps + self.config.finish.steps > 0
+        return Reach(self.policy, self.task, depths, through=self._through, agree=self.team.largest, keep_inputs=keep)
 
     def _head_lr(self) -> float:
+        if self.config.finishing(self.at.step):
+            return self.config.finish.lr
         config = self.config.optim
         return (config.depth_lr or config.head_lr) * schedule(config, self.at.step)
 
@@ -271,8 +284,7 @@ def _instances(recipe: Recipe, config: GrpoConfig) -> Recipe:
     wanted = recipe.of_length(config.rollout.length)
     if not wanted.variants:
         raise errors.WrongRecipe("rollout.length: expected the lengths to play, since the data names none")
-    count = config.optim.steps * config.rollout.instances
-    return replace(wanted, shard=config.rollout.instances, count=count, states="")
+    return replace(wanted, shard=config.rollout.instances, count=config.starts, states="")
 
 
 def _added(sums: NDArray[np.float64], more: NDArray[np.float64]) -> NDArray[np.float64]:

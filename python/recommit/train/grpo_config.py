@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from recommit.policy.config import MAX_ACTIONS
+from recommit.policy.config import MAX_ACTIONS, HeadConfig
 from recommit.train.config import EngineConfig, OptimConfig, RunConfig, ValidationConfig, _at_least
 
 _CHOICES = {
@@ -137,6 +137,22 @@ class RolloutConfig:
 
 
 @dataclass(frozen=True)
+class FinishConfig:
+    """The last steps of a run with a depth head: plans stay as they are, and it alone moves, on many more starts."""
+
+    #: How many of ``optim.steps``.
+    steps: int = 0
+    #: Start states per step, in multiples of ``rollout.instances``.
+    times: int = 16
+    #: Moves per step, each after all depths were valued anew, and their learning rate.
+    moves: int = 60
+    lr: float = 3e-3
+
+    def __post_init__(self) -> None:
+        _at_least("finish", self, steps=0, times=1, moves=1, lr=0)
+
+
+@dataclass(frozen=True)
 class Variant:
     """Who chooses the depth, and what learns."""
 
@@ -168,9 +184,12 @@ class GrpoConfig:
     """Reinforcement of both heads, from a warm start."""
 
     variant: str = "adaptive"
+    #: Another depth head than the warm start's, which supervision has not touched.
+    head: HeadConfig | None = None
     credit: CreditConfig = field(default_factory=CreditConfig)
     objective: ObjectiveConfig = field(default_factory=ObjectiveConfig)
     rollout: RolloutConfig = field(default_factory=RolloutConfig)
+    finish: FinishConfig = field(default_factory=FinishConfig)
     #: ``steps`` of rollout and update; ``batch`` states per move of the weights, several of which make a step.
     optim: OptimConfig = field(
         default_factory=lambda: OptimConfig(steps=100, batch=256, lr=3e-5, vision_lr=0.0, head_lr=1e-4, depth_lr=5e-4)
@@ -188,10 +207,22 @@ class GrpoConfig:
                         f"objective.{name}: expected another with credit.group exact, which judges depths and plans apart, "
                         f"got {paired}"
                     )
-        if self.credit.head_steps and (self.credit.group != "exact" or self.engine.kind != "plain"):
-            raise ValueError(
-                f"credit.head_steps: expected 0 unless credit.group is exact and engine.kind plain, got "
-                f"{self.credit.head_steps} with {self.credit.group} and {self.engine.kind}"
-            )
+        for name, value in (("credit.head_steps", self.credit.head_steps), ("finish.steps", self.finish.steps)):
+            if value and (self.credit.group != "exact" or self.engine.kind != "plain"):
+                raise ValueError(
+                    f"{name}: expected 0 unless credit.group is exact and engine.kind plain, got "
+                    f"{value} with {self.credit.group} and {self.engine.kind}"
+                )
+        if self.finish.steps > self.optim.steps:
+            raise ValueError(f"finish.steps: expected at most optim.steps {self.optim.steps}, got {self.finish.steps}")
         if not chosen.head and not chosen.rest:
             raise ValueError(f"variant: expected one that learns something, got {self.variant}")
+
+    def finishing(self, step: int) -> bool:
+        """Does the depth head alone move in this step?"""
+        return variant(self.variant).head and step >= self.optim.steps - self.finish.steps
+
+    @property
+    def starts(self) -> int:
+        """Start states of the whole run."""
+        return (self.optim.steps + self.finish.steps * (self.finish.times - 1)) * self.rollout.instances

@@ -56,18 +56,18 @@ class Reach:
         *,
         through: Run = plainly,
         agree: Callable[[int], int] = int,
-        keep_z: bool = False,
+        keep_inputs: bool = False,
     ) -> None:
         self.policy, self.task, self.depths, self.through, self.agree = policy, task, depths, through, agree
         self._index: dict[bytes, int] = {}
         self._idle: NDArray[np.uint8] | None = None
-        many, width = len(depths), policy.depth_head.in_features if keep_z else 0
+        many, width = len(depths), policy.depth_head.inputs if keep_inputs else 0
         self.states: NDArray[np.uint8] = np.empty((0, *task.shape), np.uint8)
         #: Eight greedy actions by depth, and logits of the policy's own depths.
         self.plans: NDArray[np.uint8] = np.empty((0, many, MAX_ACTIONS), np.uint8)
         self.logits: NDArray[np.float32] = np.empty((0, len(policy.config.depths)), np.float32)
-        #: What the heads read; without columns unless ``keep_z``.
-        self.z: NDArray[np.float32] = np.empty((0, width), np.float32)
+        #: What the depth head reads; without columns unless ``keep_inputs``.
+        self.inputs: NDArray[np.float32] = np.empty((0, width), np.float32)
         #: By depth: the node that the plan leads to, the actions until then, and whether that is the goal.
         self.landing: NDArray[np.int64] = np.empty((0, many), np.int64)
         self.executed: NDArray[np.int32] = np.empty((0, many), np.int32)
@@ -99,7 +99,7 @@ class Reach:
         fresh = {
             "states": states,
             "plans": np.zeros((more, len(self.depths), MAX_ACTIONS), np.uint8),
-            "z": np.zeros((more, self.z.shape[1]), np.float32),
+            "inputs": np.zeros((more, self.inputs.shape[1]), np.float32),
             "logits": np.zeros((more, self.logits.shape[1]), np.float32),
             "landing": np.zeros((more, len(self.depths)), np.int64),
             "executed": np.zeros((more, len(self.depths)), np.int32),
@@ -116,10 +116,10 @@ class Reach:
         for begin in range(0, self.agree(len(missing)), BATCH):
             chosen = missing[begin : begin + BATCH]
             asked = self.states[chosen] if len(chosen) or self._idle is None else self._idle
-            z, logits, plans = self.through(partial(self.policy.plan, self.task, asked, self.depths))
+            inputs, logits, plans = self.through(partial(self.policy.plan, self.task, asked, self.depths))
             self._idle = asked[:1]
             if len(chosen):
-                self.z[chosen] = z[: len(chosen), : self.z.shape[1]]
+                self.inputs[chosen] = inputs[: len(chosen), : self.inputs.shape[1]]
                 self._connect(chosen, logits[: len(chosen)], plans[: len(chosen)])
 
     def _connect(self, chosen: NDArray[np.int64], logits: NDArray[np.float32], plans: NDArray[np.uint8]) -> None:

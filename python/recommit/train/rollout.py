@@ -127,9 +127,9 @@ class Actor:
     @torch.no_grad()
     def _pass(self, states: NDArray[np.uint8], uniform: Tensor, forced: NDArray[np.int64] | None) -> tuple[Tensor, ...]:
         many, (rows, count, _) = len(self.policy.config.depths), uniform.shape
-        z = self.policy.look(self.task, states)
+        z, index = self.policy.look(self.task, states), self.policy.task_index(self.task)
         uniform = uniform.to(z.device)
-        logits = self.policy.depth_head(z).float()
+        logits = self.policy.depth_head(self.policy.read(z, index)).float()
         choice = (logits[:, None] - torch.log(-torch.log(uniform[..., :many]))).argmax(-1)
         depth_log = log_prob(logits[:, None].expand(-1, count, -1), choice)
         depth = torch.tensor(self.policy.config.depths, device=z.device)[choice]
@@ -137,7 +137,7 @@ class Actor:
             depth = torch.from_numpy(forced).to(z.device)
         actions, scores = self.policy.decoder.plans(
             z.repeat_interleave(count, dim=0),
-            self.policy.task_index(self.task),
+            index,
             depths=self.policy.conditioning(depth.flatten()),
             noise=None if self.greedy else uniform[..., many:].reshape(rows * count, MAX_ACTIONS, 4),
         )

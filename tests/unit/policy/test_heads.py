@@ -7,23 +7,38 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from recommit.policy.config import DecoderConfig, PolicyConfig
+from recommit.policy.config import DecoderConfig, HeadConfig, PolicyConfig
 from recommit.policy.distributions import entropy, kl, log_prob
-from recommit.policy.heads import ActionDecoder, DepthHead
+from recommit.policy.heads import ActionDecoder, DepthHead, confidence
 
 
 def test_the_papers_sizes():
     assert sum(p.numel() for p in ActionDecoder(3584, 2, DecoderConfig()).parameters()) == 6_053_384
-    assert sum(p.numel() for p in DepthHead(3584, 4).parameters()) == 14_340
+    assert sum(p.numel() for p in DepthHead(3584, 4, HeadConfig()).parameters()) == 14_340
 
 
-def test_the_depth_head_starts_uniform_and_learns():
-    head = DepthHead(16, 4)
-    logits = head(torch.randn(3, 16))
+@pytest.mark.parametrize("config", [HeadConfig(), HeadConfig("plan"), HeadConfig("z", 5), HeadConfig("plan", 5)])
+def test_the_depth_head_starts_uniform_and_learns(config):
+    head = DepthHead(16, 4, config)
+    logits = head(torch.randn(3, 40 if config.reads == "plan" else 16))
     assert torch.equal(logits, torch.zeros(3, 4))
     assert entropy(logits)[0].item() == pytest.approx(math.log(4))
     log_prob(logits, torch.tensor([0, 1, 2])).sum().backward()
     assert head.weight.grad.abs().max() > 0
+
+
+def test_confidence_is_told_of_the_likeliest_actions():
+    even = torch.zeros(1, 8, 4)
+    told = confidence(even)[0]
+    assert told[:8].tolist() == pytest.approx([0.25] * 8)
+    assert told[8:16].tolist() == pytest.approx([0.25**n for n in range(1, 9)], rel=1e-4)
+    assert told[16:].tolist() == pytest.approx([math.log(4)] * 8)
+    sure = even.clone()
+    sure[0, 3, 2] = 200.0
+    changed = confidence(sure)[0]
+    assert changed[3] == 1
+    assert changed[16 + 3] == 0
+    assert (changed != told).nonzero().flatten().tolist() == [3, *range(11, 16), 19]
 
 
 @pytest.fixture

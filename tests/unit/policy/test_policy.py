@@ -9,7 +9,8 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 import recommit
-from recommit.policy.config import DecoderConfig, LoraConfig, PolicyConfig
+from recommit.policy.config import DecoderConfig, HeadConfig, LoraConfig, PolicyConfig
+from recommit.policy.heads import confidence
 
 DECODER = DecoderConfig(width=32, layers=1, heads=4, ffn=64)
 WHOLE = PolicyConfig(lora=None, decoder=DECODER, prompts=("bare-v1", "bare-v1"))
@@ -66,6 +67,45 @@ def test_every_trained_tensor_gets_a_gradient_and_no_other_moves(policy):
         assert not any(p.requires_grad for n, p in policy.backbone.named_parameters() if "lora" not in n)
     else:
         assert not policy.vision_frozen
+
+
+def sure_of_itself(policy):
+    """A depth head whose logits are some of what it is told about plans."""
+    policy.replace_head(HeadConfig("plan"))
+    with torch.no_grad():
+        policy.depth_head.weight[:, -24:].normal_(generator=torch.Generator().manual_seed(2))
+        policy.depth_head.bias -= torch.from_numpy(policy.plan(TASK, STATES, (8,))[1]).mean(0)  # no depth wins everywhere
+    return policy
+
+
+def test_a_head_that_reads_plans_is_told_of_greedy_ones_everywhere(policy):
+    sure_of_itself(policy)
+    plans = torch.from_numpy(policy.act(TASK, STATES)[1].astype(np.int64))
+    with torch.no_grad():
+        depths, actions = policy(TASK, STATES, plans)
+    expected = policy.depth_head.bias + confidence(actions) @ policy.depth_head.weight[:, -24:].T
+    assert torch.allclose(depths, expected, atol=1e-4)
+    assert len(set(depths.argmax(1).tolist())) > 1
+    assert (depths.argmax(1).numpy() == np.searchsorted([1, 2, 4, 8], policy.act(TASK, STATES)[0])).all()
+    inputs, logits, _ = policy.plan(TASK, STATES, (8,))
+    assert np.allclose(logits, depths.numpy(), atol=1e-4)
+    assert inputs.shape == (12, policy.depth_head.inputs)
+    noise = np.full((12, 4), 0.5, np.float32), np.random.default_rng(0).random((12, 8, 4), np.float32)
+    sampled, drawn = policy.act(TASK, STATES, noise=noise)
+    assert (sampled == policy.act(TASK, STATES)[0]).all(), "equal noise for every depth, and greedy confidence"
+    assert (drawn != plans.numpy()).any()
+
+
+def test_confidence_gives_the_decoder_no_gradient(policy):
+    sure_of_itself(policy)
+    policy(TASK, STATES, torch.zeros(12, 7, dtype=torch.long))[0].log_softmax(-1)[:, 0].sum().backward()
+    assert policy.depth_head.weight.grad[:, -24:].abs().max() > 0
+    assert all(p.grad is None for p in policy.decoder.parameters())
+
+
+def test_a_plan_that_waits_for_its_depth_cannot_be_read():
+    with pytest.raises(ValueError, match=r"head\.reads: expected z with decoder\.depth_conditioning .*, got plan"):
+        PolicyConfig(decoder=DecoderConfig(depth_conditioning="embedding"), head=HeadConfig("plan"))
 
 
 def test_both_puzzles_share_a_policy(policy):

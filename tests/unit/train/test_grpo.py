@@ -41,7 +41,7 @@ def plan_of(**changes):
         "run": {"save_every": 2, "log_every": 1, "threads": 1, "tensorboard": False},
     }
     for name, change in changes.items():
-        values[name] = {**values[name], **change} if isinstance(change, dict) else change
+        values[name] = {**values.get(name, {}), **change} if isinstance(change, dict) else change
     return parse(GrpoConfig, values)
 
 
@@ -312,7 +312,7 @@ def test_the_head_alone_raises_the_return_and_moves_nothing_else(init):
     starts = task.generate(24, seed=9, length=(4, 12)).states
 
     def graph(depths):
-        return Reach(given.policy, task, depths, keep_z=True)
+        return Reach(given.policy, task, depths, keep_inputs=True)
 
     reach = graph((1, 2, 4, 8))
     roots = reach.nodes(starts)
@@ -323,7 +323,7 @@ def test_the_head_alone_raises_the_return_and_moves_nothing_else(init):
     assert last > first + 0.02
     after = given.policy.state_dict()
     assert {k for k in after if not torch.equal(after[k], before[k])} == {"depth_head.weight", "depth_head.bias"}
-    z = torch.from_numpy(reach.z[reach.expanded])
+    z = torch.from_numpy(reach.inputs[reach.expanded])
     with torch.no_grad():
         assert torch.allclose(given.policy.depth_head(z), torch.from_numpy(reach.logits[reach.expanded]))
 
@@ -331,6 +331,52 @@ def test_the_head_alone_raises_the_return_and_moves_nothing_else(init):
 def test_head_steps_want_the_exact_program_in_one_process():
     with pytest.raises(ValueError, match=r"credit.head_steps: expected 0 unless"):
         plan_of(credit={"head_steps": 3})
+
+
+FINISHED = {
+    "head": {"reads": "plan", "hidden": 6},
+    "finish": {"steps": 2, "times": 3, "moves": 2, "lr": 0.01},
+    "credit": {"group": "exact", "reward": "solved", "scale": "batch"},
+}
+
+
+def test_a_run_ends_with_the_head_alone_on_more_starts(init, tmp_path, monkeypatch):
+    seen = []
+    whole = grpo.Grpo._starts
+    monkeypatch.setattr(grpo.Grpo, "_starts", lambda self: (seen.append(whole(self)), seen[-1])[1])
+    plan = plan_of(**FINISHED, validation={"every": 1})
+    out = tmp_path / "run"
+    assert grpo.train(plan, init, out, quiet=True) == 0
+    assert [len(starts) for starts in seen] == [6, 6, 18, 18]
+    assert len({start.tobytes() for starts in seen for start in starts}) > 40
+    middle, last = (out / "checkpoints" / f"step-0000000{n}" / "policy" for n in (2, 4))
+    changed = moved(middle, last)
+    assert changed == {f"depth_head.{name}" for name in ("weight", "bias", "hidden.weight", "hidden.bias")}
+    assert CommitPolicy.from_pretrained(last).config.head == plan.head
+    assert CommitPolicy.from_pretrained(best_policy(init)).config.head.hidden == 0
+    assert not plan_of(**FINISHED, variant="fixed-2").finishing(3), "a fixed depth has no head to finish"
+
+
+@pytest.mark.parametrize("stop", [1, 3])
+def test_finished_runs_end_in_the_same_bits(init, tmp_path, monkeypatch, stop):
+    assert grpo.train(plan_of(**FINISHED), init, tmp_path / "straight", quiet=True) == 0
+    step = grpo.Grpo._step
+    monkeypatch.setattr(
+        grpo.Grpo,
+        "_step",
+        lambda self: (step(self), signal.raise_signal(signal.SIGINT) if self.at.step == stop else None)[0],
+    )
+    assert grpo.train(plan_of(**FINISHED), init, tmp_path / "run", quiet=True) == 130
+    monkeypatch.setattr(grpo.Grpo, "_step", step)
+    assert grpo.train(plan_of(**FINISHED), init, tmp_path / "run", quiet=True) == 0
+    same(tmp_path / "straight", tmp_path / "run")
+
+
+def test_finishing_wants_the_exact_program():
+    with pytest.raises(ValueError, match=r"finish\.steps: expected 0 unless"):
+        plan_of(finish={"steps": 1})
+    with pytest.raises(ValueError, match=r"finish\.steps: expected at most optim\.steps 4, got 5"):
+        plan_of(**{**FINISHED, "finish": {"steps": 5}})
 
 
 def test_a_family_trains_what_is_missing(init, tmp_path, monkeypatch):
