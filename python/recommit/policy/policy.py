@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from recommit.policy.backbone import load_backbone
-from recommit.policy.config import MAX_ACTIONS, PolicyConfig
+from recommit.policy.config import MAX_ACTIONS, PASS, PolicyConfig
 from recommit.policy.heads import ActionDecoder, DepthHead, confidence
 from recommit.policy.prompt import load_prompt
 from recommit.policy.vision import Vision
@@ -185,6 +185,13 @@ class CommitPolicy(nn.Module):
         """
         if depth is not None and not 1 <= depth <= MAX_ACTIONS:
             raise ValueError(f"depth: expected 1..{MAX_ACTIONS}, got {depth}")
+        if len(states) > PASS:
+            parts = [slice(begin, begin + PASS) for begin in range(0, len(states), PASS)]
+            done = [
+                self.act(task, states[p], depth=depth, noise=None if noise is None else (noise[0][p], noise[1][p]))
+                for p in parts
+            ]
+            return np.concatenate([d for d, _ in done]), np.concatenate([a for _, a in done])
         z, index = self.look(task, states), self.task_index(task)
         greedy = self.decoder.plans(z, index) if noise is None and self._plans_first else None
         logits = self.depth_head(self.read(z, index, greedy and greedy[1]))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 import numpy as np
 
 from recommit.data import draws
-from recommit.policy.config import MAX_ACTIONS
+from recommit.policy.config import MAX_ACTIONS, PASS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-#: States per pass.
-BATCH = 512
 #: Purpose of a random stream; see ``recommit.train.targets``.
 DEPTHS = 38
 
@@ -113,8 +111,8 @@ class Reach:
     def expand(self, wanted: NDArray[np.int64]) -> None:
         """Look at the nodes that nobody has looked at; every rank calls this equally often."""
         missing = np.unique(wanted[~self.expanded[wanted] & ~self.goal[wanted]])
-        for begin in range(0, self.agree(len(missing)), BATCH):
-            chosen = missing[begin : begin + BATCH]
+        for begin in range(0, self.agree(len(missing)), PASS):
+            chosen = missing[begin : begin + PASS]
             asked = self.states[chosen] if len(chosen) or self._idle is None else self._idle
             inputs, logits, plans = self.through(partial(self.policy.plan, self.task, asked, self.depths))
             self._idle = asked[:1]

@@ -10,9 +10,9 @@ import numpy as np
 import torch
 
 from recommit.data import draws
-from recommit.policy.config import MAX_ACTIONS
+from recommit.policy.config import MAX_ACTIONS, PASS
 from recommit.policy.distributions import log_prob
-from recommit.train.reach import BATCH, plainly
+from recommit.train.reach import plainly
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -96,8 +96,8 @@ class Actor:
         """``count`` commitments per state; ``number`` names the random stream of each state."""
         parts = []
         self.looked += len(states)
-        for begin in range(0, max(self.agree(len(states)), 1), BATCH):
-            part = slice(begin, begin + BATCH)
+        for begin in range(0, max(self.agree(len(states)), 1), PASS):
+            part = slice(begin, begin + PASS)
             asked, named = states[part], number[part]
             if not len(asked):
                 if self._idle is None:

@@ -10,9 +10,10 @@ import numpy as np
 import torch
 
 from recommit.data import draws, errors, labels, sampling
+from recommit.policy.config import PASS
 from recommit.train import losses, targets
 from recommit.train.config import TargetConfig
-from recommit.train.reach import BATCH, Reach, always, plainly, walk
+from recommit.train.reach import Reach, always, plainly, walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -89,8 +90,8 @@ def imitation(policy: CommitPolicy, task: Puzzle, states: Targets, through: Run 
     config = TargetConfig()
     total = losses.total_weight(states, config)
     loss, right, asked = 0.0, np.zeros(8), np.zeros(8)
-    for begin in range(0, len(states), BATCH):
-        part = states[begin : begin + BATCH]
+    for begin in range(0, len(states), PASS):
+        part = states[begin : begin + PASS]
         value, logits = through(partial(losses.sft_loss, policy, task, part, config, total))
         hits, live = losses.accuracy(logits, torch.from_numpy(part.optimal).to(logits.device))
         loss += float(value)

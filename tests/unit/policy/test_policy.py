@@ -74,7 +74,9 @@ def sure_of_itself(policy):
     policy.replace_head(HeadConfig("plan"))
     with torch.no_grad():
         policy.depth_head.weight[:, -24:].normal_(generator=torch.Generator().manual_seed(2))
-        policy.depth_head.bias -= torch.from_numpy(policy.plan(TASK, STATES, (8,))[1]).mean(0)  # no depth wins everywhere
+        policy.depth_head.bias -= torch.from_numpy(policy.plan(TASK, STATES, (8,))[1]).mean(
+            0
+        )  # no depth wins everywhere
     return policy
 
 
