@@ -18,15 +18,23 @@ pytest.importorskip("transformers")
 pytestmark = pytest.mark.nightly
 RUN = Path(__file__).parent / "train_once.py"
 KILLS = int(os.environ.get("RECOMMIT_TRAIN_KILLS", "50"))
-STEPS = 400
+STEPS = {"sft": 400, "naive": 400, "grpo": 150}
 RECIPE = f"""
 sft:
   model:
     backbone: random:small
     shape: {{width: 32, layers: 2, heads: 2, kv_heads: 2, ffn: 64, vision_width: 16, vision_heads: 1, vision_ffn: 32}}
     policy: {{lora: null, prompts: [bare-v1, bare-v1], decoder: {{width: 32, layers: 1, heads: 2, ffn: 64}}}}
-  optim: {{steps: {STEPS}, batch: 16, warmup: 2}}
+  optim: {{steps: {STEPS["sft"]}, batch: 16, warmup: 2}}
   validation: {{instances: 8, every: 100, budget: 3}}
+  run: {{save_every: 2, log_every: 1, threads: 1, tensorboard: false, device: cpu}}
+grpo:
+  head: {{reads: plan, hidden: 8}}
+  credit: {{group: exact, size: 2, reward: solved, scale: batch, head_steps: 1}}
+  rollout: {{instances: 4, budget: 3}}
+  finish: {{steps: 40, times: 2, moves: 2}}
+  optim: {{steps: {STEPS["grpo"]}, batch: 8, warmup: 2}}
+  validation: {{instances: 8, every: 50, budget: 3}}
   run: {{save_every: 2, log_every: 1, threads: 1, tensorboard: false, device: cpu}}
 """
 
@@ -38,11 +46,13 @@ def place(tmp_path_factory):
     folder = tmp_path_factory.mktemp("kills")
     build(Recipe("sliding", (3, 3), (Variant((6, 14)),), count=60, ties="random"), folder / "data")
     (folder / "plan.yaml").write_text(RECIPE)
+    finished(start(folder, "sft", "sft-alone"))
     return folder
 
 
 def start(place: Path, mode: str, name: str) -> subprocess.Popen[bytes]:
-    command = [sys.executable, str(RUN), mode, str(place / "plan.yaml"), str(place / "data"), str(place / name)]
+    begin = place / ("sft-alone" if mode == "grpo" else "data")
+    command = [sys.executable, str(RUN), mode, str(place / "plan.yaml"), str(begin), str(place / name)]
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
 
 
@@ -60,7 +70,7 @@ def kill_at_random(place: Path, mode: str, name: str, kills: int) -> tuple[int, 
     """Kill a run up to ``kills`` times, each some way after it began to make steps; how often it was killed, and how
     often it died of what an earlier kill had left."""
     chance, done, died = random.Random(0), 0, 0
-    while done < kills and not died and checkpoints(place, name) < STEPS - 20:
+    while done < kills and not died and checkpoints(place, name) < STEPS[mode] - 20:
         process, before = start(place, mode, name), checkpoints(place, name)
         while process.poll() is None and checkpoints(place, name) == before:
             time.sleep(0.005)
@@ -72,16 +82,19 @@ def kill_at_random(place: Path, mode: str, name: str, kills: int) -> tuple[int, 
     return done, died
 
 
-def test_killed_runs_end_in_the_same_bits(place, record_property):
-    finished(start(place, "whole", "alone"))
-    kills, died = kill_at_random(place, "whole", "killed", KILLS)
-    finished(start(place, "whole", "killed"))
+@pytest.mark.parametrize("mode", ["sft", "grpo"])
+def test_killed_runs_end_in_the_same_bits(place, record_property, mode):
+    alone, killed = f"{mode}-alone", f"{mode}-killed"
+    if not (place / alone).exists():
+        finished(start(place, mode, alone))
+    kills, died = kill_at_random(place, mode, killed, KILLS)
+    finished(start(place, mode, killed))
     record_property("kills", kills)
     assert died == 0
     assert kills >= min(KILLS, 10)
-    last = f"checkpoints/step-{STEPS:08d}"
+    last = f"checkpoints/step-{STEPS[mode]:08d}"
     for file in (f"{last}/engine.safetensors", f"{last}/policy/heads.safetensors", "metrics.jsonl", "best.json"):
-        assert (place / "alone" / file).read_bytes() == (place / "killed" / file).read_bytes(), file
+        assert (place / alone / file).read_bytes() == (place / killed / file).read_bytes(), file
 
 
 def test_a_writer_without_commit_is_caught(place):

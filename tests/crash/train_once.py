@@ -1,4 +1,7 @@
-"""A training run for ``test_train_kills``: python train_once.py MODE RECIPE DATA OUT; naive writes checkpoints in place."""
+"""A training run for ``test_train_kills``: python train_once.py MODE RECIPE FROM OUT.
+
+``sft`` begins from data, ``grpo`` from a warm start; ``naive`` is ``sft`` that writes checkpoints in place.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from recommit.train import checkpoints, config, sft
+from recommit.train import checkpoints, config, grpo, sft
+from recommit.train.grpo_config import GrpoConfig
 
 
 def naive_save(self: checkpoints.Checkpoints, step: int, write: Any, **_: Any) -> checkpoints.Checkpoint:
@@ -16,11 +20,13 @@ def naive_save(self: checkpoints.Checkpoints, step: int, write: Any, **_: Any) -
     return checkpoints.Checkpoint(folder, step)
 
 
-def main(mode: str, recipe: str, data: str, out: str) -> int:
+def main(mode: str, recipe: str, begin: str, out: str) -> int:
     if mode == "naive":
         checkpoints.Checkpoints.save = naive_save  # type: ignore[method-assign]
         checkpoints.verify = lambda folder: int(folder.name[5:])
-    return sft.train(config.load(recipe), data, Path(out), quiet=True)
+    if mode == "grpo":
+        return grpo.train(config.load(recipe, cls=GrpoConfig, stage="grpo"), begin, Path(out), quiet=True)
+    return sft.train(config.load(recipe), begin, Path(out), quiet=True)
 
 
 if __name__ == "__main__":
