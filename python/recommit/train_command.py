@@ -40,7 +40,7 @@ def sft(
         seed: Other seeds, other runs.
         threads: Threads of torch; 0 for as many as it likes.
         device: cpu, cuda, or auto.
-        backbone: A folder or hub repository, or random: and tiny, small, 3b or 7b.
+        backbone: A folder or hub repository (Qwen2.5-VL, Qwen3-VL, InternVL3), or random: and a preset (tiny, small, 7b, ...).
         zero: Train with DeepSpeed, ZeRO stage 0, 1, 2 or 3, on the ranks that a launcher started.
         single_commitment: Imitate samples of this depth alone.
         show: Print the configuration and stop.

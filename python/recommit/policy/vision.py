@@ -18,13 +18,18 @@ if TYPE_CHECKING:
 
 
 class Vision:
-    """Draws states as patches and encodes them: every distinct cell once where features are cell-local, every distinct
+    """Draws states and encodes them: every distinct cell once where features are cell-local, every distinct
     state once where the encoder is frozen, else every state."""
 
     def __init__(self, backbone: Backbone, config: PolicyConfig, *, cache_bytes: int = 1 << 30) -> None:
         self.backbone = backbone
         self.config = config
-        self.cell_local = backbone.cell_local and config.cell == 28
+        if config.cell % backbone.token_pixels:
+            raise ValueError(
+                f"cell: expected a multiple of {backbone.token_pixels} (one visual token of this backbone), "
+                f"got {config.cell}"
+            )
+        self.cell_local = backbone.cell_local and config.cell in (0, backbone.token_pixels)
         self._legends: dict[tuple[str, tuple[int, int]], Tensor] = {}
         self._cache: OrderedDict[bytes, Tensor] = OrderedDict()
         self._cache_bytes, self._cached = cache_bytes, 0
@@ -35,8 +40,8 @@ class Vision:
 
     def grid(self, task: Puzzle, shape: tuple[int, int]) -> tuple[int, int]:
         """Rows and columns of visual tokens for states of ``shape``."""
-        ring, tokens = 2 * self.crops(task), self.config.cell // 28
-        return (shape[0] - ring) * tokens, (shape[1] - ring) * tokens
+        ring = 2 * self.crops(task)
+        return self.backbone.grid(shape[0] - ring, shape[1] - ring, self.config.cell)
 
     def features(self, task: Puzzle, states: NDArray[np.uint8], *, frozen: bool) -> Tensor:
         """[states, tokens, width]; ``frozen`` says that the encoder gets no gradient and does not change."""
@@ -47,23 +52,16 @@ class Vision:
         with torch.no_grad():
             return self._cached_features(task, states)
 
-    def _device(self) -> torch.device:
-        return next(self.backbone.model.parameters()).device
-
-    def _pixels(self, task: Puzzle, states: NDArray[np.uint8]) -> Tensor:
-        crop = self.crops(task)
-        pixels, _ = task.patches(states, cell=self.config.cell, theme=self.config.theme, crop=crop)
-        return torch.from_numpy(pixels).to(self._device(), non_blocking=True)
-
     def _encode(self, task: Puzzle, states: NDArray[np.uint8]) -> Tensor:
-        rows, cols = self.grid(task, states.shape[1:])
-        return self.backbone.features(self._pixels(task, states), (2 * rows, 2 * cols))
+        config = self.config
+        pixels = self.backbone.pixels(task, states, cell=config.cell, theme=config.theme, crop=self.crops(task))
+        return self.backbone.features(pixels, self.grid(task, (states.shape[1], states.shape[2])))
 
     def _gather(self, task: Puzzle, states: NDArray[np.uint8]) -> Tensor:
         key = task.task, (states.shape[1], states.shape[2])
         if key not in self._legends:
             self._legends[key] = self.legend(task)
-        table = self.backbone.features(self._legends[key], (2, 2))[:, 0]
+        table = self.backbone.features(self._legends[key], (1, 1))[:, 0]
         seen = states[:, 1:-1, 1:-1] if self.crops(task) else states
         codes = torch.from_numpy(np.ascontiguousarray(seen).reshape(len(states), -1)).to(table.device, torch.long)
         return table[codes]
@@ -71,9 +69,9 @@ class Vision:
     def legend(self, task: Puzzle) -> Tensor:
         """Patches of one cell per code, taken from states that show them all."""
         states, codes = task.legend()
-        pixels, _ = task.patches(states, cell=28, theme=self.config.theme)
-        cells = torch.from_numpy(pixels).view(-1, 4, pixels.shape[-1])
-        return cells[torch.from_numpy(codes)].flatten(0, 1).to(self._device())
+        pixels = self.backbone.pixels(task, states, cell=0, theme=self.config.theme, crop=False)
+        cells = pixels.view(-1, 4, pixels.shape[-1])
+        return cells[torch.from_numpy(codes)].flatten(0, 1)
 
     def _cached_features(self, task: Puzzle, states: NDArray[np.uint8]) -> Tensor:
         head = f"{task.task}{states.shape[1:]}".encode()
