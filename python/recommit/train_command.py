@@ -23,6 +23,7 @@ def sft(
     device: str | None = None,
     backbone: str | None = None,
     zero: int | None = None,
+    vision_cache: Path | None = None,
     single_commitment: int | None = None,
     show: bool = False,
     quiet: bool = False,
@@ -42,6 +43,7 @@ def sft(
         device: cpu, cuda, or auto.
         backbone: A folder or hub repository (Qwen2.5-VL, Qwen3-VL, InternVL3), or random: and a preset (tiny, small, 7b, ...).
         zero: Train with DeepSpeed, ZeRO stage 0, 1, 2 or 3, on the ranks that a launcher started.
+        vision_cache: A folder that keeps the features of a frozen picture encoder for other runs.
         single_commitment: Imitate samples of this depth alone.
         show: Print the configuration and stop.
         quiet: Say nothing while training.
@@ -52,6 +54,7 @@ def sft(
         "optim.steps": steps, "optim.batch": batch, "optim.lr": lr, "optim.head_lr": lr, "run.seed": seed,
         "run.threads": threads, "run.device": device, "model.backbone": backbone,
         "engine.stage": zero, "engine.kind": None if zero is None else "deepspeed",
+        "run.vision_cache": _absolute(vision_cache),
         "targets.depths": None if single_commitment is None else [single_commitment],
     }  # fmt: skip
     plan = _planned(recipe, flags, set, SftConfig, "sft")
@@ -76,6 +79,7 @@ def grpo(
     threads: int | None = None,
     device: str | None = None,
     zero: int | None = None,
+    vision_cache: Path | None = None,
     show: bool = False,
     quiet: bool = False,
 ) -> int:
@@ -95,6 +99,7 @@ def grpo(
         threads: Threads of torch; 0 for as many as it likes.
         device: cpu, cuda, or auto.
         zero: Train with DeepSpeed, ZeRO stage 0, 1, 2 or 3, on the ranks that a launcher started.
+        vision_cache: A folder that keeps the features of a frozen picture encoder for other runs.
         show: Print the configuration and stop.
         quiet: Say nothing while training.
     """
@@ -104,6 +109,7 @@ def grpo(
         "variant": variant, "optim.steps": steps, "rollout.budget": budget,
         "rollout.length": None if length is None else list(length), "run.seed": seed, "run.threads": threads,
         "run.device": device, "engine.stage": zero, "engine.kind": None if zero is None else "deepspeed",
+        "run.vision_cache": _absolute(vision_cache),
     }  # fmt: skip
     plan = _planned(recipe, flags, set, grpo_config.GrpoConfig, "grpo")
     if show:
@@ -174,6 +180,10 @@ def planned_family(
         )
         for name, kind in kinds.items()
     }
+
+
+def _absolute(folder: Path | None) -> str | None:
+    return None if folder is None else str(folder.absolute())
 
 
 def _planned(recipe: str, flags: dict[str, Any], set: tuple[str, ...], cls: type[Any], stage: str) -> Any:

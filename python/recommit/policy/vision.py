@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch import Tensor
+
+from recommit.data.files import sha256
+from recommit.policy.store import Store, key_of, weights_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,6 +37,8 @@ class Vision:
         self._legends: dict[tuple[str, tuple[int, int]], Tensor] = {}
         self._cache: OrderedDict[bytes, Tensor] = OrderedDict()
         self._cache_bytes, self._cached = cache_bytes, 0
+        self._stores: dict[tuple[str, tuple[int, int]], Store] = {}
+        self._kept: tuple[str, Path, int] | None = None
 
     def crops(self, task: Puzzle) -> bool:
         """Does this task's picture leave out the constant outer wall?"""
@@ -73,13 +79,34 @@ class Vision:
         cells = pixels.view(-1, 4, pixels.shape[-1])
         return cells[torch.from_numpy(codes)].flatten(0, 1)
 
+    def keep(self, folder: str | Path, limit: int) -> None:
+        """Keep the features of this encoder, which must be frozen and whole on this rank, in a folder of at most ``limit``
+        bytes, and use those that are there."""
+        if any(parameter.requires_grad for parameter in self.backbone.vision_parameters()):
+            raise ValueError("vision_cache: expected a picture encoder that is frozen, got one that is trained")
+        self._kept = weights_of(self.backbone.vision_parameters()), Path(folder), limit
+
+    def _store(self, task: Puzzle, shape: tuple[int, int]) -> Store | None:
+        """Where features are kept: by everything that decides them but the state."""
+        if self._kept is None:
+            return None
+        key = (task.task, shape)
+        if key not in self._stores:
+            weights, folder, limit = self._kept
+            drawn = task.render(task.legend()[0], theme=self.config.theme)
+            about = {
+                "encoder": weights, "family": type(self.backbone).__name__, "task": task.task, "shape": shape,
+                "cell": self.config.cell, "theme": self.config.theme, "crop": self.crops(task),
+                "drawn": sha256(drawn.data), "device": next(self.backbone.vision_parameters()).device.type,
+            }  # fmt: skip
+            self._stores[key] = Store(folder, about, limit)
+        return self._stores[key]
+
     def _cached_features(self, task: Puzzle, states: NDArray[np.uint8]) -> Tensor:
         head = f"{task.task}{states.shape[1:]}".encode()
         keys = [head + state.tobytes() for state in states]
-        missing = list({key: i for i, key in enumerate(keys) if key not in self._cache}.values())
-        fresh = (
-            dict(zip((keys[i] for i in missing), self._encode(task, states[missing]), strict=True)) if missing else {}
-        )
+        missing = {key: i for i, key in enumerate(keys) if key not in self._cache}
+        fresh = self._look_up(task, states, missing) if missing else {}
         out = torch.stack([fresh[key] if key in fresh else self._cache[key] for key in keys])
         for key, value in fresh.items():
             self._remember(key, value)
@@ -87,6 +114,21 @@ class Vision:
             if key in self._cache:
                 self._cache.move_to_end(key)
         return out
+
+    def _look_up(self, task: Puzzle, states: NDArray[np.uint8], missing: dict[bytes, int]) -> dict[bytes, Tensor]:
+        """From the disk, or else from the encoder."""
+        store = self._store(task, (states.shape[1], states.shape[2]))
+        names = {key: key_of(key) for key in missing} if store is not None else {}
+        kept = store.get(names.values()) if store is not None else {}
+        device = next(self.backbone.model.parameters()).device
+        found = {key: kept[name].to(device) for key, name in names.items() if name in kept}
+        rest = {key: i for key, i in missing.items() if key not in found}
+        if rest:
+            made = dict(zip(rest, self._encode(task, states[list(rest.values())]), strict=True))
+            if store is not None:
+                store.add({names[key]: value for key, value in made.items()})
+            found |= made
+        return found
 
     def _remember(self, key: bytes, value: Tensor) -> None:
         size = value.numel() * value.element_size()

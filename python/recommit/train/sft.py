@@ -61,6 +61,7 @@ class Sft(Trainer):
         self.policy.train_only(self.task, depth_head=False)  # the depth head learns by reinforcement alone
         self.policy.backbone.recompute = config.engine.checkpointing
         self.policy.train()
+        start.keep_features(self.policy, config.run)
         self.engine = make_engine(self.policy, config.optim, config.engine, team, self.parts)
         state.seed(config.run.seed + team.rank)  # dropout differs between ranks, the first weights do not
         self.feed = recommit.data.Feed(dataset, share, seed=config.run.seed, rank=team.rank, world=team.world)
