@@ -251,6 +251,9 @@ class Grpo(Trainer):
         imitated = validate.imitation(self.policy, self.task, self.instances.states, self.engine.run)
         return {**imitated, **validate.rates(found)}
 
+    def _fixed_depth(self) -> int | None:
+        return self.variant.depth or None
+
     def _graph(self, depths: tuple[int, ...]) -> Reach:
         keep_z = self.config.credit.head_steps > 0
         return Reach(self.policy, self.task, depths, through=self._through, agree=self.team.largest, keep_z=keep_z)
