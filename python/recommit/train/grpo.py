@@ -308,4 +308,4 @@ class Clock:
 
 
 if __name__ == "__main__":
-    sys.exit(import_module("recommit.cli").main(["train", "grpo", *sys.argv[1:]]))
+    sys.exit(import_module("recommit.cli").main(["train", "grpo", *ranks.arguments(sys.argv[1:])]))

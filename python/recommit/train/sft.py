@@ -126,4 +126,4 @@ class Sft(Trainer):
 
 if __name__ == "__main__":
     # The program is the command line's, which no module here may import; the launcher of DeepSpeed starts modules.
-    sys.exit(import_module("recommit.cli").main(["train", "sft", *sys.argv[1:]]))
+    sys.exit(import_module("recommit.cli").main(["train", "sft", *ranks.arguments(sys.argv[1:])]))

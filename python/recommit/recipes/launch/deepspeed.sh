@@ -18,5 +18,5 @@ fi
 hosts=()
 [ -z "${HOSTFILE:-}" ] || hosts=(--hostfile "$HOSTFILE")
 [ -z "${GPUS:-}" ] || hosts+=(--num_gpus "$GPUS")
-exec deepspeed --no_local_rank ${hosts[@]+"${hosts[@]}"} --module "recommit.train.$verb" \
+exec deepspeed ${hosts[@]+"${hosts[@]}"} --module "recommit.train.$verb" \
   --recipe "${RECIPE:-qwen2.5-vl-7b}" "${what[@]}" --out "${OUT:?the folder of the run}" "$@"
