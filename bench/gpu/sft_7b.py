@@ -137,7 +137,7 @@ def flops_per_state(policy: CommitPolicy, tokens: int) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--preset", default="7b", choices=sorted(PRESETS))
+    parser.add_argument("--preset", default="7b", choices=sorted(n for n, s in PRESETS.items() if s.window))
     parser.add_argument("--device", default="cuda", choices=("cuda", "cpu"))
     parser.add_argument("--size", type=int, default=8, help="Sokoban grid; the outer wall is cropped")
     parser.add_argument("--batch", type=int, nargs="+", default=[16, 32, 64, 128])

@@ -23,6 +23,8 @@ def sft(
     device: str | None = None,
     backbone: str | None = None,
     zero: int | None = None,
+    deepspeed: str | None = None,
+    vision_cache: Path | None = None,
     single_commitment: int | None = None,
     show: bool = False,
     quiet: bool = False,
@@ -40,8 +42,10 @@ def sft(
         seed: Other seeds, other runs.
         threads: Threads of torch; 0 for as many as it likes.
         device: cpu, cuda, or auto.
-        backbone: A folder or hub repository, or random: and tiny, small, 3b or 7b.
+        backbone: A folder or hub repository (Qwen2.5-VL, Qwen3-VL, InternVL3), or random: and a preset (tiny, small, 7b, ...).
         zero: Train with DeepSpeed, ZeRO stage 0, 1, 2 or 3, on the ranks that a launcher started.
+        deepspeed: The same by a configuration file: zero1, zero2, zero3, these with -offload, or a JSON file of DeepSpeed.
+        vision_cache: A folder that keeps the features of a frozen picture encoder for other runs.
         single_commitment: Imitate samples of this depth alone.
         show: Print the configuration and stop.
         quiet: Say nothing while training.
@@ -51,7 +55,7 @@ def sft(
     flags = {
         "optim.steps": steps, "optim.batch": batch, "optim.lr": lr, "optim.head_lr": lr, "run.seed": seed,
         "run.threads": threads, "run.device": device, "model.backbone": backbone,
-        "engine.stage": zero, "engine.kind": None if zero is None else "deepspeed",
+        "run.vision_cache": _absolute(vision_cache), **_engine(zero, deepspeed),
         "targets.depths": None if single_commitment is None else [single_commitment],
     }  # fmt: skip
     plan = _planned(recipe, flags, set, SftConfig, "sft")
@@ -76,6 +80,8 @@ def grpo(
     threads: int | None = None,
     device: str | None = None,
     zero: int | None = None,
+    deepspeed: str | None = None,
+    vision_cache: Path | None = None,
     show: bool = False,
     quiet: bool = False,
 ) -> int:
@@ -95,6 +101,8 @@ def grpo(
         threads: Threads of torch; 0 for as many as it likes.
         device: cpu, cuda, or auto.
         zero: Train with DeepSpeed, ZeRO stage 0, 1, 2 or 3, on the ranks that a launcher started.
+        deepspeed: The same by a configuration file: zero1, zero2, zero3, these with -offload, or a JSON file of DeepSpeed.
+        vision_cache: A folder that keeps the features of a frozen picture encoder for other runs.
         show: Print the configuration and stop.
         quiet: Say nothing while training.
     """
@@ -103,7 +111,7 @@ def grpo(
     flags = {
         "variant": variant, "optim.steps": steps, "rollout.budget": budget,
         "rollout.length": None if length is None else list(length), "run.seed": seed, "run.threads": threads,
-        "run.device": device, "engine.stage": zero, "engine.kind": None if zero is None else "deepspeed",
+        "run.device": device, "run.vision_cache": _absolute(vision_cache), **_engine(zero, deepspeed),
     }  # fmt: skip
     plan = _planned(recipe, flags, set, grpo_config.GrpoConfig, "grpo")
     if show:
@@ -174,6 +182,24 @@ def planned_family(
         )
         for name, kind in kinds.items()
     }
+
+
+def _engine(zero: int | None, deepspeed: str | None) -> dict[str, Any]:
+    """What the flags about DeepSpeed change."""
+    from recommit.train.deepspeed_file import changes
+
+    if zero is not None and deepspeed is not None:
+        raise WrongCall(f"deepspeed: expected one of --zero and --deepspeed, got --zero {zero} --deepspeed {deepspeed}")
+    if deepspeed is None:
+        return {} if zero is None else {"engine.kind": "deepspeed", "engine.stage": zero}
+    try:
+        return changes(deepspeed)
+    except ValueError as error:
+        raise WrongCall(str(error)) from None
+
+
+def _absolute(folder: Path | None) -> str | None:
+    return None if folder is None else str(folder.absolute())
 
 
 def _planned(recipe: str, flags: dict[str, Any], set: tuple[str, ...], cls: type[Any], stage: str) -> Any:

@@ -93,7 +93,13 @@ def test_killed_runs_end_in_the_same_bits(place, record_property, mode):
     assert died == 0
     assert kills >= min(KILLS, 10)
     last = f"checkpoints/step-{STEPS[mode]:08d}"
-    for file in (f"{last}/engine.safetensors", f"{last}/policy/heads.safetensors", "metrics.jsonl", "best.json"):
+    for file in (
+        f"{last}/engine.safetensors",
+        f"{last}/policy/heads.safetensors",
+        "metrics.jsonl",
+        "samples.jsonl",
+        "best.json",
+    ):
         assert (place / alone / file).read_bytes() == (place / killed / file).read_bytes(), file
 
 

@@ -29,3 +29,23 @@ def test_wrong_calls_are_two(capsys, tmp_path):
     assert main([*call, "--recipe", "laptop-sliding", "--set", "optim.steps=0"]) == 2
     assert main(call) == 2
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("verb", ["sft", "grpo"])
+def test_deepspeed_is_told_by_name_or_file(verb, capsys, tmp_path):
+    call = ["train", verb, "--recipe", "paper-sliding", "--data", "d", "--out", "o", "--show"]
+    call += ["--init", "i"] if verb == "grpo" else []
+    assert main([*call, "--deepspeed", "zero3-offload"]) == 0
+    engine = json.loads(capsys.readouterr().out)["engine"]
+    assert (engine["kind"], engine["stage"], engine["bf16"], engine["offload"]) == ("deepspeed", 3, True, True)
+    assert engine["settings"]["zero_optimization"]["offload_param"] == {"pin_memory": True}
+    (tmp_path / "own.json").write_text('{"zero_optimization": {"stage": 1}, "train_batch_size": "auto"}')
+    assert main([*call, "--deepspeed", str(tmp_path / "own.json"), "--vision-cache", "kept"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["engine"]["stage"] == 1
+    assert shown["engine"]["settings"] == {}
+    assert shown["run"]["vision_cache"].endswith("/kept")
+    assert main([*call, "--deepspeed", "zero9"]) == 2
+    assert "deepspeed: expected a file or one of zero1, zero1-offload, zero2" in capsys.readouterr().err
+    assert main([*call, "--deepspeed", "zero2", "--zero", "2"]) == 2
+    assert "expected one of --zero and --deepspeed" in capsys.readouterr().err

@@ -1,7 +1,8 @@
 """What a backbone must offer, and how one is loaded.
 
 A backbone sees pictures of one size at a time, so everything but the pixels is constant and computed once: that is a
-``Geometry``. To support another family, write one class with the members of ``Backbone`` and add it to ``FAMILIES``.
+``Geometry``. To support another family, write one class with the members of ``Backbone`` and add it to ``FAMILIES``
+(docs/guides/backbones.md shows one); ``TransformersBackbone`` is most of it for models of the transformers library.
 """
 
 from __future__ import annotations
@@ -16,12 +17,19 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    import numpy as np
+    from numpy.typing import NDArray
     from torch import Tensor, nn
 
     from recommit.policy.prompt import Prompt
+    from recommit.puzzles.puzzle import Puzzle
 
 #: model_type of config.json -> the class that adapts it.
-FAMILIES = {"qwen2_5_vl": "recommit.policy.qwen:QwenBackbone"}
+FAMILIES = {
+    "qwen2_5_vl": "recommit.policy.qwen:QwenBackbone",
+    "qwen3_vl": "recommit.policy.qwen3:Qwen3Backbone",
+    "internvl": "recommit.policy.internvl:InternBackbone",
+}
 
 
 @dataclass(frozen=True)
@@ -33,7 +41,7 @@ class Geometry:
     cols: int
     #: Token ids of the whole sequence, placeholders included: [length].
     tokens: Tensor
-    #: Positions for the rotary embedding: [3, 1, length].
+    #: Positions for the rotary embedding: [3, 1, length], or [1, length] where they only count.
     positions: Tensor
     #: Where the visual tokens go: image_start .. image_start + rows * cols.
     image_start: int
@@ -42,21 +50,30 @@ class Geometry:
 class Backbone(Protocol):
     """A vision-language model reduced to what a policy needs."""
 
-    #: Width of z, and of the visual features.
+    #: Width of z.
     width: int
+    #: Side of a visual token in pixels; a drawn cell is a multiple of it wide.
+    token_pixels: int
     #: The language model's projections that LoRA adapts, as a regular expression over module names.
     lora_targets: str
-    #: True if a cell's features depend on that cell alone, so that a board is a gather from a few of them.
+    #: True if a cell's features depend on that cell alone, so that a board is a gather from a few of them. Only where
+    #: ``pixels`` are the core's patches.
     cell_local: bool
     model: nn.Module
     #: Keep no activations inside layers; compute them again on the way back.
     recompute: bool
 
+    def grid(self, rows: int, cols: int, cell: int) -> tuple[int, int]:
+        """Rows and columns of visual tokens of a board of rows x cols cells of ``cell`` pixels; 0: as the family likes."""
+
     def geometry(self, prompt: Prompt, rows: int, cols: int) -> Geometry:
         """Everything constant for pictures of rows x cols visual tokens."""
 
-    def features(self, pixel_values: Tensor, grid: tuple[int, int]) -> Tensor:
-        """Visual features [pictures, tokens, width] of pictures that all have ``grid`` (height, width in patches)."""
+    def pixels(self, task: Puzzle, states: NDArray[np.uint8], *, cell: int, theme: str, crop: bool) -> Tensor:
+        """States drawn and prepared for ``features``, on the model's device."""
+
+    def features(self, pixels: Tensor, grid: tuple[int, int]) -> Tensor:
+        """Visual features [pictures, tokens, any width] of pictures that all have ``grid`` (rows, columns of tokens)."""
 
     def z(self, features: Tensor, geometry: Geometry) -> Tensor:
         """Final hidden state at the last token of the prompt, [pictures, width]."""
@@ -99,6 +116,11 @@ def load_backbone(path: str | Path, **options: Any) -> Backbone:
         model_type = AutoConfig.from_pretrained(str(path)).model_type
     if model_type not in FAMILIES:
         raise ValueError(f"backbone: expected a model type of {', '.join(FAMILIES)}, got {model_type} in {path}")
-    module, _, name = FAMILIES[model_type].partition(":")
-    backbone: Backbone = getattr(import_module(module), name).from_pretrained(path, **options)
+    backbone: Backbone = adapter(model_type).from_pretrained(path, **options)
     return backbone
+
+
+def adapter(model_type: str) -> Any:
+    """The class of a family."""
+    module, _, name = FAMILIES[model_type].partition(":")
+    return getattr(import_module(module), name)

@@ -78,9 +78,10 @@ class PolicyConfig:
     lora: LoraConfig | None = field(default_factory=LoraConfig)
     #: Prompt per task, by file name without suffix.
     prompts: tuple[str, ...] = ("sliding-v1", "sokoban-v1")
-    #: Drawing: theme, pixels per cell, and whether the constant outer wall is left out.
+    #: Drawing: theme, pixels per cell (0: one visual token, or what else the backbone likes), and whether the constant
+    #: outer wall is left out.
     theme: str = "light"
-    cell: int = 28
+    cell: int = 0
     crop: bool = True
 
     def __post_init__(self) -> None:
@@ -95,5 +96,5 @@ class PolicyConfig:
             )
         if len(self.prompts) != len(self.tasks):
             raise ValueError(f"prompts: expected one per task ({len(self.tasks)}), got {len(self.prompts)}")
-        if self.cell % 28:
-            raise ValueError(f"cell: expected a multiple of 28 (one merged visual token), got {self.cell}")
+        if self.cell < 0:
+            raise ValueError(f"cell: expected 0 or a number of pixels, got {self.cell}")

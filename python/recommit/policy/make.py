@@ -22,11 +22,18 @@ SPECIALS = [
     "<|image_pad|>",
     "<|video_pad|>",
 ]
+#: Special tokens that InternVL's processor asks its tokenizer for by name.
+NAMED = {
+    "start_image_token": "<img>",
+    "end_image_token": "</img>",
+    "context_image_token": "<IMG_CONTEXT>",
+    "video_token": "<video>",
+}
 
 
 @dataclass(frozen=True)
 class Shape:
-    """The sizes that tell one Qwen2.5-VL from another."""
+    """The sizes that tell one backbone of a family from another."""
 
     width: int
     layers: int
@@ -37,19 +44,26 @@ class Shape:
     vision_layers: int
     vision_heads: int
     vision_ffn: int
-    #: Pixels; 28 keeps every window inside one merged token.
-    window: int
+    #: Qwen2.5-VL: pixels; 28 keeps every window inside one merged token.
+    window: int = 0
     #: Vision layers that attend over the whole picture. None at all, with window 28: a cell's feature depends on the
     #: cell alone, and a board is a gather from a handful of them.
-    full_attention: tuple[int, ...]
+    full_attention: tuple[int, ...] = ()
     vocabulary: int = 272
     rope_theta: float = 1e6
+    family: str = "qwen2_5_vl"
+    #: Qwen3-VL: vision layers whose features the language model gets besides.
+    taps: tuple[int, ...] = ()
+    #: Qwen3-VL: trained positions along a picture's side. InternVL: pixels of a tile's side.
+    side: int = 0
 
 
 PRESETS = {
     "tiny": Shape(32, 2, 2, 1, 64, 32, 2, 2, 64, 56, (1,), rope_theta=100.0),
     # Slow angles tell the columns of a small board apart poorly: theta 10 halves the steps that theta 100 needs.
     "small": Shape(128, 4, 4, 4, 352, 64, 1, 2, 128, 28, (), rope_theta=10.0),
+    "tiny-qwen3-vl": Shape(32, 3, 2, 1, 64, 32, 3, 2, 64, rope_theta=100.0, family="qwen3_vl", taps=(0, 1), side=6),
+    "tiny-internvl": Shape(32, 2, 2, 1, 64, 32, 2, 2, 64, rope_theta=100.0, family="internvl", side=224),
     "3b": Shape(2048, 36, 16, 2, 11008, 1280, 32, 16, 3420, 112, (7, 15, 23, 31), vocabulary=151936),
     "7b": Shape(3584, 28, 28, 4, 18944, 1280, 32, 16, 3420, 112, (7, 15, 23, 31), vocabulary=152064),
 }
@@ -57,49 +71,99 @@ PRESETS = {
 
 def config(shape: Shape, tokenizer: Any) -> Any:
     """The transformers configuration of a shape, with the token ids of a tokenizer."""
-    from transformers import Qwen2_5_VLConfig
+    import transformers
 
-    def token(text: str) -> int:
-        return int(tokenizer.convert_tokens_to_ids(text))
-
-    head = shape.width // shape.heads
-    side = head // 2 * 3 // 8  # rows and columns get three eighths of the frequencies each, as in the 7B
-    return Qwen2_5_VLConfig(
-        text_config={
-            "vocab_size": shape.vocabulary,
-            "hidden_size": shape.width,
-            "intermediate_size": shape.ffn,
-            "num_hidden_layers": shape.layers,
-            "num_attention_heads": shape.heads,
-            "num_key_value_heads": shape.kv_heads,
-            "initializer_range": 0.02 if shape.width > 512 else 0.6 / math.sqrt(shape.width),
-            "rope_parameters": {
-                "rope_type": "default",
-                "rope_theta": shape.rope_theta,
-                "mrope_section": [head // 2 - 2 * side, side, side],
-            },
-            "bos_token_id": None,
-            "eos_token_id": token("<|im_end|>"),
-            "pad_token_id": token("<|endoftext|>"),
-        },
-        vision_config={
-            "depth": shape.vision_layers,
-            "hidden_size": shape.vision_width,
-            "intermediate_size": shape.vision_ffn,
-            "num_heads": shape.vision_heads,
-            "out_hidden_size": shape.width,
-            "window_size": shape.window,
-            "fullatt_block_indexes": list(shape.full_attention),
-        },
-        image_token_id=token("<|image_pad|>"),
-        video_token_id=token("<|video_pad|>"),
-        vision_start_token_id=token("<|vision_start|>"),
-        vision_end_token_id=token("<|vision_end|>"),
-        tie_word_embeddings=shape.width <= 2048,
-    )
+    name, details = _FAMILIES[shape.family]
+    return getattr(transformers, name)(tie_word_embeddings=shape.width <= 2048, **details(shape, tokenizer))
 
 
-def make_tokenizer() -> Any:
+def _text(shape: Shape, tokenizer: Any) -> dict[str, Any]:
+    return {
+        "vocab_size": shape.vocabulary,
+        "hidden_size": shape.width,
+        "intermediate_size": shape.ffn,
+        "num_hidden_layers": shape.layers,
+        "num_attention_heads": shape.heads,
+        "num_key_value_heads": shape.kv_heads,
+        "initializer_range": 0.02 if shape.width > 512 else 0.6 / math.sqrt(shape.width),
+        "rope_parameters": {"rope_type": "default", "rope_theta": shape.rope_theta},
+        "bos_token_id": None,
+        "eos_token_id": _token(tokenizer, "<|im_end|>"),
+        "pad_token_id": _token(tokenizer, "<|endoftext|>"),
+    }
+
+
+def _qwen(shape: Shape, tokenizer: Any) -> dict[str, Any]:
+    text, half = _text(shape, tokenizer), shape.width // shape.heads // 2
+    side = half * 3 // 8  # rows and columns get three eighths of the frequencies each, as in the 7B
+    text["rope_parameters"]["mrope_section"] = [half - 2 * side, side, side]
+    vision = {
+        "depth": shape.vision_layers,
+        "hidden_size": shape.vision_width,
+        "intermediate_size": shape.vision_ffn,
+        "num_heads": shape.vision_heads,
+        "out_hidden_size": shape.width,
+    }
+    return {
+        "text_config": text,
+        "vision_config": vision,
+        "image_token_id": _token(tokenizer, "<|image_pad|>"),
+        "video_token_id": _token(tokenizer, "<|video_pad|>"),
+        "vision_start_token_id": _token(tokenizer, "<|vision_start|>"),
+        "vision_end_token_id": _token(tokenizer, "<|vision_end|>"),
+    }
+
+
+def _qwen2_5(shape: Shape, tokenizer: Any) -> dict[str, Any]:
+    values = _qwen(shape, tokenizer)
+    values["vision_config"] |= {
+        "window_size": shape.window,
+        "fullatt_block_indexes": list(shape.full_attention),
+    }
+    return values
+
+
+def _qwen3(shape: Shape, tokenizer: Any) -> dict[str, Any]:
+    values = _qwen(shape, tokenizer)
+    values["text_config"]["head_dim"] = shape.width // shape.heads
+    values["text_config"]["rope_parameters"]["mrope_interleaved"] = True
+    values["vision_config"] |= {
+        "deepstack_visual_indexes": list(shape.taps),
+        "num_position_embeddings": shape.side**2,
+    }
+    return values
+
+
+def _internvl(shape: Shape, tokenizer: Any) -> dict[str, Any]:
+    vision = {
+        "num_hidden_layers": shape.vision_layers,
+        "hidden_size": shape.vision_width,
+        "intermediate_size": shape.vision_ffn,
+        "num_attention_heads": shape.vision_heads,
+        "attention_bias": True,
+        "image_size": [shape.side, shape.side],
+    }
+    return {
+        "text_config": {"model_type": "qwen2", **_text(shape, tokenizer)},
+        "vision_config": vision,
+        "image_token_id": _token(tokenizer, "<IMG_CONTEXT>"),
+        "image_seq_length": (shape.side // 28) ** 2,
+    }
+
+
+def _token(tokenizer: Any, text: str) -> int:
+    return int(tokenizer.convert_tokens_to_ids(text))
+
+
+#: By family: the class of its configuration in transformers, and what goes into that.
+_FAMILIES = {
+    "qwen2_5_vl": ("Qwen2_5_VLConfig", _qwen2_5),
+    "qwen3_vl": ("Qwen3VLConfig", _qwen3),
+    "internvl": ("InternVLConfig", _internvl),
+}
+
+
+def make_tokenizer(family: str = "qwen2_5_vl") -> Any:
     """A byte-level tokenizer of the real class: 256 bytes and the special tokens the model needs."""
     from tokenizers import pre_tokenizers
     from transformers import Qwen2Tokenizer
@@ -112,6 +176,7 @@ def make_tokenizer() -> Any:
         eos_token="<|im_end|>",
         pad_token="<|endoftext|>",
         additional_special_tokens=SPECIALS,
+        **({"extra_special_tokens": NAMED} if family == "internvl" else {}),
     )
 
 
@@ -128,7 +193,7 @@ def spread_cells(model: Any, tokenizer: Any) -> None:
     backbone = QwenBackbone(model, tokenizer)
     vision = Vision(backbone, PolicyConfig(lora=None))
     cells = torch.cat([vision.legend(task) for task in (recommit.Sliding(5), recommit.Sokoban(8))])
-    features = backbone.features(cells, (2, 2))[:, 0]
+    features = backbone.features(cells, (1, 1))[:, 0]
     mean = features.mean(dim=0)
     last = model.visual.merger.mlp[-1]
     scale = 4 * model.language_model.embed_tokens.weight.std() / (features - mean).square().mean().sqrt()
@@ -137,22 +202,22 @@ def spread_cells(model: Any, tokenizer: Any) -> None:
 
 
 def make_backbone(folder: str | Path, preset: str | Shape = "tiny", *, seed: int = 0, dtype: str = "float32") -> Path:
-    """Write a random Qwen2.5-VL of a preset (``tiny``, ``small``, ``3b``, ``7b``) or shape; returns the folder."""
-    from transformers import Qwen2_5_VLModel
+    """Write a random backbone of a preset (``PRESETS``) or shape; returns the folder."""
+    from transformers import AutoModel
 
-    from recommit.policy.qwen import QwenBackbone
+    from recommit.policy.backbone import adapter
 
     if isinstance(preset, str) and preset not in PRESETS:
         raise ValueError(f"preset: expected one of {', '.join(PRESETS)}, got {preset}")
     shape = PRESETS[preset] if isinstance(preset, str) else preset
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    tokenizer = make_tokenizer()
+    family = adapter(shape.family)
+    tokenizer = make_tokenizer(shape.family)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        model = Qwen2_5_VLModel(config(shape, tokenizer))
+        model = AutoModel.from_config(config(shape, tokenizer))
     if shape.window == 28 and not shape.full_attention:
         spread_cells(model, tokenizer)
-    model = model.to(getattr(torch, dtype))
-    QwenBackbone(model, tokenizer).save(folder)
+    family(model.to(getattr(torch, dtype)), tokenizer).save(folder)
     return folder

@@ -5,8 +5,17 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from importlib.resources import files
+from typing import NamedTuple
 
 IMAGE = "{image}"
+
+
+class Markers(NamedTuple):
+    """What a family of backbones writes around a picture, and for each of its tokens."""
+
+    before: str
+    token: str
+    after: str
 
 
 @dataclass(frozen=True)
@@ -21,10 +30,9 @@ class Prompt:
         """Identifies the wording in manifests."""
         return hashlib.sha256(self.text.encode()).hexdigest()
 
-    def expand(self, visual_tokens: int) -> str:
+    def expand(self, visual_tokens: int, markers: Markers) -> str:
         """The text with as many placeholders as the picture has tokens."""
-        image = "<|vision_start|>" + "<|image_pad|>" * visual_tokens + "<|vision_end|>"
-        return self.text.replace(IMAGE, image)
+        return self.text.replace(IMAGE, markers.before + markers.token * visual_tokens + markers.after)
 
 
 def load_prompt(name: str) -> Prompt:

@@ -59,8 +59,10 @@ class Reference:
         if self._copy is not None:
             logits = self._copy(task, states, actions)
         else:
+            dtype = self.policy.depth_head.weight.dtype  # an engine may have changed it since
+            heads = (self._heads[0].to(dtype), self._heads[1].to(dtype))
             with self._switched():
-                logits = self.policy(task, states, actions, self._heads)
+                logits = self.policy(task, states, actions, heads)
         return logits
 
     @contextmanager

@@ -22,7 +22,7 @@ def _at_least(owner: str, values: Any, **low: float) -> None:
 class ModelConfig:
     """What is trained: a backbone, and the heads on it."""
 
-    #: A folder or hub repository, or ``random:PRESET`` (tiny, small, 3b, 7b) for weights from nothing.
+    #: A folder or hub repository, or ``random:PRESET`` (of ``policy.make.PRESETS``) for weights from nothing.
     backbone: str = "random:small"
     #: Changes to the preset, by field of ``policy.make.Shape``.
     shape: dict[str, Any] = field(default_factory=dict)
@@ -117,9 +117,11 @@ class ValidationConfig:
     length: tuple[int, ...] = ()
     #: Stop after so many validations without a better one; 0: never.
     patience: int = 0
+    #: Decisions that are written down at each validation.
+    samples: int = 4
 
     def __post_init__(self) -> None:
-        _at_least("validation", self, instances=0, every=1, budget=1, patience=0)
+        _at_least("validation", self, instances=0, every=1, budget=1, patience=0, samples=0)
         if len(self.length) not in (0, 2):
             raise ValueError(f"validation.length: expected two numbers or none, got {self.length}")
         if not self.depths or not all(1 <= depth <= MAX_ACTIONS for depth in self.depths):
@@ -141,9 +143,13 @@ class RunConfig:
     tensorboard: bool = True
     #: Project name for Weights & Biases; empty: not used.
     wandb: str = ""
+    #: Folder for the features of a frozen picture encoder, shared by runs; empty: they are kept in memory only.
+    vision_cache: str = ""
+    #: The most that the folder may hold, in GiB.
+    vision_cache_size: float = 16.0
 
     def __post_init__(self) -> None:
-        _at_least("run", self, seed=0, save_every=1, keep=1, log_every=1, threads=0)
+        _at_least("run", self, seed=0, save_every=1, keep=1, log_every=1, threads=0, vision_cache_size=0)
 
 
 @dataclass(frozen=True)
@@ -160,14 +166,18 @@ class EngineConfig:
     offload: bool = False
     #: Compute the activations of every layer again on the way back instead of keeping them.
     checkpointing: bool = False
+    #: What else DeepSpeed is told, in its own words: bucket sizes and the like. See ``--deepspeed``.
+    settings: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.kind not in ("plain", "deepspeed"):
             raise ValueError(f"engine.kind: expected plain or deepspeed, got {self.kind}")
         if self.stage not in (0, 1, 2, 3):
             raise ValueError(f"engine.stage: expected 0, 1, 2 or 3, got {self.stage}")
-        if self.kind == "plain" and (self.bf16 or self.offload):
-            raise ValueError("engine.kind: expected deepspeed with engine.bf16 or engine.offload, got plain")
+        if self.kind == "plain" and (self.bf16 or self.offload or self.settings):
+            raise ValueError(
+                "engine.kind: expected deepspeed with engine.bf16, engine.offload or engine.settings, got plain"
+            )
 
 
 @dataclass(frozen=True)

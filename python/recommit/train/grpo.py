@@ -21,7 +21,7 @@ from recommit.data.files import file_sha256, sha256
 from recommit.policy.checkpoint import local_folder
 from recommit.policy.policy import CommitPolicy
 from recommit.policy.reference import Reference
-from recommit.train import objective, ranks, reach, signals, state, validate
+from recommit.train import objective, ranks, reach, signals, start, state, validate
 from recommit.train.collect import Collector
 from recommit.train.config import plain
 from recommit.train.engine import make_engine, schedule
@@ -60,10 +60,10 @@ def train(
     team = ranks.join(config.run.device) if config.engine.kind == "deepspeed" else ranks.alone(config.run.device)
     try:
         with RunDirectory(out, lead=team.lead) as folder, Interrupt() as interrupt:
-            start = warm_start(init, folder, team)
-            begun = {"init": weights_of(start), "data": {"recipe": recipe.to_dict()}}
+            begin = warm_start(init, folder, team)
+            begun = {"init": weights_of(begin), "data": {"recipe": recipe.to_dict()}}
             folder.begin({"kind": "grpo", "ranks": team.world, **plain(config), **begun})
-            policy = CommitPolicy.from_pretrained(start).to(team.device)
+            policy = CommitPolicy.from_pretrained(begin).to(team.device)
             if config.head is not None:
                 policy.replace_head(config.head, seed=config.run.seed)
             return Grpo(config, policy, recipe, folder, team, quiet=quiet or not team.lead).run(interrupt)
@@ -110,6 +110,7 @@ class Grpo(Trainer):
         self.share, self.micro = share, config.optim.micro_batch or share
         state.seed(config.run.seed)
         self._choose_parameters()
+        start.keep_features(policy, config.run)
         policy.backbone.recompute = config.engine.checkpointing
         policy.eval()  # no dropout: what is compared must differ by its weights alone
         self.reference = Reference(policy) if config.objective.kl > 0 else None
@@ -261,6 +262,9 @@ class Grpo(Trainer):
         imitated = validate.imitation(self.policy, self.task, self.instances.states, self.engine.run)
         return {**imitated, **validate.rates(found)}
 
+    def _fixed_depth(self) -> int | None:
+        return self.variant.depth or None
+
     def _graph(self, depths: tuple[int, ...]) -> Reach:
         keep = self.config.credit.head_steps + self.config.finish.steps > 0
         return Reach(self.policy, self.task, depths, through=self._through, agree=self.team.largest, keep_inputs=keep)
@@ -316,4 +320,4 @@ class Clock:
 
 
 if __name__ == "__main__":
-    sys.exit(import_module("recommit.cli").main(["train", "grpo", *sys.argv[1:]]))
+    sys.exit(import_module("recommit.cli").main(["train", "grpo", *ranks.arguments(sys.argv[1:])]))

@@ -93,6 +93,11 @@ def announce(environment: Any) -> None:
         environment["MASTER_PORT"] = str(_free_port())
 
 
+def arguments(given: list[str]) -> list[str]:
+    """Without the one that DeepSpeed's launcher puts in front of ours; it says the same in the environment."""
+    return [argument for argument in given if not argument.startswith("--local_rank=")]
+
+
 def leave() -> None:
     """End the process group, so that no rank is aborted at exit."""
     import torch.distributed as dist

@@ -2,6 +2,7 @@
 
 config.json      the whole configuration          versions.json   of everything that computes
 metrics.jsonl    one line per logged step         timing.jsonl    what depends on the machine
+samples.jsonl    a few decisions per validation
 checkpoints/     see ``recommit.train.checkpoints``
 best.json        names the best checkpoint so far
 tensorboard/     the same figures as curves

@@ -61,6 +61,7 @@ class Sft(Trainer):
         self.policy.train_only(self.task, depth_head=False)  # the depth head learns by reinforcement alone
         self.policy.backbone.recompute = config.engine.checkpointing
         self.policy.train()
+        start.keep_features(self.policy, config.run)
         self.engine = make_engine(self.policy, config.optim, config.engine, team, self.parts)
         state.seed(config.run.seed + team.rank)  # dropout differs between ranks, the first weights do not
         self.feed = recommit.data.Feed(dataset, share, seed=config.run.seed, rank=team.rank, world=team.world)
@@ -125,4 +126,4 @@ class Sft(Trainer):
 
 if __name__ == "__main__":
     # The program is the command line's, which no module here may import; the launcher of DeepSpeed starts modules.
-    sys.exit(import_module("recommit.cli").main(["train", "sft", *sys.argv[1:]]))
+    sys.exit(import_module("recommit.cli").main(["train", "sft", *ranks.arguments(sys.argv[1:])]))

@@ -13,7 +13,7 @@ from recommit.policy.policy import CommitPolicy
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from recommit.train.config import ModelConfig
+    from recommit.train.config import ModelConfig, RunConfig
     from recommit.train.ranks import Team
 
 RANDOM = "random:"
@@ -29,6 +29,13 @@ def policy(config: ModelConfig, folder: Path, seed: int, team: Team) -> CommitPo
         source = str(folder / "backbone")
     made = CommitPolicy.from_backbone(source, config.policy, seed=seed, dtype=getattr(torch, config.dtype))
     return made.to(team.device)
+
+
+def keep_features(policy: CommitPolicy, config: RunConfig) -> None:
+    """Where a recipe asks for it, the features of a frozen picture encoder outlive the run. Before an engine takes the
+    policy, which may split the encoder over ranks."""
+    if config.vision_cache:
+        policy.vision.keep(config.vision_cache, int(config.vision_cache_size * 2**30))
 
 
 def _made(config: ModelConfig, folder: Path, seed: int) -> Path:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from recommit.train import state, validate
+from recommit.train import examples, state, validate
 from recommit.train.config import plain
 from recommit.train.engine import schedule
 from recommit.train.rundir import Log
@@ -59,6 +59,7 @@ class Trainer(ABC):
     engine: Engine
     task: Puzzle
     instances: Instances | None
+    samples: Log
 
     def __init__(self, config: Any, folder: RunDirectory, team: Team, *, quiet: bool) -> None:
         self.config, self.folder, self.team, self.quiet = config, folder, team, quiet
@@ -89,17 +90,36 @@ class Trainer(ABC):
         assert self.instances is not None
         return validate.measure(self.policy, self.task, self.instances, self.config.validation, self.engine)
 
+    def _sample(self) -> None:
+        """Write down what the policy decides in the first few states of the validation."""
+        assert self.instances is not None
+        shown = self.instances.states[: self.config.validation.samples]
+        if not len(shown):
+            return
+        training = self.policy.training
+        self.policy.eval()
+        made = examples.decisions(
+            self.policy, self.task, shown.states, shown.distance, self.engine.run, self._fixed_depth()
+        )
+        self.policy.train(training)
+        for sample in made:
+            self.samples.add({"step": self.at.step, "task": self.task.task, **sample})
+
+    def _fixed_depth(self) -> int | None:
+        """Of a policy that does not choose."""
+        return None
+
     def run(self, interrupt: Interrupt) -> int:
         """Until the last step, an early stop, or an interruption; the exit status."""
-        log, timing = (
-            Log(self.folder.folder / name, lead=self.team.lead) for name in ("metrics.jsonl", "timing.jsonl")
+        log, timing, self.samples = (
+            Log(self.folder.folder / f"{name}.jsonl", lead=self.team.lead) for name in ("metrics", "timing", "samples")
         )
         try:
             self._resume(log)
             return self._steps(log, timing, interrupt)
         finally:
-            log.close()
-            timing.close()
+            for each in (log, timing, self.samples):
+                each.close()
 
     def _steps(self, log: Log, timing: Log, interrupt: Interrupt) -> int:
         progress = Progress(self.config.optim.steps, self.at.step, quiet=self.quiet)
@@ -171,6 +191,7 @@ class Trainer(ABC):
             log.add({"step": self.at.step, "validation": found})
             curves.add(self.at.step, found, "validation")
             progress.say(f"step {self.at.step:,}  validation: {summary(found)}")
+            self._sample()
             score = list(validate.score(found))
             better = not self.at.best or score > self.at.best["score"]
             self.at.stale = 0 if better else self.at.stale + 1
@@ -191,7 +212,7 @@ class Trainer(ABC):
                     self.policy.save_pretrained(folder / "policy")
             (folder / f"random-{self.team.rank}.json").write_text(json.dumps(state.capture()), encoding="utf-8")
             if self.team.lead:
-                rest = {"at": vars(self.at), **self._more(), "log": log.size()}
+                rest = {"at": vars(self.at), **self._more(), "log": log.size(), "samples": self.samples.size()}
                 (folder / "state.json").write_text(json.dumps(rest), encoding="utf-8")
 
         if self.at.skipped:
@@ -212,12 +233,14 @@ class Trainer(ABC):
         newest = self.folder.checkpoints.newest(self._say)
         if newest is None:
             log.cut(0)
+            self.samples.cut(0)
             return
         kept = json.loads((newest.folder / "state.json").read_text(encoding="utf-8"))
         self.engine.load(newest.folder)
         self.at = Progressed(**kept["at"])
         self._take_up(kept)
         log.cut(kept["log"])
+        self.samples.cut(kept["samples"])
         state.restore(json.loads((newest.folder / f"random-{self.team.rank}.json").read_text(encoding="utf-8")))
         self._say(f"going on after step {newest.step:,}")
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import torch
 from torch import nn
 
+from recommit.train.deepspeed_file import merged
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
@@ -54,7 +56,7 @@ def settings(config: EngineConfig, optim: OptimConfig, parts: int, world: int) -
         if config.stage == 3:
             zero["offload_param"] = {"device": "cpu"}
     share = optim.batch // world
-    return {
+    own = {
         "train_micro_batch_size_per_gpu": max(1, share // parts),
         "gradient_accumulation_steps": parts,
         "gradient_clipping": optim.clip,
@@ -65,6 +67,7 @@ def settings(config: EngineConfig, optim: OptimConfig, parts: int, world: int) -
         "steps_per_print": 10**9,
         "wall_clock_breakdown": False,
     }
+    return merged(own, config.settings)
 
 
 class ZeroEngine:

@@ -105,7 +105,7 @@ def test_exact_quantities_against_numpy():
     [
         (lambda: PolicyConfig(depths=(4, 2)), "depths: expected ascending numbers"),
         (lambda: PolicyConfig(depths=(0, 1)), r"depths: expected numbers 1..8, got \(0, 1\)"),
-        (lambda: PolicyConfig(cell=30), "cell: expected a multiple of 28"),
+        (lambda: PolicyConfig(cell=-1), "cell: expected 0 or a number of pixels, got -1"),
         (lambda: DecoderConfig(width=30, heads=4), r"decoder.width: expected a multiple of heads \(4\), got 30"),
     ],
 )

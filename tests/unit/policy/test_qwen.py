@@ -9,7 +9,7 @@ pytest.importorskip("transformers")
 
 from recommit.policy.backbone import load_backbone
 from recommit.policy.make import Shape, make_backbone
-from recommit.policy.prompt import Prompt, load_prompt
+from recommit.policy.prompt import Markers, Prompt, load_prompt
 
 SHAPES = {
     "tiny": "tiny",
@@ -39,7 +39,7 @@ def test_z_equals_the_stock_model(backbone, rows, cols):
             image_grid_thw=torch.tensor([[1, 2 * rows, 2 * cols]] * 2),
             mm_token_type_ids=(ids == stock.config.image_token_id).int(),
         ).last_hidden_state[:, -1]
-        z = backbone.z(backbone.features(pixels, (2 * rows, 2 * cols)), geometry)
+        z = backbone.z(backbone.features(pixels, (rows, cols)), geometry)
     assert (z - expected).abs().max() < 1e-5
     assert (z[0] - z[1]).abs().max() > 1e-3, "two pictures must not look the same"
 
@@ -56,14 +56,14 @@ def test_a_batch_equals_its_members(backbone):
     geometry = backbone.geometry(load_prompt("bare-v1"), 3, 3)
     pixels = torch.randn(5 * 36, 1176, generator=torch.Generator().manual_seed(0))
     with torch.no_grad():
-        together = backbone.z(backbone.features(pixels, (6, 6)), geometry)
-        alone = torch.cat([backbone.z(backbone.features(p, (6, 6)), geometry) for p in pixels.split(36)])
+        together = backbone.z(backbone.features(pixels, (3, 3)), geometry)
+        alone = torch.cat([backbone.z(backbone.features(p, (3, 3)), geometry) for p in pixels.split(36)])
     assert (together - alone).abs().max() < 1e-5
 
 
 def test_gradients_reach_every_parameter_but_the_unused(backbone):
     geometry = backbone.geometry(load_prompt("bare-v1"), 2, 2)
-    backbone.z(backbone.features(torch.randn(16, 1176), (4, 4)), geometry).sum().backward()
+    backbone.z(backbone.features(torch.randn(16, 1176), (2, 2)), geometry).sum().backward()
     untouched = [name for name, p in backbone.named_parameters() if p.grad is None]
     assert untouched == []
     backbone.zero_grad(set_to_none=True)
@@ -73,4 +73,4 @@ def test_prompts_are_checked():
     with pytest.raises(ValueError, match="prompts: expected one of bare-v1, sliding-v1, sokoban-v1, got nothing"):
         load_prompt("nothing")
     assert load_prompt("sliding-v1").sha256 != load_prompt("sokoban-v1").sha256
-    assert Prompt("x", "a{image}b").expand(2) == "a<|vision_start|><|image_pad|><|image_pad|><|vision_end|>b"
+    assert Prompt("x", "a{image}b").expand(2, Markers("<", "o", ">")) == "a<oo>b"

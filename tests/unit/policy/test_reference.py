@@ -52,3 +52,15 @@ def test_it_stays_while_the_policy_moves(lora, tiny, tmp_path):
     policy.save_pretrained(tmp_path)
     again = recommit.CommitPolicy.from_pretrained(tmp_path).eval()
     assert (answers(again)[1] - answers(policy)[1]).abs().max() < 1e-5
+
+
+def test_it_follows_an_engine_to_another_type(tiny):
+    """Engines that compute in bfloat16 convert the policy after the reference was made."""
+    config = PolicyConfig(lora=LoraConfig(rank=4), decoder=DECODER)
+    policy = recommit.CommitPolicy.from_backbone(tiny, config, seed=1).eval()
+    reference = Reference(policy)
+    before = reference(TASK, STATES, ACTIONS)[1]
+    policy.to(torch.bfloat16)
+    after = reference(TASK, STATES, ACTIONS)[1]
+    assert after.dtype == torch.bfloat16
+    assert (after.float() - before).abs().max() < 0.1

@@ -140,7 +140,8 @@ def same(one, other):
         a, b = (load_file(folder / "checkpoints" / "step-00000004" / name) for folder in (one, other))
         assert a.keys() == b.keys()
         assert all(torch.equal(a[key], b[key]) for key in a), name
-    assert (one / "metrics.jsonl").read_bytes() == (other / "metrics.jsonl").read_bytes()
+    for name in ("metrics.jsonl", "samples.jsonl"):
+        assert (one / name).read_bytes() == (other / name).read_bytes()
 
 
 @pytest.mark.parametrize("stop", [1, 2, 3])

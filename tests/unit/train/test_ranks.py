@@ -47,4 +47,8 @@ def test_alone_there_is_nobody_to_ask():
 def test_launch_recipes_are_shell_that_parses(name):
     path = config._folder() / "launch" / name
     subprocess.run(["bash", "-n", str(path)], check=True)
-    assert "recommit.train.sft" in path.read_text(encoding="utf-8")
+
+
+def test_the_launchers_own_argument_is_not_ours():
+    given = ["--local_rank=1", "--recipe", "laptop-sliding", "--set", "a=--local_rank=2"]
+    assert ranks.arguments(given) == given[1:]

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import subprocess
+from importlib.resources import files
+from pathlib import Path
+
 import pytest
 
 from recommit.train import config
 from recommit.train.config import SftConfig
 from recommit.train.grpo_config import GrpoConfig, variant
 
+LAUNCH = Path(str(files("recommit") / "recipes" / "launch"))
 #: Section 13.7 of the specification, "RL (Sliding | Sokoban)", and the reward's weight.
 PAPER = {
     "credit.size": (4, 8), "rollout.budget": (5, 6), "credit.progress": (0.2, 0.2), "objective.clip": (0.05, 0.05),
@@ -41,3 +46,33 @@ def test_the_papers_values(name, column):
     assert (lora.rank, lora.alpha, lora.dropout) == (16, 32, 0.05)
     assert (decoder.width, decoder.layers, decoder.heads, decoder.ffn) == (512, 2, 4, 1024)
     assert start.model.policy.depths == (1, 2, 4, 8)
+
+
+@pytest.mark.parametrize("name", ["deepspeed.sh", "torchrun.sh", "slurm.sbatch"])
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (
+            {"DATA": "d d", "OUT": "o"},
+            ["--recipe", "qwen2.5-vl-7b", "--data", "d d", "--zero", "2", "--out", "o", "--quiet"],
+        ),
+        (
+            {"VERB": "grpo", "INIT": "i", "OUT": "o", "RECIPE": "r", "DEEPSPEED": "zero3"},
+            ["--recipe", "r", "--init", "i", "--deepspeed", "zero3", "--out", "o", "--quiet"],
+        ),
+    ],
+    ids=["sft", "grpo"],
+)
+def test_launch_recipes_start_a_verb_with_its_flags(name, given, expected, tmp_path):
+    """Launchers are stood in for by programs that print what they were told."""
+    for program in ("deepspeed", "torchrun", "srun", "scontrol"):
+        (tmp_path / program).write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n')
+        (tmp_path / program).chmod(0o755)
+    environment = {"PATH": f"{tmp_path}:/usr/bin:/bin", "SLURM_JOB_NODELIST": "n", **given}
+    command = ["bash", str(LAUNCH / name), "--quiet"]
+    told = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert told[told.index("--recipe") :] == expected
+    assert f"recommit.train.{given.get('VERB', 'sft')}" in told
+    missing = subprocess.run(command, env={**environment, "OUT": ""}, capture_output=True, text=True, check=False)
+    assert missing.returncode != 0
+    assert "OUT: the folder of the run" in missing.stderr

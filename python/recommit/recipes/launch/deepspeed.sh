@@ -1,9 +1,22 @@
 #!/usr/bin/env bash
-# One machine: DATA=folder OUT=run bash deepspeed.sh. Several: HOSTFILE=hostfile besides. CPUs: GPUS=2 starts two ranks.
+# One machine: DATA=folder OUT=run bash deepspeed.sh. Several: HOSTFILE=hostfile besides, the same folders on all of them.
+# CPUs: GPUS=2 starts two ranks.
+# VERB: sft (with DATA) or grpo (with INIT). RECIPE: a name or file. Engine: ZERO=0..3, or DEEPSPEED=zero1, zero2, zero3,
+# these with -offload, or a JSON file. More flags of `recommit train` follow the script's name.
 set -euo pipefail
-: "${DATA:?the folder of a data set}" "${OUT:?the folder of the run}"
+verb="${VERB:-sft}"
+if [ "$verb" = grpo ]; then
+  what=(--init "${INIT:?the run to start from}")
+else
+  what=(--data "${DATA:?the folder of a data set}")
+fi
+if [ -n "${DEEPSPEED:-}" ]; then
+  what+=(--deepspeed "$DEEPSPEED")
+else
+  what+=(--zero "${ZERO:-2}")
+fi
 hosts=()
 [ -z "${HOSTFILE:-}" ] || hosts=(--hostfile "$HOSTFILE")
 [ -z "${GPUS:-}" ] || hosts+=(--num_gpus "$GPUS")
-exec deepspeed "${hosts[@]}" --module recommit.train.sft \
-  --recipe "${RECIPE:-qwen2.5-vl-7b}" --data "$DATA" --out "$OUT" --zero "${ZERO:-2}" "$@"
+exec deepspeed ${hosts[@]+"${hosts[@]}"} --module "recommit.train.$verb" \
+  --recipe "${RECIPE:-qwen2.5-vl-7b}" "${what[@]}" --out "${OUT:?the folder of the run}" "$@"

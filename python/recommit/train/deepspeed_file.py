@@ -1,0 +1,96 @@
+"""DeepSpeed's own configuration files: what of one concerns a run, and what the run decides for itself."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+#: What follows from the recipe; a file may only leave it out or say ``auto``.
+DECIDED = (
+    "train_batch_size",
+    "train_micro_batch_size_per_gpu",
+    "gradient_accumulation_steps",
+    "gradient_clipping",
+    "optimizer",
+    "scheduler",
+    "zero_force_ds_cpu_optimizer",
+    "zero_allow_untested_optimizer",
+    "zero_optimization.stage3_param_persistence_threshold",
+)
+#: What this package's engine has no use for.
+REFUSED = ("fp16", "amp", "pipeline", "compression_training", "checkpoint")
+_OFFLOADS = ("offload_optimizer", "offload_param")
+
+
+def names() -> list[str]:
+    """Of the files in this package."""
+    folder = files("recommit") / "recipes" / "deepspeed"
+    return sorted(p.name.removesuffix(".json") for p in folder.iterdir() if p.name.endswith(".json"))
+
+
+def changes(name: str) -> dict[str, Any]:
+    """What a file, by name or path, changes in a recipe: values by path."""
+    given = _without_auto(_read(name))
+    zero = given.setdefault("zero_optimization", {})
+    for path in DECIDED:
+        section, _, key = path.rpartition(".")
+        if key in (given[section] if section else given):
+            raise ValueError(f"deepspeed: expected no {path} in {name} (the recipe decides it), got one")
+    if found := [key for key in REFUSED if key in given and given[key] not in ({}, {"enabled": False})]:
+        raise ValueError(f"deepspeed: expected none of {', '.join(REFUSED)} in {name}, got {', '.join(found)}")
+    stage = zero.pop("stage", 0)
+    return {
+        "engine.kind": "deepspeed",
+        "engine.stage": stage,
+        "engine.bf16": bool(given.pop("bf16", {}).get("enabled", False)),
+        "engine.offload": _offload(zero, stage, name),
+        "engine.settings": {key: value for key, value in given.items() if value != {} and key not in REFUSED},
+    }
+
+
+def _offload(zero: dict[str, Any], stage: int, name: str) -> bool:
+    """Is the optimiser (with stage 3: and are the weights) kept in the host's memory? Devices are taken out."""
+    where = {key: zero[key].pop("device", "none") for key in _OFFLOADS if key in zero}
+    if wrong := [key for key, device in where.items() if device not in ("cpu", "none")]:
+        raise ValueError(f"deepspeed: expected {wrong[0]}.device cpu or none in {name}, got {where[wrong[0]]}")
+    asked = [key for key, device in where.items() if device == "cpu"]
+    whole = list(_OFFLOADS if stage == 3 else _OFFLOADS[:1])
+    if asked not in ([], whole):
+        raise ValueError(f"deepspeed: expected all of {', '.join(whole)} or none in {name}, got {', '.join(asked)}")
+    return bool(asked)
+
+
+def merged(own: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
+    """``own`` and what ``more`` says besides, mapping by mapping; details of an offload that does not happen are left out."""
+    result = dict(own)
+    for key, value in more.items():
+        if isinstance(value, dict):
+            if key not in _OFFLOADS or key in own:
+                result[key] = merged(own.get(key, {}), value)
+        else:
+            result.setdefault(key, value)
+    return result
+
+
+def _without_auto(values: dict[str, Any]) -> dict[str, Any]:
+    return {
+        key: _without_auto(value) if isinstance(value, dict) else value
+        for key, value in values.items()
+        if value != "auto"
+    }
+
+
+def _read(name: str) -> dict[str, Any]:
+    named = files("recommit") / "recipes" / "deepspeed" / f"{name}.json"
+    if not named.is_file() and not Path(name).is_file():
+        raise ValueError(f"deepspeed: expected a file or one of {', '.join(names())}, got {name}")
+    text = named.read_text(encoding="utf-8") if named.is_file() else Path(name).read_text(encoding="utf-8")
+    try:
+        given = json.loads(text)
+    except ValueError as error:
+        raise ValueError(f"deepspeed: expected JSON, got {name}, which is not ({error})") from None
+    if not isinstance(given, dict) or not isinstance(given.get("zero_optimization", {}), dict):
+        raise ValueError(f"deepspeed: expected DeepSpeed's configuration, got {name}, which is something else")  # noqa: TRY004
+    return given
