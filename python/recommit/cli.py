@@ -132,7 +132,7 @@ def doctor(json: bool = False) -> int:
 
 
 def demo(out: Path) -> None:
-    """Play both puzzles at random, time the core and draw a gallery.
+    """Play all puzzles at random, time the core and draw a gallery.
 
     Args:
         out: The folder for the picture.
