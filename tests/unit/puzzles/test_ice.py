@@ -126,7 +126,7 @@ def test_with_one_number_of_rocks_all_caves_that_hold_a_length_are_equally_likel
 
 
 def test_a_length_that_no_cave_has_is_refused():
-    with pytest.raises(ValueError, match="length: none of 16384 caves of 4 by 4 cells has a start of length 9..9"):
+    with pytest.raises(ValueError, match=r"length: none of 16384 caves of 4 by 4 cells has a start of length 9..9"):
         recommit.Ice(4).generate(1, length=9)
     with pytest.raises(ValueError, match=r"size: expected 4..64, got 65"):
         recommit.Ice(65)
@@ -224,7 +224,12 @@ def test_levels_are_written_and_read(tmp_path):
         ("%% %\n%@.%\n%%%%", 1, 3, "expected rocks all around, got an opening here"),
         ("%%%%\n%@x%\n%%%%", 2, 3, "unknown character 'x'"),
         ("%%%%\n%@.%\n%%%%\n\n####\n#@$.#\n####", 5, 1, "a row of another puzzle among icy caves"),
-        ("#####\n#@$.#\n#####\n\n%%%%\n%@.%\n%%%%", 5, 1, "expected levels of one task, got a row of ice among sokoban"),
+        (
+            "#####\n#@$.#\n#####\n\n%%%%\n%@.%\n%%%%",
+            5,
+            1,
+            "expected levels of one task, got a row of ice among sokoban",
+        ),
         ("1 2\n3 0\n\n%%%%\n%@.%\n%%%%", 4, 1, "expected levels of one task, got a row of ice among sliding"),
         ("%" * 65 + "\n", 1, 65, "expected at most 64 columns, got 65"),
     ],
