@@ -2,16 +2,78 @@
 
 #include <pybind11/pybind11.h>
 
-/// One function per bind_<kind>.cpp; module.cpp calls them all.
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/atlas.hpp"
+#include "core/episodes.hpp"
+#include "core/frame.hpp"
+#include "core/level_bank.hpp"
+#include "core/outcomes.hpp"
+#include "core/pack.hpp"
+#include "core/text.hpp"
+#include "core/types.hpp"
+
+/// What every puzzle hands to the bindings, in the same form, and how it makes itself known. A bind_<puzzle>.cpp with
+/// one static `Registered` is all that a puzzle needs here: module.cpp finds it and names no puzzle.
 namespace recommit::bindings {
 
+struct Simulator {
+  void (*check_shape)(Shape);
+  void (*step)(const std::uint8_t*, Shape, const std::uint8_t*, std::uint8_t*, std::size_t, std::size_t);
+  void (*execute)(const std::uint8_t*, Shape, const std::uint8_t*, std::size_t, const std::int32_t*, Outcomes,
+                  std::size_t, std::size_t);
+  void (*is_solved)(const std::uint8_t*, Shape, std::uint8_t*, std::size_t, std::size_t);
+  void (*action_masks)(const std::uint8_t*, Shape, std::uint8_t*, std::size_t, std::size_t);
+};
+
+struct Artist {
+  const Sprites& (*sprites)();
+  View (*view)(Shape, bool);
+  void (*check_drawable)(const View&, const std::uint8_t*, std::size_t, std::size_t);
+  void (*check_read)(const View&, const std::uint8_t*, std::size_t, std::size_t);
+  std::uint8_t outside;  ///< what a cropped picture leaves out
+};
+
+struct Maker {
+  std::shared_ptr<const LevelBank> (*bank)(const std::uint8_t*, std::size_t, Shape);
+  std::unique_ptr<Episodes> (*episodes)(std::shared_ptr<const LevelBank>, const EpisodesOptions&);
+};
+
+struct Scribe {
+  Pack (*parse)(const Text&);
+  std::string (*format)(const Pack&, PackFormat);
+  int (*first_row)(const Text&);  ///< number of the first line that may be a row, 0: none; the lowest decides the task
+  bool (*owns)(std::string_view) noexcept;  ///< is this line a row, and no text in anybody's level file?
+  bool (*recognises)(const std::uint8_t*, Shape) noexcept;  ///< can these cells be a state of this puzzle only?
+};
+
+struct PuzzleBinding {
+  const char* task;   ///< the word for the puzzle, and the name of its submodule
+  const char* about;  ///< the submodule's docstring
+  Simulator simulator;
+  Artist artist;
+  Maker maker;
+  Scribe scribe;
+  void (*define_own)(pybind11::module_&);  ///< solver and generator
+};
+
+/// All puzzles by name; complete once the module is loaded.
+std::vector<PuzzleBinding>& puzzles();
+
+struct Registered {
+  explicit Registered(const PuzzleBinding& puzzle);
+};
+
 void bind_errors(pybind11::module_& module);
-void bind_simulate(pybind11::module_& sliding, pybind11::module_& sokoban);
-void bind_generate(pybind11::module_& sliding, pybind11::module_& sokoban);
-void bind_draw(pybind11::module_& sliding, pybind11::module_& sokoban);
-void bind_episodes(pybind11::module_& module, pybind11::module_& sliding, pybind11::module_& sokoban);
 void bind_levels(pybind11::module_& module);
-void bind_sliding_solve(pybind11::module_& sliding);
-void bind_sokoban_solve(pybind11::module_& sokoban);
+void bind_episodes(pybind11::module_& module);
+void define_simulator(pybind11::module_& puzzle, const Simulator& simulator);
+void define_artist(pybind11::module_& puzzle, const Artist& artist);
+void define_episodes(pybind11::module_& puzzle, const Maker& maker);
 
 }  // namespace recommit::bindings

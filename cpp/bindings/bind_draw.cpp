@@ -12,9 +12,6 @@
 #include "core/frame.hpp"
 #include "core/patches.hpp"
 #include "core/stream.hpp"
-#include "sliding/draw.hpp"
-#include "sokoban/draw.hpp"
-#include "sokoban/simulate.hpp"
 
 namespace recommit::bindings {
 namespace {
@@ -25,15 +22,6 @@ constexpr std::size_t kPieceBytes = 1024 * 1024;  // of results per piece
 std::size_t grain(std::size_t bytes_per_item) {
   return std::max<std::size_t>(1, kPieceBytes / std::max<std::size_t>(1, bytes_per_item));
 }
-
-/// The two puzzles offer the same functions; this table is all that differs.
-struct Artist {
-  const Sprites& (*sprites)();
-  View (*view)(Shape, bool);
-  void (*check_drawable)(const View&, const std::uint8_t*, std::size_t, std::size_t);
-  void (*check_read)(const View&, const std::uint8_t*, std::size_t, std::size_t);
-  std::uint8_t outside;  ///< what a cropped picture leaves out
-};
 
 using ByteArray = Array<std::uint8_t>;
 
@@ -173,7 +161,9 @@ void define_patches(py::module_& module, const Artist& artist, const char* name)
       "(pixel_values, image_grid_thw) of the drawn states, as the Qwen2.5-VL image processor makes them");
 }
 
-void define(py::module_& module, const Artist& artist) {
+}  // namespace
+
+void define_artist(py::module_& module, const Artist& artist) {
   module.def(
       "render",
       [artist](const ByteArray& states_, int cell, const std::string& theme, bool crop,
@@ -198,13 +188,6 @@ void define(py::module_& module, const Artist& artist) {
       "draws into `images` the cells in which `states` differs from `drawn`, and updates `drawn`");
   define_patches<float>(module, artist, "patches_float32");
   define_patches<std::uint16_t>(module, artist, "patches_bfloat16");
-}
-
-}  // namespace
-
-void bind_draw(py::module_& sliding, py::module_& sokoban) {
-  define(sliding, {sliding::sprites, sliding::view, sliding::check_drawable, sliding::check_read, 0});
-  define(sokoban, {sokoban::sprites, sokoban::view, sokoban::check_drawable, sokoban::check_read, sokoban::kWall});
 }
 
 }  // namespace recommit::bindings

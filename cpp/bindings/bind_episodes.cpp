@@ -14,8 +14,6 @@
 #include "bindings/run.hpp"
 #include "core/episodes.hpp"
 #include "core/level_bank.hpp"
-#include "sliding/episodes.hpp"
-#include "sokoban/episodes.hpp"
 
 namespace recommit::bindings {
 namespace {
@@ -169,7 +167,7 @@ std::tuple<py::array_t<std::int64_t>, Bytes, Bools> finals(Running& self) {
   return {std::move(slots), std::move(states), std::move(masks)};
 }
 
-/// Sokoban's and Sliding's own checks speak of `states`; here the argument is called `levels`.
+/// The puzzles' own checks speak of `states`; here the argument is called `levels`.
 Bank checked_bank(Bank (*make)(const std::uint8_t*, std::size_t, Shape), const Array<std::uint8_t>& levels_) {
   const States levels = states(levels_, "levels");
   if (levels.count == 0) throw ValueError("levels: expected at least one level, got none");
@@ -182,12 +180,9 @@ Bank checked_bank(Bank (*make)(const std::uint8_t*, std::size_t, Shape), const A
   }
 }
 
-struct Maker {
-  Bank (*bank)(const std::uint8_t*, std::size_t, Shape);
-  std::unique_ptr<Episodes> (*episodes)(Bank, const EpisodesOptions&);
-};
+}  // namespace
 
-void define(py::module_& module, const Maker& maker) {
+void define_episodes(py::module_& module, const Maker& maker) {
   module.def(
       "make_bank",
       [maker](const Array<std::uint8_t>& levels) {
@@ -206,9 +201,7 @@ void define(py::module_& module, const Maker& maker) {
       py::arg("threads") = py::none(), "running episodes, stepped together and in place");
 }
 
-}  // namespace
-
-void bind_episodes(py::module_& module, py::module_& sliding, py::module_& sokoban) {
+void bind_episodes(py::module_& module) {
   py::register_exception<EpisodeOver>(module, "EpisodeOver", PyExc_RuntimeError).doc() =
       "An episode that is over was stepped without a reset.";
   py::enum_<Autoreset>(module, "Autoreset", "When a finished episode gives way to the next one.")
@@ -231,8 +224,6 @@ void bind_episodes(py::module_& module, py::module_& sliding, py::module_& sokob
       .def("grids", &grids, "a copy of the states")
       .def("describe", &describe, "(masks, solved) of the states as they are")
       .def("finals", &finals, "(slots, states, masks) of the episodes that ended in the last step, SAME_STEP only");
-  define(sliding, {sliding::make_bank, sliding::make_episodes});
-  define(sokoban, {sokoban::make_bank, sokoban::make_episodes});
 }
 
 }  // namespace recommit::bindings

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -10,23 +11,47 @@
 #include "core/errors.hpp"
 #include "core/pack.hpp"
 #include "core/text.hpp"
-#include "sliding/level_text.hpp"
-#include "sokoban/level_text.hpp"
 
 namespace recommit::bindings {
 namespace {
 
-constexpr const char* kSliding = "sliding";
-constexpr const char* kSokoban = "sokoban";
-
-/// The first row decides which task a text is about.
-bool is_sliding(const Text& text) {
-  const int tiles = sliding::first_row(text), symbols = sokoban::first_row(text);
-  if (tiles == 0 && symbols == 0) throw LevelError("expected at least one level, got none", 0, 0);
-  return tiles != 0 && (symbols == 0 || tiles < symbols);
+/// The puzzle that a text is about: the first row decides.
+const PuzzleBinding& puzzle_of(const Text& text) {
+  const PuzzleBinding* found = nullptr;
+  int first = 0;
+  for (const PuzzleBinding& each : puzzles()) {
+    const int row = each.scribe.first_row(text);
+    if (row == 0 || (first != 0 && row >= first)) continue;
+    first = row;
+    found = &each;
+  }
+  if (found == nullptr) throw LevelError("expected at least one level, got none", 0, 0);
+  return *found;
 }
 
-py::tuple to_python(const Pack& pack, bool sliding) {
+/// Rows of other puzzles would else pass for titles. For texts that were parsed already: what a grammar refuses by
+/// itself has a better message.
+void check_one_task(const Text& text, const PuzzleBinding& puzzle) {
+  for (const PuzzleBinding& each : puzzles()) {
+    if (each.task == puzzle.task) continue;
+    const int row = first_row(text, each.scribe.owns);
+    if (row == 0) continue;
+    throw LevelError("line " + std::to_string(row) + ", column 1: expected levels of one task, got a row of " +
+                         each.task + " among " + puzzle.task + " levels",
+                     row, 1);
+  }
+}
+
+const PuzzleBinding& puzzle_named(const std::string& task) {
+  std::string known;
+  for (const PuzzleBinding& each : puzzles()) {
+    if (each.task == task) return each;
+    known += (known.empty() ? "" : ", ") + std::string(each.task);
+  }
+  throw ValueError("task: expected one of " + known + ", got '" + task + "'");
+}
+
+py::tuple to_python(const Pack& pack, const char* task) {
   auto cells = fresh<std::uint8_t>({size(pack.cells.size())});
   std::memcpy(cells.mutable_data(), pack.cells.data(), pack.cells.size());
   auto shapes = fresh<std::int32_t>({size(pack.shapes.size()), 2});
@@ -35,20 +60,32 @@ py::tuple to_python(const Pack& pack, bool sliding) {
     *to++ = shape.rows;
     *to++ = shape.cols;
   }
-  return py::make_tuple(sliding ? kSliding : kSokoban, cells, shapes, pack.titles);
+  return py::make_tuple(task, cells, shapes, pack.titles);
 }
 
 py::tuple parse(const py::bytes& bytes) {
   const std::string_view view = bytes;
   Pack pack;
-  bool sliding = false;
+  const PuzzleBinding* puzzle = nullptr;
   {
     const ReleasedGil release;  // the caller's frame keeps the bytes alive
     const Text text(view);
-    sliding = is_sliding(text);
-    pack = sliding ? sliding::parse_levels(text) : sokoban::parse_levels(text);
+    puzzle = &puzzle_of(text);
+    pack = puzzle->scribe.parse(text);
+    check_one_task(text, *puzzle);
   }
-  return to_python(pack, sliding);
+  return to_python(pack, puzzle->task);
+}
+
+/// The task that these cells can belong to; None where several or none can.
+py::object recognise(const Array<std::uint8_t>& state_) {
+  const py::array state = typed(state_, "state", 2, "[rows, columns]");
+  const Shape shape{static_cast<int>(std::min<py::ssize_t>(state.shape(0), 1 << 14)),
+                    static_cast<int>(std::min<py::ssize_t>(state.shape(1), 1 << 14))};
+  for (const PuzzleBinding& each : puzzles()) {
+    if (each.scribe.recognises(static_cast<const std::uint8_t*>(state.data()), shape)) return py::str(each.task);
+  }
+  return py::none();
 }
 
 PackFormat format_named(const std::string& name) {
@@ -85,13 +122,13 @@ Pack pack_of(const Array<std::uint8_t>& cells, const Integers& shapes, std::vect
 
 py::str format(const std::string& task, const Array<std::uint8_t>& cells, const Integers& shapes,
                std::vector<std::string> titles, const std::string& format_name) {
-  if (task != kSliding && task != kSokoban) throw ValueError("task: expected sliding or sokoban, got '" + task + "'");
+  const PuzzleBinding& puzzle = puzzle_named(task);
   const PackFormat format = format_named(format_name);
   const Pack pack = pack_of(cells, shapes, std::move(titles));
   std::string out;
   {
     const ReleasedGil release;  // the pack is a copy
-    out = task == kSliding ? sliding::format_levels(pack, format) : sokoban::format_levels(pack, format);
+    out = puzzle.scribe.format(pack, format);
   }
   return py::str(out);
 }
@@ -104,6 +141,8 @@ void bind_levels(py::module_& module) {
       "task, cells of all levels back to back, shapes[N, 2] and titles of a text; LevelError where it is malformed");
   module.def("format_levels", format, py::arg("task"), py::arg("cells"), py::arg("shapes"), py::arg("titles"),
              py::arg("format"), "the text that parse_levels turns into exactly these levels");
+  module.def("recognise", recognise, py::arg("state"),
+             "the task whose state this is, as far as its cells can tell; None where they cannot");
   module.attr("MAX_TEXT_BYTES") = kMaxTextBytes;
 }
 

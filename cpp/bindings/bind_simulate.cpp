@@ -5,27 +5,17 @@
 #include "bindings/arrays.hpp"
 #include "bindings/bind.hpp"
 #include "bindings/run.hpp"
-#include "sliding/simulate.hpp"
-#include "sokoban/simulate.hpp"
 
 namespace recommit::bindings {
 namespace {
 
 constexpr std::size_t kGrain = 512;  // states per piece: some 10 us of work, far above the cost of handing it out
 
-/// The two puzzles offer the same functions; this table is all that differs.
-struct Simulator {
-  void (*check_shape)(Shape);
-  void (*step)(const std::uint8_t*, Shape, const std::uint8_t*, std::uint8_t*, std::size_t, std::size_t);
-  void (*execute)(const std::uint8_t*, Shape, const std::uint8_t*, std::size_t, const std::int32_t*, Outcomes,
-                  std::size_t, std::size_t);
-  void (*is_solved)(const std::uint8_t*, Shape, std::uint8_t*, std::size_t, std::size_t);
-  void (*action_masks)(const std::uint8_t*, Shape, std::uint8_t*, std::size_t, std::size_t);
-};
-
 using ByteStates = Array<std::uint8_t>;
 
-void define(py::module_& module, const Simulator& simulator) {
+}  // namespace
+
+void define_simulator(py::module_& module, const Simulator& simulator) {
   module.def(
       "step",
       [simulator](const ByteStates& states_, const Integers& actions_, std::optional<int> threads) {
@@ -90,13 +80,6 @@ void define(py::module_& module, const Simulator& simulator) {
         return out;
       },
       py::arg("states"), py::kw_only(), py::arg("threads") = py::none(), "which actions would change each state");
-}
-
-}  // namespace
-
-void bind_simulate(py::module_& sliding, py::module_& sokoban) {
-  define(sliding, {sliding::check_shape, sliding::step, sliding::execute, sliding::is_solved, sliding::action_masks});
-  define(sokoban, {sokoban::check_shape, sokoban::step, sokoban::execute, sokoban::is_solved, sokoban::action_masks});
 }
 
 }  // namespace recommit::bindings

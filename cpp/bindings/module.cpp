@@ -1,18 +1,37 @@
 #include <pybind11/pybind11.h>
 
+#include <algorithm>
+#include <string_view>
+
 #include "bindings/bind.hpp"
+
+namespace recommit::bindings {
+
+std::vector<PuzzleBinding>& puzzles() {
+  static std::vector<PuzzleBinding> all;
+  return all;
+}
+
+Registered::Registered(const PuzzleBinding& puzzle) {
+  const auto later = [&](const PuzzleBinding& other) {
+    return std::string_view(puzzle.task) < std::string_view(other.task);
+  };
+  puzzles().insert(std::find_if(puzzles().begin(), puzzles().end(), later), puzzle);
+}
+
+}  // namespace recommit::bindings
 
 PYBIND11_MODULE(_core, module, pybind11::mod_gil_not_used()) {
   using namespace recommit::bindings;
-  module.doc() = "The compiled core of recommit. One submodule per puzzle, with the same functions in both.";
-  auto sliding = module.def_submodule("sliding", "The sliding puzzle.");
-  auto sokoban = module.def_submodule("sokoban", "Sokoban.");
+  module.doc() = "The compiled core of recommit. One submodule per puzzle, with the same functions in each.";
   bind_errors(module);
   bind_levels(module);
-  bind_sliding_solve(sliding);
-  bind_sokoban_solve(sokoban);
-  bind_simulate(sliding, sokoban);
-  bind_generate(sliding, sokoban);
-  bind_draw(sliding, sokoban);
-  bind_episodes(module, sliding, sokoban);
+  bind_episodes(module);
+  for (const PuzzleBinding& each : puzzles()) {
+    auto puzzle = module.def_submodule(each.task, each.about);
+    each.define_own(puzzle);
+    define_simulator(puzzle, each.simulator);
+    define_artist(puzzle, each.artist);
+    define_episodes(puzzle, each.maker);
+  }
 }

@@ -21,6 +21,21 @@ inline std::size_t solver_grain(std::size_t count, int workers, std::size_t most
   return std::clamp<std::size_t>(count / (static_cast<std::size_t>(workers) * 8), 1, most);
 }
 
+/// Runs body(begin, end, watch) over all states, at most 1024 of them at a time.
+template <class Body>
+void run_states(std::size_t count, std::optional<int> threads, const Progress& progress, const Body& body) {
+  const int workers = thread_count(threads);
+  run_watched(progress, [&](Watch& watch) {
+    parallel_for(
+        count, workers, solver_grain(count, workers, 1024),
+        [&](std::size_t begin, std::size_t end) {
+          body(begin, end, &watch);
+          watch.add(end - begin);
+        },
+        &watch);
+  });
+}
+
 /// Plans of a batch as numpy arrays: all actions, one after the other, and where each plan starts.
 inline std::pair<py::array_t<std::uint8_t>, py::array_t<std::int64_t>> pack_plans(
     const std::vector<std::vector<std::uint8_t>>& plans) {

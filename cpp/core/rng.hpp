@@ -13,6 +13,7 @@ enum class Purpose : std::uint64_t {
   Episode = 3,
   Ties = 4,
   Bench = 5,
+  Generate = 6,  ///< of every further puzzle; each mixes a tag of its own into the seed
 };
 
 /// Counter-based randomness: draw n of the stream (seed, purpose, index) is a pure function of these four numbers,

@@ -143,6 +143,18 @@ Pack parse_levels(const Text& text) {
 
 int first_row(const Text& text) { return recommit::first_row(text, is_number_row); }
 
+bool owns(std::string_view line) noexcept { return is_number_row(line); }
+
+/// Other puzzles have few codes, and many cells of each.
+bool recognises(const std::uint8_t* state, Shape shape) noexcept {
+  constexpr std::uint8_t kFewCodes = 7;
+  const std::uint8_t* end = state + shape.cells();
+  if (std::any_of(state, end, [](std::uint8_t cell) { return cell >= kFewCodes; })) return true;
+  std::uint32_t seen = 0;
+  for (const std::uint8_t* cell = state; cell != end; ++cell) seen |= std::uint32_t{1} << *cell;
+  return shape.cells() > 0 && shape.cells() <= kFewCodes && seen == (std::uint32_t{1} << shape.cells()) - 1;
+}
+
 std::string format_levels(const Pack& pack, PackFormat format) {
   check_titles(pack.titles, format);
   std::string out, rows;

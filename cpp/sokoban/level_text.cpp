@@ -230,6 +230,13 @@ Pack parse_levels(const Text& text) {
 
 int first_row(const Text& text) { return recommit::first_row(text, is_row); }
 
+bool owns(std::string_view line) noexcept { return kind(line) == LineKind::Row; }
+
+bool recognises(const std::uint8_t* state, Shape shape) noexcept {
+  const auto is_player = [](std::uint8_t cell) { return cell == kPlayer || cell == kPlayerOnGoal; };
+  return std::any_of(state, state + shape.cells(), is_player);
+}
+
 std::string format_levels(const Pack& pack, PackFormat format) {
   check_titles(pack.titles, format);
   std::string out, rows;

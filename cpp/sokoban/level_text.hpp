@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "core/pack.hpp"
 #include "core/text.hpp"
@@ -14,6 +16,12 @@ Pack parse_levels(const Text& text);
 
 /// Number of the first line that a Sokoban pack would take for a row; 0 if there is none.
 int first_row(const Text& text);
+
+/// Is the line a row of this puzzle, and no text in anybody's level file?
+bool owns(std::string_view line) noexcept;
+
+/// Can these cells be a state of this puzzle and of no other puzzle?
+bool recognises(const std::uint8_t* state, Shape shape) noexcept;
 
 /// The text that parse_levels turns into exactly this pack (boxoban numbers its untitled levels). Throws ValueError,
 /// naming states[i] or titles[i], where there is no such text.

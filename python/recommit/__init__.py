@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from recommit._core import LevelError
 from recommit.levels import Levels, format_levels, parse_levels, read_levels, write_levels
+from recommit.puzzles.ice import Ice
 from recommit.puzzles.instances import Instances
 from recommit.puzzles.puzzle import Outcome, Puzzle
 from recommit.puzzles.sliding import Sliding
@@ -28,6 +29,7 @@ __all__ = [
     "UNKNOWN",
     "UNSOLVABLE",
     "CommitPolicy",
+    "Ice",
     "Instances",
     "LevelError",
     "Levels",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
+from recommit.puzzles.registry import PUZZLES
 from recommit.puzzles.sliding import Sliding
 from recommit.puzzles.sokoban import Sokoban
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
-TASKS: tuple[Puzzle, ...] = (Sliding(3), Sliding(4), Sokoban(8, boxes=2), Sokoban(10, boxes=4))
+TASKS: tuple[Puzzle, ...] = (*(kind.of(kind.usual.size, 2) for kind in PUZZLES), Sliding(4), Sokoban(10, boxes=4))
 FRAMES = 256
 
 

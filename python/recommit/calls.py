@@ -14,12 +14,11 @@ class WrongCall(Exception):
 
 def puzzle(task: str, size: tuple[int, ...], boxes: int) -> Puzzle:
     """The puzzle that ``--task``, ``--size`` and ``--boxes`` ask for."""
-    import recommit
+    from recommit.puzzles import registry
 
     if len(size) not in (1, 2):
         raise WrongCall(f"size: expected rows, or rows and columns, got {len(size)} numbers")
-    sides = (size[0], size[-1])
-    return recommit.Sokoban(sides, boxes) if task == "sokoban" else recommit.Sliding(*sides)
+    return registry.puzzle(task).of((size[0], size[-1]), boxes)
 
 
 def window(length: tuple[int, ...] | None) -> int | tuple[int, int] | None:

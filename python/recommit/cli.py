@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from recommit.calls import WrongCall, puzzle, window
 from recommit.data.command import COMMANDS as DATA
 from recommit.evaluate_command import evaluate
+from recommit.puzzles.registry import Task
 from recommit.report_command import report
 from recommit.reproduce_command import reproduce
 from recommit.solve_command import solve
@@ -29,7 +30,7 @@ DONE, FAILED, WRONG_CALL, INTERRUPTED = 0, 1, 2, 130
 
 def generate_levels(
     out: Path,
-    task: Literal["sliding", "sokoban"] = "sokoban",
+    task: Task = "sokoban",
     size: tuple[int, ...] = (8,),
     boxes: int = 2,
     length: tuple[int, ...] | None = None,
@@ -42,7 +43,7 @@ def generate_levels(
     Args:
         out: The file to write; it is replaced whole or not at all.
         task: Which puzzle.
-        size: Rows, or rows and columns; a Sokoban level counts its outer wall.
+        size: Rows, or rows and columns; the outer wall counts.
         boxes: Boxes of a Sokoban level.
         length: Optimal length of every level, or the shortest and longest.
         count: Number of levels.
@@ -131,7 +132,7 @@ def doctor(json: bool = False) -> int:
 
 
 def demo(out: Path) -> None:
-    """Play both puzzles at random, time the core and draw a gallery.
+    """Play all puzzles at random, time the core and draw a gallery.
 
     Args:
         out: The folder for the picture.

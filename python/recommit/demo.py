@@ -1,4 +1,4 @@
-"""A first look: generate boards of both puzzles, play them at random, time the core, draw a gallery.
+"""A first look: generate boards of all puzzles, play them at random, time the core, draw a gallery.
 
 Run it with ``python -m recommit.demo [FOLDER]``; it takes a few seconds.
 """

@@ -1,4 +1,4 @@
-"""One picture that shows both puzzles, both themes and several sizes."""
+"""One picture that shows sliding puzzles and Sokoban, both themes and several sizes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Level files: packs of Sokoban levels or sliding boards as text (the grammar is docs/guides/level-files.md)."""
+"""Level files: packs of levels as text (the grammar is docs/guides/level-files.md)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Levels:
     again. All arrays are read-only views, so it may be shared between threads.
     """
 
-    #: ``"sokoban"`` or ``"sliding"``.
+    #: ``"sokoban"``, ``"sliding"`` or another task.
     task: str
     #: Rows and columns of each level.
     shapes: tuple[tuple[int, int], ...]
@@ -143,7 +143,8 @@ def format_levels(
     ``format`` says where titles go: ``"xsb"`` (a ``Title:`` line under a level), ``"boxoban"`` (``; N`` above it) or
     ``"plain"`` (nowhere). Without ``titles``, ``Levels`` keep those of theirs that the format can hold. ``parse_levels``
     gives back exactly these levels; a state of which that cannot be promised is a ``ValueError``. Without ``task``,
-    permutations of 0..n-1 are sliding boards and everything else is Sokoban.
+    the cells of the first one tell: permutations of 0..n-1 are sliding boards, and what no
+    puzzle recognises is Sokoban.
     """
     levels = states if isinstance(states, Levels) else _as_levels(states, task)
     if not len(levels):
@@ -186,12 +187,8 @@ def _as_levels(states: Any, task: str | None) -> Levels:
 
 
 def _task_of(grids: list[Grid]) -> str:
-    """A Sokoban level has many walls, so it is never a permutation."""
-    if not grids:
-        return "sokoban"
-    first = grids[0].ravel()
-    permutation = first.size > 0 and np.array_equal(np.sort(first), np.arange(first.size))
-    return "sliding" if permutation or first.max(initial=0) > 6 else "sokoban"
+    """A level of one puzzle is none of another, but for malformed ones."""
+    return (_core.recognise(grids[0]) if grids else None) or "sokoban"
 
 
 def _titles_for(levels: Levels, format: str) -> list[str]:

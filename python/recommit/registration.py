@@ -11,6 +11,8 @@ import importlib.util
 import sys
 from typing import TYPE_CHECKING
 
+from recommit.puzzles.registry import PUZZLES
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from importlib.machinery import ModuleSpec
@@ -18,8 +20,8 @@ if TYPE_CHECKING:
 
 #: id -> (class of one environment, class of many).
 ENVIRONMENTS = {
-    "recommit/Sliding-v0": ("recommit.envs:SlidingEnv", "recommit.envs:SlidingVectorEnv"),
-    "recommit/Sokoban-v0": ("recommit.envs:SokobanEnv", "recommit.envs:SokobanVectorEnv"),
+    f"recommit/{kind.__name__}-v0": (f"recommit.envs:{kind.__name__}Env", f"recommit.envs:{kind.__name__}VectorEnv")
+    for kind in PUZZLES
 }
 
 

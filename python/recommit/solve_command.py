@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from recommit.calls import WrongCall, puzzle, window
+from recommit.puzzles.registry import TASKS, Task
 
 if TYPE_CHECKING:
     from recommit.levels import Grid
@@ -20,7 +21,7 @@ _REASONS = {"node_limit": "--nodes was hit", "byte_limit": "--bytes was hit", "t
 def solve(
     file: Path | None = None,
     /,
-    task: Literal["sliding", "sokoban"] | None = None,
+    task: Task | None = None,
     size: tuple[int, ...] = (8,),
     boxes: int = 2,
     length: tuple[int, ...] | None = None,
@@ -111,7 +112,7 @@ def _generated(
     start: int,
 ) -> tuple[str, list[Grid], list[str]]:
     if task is None:
-        raise WrongCall("expected a level file, or --task sliding|sokoban")
+        raise WrongCall(f"expected a level file, or --task {'|'.join(TASKS)}")
     if count < 1:
         raise WrongCall(f"count: expected at least 1, got {count}")
     try:
@@ -125,16 +126,13 @@ def _prepare(task: str, states: list[Grid], database: Literal["small", "large"],
     """Makes or loads the tables that boards of this shape share, so that no level pays for them. CPU seconds."""
     import time
 
-    import recommit
-
     began = time.process_time()
     shape = states[0].shape
     if database == "large" and (task != "sliding" or shape != (4, 4)):
         raise WrongCall(
             f"database: expected small for {task} {shape[0]}x{shape[1]}, got large (there is one for sliding 4x4)"
         )
-    if task == "sliding":
-        recommit.Sliding(*shape).prepare(database, progress=line.tables)
+    if TASKS[task].of_states((shape[0], shape[1])).prepare(database, progress=line.tables):
         line.clear()
     return round(time.process_time() - began, 6)
 

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from recommit.puzzles.sliding import Sliding
-from recommit.puzzles.sokoban import Sokoban
+from recommit.puzzles.registry import TASKS
 from recommit.puzzles.solutions import Limits, Status
 
 if TYPE_CHECKING:
@@ -66,11 +65,6 @@ class Request:
     threads: int | None = None
 
 
-def puzzle_of(task: str, shape: tuple[int, int]) -> Puzzle:
-    """The puzzle that a level of a file belongs to."""
-    return Sokoban() if task == "sokoban" else Sliding(*shape)
-
-
 def letters(task: Puzzle, state: Grid, plan: NDArray[np.uint8]) -> str:
     """The plan in letters. It is replayed first: it must reach the goal with its last action and not before."""
     count = len(plan)
@@ -79,8 +73,7 @@ def letters(task: Puzzle, state: Grid, plan: NDArray[np.uint8]) -> str:
     reached = after.solved if count else task.is_solved(state[None])
     if not reached[-1] or reached[:-1].any():
         raise AssertionError(f"a plan of {count} actions does not end at the goal, or goes on after it")
-    boxes = np.isin(np.concatenate([state[None], after.states]), (3, 4)) if task.task == "sokoban" else None
-    pushes = [False] * count if boxes is None else (boxes[1:] != boxes[:-1]).any(axis=(1, 2))
+    pushes = task.pushes(np.concatenate([state[None], after.states]))
     return "".join("UDLR"[action] if push else "udlr"[action] for action, push in zip(plan, pushes, strict=True))
 
 
@@ -134,7 +127,7 @@ def solve_all(
         check(0)
         state = states[index]
         shape = (int(state.shape[0]), int(state.shape[1]))
-        return solve_level(puzzle_of(task_name, shape), state, request, index, titles[index], check)
+        return solve_level(TASKS[task_name].of_states(shape), state, request, index, titles[index], check)
 
     pool = ThreadPoolExecutor(request.threads or os.cpu_count() or 1, "solve")
     try:

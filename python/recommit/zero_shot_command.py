@@ -6,9 +6,10 @@ import json as json_module
 import math
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from recommit.calls import WrongCall, window
+from recommit.puzzles.registry import TASKS, Task
 
 if TYPE_CHECKING:
     from recommit.evaluate.zero_shot.client import Service
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 def zero_shot(
     model: str,
     out: Path,
-    task: Literal["sliding", "sokoban"] = "sliding",
+    task: Task = "sliding",
     endpoint: str | None = None,
     instances: int = 64,
     size: tuple[int, ...] = (),
@@ -59,7 +60,7 @@ def zero_shot(
         endpoint: openai, anthropic, gemini, vllm, sglang, ollama, transformers-serve or custom; the models of the
             paper know theirs.
         instances: Episodes to play.
-        size: Rows, or rows and columns; 3 or, for Sokoban, 8 if not said.
+        size: Rows, or rows and columns; 3 for sliding and 8 for the others if not said.
         boxes: Boxes of a Sokoban level.
         length: Optimal length of every instance, or the shortest and longest.
         budget: Decisions per episode; the loose budget of the paper if not said.
@@ -149,21 +150,22 @@ def _plan(
     service: Service, task: str, size: tuple[int, ...], boxes: int, length: tuple[int, ...], instances: int, seed: int,
     budget: int | None, lenient: bool, cell: int, parameters: dict[str, Any],
 ) -> Plan:  # fmt: skip
-    from recommit.evaluate.zero_shot.plan import BUDGETS, LENGTHS, SIZES, Plan
+    from recommit.evaluate.zero_shot.plan import Plan
 
-    if task not in BUDGETS:
-        raise WrongCall(f"task: expected sliding or sokoban, got {task}")
+    if task not in TASKS:
+        raise WrongCall(f"task: expected one of {', '.join(TASKS)}, got {task}")
+    usual = TASKS[task].usual
     if len(size) > 2:
         raise WrongCall(f"size: expected rows, or rows and columns, got {len(size)} numbers")
-    sides = (size[0], size[-1]) if size else SIZES[task]
-    asked = window(length) or LENGTHS[task]
-    budget = BUDGETS[task]["loose"] if budget is None else budget
+    sides = (size[0], size[-1]) if size else usual.size
+    asked = window(length) or usual.length
+    budget = usual.budgets["loose"] if budget is None else budget
     _within("instances", instances, 1, 1 << 20)
     _within("budget", budget, 1, 64)
     _within("cell", cell, 4, 112)
     _within("seed", seed, 0, (1 << 63) - 1)
     return Plan(
-        service.model, service.endpoint.name, task, sides, boxes if task == "sokoban" else 0,
+        service.model, service.endpoint.name, task, sides, boxes if TASKS[task].most_boxes else 0,
         (asked, asked) if isinstance(asked, int) else asked, instances, seed, budget, lenient, parameters,
         service.any_model, cell, service.extra,
     )  # fmt: skip

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <string>
 
+#include "../fuzz/fuzz_ice_text.cpp"
 #include "../fuzz/fuzz_sliding_text.cpp"
 #include "../fuzz/fuzz_sokoban_text.cpp"
 #include "check.hpp"
@@ -37,6 +38,8 @@ void replay(const char* name, Target target) {
 }
 
 }  // namespace
+
+TEST(ice_corpus) { replay("ice_text", fuzz_ice_text); }
 
 TEST(sokoban_corpus) { replay("sokoban_text", fuzz_sokoban_text); }
 

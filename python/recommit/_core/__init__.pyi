@@ -1,9 +1,10 @@
-"""The compiled core of recommit. One submodule per puzzle, with the same functions in both."""
+"""The compiled core of recommit. One submodule per puzzle, with the same functions in each."""
 
 import collections.abc
 import numpy
 import numpy.typing
 import typing
+from . import ice as ice
 from . import sliding as sliding
 from . import sokoban as sokoban
 
@@ -108,5 +109,8 @@ def format_levels(
 
 def parse_levels(text: bytes) -> tuple[typing.Any, ...]:
     """task, cells of all levels back to back, shapes[N, 2] and titles of a text; LevelError where it is malformed"""
+
+def recognise(state: numpy.typing.NDArray[numpy.uint8]) -> typing.Any:
+    """the task whose state this is, as far as its cells can tell; None where they cannot"""
 
 MAX_TEXT_BYTES: int = 67108864

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from recommit.data import table
 from recommit.data.recipe import SPLITS
+from recommit.puzzles.registry import TASKS
 
 if TYPE_CHECKING:
     from recommit.data.manifest import Manifest
@@ -19,7 +20,7 @@ def card(manifest: Manifest) -> str:
     """The text; a function of the manifest alone."""
     recipe = manifest.recipe
     title = f"{recipe.task} {', '.join(recipe.variant_names)}: labelled commitments"
-    parts = [_header(manifest, title), f"# {title}\n", _ABOUT, _splits(manifest), _columns(), _USE]
+    parts = [_header(manifest, title), f"# {title}\n", _ABOUT, _splits(manifest), _columns(manifest.recipe.task), _USE]
     return "\n".join(parts) + _RECIPE.format(recipe=recipe.to_json(), content=manifest.content)
 
 
@@ -73,14 +74,10 @@ def _splits(manifest: Manifest) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _columns() -> str:
+def _columns(task: str) -> str:
     lines = ["| column | type | meaning |", "|---|---|---|"]
     lines += [f"| `{name}` | {kind} | {meaning} |" for name, (kind, meaning) in table.COLUMNS.items()]
-    cells = (
-        "\nSliding cells hold tile numbers, 0 is the blank, and `up` moves the blank up. Sokoban cells: 0 floor, 1 wall,\n"
-        "2 goal, 3 box, 4 box on goal, 5 player, 6 player on goal."
-    )
-    return "\n".join(lines) + "\n" + cells + "\n"
+    return "\n".join(lines) + f"\n\nCells: {TASKS[task].codes}\n"
 
 
 _ABOUT = """\

@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec
 
+from recommit.puzzles.registry import Task
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -43,7 +45,7 @@ def _status(command: Callable[P, int]) -> Callable[P, int]:
 @_status
 def build(
     out: Path,
-    task: Literal["sliding", "sokoban"] | None = None,
+    task: Task | None = None,
     size: tuple[int, ...] = (),
     boxes: tuple[int, ...] = (),
     length: tuple[int, int] | None = None,
@@ -82,7 +84,7 @@ def build(
         perturbed: states off the path, per instance.
         deviation: how many random actions off the path, at most.
         strict_states: no test start may lie on a training path.
-        disjoint: what two splits never share up to symmetry: starts, or (Sokoban) layouts of walls and goals.
+        disjoint: what two splits never share up to symmetry: starts, or (where walls stay) layouts of walls and goals.
         shard: instances per file.
         recipe: a YAML or JSON recipe; the flags above change it.
         states: label the states in this .npy file, uint8[N, rows, columns], instead of generated ones.

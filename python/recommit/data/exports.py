@@ -18,6 +18,7 @@ import numpy as np
 from recommit.data import errors, files, png, rows, samples, shards, table
 from recommit.data.dataset import Dataset
 from recommit.data.files import Files
+from recommit.puzzles.registry import TASKS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -139,10 +140,11 @@ def _described(dataset: Dataset, split: str, content: Rows) -> Iterator[dict[str
 def _chat(dataset: Dataset, _split: str, content: Rows, pictures: list[bytes]) -> bytes:
     """One conversation per (state, depth), pictures inside as data URLs: a file that needs no other file."""
     expanded, lines = samples.expand(content), []
+    rules = TASKS[dataset.recipe.task].rules
     urls = ["data:image/png;base64," + base64.b64encode(picture).decode() for picture in pictures]
     ids = dataset.ids(content)
     for row, depth, actions in zip(expanded.row, expanded.depth, expanded.actions, strict=True):
-        question = _PROMPTS[dataset.recipe.task].format(depth=depth, s="" if depth == 1 else "s")
+        question = f"{rules} " + _ANSWER.format(depth=depth, s="" if depth == 1 else "s")
         answer = json.dumps({"actions": [ACTIONS[a] for a in actions[:depth]]})
         lines.append(
             {
@@ -157,16 +159,7 @@ def _chat(dataset: Dataset, _split: str, content: Rows, pictures: list[bytes]) -
     return "".join(json.dumps(line) + "\n" for line in lines).encode()
 
 
-_PROMPTS = {
-    "sliding": (
-        "This is a sliding puzzle. An action moves the blank up, down, left or right. Bring the tiles into reading order "
-        'with the blank last. Answer with the next {depth} action{s} as JSON: {{"actions": [...]}}.'
-    ),
-    "sokoban": (
-        "This is a Sokoban level. An action moves the player up, down, left or right and pushes a box in front of it. "
-        'Bring every box onto a goal. Answer with the next {depth} action{s} as JSON: {{"actions": [...]}}.'
-    ),
-}
+_ANSWER = 'Answer with the next {depth} action{s} as JSON: {{"actions": [...]}}.'
 
 #: name -> (file ending, rows to bytes)
 FORMS: dict[str, tuple[str, Callable[[Dataset, str, Rows, list[bytes]], bytes | memoryview]]] = {

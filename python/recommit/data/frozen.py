@@ -9,6 +9,7 @@ import numpy as np
 
 from recommit.data import errors, files, sampling
 from recommit.data.recipe import Recipe, Variant
+from recommit.puzzles.registry import TASKS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -56,9 +57,10 @@ def freeze(
     threads: int | None = None,
 ) -> Frozen:
     """The test set of a task: a function of the arguments. With ``name``, Damaged unless it comes out as that one."""
-    if task not in VARIANTS:
-        raise errors.WrongRecipe(f"task: expected one of {', '.join(VARIANTS)}, got {task!r}")
-    usual_size, usual = VARIANTS[task]
+    if task not in TASKS:
+        raise errors.WrongRecipe(f"task: expected one of {', '.join(TASKS)}, got {task!r}")
+    common = TASKS[task].usual
+    usual_size, usual = VARIANTS.get(task, (common.size, (Variant(common.length, min(1, TASKS[task].most_boxes)),)))
     recipe = Recipe(task, size or usual_size, variants or usual, count=0, test=count, seed=seed)
     if count < 1:
         raise errors.WrongRecipe(f"count: expected at least 1, got {count}")

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from recommit.data import errors
+from recommit.puzzles.registry import TASKS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -22,7 +23,7 @@ SPLITS = ("train", "validation", "test")
 
 @dataclass(frozen=True)
 class Variant:
-    """One difficulty: sliding boards by optimal length, Sokoban levels by boxes and optimal length."""
+    """One difficulty: instances by optimal length, and by boxes where there are boxes."""
 
     length: tuple[int, int]
     boxes: int = 0
@@ -35,7 +36,7 @@ class Recipe:
     ``count``, ``validation`` and ``test`` are numbers of instances, spread evenly over ``variants``. ``perturbed``
     states are added per instance, each up to ``deviation`` random actions off its expert path. ``epoch`` draws other
     expert paths (ties="random") and other perturbations for the same instances. ``disjoint`` says what two splits never
-    share up to symmetry: starts, or (Sokoban) whole layouts of walls and goals. ``states`` is the sha256 of the
+    share up to symmetry: starts, or (where walls stay) whole layouts of walls and goals. ``states`` is the sha256 of the
     states to label instead of generated instances (see ``build``), empty for generated ones. ``shard`` is the number
     of instances (or given states) per file.
     """
@@ -75,10 +76,7 @@ class Recipe:
 
     def puzzle(self, variant: Variant | None = None) -> Puzzle:
         """The task that makes instances of ``variant`` (any, where only states matter)."""
-        import recommit
-
-        boxes = variant.boxes if variant else 1
-        return recommit.Sliding(*self.size) if self.task == "sliding" else recommit.Sokoban(self.size, boxes or 1)
+        return TASKS[self.task].of(self.size, (variant.boxes if variant else 0) or 1)
 
     def of_length(self, length: tuple[int, ...]) -> Recipe:
         """The same with instances of other lengths (shortest, longest); itself for an empty ``length``."""
@@ -207,15 +205,15 @@ def _choice(name: str, value: object, choices: tuple[object, ...]) -> None:
 
 
 def _check(recipe: Recipe) -> None:
-    _choice("task", recipe.task, ("sliding", "sokoban"))
+    _choice("task", recipe.task, tuple(TASKS))
     _choice("ties", recipe.ties, ("first", "random"))
     _choice("strict_states", recipe.strict_states, (True, False))
-    _choice("disjoint", recipe.disjoint, ("starts", "layouts") if recipe.task == "sokoban" else ("starts",))
+    _choice("disjoint", recipe.disjoint, TASKS[recipe.task].splits)
     for name, (low, high) in _BOUNDS.items():
         _number(name, getattr(recipe, name), low, high)
     if len(recipe.size) != 2:
         raise errors.WrongRecipe(f"size: expected rows and columns, got {len(recipe.size)} numbers")
-    low, high = (2, 5) if recipe.task == "sliding" else (4, 64)
+    low, high = TASKS[recipe.task].sides
     for side in recipe.size:
         _number("size", side, low, high)
     if recipe.states:
@@ -240,5 +238,5 @@ def _check_variant(task: str, variant: Variant) -> None:
         _number("variants.length", value, 1, 30000)
     if variant.length[0] > variant.length[1]:
         raise errors.WrongRecipe(f"variants.length: expected low <= high, got {list(variant.length)}")
-    low, high = (0, 0) if task == "sliding" else (1, 1024)
-    _number("variants.boxes", variant.boxes, low, high)
+    most = TASKS[task].most_boxes
+    _number("variants.boxes", variant.boxes, min(1, most), most)

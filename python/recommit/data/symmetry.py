@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recommit.data import draws
+from recommit.puzzles.registry import TASKS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import NDArray
 
     from recommit.data.recipe import Recipe
@@ -46,17 +45,16 @@ def belongs(keys: Keys, split: str) -> NDArray[np.bool_]:
 def keys(task: str, states: States, threads: int | None = 1) -> Keys:
     """A 64-bit key per state; symmetric states have the same key, others (but for one in 2**64 pairs) do not.
 
-    Sliding: a square board and its transpose. Sokoban: the eight symmetries of the grid, and walls that the player's
-    region does not touch do not count.
+    What is symmetric to what, the puzzle knows: ``Puzzle.images``.
     """
-    if task == "sokoban":
-        from recommit import _core
-
-        return np.ascontiguousarray(_core.sokoban.canonical_digests(states, threads=threads)[:, 0])
+    kind = TASKS[task]
+    digests = kind.digests(states, threads)
+    if digests is not None:
+        return digests
     result = np.empty(len(states), np.uint64)
     for begin in range(0, len(states), _PIECE):
         piece = states[begin : begin + _PIECE]
-        result[begin : begin + _PIECE] = np.min([_hash(image) for image in _images(piece)], axis=0)
+        result[begin : begin + _PIECE] = np.min([_hash(image) for image in kind.images(piece)], axis=0)
     return draws.mix(result)  # the smaller of two hashes is small: buckets need an even key
 
 
@@ -64,35 +62,9 @@ def split_keys(recipe: Recipe, states: States, threads: int | None = 1) -> Keys:
     """The keys that decide the splits of a recipe: of starts, or of their layouts."""
     if recipe.disjoint == "starts":
         return keys(recipe.task, states, threads)
-    images = _turned(_layouts(states))
+    kind = TASKS[recipe.task]
+    images = kind.images(kind.layouts(states))
     return draws.mix(np.min([_hash(_aligned(image)) for image in images], axis=0))
-
-
-def _layouts(states: States) -> States:
-    """Walls and goals: without player and boxes, and solid where the player can never come."""
-    open_cells = states != 1
-    inside = (states == 5) | (states == 6)
-    while True:
-        grown = inside.copy()
-        grown[:, 1:] |= inside[:, :-1]
-        grown[:, :-1] |= inside[:, 1:]
-        grown[:, :, 1:] |= inside[:, :, :-1]
-        grown[:, :, :-1] |= inside[:, :, 1:]
-        grown &= open_cells
-        if (grown == inside).all():
-            break
-        inside = grown
-    goals = (states == 2) | (states == 4) | (states == 6)
-    return np.where(inside, np.where(goals, 2, 0), 1).astype(np.uint8)
-
-
-def _turned(grids: States) -> Iterator[States]:
-    """The images of grids under mirrors and, where they stay that shape, quarter turns."""
-    square = grids.shape[1] == grids.shape[2]
-    for image in (grids, grids.transpose(0, 2, 1)) if square else (grids,):
-        for rows in (image, image[:, ::-1]):
-            yield rows
-            yield rows[:, :, ::-1]
 
 
 def _aligned(grids: States) -> States:
@@ -114,14 +86,3 @@ def _hash(states: States) -> Keys:
     for word in padded.view("<u8").astype(np.uint64).T:
         state = draws.draw(state ^ word, 0)
     return state
-
-
-def _images(boards: States) -> Iterator[States]:
-    """A square board and its transpose, tiles renamed so that the goal stays the goal."""
-    yield boards
-    _, rows, columns = boards.shape
-    if rows == columns:
-        goal = np.roll(np.arange(rows * columns, dtype=np.uint8), -1).reshape(rows, columns)
-        rename = np.zeros(rows * columns, np.uint8)
-        rename[goal.ravel()] = goal.T.ravel()
-        yield rename[boards.transpose(0, 2, 1)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 try:
     import gymnasium
 except ImportError as error:
@@ -9,14 +11,17 @@ except ImportError as error:
 
 from recommit import registration
 from recommit.envs.commit import Commit
-from recommit.envs.single import PuzzleEnv, SlidingEnv, SokobanEnv
-from recommit.envs.vector import PuzzleVectorEnv, SlidingVectorEnv, SokobanVectorEnv
+from recommit.envs.single import GridEnv, PuzzleEnv, SlidingEnv, SokobanEnv
+from recommit.envs.vector import GridVectorEnv, PuzzleVectorEnv, SlidingVectorEnv, SokobanVectorEnv
+from recommit.puzzles.registry import PUZZLES
 
 registration.register()
 del gymnasium
 
 __all__ = [
     "Commit",
+    "GridEnv",
+    "GridVectorEnv",
     "PuzzleEnv",
     "PuzzleVectorEnv",
     "SlidingEnv",
@@ -24,3 +29,13 @@ __all__ = [
     "SokobanEnv",
     "SokobanVectorEnv",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """``IceEnv`` and ``IceVectorEnv``, and the like of every puzzle that has no class of its own."""
+    for kind in PUZZLES:
+        for base, suffix in ((GridEnv, "Env"), (GridVectorEnv, "VectorEnv")):
+            if name == f"{kind.__name__}{suffix}":
+                made = type(name, (base,), {"kind": kind, "__module__": __name__, "__doc__": base.__doc__})
+                return globals().setdefault(name, made)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -11,7 +11,6 @@ import numpy as np
 from recommit.levels import Levels, read_levels
 from recommit.puzzles import checks
 from recommit.puzzles.sliding import Sliding
-from recommit.puzzles.sokoban import Sokoban
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,19 +41,21 @@ def sliding(
     return Sliding(*shape), states
 
 
-def sokoban(
-    size: int | tuple[int, int] | None, boxes: int | None, levels: Source | None
+def grids(
+    kind: type[Puzzle], size: int | tuple[int, int] | None, levels: Source | None, **others: Any
 ) -> tuple[Puzzle, States | None]:
-    """The task, and the start states where the caller brings some; shapes must not contradict each other."""
+    """The same for any puzzle that is made by ``kind(size, **others)``; what is None is left to the puzzle."""
+    asked = {name: value for name, value in {"size": size, **others}.items() if value is not None}
     if levels is None:
-        return Sokoban(8 if size is None else size, 2 if boxes is None else boxes), None
-    if boxes is not None:
-        raise ValueError(f"boxes: expected None where levels are given, got {boxes}")
-    states = _states("sokoban", levels)
+        return kind(**asked), None
+    for name in others:
+        if name in asked:
+            raise ValueError(f"{name}: expected None where levels are given, got {asked[name]}")
+    states = _states(kind.task, levels)
     shape = states.shape[1:]
     if size is not None and (size if isinstance(size, tuple) else (size, size)) != shape:
         raise ValueError(f"levels: expected grids of size {size}, got {shape[0]}x{shape[1]}")
-    return Sokoban(), states
+    return kind.of_states(shape), states
 
 
 def bank(task: Puzzle, states: States | None, size: object, seed: object) -> _core.LevelBank:

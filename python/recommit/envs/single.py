@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, ClassVar, TypedDict
 
 import gymnasium
 import numpy as np
@@ -12,6 +12,7 @@ from gymnasium.error import ClosedEnvironmentError, ResetNeeded
 from recommit import _core
 from recommit.envs import banks, views
 from recommit.puzzles import checks
+from recommit.puzzles.sokoban import Sokoban
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Options(TypedDict, total=False):
-    """What both puzzles' environments take beside their sizes."""
+    """What the environments of all puzzles take beside their sizes."""
 
     #: ``"grid"`` (cell codes, default) or ``"rgb"``.
     observation: str
@@ -56,7 +57,6 @@ class PuzzleEnv(gymnasium.Env[Any, Any]):
         self,
         task: Puzzle,
         levels: Bytes | None,
-        highest: int | None,
         *,
         observation: str = "grid",
         cell: int = 28,
@@ -72,7 +72,7 @@ class PuzzleEnv(gymnasium.Env[Any, Any]):
         max_steps = checks.integer("max_steps", max_steps, 1, views.MAX_STEPS)
         bank = banks.bank(task, levels, bank_size, bank_seed)
         self._view = views.View(task, bank, observation, cell, theme, crop)
-        self.observation_space = self._view.space(highest if highest is not None else bank.shape[0] * bank.shape[1] - 1)
+        self.observation_space = self._view.space(task.highest)
         self.action_space = spaces.Discrete(4)
         self._episodes: _core.Episodes | None = task.core.make_episodes(
             bank, slots=1, max_steps=max_steps, autoreset=_core.Autoreset.DISABLED, threads=1
@@ -131,7 +131,7 @@ class SlidingEnv(PuzzleEnv):
         levels: banks.Source | None = None,
         **options: Unpack[Options],
     ) -> None:
-        super().__init__(*banks.sliding(rows, cols, size, levels), None, **options)
+        super().__init__(*banks.sliding(rows, cols, size, levels), **options)
 
 
 class SokobanEnv(PuzzleEnv):
@@ -145,4 +145,19 @@ class SokobanEnv(PuzzleEnv):
         levels: banks.Source | None = None,
         **options: Unpack[Options],
     ) -> None:
-        super().__init__(*banks.sokoban(size, boxes, levels), 6, **options)
+        super().__init__(*banks.grids(Sokoban, size, levels, boxes=boxes), **options)
+
+
+class GridEnv(PuzzleEnv):
+    """Any further puzzle, ``kind``: generated levels of ``size``, or ``levels`` from a file or an array."""
+
+    kind: ClassVar[type[Puzzle]]
+
+    def __init__(
+        self,
+        size: int | tuple[int, int] | None = None,
+        *,
+        levels: banks.Source | None = None,
+        **options: Unpack[Options],
+    ) -> None:
+        super().__init__(*banks.grids(self.kind, size, levels), **options)

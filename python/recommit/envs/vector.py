@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from gymnasium import spaces
@@ -15,6 +15,7 @@ from recommit import _core
 from recommit.envs import banks, views
 from recommit.envs.single import Options, PuzzleEnv
 from recommit.puzzles import checks
+from recommit.puzzles.sokoban import Sokoban
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,7 +59,6 @@ class PuzzleVectorEnv(VectorEnv[Any, Any, Any]):
         num_envs: int,
         task: Puzzle,
         levels: Bytes | None,
-        highest: int | None,
         *,
         observation: str = "grid",
         cell: int = 28,
@@ -81,9 +81,7 @@ class PuzzleVectorEnv(VectorEnv[Any, Any, Any]):
         max_steps = checks.integer("max_steps", max_steps, 1, views.MAX_STEPS)
         bank = banks.bank(task, levels, bank_size, bank_seed)
         self._view = views.View(task, bank, observation, cell, theme, crop)
-        self.single_observation_space = self._view.space(
-            highest if highest is not None else bank.shape[0] * bank.shape[1] - 1
-        )
+        self.single_observation_space = self._view.space(task.highest)
         self.single_action_space = spaces.Discrete(4)
         self._episodes: _core.Episodes | None = task.core.make_episodes(
             bank, slots=self.num_envs, max_steps=max_steps, autoreset=_MODES[self.autoreset_mode], threads=threads
@@ -239,7 +237,7 @@ class SlidingVectorEnv(PuzzleVectorEnv):
         levels: banks.Source | None = None,
         **options: Unpack[VectorOptions],
     ) -> None:
-        super().__init__(num_envs, *banks.sliding(rows, cols, size, levels), None, **options)
+        super().__init__(num_envs, *banks.sliding(rows, cols, size, levels), **options)
 
 
 class SokobanVectorEnv(PuzzleVectorEnv):
@@ -254,7 +252,23 @@ class SokobanVectorEnv(PuzzleVectorEnv):
         levels: banks.Source | None = None,
         **options: Unpack[VectorOptions],
     ) -> None:
-        super().__init__(num_envs, *banks.sokoban(size, boxes, levels), 6, **options)
+        super().__init__(num_envs, *banks.grids(Sokoban, size, levels, boxes=boxes), **options)
+
+
+class GridVectorEnv(PuzzleVectorEnv):
+    """Any further puzzle, ``num_envs`` of them; arguments as in ``GridEnv``."""
+
+    kind: ClassVar[type[Puzzle]]
+
+    def __init__(
+        self,
+        num_envs: int = 1,
+        size: int | tuple[int, int] | None = None,
+        *,
+        levels: banks.Source | None = None,
+        **options: Unpack[VectorOptions],
+    ) -> None:
+        super().__init__(num_envs, *banks.grids(self.kind, size, levels), **options)
 
 
 def _mode(mode: AutoresetMode | str) -> AutoresetMode:

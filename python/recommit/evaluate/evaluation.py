@@ -16,6 +16,7 @@ from recommit.evaluate import agents, metrics, stats
 from recommit.evaluate.agents import Player
 from recommit.evaluate.metrics import Episodes
 from recommit.evaluate.store import Store, flat
+from recommit.puzzles import registry
 from recommit.train.rundir import recipe_of
 
 if TYPE_CHECKING:
@@ -23,9 +24,6 @@ if TYPE_CHECKING:
 
     from recommit.data.recipe import Recipe
     from recommit.evaluate.play import Rows
-
-#: K by task, as the paper has them.
-BUDGETS = {"sliding": {"loose": 15, "tight": 10}, "sokoban": {"loose": 6, "tight": 4}}
 
 
 @dataclass(frozen=True)
@@ -55,8 +53,9 @@ class Plan:
 
 def decisions_of(budget: str, task: str) -> int:
     """K of ``loose``, ``tight`` or a number."""
-    if budget in BUDGETS[task]:
-        return BUDGETS[task][budget]
+    named = registry.puzzle(task).usual.budgets
+    if budget in named:
+        return named[budget]
     if budget.isdigit() and 1 <= int(budget) <= 64:
         return int(budget)
     raise ValueError(f"budgets: expected loose, tight or 1..64, got {budget}")

@@ -117,13 +117,13 @@ def main_table(found: Found) -> str:
     """Solve rate and actions at both budgets; best fixed depths chosen on validation and on test instances."""
     lines = []
     for budget in ("tight", "loose"):
-        printed = paper.MAIN[found.task, budget]
+        printed = paper.MAIN.get((found.task, budget), {})
         chosen = {
             "adaptive": found.row("adaptive", budget),
             **{f"{k} best fixed": found.best_fixed(k, budget, "validation") for k in ("RL", "SFT")},
         }
         for name, row in chosen.items():
-            cell = printed[name]
+            cell = printed.get(name, paper.Printed())
             lines.append([f"{budget}: {name}", short(row), *beside(cell.solved, hundred(row)),
                           *beside(cell.actions, of(row, "actions_per_episode"))])  # fmt: skip
         for kind in ("RL", "SFT"):
@@ -155,18 +155,21 @@ def ablation(found: Found) -> str:
         "depth-only": found.variant("adaptive", "depth-only", "loose"),
         "adaptive": found.row("adaptive", "loose"),
     }
-    printed = paper.ABLATION[found.task]
-    return grid(("row", "paper %", "ours %", "diff"), [[n, *beside(printed[n], hundred(r))] for n, r in ours.items()])
+    printed = paper.ABLATION.get(found.task, {})
+    return grid(
+        ("row", "paper %", "ours %", "diff"), [[n, *beside(printed.get(n), hundred(r))] for n, r in ours.items()]
+    )
 
 
 def state_dependence(found: Found) -> str:
     """Mean depth and failures near, mid and far on solved episodes, beside the shuffled control."""
+    printed = paper.DEPTH_BY_DISTANCE.get(found.task, (None, None, None))
     own, control = found.row("adaptive", "loose"), found.row("shuffled", "loose")
     lines = []
     for i, bucket in enumerate(metrics.BUCKETS):
         mine = of(own, "by_distance_solved", bucket)
         other = of(control, "by_distance_solved", bucket)
-        lines.append([bucket, *beside(paper.DEPTH_BY_DISTANCE[found.task][i], of(mine, "mean_depth")),
+        lines.append([bucket, *beside(printed[i], of(mine, "mean_depth")),
                       number(of(other, "mean_depth")), percent(of(mine, "failure_rate")),
                       percent(of(other, "failure_rate"))])  # fmt: skip
     head = ("distance", "paper depth", "ours", "diff", "shuffled", "failing %", "shuffled failing %")
@@ -179,7 +182,7 @@ def efficiency(found: Found) -> str:
     rows = {"adaptive": found.row("adaptive", "loose"), "RL best fixed": found.best_fixed("RL", "loose", "validation")}
     lines = []
     for name, field in fields.items():
-        printed = paper.EFFICIENCY[found.task].get(name, (None, None))
+        printed = paper.EFFICIENCY.get(found.task, {}).get(name, (None, None))
         for i, (who, row) in enumerate(rows.items()):
             solved, unsolved = (of(row, f"{field}_{kind}") for kind in ("solved", "unsolved"))
             cells = ["-" if v is None else f"{v:.2f}" for v in (printed[i], solved, unsolved)]
@@ -189,7 +192,7 @@ def efficiency(found: Found) -> str:
 
 def oracle(found: Found) -> str:
     """The ceiling of the adaptive run's action head, and how much of the way to it is gone."""
-    printed = paper.ORACLE[found.task]
+    printed = paper.ORACLE.get(found.task, paper.Printed())
     lines = []
     for name in ("oracle-dp", "oracle-delta", "oracle-rate"):
         row = found.row(name, "loose")

@@ -182,7 +182,7 @@ def make_tokenizer(family: str = "qwen2_5_vl") -> Any:
 
 @torch.no_grad()
 def spread_cells(model: Any, tokenizer: Any) -> None:
-    """Shift and scale the last layer of the picture encoder so that the cells of both puzzles start out as different as
+    """Shift and scale the last layer of the picture encoder so that the cells of sliding puzzles and Sokoban start out as different as
     word embeddings are, times four. Drawn cells are mostly background: without this they all begin as nearly the same
     vector, and a small model spends its first thousand steps on telling them apart."""
     import recommit

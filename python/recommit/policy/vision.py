@@ -42,7 +42,7 @@ class Vision:
 
     def crops(self, task: Puzzle) -> bool:
         """Does this task's picture leave out the constant outer wall?"""
-        return self.config.crop and task.task == "sokoban"
+        return self.config.crop and task.ringed
 
     def grid(self, task: Puzzle, shape: tuple[int, int]) -> tuple[int, int]:
         """Rows and columns of visual tokens for states of ``shape``."""

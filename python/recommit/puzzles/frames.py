@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 #: Cell sizes in pixels that can be drawn.
 MIN_CELL, MAX_CELL = 4, 112
-#: The looks of both puzzles; the first one is the default.
+#: The looks of all puzzles; the first one is the default.
 THEMES = ("light", "dark")
 
 

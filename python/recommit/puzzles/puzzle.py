@@ -12,7 +12,7 @@ from recommit.puzzles.frames import Frames, look
 from recommit.puzzles.solutions import Limits, Solutions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from types import ModuleType
 
     from numpy.typing import NDArray
@@ -20,6 +20,16 @@ if TYPE_CHECKING:
     from recommit.puzzles.instances import Instances
 
     States = NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class Usual:
+    """What is played where nobody asks for something else."""
+
+    size: tuple[int, int]
+    length: tuple[int, int]
+    #: Decisions per episode, by the name of the budget.
+    budgets: dict[str, int]
 
 
 @dataclass(frozen=True)
@@ -43,6 +53,30 @@ class Puzzle(ABC):
     task: ClassVar[str]
     #: The compiled functions of this puzzle.
     core: ClassVar[ModuleType]
+    #: Fewest and most rows and columns that can be generated.
+    sides: ClassVar[tuple[int, int]]
+    #: Most boxes of an instance; 0 for a puzzle without boxes.
+    most_boxes: ClassVar[int] = 0
+    #: Is there an outer ring that never changes, which pictures for a policy may leave out?
+    ringed: ClassVar[bool] = True
+    #: Are mirrored and turned states as far from the goal as the state itself?
+    turns: ClassVar[bool] = True
+    #: What two splits of a data set can be kept from sharing.
+    splits: ClassVar[tuple[str, ...]] = ("starts",)
+    usual: ClassVar[Usual]
+    #: What the cells of a state hold, and the rules, in a sentence or two each.
+    codes: ClassVar[str]
+    rules: ClassVar[str]
+
+    @classmethod
+    def of(cls, size: tuple[int, int], boxes: int) -> Puzzle:  # noqa: ARG003
+        """The puzzle that makes instances of this size, with so many boxes where there are boxes."""
+        return cls(size)  # type: ignore[call-arg]
+
+    @classmethod
+    def of_states(cls, shape: tuple[int, int]) -> Puzzle:  # noqa: ARG003
+        """The puzzle that states of this shape belong to."""
+        return cls()
 
     @property
     @abstractmethod
@@ -53,6 +87,11 @@ class Puzzle(ABC):
     @abstractmethod
     def shape(self) -> tuple[int, int]:
         """Rows and columns of generated states."""
+
+    @property
+    @abstractmethod
+    def highest(self) -> int:
+        """The largest cell code of a state."""
 
     @abstractmethod
     def generate(
@@ -73,6 +112,42 @@ class Puzzle(ABC):
     @abstractmethod
     def legend(self) -> tuple[States, NDArray[np.intp]]:
         """States that show every cell code, and the place of each code among their cells, counted over all states."""
+
+    @classmethod
+    def images(cls, states: States) -> Iterator[States]:
+        """The images of states under the symmetries of the puzzle, the states themselves first: here mirrors and, where
+        they keep the shape, quarter turns."""
+        square = states.shape[1] == states.shape[2]
+        for image in (states, states.transpose(0, 2, 1)) if square else (states,):
+            for rows in (image, image[:, ::-1]):
+                yield rows
+                yield rows[:, :, ::-1]
+
+    @classmethod
+    def digests(cls, states: States, threads: int | None = None) -> NDArray[np.uint64] | None:  # noqa: ARG003
+        """64 bits per state that all its images share, where the core computes them; None where ``images`` must do."""
+        return None
+
+    @classmethod
+    def layouts(cls, states: States) -> States:
+        """What stays of each state whatever is played; for puzzles whose ``splits`` name layouts."""
+        raise NotImplementedError(f"{cls.task} has no layouts")
+
+    def prepare(
+        self,
+        database: Literal["small", "large"] = "small",
+        *,
+        threads: int | None = None,  # noqa: ARG002
+        progress: Callable[[int, int], None] | None = None,  # noqa: ARG002
+    ) -> dict[str, Any]:
+        """Load or make the tables that all states of this shape share, and say what they take; most puzzles have none."""
+        if database != "small":
+            raise ValueError(f"database: expected small for {self.task}, got {database}")
+        return {}
+
+    def pushes(self, states: States) -> list[bool]:
+        """Did anything but the player move between each state and the next?"""
+        return [False] * (len(states) - 1)
 
     def check(self, states: States, name: str = "states") -> States:  # noqa: ARG002
         """The states themselves, once they are known to fit this task; ``name`` is the argument they came from."""

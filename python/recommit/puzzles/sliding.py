@@ -9,11 +9,11 @@ import numpy as np
 from recommit import _core
 from recommit.puzzles import checks
 from recommit.puzzles.instances import Instances
-from recommit.puzzles.puzzle import Puzzle
+from recommit.puzzles.puzzle import Puzzle, Usual
 from recommit.puzzles.solutions import UNKNOWN, Limits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from types import ModuleType
 
     from numpy.typing import NDArray
@@ -31,10 +31,34 @@ class Sliding(Puzzle):
 
     task = "sliding"
     core: ClassVar[ModuleType] = _core.sliding
+    sides = (2, 5)
+    ringed = False
+    turns = False
+    usual = Usual(size=(3, 3), length=(16, 24), budgets={"loose": 15, "tight": 10})
+    codes = "Tile numbers, 0 is the blank, and `up` moves the blank up."
+    rules = (
+        "This is a sliding puzzle. An action moves the blank up, down, left or right. Bring the tiles into reading order "
+        "with the blank last."
+    )
 
     def __init__(self, rows: int, cols: int | None = None) -> None:
-        self.rows = checks.integer("rows", rows, 2, 5)
-        self.cols = checks.integer("cols", rows if cols is None else cols, 2, 5)
+        self.rows = checks.integer("rows", rows, *self.sides)
+        self.cols = checks.integer("cols", rows if cols is None else cols, *self.sides)
+
+    @classmethod
+    def of(cls, size: tuple[int, int], boxes: int) -> Puzzle:  # noqa: ARG003
+        """Boards of this size."""
+        return cls(*size)
+
+    @classmethod
+    def of_states(cls, shape: tuple[int, int]) -> Puzzle:
+        """Boards of this shape and no other."""
+        return cls(*shape)
+
+    @property
+    def highest(self) -> int:
+        """The last tile."""
+        return self.rows * self.cols - 1
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -51,6 +75,17 @@ class Sliding(Puzzle):
         cells = self.rows * self.cols
         solved = (np.arange(1, cells + 1) % cells).astype(np.uint8)
         return solved.reshape(1, *self.shape), np.argsort(solved)
+
+    @classmethod
+    def images(cls, states: States) -> Iterator[States]:
+        """A square board and its transpose, tiles renamed so that the goal stays the goal."""
+        yield states
+        _, rows, columns = states.shape
+        if rows == columns:
+            goal = np.roll(np.arange(rows * columns, dtype=np.uint8), -1).reshape(rows, columns)
+            rename = np.zeros(rows * columns, np.uint8)
+            rename[goal.ravel()] = goal.T.ravel()
+            yield rename[states.transpose(0, 2, 1)]
 
     def check(self, states: States, name: str = "states") -> States:
         """The states, if they are boards of this shape (anything else that is wrong with them the core finds)."""

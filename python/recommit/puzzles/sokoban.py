@@ -9,7 +9,7 @@ import numpy as np
 from recommit import _core
 from recommit.puzzles import checks
 from recommit.puzzles.instances import Instances
-from recommit.puzzles.puzzle import Puzzle
+from recommit.puzzles.puzzle import Puzzle, Usual
 from recommit.puzzles.solutions import UNKNOWN
 
 if TYPE_CHECKING:
@@ -32,12 +32,27 @@ class Sokoban(Puzzle):
 
     task = "sokoban"
     core: ClassVar[ModuleType] = _core.sokoban
+    sides = (4, 64)
+    most_boxes = 1024
+    highest = 6
+    splits = ("starts", "layouts")
+    usual = Usual(size=(8, 8), length=(8, 32), budgets={"loose": 6, "tight": 4})
+    codes = "0 floor, 1 wall, 2 goal, 3 box, 4 box on goal, 5 player, 6 player on goal."
+    rules = (
+        "This is a Sokoban level. An action moves the player up, down, left or right and pushes a box in front of it. "
+        "Bring every box onto a goal."
+    )
 
     def __init__(self, size: int | tuple[int, int] = 8, boxes: int = 2) -> None:
         rows, cols = size if isinstance(size, tuple) else (size, size)
-        self.rows = checks.integer("size", rows, 4, 64)
-        self.cols = checks.integer("size", cols, 4, 64)
-        self.boxes = checks.integer("boxes", boxes, 1, 1024)
+        self.rows = checks.integer("size", rows, *self.sides)
+        self.cols = checks.integer("size", cols, *self.sides)
+        self.boxes = checks.integer("boxes", boxes, 1, self.most_boxes)
+
+    @classmethod
+    def of(cls, size: tuple[int, int], boxes: int) -> Puzzle:
+        """Levels of this size with so many boxes."""
+        return cls(size, boxes)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -54,6 +69,35 @@ class Sokoban(Puzzle):
         rows = [[1] * 7, [1, 0, 5, 3, 2, 4, 1], [1] * 7], [[1] * 7, [1, 6, 3, 0, 0, 0, 1], [1] * 7]
         states = np.array(rows, np.uint8)
         return states, np.unique(states, return_index=True)[1]
+
+    @classmethod
+    def digests(cls, states: States, threads: int | None = None) -> NDArray[np.uint64]:
+        """Shared by the eight symmetries of the grid; walls that the player's region does not touch do not count."""
+        return np.ascontiguousarray(_core.sokoban.canonical_digests(states, threads=threads)[:, 0])
+
+    @classmethod
+    def layouts(cls, states: States) -> States:
+        """Walls and goals: without player and boxes, and solid where the player can never come."""
+        open_cells = states != 1
+        inside = (states == 5) | (states == 6)
+        while True:
+            grown = inside.copy()
+            grown[:, 1:] |= inside[:, :-1]
+            grown[:, :-1] |= inside[:, 1:]
+            grown[:, :, 1:] |= inside[:, :, :-1]
+            grown[:, :, :-1] |= inside[:, :, 1:]
+            grown &= open_cells
+            if (grown == inside).all():
+                break
+            inside = grown
+        goals = (states == 2) | (states == 4) | (states == 6)
+        return np.where(inside, np.where(goals, 2, 0), 1).astype(np.uint8)
+
+    def pushes(self, states: States) -> list[bool]:
+        """Did a box move between each state and the next?"""
+        boxes = np.isin(states, (3, 4))
+        moved: list[bool] = (boxes[1:] != boxes[:-1]).any(axis=(1, 2)).tolist()
+        return moved
 
     def generate(
         self,

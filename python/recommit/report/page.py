@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from dataclasses import dataclass
+from importlib.resources import files
 from string import Template
 from typing import TYPE_CHECKING, Any
 
@@ -53,7 +54,7 @@ def make(folder: Folder, instances: int = 48) -> Report:
         _section("made", "How it was made", "The same commands on the same run give the same rows, and these the same page.",
                  sections.commands(folder, instances), sections.versions(folder)),
     ]  # fmt: skip
-    script = "".join(axes.asset(f"{name}.js") for name in ("moves", "draw", "viewer", "report"))
+    script = rules(folder.task) + "".join(axes.asset(f"{name}.js") for name in ("draw", "viewer", "report"))
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     title = f"{folder.first.label} on {folder.task}"
     html = Template(axes.asset("page.html")).substitute(
@@ -65,6 +66,12 @@ def make(folder: Folder, instances: int = 48) -> Report:
         packed=embed.json_script("packed", packed),
     )
     return Report(html, tuple(drawn), len(watched), int(folder.plan["instances"]))
+
+
+def rules(task: str) -> str:
+    """How a page plays and draws the puzzle; of one that has no file in ``assets/puzzles`` no board is shown."""
+    own = files("recommit.report") / "assets" / "puzzles" / f"{task}.js"
+    return axes.asset("puzzles.js") + (own.read_text(encoding="utf-8") if own.is_file() else "")
 
 
 def _section(name: str, title: str, how: str, *parts: object) -> Html:

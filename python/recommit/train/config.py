@@ -87,7 +87,7 @@ class TargetConfig:
     depths: tuple[int, ...] = (1, 2, 4, 8)
     #: ``action``: every action of every sample counts alike; ``sample``: every sample does.
     weighting: Literal["action", "sample"] = "action"
-    #: Turn and mirror Sokoban states at random.
+    #: Turn and mirror states at random, where the puzzle allows it.
     augment: bool = False
 
     def __post_init__(self) -> None:

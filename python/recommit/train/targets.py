@@ -45,7 +45,7 @@ def make(
     """The targets of some rows; row i is number ``first + i`` of the run, which fixes its random choices."""
     number = first + np.arange(len(content), dtype=np.uint64)
     states = content.states
-    if config.augment and task.task == "sokoban":
+    if config.augment and task.turns:
         states = turned(states, draws.below(draws.draw(draws.streams(seed, AUGMENT, number), 0), 8))
     path = content.actions if config.paths == "dataset" else None
     stream = draws.streams(seed, PATH, number)

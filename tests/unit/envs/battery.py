@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 SMALL: dict[str, dict[str, Any]] = {
     "recommit/Sliding-v0": {"size": 2, "bank_size": 8, "max_steps": 23},
     "recommit/Sokoban-v0": {"size": 5, "boxes": 1, "bank_size": 64, "max_steps": 23},
+    "recommit/Ice-v0": {"size": 6, "bank_size": 64, "max_steps": 23},
 }
 IDS = sorted(SMALL)
 MODES = list(AutoresetMode)

@@ -25,7 +25,7 @@ SEEDS = {"shuffled": 2}
 
 
 def puzzle(task):
-    return recommit.Sliding(2, 3) if task == "sliding" else recommit.Sokoban(7, boxes=2)
+    return {"sliding": recommit.Sliding(2, 3), "sokoban": recommit.Sokoban(7, boxes=2), "ice": recommit.Ice(7)}[task]
 
 
 def pack_actions(actions):

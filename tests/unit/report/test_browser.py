@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from tests.unit.report.conftest import puzzle, write
 
+from recommit.puzzles.registry import TASKS
 from recommit.report import axes, page
 from recommit.report.reading import Folder
 
@@ -36,7 +37,7 @@ def opened(path, tmp_path, anchor=""):
 def test_the_moves_are_those_of_the_core(tmp_path):
     rng = np.random.default_rng(0)
     cases, expected = [], []
-    for task in ("sliding", "sokoban"):
+    for task in TASKS:
         game = puzzle(task)
         states = game.generate(30, seed=5).states
         for _ in range(20):
@@ -46,9 +47,10 @@ def test_the_moves_are_those_of_the_core(tmp_path):
             expected += [s.ravel().tolist() for s in after]
             states = after
     script = f"const cases = {json.dumps(cases)}; document.body.textContent = JSON.stringify(cases.map("
-    script += "([task, rows, cols, cells, action]) => MOVES[task](cells, rows, cols, action)));"
+    script += "([task, rows, cols, cells, action]) => PUZZLES[task].move(cells, rows, cols, action)));"
     document = tmp_path / "moves.html"
-    document.write_text(f"<!doctype html><body><script>{axes.asset('moves.js')}{script}</script>", encoding="utf-8")
+    rules = axes.asset("puzzles.js") + "".join(axes.asset(f"puzzles/{task}.js") for task in TASKS)
+    document.write_text(f"<!doctype html><body><script>{rules}{script}</script>", encoding="utf-8")
     shown = re.search(r"<body>(.*?)</body>", opened(document, tmp_path), re.DOTALL)
     assert json.loads(html.unescape(shown[1])) == expected
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from recommit.evaluate.stats import wilson
 from recommit.evaluate.zero_shot.parser import Outcome
-from recommit.evaluate.zero_shot.plan import BUDGETS
+from recommit.puzzles import registry
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +30,7 @@ def rows(episodes: Sequence[Episode]) -> list[dict[str, Any]]:
 
 def summary(plan: Plan, episodes: Sequence[Episode]) -> list[dict[str, Any]]:
     """One row for the budget that was played, and one for every smaller one of the paper's, read off the same episodes."""
-    named = {decisions: name for name, decisions in BUDGETS[plan.task].items()}
+    named = {decisions: name for name, decisions in registry.puzzle(plan.task).usual.budgets.items()}
     budgets = [plan.budget, *sorted((k for k in named if k < plan.budget), reverse=True)]
     return [_row(plan, episodes, k, named.get(k, str(k))) for k in budgets]
 

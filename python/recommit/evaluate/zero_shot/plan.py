@@ -12,6 +12,7 @@ import numpy as np
 import recommit
 from recommit.data import draws, files
 from recommit.evaluate.zero_shot import prompt
+from recommit.puzzles import registry
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,11 +24,6 @@ FORMAT = 1
 MANIFEST = "manifest.json"
 #: Purpose of a random stream; see ``recommit.evaluate.zero_shot.client``.
 INSTANCES = 57
-#: Decisions per episode: the paper's two budgets.
-BUDGETS = {"sliding": {"loose": 15, "tight": 10}, "sokoban": {"loose": 6, "tight": 4}}
-#: Sizes and optimal lengths to play where nothing is asked for.
-SIZES = {"sliding": (3, 3), "sokoban": (8, 8)}
-LENGTHS = {"sliding": (16, 24), "sokoban": (8, 32)}
 
 
 class WrongPlan(ValueError):
@@ -56,7 +52,7 @@ class Plan:
 
     def puzzle(self) -> Puzzle:
         """The task."""
-        return recommit.Sokoban(self.size, self.boxes) if self.task == "sokoban" else recommit.Sliding(*self.size)
+        return registry.puzzle(self.task).of(self.size, self.boxes)
 
     def starts(self) -> Instances:
         """The instances; a larger number begins with the same ones."""

@@ -10,7 +10,7 @@ const VIEWER = (() => {
     root.hidden = false;
     const ARROWS = "↑↓←→";
     const now = { i: data.open, who: [0, data.rival], k: 0, sub: 0, timer: 0 };
-    const move = Object.hasOwn(MOVES, data.task) ? MOVES[data.task] : null;
+    const puzzle = Object.hasOwn(PUZZLES, data.task) ? PUZZLES[data.task] : null;
     const numbers = (text, wide, base) => (text || "").match(new RegExp(`.{${wide}}`, "g"))?.map((part) => parseInt(part, base)) || [];
     const known = new Map();
 
@@ -24,7 +24,7 @@ const VIEWER = (() => {
       const decisions = depth.map((h, k) => {
         const own = actions.slice(at, at + executed[k]), boards = [board], before = packed.d[k], after = packed.d[k + 1];
         at += executed[k];
-        if (move) for (const action of own) boards.push(board = move(board, data.rows, data.cols, action));
+        if (puzzle) for (const action of own) boards.push(board = puzzle.move(board, data.rows, data.cols, action));
         const kind = after < 0 ? (before < 0 ? "lost" : "dead") : before < 0 ? "" : after === before ? "wasted" : after > before ? "backward" : "";
         return { h, executed: executed[k], actions: own, boards, before, after, kind, spent: at, chances: packed.p ? chances.slice(many * k, many * (k + 1)) : [] };
       });
@@ -115,7 +115,7 @@ const VIEWER = (() => {
       root.querySelectorAll(".pane").forEach((pane, p) => {
         const one = every[p], d = one.decisions[now.k], [, top, said_, rest] = pane.children;
         const cells = d ? d.boards[Math.min(now.sub, d.boards.length - 1)] : one.last;
-        top.replaceChildren(move ? DRAW.board(data.task, data.rows, data.cols, cells) : make("p", { class: "missing" }, "This page cannot draw the puzzle."));
+        top.replaceChildren(puzzle ? DRAW.board(puzzle, data.rows, data.cols, cells) : make("p", { class: "missing" }, "This page cannot draw the puzzle."));
         status(said_, one, now.who[p]);
         rest.replaceChildren(plan(one), chances(one), strip(one, widest), spark(one, most, steps, Math.max(pane.clientWidth, 140)));
       });

@@ -9,31 +9,18 @@
 #include "bindings/arrays.hpp"
 #include "bindings/bind.hpp"
 #include "bindings/run.hpp"
+#include "bindings/solve.hpp"
+#include "sokoban/draw.hpp"
+#include "sokoban/episodes.hpp"
 #include "sokoban/generate.hpp"
+#include "sokoban/level_text.hpp"
+#include "sokoban/reverse_pull.hpp"
+#include "sokoban/simulate.hpp"
 #include "sokoban/solver.hpp"
 #include "sokoban/symmetry.hpp"
 
 namespace recommit::bindings {
 namespace {
-
-using Progress = std::optional<py::function>;
-
-/// Runs body(begin, end, watch) over all states. Pieces are small enough to share out a few slow levels, and large
-/// enough that states answered in nanoseconds are not handed out one by one.
-template <class Body>
-void run_states(std::size_t count, std::optional<int> threads, const Progress& progress, const Body& body) {
-  const int workers = thread_count(threads);
-  const std::size_t grain = std::clamp<std::size_t>(count / (static_cast<std::size_t>(workers) * 8), 1, 1024);
-  run_watched(progress, [&](Watch& watch) {
-    parallel_for(
-        count, workers, grain,
-        [&](std::size_t begin, std::size_t end) {
-          body(begin, end, &watch);
-          watch.add(end - begin);
-        },
-        &watch);
-  });
-}
 
 Limits limits(std::uint64_t nodes, std::uint64_t bytes, double seconds) { return {nodes, bytes, seconds}; }
 
@@ -144,6 +131,23 @@ void define_generator(py::module_& module) {
       "seed, start + i) alone");
 
   module.def(
+      "generate_reverse",
+      [](int rows, int cols, int boxes, std::size_t count, std::uint64_t seed, std::uint64_t start,
+         std::optional<int> threads) {
+        const Shape shape{rows, cols};
+        sokoban::check_reverse_request(shape, boxes);
+        auto out = fresh<std::uint8_t>({size(count), rows, cols});
+        std::uint8_t* to = out.mutable_data();
+        run(count, threads, 64, [&](std::size_t begin, std::size_t end) {
+          sokoban::generate_reverse(shape, boxes, seed, start, to, begin, end);
+        });
+        return out;
+      },
+      py::arg("rows"), py::arg("cols"), py::arg("boxes"), py::arg("count"), py::kw_only(), py::arg("seed"),
+      py::arg("start") = 0, py::arg("threads") = py::none(),
+      "levels from reverse pulls, then walls; level i depends on (size, boxes, seed, start + i) alone");
+
+  module.def(
       "canonical_digests",
       [](const Array<std::uint8_t>& states_, std::optional<int> threads) {
         const States from = checked_states(states_);
@@ -187,12 +191,21 @@ void define_cache(py::module_& module) {
       "them in a folder too, or drop them from memory");
 }
 
-}  // namespace
-
-void bind_sokoban_solve(py::module_& sokoban) {
-  define_solver(sokoban);
-  define_generator(sokoban);
-  define_cache(sokoban);
+void define_own(py::module_& module) {
+  define_solver(module);
+  define_generator(module);
+  define_cache(module);
 }
 
+const Registered registered({
+    "sokoban",
+    "Sokoban.",
+    {sokoban::check_shape, sokoban::step, sokoban::execute, sokoban::is_solved, sokoban::action_masks},
+    {sokoban::sprites, sokoban::view, sokoban::check_drawable, sokoban::check_read, sokoban::kWall},
+    {sokoban::make_bank, sokoban::make_episodes},
+    {sokoban::parse_levels, sokoban::format_levels, sokoban::first_row, sokoban::owns, sokoban::recognises},
+    define_own,
+});
+
+}  // namespace
 }  // namespace recommit::bindings

@@ -10,8 +10,13 @@
 #include "bindings/run.hpp"
 #include "bindings/solve.hpp"
 #include "core/parallel.hpp"
+#include "sliding/draw.hpp"
+#include "sliding/episodes.hpp"
 #include "sliding/generate.hpp"
+#include "sliding/level_text.hpp"
+#include "sliding/simulate.hpp"
 #include "sliding/solver.hpp"
+#include "sliding/walk.hpp"
 
 namespace recommit::bindings {
 namespace {
@@ -198,6 +203,22 @@ void define_tables(py::module_& module) {
 
 void define_generator(py::module_& module) {
   module.def(
+      "generate_walks",
+      [](int rows, int cols, std::size_t count, std::uint64_t seed, std::uint64_t start, std::optional<int> threads) {
+        const Shape shape{rows, cols};
+        sliding::check_shape(shape);
+        auto out = fresh<std::uint8_t>({size(count), rows, cols});
+        std::uint8_t* to = out.mutable_data();
+        bindings::run(count, threads, 64, [&](std::size_t begin, std::size_t end) {
+          sliding::generate_walks(shape, seed, start, to, begin, end);
+        });
+        return out;
+      },
+      py::arg("rows"), py::arg("cols"), py::arg("count"), py::kw_only(), py::arg("seed"), py::arg("start") = 0,
+      py::arg("threads") = py::none(),
+      "solvable boards from random walks; board i depends on (shape, seed, start + i) alone");
+
+  module.def(
       "generate_exact",
       [](int rows, int cols, std::size_t count, int shortest, int longest, std::uint64_t seed, std::uint64_t start,
          std::optional<int> threads, const Progress& progress) {
@@ -227,12 +248,21 @@ void define_generator(py::module_& module) {
       "start + i) alone");
 }
 
-}  // namespace
-
-void bind_sliding_solve(py::module_& sliding) {
-  define_solver(sliding);
-  define_tables(sliding);
-  define_generator(sliding);
+void define_own(py::module_& module) {
+  define_solver(module);
+  define_tables(module);
+  define_generator(module);
 }
 
+const Registered registered({
+    "sliding",
+    "The sliding puzzle.",
+    {sliding::check_shape, sliding::step, sliding::execute, sliding::is_solved, sliding::action_masks},
+    {sliding::sprites, sliding::view, sliding::check_drawable, sliding::check_read, 0},
+    {sliding::make_bank, sliding::make_episodes},
+    {sliding::parse_levels, sliding::format_levels, sliding::first_row, sliding::owns, sliding::recognises},
+    define_own,
+});
+
+}  // namespace
 }  // namespace recommit::bindings

@@ -1,0 +1,59 @@
+#include "ice/distances.hpp"
+
+#include <algorithm>
+
+namespace recommit::ice {
+
+void Distances::read(const std::uint8_t* states, Shape shape, std::size_t index) {
+  const auto n = static_cast<std::size_t>(shape.cells());
+  const std::uint8_t* state = states + index * n;
+  player_ = find_player(state, shape, index);
+  scratch_.assign(state, state + n);
+  std::uint8_t& under = scratch_[static_cast<std::size_t>(player_)];
+  under = has_goal(under) ? kGoal : kIce;
+  if (shape == shape_ && scratch_ == cave_) return;
+  shape_ = shape;
+  cave_.swap(scratch_);
+  analyse();
+}
+
+void Distances::analyse() {
+  distance_.assign(cave_.size(), kUnsolvable);
+  const auto goal = std::find(cave_.begin(), cave_.end(), kGoal) - cave_.begin();
+  distance_[static_cast<std::size_t>(goal)] = 0;
+  queue_.assign(1, static_cast<int>(goal));
+  for (std::size_t next = 0; next < queue_.size(); ++next) {
+    const int cell = queue_[next];
+    for (std::size_t action = 0; action < kActions; ++action) reach(cell, action);
+  }
+}
+
+bool Distances::is_rock(int row, int col) const noexcept {
+  const bool inside = row >= 0 && row < shape_.rows && col >= 0 && col < shape_.cols;
+  return !inside || cave_[static_cast<std::size_t>(row * shape_.cols + col)] == kRock;
+}
+
+/// Whoever slides to a rest in `cell` by `action` is one action further: all cells behind, up to the first rock.
+void Distances::reach(int cell, std::size_t action) {
+  const int down = kRowStep[action], right = kColStep[action];
+  int row = cell / shape_.cols, col = cell % shape_.cols;
+  if (!is_rock(row + down, col + right)) return;  // nobody stops here
+  const Distance further = at(cell) + 1;
+  for (row -= down, col -= right; !is_rock(row, col); row -= down, col -= right) {
+    Distance& known = distance_[static_cast<std::size_t>(row * shape_.cols + col)];
+    if (known != kUnsolvable) continue;
+    known = further;
+    queue_.push_back(row * shape_.cols + col);
+  }
+}
+
+unsigned Distances::optimal_actions(int cell) const noexcept {
+  if (at(cell) <= 0) return 0;
+  unsigned mask = 0;
+  for (std::size_t action = 0; action < kActions; ++action) {
+    mask |= (at(slide(cell, action)) == at(cell) - 1 ? 1U : 0U) << action;
+  }
+  return mask;
+}
+
+}  // namespace recommit::ice

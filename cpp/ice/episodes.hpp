@@ -1,0 +1,17 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "core/episodes.hpp"
+#include "core/level_bank.hpp"
+
+namespace recommit::ice {
+
+/// A bank of `count` caves of one shape; throws ValueError, naming the cave, if one is no state or is solved already.
+std::shared_ptr<const LevelBank> make_bank(const std::uint8_t* levels, std::size_t count, Shape shape);
+
+std::unique_ptr<Episodes> make_episodes(std::shared_ptr<const LevelBank> bank, const EpisodesOptions& options);
+
+}  // namespace recommit::ice

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/pack.hpp"
+#include "core/text.hpp"
+
+/// Icy caves as text: `%` rock, blank (or `-`, `_`) ice, `.` goal, `@` player, `+` player on the goal. All rows begin
+/// and end with a rock; docs/guides/level-files.md is the grammar.
+namespace recommit::ice {
+
+/// Every cave of the text, with one player, one goal and rocks all around. Throws LevelError.
+Pack parse_levels(const Text& text);
+
+/// Number of the first line that may be a row of a cave; 0 if there is none.
+int first_row(const Text& text);
+
+/// Is the line a row of a cave, and no text in anybody's level file?
+bool owns(std::string_view line) noexcept;
+
+/// Is this a state with rocks all around? No state of another puzzle is one.
+bool recognises(const std::uint8_t* state, Shape shape) noexcept;
+
+/// The text that parse_levels turns into exactly this pack (boxoban numbers its untitled levels). Throws ValueError,
+/// naming states[i] or titles[i], where there is no such text.
+std::string format_levels(const Pack& pack, PackFormat format);
+
+}  // namespace recommit::ice

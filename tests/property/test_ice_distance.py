@@ -1,0 +1,66 @@
+"""The compiled solver of icy caves against plain breadth-first search, in every state of random small caves."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.reference import ice as reference
+
+import recommit
+
+SIZES = [(1, 1), (1, 7), (4, 4), (5, 7), (7, 5), (8, 8), (9, 3)]
+TASK = recommit.Ice()
+
+
+def caves(seed, count):
+    rng = np.random.default_rng(seed)
+    for i in range(count):
+        rows, cols = SIZES[i % len(SIZES)]
+        yield reference.random_cave(rng, rows, cols, (0.0, 0.1, 0.2, 0.4, 0.7)[i // len(SIZES) % 5])
+
+
+def compared(seed, count, defect=False):
+    """Number of states, how many of them are dead, and how many differ."""
+    total = dead = wrong = 0
+    for cave in caves(seed, count):
+        every = reference.states(cave)
+        expected = [reference.distance(state, defect) for state in every]
+        total += len(every)
+        dead += expected.count(recommit.UNSOLVABLE)
+        wrong += int((TASK.distance(every) != np.array(expected)).sum())
+    return total, dead, wrong
+
+
+def test_every_state_of_random_caves():
+    total, dead, wrong = compared(seed=3, count=210)
+    assert wrong == 0
+    assert total >= 4_000
+    assert 1_000 < dead < total - 1_000
+    print(f"{total} states, {dead} of them dead")
+
+
+@pytest.mark.nightly
+def test_every_state_of_many_caves():
+    total, dead, wrong = compared(seed=4, count=7_000)
+    assert wrong == 0
+    print(f"{total} states, {dead} of them dead")
+
+
+def test_the_comparison_notices_a_cave_that_is_solved_in_passing():
+    assert compared(seed=3, count=35, defect=True)[2] > 100
+
+
+def test_distances_change_as_they_must_along_moves():
+    """One action lowers the distance by at most one; an optimal action by exactly one; dead states stay dead."""
+    rng = np.random.default_rng(5)
+    states = recommit.Ice(9).generate(2_000, seed=5, length=(2, 12)).states
+    for _ in range(12):
+        actions = rng.integers(0, 4, len(states)).astype(np.uint8)
+        after = TASK.step(states, actions)
+        before, then, optimal = TASK.distance(states), TASK.distance(after), TASK.optimal_actions(states)
+        alive = before >= 0
+        assert (then[~alive] == recommit.UNSOLVABLE).all()
+        lowered = alive & (then == before - 1)
+        assert ((then >= before - 1) | (then == recommit.UNSOLVABLE))[alive].all()
+        assert (optimal[np.arange(len(states)), actions] == (lowered & (before > 0))).all()
+        states = after
