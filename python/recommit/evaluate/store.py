@@ -34,7 +34,7 @@ class Store:
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder).absolute()
-        self._lock = Lock(self.folder)
+        self._lock = Lock(self.folder, work="evaluation")
 
     def __enter__(self) -> Self:
         files.make_folders(files.Files(), self.folder / "decisions")
