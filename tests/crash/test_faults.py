@@ -302,7 +302,14 @@ def _build_in_child(folder):
 
 @pytest.mark.parametrize(
     "text",
-    ["", "1", "999999999 - -\n", "4194304 other-boot other-host an evaluation\n", "\x00\xff garbage", f"{os.getpid()} - -\n"],
+    [
+        "",
+        "1",
+        "999999999 - -\n",
+        "4194304 other-boot other-host an evaluation\n",
+        "\x00\xff garbage",
+        f"{os.getpid()} - -\n",
+    ],
     ids=["empty", "number", "nobody", "elsewhere", "garbage", "ourselves"],
 )
 def test_stale_locks(tmp_path, text):
