@@ -15,7 +15,7 @@ from recommit.evaluate import oracle, play, shared
 from recommit.policy.config import MAX_ACTIONS
 from recommit.train.grpo_config import variant
 from recommit.train.ranks import Team
-from recommit.train.reach import always, drawn, head
+from recommit.train.reach import always, drawn, head, walk
 from recommit.train.rollout import Actor
 
 if TYPE_CHECKING:
@@ -64,6 +64,7 @@ class Player:
     #: Who else plays the same.
     team: Team = field(default_factory=Team)
     _kept: dict[tuple[str, int, int], Rows] = field(default_factory=dict)
+    _mixtures: dict[int, NDArray[np.float64]] = field(default_factory=dict)
 
     @cached_property
     def reach(self) -> Reach:
@@ -123,15 +124,20 @@ class Player:
 
     def mixture(self, budget: int) -> NDArray[np.float64]:
         """The best draw that is the same in every state and needs no more actions than adaptive, on validation instances."""
+        if budget not in self._mixtures:
+            self._mixtures[budget] = self._best_mixture(budget)
+        return self._mixtures[budget]
+
+    def _best_mixture(self, budget: int) -> NDArray[np.float64]:
         chosen_on = self.validation or self
         allowed = chosen_on.rows("adaptive", budget)
         limit = allowed.executed[allowed.turn < budget].sum()
         best = (-1.0, 0.0)
         found: NDArray[np.float64] = np.eye(len(self.policy.config.depths))[0]
         for chance in simplex(len(self.policy.config.depths), 10):
-            rows = play.on_graph(chosen_on.reach, chosen_on.starts, budget, drawn(chosen_on.reach, chance, 0))
-            score = (float(rows.solved.sum()), -float(rows.executed.sum()))
-            if rows.executed.sum() <= limit and score > best:
+            played = walk(chosen_on.reach, chosen_on.starts, budget, drawn(chosen_on.reach, chance, 0))
+            score = (float(played.solved.sum()), -float(played.actions.sum()))
+            if played.actions.sum() <= limit and score > best:
                 best, found = score, chance
         return found
 

@@ -11,12 +11,14 @@ import numpy as np
 
 import recommit
 from recommit.data import draws, files
+from recommit.data.recipe import Recipe
+from recommit.evaluate import test_set
 from recommit.evaluate.zero_shot import prompt
+from recommit.puzzles.instances import Instances
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from recommit.puzzles.instances import Instances
     from recommit.puzzles.puzzle import Puzzle
 
 FORMAT = 1
@@ -28,6 +30,18 @@ BUDGETS = {"sliding": {"loose": 15, "tight": 10}, "sokoban": {"loose": 6, "tight
 #: Sizes and optimal lengths to play where nothing is asked for.
 SIZES = {"sliding": (3, 3), "sokoban": (8, 8)}
 LENGTHS = {"sliding": (16, 24), "sokoban": (8, 32)}
+
+
+@dataclass(frozen=True)
+class Named(Instances):
+    """Instances with names of their own, since a test set skips numbers."""
+
+    names: tuple[str, ...] = ()
+
+    @property
+    def ids(self) -> list[str]:
+        """As ``recommit evaluate`` names them."""
+        return list(self.names)
 
 
 class WrongPlan(ValueError):
@@ -43,7 +57,8 @@ class Plan:
     task: str
     size: tuple[int, int]
     boxes: int
-    length: tuple[int, int]
+    #: Shortest and longest; empty: as in the data.
+    length: tuple[int, ...]
     instances: int
     seed: int
     budget: int
@@ -53,6 +68,8 @@ class Plan:
     #: Pixels per cell of the picture.
     cell: int = 56
     extra: dict[str, Any] = field(default_factory=dict)
+    #: The recipe of a data set: its test instances are played, those of ``recommit evaluate``.
+    data: dict[str, Any] | None = None
 
     def puzzle(self) -> Puzzle:
         """The task."""
@@ -60,11 +77,22 @@ class Plan:
 
     def starts(self) -> Instances:
         """The instances; a larger number begins with the same ones."""
+        if self.data is not None:
+            return self._of_data()
         seed = draws.derived_seed(self.seed, INSTANCES, 0)
         try:
-            return self.puzzle().generate(self.instances, seed=seed, length=self.length, threads=1)
+            return self.puzzle().generate(
+                self.instances, seed=seed, length=(self.length[0], self.length[-1]), threads=1
+            )
         except ValueError as error:
             raise WrongPlan(str(error)) from None
+
+    def _of_data(self) -> Instances:
+        recipe = Recipe.from_dict(self.data or {})
+        drawn = test_set.starts(recipe, "test", self.instances, self.length)
+        states = np.ascontiguousarray(drawn.states)
+        names = tuple(recipe.ids(drawn.variant.tolist(), drawn.number.tolist()))
+        return Named(self.task, test_set.name(states), recipe.seed, 0, states, drawn.length.astype(np.int32), names)
 
     @property
     def agent(self) -> str:
@@ -77,6 +105,8 @@ class Plan:
         sha256 = files.sha256(np.ascontiguousarray(starts.states).tobytes())
         played = {"variant": starts.variant, "seed": starts.seed, "states_sha256": sha256}
         versions = {"recommit": recommit.__version__, "python": platform.python_version(), "numpy": np.__version__}
+        if self.data is not None:
+            played["test_set"] = test_set.name(starts.states)
         run = {**asdict(self), "agent": self.agent, "prompts": prompts, "played": played}
         plain: dict[str, Any] = json.loads(json.dumps({"format": FORMAT, "run": run, "versions": versions}))
         return plain
