@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json as json_module
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 from recommit.calls import WrongCall
@@ -25,7 +26,9 @@ def evaluate(
     length: tuple[int, ...] = (),
     seed: int = 0,
     threads: int = 1,
+    device: str = "auto",
     paper: bool = False,
+    tables: tuple[str, ...] = (),
     json: bool = False,
     quiet: bool = False,
 ) -> int:
@@ -33,42 +36,52 @@ def evaluate(
 
     Args:
         run: A training run; its data say what to play.
-        out: The folder for rows and figures; the same command goes on where it was interrupted.
+        out: The folder for rows and figures; the same command goes on where it was interrupted, and other agents may be
+            added.
         agents: adaptive, sampled, fixed-1 to fixed-8 (also fixed-4-sampled), random, shuffled, mixture, oracle-dp,
-            oracle-delta, oracle-rate, solver, walker; NAME@RUN is played by the policy of another run.
+            oracle-delta, oracle-rate, solver, walker; NAME@RUN is played by the policy of another run, zero-shot@FOLDER
+            is what a model said in a run of recommit zero-shot --data on the same instances.
         budgets: loose, tight, or numbers of decisions.
         instances: Test instances.
         validation: Instances that choices are made on.
         length: Shortest and longest length of the instances; as in the data if not said.
         seed: With paper: which seed of the family. The test set is fixed by the data.
         threads: Threads of torch; 0 for as many as it likes.
+        device: cpu, cuda, or auto. Under torchrun all processes share the work.
         paper: RUN is the folder of a family (see recommit train family); play everybody in it and write every table of the
             paper, beside the paper's numbers.
+        tables: With paper, only these, and only whom they need: main, sweep, ablation, single, state, emergence,
+            efficiency, depths, entropy, seeds, budgets, oracle, pareto, zero-shot.
         json: Print the summary as JSON.
         quiet: Print nothing while playing.
     """
     import torch
 
-    from recommit.evaluate import experiments, tables
+    from recommit.evaluate import experiments
+    from recommit.evaluate import tables as printed
     from recommit.evaluate.evaluation import Evaluation, Plan
+    from recommit.evaluate.members import Found, Members
     from recommit.evaluate.store import Store
+    from recommit.train import ranks
 
     if threads:
         torch.set_num_threads(threads)
     try:
-        chosen = run
-        if paper:
-            chosen, agents = experiments.agents_of(run, seed)
+        chosen, members = run, None
+        if paper or tables:
+            members = Members(run, seed)
+            chosen, agents = members.adaptive, experiments.agents_of(members, tables)
         plan = Plan(str(chosen), agents, budgets, instances, validation, length, seed)
-        with Store(out) as store:
-            summary = Evaluation(plan, store, quiet=quiet).run()
-            if paper:
-                text = experiments.write(experiments.Found(summary, run, seed))
-            else:
-                compared = json_module.loads((Path(out) / "comparisons.json").read_text(encoding="utf-8"))
-                text = tables.main_table(summary) + "\n" + tables.comparisons(compared)
+        team = ranks.meet(device)
+        with Store(out) if team.lead else nullcontext() as store:
+            summary = Evaluation(plan, store, team=team, quiet=quiet).run()
+            if not team.lead:
+                return 0
+            text = experiments.write(Found(summary, members), tables) if members else printed.text(summary, out)
             store.write_text("tables.md", text)
     except ValueError as error:
         raise WrongCall(str(error)) from None
+    finally:
+        ranks.leave()
     sys.stdout.write(json_module.dumps(summary, indent=2) + "\n" if json else text)
     return 0

@@ -109,18 +109,18 @@ class Task:
         """The family's agents, seed by seed."""
         from recommit.evaluate import experiments
         from recommit.evaluate.evaluation import Evaluation, Plan
+        from recommit.evaluate.members import Found, Members
         from recommit.evaluate.store import Store
 
         options: dict[str, Any] = {
             k: tuple(v) if isinstance(v, list) else v for k, v in self.plan.get("evaluate", {}).items()
         }
         for seed in self.plan["seeds"]:
-            run, agents = experiments.agents_of(self.folder / "family", seed)
+            members = Members(self.folder / "family", seed)
+            plan = Plan(str(members.adaptive), experiments.agents_of(members), seed=seed, **options)
             with Store(self.folder / f"eval-s{seed}") as store:
-                summary = Evaluation(Plan(str(run), agents, seed=seed, **options), store, quiet=self.quiet).run()
-                store.write_text(
-                    "tables.md", experiments.write(experiments.Found(summary, self.folder / "family", seed))
-                )
+                summary = Evaluation(plan, store, quiet=self.quiet).run()
+                store.write_text("tables.md", experiments.write(Found(summary, members)))
 
     def report(self) -> None:
         """A page to look at."""

@@ -130,6 +130,7 @@ def family(
     out: Path,
     variants: tuple[str, ...] = ("adaptive", "fixed-1", "fixed-2", "fixed-4", "fixed-8", "random", "depth-only"),
     seeds: tuple[int, ...] = (0,),
+    budgets: tuple[int, ...] = (),
     set: tuple[str, ...] = (),
     steps: int | None = None,
     threads: int | None = None,
@@ -141,18 +142,23 @@ def family(
     Args:
         recipe: A recipe with a stage grpo; its stage family says what kinds of variants change.
         init: A run to start from (its best policy).
-        out: The folder of the family; runs are called VARIANT-sSEED.
+        out: The folder of the family; runs are called VARIANT-sSEED, with budgets VARIANT-kBUDGET-sSEED.
         variants: adaptive, fixed-1 to fixed-8, random, depth-only.
         seeds: Seeds of the runs.
+        budgets: Decisions per training episode, each a run of its own; that of the recipe if not said.
         set: Any value of the stage grpo, for all variants.
         steps: Rounds of playing and learning.
         threads: Threads of torch; 0 for as many as it likes.
         jobs: Runs at a time.
         quiet: Say nothing while training.
     """
-    plans = planned_family(recipe, variants, set, {"optim.steps": steps, "run.threads": threads})
-    from recommit.train.family import train
+    from recommit.train.family import BUDGET, train
 
+    flags = {"optim.steps": steps, "run.threads": threads}
+    plans = {} if budgets else planned_family(recipe, variants, set, flags)
+    for budget in budgets:
+        planned = planned_family(recipe, variants, set, {**flags, "rollout.budget": budget})
+        plans |= {f"{name}{BUDGET}{budget}": plan for name, plan in planned.items()}
     return train(plans, init, out, seeds, jobs=jobs, quiet=quiet)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json as json_module
 import math
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,11 +23,12 @@ if TYPE_CHECKING:
 def zero_shot(
     model: str,
     out: Path,
-    task: Task = "sliding",
+    task: Task | None = None,
+    data: Path | None = None,
     endpoint: str | None = None,
     instances: int = 64,
     size: tuple[int, ...] = (),
-    boxes: int = 2,
+    boxes: int | None = None,
     length: tuple[int, ...] = (),
     budget: int | None = None,
     seed: int = 0,
@@ -56,13 +58,14 @@ def zero_shot(
     Args:
         model: The model's name, as its server knows it.
         out: The folder of the run.
-        task: Which puzzle.
+        task: Which puzzle; sliding, or that of the data, if not said.
+        data: A data set (see recommit data build): play its test instances, those of recommit evaluate.
         endpoint: openai, anthropic, gemini, vllm, sglang, ollama, transformers-serve or custom; the models of the
             paper know theirs.
         instances: Episodes to play.
         size: Rows, or rows and columns; 3 for sliding and 8 for the others if not said.
-        boxes: Boxes of a Sokoban level.
-        length: Optimal length of every instance, or the shortest and longest.
+        boxes: Boxes of a Sokoban level; 2 if not said.
+        length: Optimal length of every instance, or the shortest and longest; as in the data if not said.
         budget: Decisions per episode; the loose budget of the paper if not said.
         seed: Other seeds give other instances.
         workers: Requests at a time.
@@ -101,7 +104,8 @@ def zero_shot(
         most = answer_tokens or found.answer_tokens
         _sampling(temperature, top_p, most)
         asked = {"temperature": temperature, "top_p": top_p, "answer_tokens": most}
-        plan = _plan(service, task, size, boxes, length, instances, seed, budget, lenient, cell, asked)
+        wanted = _of_data(data, task, size, boxes, length, seed) if data else _wanted(task, size, boxes, length)
+        plan = _plan(service, wanted, instances, seed, budget, lenient, cell, asked)
         _free_of_key(service.key, [str(out), str(cache), str(service.address), str(plan)])
         starts = plan.starts()
     except ValueError as error:
@@ -146,12 +150,19 @@ def _service(
     return Service(found, address, model, key, timeout, retries, any_model, _fields(extra))
 
 
-def _plan(
-    service: Service, task: str, size: tuple[int, ...], boxes: int, length: tuple[int, ...], instances: int, seed: int,
-    budget: int | None, lenient: bool, cell: int, parameters: dict[str, Any],
-) -> Plan:  # fmt: skip
-    from recommit.evaluate.zero_shot.plan import Plan
+@dataclass(frozen=True)
+class _Wanted:
+    """What is played."""
 
+    task: str
+    size: tuple[int, int]
+    boxes: int
+    length: tuple[int, ...]
+    data: dict[str, Any] | None = None
+
+
+def _wanted(task: str | None, size: tuple[int, ...], boxes: int | None, length: tuple[int, ...]) -> _Wanted:
+    task = "sliding" if task is None else task
     if task not in TASKS:
         raise WrongCall(f"task: expected one of {', '.join(TASKS)}, got {task}")
     usual = TASKS[task].usual
@@ -159,15 +170,42 @@ def _plan(
         raise WrongCall(f"size: expected rows, or rows and columns, got {len(size)} numbers")
     sides = (size[0], size[-1]) if size else usual.size
     asked = window(length) or usual.length
-    budget = usual.budgets["loose"] if budget is None else budget
+    lengths = (asked, asked) if isinstance(asked, int) else asked
+    return _Wanted(task, sides, (2 if boxes is None else boxes) if TASKS[task].most_boxes else 0, lengths)
+
+
+def _of_data(
+    data: Path, task: str | None, size: tuple[int, ...], boxes: int | None, length: tuple[int, ...], seed: int
+) -> _Wanted:
+    from recommit.data.recipe import Recipe
+
+    recipe = Recipe.read(Path(data) / "recipe.json")
+    if task not in (None, recipe.task):
+        raise WrongCall(f"task: expected {recipe.task}, that of the data, got {task}")
+    for name, given in (("size", size), ("boxes", boxes), ("seed", seed)):
+        if given not in ((), None, 0):
+            raise WrongCall(f"{name}: expected none beside data, which decides it, got {given}")
+    asked = window(length)
+    lengths = () if asked is None else (asked, asked) if isinstance(asked, int) else asked
+    return _Wanted(
+        recipe.task, recipe.size, max((v.boxes for v in recipe.variants), default=0), lengths, recipe.to_dict()
+    )
+
+
+def _plan(
+    service: Service, wanted: _Wanted, instances: int, seed: int, budget: int | None, lenient: bool, cell: int,
+    parameters: dict[str, Any],
+) -> Plan:  # fmt: skip
+    from recommit.evaluate.zero_shot.plan import Plan
+
+    budget = TASKS[wanted.task].usual.budgets["loose"] if budget is None else budget
     _within("instances", instances, 1, 1 << 20)
     _within("budget", budget, 1, 64)
     _within("cell", cell, 4, 112)
     _within("seed", seed, 0, (1 << 63) - 1)
     return Plan(
-        service.model, service.endpoint.name, task, sides, boxes if TASKS[task].most_boxes else 0,
-        (asked, asked) if isinstance(asked, int) else asked, instances, seed, budget, lenient, parameters,
-        service.any_model, cell, service.extra,
+        service.model, service.endpoint.name, wanted.task, wanted.size, wanted.boxes, wanted.length, instances, seed,
+        budget, lenient, parameters, service.any_model, cell, service.extra, wanted.data,
     )  # fmt: skip
 
 

@@ -302,7 +302,14 @@ def _build_in_child(folder):
 
 @pytest.mark.parametrize(
     "text",
-    ["", "1", "999999999 - -\n", "4194304 other-boot other-host\n", "\x00\xff garbage", f"{os.getpid()} - -\n"],
+    [
+        "",
+        "1",
+        "999999999 - -\n",
+        "4194304 other-boot other-host an evaluation\n",
+        "\x00\xff garbage",
+        f"{os.getpid()} - -\n",
+    ],
     ids=["empty", "number", "nobody", "elsewhere", "garbage", "ourselves"],
 )
 def test_stale_locks(tmp_path, text):
@@ -310,6 +317,25 @@ def test_stale_locks(tmp_path, text):
     with lock.Lock(tmp_path, patience=0.5):
         pass
     assert not (tmp_path / lock.NAME).exists()
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("{pid} {boot} {host} evaluation\n", "another evaluation is running here (pid {pid} on {host})"),
+        ("{pid} {boot} {host}\n", "another run is running here (pid {pid} on {host})"),
+        ("{pid} {boot} {host} \x1b[31m\n", "another run is running here (pid {pid} on {host})"),
+    ],
+    ids=["named", "older version", "control characters"],
+)
+def test_the_message_names_the_work_of_the_holder(tmp_path, monkeypatch, line, said):
+    """Whoever waits may do something else: what counts is what the holder wrote down."""
+    monkeypatch.setattr(lock, "_kernel_lock", lambda _descriptor: None)
+    known = {"pid": os.getppid(), "boot": lock._boot(), "host": lock._host()}
+    (tmp_path / lock.NAME).write_text(line.format(**known))
+    with pytest.raises(errors.FolderBusy) as caught, lock.Lock(tmp_path, patience=0.0, work="build"):
+        pass
+    assert str(caught.value) == f"{tmp_path}: {said.format(**known)}"
 
 
 @pytest.mark.parametrize(("holder", "busy"), [("self", True), ("dead", False), ("other boot", False)])

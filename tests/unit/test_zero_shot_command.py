@@ -8,6 +8,7 @@ import re
 import pytest
 
 from recommit.calls import WrongCall
+from recommit.data.recipe import Recipe, Variant
 from recommit.evaluate.zero_shot.endpoints import ENDPOINTS
 from recommit.zero_shot_command import zero_shot
 
@@ -64,3 +65,21 @@ def test_an_endpoint_that_is_not_there_is_no_wrong_call(tmp_path, capsys):
     said = capsys.readouterr()
     assert json.loads(said.out)[0]["infra_errors"] == 2
     assert "infra error" in said.err
+
+
+def test_data_decide_what_is_played(tmp_path):
+    data = tmp_path / "data"
+    data.mkdir()
+    (data / "recipe.json").write_text(Recipe("sliding", (2, 3), (Variant((4, 14)),), count=10, seed=3).to_json())
+    flags = {"endpoint": "custom", "base_url": "http://127.0.0.1:9/v1", "data": data}
+    for changed, said in (
+        ({"task": "sokoban"}, "task: expected sliding, that of the data, got sokoban"),
+        ({"size": (3,)}, "size: expected none beside data, which decides it, got (3,)"),
+        ({"boxes": 1}, "boxes: expected none beside data, which decides it, got 1"),
+        ({"seed": 1}, "seed: expected none beside data, which decides it, got 1"),
+        ({"instances": 100}, "expected 100 distinct instances"),
+        ({"data": tmp_path}, "expected a recipe file, got: No such file"),
+    ):
+        with pytest.raises(WrongCall, match=re.escape(said)):
+            zero_shot("tiny", tmp_path / "out", **flags | changed)
+    assert not (tmp_path / "out").exists()

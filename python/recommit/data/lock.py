@@ -1,11 +1,11 @@
-"""One builder per folder."""
+"""One writer per folder."""
 
 from __future__ import annotations
 
 import os
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from recommit.data import errors
 
@@ -23,15 +23,15 @@ NAME = ".lock"
 
 
 class Lock:
-    """Holds a folder while a build runs in it.
+    """Holds a folder while ``work`` -- a build, a training run, an evaluation -- is done in it.
 
     The kernel's lock on ``.lock`` decides, so that it is gone the moment its holder and the holder's workers (who
-    inherit the descriptor) are dead. The file also says who holds it: pid, boot and host, for the message, and as a
-    second opinion where a file system has no working locks. A file whose holder is dead is taken over.
+    inherit the descriptor) are dead. The file also says who holds it: pid, boot, host and work, for the message, and as
+    a second opinion where a file system has no working locks. A file whose holder is dead is taken over.
     """
 
-    def __init__(self, folder: Path, patience: float = 10.0) -> None:
-        self.path = folder / NAME
+    def __init__(self, folder: Path, patience: float = 10.0, *, work: str = "build") -> None:
+        self.path, self.work = folder / NAME, work
         #: How long to wait for the workers of a dead holder to end.
         self.patience = patience
         self.descriptor = -1
@@ -43,7 +43,7 @@ class Lock:
             if (holder is None or not _alive(holder)) and time.monotonic() < give_up:
                 time.sleep(0.02)
                 continue
-            raise errors.FolderBusy(f"{self.path.parent}: another build is running here ({_describe(holder)})")
+            raise errors.FolderBusy(f"{self.path.parent}: {_describe(holder)}")
         return self
 
     def __exit__(
@@ -77,7 +77,7 @@ class Lock:
             return False
         try:
             os.ftruncate(descriptor, 0)
-            os.pwrite(descriptor, f"{os.getpid()} {_boot()} {_host()}\n".encode(), 0)
+            os.pwrite(descriptor, f"{os.getpid()} {_boot()} {_host()} {self.work}\n".encode(), 0)
         except OSError as error:
             self.path.unlink(missing_ok=True)
             raise errors.from_os(error, self.path.parent) from error
@@ -105,24 +105,32 @@ def _same_file(descriptor: int, path: Path) -> bool:
         return False
 
 
-def _read(path: Path) -> tuple[int, str, str] | None:
+class _Holder(NamedTuple):
+    pid: int
+    boot: str
+    host: str
+    work: str
+
+
+def _read(path: Path) -> _Holder | None:
     """Who wrote the file; None if nobody did, or not to the end."""
     try:
-        words = path.read_text("ascii").split()
-        pid, boot, host = words
-        return int(pid), boot, host
+        text = path.read_text("ascii")
+        pid, boot, host, *work = text.split(maxsplit=3)
+        named = work[0].strip() if work else ""
+        # An older version did not name the work.
+        return _Holder(int(pid), boot, host, named if named.isprintable() and named else "run")
     except (OSError, ValueError):
         return None
 
 
-def _alive(holder: tuple[int, str, str]) -> bool:
-    pid, boot, host = holder
-    if host != _host():
+def _alive(holder: _Holder) -> bool:
+    if holder.host != _host():
         return True  # nothing can be known about it from here
-    if boot != _boot():
+    if holder.boot != _boot():
         return False
     try:
-        os.kill(pid, 0)
+        os.kill(holder.pid, 0)
     except ProcessLookupError:
         return False
     except PermissionError:
@@ -130,8 +138,10 @@ def _alive(holder: tuple[int, str, str]) -> bool:
     return True
 
 
-def _describe(holder: tuple[int, str, str] | None) -> str:
-    return "starting" if holder is None else f"pid {holder[0]} on {holder[2]}"
+def _describe(holder: _Holder | None) -> str:
+    if holder is None:
+        return "something else is starting here"
+    return f"another {holder.work} is running here (pid {holder.pid} on {holder.host})"
 
 
 def _boot() -> str:

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recommit.data import draws
-from recommit.evaluate import oracle, play
+from recommit.evaluate import oracle, play, shared
 from recommit.policy.config import MAX_ACTIONS
 from recommit.train.grpo_config import variant
-from recommit.train.reach import Reach, always, drawn, head
+from recommit.train.ranks import Team
+from recommit.train.reach import always, drawn, head, walk
 from recommit.train.rollout import Actor
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from recommit.evaluate.play import Rows
     from recommit.policy.policy import CommitPolicy
     from recommit.puzzles.puzzle import Puzzle
-    from recommit.train.reach import Choose
+    from recommit.train.reach import Choose, Reach
 
 #: Agents that draw are played this often, and their figures are means.
 SEEDS = 5
@@ -45,6 +46,7 @@ KNOWN = {
     "oracle-rate": "the depth that lowers the distance most per action",
     "solver": "optimal plans, eight actions at a time",
     "walker": "random actions at random depths",
+    "zero-shot": "zero-shot@FOLDER: what a model said in a run of recommit zero-shot on the same instances",
 }
 
 
@@ -59,12 +61,15 @@ class Player:
     budget: int
     #: Instances that choices may be made on.
     validation: Player | None = None
+    #: Who else plays the same.
+    team: Team = field(default_factory=Team)
     _kept: dict[tuple[str, int, int], Rows] = field(default_factory=dict)
+    _mixtures: dict[int, NDArray[np.float64]] = field(default_factory=dict)
 
     @cached_property
     def reach(self) -> Reach:
         """All depths, also those that the head cannot choose."""
-        return Reach(self.policy, self.task, tuple(range(1, MAX_ACTIONS + 1)))
+        return shared.SharedReach(self.policy, self.task, tuple(range(1, MAX_ACTIONS + 1)), self.team)
 
     @cached_property
     def length(self) -> NDArray[np.int32]:
@@ -76,7 +81,11 @@ class Player:
         asked = budget if by_budget(agent) else self.budget
         key = (agent, asked, seed)
         if key not in self._kept:
-            self._kept[key] = self._play(agent, asked, seed)
+            if agent.endswith("-sampled"):
+                every = shared.each(self.team, SEEDS, lambda s: self._play(agent, asked, s))
+                self._kept |= {(agent, asked, s): rows for s, rows in enumerate(every)}
+            else:
+                self._kept[key] = self._play(agent, asked, seed)
         return self._kept[key]
 
     def _play(self, agent: str, budget: int, seed: int) -> Rows:
@@ -115,15 +124,20 @@ class Player:
 
     def mixture(self, budget: int) -> NDArray[np.float64]:
         """The best draw that is the same in every state and needs no more actions than adaptive, on validation instances."""
+        if budget not in self._mixtures:
+            self._mixtures[budget] = self._best_mixture(budget)
+        return self._mixtures[budget]
+
+    def _best_mixture(self, budget: int) -> NDArray[np.float64]:
         chosen_on = self.validation or self
         allowed = chosen_on.rows("adaptive", budget)
         limit = allowed.executed[allowed.turn < budget].sum()
         best = (-1.0, 0.0)
         found: NDArray[np.float64] = np.eye(len(self.policy.config.depths))[0]
         for chance in simplex(len(self.policy.config.depths), 10):
-            rows = play.on_graph(chosen_on.reach, chosen_on.starts, budget, drawn(chosen_on.reach, chance, 0))
-            score = (float(rows.solved.sum()), -float(rows.executed.sum()))
-            if rows.executed.sum() <= limit and score > best:
+            played = walk(chosen_on.reach, chosen_on.starts, budget, drawn(chosen_on.reach, chance, 0))
+            score = (float(played.solved.sum()), -float(played.actions.sum()))
+            if played.actions.sum() <= limit and score > best:
                 best, found = score, chance
         return found
 

@@ -87,7 +87,6 @@ def summarise(played: Episodes, rows: Rows, budget: int) -> dict[str, Any]:
     spl = np.where(played.solved, played.length / np.maximum(ideal, 1), 0.0)
     efficiency = played.progress / np.maximum(played.actions, 1)
     kept = within(rows, budget)
-    by_depth = np.bincount(kept.depth, minlength=9)[1:]
     entropy = kept.entropy[~np.isnan(kept.entropy)]
     return {
         "decisions": budget,
@@ -110,10 +109,26 @@ def summarise(played: Episodes, rows: Rows, budget: int) -> dict[str, Any]:
         "progress_per_action_solved": mean(efficiency[played.solved]),
         "progress_per_action_unsolved": mean(efficiency[~played.solved]),
         "progress_per_action_pooled": float(played.progress.sum() / max(played.actions.sum(), 1)),
-        "depth_shares": {str(i + 1): float(v / max(by_depth.sum(), 1)) for i, v in enumerate(by_depth) if v},
-        "mean_depth": mean(kept.depth),
+        "depth_shares": shares(kept.depth),
+        "depth_shares_solved": shares(kept.depth[played.solved[kept.instance]]),
+        "mean_depth": mean(kept.depth[kept.depth > 0]),
         "depth_entropy": mean(entropy),
+        "trajectory_entropy": mean(spread(kept, count)),
     }
+
+
+def shares(depth: NDArray[np.integer]) -> dict[str, float]:
+    """How often each depth was taken; an answer without a depth (0) is none."""
+    counts = np.bincount(depth, minlength=9)[1:]
+    return {str(i + 1): float(v / counts.sum()) for i, v in enumerate(counts) if v}
+
+
+def spread(rows: Rows, count: int) -> NDArray[np.float64]:
+    """Entropy of the depths that an episode took, in nats; of episodes with decisions."""
+    taken = np.bincount(rows.instance * np.int64(9) + rows.depth, minlength=9 * count).reshape(count, 9)
+    share = taken / np.maximum(taken.sum(axis=1, keepdims=True), 1)
+    each: NDArray[np.float64] = -(share * np.log(np.maximum(share, 1e-300))).sum(axis=1)
+    return each[taken.any(axis=1)]
 
 
 def mean(values: NDArray[Any]) -> float | None:
@@ -131,14 +146,13 @@ def by_distance(rows: Rows, played: Episodes, budget: int, *, solved_only: bool 
     result = {}
     for i, name in enumerate(BUCKETS):
         here = bucket == i
-        shares = np.bincount(kept.depth[here], minlength=9)[1:]
         result[name] = {
             "count": int(here.sum()),
             "mean_depth": mean(kept.depth[here]),
             "failure_rate": mean(gained[here] <= 0),
             "mean_progress": mean(gained[here]),
             "progress_sd": float(gained[here].std()) if here.any() else None,
-            "depth_shares": {str(d + 1): float(v / max(shares.sum(), 1)) for d, v in enumerate(shares) if v},
+            "depth_shares": shares(kept.depth[here]),
         }
     return result
 

@@ -38,15 +38,53 @@ ABLATION = {
 ORACLE = {"sliding": Printed(60.9, None), "sokoban": Printed(45.3, 11.4)}
 #: Loose budget, solved episodes: mean depth near, mid, far.
 DEPTH_BY_DISTANCE = {"sliding": (4.0, 3.3, 3.3), "sokoban": (6.0, 5.8, 4.4)}
-#: Loose budget, solved episodes: wasted and backward decisions, progress per action; adaptive and RL best fixed.
-EFFICIENCY = {
-    "sliding": {"wasted": (0.9, 1.9), "backward": (0.4, 0.9), "progress per action": (0.79, 0.69)},
-    "sokoban": {"progress per action": (0.53, 0.48)},
+#: Of the commitments that start near the goal and of those that start far from it, those that bring it no closer, per cent.
+FAILING = {"sliding": (0.0, None, 27.0), "sokoban": (38.0, None, 100.0)}
+#: (task, budget, solved or unsolved) -> figure -> adaptive, RL best fixed, SFT best fixed.
+EFFICIENCY: dict[tuple[str, str, str], dict[str, tuple[float | None, ...]]] = {
+    ("sliding", "loose", "solved"): {
+        "wasted": (0.9, 1.9, None), "backward": (0.4, 0.9, None), "progress per action": (0.79, 0.69, 0.76),
+    },
+    ("sliding", "loose", "unsolved"): {"wasted": (5.9, 8.4, 8.5), "backward": (3.7, 5.2, 4.8)},
+    ("sliding", "tight", "solved"): {"wasted": (0.4, 0.6, 0.5), "progress per action": (0.89, 0.84, 0.85)},
+    ("sokoban", "loose", "solved"): {"progress per action": (0.53, 0.48, 0.45)},
+    ("sokoban", "loose", "unsolved"): {"progress per action": (0.21, 0.11, 0.17)},
+    ("sokoban", "tight", "solved"): {"wasted": (0.1, 0.1, 0.2), "progress per action": (0.67, 0.65, 0.58)},
+}  # fmt: skip
+#: Shares of the depths on solved episodes, per cent, by task and budget.
+DEPTH_SHARES: dict[tuple[str, str], dict[int, float]] = {
+    ("sliding", "tight"): {1: 32, 4: 35}, ("sliding", "loose"): {1: 32, 4: 39},
+    ("sokoban", "tight"): {2: 12, 4: 12, 8: 72}, ("sokoban", "loose"): {2: 11, 4: 19, 8: 60},
+}  # fmt: skip
+#: Of the gap between the best trained fixed depth and the oracle, what adaptive depth closes, per cent.
+RECOVERED = {"sliding": 73.0, "sokoban": 25.0}
+#: The fixed depth that solves most, at the first, the middle and the last checkpoint.
+EMERGENCE = {"sliding": (4, 4, 4), "sokoban": (4, 6, 6)}
+#: Decisions per training episode -> solved by adaptive, per cent, and the fixed depth that solves most; loose budget.
+TRAINING_BUDGETS = {
+    "sliding": {4: (53.1, 4), 5: (56.2, 4), 10: (53.1, 4)},
+    "sokoban": {3: (29.7, 8), 6: (35.9, 8), 10: (31.2, 8)},
 }
+#: Trained and played at one depth alone, the best of them, per cent; loose budget.
+SINGLE = {"sliding": 14.1, "sokoban": 20.3}
+#: Model -> task -> cell; loose budget, by the models' exact names. Where nothing is solved no actions are printed.
+ZERO_SHOT = {
+    "gpt-5.5-2026-04-23": {"sliding": Printed(22.2, 35.1), "sokoban": Printed(35.0, 22.1)},
+    "claude-sonnet-4-6": {"sliding": Printed(0.0), "sokoban": Printed(0.0)},
+    "gemini-3.1-pro-preview": {"sliding": Printed(11.1, 36.1), "sokoban": Printed(55.0, 21.0)},
+    **{
+        name: {"sliding": Printed(0.0), "sokoban": Printed(0.0)}
+        for name in (
+            "OpenGVLab/InternVL3-8B", "OpenGVLab/InternVL3-14B", "OpenGVLab/InternVL3-78B", "Qwen/Qwen2.5-VL-7B-Instruct",
+            "Qwen/Qwen2.5-VL-72B-Instruct", "Qwen/Qwen3-VL-8B-Instruct", "Qwen/Qwen3-VL-32B-Instruct",
+        )
+    },
+}  # fmt: skip
 #: adaptive, RL best fixed, by seed: loose budget.
 SEEDS = {
     "sliding": {42: (56.3, 43.8), 5: (51.7, 43.8), 15: (56.4, 45.3)},
     "sokoban": {42: (35.9, 32.8), 5: (37.5, 34.4), 15: (39.1, 35.5)},
 }
-#: Of log 4, while training.
+#: Of the depth head while training, in shares of log 4; of the action head the lowest, in nats.
 DEPTH_ENTROPY = 0.91
+ACTION_ENTROPY = {"sliding": 0.300, "sokoban": 0.681}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 from recommit.evaluate import metrics
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
 #: Column heads and how a summary row fills them.
 _COLUMNS = ("agent", "solved %", "95 %", "actions", "looks", "SPL", "lost %", "depth")
@@ -23,6 +25,12 @@ def grid(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
     rule = "|" + "|".join("-" * (w + 1) + ("-" if i == 0 else ":") for i, w in enumerate(widths)) + "|"
     return "\n".join([line(head), rule, *map(line, rows)])
+
+
+def text(summary: list[dict[str, Any]], folder: Path) -> str:
+    """What an evaluation says."""
+    compared = json.loads((folder / "comparisons.json").read_text(encoding="utf-8"))
+    return main_table(summary) + "\n" + comparisons(compared)
 
 
 def main_table(summary: list[dict[str, Any]]) -> str:
@@ -84,3 +92,36 @@ def percent(value: float | None) -> str:
 def number(value: float | None) -> str:
     """One digit after the point."""
     return "-" if value is None else f"{value:.1f}"
+
+
+def beside(printed: float | None, ours: float | None, digits: int = 1) -> list[str]:
+    """paper, ours, difference; a dash where there is none."""
+    cells = ["-" if value is None else f"{value:.{digits}f}" for value in (printed, ours)]
+    return [*cells, "-" if printed is None or ours is None else f"{ours - printed:+.{digits}f}"]
+
+
+def short(row: dict[str, Any] | None) -> str:
+    """An agent's name without its folder."""
+    return "no run" if row is None else str(row["agent"]).partition("@")[0]
+
+
+def of(row: dict[str, Any] | None, *path: str) -> Any:
+    """A figure, None of a row that is not there."""
+    for key in path:
+        row = None if row is None else row[key]
+    return row
+
+
+def hundred(row: dict[str, Any] | None, field: str = "solve_rate") -> float | None:
+    """Per cent."""
+    return None if row is None or row[field] is None else 100 * float(row[field])
+
+
+def less(one: float | None, other: float | None) -> float | None:
+    """The difference, None unless both are there."""
+    return None if one is None or other is None else one - other
+
+
+def notes(lines: Sequence[str]) -> str:
+    """Remarks below a table."""
+    return "".join(f"\n{line}" for line in ("", *(f"* {line}" for line in lines))) if lines else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import groupby
 
 from recommit.report.embed import Html, joined, tag
 from recommit.report.sections import MINUS, NONE, table
@@ -15,13 +16,19 @@ def tables(text: str | None) -> Html | None:
     parts = []
     for block in text.split("\n## ")[1:]:
         name, _, body = block.partition("\n")
-        grid = [_cells(line) for line in body.splitlines() if line.startswith("|")]
-        if len(grid) > 2:  # a head, a rule, rows
-            parts.append(table(grid[0], [("", cells) for cells in grid[2:]], name))
+        grids = [grid for grid in _grids(body.splitlines()) if len(grid) > 2]  # a head, a rule, rows
+        for i, grid in enumerate(grids):
+            parts.append(table(grid[0], [("", cells) for cells in grid[2:]], name if not i else f"{name}, continued"))
         points = [tag("li", line[2:]) for line in body.splitlines() if line.startswith("* ")]
         if points:
-            parts.append(joined(tag("h3", name), tag("ul", *points)))
+            parts.append(joined(*([] if grids else [tag("h3", name)]), tag("ul", *points)))
     return joined(*parts)
+
+
+def _grids(lines: list[str]) -> list[list[list[str]]]:
+    """The cells of every table."""
+    blocks = groupby(lines, lambda line: line.startswith("|"))
+    return [[_cells(line) for line in block] for inside, block in blocks if inside]
 
 
 def _cells(line: str) -> list[str]:

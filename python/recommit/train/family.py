@@ -15,9 +15,13 @@ if TYPE_CHECKING:
     from recommit.train.grpo_config import GrpoConfig
 
 
-def member(out: str | Path, variant: str, seed: int) -> Path:
-    """Where a run of the family lies."""
-    return Path(out) / f"{variant}-s{seed}"
+#: Between a variant's name and the decisions of its training episodes, where these are not the recipe's.
+BUDGET = "-k"
+
+
+def member(out: str | Path, name: str, seed: int) -> Path:
+    """Where a run of the family lies: ``name`` is its variant, or also its training budget, as in ``adaptive-k5``."""
+    return Path(out) / f"{name}-s{seed}"
 
 
 def finished(folder: Path, steps: int) -> bool:
@@ -37,11 +41,15 @@ def train(
 ) -> int:
     """Run what is missing, ``jobs`` at a time; 0 when all are finished, 130 when one was interrupted.
 
-    ``plans`` has one configuration per variant; variants may differ in more than their name, so that they learn from
-    equally many states.
+    ``plans`` has one configuration per name (see ``member``); variants may differ in more than their name, so that they
+    learn from equally many states.
     """
     work = [
-        (replace(plan, variant=name, run=replace(plan.run, seed=seed)), init, member(out, name, seed))
+        (
+            replace(plan, variant=name.partition(BUDGET)[0], run=replace(plan.run, seed=seed)),
+            init,
+            member(out, name, seed),
+        )
         for seed in seeds
         for name, plan in plans.items()
         if not finished(member(out, name, seed), plan.optim.steps)

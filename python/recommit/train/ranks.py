@@ -40,6 +40,25 @@ class Team:
         """Over ranks: how often everybody goes through the model, so that nobody waits for a rank that has finished."""
         return int(self._reduce([float(value)], "MAX")[0])
 
+    def gather(self, content: bytes) -> list[bytes]:
+        """What every rank has, by rank."""
+        if self.world == 1:
+            return [content]
+        import torch.distributed as dist
+
+        longest = self.largest(len(content))
+        own = torch.zeros(8 + longest, dtype=torch.uint8)
+        framed = len(content).to_bytes(8, "little") + content
+        own[: len(framed)] = torch.frombuffer(bytearray(framed), dtype=torch.uint8)
+        every = [torch.empty_like(own, device=self.device) for _ in range(self.world)]
+        dist.all_gather(every, own.to(self.device))
+        heard = [each.cpu().numpy().tobytes() for each in every]
+        return [each[8 : 8 + int.from_bytes(each[:8], "little")] for each in heard]
+
+    def told(self, word: bool) -> bool:
+        """What the lead says."""
+        return self.gather(b"1" if word else b"")[0] != b""
+
     def _reduce(self, values: list[float], how: str) -> list[float]:
         if self.world == 1:
             return values
@@ -74,6 +93,20 @@ def join(device: str) -> Team:
         torch.cuda.set_device(where)
     deepspeed.init_distributed(dist_backend="nccl" if where.type == "cuda" else "gloo", verbose=False)
     return Team(int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"]), where)
+
+
+def meet(device: str) -> Team:
+    """The ranks that a launcher started, without DeepSpeed: nobody learns. Alone if there was none."""
+    announce(os.environ)
+    where, world = find_device(device), int(os.environ["WORLD_SIZE"])
+    if world == 1:
+        return Team(device=where)
+    import torch.distributed as dist
+
+    if where.type == "cuda":
+        torch.cuda.set_device(where)
+    dist.init_process_group("nccl" if where.type == "cuda" else "gloo")
+    return Team(int(os.environ["RANK"]), world, where)
 
 
 def announce(environment: Any) -> None:

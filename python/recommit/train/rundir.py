@@ -44,7 +44,7 @@ class RunDirectory:
             return self
         disk = files.Files()
         files.make_folders(disk, self.folder)
-        self._lock = Lock(self.folder)
+        self._lock = Lock(self.folder, work="training run")
         self._lock.__enter__()
         files.sweep(disk, self.folder)
         self.checkpoints.sweep()

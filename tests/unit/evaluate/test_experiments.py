@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 
 import pytest
@@ -10,73 +11,170 @@ import pytest
 pytest.importorskip("torch")
 
 from recommit.cli import main
-from recommit.evaluate import experiments, paper
-from recommit.evaluate.experiments import Found
-from recommit.train import family
+from recommit.evaluate import experiments, paper, results_tables, training_tables
+from recommit.evaluate.members import Found, Members, best, stage_of
+from recommit.train import family, grpo, sft
 from recommit.train.config import parse
 from recommit.train.grpo_config import GrpoConfig
 
 
 @pytest.fixture(scope="module")
-def trained(run, tmp_path_factory):
+def trained(run, plan, data, tmp_path_factory):
     out = tmp_path_factory.mktemp("family")
+    start = plan
     plan = parse(
         GrpoConfig,
         {
             "credit": {"group": "exact", "reward": "solved", "scale": "batch", "size": 2},
             "objective": {"kl": 0.0},
             "rollout": {"instances": 4, "budget": 3},
-            "optim": {"steps": 1, "batch": 32, "warmup": 0},
+            "optim": {"steps": 3, "batch": 32, "warmup": 0},
             "validation": {"instances": 4, "every": 1, "budget": 3},
-            "run": {"log_every": 1, "threads": 1, "tensorboard": False},
+            "run": {"log_every": 1, "threads": 1, "tensorboard": False, "keep": 2},
         },
     )
     plans = {name: replace(plan, variant=name) for name in ("adaptive", "fixed-4", "random", "depth-only")}
     assert family.train(plans, run, out, (0,), quiet=True) == 0
+    assert family.train({"adaptive": plans["adaptive"]}, run, out, (1,), quiet=True) == 0
+    short = replace(plans["adaptive"], rollout=replace(plans["adaptive"].rollout, budget=4))
+    assert family.train({"adaptive-k4": short}, run, out, (0,), quiet=True) == 0
+    alone = replace(start, targets=replace(start.targets, depths=(2,)))
+    assert sft.train(alone, data, out / "single-2-init", quiet=True) == 0
+    assert (
+        grpo.train(replace(plans["fixed-4"], variant="fixed-2"), out / "single-2-init", out / "single-2-s0", quiet=True)
+        == 0
+    )
     return out
 
 
-def test_all_tables_come_from_one_command(trained, tmp_path, capsys):
-    out = tmp_path / "paper"
-    call = ["evaluate", str(trained), "--paper", "--out", str(out), "--instances", "10", "--validation", "6", "--quiet"]
-    assert main(call) == 0
-    text = capsys.readouterr().out
-    assert all(f"## {name}\n" in text for name in experiments.TABLES)
+def evaluate(family, out, *more):
+    call = ["evaluate", str(family), "--paper", "--out", str(out), "--instances", "10", "--validation", "6", "--quiet"]
+    return main([*call, *more])
+
+
+@pytest.fixture(scope="module")
+def everything(trained, tmp_path_factory):
+    """All tables of a family that has a run of every kind."""
+    out = tmp_path_factory.mktemp("paper") / "out"
+    assert evaluate(trained, out) == 0
+    members = Members(trained, 0)
+    return out, Found(json.loads((out / "summary.json").read_text()), members)
+
+
+def cells(text, row):
+    """Of a table's row, by its first cell."""
+    line = next(line for line in text.splitlines() if line.startswith(f"| {row} "))
+    return [cell.strip() for cell in line.strip("|").split("|")[1:]]
+
+
+def test_all_tables_come_from_one_command(everything):
+    out, found = everything
+    text = (out / "tables.md").read_text()
+    assert all(f"## {table.title}\n" in text for table in experiments.TABLES.values())
     assert "nan" not in text
-    summary = json.loads((out / "summary.json").read_text())
-    found = Found(summary, trained, 0)
-    assert {r["agent"][6] for r in found.fixed("SFT", "loose")} == set("12345678")
-    assert {r["agent"].partition("@")[0] for r in found.fixed("RL", "loose")} == {"fixed-4", "fixed-4-sampled"}
-    assert len(found.fixed("clamped", "tight")) == 8
-    assert all("validation_solve_rate" in r for r in found.fixed("SFT", "tight"))
-    main_table = experiments.main_table(found)
+    assert {r["agent"][6] for r in found.kind("SFT", "loose")} == set("12345678")
+    assert {r["agent"].partition("@")[0] for r in found.kind("RL", "loose")} == {"fixed-4", "fixed-4-sampled"}
+    assert len(found.kind("clamped", "tight")) == 8
+    assert all("validation_solve_rate" in r for r in found.kind("SFT", "tight"))
+    main_table = results_tables.main_table(found)
     assert "| loose: adaptive" in main_table
-    assert "56.3" in main_table
     solved = 100 * found.row("adaptive", "loose")["solve_rate"]
-    assert f"{solved - 56.3:+.1f}" in main_table
+    assert cells(main_table, "loose: adaptive")[1:4] == ["56.3", f"{solved:.1f}", f"{solved - 56.3:+.1f}"]
 
 
-def test_what_is_missing_is_said_to_be(tmp_path, capsys):
-    assert main(["evaluate", str(tmp_path), "--paper", "--out", str(tmp_path / "e")]) == 2
+def test_every_cell_is_the_figure_of_its_agent(everything, trained):
+    _, found = everything
+
+    def rate(agent):
+        return f"{100 * found.row(agent, 'loose')['solve_rate']:.1f}"
+
+    grid = results_tables.single(found)
+    assert cells(grid, "SFT, trained at h=2") == [rate(f"fixed-{d}@{trained / 'single-2-init'}") for d in (1, 2, 4, 8)]
+    assert cells(grid, "RL, trained at h=2") == [rate(f"fixed-{d}@{trained / 'single-2-s0'}") for d in (1, 2, 4, 8)]
+    assert cells(grid, "SFT, trained at h=4") == ["-"] * 4
+    top = max(float(rate(f"fixed-2@{trained / name}")) for name in ("single-2-init", "single-2-s0"))
+    assert cells(grid, "best of those played as trained") == ["14.1", f"{top:.1f}", f"{top - 14.1:+.1f}"]
+    budgets = training_tables.training_budgets(found)
+    assert cells(budgets, "4")[0] == "53.1"
+    assert cells(budgets, "4")[1] == rate(f"adaptive@{trained / 'adaptive-k4-s0'}")
+    assert cells(budgets, "3")[:2] == ["-", rate("adaptive")], "what adaptive-s0 itself was trained with"
+    assert cells(budgets, "10")[1] == "-"
+    seeds = training_tables.seeds(found)
+    own, other = (rate(a) for a in ("adaptive", f"adaptive@{trained / 'adaptive-s1'}"))
+    assert (cells(seeds, "seed 0")[1], cells(seeds, "seed 1")[1]) == (own, other)
+    assert cells(seeds, "mean")[:2] == ["54.8", f"{(float(own) + float(other)) / 2:.1f}"]
+    emergence = training_tables.emergence(found)
+    stages = found.members.stages
+    assert stages["late"].step == 3
+    for name, at in stages.items():
+        rates = ["-"] * 9 if at is None else [str(at.step), *(rate(a) for a in found.members.at_stage(name))]
+        assert cells(emergence, name)[:9] == rates
+        assert ("third was kept" in emergence) == (None in stages.values())
+    assert cells(emergence, "middle")[1] == rate(f"fixed-1@{stages['middle'].policy}")
+
+
+def test_only_what_the_named_tables_need_is_played(everything, trained, tmp_path, capsys):
+    _, found = everything
+    few = tmp_path / "few"
+    assert evaluate(trained, few, "--tables", "state", "seeds") == 0
+    summary = json.loads((few / "summary.json").read_text())
+    assert {row["agent"] for row in summary} == {
+        "adaptive", "shuffled", f"adaptive@{trained / 'adaptive-s1'}",
+        *(f"{agent}@{trained / 'fixed-4-s0'}" for agent in ("fixed-4", "fixed-4-sampled")),
+    }  # fmt: skip
+    text = capsys.readouterr().out
+    assert [line for line in text.splitlines() if line.startswith("## ")] == ["## Depth by distance", "## Seeds"]
+    # Others may follow in the same folder, and nothing depends on the order.
+    assert evaluate(trained, few, "--tables", "main") == 0
+    again = json.loads((few / "summary.json").read_text())
+    assert all(row == found.row(row["agent"], row["budget"]) for row in again)
+    assert evaluate(trained, few, "--tables", "mean") == 2
+    assert "tables: expected names of main, sweep" in capsys.readouterr().err
+
+
+def test_what_is_missing_is_said_to_be(trained, tmp_path, capsys):
+    assert evaluate(tmp_path, tmp_path / "e") == 2
     assert "run: expected a family with adaptive-s0" in capsys.readouterr().err
-    rows = [{"agent": "adaptive", "budget": b, "task": "sliding", "solve_rate": 0.5, "actions_per_episode": 20.0, "decisions": 15}
-            for b in ("loose", "tight")]  # fmt: skip
-    found = Found(rows, tmp_path, 0)
-    assert "not run" in experiments.main_table(found)
-    assert experiments.recovered(rows[0], None, rows[0]) == "n/a"
-    assert "n/a" in experiments.oracle(found)
-    assert experiments.entropy(found).count("| -") >= 3 or "-" in experiments.entropy(found)
+    alone = tmp_path / "alone"
+    shutil.copytree(trained / "adaptive-s0", alone / "adaptive-s0")
+    (alone / "adaptive-s0" / "metrics.jsonl").unlink()
+    rows = [{"agent": "adaptive", "budget": b, "task": "sliding", "solve_rate": 0.5, "actions_per_episode": 20.0, "decisions": 15,
+             "depth_shares": {"2": 1.0}, "depth_entropy": 0.1, "trajectory_entropy": 0.0} for b in ("loose", "tight")]  # fmt: skip
+    found = Found(rows, Members(alone, 0))
+    assert "no run" in results_tables.main_table(found)
+    assert results_tables.recovered(rows[0], None, rows[0]) is None
+    assert "n/a" in results_tables.oracle(found)
+    made = {
+        name: table.make(found)
+        for name, table in experiments.TABLES.items()
+        if name not in ("state", "efficiency", "depths")
+    }
+    assert cells(made["entropy"], "entropy_depth") == ["-", "-", "-", "-", "-", "1.262", "-", "-"]
+    assert (
+        "`recommit train family --recipe RECIPE --init WARM_START --out FAMILY --seeds 0 --variants fixed-1 "
+        in made["main"]
+    )
+    assert "--variants random depth-only` makes it" in made["ablation"]
+    assert "--single-commitment 8 --out FAMILY/single-8-init` makes it" in made["single"]
+    assert "--budgets 4 5 10` makes them" in made["budgets"]
+    assert "--seeds 1 2` makes them" in made["seeds"]
+    assert "recommit zero-shot --model MODEL --data DATA" in made["zero-shot"]
 
 
-def test_the_best_fixed_depth_is_chosen_where_it_is_said_to_be(tmp_path):
+def test_the_best_fixed_depth_is_chosen_where_it_is_said_to_be():
     def row(depth, test, validation):
-        return {"agent": f"fixed-{depth}@{tmp_path / 'adaptive-s0' / 'init'}", "budget": "loose", "task": "sliding",
+        return {"agent": f"fixed-{depth}", "budget": "loose", "task": "sliding",
                 "solve_rate": test, "validation_solve_rate": validation}  # fmt: skip
 
-    found = Found([row(1, 0.1, 0.1), row(2, 0.5, 0.2), row(4, 0.4, 0.6), row(8, 0.5, 0.6)], tmp_path, 0)
-    assert found.best_fixed("SFT", "loose", "test")["agent"].startswith("fixed-2@"), "a tie goes to the smaller depth"
-    assert found.best_fixed("SFT", "loose", "validation")["agent"].startswith("fixed-4@")
-    assert found.best_fixed("RL", "loose", "test") is None
+    rows = [row(1, 0.1, 0.1), row(2, 0.5, 0.2), row(4, 0.4, 0.6), row(8, 0.5, 0.6)]
+    assert best(rows, "test")["agent"] == "fixed-2", "a tie goes to the smaller depth"
+    assert best(rows, "validation")["agent"] == "fixed-4"
+    assert best([]) is None
+
+
+def test_stages_are_thirds():
+    assert [stage_of(step, 9) for step in (0, 1, 3, 4, 6, 7, 9)] == ["early"] * 3 + ["middle"] * 2 + ["late"] * 2
+    assert [stage_of(step, 2) for step in (1, 2)] == ["early", "middle"]
 
 
 def test_the_papers_numbers_agree_with_each_other():

@@ -11,19 +11,33 @@ import numpy as np
 
 import recommit
 from recommit.data import draws, files
+from recommit.data.recipe import Recipe
+from recommit.evaluate import test_set
 from recommit.evaluate.zero_shot import prompt
 from recommit.puzzles import registry
+from recommit.puzzles.instances import Instances
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from recommit.puzzles.instances import Instances
     from recommit.puzzles.puzzle import Puzzle
 
 FORMAT = 1
 MANIFEST = "manifest.json"
 #: Purpose of a random stream; see ``recommit.evaluate.zero_shot.client``.
 INSTANCES = 57
+
+
+@dataclass(frozen=True)
+class Named(Instances):
+    """Instances with names of their own, since a test set skips numbers."""
+
+    names: tuple[str, ...] = ()
+
+    @property
+    def ids(self) -> list[str]:
+        """As ``recommit evaluate`` names them."""
+        return list(self.names)
 
 
 class WrongPlan(ValueError):
@@ -39,7 +53,8 @@ class Plan:
     task: str
     size: tuple[int, int]
     boxes: int
-    length: tuple[int, int]
+    #: Shortest and longest; empty: as in the data.
+    length: tuple[int, ...]
     instances: int
     seed: int
     budget: int
@@ -49,6 +64,8 @@ class Plan:
     #: Pixels per cell of the picture.
     cell: int = 56
     extra: dict[str, Any] = field(default_factory=dict)
+    #: The recipe of a data set: its test instances are played, those of ``recommit evaluate``.
+    data: dict[str, Any] | None = None
 
     def puzzle(self) -> Puzzle:
         """The task."""
@@ -56,11 +73,22 @@ class Plan:
 
     def starts(self) -> Instances:
         """The instances; a larger number begins with the same ones."""
+        if self.data is not None:
+            return self._of_data()
         seed = draws.derived_seed(self.seed, INSTANCES, 0)
         try:
-            return self.puzzle().generate(self.instances, seed=seed, length=self.length, threads=1)
+            return self.puzzle().generate(
+                self.instances, seed=seed, length=(self.length[0], self.length[-1]), threads=1
+            )
         except ValueError as error:
             raise WrongPlan(str(error)) from None
+
+    def _of_data(self) -> Instances:
+        recipe = Recipe.from_dict(self.data or {})
+        drawn = test_set.starts(recipe, "test", self.instances, self.length)
+        states = np.ascontiguousarray(drawn.states)
+        names = tuple(recipe.ids(drawn.variant.tolist(), drawn.number.tolist()))
+        return Named(self.task, test_set.name(states), recipe.seed, 0, states, drawn.length.astype(np.int32), names)
 
     @property
     def agent(self) -> str:
@@ -73,6 +101,8 @@ class Plan:
         sha256 = files.sha256(np.ascontiguousarray(starts.states).tobytes())
         played = {"variant": starts.variant, "seed": starts.seed, "states_sha256": sha256}
         versions = {"recommit": recommit.__version__, "python": platform.python_version(), "numpy": np.__version__}
+        if self.data is not None:
+            played["test_set"] = test_set.name(starts.states)
         run = {**asdict(self), "agent": self.agent, "prompts": prompts, "played": played}
         plain: dict[str, Any] = json.loads(json.dumps({"format": FORMAT, "run": run, "versions": versions}))
         return plain

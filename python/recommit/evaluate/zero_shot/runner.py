@@ -55,7 +55,7 @@ def run(
     """Play what is left of a plan on its instances; the summary. Whatever ends it early, the folder can be gone on with."""
     disk = files.Files()
     files.make_folders(disk, out)
-    with Lock(out):
+    with Lock(out, work="zero-shot run"):
         files.sweep(disk, out)
         keep(plan.manifest(starts), out)
         attempts, decisions = lines.read(out / "attempts.jsonl"), lines.read(out / "decisions.jsonl")

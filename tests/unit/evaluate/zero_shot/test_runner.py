@@ -193,9 +193,9 @@ def test_a_torn_line_is_mended_and_a_foreign_one_is_not(serve, tmp_path, capsys)
 
 def test_one_run_per_folder(serve, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(Lock.__init__, "__defaults__", (0.1,))
-    with Lock(tmp_path):
+    with Lock(tmp_path, work="zero-shot run"):
         assert play(serve().url, tmp_path) == FolderBusy.exit_status
-    assert "another build is running here" in capsys.readouterr().err
+    assert "another zero-shot run is running here (pid " in capsys.readouterr().err
     (tmp_path / "thesis.txt").write_text("x")
     with pytest.raises(WrongCall, match=r"out: expected an empty folder or a zero-shot run, got .* with thesis.txt"):
         play(serve().url, tmp_path)

@@ -1,0 +1,61 @@
+"""What adaptive depth does: where it is deep, what it wastes, which depths it takes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from recommit.evaluate import metrics, paper
+from recommit.evaluate.members import DEPTHS
+from recommit.evaluate.tables import beside, grid, hundred, number, of, percent
+
+if TYPE_CHECKING:
+    from recommit.evaluate.members import Found
+
+
+def state_dependence(found: Found) -> str:
+    """Mean depth and failures near, mid and far on solved episodes, beside the shuffled control."""
+    own, control = found.row("adaptive", "loose"), found.row("shuffled", "loose")
+    lines = []
+    for i, bucket in enumerate(metrics.BUCKETS):
+        mine = of(own, "by_distance_solved", bucket)
+        other = of(control, "by_distance_solved", bucket)
+        failing = None if of(mine, "failure_rate") is None else hundred(mine, "failure_rate")
+        lines.append([bucket, number(of(mine, "count")).removesuffix(".0"),
+                      *beside(paper.DEPTH_BY_DISTANCE[found.task][i], of(mine, "mean_depth")),
+                      number(of(other, "mean_depth")), *beside(paper.FAILING[found.task][i], failing),
+                      percent(of(other, "failure_rate"))])  # fmt: skip
+    head = ("distance", "decisions", "paper depth", "ours", "diff", "shuffled", "paper failing %", "ours", "diff",
+            "shuffled")  # fmt: skip
+    return grid(head, lines)
+
+
+def efficiency(found: Found) -> str:
+    """Wasted and backward decisions and progress per action, solved and unsolved, both budgets."""
+    fields = {"wasted": "wasted", "backward": "backward", "progress per action": "progress_per_action"}
+    lines = []
+    for budget in ("tight", "loose"):
+        rows = {
+            "adaptive": found.row("adaptive", budget),
+            "RL best fixed": found.best_fixed("RL", budget),
+            "SFT best fixed": found.best_fixed("SFT", budget),
+        }
+        for name, field in fields.items():
+            for i, (who, row) in enumerate(rows.items()):
+                cells = [f"{budget}: {who}: {name}"]
+                for ended in ("solved", "unsolved"):
+                    printed = paper.EFFICIENCY.get((found.task, budget, ended), {}).get(name, (None, None, None))
+                    cells += beside(printed[i], of(row, f"{field}_{ended}"), 2)
+                lines.append(cells)
+    head = ("per episode", "paper, solved", "ours", "diff", "paper, unsolved", "ours", "diff")
+    return grid(head, lines)
+
+
+def shares(found: Found) -> str:
+    """How often adaptive takes each depth on solved episodes."""
+    lines = []
+    for budget in ("tight", "loose"):
+        ours = of(found.row("adaptive", budget), "depth_shares_solved")
+        for depth in DEPTHS:
+            share = None if ours is None else 100 * ours.get(str(depth), 0.0)
+            lines.append([f"{budget}: h={depth}", *beside(paper.DEPTH_SHARES[found.task, budget].get(depth), share)])
+    return grid(("decisions on solved episodes", "paper %", "ours %", "diff"), lines)

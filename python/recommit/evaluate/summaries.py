@@ -1,0 +1,90 @@
+"""From decisions and episodes to the rows of ``summary.json`` and ``comparisons.json``."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from recommit.evaluate import metrics, stats
+from recommit.evaluate.metrics import Episodes
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from recommit.evaluate.play import Rows
+
+
+def row(rows: list[Rows], played: list[Episodes], k: int) -> dict[str, Any]:
+    """One agent under one budget: means over its seeds, the interval of the share of instances solved."""
+    merged = averaged([metrics.summarise(p, r, k) for p, r in zip(played, rows, strict=True)])
+    count = len(played[0])
+    merged["solve_low"], merged["solve_high"] = stats.wilson(merged["solve_rate"] * count, count)
+    merged["by_distance_solved"] = metrics.by_distance(rows[0], played[0], k)
+    merged["by_distance"] = metrics.by_distance(rows[0], played[0], k, solved_only=False)
+    return merged
+
+
+def episode_columns(played: dict[tuple[str, str], list[Episodes]]) -> dict[str, NDArray[Any]]:
+    """One row per agent, budget, seed and instance."""
+    every = [(*key, seed, one) for key, seeds in played.items() for seed, one in enumerate(seeds)]
+    counts = [len(one) for *_, one in every]
+    agent, budget, seed = (
+        np.repeat(np.array(values, kind), counts)
+        for values, kind in zip(
+            zip(*(head for *head, _ in every), strict=True), (object, object, np.int64), strict=True
+        )
+    )
+    columns = {
+        "agent": agent,
+        "budget": budget,
+        "seed": seed,
+        "instance": np.concatenate([np.arange(n) for n in counts]),
+    }
+    return columns | {f.name: np.concatenate([getattr(one, f.name) for *_, one in every]) for f in fields(Episodes)}
+
+
+def averaged(each: list[dict[str, Any]]) -> dict[str, Any]:
+    """Figure by figure, over seeds; of shares, over the union of their keys; of figures that some lack, over the rest."""
+    result: dict[str, Any] = {}
+    for key in each[0]:
+        values = [one[key] for one in each if one[key] is not None]
+        if not values:
+            result[key] = None
+        elif isinstance(values[0], dict):
+            names = sorted({n for v in values for n in v})
+            result[key] = {n: sum(v.get(n, 0.0) for v in values) / len(values) for n in names}
+        elif isinstance(values[0], int) and len(set(values)) == 1:
+            result[key] = values[0]
+        else:
+            result[key] = sum(values) / len(values)
+    return result
+
+
+def compare(
+    names: tuple[str, ...], budgets: dict[str, int], played: dict[tuple[str, str], list[Episodes]]
+) -> list[dict[str, Any]]:
+    """The first agent against each other one, on the same instances: differences with 95 % intervals."""
+    found = []
+    for budget in budgets:
+        one = played[names[0], budget]
+        for other_name in names[1:]:
+            other = played[other_name, budget]
+            solved = stats.bootstrap(per_instance(one, "solved") - per_instance(other, "solved"))
+            actions = stats.bootstrap(per_instance(one, "actions") - per_instance(other, "actions"))
+            single = len(one) == len(other) == 1
+            found.append({
+                "agent": names[0], "against": other_name, "budget": budget,
+                "solve_difference": vars(solved), "actions_difference": vars(actions),
+                "mcnemar_p": stats.mcnemar(one[0].solved, other[0].solved) if single else None,
+                "dominates": bool(solved.mean >= 0 and actions.mean <= 0 and (solved.mean > 0 or actions.mean < 0)),
+                "dominates_surely": bool(solved.low > 0 and actions.high < 0),
+            })  # fmt: skip
+    return found
+
+
+def per_instance(played: list[Episodes], name: str) -> NDArray[np.float64]:
+    """Means over seeds."""
+    result: NDArray[np.float64] = np.mean([getattr(one, name).astype(np.float64) for one in played], axis=0)
+    return result

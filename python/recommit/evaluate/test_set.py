@@ -1,0 +1,29 @@
+"""Which instances are played: by the data's recipe alone, so that every agent can be given the same ones."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from recommit.data import sampling
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from recommit.data.recipe import Recipe
+
+
+def starts(recipe: Recipe, split: str, count: int, length: tuple[int, ...]) -> sampling.Starts:
+    """Instances of a split: as many as asked for, distinct up to symmetry."""
+    wanted = recipe.of_length(length)
+    wanted = replace(wanted, test=count, validation=count, shard=max(recipe.shard, count), states="")
+    return sampling.starts(wanted, split, 0)
+
+
+def name(states: NDArray[np.uint8]) -> str:
+    """Of a test set, by its content."""
+    digest = hashlib.sha256(repr(states.shape).encode())
+    digest.update(states.tobytes())
+    return digest.hexdigest()[:16]

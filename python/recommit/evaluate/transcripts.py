@@ -1,0 +1,81 @@
+"""A finished zero-shot run as rows, so that its model stands beside the other agents on the same instances."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from recommit.evaluate.play import NOT_ASKED, Rows, packed
+from recommit.evaluate.zero_shot import lines
+from recommit.evaluate.zero_shot.parser import ACTIONS
+from recommit.evaluate.zero_shot.plan import MANIFEST
+from recommit.policy.config import MAX_ACTIONS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from recommit.puzzles.puzzle import Puzzle
+
+#: Its agents are called so, with the folder of the run.
+AGENT = "zero-shot"
+
+
+def _plan(folder: Path) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["run"]
+    except (OSError, ValueError, KeyError, TypeError):
+        raise ValueError(f"agents: expected the folder of a zero-shot run, got {folder}") from None
+    return found
+
+
+def model(folder: Path) -> str:
+    """Who was asked."""
+    return str(_plan(folder)["model"])
+
+
+def rows(folder: Path, task: Puzzle, ids: list[str], starts: NDArray[np.uint8], budget: int) -> Rows:
+    """Its decisions on these instances, all of which it must have played to the end, within a budget that it had."""
+    plan = _plan(folder)
+    if plan["budget"] < budget:
+        raise ValueError(f"budgets: expected at most the {plan['budget']} decisions of {folder}, got {budget}")
+    finished = {one["instance"] for one in lines.read(folder / "episodes.jsonl") if one["finished"]}
+    missing = [name for name in ids if name not in finished]
+    if missing:
+        raise ValueError(
+            f"agents: expected all {len(ids)} instances played to the end in {folder}, "
+            f"got {len(ids) - len(missing)}: without {missing[0]}"
+        )
+    number = {name: i for i, name in enumerate(ids)}
+    kept = [one for one in lines.read(folder / "decisions.jsonl") if one["instance"] in number]
+    kept = [one for one in kept if one["decision"] < budget]
+    kept.sort(key=lambda one: (one["decision"], number[one["instance"]]))
+    made = _rows(task, kept, np.array([number[one["instance"]] for one in kept], np.int32))
+    states = np.array([one["state"] for one in kept if not one["decision"]], np.uint8)
+    if not np.array_equal(states, starts):
+        raise ValueError(f"agents: expected the states of the test set in {folder}, got others by the same names")
+    return made
+
+
+def _rows(task: Puzzle, kept: list[dict[str, Any]], instance: NDArray[np.int32]) -> Rows:
+    """An answer that could not be read is a decision of depth 0: nothing was carried out."""
+    count = len(kept)
+    states = np.array([one["state"] for one in kept], np.uint8).reshape(count, *task.shape)
+    depth = np.array([one["h"] for one in kept], np.int32)
+    actions = np.zeros((count, MAX_ACTIONS), np.uint8)
+    for i, one in enumerate(kept):
+        actions[i, : one["h"]] = [ACTIONS.index(word) for word in one["actions"]]
+    after, executed, solved = states.copy(), np.zeros(count, np.int8), np.zeros(count, np.bool_)
+    asked = np.flatnonzero(depth)
+    if len(asked):
+        outcome = task.execute(states[asked], actions[asked], depth[asked])
+        after[asked], executed[asked], solved[asked] = outcome.states, outcome.executed, outcome.solved
+    nothing = np.full(count, NOT_ASKED, np.float32)
+    return Rows(
+        instance, np.array([one["decision"] for one in kept], np.int16), depth.astype(np.int8), executed,
+        task.distance(states), task.distance(after), solved, nothing, nothing, packed(actions),
+        np.zeros(count, np.uint64),
+    )  # fmt: skip

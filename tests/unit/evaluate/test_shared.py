@@ -1,0 +1,115 @@
+"""Several processes: the same files as one, and what would make them others is noticed."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+import recommit
+from recommit.evaluate import shared
+from recommit.evaluate.shared import SharedReach
+from recommit.train.ranks import Team
+
+AGENTS = ("adaptive", "fixed-4", "fixed-2-sampled", "random", "shuffled", "mixture", "oracle-dp", "walker")
+
+
+def start(run, out, rank=0, world=1, port=0):
+    environment = {**os.environ, "RANK": str(rank), "WORLD_SIZE": str(world), "LOCAL_RANK": str(rank),
+                   "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}  # fmt: skip
+    call = [sys.executable, "-m", "recommit.cli", "evaluate", str(run), "--out", str(out), "--device", "cpu"]
+    sizes = ["--instances", "160", "--validation", "8", "--quiet", "--budgets", "4", "3", "--agents", *AGENTS]
+    return subprocess.Popen([*call, *sizes], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+@pytest.fixture(scope="module")
+def larger(plan, tmp_path_factory):
+    """A warm start on 3x3 boards: more states than one process looks at together."""
+    from recommit.data import Recipe, Variant, build
+    from recommit.train import sft
+
+    folder = tmp_path_factory.mktemp("larger")
+    build(Recipe("sliding", (3, 3), (Variant((4, 14)),), count=40), folder / "data")
+    assert sft.train(plan, folder / "data", folder / "run", quiet=True) == 0
+    return folder / "run"
+
+
+def files_of(folder):
+    return {p.relative_to(folder).as_posix(): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
+
+
+def test_two_processes_write_the_same_bytes_as_one(larger, tmp_path):
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    called = [start(larger, tmp_path / "one"), *(start(larger, tmp_path / "two", rank, 2, port) for rank in (0, 1))]
+    said = [process.communicate(timeout=600) for process in called]
+    assert [process.returncode for process in called] == [0, 0, 0], said
+    assert said[0][0] == said[1][0]
+    assert said[2][0] == b"", "one of them speaks"
+    one, two = files_of(tmp_path / "one"), files_of(tmp_path / "two")
+    assert one.keys() == two.keys()
+    assert {"summary.json", "episodes.parquet", "decisions/fixed-2-sampled@4-s4.parquet"} <= one.keys()
+    assert not [name for name in one if one[name] != two[name]]
+
+
+class Thread(Team):
+    """A rank that is a thread; ``swapped`` plants a defect: everybody hears the others in another order."""
+
+    def __init__(self, rank, world, heard, gate, swapped):
+        super().__init__(rank, world)
+        object.__setattr__(self, "_told", (heard, gate, swapped))
+
+    def gather(self, content):
+        heard, gate, swapped = self._told
+        heard[self.rank] = content
+        gate.wait()
+        every = [heard[rank] for rank in sorted(heard, reverse=swapped)]
+        gate.wait()
+        return every
+
+
+def graph(policy, task, starts, world, *, swapped=False):
+    """Of every rank, after two rounds; after one that divides evenly if the ranks are swapped."""
+    heard, gate = {}, threading.Barrier(world)
+    made = [SharedReach(policy, task, (1, 4, 8), Thread(i, world, heard, gate, swapped)) for i in range(world)]
+
+    def look(reach):
+        at = reach.nodes(starts)
+        reach.expand(at)
+        if not swapped:
+            reach.expand(np.unique(reach.landing[at]))
+
+    threads = [threading.Thread(target=look, args=(one,)) for one in made]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return made
+
+
+@pytest.mark.parametrize("world", [2, 3])
+def test_every_rank_has_the_graph_of_one_process(run, world, monkeypatch):
+    monkeypatch.setattr(shared, "PIECE", 16)
+    policy = recommit.CommitPolicy.from_pretrained(run).eval()
+    task = recommit.Sliding(2, 3)
+    starts = task.generate(72, seed=4, length=(4, 14)).states
+    looked = []
+    plan = policy.plan
+    monkeypatch.setattr(policy, "plan", lambda *a: (looked.append(len(a[1])), plan(*a))[1])
+    (alone,) = graph(policy, task, starts, 1)
+    once = sum(looked)
+    looked.clear()
+    team = graph(policy, task, starts, world)
+    assert sum(looked) == once, "every state is looked at by one rank"
+    names = ("states", "plans", "logits", "landing", "executed", "solved", "goal", "expanded")
+    for reach in team:
+        assert all(np.array_equal(getattr(reach, name), getattr(alone, name)) for name in names)
+    even = np.unique(starts, axis=0)[: 16 * world]
+    wrong = graph(policy, task, even, world, swapped=True)[0]
+    assert not np.array_equal(wrong.logits[: len(even)], alone.logits[alone.find(even)])

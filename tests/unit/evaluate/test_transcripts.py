@@ -1,0 +1,91 @@
+"""Zero-shot runs beside the other agents: the same instances by content, the same figures by another way."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from tests.unit.evaluate.zero_shot.servers import Server, answer, expert
+
+import recommit
+from recommit.cli import main
+from recommit.evaluate import transcripts
+from recommit.evaluate.zero_shot import lines
+from recommit.zero_shot_command import zero_shot
+
+COUNT = 12
+
+
+def erring(request, number):
+    """An expert that says nonsense every third time."""
+    return answer("I would go left.") if number % 3 == 2 else expert(recommit.Sliding(2, 3), depth=2)(request, number)
+
+
+@pytest.fixture(scope="module")
+def asked(data, tmp_path_factory):
+    out = tmp_path_factory.mktemp("asked") / "zs"
+    server = Server(script=erring)
+    flags = {"endpoint": "custom", "base_url": server.url, "workers": 1, "quiet": True}
+    assert zero_shot("tiny", out, data=data, instances=COUNT, **flags) == 0
+    server.close()
+    return out
+
+
+def evaluate(run, out, *agents):
+    call = ["evaluate", str(run), "--out", str(out), "--instances", str(COUNT), "--validation", "6", "--quiet"]
+    return main([*call, "--agents", *agents])
+
+
+@pytest.fixture(scope="module")
+def done(run, asked, tmp_path_factory):
+    out = tmp_path_factory.mktemp("beside") / "eval"
+    assert evaluate(run, out, "adaptive", f"zero-shot@{asked}") == 0
+    return out
+
+
+def test_both_play_the_same_test_set(done, asked):
+    plan = json.loads((done / "plan.json").read_text())
+    manifest = json.loads((asked / "manifest.json").read_text())
+    assert manifest["run"]["played"]["test_set"] == plan["test_set"]
+
+
+def test_its_row_has_the_figures_of_the_run_itself(done, asked):
+    theirs = {row["budget"]: row for row in json.loads((asked / "summary.json").read_text())}
+    ours = [r for r in json.loads((done / "summary.json").read_text()) if r["agent"].startswith("zero-shot@")]
+    assert [row["budget"] for row in ours] == ["loose", "tight"]
+    names = ("instances", "solved", "solve_rate", "solve_low", "solve_high", "actions_per_episode", "spl",
+             "decisions_per_episode", "mean_depth", "decisions")  # fmt: skip
+    for row in ours:
+        assert row["model"] == "tiny"
+        for name in names:
+            assert row[name] == pytest.approx(theirs[row["budget"]][name]), name
+    assert ours[0]["solved"] > 0
+    assert ours[0]["wasted_solved"] > 0, "nonsense lowers no distance"
+
+
+def test_a_page_shows_it(done, tmp_path):
+    assert main(["report", str(done), "--out", str(tmp_path / "page.html"), "--quiet"]) == 0
+    assert "zero-shot@zs" in (tmp_path / "page.html").read_text()
+
+
+def test_other_instances_and_unfinished_ones_are_refused(run, asked, tmp_path, capsys):
+    call = ["evaluate", str(run), "--instances", str(COUNT + 1), "--validation", "6", "--quiet", "--agents"]
+    assert main([*call, f"zero-shot@{asked}", "--out", str(tmp_path / "a")]) == 2
+    assert f"expected all {COUNT + 1} instances played to the end" in capsys.readouterr().err
+    assert main([*call, "zero-shot", "--out", str(tmp_path / "b")]) == 2
+    assert "expected the folder of a run, zero-shot@FOLDER" in capsys.readouterr().err
+    assert main([*call, f"zero-shot@{tmp_path}", "--out", str(tmp_path / "c")]) == 2
+    assert "expected the folder of a zero-shot run" in capsys.readouterr().err
+
+
+def test_other_states_by_the_same_names_are_noticed(asked):
+    task = recommit.Sliding(2, 3)
+    ids = [one["instance"] for one in lines.read(asked / "episodes.jsonl")]
+    first = {one["instance"]: one["state"] for one in lines.read(asked / "decisions.jsonl") if not one["decision"]}
+    states = np.array([first[name] for name in ids], np.uint8)
+    assert len(transcripts.rows(asked, task, ids, states, 15)) > COUNT
+    with pytest.raises(ValueError, match="expected the states of the test set"):
+        transcripts.rows(asked, task, ids, states[::-1], 15)
+    with pytest.raises(ValueError, match="expected at most the 15 decisions"):
+        transcripts.rows(asked, task, ids, states, 16)

@@ -1,0 +1,110 @@
+"""A real model behind a real server: pictures travel the whole way, and a run that is killed ten times asks once."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="the model behind the server needs the train extra")
+pytest.importorskip("transformers", reason="the model behind the server needs the train extra")
+pytest.importorskip("PIL", reason="the server reads pictures")
+
+from tests.unit.evaluate.zero_shot.servers import journal_of
+
+import recommit
+from recommit.evaluate.zero_shot import lines
+
+KILLS, INSTANCES, BUDGET, CELL = 10, 8, 3, 28
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    from tests.unit.evaluate.zero_shot.model_server import Model
+
+    from recommit.policy.make import make_backbone
+
+    torch.set_num_threads(1)
+    return Model(make_backbone(tmp_path_factory.mktemp("model"), "tiny"))
+
+
+@pytest.fixture
+def server(model):
+    from tests.unit.evaluate.zero_shot.model_server import ModelServer
+
+    made = ModelServer(model)
+    threading.Thread(target=made.serve_forever, args=(0.01,), daemon=True).start()
+    yield made
+    made.shutdown()
+    made.server_close()
+
+
+def start(server, out):
+    words = f"zero-shot --endpoint transformers-serve --base-url {server.url} --model tiny --size 2 3 --length 6 14 --workers 1"
+    words += f" --budget {BUDGET} --instances {INSTANCES} --cell {CELL} --quiet --out {out}"
+    command = [sys.executable, "-m", "recommit.cli", *words.split()]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def kill_at_a_random_moment(server, out, draw):
+    """While it starts, asks, waits or writes; how many requests it got to make."""
+    before, process = len(server.seen), start(server, out)
+    goal = before + draw.randint(0, 2)
+    while len(server.seen) < goal and process.poll() is None:
+        time.sleep(0.002)
+    time.sleep(draw.random() * 0.4)
+    process.kill()
+    process.communicate()
+    return process.returncode == -signal.SIGKILL
+
+
+def test_a_run_killed_ten_times_asks_every_decision_once(server, tmp_path):
+    draw = random.Random(3)
+    killed = sum(kill_at_a_random_moment(server, tmp_path, draw) for _ in range(KILLS))
+    process = start(server, tmp_path)
+    said, wrong = process.communicate(timeout=300)
+    assert process.returncode == 0, wrong.decode()
+    assert killed >= KILLS // 2, "most kills must have hit a run"
+    decisions = lines.read(tmp_path / "decisions.jsonl")
+    assert len(journal_of(tmp_path)) == len(decisions)
+    episodes = lines.read(tmp_path / "episodes.jsonl")
+    assert len(episodes) == INSTANCES
+    assert sum(one["decisions"] for one in episodes) == len(decisions)
+    assert all(one["finished"] for one in episodes)
+    assert 0 <= len(server.seen) - len(decisions) <= killed, "more than the one request under way was asked again"
+    assert f"of {INSTANCES}" in said.decode()
+    # What was drawn here is what arrived there, and what was said there is what was carried out here.
+    task, heard = recommit.Sliding(2, 3), {}
+    for picture, text in server.seen:
+        heard.setdefault(picture, []).append(text)
+    for one in decisions:
+        drawn = task.render(np.array([one["state"]], np.uint8), cell=CELL)[0]
+        assert one["text"] in heard[hashlib.sha256(drawn.tobytes()).hexdigest()]
+        assert one["outcome"] == "ok"
+        assert one["actions"] == json.loads(one["text"])["actions"]
+
+
+def test_the_model_sees_the_picture(model):
+    """The planted defect would be a server, or a client, that drops it: other boards, same chances."""
+    from recommit.data import png
+    from recommit.evaluate.zero_shot import bodies, prompt
+    from recommit.evaluate.zero_shot.endpoints import ENDPOINTS
+
+    task = recommit.Sliding(2, 3)
+    system, text = prompt.of("sliding")
+    logits = []
+    for picture in task.render(task.generate(2, seed=0, length=(6, 14)).states, cell=CELL):
+        question = bodies.Question(system.text, text.text, png.encode(picture))
+        body = json.loads(bodies.write(ENDPOINTS["transformers-serve"], "tiny", question, {}))
+        asked, made, arrived = model.looked(body)
+        assert np.array_equal(arrived, picture)
+        logits.append(model.likely(asked, made, "")[0])
+    assert not torch.equal(*logits)
