@@ -1,7 +1,9 @@
-"""Puts every docs/benchmarks*.md into the navigation, so that a new table needs no other edit."""
+"""Puts every docs/benchmarks*.md into the navigation, and the cells of a notebook into the page that names it."""
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -17,3 +19,16 @@ def _filled(entry: dict[str, Any], pages: list[str]) -> dict[str, Any]:
     if "Benchmarks" not in entry:
         return entry
     return {"Benchmarks": pages[0] if len(pages) == 1 else pages}
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """``<!-- notebook: NAME -->`` becomes the notebook NAME beside the page."""
+    folder = Path(page.file.abs_src_path).parent
+    return re.sub(r"<!-- notebook: (\S+) -->", lambda match: notebook(folder / match[1]), markdown)
+
+
+def notebook(path: Path) -> str:
+    """Its cells as Markdown."""
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    texts = (("".join(cell["source"]), cell["cell_type"]) for cell in cells)
+    return "\n\n".join(f"```python\n{text}\n```" if kind == "code" else text for text, kind in texts)
