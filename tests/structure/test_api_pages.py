@@ -10,7 +10,9 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMED = {
-    name for page in (ROOT / "docs").glob("api*.md") for name in re.findall(r"^::: (\S+)$", page.read_text("utf-8"), re.M)
+    name
+    for page in (ROOT / "docs").glob("api*.md")
+    for name in re.findall(r"^::: (\S+)$", page.read_text("utf-8"), re.M)
 }
 #: Public names that a page shows elsewhere.
 ELSEWHERE = {
