@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 NAMED = {
     name
     for page in (ROOT / "docs").glob("api*.md")
-    for name in re.findall(r"^::: (\S+)$", page.read_text("utf-8"), re.M)
+    for name in re.findall(r"^::: (\S+)$", page.read_text("utf-8"), re.MULTILINE)
 }
 #: Public names that a page shows elsewhere.
 ELSEWHERE = {
