@@ -9,45 +9,17 @@ from __future__ import annotations
 
 import argparse
 import json
-from math import sqrt
 from pathlib import Path
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 import recommit
 import recommit.data
+from recommit.evaluate.stats import wilson
 from recommit.policy.policy import CommitPolicy
-from recommit.puzzles.puzzle import Puzzle
-from recommit.train.config import ValidationConfig
+from recommit.train.reach import Reach, always, drawn, walk
 from recommit.train.rundir import best_policy
-from recommit.train.validate import Planner, episodes
-
-States = NDArray[np.uint8]
-
-
-def wilson(share: float, count: int) -> tuple[float, float]:
-    """95 % interval of a share."""
-    z = 1.959964
-    middle = (share + z * z / (2 * count)) / (1 + z * z / count)
-    half = z * sqrt(share * (1 - share) / count + z * z / (4 * count * count)) / (1 + z * z / count)
-    return middle - half, middle + half
-
-
-def random_depths(policy: CommitPolicy, task: Puzzle, starts: States, budget: int) -> tuple[float, float]:
-    """Solve rate and actions per episode with every depth drawn evenly from the policy's set."""
-    planner, draw = Planner(policy, task), np.random.default_rng(0)
-    states, done, taken = starts.copy(), task.is_solved(starts), np.zeros(len(starts))
-    for _ in range(budget):
-        alive = np.flatnonzero(~done)
-        if not len(alive):
-            break
-        depths = draw.choice(np.array(policy.config.depths, np.int32), len(alive))
-        outcome = task.execute(states[alive], planner.plans(states[alive], 8), depths)
-        states[alive], done[alive] = outcome.states, outcome.solved
-        taken[alive] += outcome.executed
-    return float(done.mean()), float(taken.mean())
 
 
 def main() -> None:
@@ -73,13 +45,14 @@ def main() -> None:
         f"length {rows.length[first].min()}..{rows.length[first].max()}, K={arguments.budget}"
     )
     depths = tuple(range(1, 9))
-    found = episodes(policy, task, starts, ValidationConfig(depths=depths, budget=arguments.budget))
-    results = {f"h={d}": (found["solved"][str(d)], found["actions"][str(d)]) for d in depths}
-    results["uniform"] = random_depths(policy, task, starts, arguments.budget)
+    reach, own = Reach(policy, task, depths), len(policy.config.depths)
+    choices = {f"h={d}": always(reach, d) for d in depths} | {"uniform": drawn(reach, np.full(own, 1 / own), seed=0)}
     print(f"{'depth':<10}{'solved %':>9}{'95 % interval':>18}{'actions':>9}")
-    for name, (share, actions) in results.items():
-        low, high = wilson(share, len(starts))
-        print(f"{name:<10}{100 * share:>9.1f}{f'{100 * low:.1f} .. {100 * high:.1f}':>18}{actions:>9.1f}")
+    for name, choose in choices.items():
+        played = walk(reach, starts, arguments.budget, choose)
+        low, high = wilson(played.solved.sum(), len(starts))
+        interval = f"{100 * low:.1f} .. {100 * high:.1f}"
+        print(f"{name:<10}{100 * played.solve_rate:>9.1f}{interval:>18}{played.mean_actions:>9.1f}")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,10 @@
-"""Puts every docs/benchmarks*.md into the navigation, so that a new table needs no other edit."""
+"""Puts every docs/benchmarks*.md into the navigation, the cells of a notebook into the page that names it, and colours
+into commands without a prompt, which would be taken for output."""
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -17,3 +20,17 @@ def _filled(entry: dict[str, Any], pages: list[str]) -> dict[str, Any]:
     if "Benchmarks" not in entry:
         return entry
     return {"Benchmarks": pages[0] if len(pages) == 1 else pages}
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """``<!-- notebook: NAME -->`` becomes the notebook NAME beside the page; a block ``console`` without prompts, ``sh``."""
+    folder = Path(page.file.abs_src_path).parent
+    markdown = re.sub(r"^```console\n(?=(?:(?!```|[\w-]*\$ ).*\n)*```)", "```sh\n", markdown, flags=re.MULTILINE)
+    return re.sub(r"<!-- notebook: (\S+) -->", lambda match: notebook(folder / match[1]), markdown)
+
+
+def notebook(path: Path) -> str:
+    """Its cells as Markdown."""
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    texts = (("".join(cell["source"]), cell["cell_type"]) for cell in cells)
+    return "\n\n".join(f"```python\n{text}\n```" if kind == "code" else text for text, kind in texts)

@@ -49,10 +49,12 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """What needs more than numpy is imported when it is first asked for."""
-    if name == "CommitPolicy":
-        from importlib import import_module
+    from importlib import import_module
 
+    if name == "CommitPolicy":
         value = import_module("recommit.policy.policy").CommitPolicy
         globals()[name] = value
         return value
+    if name in ("data", "envs", "evaluate", "train"):
+        return import_module(f"recommit.{name}")
     raise AttributeError(f"module 'recommit' has no attribute {name!r}")

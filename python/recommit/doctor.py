@@ -19,9 +19,11 @@ EXTRAS = {
     "envs": ("gymnasium",),
     "cli": ("tyro", "rich", "PIL"),
     "data": ("pyarrow", "yaml"),
+    "report": ("matplotlib",),
     "policy": ("torch", "transformers", "safetensors", "peft"),
     "train": ("tensorboard",),
     "deepspeed": ("deepspeed",),
+    "ray": ("ray",),
 }
 
 

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from recommit.calls import WrongCall
+
+if TYPE_CHECKING:
+    from recommit.report.axes import Figure
 
 
 def report(eval: Path, /, out: Path, instances: int = 48, figures: Path | None = None, quiet: bool = False) -> int:
@@ -15,7 +19,7 @@ def report(eval: Path, /, out: Path, instances: int = 48, figures: Path | None =
         eval: The folder of an evaluation (see recommit evaluate).
         out: The page to write, an HTML file; it is replaced whole or not at all.
         instances: Episodes of so many instances can be watched at most.
-        figures: Write every figure to this folder as well, as SVG and as CSV.
+        figures: Write every figure to this folder as well, as SVG, PDF and CSV.
         quiet: Print nothing.
     """
     from recommit.data import files
@@ -31,11 +35,19 @@ def report(eval: Path, /, out: Path, instances: int = 48, figures: Path | None =
     files.make_folders(files.Files(), Path(out).absolute().parent)
     files.replace(files.Files(), Path(out), made.html.encode())
     if figures is not None:
-        files.make_folders(files.Files(), Path(figures).absolute())
-        for figure in made.figures:
-            files.replace(files.Files(), Path(figures) / f"{figure.name}.svg", figure.alone().encode())
-            files.replace(files.Files(), Path(figures) / f"{figure.name}.csv", figure.csv().encode())
+        _write_figures(made.figures, Path(figures))
     if not quiet:
         text = f"{out}: {len(made.figures)} figures, {made.watched} of {made.of} instances to watch\n"
         sys.stdout.write(text)
     return 0
+
+
+def _write_figures(figures: tuple[Figure, ...], folder: Path) -> None:
+    from recommit.data import files
+    from recommit.report.pdf import pdf
+
+    files.make_folders(files.Files(), folder.absolute())
+    for figure in figures:
+        forms = {"svg": figure.alone().encode(), "pdf": pdf(figure), "csv": figure.csv().encode()}
+        for ending, content in forms.items():
+            files.replace(files.Files(), folder / f"{figure.name}.{ending}", content)

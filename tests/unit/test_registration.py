@@ -58,3 +58,9 @@ def test_without_gymnasium_the_rest_works() -> None:
     assert "pip install 'recommit[envs]'" in said
     absent = "import sys, recommit; sys.path[:] = []\ntry:\n    import gymnasium\nexcept ImportError as error:\n    print(error)"
     assert "No module named 'gymnasium'" in python(absent)
+
+
+def test_subpackages_are_there_without_an_import_of_their_own() -> None:
+    pytest.importorskip("gymnasium")
+    code = "import recommit; assert recommit.envs.Commit; assert recommit.data.Recipe"
+    subprocess.run([sys.executable, "-c", code], check=True)

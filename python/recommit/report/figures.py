@@ -179,7 +179,9 @@ def _printed(name: str, cell: paper.Printed, frame: axes.Frame) -> Html:
         tag("line", x1=short(x - 5), y1=short(y - 5), x2=short(x + 5), y2=short(y + 5)),
         tag("line", x1=short(x - 5), y1=short(y + 5), x2=short(x + 5), y2=short(y - 5)),
     ]
-    label = words(x + 8, y + 4, f"paper: {name}", "label")
+    text = f"paper: {name}"
+    fits = x + 8 + axes.LETTER * len(text) <= axes.WIDTH
+    label = words(x + 8 if fits else x - 8, y + 4, text, "label", anchor=None if fits else "end")
     return tag("g", tag("title", says), *lines, label, class_="point paper", tabindex=0, role="img", aria_label=says)
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recommit.data.table import pa, pq
+from recommit.report.names import readable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -41,6 +42,11 @@ class Agent:
     def run(self) -> str:
         """Whose policy; empty for that of the evaluation."""
         return self.name.partition("@")[2]
+
+    @property
+    def words(self) -> str:
+        """What it does, to be read; ``label`` is what it is called."""
+        return readable(self.base, self.label.partition("@")[2])
 
     @property
     def family(self) -> tuple[str, bool]:

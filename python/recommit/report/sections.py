@@ -59,11 +59,10 @@ def headline(folder: Folder) -> Html:
 
 def _named(folder: Folder, budget: str) -> list[tuple[str, str, Agent]]:
     """role, words, agent: who is in the headline."""
-    found = [("first", folder.first.label, folder.first)]
+    found = [("first", folder.first.words, folder.first)]
     if best := folder.best_fixed(budget):
         where = "validation" if best[1] else "these"
-        name = best[0].label if best[0].run else f"h = {best[0].depth}"
-        found.append(("fixed", f"the best fixed depth ({name}, chosen on {where} instances)", best[0]))
+        found.append(("fixed", f"the best fixed depth ({best[0].words}; chosen on {where} instances)", best[0]))
     for base, role, words in (
         ("shuffled", "control", "adaptive's depths, shuffled over the states"),
         (CEILING, "ceiling", "the exact ceiling of any choice of depths"),
@@ -85,6 +84,7 @@ def _tiles(folder: Folder, budget: str) -> Html:
                 tag("span", f"{number(row['actions_per_episode'])} actions"),
                 tag("span", words, class_="who"),
                 class_=f"tile {role}",
+                title=agent.label,
             )
         )
     return tag("div", *tiles, class_="tiles")
@@ -95,14 +95,16 @@ def _sentences(folder: Folder, budget: str) -> list[Html]:
     for _, words, agent in _named(folder, budget):
         row = folder.row(agent, budget)
         parts.append(f"{words} {percent(row['solve_rate'])} % in {number(row['actions_per_episode'])}")
-    head = parts[0].replace(f"{folder.first.label} ", f"{folder.first.label} solves ", 1)
-    text = f"{head} actions per episode" + (f"; {'; '.join(parts[1:])}." if len(parts) > 1 else ".")
+    head = parts[0].replace(f"{folder.first.words} ", f"{folder.first.words} solves ", 1)
+    text = f"{head[:1].upper()}{head[1:]} actions per episode" + (
+        f"; {'; '.join(parts[1:])}." if len(parts) > 1 else "."
+    )
     said = [tag("p", text)]
     rivals = [agent for role, _, agent in _named(folder, budget) if role in ("fixed", "control")]
     for agent in rivals:
         one = compared(folder, agent, budget)
         if one is not None:
-            said.append(tag("p", f"Against {agent.label}, instance by instance: {verdict(one)}", class_="quiet"))
+            said.append(tag("p", f"Against {agent.words}, instance by instance: {verdict(one)}", class_="quiet"))
     return said
 
 
@@ -156,7 +158,8 @@ def main_tables(folder: Folder) -> Html:
 
 def _main_row(folder: Folder, point: figures.Point, budget: str) -> tuple[str, list[object]]:
     agent, row = point.agent, folder.row(point.agent, budget)
-    name = joined(tag("span", class_=f"swatch {agent.role}", aria_hidden="true"), agent.label)
+    below = tag("small", agent.label, class_="raw") if agent.words != agent.label else ""
+    name = joined(tag("span", class_=f"swatch {agent.role}", aria_hidden="true"), agent.words, below)
     cells: list[object] = [
         name,
         _with(percent(row["solve_rate"]), interval(point.solved_low, point.solved_high)),

@@ -82,7 +82,7 @@ def test_the_result_is_that_of_the_files(evaluations, made):
     folder = Folder(evaluations["sokoban"])
     row = folder.row(folder.first, "tight")
     sentence = (
-        f"adaptive solves {100 * row['solve_rate']:.1f} % in {row['actions_per_episode']:.1f} actions per episode"
+        f"Adaptive depth solves {100 * row['solve_rate']:.1f} % in {row['actions_per_episode']:.1f} actions per episode"
     )
     assert sentence in made.html
 

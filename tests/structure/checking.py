@@ -1,0 +1,170 @@
+"""Commands of the documents are put to the parsers that they would meet; nothing is run."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import functools
+import importlib.metadata
+import io
+import re
+import runpy
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.structure.commands import ROOT, Command, Wrong, call
+
+from recommit import cli, reproduce
+from recommit.train_command import planned_family
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+def check(command: Command) -> None:
+    """Refuse what its own parser would refuse."""
+    words = command.words
+    checker = CHECKERS.get(words[0])
+    if checker is None:
+        raise Wrong(f"{command}: nobody knows how to check {words[0]}")
+    try:
+        checker(words[1:])
+    except Wrong as wrong:
+        raise Wrong(f"{command}: {wrong}") from None
+
+
+def check_recommit(words: list[str]) -> None:
+    """Parsed by the command line itself; recipes and what is set in them are looked up too."""
+    given: list[dict[str, Any]] = []
+
+    def recorder(function: Callable[..., Any]) -> Callable[..., Any]:
+        return functools.wraps(function)(lambda *_, **named: given.append(named))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cli, "VERBS", {verb: recorder(function) for verb, function in cli.VERBS.items()})
+        _succeed(words)
+    if words[:2] in (["train", "sft"], ["train", "grpo"]) or words[0] == "reproduce":
+        _succeed([*words, "--show"])
+    if words[:2] == ["train", "family"]:
+        try:
+            planned_family(given[0]["recipe"], given[0]["variants"], given[0]["set"], {})
+        except Exception as error:  # noqa: BLE001
+            raise Wrong(str(error)) from None
+
+
+def _succeed(words: list[str]) -> None:
+    status, said = call(words)
+    if status:
+        raise Wrong(f"exit status {status}: {said}")
+
+
+class _Parsed(Exception):
+    pass
+
+
+def check_python(words: list[str]) -> None:
+    """A program's own parser is asked, and stopped when it has answered."""
+    if words[0] == "-c":
+        compile(words[1], "-c", "exec")
+        return
+    module = words[1] if words[0] == "-m" else None
+    name = module.replace(".", "/") if module else words[0].removesuffix(".py")
+    places = (ROOT / f"{name}.py", ROOT / name / "__main__.py", ROOT / "python" / f"{name}.py")
+    path = next((path for path in places if path.is_file()), None)
+    if path is None:
+        raise Wrong(f"there is no {words[1] if module else words[0]}")
+    arguments = words[2:] if module else words[1:]
+    if "ArgumentParser" not in path.read_text(encoding="utf-8"):
+        _said(path, arguments)
+        return
+    parse = argparse.ArgumentParser.parse_args
+
+    def only_parse(parser: argparse.ArgumentParser, given: Any = None, *_: Any) -> None:
+        parse(parser, given)
+        raise _Parsed
+
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stderr(io.StringIO()) as said:
+        patch.setattr(argparse.ArgumentParser, "parse_args", only_parse)
+        patch.setattr(sys, "argv", [str(path), *arguments])
+        patch.setattr(sys, "path", [str(path.parent), *sys.path])
+        try:
+            runpy.run_path(str(path), run_name="__main__")
+        except _Parsed:
+            return
+        except SystemExit:
+            raise Wrong(said.getvalue()) from None
+    raise Wrong(f"{path.name} never asks its parser")
+
+
+def _said(path: Path, arguments: list[str]) -> None:
+    """A program without a parser: what it is given stands in its text."""
+    text = path.read_text(encoding="utf-8")
+    if wrong := [word for word in arguments if f'"{word}"' not in text]:
+        raise Wrong(f"{path.name} does not know {wrong}")
+
+
+def check_bash(words: list[str]) -> None:
+    """A script that is there and parses, with options that stand in it."""
+    path = ROOT / words[0]
+    if not path.is_file():
+        raise Wrong(f"there is no {words[0]}")
+    subprocess.run(["bash", "-n", str(path)], check=True)
+    if words[0] == "scripts/verify":
+        check_python(["-m", "tests.verify", *words[1:]])
+        return
+    text = path.read_text(encoding="utf-8")
+    for word in words[1:]:
+        if word.startswith("-") and not re.search(rf"^\s*(\S+ \| )*{re.escape(word)}\)", text, re.MULTILINE):
+            raise Wrong(f"{words[0]} knows no option {word}")
+    if words[0] == "scripts/demo" and words[2:] and words[2] not in reproduce.presets():
+        raise Wrong(f"expected one of {', '.join(reproduce.presets())}, got {words[2]}")
+
+
+def check_pip(words: list[str]) -> None:
+    """Extras of this package exist."""
+    known = importlib.metadata.metadata("recommit").get_all("Provides-Extra") or []
+    for word in words[1:]:
+        extras = re.fullmatch(r"(?:\.|recommit)\[([\w,]+)\]", word)
+        if extras and (missing := set(extras[1].split(",")) - set(known)):
+            raise Wrong(f"no extra {', '.join(sorted(missing))}; there are {', '.join(known)}")
+        if not extras and not re.fullmatch(r"\.|-[\w=/.-]+|[A-Za-z][\w.<>=!-]*", word):
+            raise Wrong(f"expected something to install, got {word}")
+
+
+def check_launcher(words: list[str]) -> None:
+    """What the launcher starts, as if it were started by hand."""
+    stage = next((i for i, word in enumerate(words) if re.fullmatch(r"recommit\.train\.(sft|grpo)", word)), None)
+    if stage is not None:
+        check_recommit(["train", words[stage].rpartition(".")[2], *words[stage + 1 :]])
+    elif not any((ROOT / "python" / "recommit" / word).is_file() or (ROOT / word).is_file() for word in words):
+        raise Wrong("starts neither recommit.train.sft nor recommit.train.grpo nor a file of the package")
+
+
+def check_cmake(words: list[str]) -> None:
+    """Its preset exists."""
+    presets = (ROOT / "CMakePresets.json").read_text(encoding="utf-8")
+    if "--preset" in words and f'"{words[words.index("--preset") + 1]}"' not in presets:
+        raise Wrong(f"no such preset: {words}")
+
+
+def check_pytest(words: list[str]) -> None:
+    """Its paths exist."""
+    for word in words:
+        if "/" in word and not (ROOT / word.partition("::")[0]).exists():
+            raise Wrong(f"there is no {word}")
+
+
+CHECKERS: dict[str, Callable[[list[str]], None]] = {
+    "recommit": check_recommit,
+    "python": check_python,
+    "bash": check_bash,
+    "pip": check_pip,
+    "cmake": check_cmake,
+    "ctest": check_cmake,
+    "pytest": check_pytest,
+    **dict.fromkeys(("deepspeed", "torchrun", "srun", "sbatch"), check_launcher),
+    **dict.fromkeys(("git", "mkdocs", "ray", "export"), lambda _: None),
+}

@@ -1,0 +1,178 @@
+"""The commands of a page, run from top to bottom in one folder.
+
+What is not run stands in ``NOT_RUN`` with the reason; what is run smaller than shown, in ``MOST`` and ``SMALLER``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import runpy
+import shlex
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.structure.commands import PAGES, ROOT, Command, Wrong, call, commands
+
+from recommit import cli
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+#: Commands that are checked but not run: what matches, and why.
+NOT_RUN = {
+    r"^bash scripts/": "builds a virtual environment and then runs for minutes; CI is itself `bash scripts/test`",
+    r"^pip install": "changes the environment that the tests run in; its extras are checked",
+    r"^(cmake|ctest|git ls-files|mkdocs|pytest|python -m tests\.)": "steps of scripts/test and scripts/verify, run there",
+    r"^python bench/(?!bench_sft\.py)": "times the machine for minutes and fails where it is busy; each asserts its answers",
+    r"^python -c .*prepare\('large'": "builds a table for minutes",
+    r"^(deepspeed|torchrun|srun|sbatch) ": "needs a launcher and its nodes; tests/invariant/test_zero.py runs two ranks",
+    r"--recipe qwen2\.5-vl-7b": "needs a GPU and 17 GB of weights",
+    r"^ray ": "starts a cluster; tests/unit/data builds with a local one",
+    r"--engine ray": "needs that cluster",
+    r"^export ": "sets a variable",
+}
+
+#: The most that a number after a flag may be when a page is run.
+MOST = {"--count": 64, "--validation": 8, "--test": 16, "--instances": 8, "--steps": 1, "--workers": 1}
+_VALIDATION = "validation={instances: 4, every: 1, budget: 3, length: [4, 14]}"
+#: What a verb gets in addition.
+SMALLER = {
+    "train sft": [
+        "--steps", "1", "--set", "optim.batch=16", _VALIDATION, "run.tensorboard=false",
+        "model.shape={width: 32, layers: 2, heads: 2, kv_heads: 2, ffn: 64, vision_width: 16, vision_heads: 1, vision_ffn: 32}",
+        "model.policy.decoder={width: 32, layers: 1, heads: 2, ffn: 64}",
+    ],
+    "train grpo": [
+        "--steps", "1", "--set", "rollout.instances=4", "rollout.budget=3", "rollout.states=64", "optim.batch=16", _VALIDATION,
+        "run.tensorboard=false",
+    ],
+    "evaluate": ["--instances", "8", "--validation", "4"],
+    "reproduce": ["--jobs", "1"],
+}  # fmt: skip
+SMALLER["train family"] = SMALLER["train grpo"]
+
+#: What a page takes for granted: commands of the pages before it.
+_DATA = "recommit data build --task sliding --size 3 --length 8 24 --count 64 --validation 16 --test 32 --out data"
+_RUN = "recommit train sft --recipe laptop-sliding --data data --out run"
+_RL = "recommit train grpo --recipe laptop-sliding --init run --out "
+_FAMILY = "recommit train family --recipe laptop-sliding --init run --out family --variants adaptive fixed-4"
+BEFORE = {
+    "docs/guides/evaluation.md": [_DATA, _RUN, f"{_RL}rl", f"{_RL}rl-fixed-8 --variant fixed-8", _FAMILY],
+    "docs/guides/reinforcement.md": [_DATA],
+    "docs/guides/data.md": [
+        "python -c \"import numpy, recommit; numpy.save('visited', recommit.Sokoban(8).generate(5, seed=0).states)\"",
+    ],
+}  # fmt: skip
+#: Pages whose blocks are experiments of their own, each in a folder of its own.
+SEPARATE = {"docs/results.md"}
+
+#: Which file of tests runs a page, so that several processes share the work; what is not named here is run by "guides".
+FILES = {
+    "start": ("README.md", "docs/index.md", "docs/start.md"),
+    "training": ("docs/guides/evaluation.md", "docs/guides/reinforcement.md", "docs/results.md"),
+}
+
+#: `recommit reproduce --preset NAME` runs this instead.
+SMALL_PRESET = """
+tasks:
+  sliding:
+    data: {task: sliding, size: [2, 3], variants: [{length: [4, 14]}], count: 60, validation: 8, test: 12, ties: random}
+    recipe: laptop-sliding
+    sft: %s
+    grpo: %s
+    variants: [adaptive, fixed-4]
+    seeds: [0]
+    evaluate: {instances: 8, validation: 4, budgets: ["3", "2"]}
+"""
+
+
+def reason(command: Command) -> str | None:
+    """Why it is not run; None if it is."""
+    plain = shlex.join(command.words) if command.words[0] != "python" else " ".join(command.words)
+    return next((why for pattern, why in NOT_RUN.items() if re.search(pattern, plain)), None)
+
+
+def scaled(words: list[str], server: str) -> list[str]:
+    """The same command with less work in it; words after ``recommit``."""
+    verb = next(verb for verb in cli.VERBS if words[: len(verb.split())] == verb.split())
+    small = [_least(words[i - 1], word) for i, word in enumerate(words)]
+    if verb == "zero-shot":
+        small = _without(_without(small, "--endpoint"), "--base-url")
+        small += ["--endpoint", "custom", "--base-url", server, "--any-model"]
+    if verb == "reproduce":
+        small = [*_without(small, "--preset"), "--preset", "small.yaml"]
+    if "--seeds" in small:
+        small = _without(small, "--seeds")
+    for flag, values in _flags(SMALLER.get(verb, ())):
+        if flag == "--set" and flag in small:
+            small[small.index(flag) + 1 : small.index(flag) + 1] = values
+        elif flag not in small:
+            small += [flag, *values]
+    return small
+
+
+def _least(flag: str, word: str) -> str:
+    return str(min(int(word), MOST[flag])) if flag in MOST else word
+
+
+def _flags(words: Any) -> list[tuple[str, list[str]]]:
+    """Each flag with its values."""
+    found: list[tuple[str, list[str]]] = []
+    for word in words:
+        if word.startswith("--"):
+            found.append((word, []))
+        else:
+            found[-1][1].append(word)
+    return found
+
+
+def _without(words: list[str], flag: str) -> list[str]:
+    """Without a flag and its values."""
+    if flag not in words:
+        return words
+    first = words.index(flag)
+    last = next((i for i in range(first + 1, len(words)) if words[i].startswith("--")), len(words))
+    return words[:first] + words[last:]
+
+
+def run(command: Command, server: str) -> None:
+    """Run it here and now."""
+    words = command.words
+    if words[0] == "recommit":
+        status, said = call(words[1:] if words[1] == "--version" else scaled(words[1:], server))
+        if status:
+            raise Wrong(f"{command}: exit status {status}: {said}")
+    elif words[:2] == ["python", "-c"]:
+        exec(words[2], {})  # noqa: S102  (our own documents)
+    else:
+        with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(io.StringIO()):
+            patch.setattr(sys, "argv", words[1:])
+            patch.setattr(sys, "path", [str(ROOT / "bench"), *sys.path])
+            runpy.run_path(str(ROOT / words[1]), run_name="__main__")
+
+
+def pages(file: str) -> list[Path]:
+    """Pages with commands that a file of tests runs."""
+    chosen = {name: key for key, names in FILES.items() for name in names}
+    return [p for p in PAGES if commands(p) and chosen.get(p.relative_to(ROOT).as_posix(), "guides") == file]
+
+
+def run_page(page: Path, folder: Path, server: str) -> int:
+    """Run every command of a page, in order; how many."""
+    name, count = page.relative_to(ROOT).as_posix() if ROOT in page.parents else page.name, 0
+    before = [Command(f"before {name}", 0, -1, text) for text in BEFORE.get(name, ())]
+    for command in [*before, *commands(page)]:
+        if reason(command) is None:
+            place = folder / str(command.block) if name in SEPARATE else folder
+            place.mkdir(exist_ok=True)
+            settings = (SMALLER["train sft"][3:], SMALLER["train grpo"][3:])
+            preset = SMALL_PRESET % tuple(["optim.steps=1", *changes] for changes in settings)
+            (place / "small.yaml").write_text(preset, encoding="utf-8")
+            with pytest.MonkeyPatch.context() as patch:
+                patch.chdir(place)
+                run(command, server)
+            count += 1
+    return count

@@ -1,0 +1,46 @@
+"""The API pages name everything that is public, and nothing that is not there."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+NAMED = {
+    name
+    for page in (ROOT / "docs").glob("api*.md")
+    for name in re.findall(r"^::: (\S+)$", page.read_text("utf-8"), re.MULTILINE)
+}
+#: Public names that a page shows elsewhere.
+ELSEWHERE = {
+    "recommit.ACTIONS": "concepts.md",
+    "recommit.LevelError": "guides/level-files.md",
+    "recommit.UNKNOWN": "concepts.md",
+    "recommit.UNSOLVABLE": "concepts.md",
+    "recommit.policy.CommitPolicy": "api-policy.md",
+}
+
+
+def missing(module: str) -> list[str]:
+    names = importlib.import_module(module).__all__
+    return [name for name in names if f"{module}.{name}" not in {*NAMED, *ELSEWHERE}]
+
+
+@pytest.mark.parametrize("module", ["recommit", "recommit.data", "recommit.envs", "recommit.policy"])
+def test_everything_public_has_its_place(module):
+    if module == "recommit.envs":
+        pytest.importorskip("gymnasium")
+    assert missing(module) == []
+
+
+def test_what_is_shown_elsewhere_is_shown_there():
+    for name, page in ELSEWHERE.items():
+        assert re.search(rf"\b{name.rpartition('.')[2]}\b", (ROOT / "docs" / page).read_text("utf-8")), name
+
+
+def test_a_missing_name_is_noticed(monkeypatch):
+    monkeypatch.setattr("recommit.__all__", ["Sliding", "Nobody"])
+    assert missing("recommit") == ["Nobody"]

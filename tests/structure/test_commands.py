@@ -1,0 +1,110 @@
+"""Every command that the documents show is one that its program understands. The ones that can run are run elsewhere."""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+import pytest
+from tests.structure import checking, commands, running
+from tests.structure.commands import PAGES, ROOT, Command, Wrong
+
+from recommit import cli
+
+pytest.importorskip("tyro")
+pytest.importorskip("yaml")
+WITH = [page for page in PAGES if commands.commands(page)]
+
+
+def name(page):
+    return page.relative_to(ROOT).as_posix()
+
+
+@pytest.mark.parametrize("page", WITH, ids=name)
+def test_every_command_is_understood(page):
+    for command in commands.commands(page):
+        checking.check(command)
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if commands.inline(p)], ids=name)
+def test_every_flag_in_running_text_exists(page):
+    for text in commands.inline(page):
+        words = text.split()
+        verb = next((v for v in cli.VERBS if words[1 : 1 + len(v.split())] == v.split()), None)
+        if words[0] != "recommit" or "--out" in words or "--version" in words or verb == "bench":
+            checking.check(Command(name(page), 0, 0, text))
+        else:
+            _, said = commands.call([*verb.split(), "--help"])
+            for flag in (word for word in words if word.startswith("--")):
+                assert re.search(rf"{flag}\b", said), f"{name(page)}: {text}"
+
+
+def test_every_reason_is_needed():
+    every = [command for page in PAGES for command in commands.commands(page)]
+    for pattern in running.NOT_RUN:
+        assert any(re.search(pattern, " ".join(command.words)) for command in every), f"no command matches {pattern}"
+    assert sum(running.reason(command) is None for command in every) >= 40
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "recommit train sft --recipe laptop-sliding --dta data --out run",
+        "recommit train sft --recipe laptop-slidng --data data --out run",
+        "recommit train sft --recipe laptop-sliding --data data --out run --set optim.setps=4",
+        "recommit train family --recipe laptop-sliding --init run --out family --variants fixed-9",
+        "recommit data export DIR --out EXPORT --form parket",
+        "recommit levels genrate --out levels.txt",
+        "recommit reproduce --preset dmeo --out demo",
+        "deepspeed --module recommit.train.sft --recipe qwen2.5-vl-7b --data data --out run --zreo 2",
+        "python bench/bench_sft.py run data --bugdet 6",
+        "python bench/bench_sfd.py run data",
+        "bash scripts/test --onyl cpp",
+        "bash scripts/verify quik",
+        "bash scripts/demo out lapotp",
+        "pip install 'recommit[evns]'",
+        "cmake --preset relese",
+        "curl https://example.org",
+    ],
+)
+def test_a_wrong_command_is_noticed(text):
+    with pytest.raises((Wrong, SystemExit)):
+        checking.check(Command("page", 1, 0, text))
+
+
+def test_a_command_that_fails_is_noticed(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("```console\n$ recommit --version\nrecommit 0.1.0\n$ recommit solve nothing.txt\n```\n")
+    assert [command.text for command in commands.commands(page)] == ["recommit --version", "recommit solve nothing.txt"]
+    with pytest.raises(Wrong, match=r"page\.md:4: recommit solve nothing\.txt: exit status 1"):
+        running.run_page(page, tmp_path, "")
+
+
+def test_commands_hide_nowhere(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("```text\nrecommit doctor\n```\n")
+    with pytest.raises(Wrong, match="not marked as console"):
+        commands.commands(page)
+
+
+def test_long_lines_and_variables(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("```console\nA=1 recommit solve \\\n    x.txt  # why\nnode-0$ no\n```\n```console\na && b\n```\n")
+    assert [c.text for c in commands.commands(page)] == ["no", "a", "b"]
+    page.write_text("```console\nA=1 recommit solve \\\n    x.txt  # why\nrecommit doctor\n```\n")
+    first, second = commands.commands(page)
+    assert (first.words, first.line, second.line) == (["recommit", "solve", "x.txt"], 2, 4)
+
+
+def test_less_work_is_the_same_command():
+    words = shlex.split("train sft --recipe r --data d --out o --steps 1800 --set a=1")
+    small = running.scaled(words, "")
+    assert small[:9] == ["train", "sft", "--recipe", "r", "--data", "d", "--out", "o", "--steps"]
+    assert small[9] == "1"
+    assert small[-1] == "a=1"  # what the page sets comes last, and counts
+    assert running.scaled(["data", "build", "--count", "40000", "--boxes", "1"], "")[2:] == [
+        "--count",
+        "64",
+        "--boxes",
+        "1",
+    ]

@@ -1,0 +1,26 @@
+"""Names that a person reads."""
+
+from __future__ import annotations
+
+import pytest
+
+from recommit.report.names import readable
+
+
+@pytest.mark.parametrize(
+    ("base", "run", "said"),
+    [
+        ("adaptive", "", "adaptive depth"),
+        ("fixed-4", "", "the same plans, always 4"),
+        ("fixed-4-sampled", "", "the same plans, always 4, actions drawn"),
+        ("fixed-8", "fixed-8-s0", "plans trained for depth 8, always 8"),
+        ("fixed-2", "other/fixed-8-s12", "plans trained for depth 8, always 2"),
+        ("random", "random-s1", "plans trained under random depths, depths drawn evenly"),
+        ("adaptive", "depth-only-s0", "plans of the warm start, the depth head trained alone, adaptive depth"),
+        ("fixed-1", "sft", "plans of sft, always 1"),
+        ("fixed-9", "", "fixed-9"),
+        ("somebody", "<b>", "plans of <b>, somebody"),
+    ],
+)
+def test_agents_are_said_in_words(base, run, said):
+    assert readable(base, run) == said
