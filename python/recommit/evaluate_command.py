@@ -75,7 +75,7 @@ def evaluate(
         team = ranks.meet(device)
         with Store(out) if team.lead else nullcontext() as store:
             summary = Evaluation(plan, store, team=team, quiet=quiet).run()
-            if not team.lead:
+            if store is None:
                 return 0
             text = experiments.write(Found(summary, members), tables) if members else printed.text(summary, out)
             store.write_text("tables.md", text)

@@ -169,12 +169,9 @@ class Found:
 
     def kind(self, kind: str, budget: str) -> list[dict[str, Any]]:
         """Fixed depths of the warm start (``SFT``), of runs trained with them (``RL``), or of the adaptive run."""
-        agents = {
-            "SFT": lambda: clamped(EVERY, self.members.init),
-            "RL": self.members.trained,
-            "clamped": lambda: clamped(EVERY, None),
-        }
-        return self.of(agents[kind](), budget)
+        if kind == "RL":
+            return self.of(self.members.trained(), budget)
+        return self.of(clamped(EVERY, self.members.init if kind == "SFT" else None), budget)
 
     def best_fixed(self, kind: str, budget: str, by: str = "validation") -> dict[str, Any] | None:
         """The fixed depth that solves most, on ``test`` or ``validation`` instances; ties to the smaller depth."""

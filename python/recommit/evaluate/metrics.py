@@ -48,7 +48,8 @@ class Episodes:
 
 def within(rows: Rows, budget: int) -> Rows:
     """What the same agent does under a smaller budget: it does not know the budget, so the first decisions of it."""
-    return rows.where(rows.turn < budget)
+    now = rows.turn < budget
+    return rows if now.all() else rows.where(now)
 
 
 def progress(rows: Rows) -> NDArray[np.int32]:
@@ -109,18 +110,13 @@ def summarise(played: Episodes, rows: Rows, budget: int) -> dict[str, Any]:
         "progress_per_action_solved": mean(efficiency[played.solved]),
         "progress_per_action_unsolved": mean(efficiency[~played.solved]),
         "progress_per_action_pooled": float(played.progress.sum() / max(played.actions.sum(), 1)),
-        "depth_shares": shares(kept.depth),
-        "depth_shares_solved": shares(kept.depth[played.solved[kept.instance]]),
-        "mean_depth": mean(kept.depth[kept.depth > 0]),
+        **_taken(np.bincount(kept.depth, minlength=9)),
+        "depth_shares_solved": _taken(np.bincount(kept.depth[played.solved[kept.instance]], minlength=9))[
+            "depth_shares"
+        ],
         "depth_entropy": mean(entropy),
         "trajectory_entropy": mean(spread(kept, count)),
     }
-
-
-def shares(depth: NDArray[np.integer]) -> dict[str, float]:
-    """How often each depth was taken; an answer without a depth (0) is none."""
-    counts = np.bincount(depth, minlength=9)[1:]
-    return {str(i + 1): float(v / counts.sum()) for i, v in enumerate(counts) if v}
 
 
 def spread(rows: Rows, count: int) -> NDArray[np.float64]:
@@ -139,22 +135,40 @@ def mean(values: NDArray[Any]) -> float | None:
 def by_distance(rows: Rows, played: Episodes, budget: int, *, solved_only: bool = True) -> dict[str, dict[str, Any]]:
     """Near, mid and far decisions: how many, how deep, how often they fail to get closer."""
     kept = within(rows, budget)
-    if solved_only:
-        kept = kept.where(played.solved[kept.instance])
     gained = progress(kept)
-    bucket = np.where(kept.before < 0, 2, (kept.before > NEAR).astype(int) + (kept.before > MID))
-    result = {}
-    for i, name in enumerate(BUCKETS):
-        here = bucket == i
-        result[name] = {
-            "count": int(here.sum()),
-            "mean_depth": mean(kept.depth[here]),
-            "failure_rate": mean(gained[here] <= 0),
-            "mean_progress": mean(gained[here]),
-            "progress_sd": float(gained[here].std()) if here.any() else None,
-            "depth_shares": shares(kept.depth[here]),
-        }
-    return result
+    bucket = np.where(kept.before < 0, 2, (kept.before > NEAR).astype(np.int64) + (kept.before > MID))
+    lowest = int(gained.min(initial=0))
+    span = int(gained.max(initial=0)) - lowest + 1
+    chosen = played.solved[kept.instance] if solved_only else slice(None)
+    taken = np.bincount((bucket * 9 + kept.depth)[chosen], minlength=27).reshape(3, 9)
+    moved = np.bincount((bucket * span + gained - lowest)[chosen], minlength=3 * span).reshape(3, span)
+    values = np.arange(lowest, lowest + span)
+    return {
+        name: {"count": int(moved[i].sum()), **_moved(moved[i], values), **_taken(taken[i])}
+        for i, name in enumerate(BUCKETS)
+    }
+
+
+def _moved(counts: NDArray[np.int64], values: NDArray[np.int64]) -> dict[str, float | None]:
+    """Of decisions that lowered the distance by each of the ``values`` so often."""
+    total = counts.sum()
+    if not total:
+        return {"failure_rate": None, "mean_progress": None, "progress_sd": None}
+    middle = float(counts @ values / total)
+    spread_ = float(np.sqrt(counts @ (values - middle) ** 2 / total))
+    return {
+        "failure_rate": float(counts[values <= 0].sum() / total), "mean_progress": middle, "progress_sd": spread_,
+    }  # fmt: skip
+
+
+def _taken(counts: NDArray[np.int64]) -> dict[str, Any]:
+    """Of decisions that took each depth so often; an answer without a depth (0) took none."""
+    total = counts[1:].sum()
+    mean_depth = float(counts @ np.arange(len(counts)) / total) if total else None
+    return {
+        "mean_depth": mean_depth,
+        "depth_shares": {str(i): float(n / total) for i, n in enumerate(counts) if n and i},
+    }
 
 
 def over_budgets(rows: Rows, length: NDArray[np.int32], largest: int) -> list[dict[str, float]]:

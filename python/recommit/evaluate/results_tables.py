@@ -207,7 +207,8 @@ def fronts(found: Found) -> str:
     """Who is on the front, and what arithmetic forbids."""
     text = []
     for budget in ("tight", "loose"):
-        rows = [r for r in found.rows if r["budget"] == budget and not r["agent"].startswith(("oracle", "solver"))]
+        # Not other seeds, checkpoints or models that other tables have brought along.
+        rows = [r for r in found.of(frontier(found.members), budget) if r["agent"] != "solver"]
         points = [metrics.Point(r["agent"], r["solve_rate"], r["actions_per_episode"]) for r in rows]
         own = found.row("adaptive", budget)
         if own is None:

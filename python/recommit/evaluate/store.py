@@ -23,6 +23,7 @@ from recommit.data.table import pa, pq
 from recommit.evaluate.play import Rows
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from types import TracebackType
 
     from numpy.typing import NDArray
@@ -72,7 +73,7 @@ class Store:
         """Write decisions."""
         self.write_table(f"decisions/{name}.parquet", {f.name: getattr(rows, f.name) for f in fields(Rows)})
 
-    def write_table(self, name: str, columns: dict[str, NDArray[Any] | list[Any]]) -> None:
+    def write_table(self, name: str, columns: Mapping[str, NDArray[Any] | list[Any]]) -> None:
         """Columns of equal length, as Parquet."""
         buffer = io.BytesIO()
         pq.write_table(pa.table({k: pa.array(v) for k, v in columns.items()}), buffer, compression="zstd")

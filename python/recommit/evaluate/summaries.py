@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 def row(rows: list[Rows], played: list[Episodes], k: int) -> dict[str, Any]:
     """One agent under one budget: means over its seeds, the interval of the share of instances solved."""
+    rows = [metrics.within(one, k) for one in rows]
     merged = averaged([metrics.summarise(p, r, k) for p, r in zip(played, rows, strict=True)])
     count = len(played[0])
     merged["solve_low"], merged["solve_high"] = stats.wilson(merged["solve_rate"] * count, count)

@@ -103,6 +103,10 @@ def test_every_cell_is_the_figure_of_its_agent(everything, trained):
     own, other = (rate(a) for a in ("adaptive", f"adaptive@{trained / 'adaptive-s1'}"))
     assert (cells(seeds, "seed 0")[1], cells(seeds, "seed 1")[1]) == (own, other)
     assert cells(seeds, "mean")[:2] == ["54.8", f"{(float(own) + float(other)) / 2:.1f}"]
+    asked = results_tables.frontier(found.members)
+    alone = Found([row for row in found.rows if row["agent"] in asked], found.members)
+    assert len(alone.rows) < len(found.rows)
+    assert results_tables.fronts(alone) == results_tables.fronts(found), "whatever else was played"
     emergence = training_tables.emergence(found)
     stages = found.members.stages
     assert stages["late"].step == 3

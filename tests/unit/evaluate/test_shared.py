@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 import subprocess
@@ -10,13 +11,14 @@ import threading
 
 import numpy as np
 import pytest
+import torch
 
 import recommit
 from recommit.evaluate import shared
 from recommit.evaluate.shared import SharedReach
 from recommit.train.ranks import Team
 
-AGENTS = ("adaptive", "fixed-4", "fixed-2-sampled", "random", "shuffled", "mixture", "oracle-dp", "walker")
+AGENTS = ("adaptive", "fixed-4", "fixed-2-sampled", "random", "shuffled", "oracle-dp", "walker")
 
 
 def start(run, out, rank=0, world=1, port=0):
@@ -27,16 +29,27 @@ def start(run, out, rank=0, world=1, port=0):
     return subprocess.Popen([*call, *sizes], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
-@pytest.fixture(scope="module")
-def larger(plan, tmp_path_factory):
-    """A warm start on 3x3 boards: more states than one process looks at together."""
-    from recommit.data import Recipe, Variant, build
-    from recommit.train import sft
+def unlike(run):
+    """A policy that says something else of every state."""
+    policy = recommit.CommitPolicy.from_pretrained(run).eval()
+    torch.manual_seed(0)
+    with torch.no_grad():
+        policy.depth_head.weight.normal_()
+        for parameter in policy.decoder.parameters():
+            parameter.mul_(3)
+    return policy
 
+
+@pytest.fixture(scope="module")
+def larger(run, tmp_path_factory):
+    """A run on 3x3 boards: more states than one process looks at together."""
     folder = tmp_path_factory.mktemp("larger")
-    build(Recipe("sliding", (3, 3), (Variant((4, 14)),), count=40), folder / "data")
-    assert sft.train(plan, folder / "data", folder / "run", quiet=True) == 0
-    return folder / "run"
+    config = json.loads((run / "config.json").read_text())
+    config["data"]["recipe"] |= {"size": [3, 3], "variants": [{"length": [8, 20]}]}
+    (folder / "config.json").write_text(json.dumps(config))
+    (folder / "best.json").write_text(json.dumps({"policy": "policy"}))
+    unlike(run).save_pretrained(folder / "policy")
+    return folder
 
 
 def files_of(folder):
@@ -56,6 +69,8 @@ def test_two_processes_write_the_same_bytes_as_one(larger, tmp_path):
     assert one.keys() == two.keys()
     assert {"summary.json", "episodes.parquet", "decisions/fixed-2-sampled@4-s4.parquet"} <= one.keys()
     assert not [name for name in one if one[name] != two[name]]
+    summary = {row["agent"]: row for row in json.loads(one["summary.json"])}
+    assert len(summary["adaptive"]["depth_shares"]) > 1, "what is compared depends on what was seen"
 
 
 class Thread(Team):
@@ -96,7 +111,7 @@ def graph(policy, task, starts, world, *, swapped=False):
 @pytest.mark.parametrize("world", [2, 3])
 def test_every_rank_has_the_graph_of_one_process(run, world, monkeypatch):
     monkeypatch.setattr(shared, "PIECE", 16)
-    policy = recommit.CommitPolicy.from_pretrained(run).eval()
+    policy = unlike(run)
     task = recommit.Sliding(2, 3)
     starts = task.generate(72, seed=4, length=(4, 14)).states
     looked = []
