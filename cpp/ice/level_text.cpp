@@ -27,11 +27,6 @@ LineKind kind(std::string_view line) noexcept {
   return line.find("%%") != std::string_view::npos ? LineKind::Damaged : LineKind::Text;
 }
 
-bool is_row(std::string_view line) noexcept {
-  const LineKind what = kind(line);
-  return what == LineKind::Row || what == LineKind::Damaged;
-}
-
 constexpr PackGrammar kGrammar{kind, kMaxSide, "a row of another puzzle among icy caves"};
 
 /// One cave while it is read.
@@ -116,7 +111,8 @@ Pack parse_levels(const Text& text) {
   return pack;
 }
 
-int first_row(const Text& text) { return recommit::first_row(text, is_row); }
+/// Only a whole row makes a file one of caves: a title of another puzzle may well begin with a percent sign.
+int first_row(const Text& text) { return recommit::first_row(text, owns); }
 
 bool owns(std::string_view line) noexcept {
   const std::string_view row = trimmed(line);

@@ -32,7 +32,7 @@ grpo:
   head: {{reads: plan, hidden: 8}}
   credit: {{group: exact, size: 2, reward: solved, scale: batch, head_steps: 1}}
   rollout: {{instances: 4, budget: 3}}
-  finish: {{steps: 40, times: 2, moves: 2}}
+  finish: {{share: 0.25, times: 2, moves: 2}}
   optim: {{steps: {STEPS["grpo"]}, batch: 8, warmup: 2}}
   validation: {{instances: 8, every: 50, budget: 3}}
   run: {{save_every: 2, log_every: 1, threads: 1, tensorboard: false, device: cpu}}

@@ -22,7 +22,7 @@ TASK = recommit.Sliding(2, 3)
 QUICK = ["run.threads=1", "run.tensorboard=false", "validation.instances=0"]
 SFT = ["model.shape={width: 64, ffn: 176}", "optim.steps=900", "optim.batch=64"]
 GRPO = ["optim.steps=10", "rollout.instances=64", "rollout.length=[4, 21]", "rollout.states=400", "optim.batch=128",
-        "finish.steps=2", "finish.times=2", "finish.moves=20"]  # fmt: skip
+        "finish.share=0.2", "finish.times=8", "finish.moves=20"]  # fmt: skip
 
 
 @pytest.fixture(scope="module")

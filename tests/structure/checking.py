@@ -139,8 +139,12 @@ def check_launcher(words: list[str]) -> None:
     stage = next((i for i, word in enumerate(words) if re.fullmatch(r"recommit\.train\.(sft|grpo)", word)), None)
     if stage is not None:
         check_recommit(["train", words[stage].rpartition(".")[2], *words[stage + 1 :]])
+    elif "recommit.cli" in words:
+        check_recommit(words[words.index("recommit.cli") + 1 :])
     elif not any((ROOT / "python" / "recommit" / word).is_file() or (ROOT / word).is_file() for word in words):
-        raise Wrong("starts neither recommit.train.sft nor recommit.train.grpo nor a file of the package")
+        raise Wrong(
+            "starts neither recommit.train.sft nor recommit.train.grpo nor recommit.cli nor a file of the package"
+        )
 
 
 def check_cmake(words: list[str]) -> None:

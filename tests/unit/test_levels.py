@@ -106,7 +106,13 @@ def test_the_examples_of_the_guide_are_read() -> None:
     guide = (Path(__file__).parents[2] / "docs" / "guides" / "level-files.md").read_text()
     blocks = re.findall(r"(?:^    .+\n(?:\n(?=    ))?)+", guide, flags=re.MULTILINE)
     found = [outcome(block.replace("\n    ", "\n").removeprefix("    ")) for block in blocks]
-    assert found == [[A + " | A first push"], [A + " | 0"], [A, "######/#@ $.#/######"], ["1 2 3/4 0 6/7 5 8"]]
+    assert found == [
+        [A + " | A first push"],
+        [A + " | 0"],
+        [A, "######/#@ $.#/######"],
+        ["1 2 3/4 0 6/7 5 8"],
+        ["1 1 1 1 1 1/1 3 0 0 0 1/1 0 0 2 0 1/1 1 1 1 1 1"],
+    ]
 
 
 # --- Files.

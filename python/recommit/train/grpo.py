@@ -153,7 +153,7 @@ class Grpo(Trainer):
 
     def _starts(self) -> NDArray[np.uint8]:
         """This rank's start states of this step, which no validation or test set contains."""
-        finish, begin = self.config.finish, self.config.optim.steps - self.config.finish.steps
+        finish, begin = self.config.finish, self.config.joint_steps
         shards = [self.at.step]
         if self.config.finishing(self.at.step):
             first = begin + (self.at.step - begin) * finish.times
@@ -266,7 +266,7 @@ class Grpo(Trainer):
         return self.variant.depth or None
 
     def _graph(self, depths: tuple[int, ...]) -> Reach:
-        keep = self.config.credit.head_steps + self.config.finish.steps > 0
+        keep = self.config.credit.head_steps > 0 or self.config.finish.share > 0
         return Reach(self.policy, self.task, depths, through=self._through, agree=self.team.largest, keep_inputs=keep)
 
     def _head_lr(self) -> float:

@@ -140,8 +140,8 @@ class RolloutConfig:
 class FinishConfig:
     """The last steps of a run with a depth head: plans stay as they are, and it alone moves, on many more starts."""
 
-    #: How many of ``optim.steps``.
-    steps: int = 0
+    #: Of ``optim.steps``, rounded to whole steps.
+    share: float = 0.0
     #: Start states per step, in multiples of ``rollout.instances``.
     times: int = 16
     #: Moves per step, each after all depths were valued anew, and their learning rate.
@@ -149,7 +149,9 @@ class FinishConfig:
     lr: float = 3e-3
 
     def __post_init__(self) -> None:
-        _at_least("finish", self, steps=0, times=1, moves=1, lr=0)
+        _at_least("finish", self, times=1, moves=1, lr=0)
+        if not 0 <= self.share <= 1:
+            raise ValueError(f"finish.share: expected a share 0..1 of the steps, got {self.share}")
 
 
 @dataclass(frozen=True)
@@ -207,22 +209,26 @@ class GrpoConfig:
                         f"objective.{name}: expected another with credit.group exact, which judges depths and plans apart, "
                         f"got {paired}"
                     )
-        for name, value in (("credit.head_steps", self.credit.head_steps), ("finish.steps", self.finish.steps)):
+        for name, value in (("credit.head_steps", self.credit.head_steps), ("finish.share", self.finish.share)):
             if value and (self.credit.group != "exact" or self.engine.kind != "plain"):
                 raise ValueError(
                     f"{name}: expected 0 unless credit.group is exact and engine.kind plain, got "
                     f"{value} with {self.credit.group} and {self.engine.kind}"
                 )
-        if self.finish.steps > self.optim.steps:
-            raise ValueError(f"finish.steps: expected at most optim.steps {self.optim.steps}, got {self.finish.steps}")
         if not chosen.head and not chosen.rest:
             raise ValueError(f"variant: expected one that learns something, got {self.variant}")
 
     def finishing(self, step: int) -> bool:
         """Does the depth head alone move in this step?"""
-        return variant(self.variant).head and step >= self.optim.steps - self.finish.steps
+        return variant(self.variant).head and step >= self.joint_steps
 
     @property
     def starts(self) -> int:
         """Start states of the whole run."""
-        return (self.optim.steps + self.finish.steps * (self.finish.times - 1)) * self.rollout.instances
+        alone = self.optim.steps - self.joint_steps
+        return (self.optim.steps + alone * (self.finish.times - 1)) * self.rollout.instances
+
+    @property
+    def joint_steps(self) -> int:
+        """Steps before the depth head moves alone."""
+        return self.optim.steps - int(self.finish.share * self.optim.steps + 0.5)

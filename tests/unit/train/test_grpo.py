@@ -336,7 +336,7 @@ def test_head_steps_want_the_exact_program_in_one_process():
 
 FINISHED = {
     "head": {"reads": "plan", "hidden": 6},
-    "finish": {"steps": 2, "times": 3, "moves": 2, "lr": 0.01},
+    "finish": {"share": 0.5, "times": 3, "moves": 2, "lr": 0.01},
     "credit": {"group": "exact", "reward": "solved", "scale": "batch"},
 }
 
@@ -374,10 +374,11 @@ def test_finished_runs_end_in_the_same_bits(init, tmp_path, monkeypatch, stop):
 
 
 def test_finishing_wants_the_exact_program():
-    with pytest.raises(ValueError, match=r"finish\.steps: expected 0 unless"):
-        plan_of(finish={"steps": 1})
-    with pytest.raises(ValueError, match=r"finish\.steps: expected at most optim\.steps 4, got 5"):
-        plan_of(**{**FINISHED, "finish": {"steps": 5}})
+    with pytest.raises(ValueError, match=r"finish\.share: expected 0 unless"):
+        plan_of(finish={"share": 0.1})
+    with pytest.raises(ValueError, match=r"finish\.share: expected a share 0\.\.1 of the steps, got 5"):
+        plan_of(**{**FINISHED, "finish": {"share": 5}})
+    assert [plan_of(**FINISHED, optim={"steps": n}).joint_steps for n in (1, 2, 5)] == [0, 1, 2]
 
 
 def test_a_family_trains_what_is_missing(init, tmp_path, monkeypatch):

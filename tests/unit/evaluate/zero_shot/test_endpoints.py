@@ -179,7 +179,9 @@ def test_prompts_say_the_interface():
         assert len(system.sha256) == 64
         assert all(f'"{word}"' in system.text for word in ("up", "down", "left", "right", "h", "actions"))
         assert "K" not in look.text.split()
-    with pytest.raises(ValueError, match="prompt: expected one of ice-v1, sliding-v1, sokoban-v1, system-v1, got system-v9"):
+    with pytest.raises(
+        ValueError, match="prompt: expected one of ice-v1, sliding-v1, sokoban-v1, system-v1, got system-v9"
+    ):
         prompt.load("system-v9")
 
 
