@@ -90,6 +90,7 @@ def test_killed_runs_end_in_the_same_bits(place, record_property, mode):
     kills, died = kill_at_random(place, mode, killed, KILLS)
     finished(start(place, mode, killed))
     record_property("kills", kills)
+    print(f"{mode}: killed {kills} times")
     assert died == 0
     assert kills >= min(KILLS, 10)
     last = f"checkpoints/step-{STEPS[mode]:08d}"

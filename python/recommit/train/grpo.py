@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import shutil
 import sys
-import time
-from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
@@ -30,10 +28,10 @@ from recommit.train.reach import Reach
 from recommit.train.rollout import ORDER, Actor
 from recommit.train.rundir import RunDirectory, recipe_of
 from recommit.train.trainer import Trainer
-from recommit.train.watch import Interrupt
+from recommit.train.watch import Clock, Interrupt
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
 
@@ -294,29 +292,6 @@ def _instances(recipe: Recipe, config: GrpoConfig) -> Recipe:
 def _added(sums: NDArray[np.float64], more: NDArray[np.float64]) -> NDArray[np.float64]:
     """Of ``objective.MEASURES``, whose last one is a maximum."""
     return np.append(sums[:-1] + more[:-1], max(sums[-1], more[-1]))
-
-
-class Clock:
-    """CPU and wall seconds by stage; the rest of a step is everything outside of them."""
-
-    def __init__(self) -> None:
-        self._wall: dict[str, float] = {}
-        self._cpu: dict[str, float] = {}
-
-    @contextmanager
-    def __call__(self, stage: str) -> Iterator[None]:
-        """Count what happens inside."""
-        wall, cpu = time.monotonic(), time.process_time()
-        yield
-        self._wall[stage] = self._wall.get(stage, 0.0) + time.monotonic() - wall
-        self._cpu[stage] = self._cpu.get(stage, 0.0) + time.process_time() - cpu
-
-    def take(self) -> dict[str, float]:
-        """Since the last call."""
-        found = {f"{name}_wall_s": round(value, 4) for name, value in self._wall.items()}
-        found |= {f"{name}_cpu_s": round(value, 4) for name, value in self._cpu.items()}
-        self._wall, self._cpu = {}, {}
-        return found
 
 
 if __name__ == "__main__":

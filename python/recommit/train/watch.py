@@ -1,4 +1,4 @@
-"""What a person sees and does while a run goes on: one line of progress, curves, Ctrl-C."""
+"""What a person sees and does while a run goes on: one line of progress, curves, stages, Ctrl-C."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import signal
 import sys
 import threading
 import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
     from types import FrameType
 
@@ -119,3 +121,26 @@ def _flat(values: Any, name: str) -> list[tuple[str, float]]:
     if isinstance(values, list | tuple):
         return [pair for i, value in enumerate(values) for pair in _flat(value, f"{name}/{i + 1}")]
     return [(name, float(values))] if isinstance(values, int | float) else []
+
+
+class Clock:
+    """CPU and wall seconds by stage; the rest of a step is everything outside of them."""
+
+    def __init__(self) -> None:
+        self._wall: dict[str, float] = {}
+        self._cpu: dict[str, float] = {}
+
+    @contextmanager
+    def __call__(self, stage: str) -> Iterator[None]:
+        """Count what happens inside."""
+        wall, cpu = time.monotonic(), time.process_time()
+        yield
+        self._wall[stage] = self._wall.get(stage, 0.0) + time.monotonic() - wall
+        self._cpu[stage] = self._cpu.get(stage, 0.0) + time.process_time() - cpu
+
+    def take(self) -> dict[str, float]:
+        """Since the last call."""
+        found = {f"{name}_wall_s": round(value, 4) for name, value in self._wall.items()}
+        found |= {f"{name}_cpu_s": round(value, 4) for name, value in self._cpu.items()}
+        self._wall, self._cpu = {}, {}
+        return found
