@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import gc
-import mmap
 import threading
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from tests.growth import growth, leak, needs_proc
 from tests.ticks import ticks_during
 
 import recommit
@@ -48,21 +46,6 @@ def test_two_threads_solve_at_once() -> None:
     assert wrong == []
 
 
-def resident() -> int:
-    gc.collect()
-    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
-
-
-def growth(rounds: int, call: Callable[[], object]) -> int:
-    """Bytes that the process has grown by after a warm-up of a tenth."""
-    for _ in range(rounds // 10):
-        call()
-    before = resident()
-    for _ in range(rounds):
-        call()
-    return resident() - before
-
-
 def one_of_each() -> Callable[[], object]:
     """Each call solves ten states: by table, by pattern search, by Sokoban search, random ties included."""
     levels = recommit.Sokoban(7, boxes=2).generate(4, seed=1).states
@@ -79,20 +62,13 @@ def one_of_each() -> Callable[[], object]:
     return call
 
 
-@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs /proc")
+@needs_proc
 @pytest.mark.parametrize("calls", [200, pytest.param(10_000, marks=pytest.mark.nightly)])
 def test_solving_keeps_nothing(calls: int, record_property: Callable[[str, object], None]) -> None:
-    assert growth(calls, one_of_each()) < 2**20
+    assert growth(calls, one_of_each(), warm=calls // 10) < 2**20
     record_property("executed", 10 * calls)
 
 
-@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs /proc")
+@needs_proc
 def test_a_leak_is_noticed() -> None:
-    kept: list[mmap.mmap] = []
-
-    # In a process that did much before, memory from the allocator could be memory that it has already.
-    def keep() -> None:
-        kept.append(mmap.mmap(-1, 2**20))
-        kept[-1].write(b"x" * 2**20)
-
-    assert growth(40, keep) > 2**24
+    assert growth(40, leak(), warm=4) > 2**24

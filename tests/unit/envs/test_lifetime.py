@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import multiprocessing
-import resource
 import subprocess
 import sys
 import threading
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import gymnasium
 import numpy as np
 import pytest
+from tests.growth import growth, leak, needs_proc
 from tests.ticks import ticks_during
 
 import recommit  # noqa: F401  (registers the environments)
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 SLOTS = 6000  # enough pieces for several threads
 
@@ -162,22 +157,6 @@ def test_exit_with_environments_open() -> None:
     )
 
 
-def memory() -> int:
-    """Bytes of this process that are in memory now."""
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * resource.getpagesize()
-
-
-def leak(rounds: int, work: Callable[[], Any]) -> int:
-    """Growth in bytes over the second half of the rounds; the first half warms up."""
-    for _ in range(rounds // 2):
-        work()
-    before = memory()
-    for _ in range(rounds // 2):
-        work()
-    return memory() - before
-
-
 def create_step_destroy() -> None:
     env = gymnasium.make_vec(
         "recommit/Sokoban-v0", num_envs=20, size=6, boxes=1, bank_size=16, autoreset_mode="SAME_STEP"
@@ -187,20 +166,19 @@ def create_step_destroy() -> None:
     env.close()
 
 
-@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs /proc")
+@needs_proc
 @pytest.mark.parametrize("rounds", [2000, pytest.param(100_000, marks=pytest.mark.nightly)])
 def test_nothing_leaks(rounds: int) -> None:
-    assert leak(rounds, create_step_destroy) < 2**20
+    assert growth(rounds // 2, create_step_destroy, warm=rounds // 2) < 2**20
 
 
-@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs /proc")
+@needs_proc
 def test_a_leak_is_noticed() -> None:
-    kept: list[bytearray] = []
-    assert leak(2000, lambda: kept.append(bytearray(b"x" * 65536))) > 2**20
+    assert growth(40, leak(), warm=4) > 2**24
 
 
 @pytest.mark.nightly
-@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs /proc")
+@needs_proc
 def test_a_million_pools_do_not_leak() -> None:
     from recommit import Sliding, _core
 
@@ -212,4 +190,4 @@ def test_a_million_pools_do_not_leak() -> None:
         pool.reset([1, 2, 3])
         pool.step(actions, grids=True, masks=True)
 
-    assert leak(1_000_000, use) < 2**20
+    assert growth(500_000, use, warm=500_000) < 2**20
