@@ -7,9 +7,11 @@ command, so that any part can be repeated, changed or replaced by hand in the sa
 from __future__ import annotations
 
 import json
+import multiprocessing
 import sys
 import time
-from importlib.resources import files
+from concurrent.futures import ProcessPoolExecutor
+from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +31,9 @@ class Stopped(Exception):
 def presets() -> list[str]:
     """Names of the presets in this package."""
     return sorted(
-        p.name.removesuffix(".yaml") for p in (files("recommit") / _PRESETS).iterdir() if p.name.endswith(".yaml")
+        p.name.removesuffix(".yaml")
+        for p in (resources.files("recommit") / _PRESETS).iterdir()
+        if p.name.endswith(".yaml")
     )
 
 
@@ -37,7 +41,7 @@ def load(preset: str) -> dict[str, Any]:
     """A preset by name or file."""
     import yaml
 
-    named = files("recommit") / _PRESETS / f"{preset}.yaml"
+    named = resources.files("recommit") / _PRESETS / f"{preset}.yaml"
     if not named.is_file() and not Path(preset).is_file():
         raise ValueError(f"preset: expected a file or one of {', '.join(presets())}, got {preset}")
     text = named.read_text(encoding="utf-8") if named.is_file() else Path(preset).read_text(encoding="utf-8")
@@ -96,37 +100,61 @@ class Task:
         _fine(sft.train(given, self.folder / "data", self.folder / "sft", quiet=self.quiet))
 
     def reinforcement(self) -> None:
-        """Every variant and seed."""
+        """Every variant with every seed, then the ablations with the first."""
+        seeds = tuple(self.plan["seeds"])
+        for names, chosen in ((self.plan["variants"], seeds), (self.plan.get("ablations", ()), seeds[:1])):
+            self._family(tuple(names), chosen)
+
+    def _family(self, variants: tuple[str, ...], seeds: tuple[int, ...]) -> None:
         from recommit.train import family
         from recommit.train_command import planned_family
 
-        variants, changes = tuple(self.plan["variants"]), tuple(self.plan.get("grpo", []))
-        plans = planned_family(self.plan["recipe"], variants, changes, {})
-        seeds = tuple(self.plan["seeds"])
+        plans = planned_family(self.plan["recipe"], variants, tuple(self.plan.get("grpo", [])), {})
         _fine(family.train(plans, self.folder / "sft", self.folder / "family", seeds, jobs=self.jobs, quiet=self.quiet))
 
     def evaluation(self) -> None:
-        """The family's agents, seed by seed."""
-        from recommit.evaluate import experiments
-        from recommit.evaluate.evaluation import Evaluation, Plan
-        from recommit.evaluate.members import Found, Members
-        from recommit.evaluate.store import Store
+        """The family's agents, several seeds at a time; then all seeds in one table."""
+        from recommit.data import files
+        from recommit.evaluate import across
 
-        options: dict[str, Any] = {
-            k: tuple(v) if isinstance(v, list) else v for k, v in self.plan.get("evaluate", {}).items()
-        }
-        for seed in self.plan["seeds"]:
-            members = Members(self.folder / "family", seed)
-            plan = Plan(str(members.adaptive), experiments.agents_of(members), seed=seed, **options)
-            with Store(self.folder / f"eval-s{seed}") as store:
-                summary = Evaluation(plan, store, quiet=self.quiet).run()
-                store.write_text("tables.md", experiments.write(Found(summary, members)))
+        self._evaluations()
+        folders = [self.folder / f"eval-s{seed}" for seed in self.plan["seeds"]]
+        files.replace(files.Files(), self.folder / "results.md", across.together(folders).encode())
+
+    def _evaluations(self) -> None:
+        work = [(self.folder, seed, self.plan.get("evaluate", {}), self.quiet) for seed in self.plan["seeds"]]
+        if self.jobs == 1 or len(work) == 1:
+            for each in work:
+                _evaluate(*each)
+            return
+        with ProcessPoolExecutor(min(self.jobs, len(work)), mp_context=multiprocessing.get_context("spawn")) as pool:
+            for done in [pool.submit(_evaluate, *each, threads=1) for each in work]:
+                done.result()
 
     def report(self) -> None:
         """A page to look at."""
         from recommit.report_command import report
 
         report(self.folder / f"eval-s{self.plan['seeds'][0]}", self.folder / "report.html")
+
+
+def _evaluate(folder: Path, seed: int, given: dict[str, Any], quiet: bool, threads: int = 0) -> None:
+    """Everybody in the family of one seed."""
+    import torch
+
+    from recommit.evaluate import experiments
+    from recommit.evaluate.evaluation import Evaluation, Plan
+    from recommit.evaluate.members import Found, Members
+    from recommit.evaluate.store import Store
+
+    if threads:
+        torch.set_num_threads(threads)
+    options: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in given.items()}
+    members = Members(folder / "family", seed)
+    plan = Plan(str(members.adaptive), experiments.agents_of(members), seed=seed, **options)
+    with Store(folder / f"eval-s{seed}") as store:
+        summary = Evaluation(plan, store, quiet=quiet).run()
+        store.write_text("tables.md", experiments.write(Found(summary, members)))
 
 
 def _fine(status: int) -> None:

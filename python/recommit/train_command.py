@@ -58,7 +58,7 @@ def sft(
         "run.vision_cache": _absolute(vision_cache), **_engine(zero, deepspeed),
         "targets.depths": None if single_commitment is None else [single_commitment],
     }  # fmt: skip
-    plan = _planned(recipe, flags, set, SftConfig, "sft")
+    plan = _planned(recipe, _said(flags), set, SftConfig, "sft")
     if show:
         return _shown(plan)
     from recommit.train.sft import train
@@ -113,7 +113,7 @@ def grpo(
         "rollout.length": None if length is None else list(length), "run.seed": seed, "run.threads": threads,
         "run.device": device, "run.vision_cache": _absolute(vision_cache), **_engine(zero, deepspeed),
     }  # fmt: skip
-    plan = _planned(recipe, flags, set, grpo_config.GrpoConfig, "grpo")
+    plan = _planned(recipe, _said(flags), set, grpo_config.GrpoConfig, "grpo")
     if show:
         return _shown(plan)
     from recommit.train.grpo import train
@@ -140,10 +140,10 @@ def family(
     """Train variants of reinforcement from one warm start, each with every seed; finished ones are skipped.
 
     Args:
-        recipe: A recipe with a stage grpo; its stage family says what kinds of variants change.
+        recipe: A recipe with a stage grpo; its stage family says what kinds of variants change, and names other runs.
         init: A run to start from (its best policy).
         out: The folder of the family; runs are called VARIANT-sSEED, with budgets VARIANT-kBUDGET-sSEED.
-        variants: adaptive, fixed-1 to fixed-8, random, depth-only.
+        variants: adaptive, fixed-1 to fixed-8, random, depth-only, and runs that the recipe names (paper).
         seeds: Seeds of the runs.
         budgets: Decisions per training episode, each a run of its own; that of the recipe if not said.
         set: Any value of the stage grpo, for all variants.
@@ -165,23 +165,20 @@ def family(
 def planned_family(
     recipe: str, variants: tuple[str, ...], set: tuple[str, ...], flags: dict[str, Any]
 ) -> dict[str, Any]:
-    """The configuration of each variant: the stage grpo of a recipe, what its stage family says of such variants, flags,
-    and ``set``."""
+    """The configuration of each run: the stage grpo of a recipe, what its stage family says of such variants or of a run of
+    this name, flags, and ``set``. A run that is not called like its variant has it among its values."""
     from recommit.train import config, grpo_config
 
     try:
         changes = config.section(recipe, "family")
-        kinds = {name: grpo_config.variant(name) for name in variants}
+        said = {name: {"variant": name, **changes.get(name, {})} for name in variants}
+        kinds = {name: grpo_config.variant(values["variant"]) for name, values in said.items()}
     except ValueError as error:
         raise WrongCall(str(error)) from None
     return {
         name: _planned(
             recipe,
-            {
-                "variant": name,
-                **changes.get("fixed" if kind.depth else name, {}),
-                **{k: v for k, v in flags.items() if v is not None},
-            },
+            {**(changes.get("fixed", {}) if kind.depth else {}), **said[name], **_said(flags)},
             set,
             grpo_config.GrpoConfig,
             "grpo",
@@ -208,11 +205,16 @@ def _absolute(folder: Path | None) -> str | None:
     return None if folder is None else str(folder.absolute())
 
 
+def _said(flags: dict[str, Any]) -> dict[str, Any]:
+    """Those that were given on the command line."""
+    return {name: value for name, value in flags.items() if value is not None}
+
+
 def _planned(recipe: str, flags: dict[str, Any], set: tuple[str, ...], cls: type[Any], stage: str) -> Any:
     """The configuration of a stage; flags, then ``set``, over the recipe."""
     from recommit.train import config as configuration
 
-    changes = [f"{name}={json_module.dumps(value)}" for name, value in flags.items() if value is not None]
+    changes = [f"{name}={json_module.dumps(value)}" for name, value in flags.items()]
     try:
         return configuration.load(recipe, [*changes, *set], cls, stage)
     except ValueError as error:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 #: Costs are decisions + STEP * actions + FAILED where unsolved: whole numbers, compared at once.
 STEP = 1 << 8
 FAILED = 1 << 32
+#: By how many wasted actions the search for a solution is widened at a time.
+WIDER = 4
 
 
 @dataclass(frozen=True)
@@ -39,28 +41,51 @@ class Ceiling:
 
 
 def close(reach: Reach, roots: NDArray[np.int64], budget: int, columns: NDArray[np.int64], cap: int) -> int:
-    """Look at every state from which some choice of depths could still solve; how many were left out by ``cap``.
+    """Look at every state that a best choice of depths may come by; how many were left out by ``cap``.
 
-    A state is left out for good where it is lost, or further away than all the decisions left could take it.
+    A commitment of n actions that lowers the distance by less than n wastes the difference. States are looked at in the
+    order of what had been wasted when they were reached, and a start is done with when it has a solution that wastes no
+    more than has been looked at: any other wastes more. One that has none is followed to where all is lost.
     """
-    front = np.unique(roots)
-    first = np.full(len(reach), -1)
-    first[front] = budget
-    missing = 0
+    level, open_roots = 0, np.unique(roots)
+    while len(open_roots):
+        wasted = _wasted(reach, open_roots, budget, columns)
+        front = np.flatnonzero(wasted <= level)
+        if len(front):
+            room = max(cap - int(reach.expanded.sum()), 0)
+            reach.expand(front[:room])
+            if len(front) > room:
+                return len(front) - room
+            continue
+        if wasted.min() == FAILED:
+            return 0
+        cost = _costs(reach, budget, columns)[0][budget, open_roots]
+        least = cost // STEP - reach.task.distance(reach.states[open_roots])
+        open_roots = open_roots[(cost >= FAILED) | (least > level)]
+        level = max(level + WIDER, int(wasted.min()))
+    return 0
+
+
+def _wasted(reach: Reach, roots: NDArray[np.int64], budget: int, columns: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The fewest wasted actions with which each state that nobody has looked at is reached, ``FAILED`` where it is not.
+
+    A state does not count where it is lost, or further away than all the decisions left could take it.
+    """
+    distance = reach.task.distance(reach.states).astype(np.int64)
+    known = np.flatnonzero(reach.expanded)
+    landing, solved = reach.landing[known][:, columns], reach.solved[known][:, columns]
+    waste = reach.executed[known][:, columns] + distance[landing] - distance[known, None]
+    least, now = np.full(len(reach), FAILED), np.full(len(reach), FAILED)
+    now[roots] = 0
     for left in range(budget, 0, -1):
-        distance = reach.task.distance(reach.states[front])
-        front = front[(distance > 0) & (distance <= MAX_ACTIONS * left)]
-        room = max(cap - int(reach.expanded.sum()), 0)
-        fresh = front[~reach.expanded[front]]
-        missing += max(len(fresh) - room, 0)
-        reach.expand(fresh[:room])
-        seen = front[reach.expanded[front]]
-        after = np.unique(reach.landing[seen][:, columns][~reach.solved[seen][:, columns]])
-        first = np.concatenate([first, np.full(len(reach) - len(first), -1)])
-        # A state that was reached before had more decisions left then: all that follows has been looked at.
-        front = after[first[after] < 0]
-        first[front] = left - 1
-    return missing
+        now[(distance <= 0) | (distance > MAX_ACTIONS * left)] = FAILED
+        least = np.minimum(least, now)
+        on = (now[known, None] < FAILED) & ~solved
+        after = np.full(len(reach), FAILED)
+        np.minimum.at(after, landing[on], (now[known, None] + waste)[on])
+        now = after
+    least[reach.expanded] = FAILED
+    return least
 
 
 def ceiling(
@@ -69,21 +94,26 @@ def ceiling(
     """Over ``depths``; exact, unless ``cap`` states do not suffice."""
     columns = np.array([reach.depths.index(depth) for depth in depths])
     missing = close(reach, reach.nodes(starts), budget, columns, cap)
-    nodes = len(reach)
+    return Ceiling(*_costs(reach, budget, columns), missing)
+
+
+def _costs(reach: Reach, budget: int, columns: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
+    """``Ceiling.cost`` and ``Ceiling.column`` over what has been looked at."""
+    nodes, depths = len(reach), [reach.depths[column] for column in columns]
     cost = np.full((budget + 1, nodes), FAILED, np.int64)
     column = np.zeros((budget + 1, nodes), np.int8)
     cost[:, reach.goal] = 0
     known = np.flatnonzero(reach.expanded)
     shallow = STEP * min(depths) + 1
+    solved, landing = reach.solved[known][:, columns], reach.landing[known][:, columns]
+    taken = 1 + STEP * reach.executed[known][:, columns].astype(np.int64)
+    hopeless = ~reach.expanded & ~reach.goal
     for left in range(1, budget + 1):
-        solved, landing = reach.solved[known][:, columns], reach.landing[known][:, columns]
-        later = np.where(solved, 0, cost[left - 1][landing])
-        each = 1 + STEP * reach.executed[known][:, columns].astype(np.int64) + later
+        each = taken + np.where(solved, 0, cost[left - 1][landing])
         column[left, known] = columns[each.argmin(axis=1)]
         cost[left, known] = each.min(axis=1)
-        hopeless = ~reach.expanded & ~reach.goal
         cost[left, hopeless] = FAILED + left * shallow  # the shallowest commitments until the end
-    return Ceiling(cost, column, missing)
+    return cost, column
 
 
 def greedy(reach: Reach, depths: tuple[int, ...], *, rate: bool) -> Choose:

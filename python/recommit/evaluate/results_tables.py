@@ -79,7 +79,8 @@ def sweep(found: Found) -> str:
 
 def reduced(members: Members) -> tuple[str, ...]:
     """Agents of ``ablation``."""
-    return (*fixed(members), *members.other("random", "random"), *members.other("adaptive", "depth-only"))
+    paper_like = [a for agent in ("adaptive", "shuffled") for a in members.other(agent, "paper")]
+    return (*fixed(members), *members.other("random", "random"), *members.other("adaptive", "depth-only"), *paper_like)
 
 
 def ablation(found: Found) -> str:
@@ -91,10 +92,11 @@ def ablation(found: Found) -> str:
         "random": next(iter(found.of(members.other("random", "random"), "loose")), None),
         "depth-only": next(iter(found.of(members.other("adaptive", "depth-only"), "loose")), None),
         "adaptive": found.row("adaptive", "loose"),
+        "adaptive, the paper's recipe": next(iter(found.of(members.other("adaptive", "paper"), "loose")), None),
     }
-    printed = paper.ABLATION[found.task]
+    printed = {**paper.ABLATION[found.task], "adaptive, the paper's recipe": paper.ABLATION[found.task]["adaptive"]}
     lines = [[name, *beside(printed[name], hundred(row))] for name, row in ours.items()]
-    missing = [*unfixed(members), *wanted(members, "random", "depth-only")]
+    missing = [*unfixed(members), *wanted(members, "random", "depth-only", "paper")]
     return grid(("row", "paper %", "ours %", "diff"), lines) + notes(missing)
 
 

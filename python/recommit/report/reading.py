@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recommit.data.table import pa, pq
-from recommit.report.names import readable
+from recommit.evaluate.names import readable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -46,7 +46,7 @@ def train(
     """
     work = [
         (
-            replace(plan, variant=name.partition(BUDGET)[0], run=replace(plan.run, seed=seed)),
+            replace(plan, run=replace(plan.run, seed=seed)),
             init,
             member(out, name, seed),
         )

@@ -158,7 +158,7 @@ def test_what_is_missing_is_said_to_be(trained, tmp_path, capsys):
         "`recommit train family --recipe RECIPE --init WARM_START --out FAMILY --seeds 0 --variants fixed-1 "
         in made["main"]
     )
-    assert "--variants random depth-only` makes it" in made["ablation"]
+    assert "--variants random depth-only paper` makes it" in made["ablation"]
     assert "--single-commitment 8 --out FAMILY/single-8-init` makes it" in made["single"]
     assert "--budgets 4 5 10` makes them" in made["budgets"]
     assert "--seeds 1 2` makes them" in made["seeds"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recommit.report.names import readable
+from recommit.evaluate.names import readable
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ _TRAINED = {
     "adaptive": "another seed's plans",
     "random": "plans trained under random depths",
     "depth-only": "plans of the warm start, the depth head trained alone",
+    "paper": "the paper's recipe",
 }
 
 
@@ -32,7 +33,7 @@ def readable(base: str, run: str) -> str:
 
 def _plans(run: str) -> str:
     """By the name of the run's folder, as ``recommit train family`` gives it."""
-    trained = re.fullmatch(r"(?:.*/)?(fixed-([1-8])|adaptive|random|depth-only)-s\d+", run)
+    trained = re.fullmatch(r"(?:.*/)?(fixed-([1-8])|adaptive|random|depth-only|paper)-s\d+", run)
     if not trained:
         return f"plans of {run}"
     return f"plans trained for depth {trained[2]}" if trained[2] else _TRAINED[trained[1]]

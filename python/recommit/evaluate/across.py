@@ -1,0 +1,123 @@
+"""Evaluations of several seeds of one family, taken together: one row per agent, whichever seed trained it.
+
+Every seed's adaptive policy is compared with the agents of its own seed, on the same instances. The interval is over
+instances, of the mean over seeds; how far seeds lie apart stands beside it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from recommit.data.table import pq
+from recommit.evaluate import stats
+from recommit.evaluate.names import readable
+from recommit.evaluate.tables import grid
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+#: The agents of the table, in its order: a pattern of names without folders and seeds.
+ROWS = (
+    "adaptive", "sampled", "shuffled", "mixture", "random", "fixed-[1248]", "fixed-[1-8]@fixed-[1-8]", "random@random",
+    "adaptive@depth-only", "adaptive@paper", "shuffled@paper", "fixed-[1-8]@init", "oracle-dp",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One agent under one budget in one evaluation, per instance (means over its draws)."""
+
+    solved: NDArray[np.float64]
+    actions: NDArray[np.float64]
+
+
+def kind(agent: str) -> str:
+    """An agent's name without the folder and the seed of the run whose policy it asks: ``fixed-4@fixed-4``."""
+    base, _, run = agent.partition("@")
+    return f"{base}@{re.sub(r'-s[0-9]+$', '', PurePath(run).name)}" if run else base
+
+
+def read(folder: str | Path) -> dict[tuple[str, str], Seen]:
+    """By kind of agent and budget."""
+    table = pq.read_table(Path(folder) / "episodes.parquet")
+    columns = {name: table[name].to_numpy() for name in ("seed", "instance", "solved", "actions")}
+    agents, budgets = (np.array(table[name].to_pylist(), object) for name in ("agent", "budget"))
+    found: dict[tuple[str, str], Seen] = {}
+    for agent, budget in dict.fromkeys(zip(agents.tolist(), budgets.tolist(), strict=True)):
+        rows = np.flatnonzero((agents == agent) & (budgets == budget))
+        count = int(columns["instance"][rows].max()) + 1
+        order = rows[np.lexsort((columns["instance"][rows], columns["seed"][rows]))]
+        solved, actions = (
+            columns[n][order].astype(np.float64).reshape(-1, count).mean(axis=0) for n in ("solved", "actions")
+        )
+        found.setdefault((kind(agent), budget), Seen(solved, actions))
+    return found
+
+
+def together(folders: Sequence[str | Path]) -> str:
+    """The table, as Markdown: a block per budget."""
+    plans = [json.loads((Path(folder) / "plan.json").read_text(encoding="utf-8")) for folder in folders]
+    if any(plan["test_set"] != plans[0]["test_set"] for plan in plans):
+        raise ValueError(f"folders: expected evaluations on one test set, got {len(folders)} that differ")
+    seen = [read(folder) for folder in folders]
+    blocks = [_block(seen, budget, f"{len(folders)} seeds") for budget in plans[0]["budgets"]]
+    return "\n\n".join(blocks) + "\n"
+
+
+def _block(seen: list[dict[tuple[str, str], Seen]], budget: str, title: str) -> str:
+    head = (
+        "agent",
+        "seeds",
+        "solved %",
+        "actions",
+        "adaptive ahead, points",
+        "95 %",
+        "by seed",
+        "actions more",
+        "95 %",
+    )
+    lines = [_line(agent, _pairs(seen, agent, budget)) for agent in _order(seen)]
+    return f"{budget} budget, {title}\n\n" + grid(head, [line for line in lines if line])
+
+
+def _order(seen: list[dict[tuple[str, str], Seen]]) -> list[str]:
+    """Agents that have a row."""
+    every = dict.fromkeys(agent for one in seen for agent, _ in one)
+    return [agent for row in ROWS for agent in every if re.fullmatch(row, agent)]
+
+
+def _pairs(seen: list[dict[tuple[str, str], Seen]], agent: str, budget: str) -> list[tuple[Seen, Seen]]:
+    """Adaptive and the other, of every seed that has both."""
+    return [(one["adaptive", budget], one[agent, budget]) for one in seen if (agent, budget) in one]
+
+
+def _line(agent: str, pairs: list[tuple[Seen, Seen]]) -> list[str]:
+    base, _, run = agent.partition("@")
+    words = readable(base, "the warm start" if run == "init" else f"{run}-s0" if run else "")
+    shown = [f"{value:.1f}" for value in (100 * _mean(pairs, "solved"), _mean(pairs, "actions"))]
+    if agent == "adaptive":
+        rates = ", ".join(f"{100 * own.solved.mean():.1f} at {own.actions.mean():.1f}" for own, _ in pairs)
+        return [words, str(len(pairs)), *shown, "", "", rates, "", ""]
+    points, more = (_ahead(pairs, name) for name in ("solved", "actions"))
+    by_seed = ", ".join(f"{100 * (own.solved - other.solved).mean():+.1f}" for own, other in pairs)
+    return [words, str(len(pairs)), *shown, *_interval(points, 100), by_seed, *_interval(more, 1)]
+
+
+def _mean(pairs: list[tuple[Seen, Seen]], name: str) -> float:
+    return float(np.mean([getattr(other, name).mean() for _, other in pairs]))
+
+
+def _ahead(pairs: list[tuple[Seen, Seen]], name: str) -> stats.Interval:
+    return stats.bootstrap(np.mean([getattr(own, name) - getattr(other, name) for own, other in pairs], axis=0))
+
+
+def _interval(found: stats.Interval, times: float) -> list[str]:
+    return [f"{times * found.mean:+.1f}", f"{times * found.low:+.1f} .. {times * found.high:+.1f}"]
