@@ -30,11 +30,13 @@ tasks:
       - run.tensorboard=false
     grpo:
       - optim.steps=1
+      - credit.size=2
       - "rollout={instances: 4, budget: 3, states: 64, length: [4, 14]}"
       - "validation={instances: 4, every: 1, budget: 3, length: [4, 14]}"
       - run.tensorboard=false
     variants: [adaptive, fixed-4]
-    seeds: [0]
+    seeds: [0, 1]
+    ablations: [paper]
     evaluate: {instances: 8, validation: 4, budgets: ["3", "2"]}
 """
 
@@ -51,7 +53,13 @@ def test_everything_is_made_once(tmp_path, capsys):
     assert str(report) in capsys.readouterr().out
     assert report.is_file()
     made = times(tmp_path / "out")
-    assert any("fixed-4-s0" in name for name in made)
+    runs = {p.name for p in (tmp_path / "out" / "small" / "family").iterdir()}
+    assert runs == {"adaptive-s0", "adaptive-s1", "fixed-4-s0", "fixed-4-s1", "paper-s0"}
+    config = json.loads((tmp_path / "out" / "small" / "family" / "paper-s0" / "config.json").read_text())
+    assert (config["variant"], config["head"], config["credit"]["group"]) == ("adaptive", None, "state")
+    table = (tmp_path / "out" / "small" / "results.md").read_text()
+    assert "3 budget, 2 seeds" in table
+    assert "the paper's recipe, adaptive depth" in table
     summary = json.loads((tmp_path / "out" / "small" / "eval-s0" / "summary.json").read_text())
     assert {row["decisions"] for row in summary} == {2, 3}
     assert reproduce.figures(tmp_path / "out" / "small")
@@ -65,8 +73,9 @@ def test_presets(capsys):
         for task in reproduce.load(name)["tasks"].values():
             Recipe.from_dict(task["data"])
             config.load(task["recipe"], task.get("sft", []))
-            plans = planned_family(task["recipe"], tuple(task["variants"]), tuple(task.get("grpo", [])), {})
-            assert set(plans) == set(task["variants"])
+            names = (*task["variants"], *task.get("ablations", ()))
+            plans = planned_family(task["recipe"], names, tuple(task.get("grpo", [])), {})
+            assert set(plans) == set(names)
     assert "recipe: laptop-sliding" in capsys.readouterr().out
     assert main(["reproduce", "--preset", "nothing", "--out", "x"]) == 2
     assert "preset: expected a file or one of demo" in capsys.readouterr().err
