@@ -12,12 +12,21 @@ if TYPE_CHECKING:
     from recommit.report.axes import Figure
 
 
-def report(eval: Path, /, out: Path, instances: int = 48, figures: Path | None = None, quiet: bool = False) -> int:
+def report(
+    eval: Path,
+    /,
+    out: Path,
+    seeds: tuple[Path, ...] = (),
+    instances: int = 48,
+    figures: Path | None = None,
+    quiet: bool = False,
+) -> int:
     """Write one page about an evaluation: figures, tables and episodes to watch; it needs no server and no network.
 
     Args:
         eval: The folder of an evaluation (see recommit evaluate).
         out: The page to write, an HTML file; it is replaced whole or not at all.
+        seeds: Evaluations of the same family with other seeds; one table takes all of them together.
         instances: Episodes of so many instances can be watched at most.
         figures: Write every figure to this folder as well, as SVG, PDF and CSV.
         quiet: Print nothing.
@@ -29,7 +38,7 @@ def report(eval: Path, /, out: Path, instances: int = 48, figures: Path | None =
     if instances < 0:
         raise WrongCall(f"instances: expected 0 or more, got {instances}")
     try:
-        made = page.make(Folder(eval), instances)
+        made = page.make(Folder(eval), instances, seeds)
     except ValueError as error:
         raise WrongCall(str(error)) from None
     files.make_folders(files.Files(), Path(out).absolute().parent)

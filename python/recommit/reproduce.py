@@ -135,7 +135,8 @@ class Task:
         """A page to look at."""
         from recommit.report_command import report
 
-        report(self.folder / f"eval-s{self.plan['seeds'][0]}", self.folder / "report.html")
+        first, *others = (self.folder / f"eval-s{seed}" for seed in self.plan["seeds"])
+        report(first, self.folder / "report.html", seeds=tuple(others), quiet=self.quiet)
 
 
 def _evaluate(folder: Path, seed: int, given: dict[str, Any], quiet: bool, threads: int = 0) -> None:

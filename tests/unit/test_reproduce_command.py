@@ -58,7 +58,9 @@ def test_everything_is_made_once(tmp_path, capsys):
     config = json.loads((tmp_path / "out" / "small" / "family" / "paper-s0" / "config.json").read_text())
     assert (config["variant"], config["head"], config["credit"]["group"]) == ("adaptive", None, "state")
     table = (tmp_path / "out" / "small" / "results.md").read_text()
-    assert "3 budget, 2 seeds" in table
+    assert "# 2 seeds together" in table
+    assert "## 3 budget" in table
+    assert "All seeds" in report.read_text()
     assert "the paper's recipe, adaptive depth" in table
     summary = json.loads((tmp_path / "out" / "small" / "eval-s0" / "summary.json").read_text())
     assert {row["decisions"] for row in summary} == {2, 3}

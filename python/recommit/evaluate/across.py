@@ -29,6 +29,7 @@ ROWS = (
     "adaptive", "sampled", "shuffled", "mixture", "random", "fixed-[1248]", "fixed-[1-8]@fixed-[1-8]", "random@random",
     "adaptive@depth-only", "adaptive@paper", "shuffled@paper", "fixed-[1-8]@init", "oracle-dp",
 )  # fmt: skip
+HEAD = ("agent", "seeds", "solved %", "actions", "adaptive is ahead, points", "95 %", "by seed", "its actions", "95 %")
 
 
 @dataclass(frozen=True)
@@ -68,24 +69,13 @@ def together(folders: Sequence[str | Path]) -> str:
     if any(plan["test_set"] != plans[0]["test_set"] for plan in plans):
         raise ValueError(f"folders: expected evaluations on one test set, got {len(folders)} that differ")
     seen = [read(folder) for folder in folders]
-    blocks = [_block(seen, budget, f"{len(folders)} seeds") for budget in plans[0]["budgets"]]
-    return "\n\n".join(blocks) + "\n"
+    blocks = [_block(seen, budget) for budget in plans[0]["budgets"]]
+    return "\n\n".join([f"# {len(folders)} seeds together", *blocks]) + "\n"
 
 
-def _block(seen: list[dict[tuple[str, str], Seen]], budget: str, title: str) -> str:
-    head = (
-        "agent",
-        "seeds",
-        "solved %",
-        "actions",
-        "adaptive ahead, points",
-        "95 %",
-        "by seed",
-        "actions more",
-        "95 %",
-    )
+def _block(seen: list[dict[tuple[str, str], Seen]], budget: str) -> str:
     lines = [_line(agent, _pairs(seen, agent, budget)) for agent in _order(seen)]
-    return f"{budget} budget, {title}\n\n" + grid(head, [line for line in lines if line])
+    return f"## {budget.capitalize()} budget\n\n{grid(HEAD, lines)}"
 
 
 def _order(seen: list[dict[tuple[str, str], Seen]]) -> list[str]:
@@ -101,7 +91,7 @@ def _pairs(seen: list[dict[tuple[str, str], Seen]], agent: str, budget: str) -> 
 
 def _line(agent: str, pairs: list[tuple[Seen, Seen]]) -> list[str]:
     base, _, run = agent.partition("@")
-    words = readable(base, "the warm start" if run == "init" else f"{run}-s0" if run else "")
+    words = readable(base, run)
     shown = [f"{value:.1f}" for value in (100 * _mean(pairs, "solved"), _mean(pairs, "actions"))]
     if agent == "adaptive":
         rates = ", ".join(f"{100 * own.solved.mean():.1f} at {own.actions.mean():.1f}" for own, _ in pairs)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import PurePath
 
 _WORDS = {
     "adaptive": "adaptive depth",
@@ -32,8 +33,8 @@ def readable(base: str, run: str) -> str:
 
 
 def _plans(run: str) -> str:
-    """By the name of the run's folder, as ``recommit train family`` gives it."""
-    trained = re.fullmatch(r"(?:.*/)?(fixed-([1-8])|adaptive|random|depth-only|paper)-s\d+", run)
+    """By the name of the run's folder, as ``recommit train family`` gives it, with its seed or without."""
+    trained = re.fullmatch(r"(?:.*/)?(fixed-([1-8])|adaptive|random|depth-only|paper)(?:-s\d+)?", run)
     if not trained:
-        return f"plans of {run}"
+        return f"plans of {'the warm start' if PurePath(run).name == 'init' else run}"
     return f"plans trained for depth {trained[2]}" if trained[2] else _TRAINED[trained[1]]

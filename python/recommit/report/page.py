@@ -9,10 +9,14 @@ from importlib.resources import files
 from string import Template
 from typing import TYPE_CHECKING, Any
 
+from recommit.evaluate import across
 from recommit.report import axes, depths, embed, episodes, figures, published, sections, training
 from recommit.report.embed import Html, joined, tag
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
     from recommit.report.axes import Figure
     from recommit.report.reading import Folder
 
@@ -28,14 +32,15 @@ class Report:
     of: int
 
 
-def make(folder: Folder, instances: int = 48) -> Report:
-    """Everything, with episodes of up to ``instances`` instances."""
+def make(folder: Folder, instances: int = 48, seeds: Sequence[Path] = ()) -> Report:
+    """Everything, with episodes of up to ``instances`` instances; ``seeds`` are evaluations of other seeds."""
     drawn: list[Figure] = []
     packed = episodes.pack(folder, instances) if instances else None
     watched = {one["n"] for one in packed["instances"]} if packed else set()
     content = [
         _section("result", "Result", "Each tile is one agent: the share of all instances that it solves, and the actions that it "
                  "spends on the mean episode, solved or not.", sections.heading(folder), sections.headline(folder)),
+        *_seeds(folder, seeds),
         _section("pareto", "Solved against actions", "Up is better and left is better; bars are 95 % intervals; an agent above "
                  "and to the left of another dominates it.", *_pareto(folder, drawn)),
         _section("table", "All agents", "Intervals are 95 %; the right half compares the first agent with each other one on the "
@@ -112,6 +117,14 @@ def _pareto(folder: Folder, drawn: list[Figure]) -> list[Html]:
         note = "The paper's are of another model on other instances; they stand here for orientation."
         parts.append(tag("p", box, ". ", note, class_="quiet"))
     return [*parts, _grid(made, drawn)]
+
+
+def _seeds(folder: Folder, others: Sequence[Path]) -> list[Html]:
+    if not others:
+        return []
+    found = published.seeds(across.together([folder.path, *others]))
+    return [_section("seeds", "All seeds", f"{1 + len(others)} evaluations of the same instances. Every seed's policy is compared with "
+                     "the agents of its own seed; intervals are over instances, of the mean over seeds.", found)]  # fmt: skip
 
 
 def _published(folder: Folder) -> list[Html]:

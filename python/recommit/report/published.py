@@ -1,4 +1,4 @@
-"""The paper's tables beside ours, from the Markdown that ``recommit evaluate --paper`` has written."""
+"""Tables that evaluation writes as Markdown: the paper's beside ours, and several seeds together."""
 
 from __future__ import annotations
 
@@ -7,6 +7,15 @@ from itertools import groupby
 
 from recommit.report.embed import Html, joined, tag
 from recommit.report.sections import MINUS, NONE, table
+
+
+def seeds(text: str) -> Html:
+    """One table per budget, of ``recommit.evaluate.across``."""
+    parts = []
+    for block in text.split("\n## ")[1:]:
+        name, _, body = block.partition("\n")
+        parts += [table(grid[0], [("", cells) for cells in grid[2:]], name) for grid in _grids(body.splitlines())]
+    return joined(*parts)
 
 
 def tables(text: str | None) -> Html | None:
