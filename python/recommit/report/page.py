@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from dataclasses import dataclass
 from importlib.resources import files
 from string import Template
@@ -64,6 +65,7 @@ def make(folder: Folder, instances: int = 48, seeds: Sequence[Path] = ()) -> Rep
     title = f"{folder.first.label} on {folder.task}"
     html = Template(axes.asset("page.html")).substitute(
         title=embed.escaped(title),
+        sections=_links(content),
         contents=joined(*content),
         styles=axes.asset("report.css") + axes.asset("figure.css"),
         script=script,
@@ -81,6 +83,12 @@ def rules(task: str) -> str:
 
 def _section(name: str, title: str, how: str, *parts: object) -> Html:
     return tag("section", tag("h2", title), tag("p", how, class_="how"), *parts, id=name)
+
+
+def _links(content: list[Html]) -> Html:
+    """To every section that is there."""
+    found = [re.match(r'<section id="(\w+)"><h2>([^<]*)</h2>', section) for section in content]
+    return joined(*(tag("li", tag("a", Html(m[2]), href=f"#{m[1]}")) for m in found if m))
 
 
 def _missing(what: str) -> Html:

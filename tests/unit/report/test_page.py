@@ -129,3 +129,18 @@ def test_the_papers_tables_are_shown_if_they_were_made(evaluations, tmp_path):
     assert html.count("<h3>Main table</h3>") == 0
     assert "<li>no run for d</li>" in html
     assert "<li>loose: front x</li>" in html
+
+
+def test_every_section_has_its_link(evaluations, made):
+    elements = Elements(made.html).found
+    sections = [a["id"] for name, a in elements if name == "section"]
+    links = [a["href"] for name, a in elements if name == "a" and a.get("href", "").startswith("#")]
+    assert links[: len(sections)] == [f"#{name}" for name in sections]
+    assert "seeds" not in sections
+
+
+def test_other_seeds_are_taken_together(evaluations):
+    folder = evaluations["sokoban"]
+    whole = page.make(Folder(folder), 0, [folder]).html
+    assert '<a href="#seeds">All seeds</a>' in whole
+    assert "2 evaluations of the same instances" in whole
