@@ -19,7 +19,7 @@ import recommit
 
 FAST = settings(max_examples=1_000, deadline=None, derandomize=True)
 ROUND_TRIPS = settings(max_examples=10_000, deadline=None, derandomize=True)
-SYMBOLS = " #.$*@+"
+SYMBOLS = {"sokoban": " #.$*@+", "ice": " %.@+"}
 seeds = st.integers(0, 2**48)
 
 
@@ -69,6 +69,19 @@ def room(random: Random) -> list[list[int]]:
     return grid
 
 
+def cave(random: Random) -> list[list[int]]:
+    """Rocks around, some inside; one player, one goal."""
+    rows, cols = random.randint(3, 9), random.randint(4, 10)
+    grid = [[1] * cols for _ in range(rows)]
+    inner = [(r, c) for r in range(1, rows - 1) for c in range(1, cols - 1)]
+    for r, c in inner:
+        grid[r][c] = int(random.random() < 0.2)
+    cells = [4] if random.random() < 0.2 else [3, 2]
+    for (r, c), cell in zip(random.sample(inner, len(cells)), cells, strict=True):
+        grid[r][c] = cell
+    return grid
+
+
 def board(random: Random, rows: int, cols: int) -> list[list[int]]:
     tiles = list(range(rows * cols))
     random.shuffle(tiles)
@@ -76,9 +89,10 @@ def board(random: Random, rows: int, cols: int) -> list[list[int]]:
 
 
 def pack(random: Random) -> tuple[str, list[list[list[int]]]]:
-    count = random.randint(1, 3)
-    if random.random() < 0.7:
-        return "sokoban", [room(random) for _ in range(count)]
+    count, kind = random.randint(1, 3), random.random()
+    if kind < 0.7:
+        make, task = (room, "sokoban") if kind < 0.45 else (cave, "ice")
+        return task, [make(random) for _ in range(count)]
     rows, cols = random.randint(2, 5), random.randint(2, 5)
     return "sliding", [board(random, rows, cols) for _ in range(count)]
 
@@ -111,16 +125,19 @@ def loose_text(random: Random) -> bytes:
     parts = [random.choice(["", "", "\ufeff", "Title: z\n", "; 0\n", "Levels\n\n", "\n\n"])]
     for grid in grids:
         for row in grid:
-            line = "".join(SYMBOLS[cell] for cell in row) if task == "sokoban" else " ".join(map(str, row))
-            parts.append((loose_row(random, line) if task == "sokoban" else line) + "\n")
+            line = " ".join(map(str, row)) if task == "sliding" else "".join(SYMBOLS[task][cell] for cell in row)
+            parts.append((line if task == "sliding" else loose_row(random, line)) + "\n")
         parts.append(random.choice(BETWEEN))
     text = "".join(parts)
     return (text.replace("\n", "\r\n") if random.random() < 0.2 else text).encode()
 
 
 PIECES = [
-    *"#@$.*+ -_;:\n\r\t\0x0123456789",
+    *"#@$.*+% -_;:\n\r\t\0x0123456789",
     "##",
+    "%%",
+    "%%%\n",
+    "%@.%\n",
     "\n\n",
     "; 1\n",
     "Title: ",
@@ -189,7 +206,7 @@ def test_random_symbols_are_read_alike(text: str) -> None:
 
 
 @FAST
-@given(st.lists(st.text(alphabet="#@$.*+ -", max_size=8), max_size=8).map("\n".join))
+@given(st.lists(st.text(alphabet="#@$.*+% -", max_size=8), max_size=8).map("\n".join))
 def test_random_rows_are_read_alike(text: str) -> None:
     agree(text.encode())
 
@@ -216,6 +233,9 @@ def test_the_comparison_notices_a_wrong_twin(monkeypatch: pytest.MonkeyPatch) ->
     """Planted defects: each must turn up among the first few thousand damaged packs."""
     for name, wrong in (
         ("CODES", {**twin.CODES, b"_": 1}),
+        ("CAVE_CODES", {**twin.CAVE_CODES, b"-": 1}),
+        ("REST", {"sokoban": b"##"}),
+        ("cave_row", lambda line: line.startswith(b"%%%")),
         ("SYMBOLS", b"#@+$*"),
         ("MAX_LINE", 20),
         ("title_of", lambda _: ""),

@@ -14,6 +14,9 @@ KEY = re.compile(rb"[ \t]*([A-Za-z][A-Za-z0-9 _-]*):(.*)", re.DOTALL)
 NUMBERS = re.compile(rb" *[0-9]+( +[0-9]+)+ *")
 CODES = {b" ": 0, b"-": 0, b"_": 0, b"#": 1, b".": 2, b"$": 3, b"*": 4, b"@": 5, b"+": 6}
 SYMBOLS = b"#@+$*."
+CAVE_CODES = {b" ": 0, b"-": 0, b"_": 0, b"%": 1, b".": 2, b"@": 3, b"+": 4}
+#: Inside of any other line, this is what is left of a row.
+REST = {"sokoban": b"##", "ice": b"%%"}
 
 
 class RefusedError(Exception):
@@ -42,7 +45,10 @@ def parse(data: bytes) -> Parsed:
         raise RefusedError(0, 0)
     result = Parsed(task, [], [])
     for rows, title, damaged in blocks(lines, kinds, task):
-        grid = sokoban_grid(rows, damaged) if task == "sokoban" else sliding_grid(rows, damaged, result.grids[:1])
+        if task == "sliding":
+            grid = sliding_grid(rows, damaged, result.grids[:1])
+        else:
+            grid = sokoban_grid(rows, damaged) if task == "sokoban" else cave_grid(rows, damaged)
         cells = sum(len(g) * len(g[0]) for g in result.grids)
         if len(result.grids) == MAX_LEVELS or cells + len(grid) * len(grid[0]) > MAX_CELLS:
             raise RefusedError(rows[0][0], 1)
@@ -50,6 +56,9 @@ def parse(data: bytes) -> Parsed:
         result.titles.append(title)
     if not result.grids:
         raise RefusedError(0, 0)
+    for number, (line, what) in enumerate(zip(lines, kinds, strict=True), 1):
+        if task != "ice" and what == "other" and cave_row(line):
+            raise RefusedError(number, 1)
     return result
 
 
@@ -104,16 +113,30 @@ def looks_sokoban(line: bytes) -> bool:
     return line[first_symbol(line)] in SYMBOLS
 
 
+def cave_row(line: bytes) -> bool:
+    """A whole row of a cave, which no title is."""
+    return re.fullmatch(rb"[ \t]*%[-%.@+ _]+%[ \t]*", line) is not None
+
+
 def deciding(line: bytes, what: str) -> str | None:
     if what != "other":
         return None
     if NUMBERS.fullmatch(line):
         return "sliding"
-    return "sokoban" if looks_sokoban(line) or b"##" in line else None
+    if looks_sokoban(line) or b"##" in line:
+        return "sokoban"
+    return "ice" if cave_row(line) else None
 
 
 def is_row(line: bytes, task: str) -> bool:
-    return looks_sokoban(line) if task == "sokoban" else line[first_symbol(line)] in b"0123456789"
+    if task == "sokoban":
+        return looks_sokoban(line)
+    return line[first_symbol(line)] in (b"%" if task == "ice" else b"0123456789")
+
+
+def is_foreign(line: bytes, task: str) -> bool:
+    numbers = task != "sliding" and NUMBERS.fullmatch(line) is not None
+    return numbers or (task != "sokoban" and looks_sokoban(line))
 
 
 def blocks(lines: list[bytes], kinds: list[str], task: str):
@@ -151,8 +174,7 @@ def blocks(lines: list[bytes], kinds: list[str], task: str):
         elif what == "key":
             named = title_of(line) or named
         elif what == "other":
-            foreign = NUMBERS.fullmatch(line) if task == "sokoban" else looks_sokoban(line)
-            if foreign or (task == "sokoban" and b"##" in line):
+            if is_foreign(line, task) or (task in REST and REST[task] in line):
                 raise RefusedError(i + 1, first_symbol(line) + 1)
             words = line.strip(b" \t").decode()
         i += 1
@@ -214,6 +236,37 @@ def reached(start: tuple[int, int], free: set[tuple[int, int]]) -> set[tuple[int
         layer = {n for cell in layer for n in neighbours(cell) if n in free} - seen
         seen |= layer
     return seen
+
+
+# --- Icy caves.
+
+
+def cave_grid(rows: list[Row], damaged: tuple[int, int] | None) -> list[list[int]]:
+    if len(rows) > 64:
+        raise RefusedError(rows[64][0], 1)
+    grid: list[list[int]] = []
+    for number, whole in rows:
+        row = whole.rstrip(b" -_")
+        if len(row) > 64:
+            raise RefusedError(number, 65)
+        for i in range(len(row)):
+            if row[i : i + 1] not in CAVE_CODES:
+                raise RefusedError(number, i + 1)
+        grid.append([CAVE_CODES[row[i : i + 1]] for i in range(len(row))])
+        if len(grid[-1]) != len(grid[0]):
+            raise RefusedError(number, 1)
+    if damaged:
+        raise RefusedError(*damaged)
+    cells = [(r, c) for r in range(len(grid)) for c in range(len(grid[0]))]
+    for codes in ((3, 4), (2, 4)):
+        found = [(r, c) for r, c in cells if grid[r][c] in codes]
+        if len(found) != 1:
+            r, c = found[1] if found else (0, 0)
+            raise RefusedError(rows[r][0], c + 1)
+    for r, c in cells:
+        if grid[r][c] != 1 and (r in (0, len(grid) - 1) or c in (0, len(grid[0]) - 1)):
+            raise RefusedError(rows[r][0], c + 1)
+    return grid
 
 
 # --- Sliding.
