@@ -41,8 +41,7 @@ def train(
 ) -> int:
     """Run what is missing, ``jobs`` at a time; 0 when all are finished, 130 when one was interrupted.
 
-    ``plans`` has one configuration per name (see ``member``); variants may differ in more than their name, so that they
-    learn from equally many states.
+    ``plans`` has one configuration per name (see ``member``), usually that of its variant.
     """
     work = [
         (

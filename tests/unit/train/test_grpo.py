@@ -384,7 +384,10 @@ def test_finishing_wants_the_exact_program():
 def test_a_family_trains_what_is_missing(init, tmp_path, monkeypatch):
     from recommit.train import family
 
-    plans = {"adaptive": plan_of(optim={"steps": 1}), "fixed-2": plan_of(optim={"steps": 1}, rollout={"instances": 8})}
+    plans = {
+        "adaptive": plan_of(optim={"steps": 1}),
+        "fixed-2": plan_of(variant="fixed-2", optim={"steps": 1}, rollout={"instances": 8}),
+    }
     began = []
     whole = grpo.train
     monkeypatch.setattr(grpo, "train", lambda c, *a, **k: (began.append((c.variant, c.run.seed)), whole(c, *a, **k))[1])

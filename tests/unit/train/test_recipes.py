@@ -11,6 +11,7 @@ import pytest
 from recommit.train import config
 from recommit.train.config import SftConfig
 from recommit.train.grpo_config import GrpoConfig, variant
+from recommit.train_command import planned_family
 
 LAUNCH = Path(str(files("recommit") / "recipes" / "launch"))
 #: Section 13.7 of the specification, "RL (Sliding | Sokoban)", and the reward's weight.
@@ -27,11 +28,22 @@ def test_recipes_parse(name):
     parsed = [config.load(name, cls=cls, stage=stage) for stage, cls in STAGES.items() if config.section(name, stage)]
     assert parsed
     for kind, changes in config.section(name, "family").items():
-        variant("fixed-4" if kind == "fixed" else kind)
+        variant(changes.get("variant", "fixed-4" if kind == "fixed" else kind))
         assert changes
 
 
 STAGES = {"sft": SftConfig, "grpo": GrpoConfig}
+
+
+@pytest.mark.parametrize(("name", "column"), [("laptop-sliding", 0), ("laptop-sokoban", 1)])
+def test_the_papers_own_credit_beside_ours(name, column):
+    """In small, learning rates and steps are ours; what is judged, and how, is the paper's."""
+    given = planned_family(name, ("paper",), (), {})["paper"]
+    for path, values in PAPER.items():
+        owner, field = path.split(".")
+        if owner in ("credit", "objective") or path == "rollout.budget":
+            assert getattr(getattr(given, owner), field) == values[column], path
+    assert (given.variant, given.head, given.joint_steps) == ("adaptive", None, given.optim.steps)
 
 
 @pytest.mark.parametrize(("name", "column"), [("paper-sliding", 0), ("paper-sokoban", 1)])
