@@ -8,6 +8,9 @@ from itertools import groupby
 from recommit.report.embed import Html, joined, tag
 from recommit.report.sections import MINUS, NONE, table
 
+#: Of what was not run.
+MISSING = "Empty cells, and the commands that fill them"
+
 
 def seeds(text: str) -> Html:
     """One table per budget, of ``recommit.evaluate.across``."""
@@ -28,10 +31,18 @@ def tables(text: str | None) -> Html | None:
         grids = [grid for grid in _grids(body.splitlines()) if len(grid) > 2]  # a head, a rule, rows
         for i, grid in enumerate(grids):
             parts.append(table(grid[0], [("", cells) for cells in grid[2:]], name if not i else f"{name}, continued"))
-        points = [tag("li", line[2:]) for line in body.splitlines() if line.startswith("* ")]
-        if points:
-            parts.append(joined(*([] if grids else [tag("h3", name)]), tag("ul", *points)))
+        points = [line[2:] for line in body.splitlines() if line.startswith("* ")]
+        said = [tag("li", _with_code(line)) for line in points if not line.startswith("No ")]
+        gone = [tag("li", _with_code(line)) for line in points if line.startswith("No ")]
+        parts += [] if grids else [tag("h3", name)]
+        parts += [tag("ul", *said)] if said else []
+        parts += [tag("details", tag("summary", MISSING), tag("ul", *gone))] if gone else []
     return joined(*parts)
+
+
+def _with_code(line: str) -> Html:
+    """What stands between backticks, as code."""
+    return joined(*(tag("code", part) if i % 2 else tag("span", part) for i, part in enumerate(line.split("`"))))
 
 
 def _grids(lines: list[str]) -> list[list[list[str]]]:

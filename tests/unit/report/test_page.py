@@ -118,7 +118,7 @@ def test_the_papers_tables_are_shown_if_they_were_made(evaluations, tmp_path):
     assert published.tables("sliding, loose budget: K = 15\n") is None
     copy = shutil.copytree(evaluations["sliding"], tmp_path / "eval")
     text = "# Sliding: the paper's tables\n\n## Main table\n\n| row | diff |\n|---|---:|\n| a<b | -1.5 |\n| c-1 | - |\n"
-    more = "\n| other | x | y |\n|---|---:|---:|\n| d | 2 | 3 |\n\n* no run for d\n"
+    more = "\n| other | x | y |\n|---|---:|---:|\n| d | 2 | 3 |\n\n* No run for d: `make d` makes it.\n"
     (copy / "tables.md").write_text(text + more + "\n## Pareto\n\n* loose: front x\n")
     html = page.make(Folder(copy), 0).html
     assert '<section id="paper">' in html
@@ -127,8 +127,10 @@ def test_the_papers_tables_are_shown_if_they_were_made(evaluations, tmp_path):
     )
     assert '<tr><th scope="row">d</th><td>2</td><td>3</td></tr>' in html
     assert html.count("<h3>Main table</h3>") == 0
-    assert "<li>no run for d</li>" in html
-    assert "<li>loose: front x</li>" in html
+    hidden = html[html.index("<details>") : html.index("</details>")]
+    assert "<summary>Empty cells, and the commands that fill them</summary>" in hidden
+    assert "<span>No run for d: </span><code>make d</code>" in hidden
+    assert "<span>loose: front x</span>" in html.replace(hidden, "")
 
 
 def test_every_section_has_its_link(made):
