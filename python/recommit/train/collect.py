@@ -134,7 +134,7 @@ def by_value(given: Collector, starts: NDArray[np.uint8], first: int) -> Found:
     if variant.head and config.head_steps:
         move_head(given, graph, roots)
     chance = choose(graph, np.arange(len(graph)))
-    found = exact.evaluate(graph, roots, chance, budget, config.price_action)
+    found = exact.evaluate(graph, roots, chance, budget, config.price_action, config.budgets)
     mass = found.visits.sum(axis=0)
     nodes = np.flatnonzero(graph.expanded & (mass > 0))
     nodes, weight = _thinned(nodes, mass[nodes], given.config.rollout.states, given, first)
@@ -153,7 +153,9 @@ def move_head(given: Collector, graph: Reach, roots: NDArray[np.int64]) -> None:
         logits = head(inputs)
         graph.logits[nodes] = logits.detach().cpu().numpy()
         chance = softmax(graph.logits)
-        found = exact.evaluate(graph, roots, chance, config.rollout.budget, config.credit.price_action)
+        found = exact.evaluate(
+            graph, roots, chance, config.rollout.budget, config.credit.price_action, config.credit.budgets
+        )
         mass = found.visits[:, nodes].sum(axis=0)
         advantage = exact.depth_advantages(graph, found, chance, nodes)
         weight = mass[:, None] * chance[nodes]

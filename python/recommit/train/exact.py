@@ -23,7 +23,7 @@ import numpy as np
 from recommit.policy.config import MAX_ACTIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -41,6 +41,7 @@ class Values:
     visits: Floats  #: [K + 1, nodes], expected
     by_distance: Floats  #: [K + 1, longest distance + 2]; the last column is of states that cannot be solved
     distance: NDArray[np.int32]
+    begin: Floats  #: [K + 1]: which share of the episodes begins with so many decisions left
     #: Expected visits that fell on nodes with a plan or without a hope, as a share: all of it, and values are exact.
     known: float
 
@@ -76,8 +77,11 @@ def _onward(reach: Reach, mass: Floats, here: NDArray[np.int64], chance: Floats)
     return moved
 
 
-def evaluate(reach: Reach, roots: NDArray[np.int64], chance: Floats, budget: int, price: float) -> Values:
-    """``chance`` [nodes, depths]: probabilities of the depths; rows of nodes without a plan are not read."""
+def evaluate(
+    reach: Reach, roots: NDArray[np.int64], chance: Floats, budget: int, price: float, budgets: Sequence[int] = ()
+) -> Values:
+    """``chance`` [nodes, depths]: probabilities of the depths; rows of nodes without a plan are not read. Equal parts of
+    the episodes have each of ``budgets``, none of which exceeds ``budget``; all have ``budget`` if there are none."""
     nodes = len(reach)
     distance = reach.task.distance(reach.states)
     longest = max(int(distance.max(initial=0)), 1)
@@ -93,16 +97,16 @@ def evaluate(reach: Reach, roots: NDArray[np.int64], chance: Floats, budget: int
         by_distance[k, 1:] = _mean_by(bucket[known], value[k, known], longest, k)
         rest = ~reach.expanded & ~reach.goal
         value[k, rest] = by_distance[k, bucket[rest]]
-    visits = np.zeros((budget + 1, nodes))
-    np.add.at(visits[budget], roots, 1.0)
-    visits[budget, reach.goal] = 0.0
+    begin = np.bincount(list(budgets) or [budget], minlength=budget + 1) / max(len(budgets), 1)
+    visits = begin[:, None] * np.bincount(roots, minlength=nodes)
+    visits[:, reach.goal] = 0.0
     for k in range(budget, 1, -1):
-        visits[k - 1] = _onward(reach, visits[k], known, likely)
+        visits[k - 1] += _onward(reach, visits[k], known, likely)
     left = np.arange(budget + 1)[:, None]
     settled = reach.expanded | (distance < 0) | (distance > MAX_ACTIONS * left)
     total = visits.sum()
     share = float((visits * settled).sum() / total) if total else 1.0
-    return Values(value, quality, visits, by_distance, distance, share)
+    return Values(value, quality, visits, by_distance, distance, begin, share)
 
 
 def _mean_by(bucket: NDArray[np.int64], value: Floats, longest: int, left: int) -> Floats:

@@ -51,6 +51,9 @@ class CreditConfig:
     follow: Literal["first", "best", "random"] = "first"
     #: ``exact``: states looked at per instance and decision; what lies beyond is valued by distance and decisions left.
     width: int = 4
+    #: ``exact``: equal parts of the episodes have each of these numbers of decisions, none of them more than
+    #: ``rollout.budget``; all have that one if none is given. The policy is not told which.
+    budgets: tuple[int, ...] = ()
     #: ``exact``: moves of the depth head alone per step, on the same plans; each values all depths anew, without a pass of
     #: the backbone. Not under DeepSpeed.
     head_steps: int = 0
@@ -209,6 +212,13 @@ class GrpoConfig:
                         f"objective.{name}: expected another with credit.group exact, which judges depths and plans apart, "
                         f"got {paired}"
                     )
+        if self.credit.budgets and (
+            self.credit.group != "exact" or not all(1 <= k <= self.rollout.budget for k in self.credit.budgets)
+        ):
+            raise ValueError(
+                f"credit.budgets: expected numbers of 1..{self.rollout.budget} (rollout.budget) with credit.group exact, got "
+                f"{self.credit.budgets} with {self.credit.group}"
+            )
         for name, value in (("credit.head_steps", self.credit.head_steps), ("finish.share", self.finish.share)):
             if value and (self.credit.group != "exact" or self.engine.kind != "plain"):
                 raise ValueError(

@@ -106,7 +106,7 @@ class Signals:
             solved=float((share * reach.solved[known]).sum()),
             actions=float((share * reach.executed[known]).sum()),
             decisions=float(share.sum()),
-            reward=float(found.value[-1][roots].sum()),
+            reward=float((found.begin @ found.value[:, roots]).sum()),
             groups=len(roots),
             dead=0.0,
             known=found.known * len(roots),

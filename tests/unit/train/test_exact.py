@@ -102,6 +102,29 @@ def test_they_give_the_gradient_of_the_expected_return(graph):
             assert gradient[i, column] == pytest.approx(slope, rel=1e-4, abs=1e-7)
 
 
+def test_budgets_may_be_mixed(graph):
+    """Half of the episodes have two decisions, half have four: the mean of both programs, and its gradient."""
+    reach, roots = graph
+    chance = softmax(reach.logits)
+    both, two, four = (exact.evaluate(reach, roots, chance, 4, 0.005, budgets) for budgets in ((2, 4), (2,), (4,)))
+    assert both.visits == pytest.approx((two.visits + four.visits) / 2)
+    assert (four.visits == exact.evaluate(reach, roots, chance, 4, 0.005).visits).all()
+    nodes = np.flatnonzero(both.visits.sum(axis=0) > 0)
+    gradient = (
+        both.visits[:, nodes].sum(axis=0)[:, None] * chance[nodes] * exact.depth_advantages(reach, both, chance, nodes)
+    )
+
+    def total(logits):
+        found = exact.evaluate(reach, roots, softmax(logits), 4, 0.005)
+        return (found.value[2, roots] + found.value[4, roots]).sum() / 2
+
+    for i, node in list(enumerate(nodes))[::7]:
+        step = np.zeros(reach.logits.shape)
+        step[node, 1] = 1e-4
+        slope = (total(reach.logits + step) - total(reach.logits - step)) / 2e-4
+        assert gradient[i, 1] == pytest.approx(slope, rel=1e-4, abs=1e-7)
+
+
 def test_states_out_of_reach_are_worth_nothing(graph):
     reach, roots = graph
     found = exact.evaluate(reach, roots, softmax(reach.logits), 2, 0.0)

@@ -381,6 +381,13 @@ def test_finishing_wants_the_exact_program():
     assert [plan_of(**FINISHED, optim={"steps": n}).joint_steps for n in (1, 2, 5)] == [0, 1, 2]
 
 
+def test_budgets_of_the_exact_program():
+    for budgets, group in (((4,), "exact"), ((0,), "exact"), ((2,), "state")):
+        with pytest.raises(ValueError, match=r"credit\.budgets: expected numbers of 1\.\.3 \(rollout\.budget\) with"):
+            plan_of(credit={"budgets": budgets, "group": group}, rollout={"budget": 3})
+    assert plan_of(credit={"budgets": (1, 3), "group": "exact"}, rollout={"budget": 3}).credit.budgets == (1, 3)
+
+
 def test_a_family_trains_what_is_missing(init, tmp_path, monkeypatch):
     from recommit.train import family
 
