@@ -101,16 +101,14 @@ class Task:
 
     def reinforcement(self) -> None:
         """Every variant with every seed, then the ablations with the first."""
-        seeds = tuple(self.plan["seeds"])
-        for names, chosen in ((self.plan["variants"], seeds), (self.plan.get("ablations", ()), seeds[:1])):
-            self._family(tuple(names), chosen)
-
-    def _family(self, variants: tuple[str, ...], seeds: tuple[int, ...]) -> None:
         from recommit.train import family
         from recommit.train_command import planned_family
 
-        plans = planned_family(self.plan["recipe"], variants, tuple(self.plan.get("grpo", [])), {})
-        _fine(family.train(plans, self.folder / "sft", self.folder / "family", seeds, jobs=self.jobs, quiet=self.quiet))
+        once = tuple(self.plan.get("ablations", ()))
+        names, changes = (*self.plan["variants"], *once), tuple(self.plan.get("grpo", []))
+        plans = planned_family(self.plan["recipe"], names, changes, {})
+        start, out, seeds = self.folder / "sft", self.folder / "family", tuple(self.plan["seeds"])
+        _fine(family.train(plans, start, out, seeds, once=once, jobs=self.jobs, quiet=self.quiet))
 
     def evaluation(self) -> None:
         """The family's agents, several seeds at a time; then all seeds in one table."""

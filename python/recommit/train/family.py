@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 from recommit.train.checkpoints import Checkpoints
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from recommit.train.grpo_config import GrpoConfig
 
 
@@ -36,22 +38,21 @@ def train(
     out: str | Path,
     seeds: tuple[int, ...],
     *,
+    once: Collection[str] = (),
     jobs: int = 1,
     quiet: bool = False,
 ) -> int:
     """Run what is missing, ``jobs`` at a time; 0 when all are finished, 130 when one was interrupted.
 
-    ``plans`` has one configuration per name (see ``member``), usually that of its variant.
+    ``plans`` has one configuration per name (see ``member``), usually that of its variant; those of ``once`` run
+    last, with the first seed alone.
     """
+    order = [(seed, name) for seed in seeds for name in plans if name not in once]
+    order += [(seed, name) for seed in seeds[:1] for name in plans if name in once]
     work = [
-        (
-            replace(plan, run=replace(plan.run, seed=seed)),
-            init,
-            member(out, name, seed),
-        )
-        for seed in seeds
-        for name, plan in plans.items()
-        if not finished(member(out, name, seed), plan.optim.steps)
+        (replace(plans[name], run=replace(plans[name].run, seed=seed)), init, member(out, name, seed))
+        for seed, name in order
+        if not finished(member(out, name, seed), plans[name].optim.steps)
     ]
     if jobs == 1 or len(work) < 2:
         return next((status for each in work if (status := _run(*each, quiet))), 0)

@@ -400,6 +400,10 @@ def test_a_family_trains_what_is_missing(init, tmp_path, monkeypatch):
     monkeypatch.setattr(grpo, "train", lambda c, *a, **k: (began.append((c.variant, c.run.seed)), whole(c, *a, **k))[1])
     assert family.train(plans, init, tmp_path, (0, 1), quiet=True) == 0
     assert began == [("adaptive", 0), ("fixed-2", 0), ("adaptive", 1), ("fixed-2", 1)]
+    began.clear()
+    fewer = {"fixed-2": plans["fixed-2"], "adaptive": plans["adaptive"]}
+    assert family.train(fewer, init, tmp_path / "once", (3, 4), once=("fixed-2",), quiet=True) == 0
+    assert began == [("adaptive", 3), ("adaptive", 4), ("fixed-2", 3)]
     newest = family.member(tmp_path, "fixed-2", 1) / "checkpoints" / "step-00000001"
     (newest / "engine.safetensors").write_bytes(b"torn")
     began.clear()
