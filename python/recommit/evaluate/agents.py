@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 #: Agents that draw are played this often, and their figures are means.
 SEEDS = 5
+#: Those that draw actions leave the shared graph of plans: every decision of theirs is a look of its own.
+ACTION_SEEDS = 2
 #: Purpose of a random stream; see ``recommit.evaluate.stats``.
 WALKER = 49
 #: Names, with what they are; fixed-4 stands for any of 1..8.
@@ -82,7 +84,7 @@ class Player:
         key = (agent, asked, seed)
         if key not in self._kept:
             if agent.endswith("-sampled"):
-                every = shared.each(self.team, SEEDS, lambda s: self._play(agent, asked, s))
+                every = shared.each(self.team, ACTION_SEEDS, lambda s: self._play(agent, asked, s))
                 self._kept |= {(agent, asked, s): rows for s, rows in enumerate(every)}
             else:
                 self._kept[key] = self._play(agent, asked, seed)
@@ -149,8 +151,9 @@ def by_budget(agent: str) -> bool:
 
 def seeds(agent: str) -> int:
     """How often it is played."""
-    drawing = agent in ("sampled", "random", "shuffled", "mixture", "walker") or agent.endswith("-sampled")
-    return SEEDS if drawing else 1
+    if agent.endswith("-sampled"):
+        return ACTION_SEEDS
+    return SEEDS if agent in ("sampled", "random", "shuffled", "mixture", "walker") else 1
 
 
 def check(agent: str) -> str:

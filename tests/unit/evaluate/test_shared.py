@@ -67,7 +67,7 @@ def test_two_processes_write_the_same_bytes_as_one(larger, tmp_path):
     assert said[2][0] == b"", "one of them speaks"
     one, two = files_of(tmp_path / "one"), files_of(tmp_path / "two")
     assert one.keys() == two.keys()
-    assert {"summary.json", "episodes.parquet", "decisions/fixed-2-sampled@4-s4.parquet"} <= one.keys()
+    assert {"summary.json", "episodes.parquet", "decisions/fixed-2-sampled@4-s1.parquet"} <= one.keys()
     assert not [name for name in one if one[name] != two[name]]
     summary = {row["agent"]: row for row in json.loads(one["summary.json"])}
     assert len(summary["adaptive"]["depth_shares"]) > 1, "what is compared depends on what was seen"
