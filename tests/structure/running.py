@@ -83,8 +83,9 @@ tasks:
     recipe: laptop-sliding
     sft: %s
     grpo: %s
-    variants: [adaptive, fixed-4]
+    variants: [adaptive, fixed-4, fixed-8]
     seeds: [0]
+    ablations: [paper]
     evaluate: {instances: 8, validation: 4, budgets: ["3", "2"]}
 """
 

@@ -46,13 +46,22 @@ def kind(agent: str) -> str:
     return f"{base}@{re.sub(r'-s[0-9]+$', '', PurePath(run).name)}" if run else base
 
 
+def seed_of(run: str) -> str:
+    """At the end of a run's name; empty if there is none."""
+    found = re.search(r"-s([0-9]+)$", PurePath(run).name)
+    return found[1] if found else ""
+
+
 def read(folder: str | Path) -> dict[tuple[str, str], Seen]:
-    """By kind of agent and budget."""
+    """By kind of agent and budget, without runs of other seeds than the evaluation's own."""
+    own = seed_of(json.loads((Path(folder) / "plan.json").read_text(encoding="utf-8"))["run"])
     table = pq.read_table(Path(folder) / "episodes.parquet")
     columns = {name: table[name].to_numpy() for name in ("seed", "instance", "solved", "actions")}
     agents, budgets = (np.array(table[name].to_pylist(), object) for name in ("agent", "budget"))
     found: dict[tuple[str, str], Seen] = {}
     for agent, budget in dict.fromkeys(zip(agents.tolist(), budgets.tolist(), strict=True)):
+        if own and seed_of(agent.partition("@")[2]) not in ("", own):
+            continue
         rows = np.flatnonzero((agents == agent) & (budgets == budget))
         count = int(columns["instance"][rows].max()) + 1
         order = rows[np.lexsort((columns["instance"][rows], columns["seed"][rows]))]

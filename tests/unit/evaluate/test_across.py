@@ -12,7 +12,7 @@ from recommit.evaluate.store import Store
 
 SOLVED = {
     0: {"adaptive": [1, 1, 0, 1], "shuffled": [1, 0, 0, 0], "fixed-4@/a/family/fixed-4-s0": [0, 1, 0, 1]},
-    1: {"adaptive": [1, 1, 1, 1], "shuffled": [0, 0, 1, 1]},
+    1: {"adaptive": [1, 1, 1, 1], "shuffled": [0, 0, 1, 1], "fixed-4@/a/family/fixed-4-s0": [0, 0, 0, 0]},
 }
 DRAWS = {"shuffled": 2}
 
@@ -26,7 +26,9 @@ def write(folder, seed, *, test_set="same"):
                 for name, value in zip(columns, row, strict=True):
                     columns[name].append(value)
     with Store(folder) as store:
-        store.write_json("plan.json", {"test_set": test_set, "budgets": ["loose"]})
+        store.write_json(
+            "plan.json", {"test_set": test_set, "budgets": ["loose"], "run": f"/a/family/adaptive-s{seed}"}
+        )
         store.write_table("episodes.parquet", columns)
     return folder
 
@@ -48,7 +50,9 @@ def test_figures_by_hand(tmp_path):
     assert shuffled[5] == "+50.0, +50.0"
     assert shuffled[6] == "-0.5"
     trained = table["plans trained for depth 4, always 4"]
-    assert trained[:4] == ["1", "50.0", "25.0", "+25.0"], "one seed has it"
+    assert trained[:4] == ["1", "50.0", "25.0", "+25.0"], (
+        "one seed has it; the other's evaluation has played this one's"
+    )
 
 
 def test_instances_are_paired(tmp_path):
