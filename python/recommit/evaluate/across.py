@@ -1,7 +1,7 @@
 """Evaluations of several seeds of one family, taken together: one row per agent, whichever seed trained it.
 
 Every seed's adaptive policy is compared with the agents of its own seed, on the same instances. The interval is over
-instances, of the mean over seeds; how far seeds lie apart stands beside it.
+instances (over rooms, where the data keeps rooms apart), of the mean over seeds; how far seeds lie apart stands beside it.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ class Seen:
 
     solved: NDArray[np.float64]
     actions: NDArray[np.float64]
+    rooms: NDArray[np.int64] | None  #: which instances are in the same room
 
 
 def kind(agent: str) -> str:
@@ -55,6 +56,7 @@ def seed_of(run: str) -> str:
 def read(folder: str | Path) -> dict[tuple[str, str], Seen]:
     """By kind of agent and budget, without runs of other seeds than the evaluation's own."""
     own = seed_of(json.loads((Path(folder) / "plan.json").read_text(encoding="utf-8"))["run"])
+    rooms = rooms_of(folder)
     table = pq.read_table(Path(folder) / "episodes.parquet")
     columns = {name: table[name].to_numpy() for name in ("seed", "instance", "solved", "actions")}
     agents, budgets = (np.array(table[name].to_pylist(), object) for name in ("agent", "budget"))
@@ -68,8 +70,14 @@ def read(folder: str | Path) -> dict[tuple[str, str], Seen]:
         solved, actions = (
             columns[n][order].astype(np.float64).reshape(-1, count).mean(axis=0) for n in ("solved", "actions")
         )
-        found.setdefault((kind(agent), budget), Seen(solved, actions))
+        found.setdefault((kind(agent), budget), Seen(solved, actions, rooms))
     return found
+
+
+def rooms_of(folder: str | Path) -> NDArray[np.int64] | None:
+    """One number per instance, where the data keeps rooms apart."""
+    table = pq.read_table(Path(folder) / "instances.parquet")
+    return table["room"].to_numpy() if "room" in table.column_names else None
 
 
 def together(folders: Sequence[str | Path]) -> str:
@@ -115,7 +123,8 @@ def _mean(pairs: list[tuple[Seen, Seen]], name: str) -> float:
 
 
 def _ahead(pairs: list[tuple[Seen, Seen]], name: str) -> stats.Interval:
-    return stats.bootstrap(np.mean([getattr(own, name) - getattr(other, name) for own, other in pairs], axis=0))
+    each = np.mean([getattr(own, name) - getattr(other, name) for own, other in pairs], axis=0)
+    return stats.bootstrap(each, pairs[0][0].rooms)
 
 
 def _interval(found: stats.Interval, times: float) -> list[str]:

@@ -79,6 +79,7 @@ class Evaluation:
         self.drawn = test_set.starts(self.recipe, "test", plan.instances, plan.length)
         self.starts = np.ascontiguousarray(self.drawn.states)
         self.length = self.task.distance(self.starts)
+        self.rooms = test_set.rooms(self.recipe, self.starts)
         self.ids = self.recipe.ids(self.drawn.variant.tolist(), self.drawn.number.tolist())
         self._players: dict[str, Player] = {}
         self._validation: NDArray[np.uint8] | None = None
@@ -156,13 +157,13 @@ class Evaluation:
                 every = [self._kept(name, k, seed) for seed in range(agents.seeds(_base(name)))]
                 played[name, budget] = [metrics.episodes(rows, self.length, k) for rows in every]
                 head = {"agent": name, "task": self.recipe.task, "budget": budget, "seeds": len(every), **_model(name)}
-                figures = summaries.row(every, played[name, budget], k)
+                figures = summaries.row(every, played[name, budget], k, self.rooms)
                 summary.append({**head, **figures, **self._validated(name, k)})
             first = self._kept(name, self._largest, 0)
             curves[name] = metrics.over_budgets(first, self.length, self._largest)
         self.store.write_table("episodes.parquet", summaries.episode_columns(played))
         self.store.write_json("curves.json", curves)
-        self.store.write_json("comparisons.json", summaries.compare(self.plan.agents, self.budgets, played))
+        self.store.write_json("comparisons.json", summaries.compare(self.plan.agents, self.budgets, played, self.rooms))
         self.store.write_json("summary.json", summary)
         return summary
 
@@ -183,7 +184,10 @@ class Evaluation:
         return {"validation_solve_rate": sum(solved) / len(solved) / self.plan.validation}
 
     def _write_instances(self) -> None:
-        self.store.write_table("instances.parquet", {"id": self.ids, "state": flat(self.starts), "length": self.length})
+        columns: dict[str, Any] = {"id": self.ids, "state": flat(self.starts), "length": self.length}
+        if self.rooms is not None:
+            columns["room"] = self.rooms
+        self.store.write_table("instances.parquet", columns)
 
     def _say(self, text: str) -> None:
         if self.team.lead and not self.quiet:

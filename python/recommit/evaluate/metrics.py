@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recommit.evaluate.stats import wilson
-
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -83,7 +81,6 @@ def episodes(rows: Rows, length: NDArray[np.int32], budget: int) -> Episodes:
 def summarise(played: Episodes, rows: Rows, budget: int) -> dict[str, Any]:
     """The figures of one agent under one budget."""
     count = len(played)
-    low, high = wilson(float(played.solved.sum()), count)
     ideal = np.maximum(played.actions, played.length)
     spl = np.where(played.solved, played.length / np.maximum(ideal, 1), 0.0)
     efficiency = played.progress / np.maximum(played.actions, 1)
@@ -94,8 +91,6 @@ def summarise(played: Episodes, rows: Rows, budget: int) -> dict[str, Any]:
         "instances": count,
         "solved": int(played.solved.sum()),
         "solve_rate": mean(played.solved),
-        "solve_low": low,
-        "solve_high": high,
         "actions_per_episode": mean(played.actions),
         "actions_solved": mean(played.actions[played.solved]),
         "actions_unsolved": mean(played.actions[~played.solved]),

@@ -16,12 +16,11 @@ if TYPE_CHECKING:
     from recommit.evaluate.play import Rows
 
 
-def row(rows: list[Rows], played: list[Episodes], k: int) -> dict[str, Any]:
+def row(rows: list[Rows], played: list[Episodes], k: int, rooms: NDArray[np.int64] | None = None) -> dict[str, Any]:
     """One agent under one budget: means over its seeds, the interval of the share of instances solved."""
     rows = [metrics.within(one, k) for one in rows]
     merged = averaged([metrics.summarise(p, r, k) for p, r in zip(played, rows, strict=True)])
-    count = len(played[0])
-    merged["solve_low"], merged["solve_high"] = stats.wilson(merged["solve_rate"] * count, count)
+    merged["solve_low"], merged["solve_high"] = stats.share(per_instance(played, "solved"), rooms)
     merged["by_distance_solved"] = metrics.by_distance(rows[0], played[0], k)
     merged["by_distance"] = metrics.by_distance(rows[0], played[0], k, solved_only=False)
     return merged
@@ -64,7 +63,10 @@ def averaged(each: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def compare(
-    names: tuple[str, ...], budgets: dict[str, int], played: dict[tuple[str, str], list[Episodes]]
+    names: tuple[str, ...],
+    budgets: dict[str, int],
+    played: dict[tuple[str, str], list[Episodes]],
+    rooms: NDArray[np.int64] | None = None,
 ) -> list[dict[str, Any]]:
     """The first agent against each other one, on the same instances: differences with 95 % intervals."""
     found = []
@@ -72,13 +74,13 @@ def compare(
         one = played[names[0], budget]
         for other_name in names[1:]:
             other = played[other_name, budget]
-            solved = stats.bootstrap(per_instance(one, "solved") - per_instance(other, "solved"))
-            actions = stats.bootstrap(per_instance(one, "actions") - per_instance(other, "actions"))
+            solved = stats.bootstrap(per_instance(one, "solved") - per_instance(other, "solved"), rooms)
+            actions = stats.bootstrap(per_instance(one, "actions") - per_instance(other, "actions"), rooms)
             single = len(one) == len(other) == 1
             found.append({
                 "agent": names[0], "against": other_name, "budget": budget,
                 "solve_difference": vars(solved), "actions_difference": vars(actions),
-                "mcnemar_p": stats.mcnemar(one[0].solved, other[0].solved) if single else None,
+                "mcnemar_p": stats.mcnemar(one[0].solved, other[0].solved, rooms) if single else None,
                 "dominates": bool(solved.mean >= 0 and actions.mean <= 0 and (solved.mean > 0 or actions.mean < 0)),
                 "dominates_surely": bool(solved.low > 0 and actions.high < 0),
             })  # fmt: skip

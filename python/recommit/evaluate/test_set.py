@@ -6,10 +6,11 @@ import hashlib
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from recommit.data import sampling
+import numpy as np
+
+from recommit.data import sampling, symmetry
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from recommit.data.recipe import Recipe
@@ -20,6 +21,13 @@ def starts(recipe: Recipe, split: str, count: int, length: tuple[int, ...]) -> s
     wanted = recipe.of_length(length)
     wanted = replace(wanted, test=count, validation=count, shard=max(recipe.shard, count), states="")
     return sampling.starts(wanted, split, 0)
+
+
+def rooms(recipe: Recipe, states: NDArray[np.uint8]) -> NDArray[np.int64] | None:
+    """One number per instance, the same for those in the same room, where the data keeps rooms apart; else None."""
+    if recipe.disjoint == "starts":
+        return None
+    return np.unique(symmetry.split_keys(recipe, states), return_inverse=True)[1].astype(np.int64)
 
 
 def name(states: NDArray[np.uint8]) -> str:

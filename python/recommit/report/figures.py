@@ -48,7 +48,7 @@ def points(folder: Folder, budget: str) -> list[Point]:
         row = folder.row(agent, budget)
         low = high = None
         if folder.outcomes is not None:
-            interval = stats.bootstrap(folder.outcomes[agent.name, budget]["actions"])
+            interval = stats.bootstrap(folder.outcomes[agent.name, budget]["actions"], folder.rooms)
             low, high = interval.low, interval.high
         solved, least, most = (100 * row[name] for name in ("solve_rate", "solve_low", "solve_high"))
         found.append(Point(agent, solved, least, most, float(row["actions_per_episode"]), low, high))

@@ -132,7 +132,7 @@ def _seeds(folder: Folder, others: Sequence[Path]) -> list[Html]:
         return []
     found = published.seeds(across.together([folder.path, *others]))
     return [_section("seeds", "All seeds", f"{1 + len(others)} evaluations of the same instances. Every seed's policy is compared with "
-                     "the agents of its own seed; intervals are over instances, of the mean over seeds.", found)]  # fmt: skip
+                     "the agents of its own seed; intervals are over instances (over rooms, where the data keeps rooms apart), of the mean over seeds.", found)]  # fmt: skip
 
 
 def _published(folder: Folder) -> list[Html]:

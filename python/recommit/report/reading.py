@@ -157,9 +157,14 @@ class Folder:
 
     @cached_property
     def instances(self) -> dict[str, list[Any]] | None:
-        """id, state, length."""
+        """id, state, length; room, where the data keeps rooms apart."""
         table = self._table("instances.parquet")
         return None if table is None else table.to_pydict()
+
+    @cached_property
+    def rooms(self) -> NDArray[np.int64] | None:
+        """Which instances are in the same room, where the data keeps rooms apart."""
+        return np.array(self.instances["room"], np.int64) if self.instances and "room" in self.instances else None
 
     @property
     def shape(self) -> tuple[int, int] | None:

@@ -17,7 +17,7 @@ SOLVED = {
 DRAWS = {"shuffled": 2}
 
 
-def write(folder, seed, *, test_set="same"):
+def write(folder, seed, *, test_set="same", rooms=None):
     columns = {name: [] for name in ("agent", "budget", "seed", "instance", "solved", "actions")}
     for agent, solved in SOLVED[seed].items():
         for draw in range(DRAWS.get(agent, 1)):
@@ -30,6 +30,7 @@ def write(folder, seed, *, test_set="same"):
             "plan.json", {"test_set": test_set, "budgets": ["loose"], "run": f"/a/family/adaptive-s{seed}"}
         )
         store.write_table("episodes.parquet", columns)
+        store.write_table("instances.parquet", {"length": [8] * 4} | ({"room": rooms} if rooms else {}))
     return folder
 
 
@@ -68,6 +69,12 @@ def test_intervals_hold_the_mean(tmp_path):
     assert low <= 50 <= high
     assert low < high
     assert np.isclose(float(table["adaptive's depths, shuffled"][3]), 50)
+
+
+def test_intervals_are_over_rooms(tmp_path):
+    """Adaptive is ahead in the second and the fourth instance, half of either room: rooms leave nothing to chance."""
+    table = rows(across.together([write(tmp_path / "0", 0, rooms=[0, 0, 1, 1])]))
+    assert table["adaptive's depths, shuffled"][4] == "+50.0 .. +50.0"
 
 
 @pytest.mark.parametrize(
