@@ -19,7 +19,7 @@ from recommit.data.files import file_sha256, sha256
 from recommit.policy.checkpoint import local_folder
 from recommit.policy.policy import CommitPolicy
 from recommit.policy.reference import Reference
-from recommit.train import objective, ranks, reach, signals, start, state, validate
+from recommit.train import objective, ranks, reach, signals, start, state, targets, validate
 from recommit.train.collect import Collector
 from recommit.train.config import plain
 from recommit.train.engine import make_engine, schedule
@@ -156,19 +156,23 @@ class Grpo(Trainer):
         if self.config.finishing(self.at.step):
             first = begin + (self.at.step - begin) * finish.times
             shards = list(range(first, first + finish.times))
-        drawn = [
-            sampling.starts(self.recipe, "train", shard).states[self.team.rank :: self.team.world] for shard in shards
-        ]
+        drawn = [self._drawn(shard)[self.team.rank :: self.team.world] for shard in shards]
         return np.ascontiguousarray(np.concatenate(drawn))
+
+    def _drawn(self, shard: int) -> NDArray[np.uint8]:
+        """One shard's start states, of all ranks."""
+        states = sampling.starts(self.recipe, "train", shard).states
+        if self.config.rollout.augment and self.task.turns:
+            number = np.uint64(shard * self.config.rollout.instances) + np.arange(len(states), dtype=np.uint64)
+            states = targets.turned(states, targets.symmetries(self.config.run.seed, number))
+        return states
 
     def _step(self) -> dict[str, Any]:
         """Play, compare, learn."""
-        now, alone = self.config.credit.at(self.at.step, self.config.optim.steps), self.config.finishing(self.at.step)
-        if alone:
-            now = replace(now, head_steps=self.config.finish.moves)
-        collect = replace(self.collect, config=replace(self.config, credit=now))
+        credit = self.config.credit_at(self.at.step)
+        collect = replace(self.collect, config=replace(self.config, credit=credit))
         batch, said = collect(self._starts(), self.at.step)
-        learned = self._learn(batch.where(slice(0)) if alone else batch)
+        learned = self._learn(batch.where(slice(0)) if self.config.finishing(self.at.step) else batch)
         self.at.step += 1
         self.at.states += int(self.team.total([float(len(batch))])[0])
         return signals.told(said.filled(self.team.total(said.flat())), learned)

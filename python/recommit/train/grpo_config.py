@@ -126,6 +126,8 @@ class RolloutConfig:
     budget: int = 5
     #: Shortest and longest length of the instances; empty: as in the data of the warm start.
     length: tuple[int, ...] = ()
+    #: Mirror and turn every start, where the puzzle's rules do not mind.
+    augment: bool = False
     #: How actions are chosen in rollouts; ``greedy`` leaves the action decoder without a comparison to learn from.
     actions: Literal["sampled", "greedy"] = "sampled"
     #: States that a step learns from at most, all ranks together; 0: all of them.
@@ -150,6 +152,9 @@ class FinishConfig:
     #: Moves per step, each after all depths were valued anew, and their learning rate.
     moves: int = 60
     lr: float = 3e-3
+    #: ``credit.budgets`` and ``credit.price_action`` of these steps; none and a negative price: as before them.
+    budgets: tuple[int, ...] = ()
+    price: float = -1.0
 
     def __post_init__(self) -> None:
         _at_least("finish", self, times=1, moves=1, lr=0)
@@ -212,13 +217,12 @@ class GrpoConfig:
                         f"objective.{name}: expected another with credit.group exact, which judges depths and plans apart, "
                         f"got {paired}"
                     )
-        if self.credit.budgets and (
-            self.credit.group != "exact" or not all(1 <= k <= self.rollout.budget for k in self.credit.budgets)
-        ):
-            raise ValueError(
-                f"credit.budgets: expected numbers of 1..{self.rollout.budget} (rollout.budget) with credit.group exact, got "
-                f"{self.credit.budgets} with {self.credit.group}"
-            )
+        for name, budgets in (("credit", self.credit.budgets), ("finish", self.finish.budgets)):
+            if budgets and (self.credit.group != "exact" or not all(1 <= k <= self.rollout.budget for k in budgets)):
+                raise ValueError(
+                    f"{name}.budgets: expected numbers of 1..{self.rollout.budget} (rollout.budget) with credit.group "
+                    f"exact, got {budgets} with {self.credit.group}"
+                )
         for name, value in (("credit.head_steps", self.credit.head_steps), ("finish.share", self.finish.share)):
             if value and (self.credit.group != "exact" or self.engine.kind != "plain"):
                 raise ValueError(
@@ -227,6 +231,15 @@ class GrpoConfig:
                 )
         if not chosen.head and not chosen.rest:
             raise ValueError(f"variant: expected one that learns something, got {self.variant}")
+
+    def credit_at(self, step: int) -> CreditConfig:
+        """What holds in ``step`` = 0, 1, ..."""
+        now = self.credit.at(step, self.optim.steps)
+        if not self.finishing(step):
+            return now
+        price = self.finish.price if self.finish.price >= 0 else now.price_action
+        budgets = self.finish.budgets or now.budgets
+        return replace(now, head_steps=self.finish.moves, price_action=price, budgets=budgets)
 
     def finishing(self, step: int) -> bool:
         """Does the depth head alone move in this step?"""

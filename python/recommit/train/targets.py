@@ -46,7 +46,7 @@ def make(
     number = first + np.arange(len(content), dtype=np.uint64)
     states = content.states
     if config.augment and task.turns:
-        states = turned(states, draws.below(draws.draw(draws.streams(seed, AUGMENT, number), 0), 8))
+        states = turned(states, symmetries(seed, number))
     path = content.actions if config.paths == "dataset" else None
     stream = draws.streams(seed, PATH, number)
     optimal = np.zeros((len(states), MAX_ACTIONS, 4), bool)
@@ -79,6 +79,11 @@ def pick(optimal: NDArray[np.bool_], words: NDArray[np.uint64]) -> NDArray[np.in
     which = draws.below(words, np.maximum(count, 1))
     result: NDArray[np.int64] = (np.cumsum(optimal, axis=1) > which[:, None]).argmax(axis=1)
     return result
+
+
+def symmetries(seed: int, number: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """One of the eight, drawn for each number."""
+    return draws.below(draws.draw(draws.streams(seed, AUGMENT, number), 0), 8)
 
 
 def turned(states: NDArray[np.uint8], symmetry: NDArray[np.int64]) -> NDArray[np.uint8]:

@@ -19,7 +19,7 @@ from recommit.train.config import parse
 from recommit.train.engine import TorchEngine
 from recommit.train.grpo_config import GrpoConfig, variant
 from recommit.train.rollout import Actor, play
-from recommit.train.rundir import best_policy
+from recommit.train.rundir import RunDirectory, best_policy
 
 
 @pytest.fixture(scope="module")
@@ -386,6 +386,50 @@ def test_budgets_of_the_exact_program():
         with pytest.raises(ValueError, match=r"credit\.budgets: expected numbers of 1\.\.3 \(rollout\.budget\) with"):
             plan_of(credit={"budgets": budgets, "group": group}, rollout={"budget": 3})
     assert plan_of(credit={"budgets": (1, 3), "group": "exact"}, rollout={"budget": 3}).credit.budgets == (1, 3)
+
+
+def test_the_finish_may_have_budgets_and_a_price_of_its_own():
+    exact = {"group": "exact", "price_first": 0.001, "price_action": 0.005, "budgets": (2,)}
+    given = {"credit": exact, "rollout": {"budget": 3}, "optim": {"steps": 5}}
+    plan = plan_of(**given, finish={"share": 0.4, "budgets": (2, 3), "price": 0.002, "moves": 7})
+    found = [plan.credit_at(step) for step in range(5)]
+    assert [one.price_action for one in found] == pytest.approx([0.001, 0.002, 0.003, 0.002, 0.002])
+    assert [one.budgets for one in found] == [(2,)] * 3 + [(2, 3)] * 2
+    assert [one.head_steps for one in found] == [0, 0, 0, 7, 7]
+    same = plan_of(**given, finish={"share": 0.4})
+    assert [same.credit_at(step).price_action for step in (3, 4)] == pytest.approx([0.004, 0.005])
+    assert same.credit_at(4).budgets == (2,)
+    with pytest.raises(ValueError, match=r"finish\.budgets: expected numbers of 1\.\.3 \(rollout\.budget\) with"):
+        plan_of(**given, finish={"budgets": (4,)})
+
+
+def test_starts_are_mirrored_and_turned(tmp_path):
+    from recommit.data import symmetry
+    from recommit.data.recipe import Recipe, Variant
+    from recommit.train.config import ModelConfig
+    from recommit.train.ranks import Team
+    from recommit.train.start import policy as new_policy
+
+    recipe = Recipe(task="sokoban", size=(6, 6), variants=(Variant((3, 8), 1),), count=64)
+    task = recipe.puzzle()
+    made = new_policy(parse(ModelConfig, {"backbone": "random:tiny"}), tmp_path, 0, Team())
+
+    def starts(augment, step=2):
+        config = plan_of(
+            rollout={"augment": augment, "instances": 32}, validation={"instances": 0}, objective={"kl": 0}
+        )
+        one = grpo.Grpo(config, made, recipe, RunDirectory(tmp_path / "run"), Team(), quiet=True)
+        one.at.step = step
+        return one._starts()
+
+    plain, turned = starts(False), starts(True)
+    assert np.array_equal(turned, starts(True))
+    assert not np.array_equal(turned, plain)
+    assert np.array_equal(symmetry.keys("sokoban", turned), symmetry.keys("sokoban", plain)), (
+        "the same starts otherwise"
+    )
+    assert np.array_equal(task.distance(turned), task.distance(plain))
+    assert 2 <= (turned == plain).all(axis=(1, 2)).sum() <= 16, "about one in eight as it was"
 
 
 def test_a_family_trains_what_is_missing(init, tmp_path, monkeypatch):
