@@ -81,7 +81,8 @@ def evaluate(
     reach: Reach, roots: NDArray[np.int64], chance: Floats, budget: int, price: float, budgets: Sequence[int] = ()
 ) -> Values:
     """``chance`` [nodes, depths]: probabilities of the depths; rows of nodes without a plan are not read. Equal parts of
-    the episodes have each of ``budgets``, none of which exceeds ``budget``; all have ``budget`` if there are none."""
+    the episodes have each of ``budgets``, or ``budget`` where that is less (so that a recipe's budgets do not forbid to
+    train with fewer decisions); all have ``budget`` if there are none."""
     nodes = len(reach)
     distance = reach.task.distance(reach.states)
     longest = max(int(distance.max(initial=0)), 1)
@@ -97,7 +98,7 @@ def evaluate(
         by_distance[k, 1:] = _mean_by(bucket[known], value[k, known], longest, k)
         rest = ~reach.expanded & ~reach.goal
         value[k, rest] = by_distance[k, bucket[rest]]
-    begin = np.bincount(list(budgets) or [budget], minlength=budget + 1) / max(len(budgets), 1)
+    begin = np.bincount([min(k, budget) for k in budgets] or [budget], minlength=budget + 1) / max(len(budgets), 1)
     visits = begin[:, None] * np.bincount(roots, minlength=nodes)
     visits[:, reach.goal] = 0.0
     for k in range(budget, 1, -1):

@@ -51,8 +51,8 @@ class CreditConfig:
     follow: Literal["first", "best", "random"] = "first"
     #: ``exact``: states looked at per instance and decision; what lies beyond is valued by distance and decisions left.
     width: int = 4
-    #: ``exact``: equal parts of the episodes have each of these numbers of decisions, none of them more than
-    #: ``rollout.budget``; all have that one if none is given. The policy is not told which.
+    #: ``exact``: equal parts of the episodes have each of these numbers of decisions, or ``rollout.budget`` where that is
+    #: less; all have that one if none is given. The policy is not told which.
     budgets: tuple[int, ...] = ()
     #: ``exact``: moves of the depth head alone per step, on the same plans; each values all depths anew, without a pass of
     #: the backbone. Not under DeepSpeed.
@@ -217,11 +217,11 @@ class GrpoConfig:
                         f"objective.{name}: expected another with credit.group exact, which judges depths and plans apart, "
                         f"got {paired}"
                     )
-        for name, budgets in (("credit", self.credit.budgets), ("finish", self.finish.budgets)):
-            if budgets and (self.credit.group != "exact" or not all(1 <= k <= self.rollout.budget for k in budgets)):
+        alone = self.finish.budgets if self.finish.share > 0 else ()
+        for name, budgets in (("credit", self.credit.budgets), ("finish", alone)):
+            if budgets and (self.credit.group != "exact" or min(budgets) < 1):
                 raise ValueError(
-                    f"{name}.budgets: expected numbers of 1..{self.rollout.budget} (rollout.budget) with credit.group "
-                    f"exact, got {budgets} with {self.credit.group}"
+                    f"{name}.budgets: expected numbers from 1 on with credit.group exact, got {budgets} with {self.credit.group}"
                 )
         for name, value in (("credit.head_steps", self.credit.head_steps), ("finish.share", self.finish.share)):
             if value and (self.credit.group != "exact" or self.engine.kind != "plain"):

@@ -109,6 +109,9 @@ def test_budgets_may_be_mixed(graph):
     both, two, four = (exact.evaluate(reach, roots, chance, 4, 0.005, budgets) for budgets in ((2, 4), (2,), (4,)))
     assert both.visits == pytest.approx((two.visits + four.visits) / 2)
     assert (four.visits == exact.evaluate(reach, roots, chance, 4, 0.005).visits).all()
+    assert (both.visits == exact.evaluate(reach, roots, chance, 4, 0.005, (2, 9)).visits).all(), (
+        "9 is more than there are"
+    )
     nodes = np.flatnonzero(both.visits.sum(axis=0) > 0)
     gradient = (
         both.visits[:, nodes].sum(axis=0)[:, None] * chance[nodes] * exact.depth_advantages(reach, both, chance, nodes)

@@ -382,8 +382,8 @@ def test_finishing_wants_the_exact_program():
 
 
 def test_budgets_of_the_exact_program():
-    for budgets, group in (((4,), "exact"), ((0,), "exact"), ((2,), "state")):
-        with pytest.raises(ValueError, match=r"credit\.budgets: expected numbers of 1\.\.3 \(rollout\.budget\) with"):
+    for budgets, group in (((0,), "exact"), ((2, -1), "exact"), ((2,), "state")):
+        with pytest.raises(ValueError, match=r"credit\.budgets: expected numbers from 1 on with credit\.group exact"):
             plan_of(credit={"budgets": budgets, "group": group}, rollout={"budget": 3})
     assert plan_of(credit={"budgets": (1, 3), "group": "exact"}, rollout={"budget": 3}).credit.budgets == (1, 3)
 
@@ -399,8 +399,9 @@ def test_the_finish_may_have_budgets_and_a_price_of_its_own():
     same = plan_of(**given, finish={"share": 0.4})
     assert [same.credit_at(step).price_action for step in (3, 4)] == pytest.approx([0.004, 0.005])
     assert same.credit_at(4).budgets == (2,)
-    with pytest.raises(ValueError, match=r"finish\.budgets: expected numbers of 1\.\.3 \(rollout\.budget\) with"):
-        plan_of(**given, finish={"budgets": (4,)})
+    with pytest.raises(ValueError, match=r"finish\.budgets: expected numbers from 1 on"):
+        plan_of(**given, finish={"share": 0.4, "budgets": (0,)})
+    assert plan_of(finish={"budgets": (4,)}).finish.share == 0, "nothing finishes: a recipe's budgets do not matter"
 
 
 def test_starts_are_mirrored_and_turned(tmp_path):
