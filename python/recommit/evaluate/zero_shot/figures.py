@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from recommit.evaluate.stats import wilson
+import numpy as np
+
+from recommit.evaluate.stats import share
 from recommit.evaluate.zero_shot.parser import Outcome
 from recommit.puzzles import registry
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from numpy.typing import NDArray
 
     from recommit.evaluate.zero_shot.plan import Plan
     from recommit.evaluate.zero_shot.player import Episode, Step
@@ -28,18 +32,21 @@ def rows(episodes: Sequence[Episode]) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def summary(plan: Plan, episodes: Sequence[Episode]) -> list[dict[str, Any]]:
+def summary(plan: Plan, episodes: Sequence[Episode], rooms: NDArray[np.int64] | None = None) -> list[dict[str, Any]]:
     """One row for the budget that was played, and one for every smaller one of the paper's, read off the same episodes."""
     named = {decisions: name for name, decisions in registry.puzzle(plan.task).usual.budgets.items()}
     budgets = [plan.budget, *sorted((k for k in named if k < plan.budget), reverse=True)]
-    return [_row(plan, episodes, k, named.get(k, str(k))) for k in budgets]
+    return [_row(plan, episodes, rooms, k, named.get(k, str(k))) for k in budgets]
 
 
-def _row(plan: Plan, episodes: Sequence[Episode], budget: int, name: str) -> dict[str, Any]:
+def _row(
+    plan: Plan, episodes: Sequence[Episode], rooms: NDArray[np.int64] | None, budget: int, name: str
+) -> dict[str, Any]:
     counted = [each for each in episodes if each.finished]
     played = [each.steps[:budget] for each in counted]
     count, solved = len(counted), sum(map(_solved, played))
-    low, high = wilson(solved, count)
+    theirs = None if rooms is None else rooms[[each.index for each in counted]]
+    low, high = share(np.array(list(map(_solved, played)), bool), theirs)
     outcomes = Counter(step.outcome for steps in played for step in steps)
     depths = Counter(step.depth for steps in played for step in steps if step.depth)
     return {

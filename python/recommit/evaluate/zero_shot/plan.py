@@ -20,6 +20,8 @@ from recommit.puzzles.instances import Instances
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from numpy.typing import NDArray
+
     from recommit.puzzles.puzzle import Puzzle
 
 FORMAT = 1
@@ -33,6 +35,8 @@ class Named(Instances):
     """Instances with names of their own, since a test set skips numbers."""
 
     names: tuple[str, ...] = ()
+    #: Which of them are in the same room, where the data keeps rooms apart.
+    rooms: NDArray[np.int64] | None = None
 
     @property
     def ids(self) -> list[str]:
@@ -88,7 +92,8 @@ class Plan:
         drawn = test_set.starts(recipe, "test", self.instances, self.length)
         states = np.ascontiguousarray(drawn.states)
         names = tuple(recipe.ids(drawn.variant.tolist(), drawn.number.tolist()))
-        return Named(self.task, test_set.name(states), recipe.seed, 0, states, drawn.length.astype(np.int32), names)
+        length, rooms = drawn.length.astype(np.int32), test_set.rooms(recipe, states)
+        return Named(self.task, test_set.name(states), recipe.seed, 0, states, length, names, rooms)
 
     @property
     def agent(self) -> str:

@@ -26,7 +26,7 @@ from recommit.evaluate.zero_shot.client import Client, Clock, Service
 from recommit.evaluate.zero_shot.errors import GaveUp, Stopped, Unusable
 from recommit.evaluate.zero_shot.ledger import Caps, Ledger
 from recommit.evaluate.zero_shot.parameters import Parameters
-from recommit.evaluate.zero_shot.plan import keep
+from recommit.evaluate.zero_shot.plan import Named, keep
 from recommit.evaluate.zero_shot.player import Episode, Player
 
 if TYPE_CHECKING:
@@ -85,6 +85,7 @@ class _Run:
         self.plan, self.player, self.client, self.out, self.quiet = plan, player, client, out, quiet
         self.stop = client.clock.stop
         self.episodes = [Episode(i, starts.ids[i], int(starts.length[i])) for i in range(len(starts))]
+        self.rooms = starts.rooms if isinstance(starts, Named) else None
         self.waiting = deque(self.episodes)
         self.failure: BaseException | None = None
         self._playing, self._strikes, self._ended = 0, 0, 0
@@ -162,7 +163,7 @@ class _Run:
             sys.stderr.write(text + "\n")
 
     def _write(self) -> list[dict[str, Any]]:
-        summary = figures.summary(self.plan, self.episodes)
+        summary = figures.summary(self.plan, self.episodes, self.rooms)
         spent = self.client.ledger.spent
         for row in summary:
             row["requests"], row["tokens_in"], row["tokens_out"] = spent.requests, spent.tokens_in, spent.tokens_out

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 
+import numpy as np
 import pytest
 from tests.unit.evaluate.zero_shot.servers import answer, chat, expert, journal_of, reply
 
@@ -213,3 +214,20 @@ def test_transcripts_keep_foreign_text_harmless(serve, tmp_path, capsys):
     assert b"\x1b" not in raw
     said = capsys.readouterr()
     assert "\x1b" not in said.out + said.err
+
+
+def test_intervals_are_over_rooms_where_the_data_keeps_rooms_apart():
+    from recommit.data.recipe import Recipe, Variant
+    from recommit.evaluate.zero_shot import figures
+    from recommit.evaluate.zero_shot.plan import Plan
+    from recommit.evaluate.zero_shot.player import Episode
+
+    recipe = Recipe("sokoban", (6, 6), (Variant((4, 12), 1),), count=1, test=40, disjoint="layouts").to_dict()
+    plan = Plan("m", "e", "sokoban", (6, 6), 1, (), 40, 0, 6, False, {}, data=recipe)
+    starts = plan.starts()
+    assert 5 < len(set(starts.rooms.tolist())) < 40
+    finished = [Episode(i, starts.ids[i], int(starts.length[i]), finished=i != 3) for i in range(40)]
+    row = figures.summary(plan, finished, starts.rooms)[0]
+    sizes = np.bincount(np.delete(starts.rooms, 3))
+    assert (row["solve_low"], row["solve_high"]) == pytest.approx(wilson(0, 39**2 / (sizes @ sizes)))
+    assert row["solve_high"] > figures.summary(plan, finished)[0]["solve_high"]
