@@ -1,7 +1,7 @@
 """How well a warm start plays: ``python bench/bench_sft.py RUN DATA --budget 15 [--length 8 20]``.
 
 Greedy episodes on the test split of a data set, at every fixed depth and, for comparison, at depths drawn evenly from
-the policy's own; with 95 % Wilson intervals, actions per episode, and the CPU seconds that training took. The test split
+the policy's own; with 95 % Wilson intervals (over rooms, where the data keeps rooms apart), actions per episode, and the CPU seconds that training took. The test split
 is made by the data set's recipe alone; it shares no start (nor, with ``disjoint: layouts``, any room) with training.
 """
 
@@ -16,7 +16,8 @@ import torch
 
 import recommit
 import recommit.data
-from recommit.evaluate.stats import wilson
+from recommit.evaluate import test_set
+from recommit.evaluate.stats import share
 from recommit.policy.policy import CommitPolicy
 from recommit.train.reach import Reach, always, drawn, walk
 from recommit.train.rundir import best_policy
@@ -44,13 +45,16 @@ def main() -> None:
         f"{sum(t['cpu_s'] for t in timing):.0f} s of CPU time (validation included); {len(starts):,} test instances of "
         f"length {rows.length[first].min()}..{rows.length[first].max()}, K={arguments.budget}"
     )
+    rooms = test_set.rooms(test.recipe, starts)
+    if rooms is not None:
+        print(f"{rooms.max() + 1} rooms, which the intervals are over")
     depths = tuple(range(1, 9))
     reach, own = Reach(policy, task, depths), len(policy.config.depths)
     choices = {f"h={d}": always(reach, d) for d in depths} | {"uniform": drawn(reach, np.full(own, 1 / own), seed=0)}
     print(f"{'depth':<10}{'solved %':>9}{'95 % interval':>18}{'actions':>9}")
     for name, choose in choices.items():
         played = walk(reach, starts, arguments.budget, choose)
-        low, high = wilson(played.solved.sum(), len(starts))
+        low, high = share(played.solved, rooms)
         interval = f"{100 * low:.1f} .. {100 * high:.1f}"
         print(f"{name:<10}{100 * played.solve_rate:>9.1f}{interval:>18}{played.mean_actions:>9.1f}")
 
