@@ -15,7 +15,7 @@ from recommit.evaluate import oracle, play, shared
 from recommit.policy.config import MAX_ACTIONS
 from recommit.train.grpo_config import variant
 from recommit.train.ranks import Team
-from recommit.train.reach import always, drawn, head, walk
+from recommit.train.reach import always, drawn, head
 from recommit.train.rollout import Actor
 
 if TYPE_CHECKING:
@@ -133,15 +133,33 @@ class Player:
     def _best_mixture(self, budget: int) -> NDArray[np.float64]:
         chosen_on = self.validation or self
         allowed = chosen_on.rows("adaptive", budget)
-        limit = allowed.executed[allowed.turn < budget].sum()
-        best = (-1.0, 0.0)
-        found: NDArray[np.float64] = np.eye(len(self.policy.config.depths))[0]
-        for chance in simplex(len(self.policy.config.depths), 10):
-            played = walk(chosen_on.reach, chosen_on.starts, budget, drawn(chosen_on.reach, chance, 0))
-            score = (float(played.solved.sum()), -float(played.actions.sum()))
-            if played.actions.sum() <= limit and score > best:
-                best, found = score, chance
-        return found
+        limit = int(allowed.executed[allowed.turn < budget].sum())
+        chances = simplex(len(self.policy.config.depths), 10)
+        scores = _scores(chosen_on, budget, [drawn(chosen_on.reach, chance, 0) for chance in chances], limit)
+        best = max(range(len(chances)), key=scores.__getitem__)
+        return chances[best] if scores[best][0] >= 0 else chances[-1]  # none is cheap enough: the shallowest
+
+
+def _scores(player: Player, budget: int, choices: list[Choose], limit: int) -> list[tuple[int, int]]:
+    """Of each choice, episodes solved, and the actions of all with a minus; (-1, 0) if those are more than ``limit``. All
+    are played side by side, so that states are looked at in large batches."""
+    reach = player.reach
+    at = np.tile(reach.nodes(player.starts), (len(choices), 1))
+    solved, actions = reach.goal[at], np.zeros(len(choices), np.int64)
+    for turn in range(budget):
+        under_way = ~solved & (actions <= limit)[:, None]
+        if not reach.agree(int(under_way.sum())):
+            break
+        reach.expand(at[under_way])
+        for i in np.flatnonzero(under_way.any(axis=1)):
+            who = np.flatnonzero(under_way[i])
+            nodes = at[i, who]
+            columns = choices[i](turn, who, nodes)
+            actions[i] += reach.executed[nodes, columns].sum()
+            solved[i, who] = reach.solved[nodes, columns]
+            at[i, who] = reach.landing[nodes, columns]
+    within = actions <= limit
+    return [(int(solved[i].sum()), -int(actions[i])) if within[i] else (-1, 0) for i in range(len(choices))]
 
 
 def by_budget(agent: str) -> bool:

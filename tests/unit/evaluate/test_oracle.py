@@ -13,7 +13,7 @@ pytest.importorskip("torch")
 import recommit
 from recommit.evaluate import agents, metrics, oracle, play
 from recommit.evaluate.agents import Player
-from recommit.train.reach import Reach, always, head
+from recommit.train.reach import Reach, always, drawn, head, walk
 
 DEPTHS = (1, 2, 4)
 
@@ -144,3 +144,23 @@ def test_wrong_agents_are_refused(player):
         agents.check("clever")
     with pytest.raises(ValueError, match=r"agent: expected 25 depths of 1\.\.8"):
         play.of_callable(lambda s, _t: (np.full(len(s), 9), np.zeros((len(s), 8))), player.task, player.starts, 2)
+
+
+@pytest.mark.parametrize("budget", [2, 5])
+def test_the_best_mixture_is_the_best_of_all(player, budget):
+    """Giving up early changes nothing: every mixture played to its end."""
+    rows = player.rows("adaptive", budget)
+    limit = rows.executed[rows.turn < budget].sum()
+    scores = {}
+    for chance in agents.simplex(len(DEPTHS), 10):
+        played = walk(player.reach, player.starts, budget, drawn(player.reach, chance, 0))
+        if played.actions.sum() <= limit:
+            scores[tuple(chance)] = (int(played.solved.sum()), -int(played.actions.sum()))
+    assert len(scores) < len(agents.simplex(len(DEPTHS), 10)), "some are too expensive"
+    assert scores[tuple(player.mixture(budget))] == max(scores.values())
+
+
+def test_without_a_cheap_mixture_the_shallowest_stands_in(player, monkeypatch):
+    monkeypatch.setattr(agents, "_scores", lambda _p, _b, choices, _l: [(-1, 0)] * len(choices))
+    monkeypatch.setattr(player, "_mixtures", {})
+    assert player.mixture(5).tolist() == [1.0, *[0.0] * (len(DEPTHS) - 1)]
