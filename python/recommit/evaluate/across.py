@@ -87,7 +87,8 @@ def together(folders: Sequence[str | Path]) -> str:
         raise ValueError(f"folders: expected evaluations on one test set, got {len(folders)} that differ")
     seen = [read(folder) for folder in folders]
     blocks = [_block(seen, budget) for budget in plans[0]["budgets"]]
-    return "\n\n".join([f"# {len(folders)} seeds together", *blocks]) + "\n"
+    title = "# One seed" if len(folders) == 1 else f"# {len(folders)} seeds together"
+    return "\n\n".join([title, *blocks]) + "\n"
 
 
 def _block(seen: list[dict[tuple[str, str], Seen]], budget: str) -> str:

@@ -71,6 +71,12 @@ def test_intervals_hold_the_mean(tmp_path):
     assert np.isclose(float(table["adaptive's depths, shuffled"][3]), 50)
 
 
+def test_title_counts_seeds(tmp_path):
+    folders = [write(tmp_path / name, seed) for seed, name in enumerate("01")]
+    titles = [across.together(folders[:n]).splitlines()[0] for n in (1, 2)]
+    assert titles == ["# One seed", "# 2 seeds together"]
+
+
 def test_intervals_are_over_rooms(tmp_path):
     """Adaptive is ahead in the second and the fourth instance, half of either room: rooms leave nothing to chance."""
     table = rows(across.together([write(tmp_path / "0", 0, rooms=[0, 0, 1, 1])]))
