@@ -30,7 +30,8 @@ CHANGES = (
 def generate() -> dict[str, str]:
     """File name -> text of every stub, made from the module that Python imports now."""
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run(["pybind11-stubgen", "recommit._core", "-o", folder, "--exit-code"], check=True)
+        command = [sys.executable, "-m", "pybind11_stubgen", "recommit._core", "-o", folder, "--exit-code"]
+        subprocess.run(command, check=True)
         found = sorted(Path(folder, "recommit", "_core").glob("*.pyi"))
         return {path.name: tidy(path.read_text(encoding="utf-8"), path.name) for path in found}
 

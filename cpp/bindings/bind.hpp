@@ -49,7 +49,7 @@ struct Scribe {
   std::string (*format)(const Pack&, PackFormat);
   int (*first_row)(const Text&);  ///< number of the first line that may be a row, 0: none; the lowest decides the task
   bool (*owns)(std::string_view) noexcept;  ///< is this line a row, and no text in anybody's level file?
-  bool (*recognises)(const std::uint8_t*, Shape) noexcept;  ///< can these cells be a state of this puzzle only?
+  bool (*recognises)(const std::uint8_t*, Shape) noexcept;  ///< is this a state of the puzzle? The first yes wins.
 };
 
 struct PuzzleBinding {

@@ -77,7 +77,7 @@ py::tuple parse(const py::bytes& bytes) {
   return to_python(pack, puzzle->task);
 }
 
-/// The task that these cells can belong to; None where several or none can.
+/// The task that these cells belong to: the first, in the order of names, that can have them; None where none can.
 py::object recognise(const Array<std::uint8_t>& state_) {
   const py::array state = typed(state_, "state", 2, "[rows, columns]");
   const Shape shape{static_cast<int>(std::min<py::ssize_t>(state.shape(0), 1 << 14)),

@@ -29,7 +29,7 @@ def test_round_trip():
 
 
 WRONG = {
-    "task": ({"task": "chess"}, "task: expected one of sliding, sokoban, ice, got 'chess'"),
+    "task": ({"task": "chess"}, "task: expected one of sliding, sokoban, .*, got 'chess'"),
     "no task": ({"task": None}, "task: expected one of"),
     "unknown": ({"colour": 1}, r"got \['colour'\] besides"),
     "negative": ({"count": -1}, "count: expected 0..1099511627776, got -1"),

@@ -70,9 +70,7 @@ def test_gradients_reach_every_parameter_but_the_unused(backbone):
 
 
 def test_prompts_are_checked():
-    with pytest.raises(
-        ValueError, match="prompts: expected one of bare-v1, ice-v1, sliding-v1, sokoban-v1, got nothing"
-    ):
+    with pytest.raises(ValueError, match=r"prompts: expected one of bare-v1, .*sokoban-v1.*, got nothing"):
         load_prompt("nothing")
     assert load_prompt("sliding-v1").sha256 != load_prompt("sokoban-v1").sha256
     assert Prompt("x", "a{image}b").expand(2, Markers("<", "o", ">")) == "a<oo>b"

@@ -14,6 +14,7 @@ pytest.importorskip("pyarrow", reason="evaluations are kept as Parquet")
 import recommit
 from recommit.data.table import pa, pq
 from recommit.evaluate import metrics, play, stats
+from recommit.puzzles import registry
 
 COUNT, BUDGETS = 24, {"loose": 6, "tight": 4}
 #: How deep, and how often an action is drawn at random instead of solved.
@@ -25,7 +26,8 @@ SEEDS = {"shuffled": 2}
 
 
 def puzzle(task):
-    return {"sliding": recommit.Sliding(2, 3), "sokoban": recommit.Sokoban(7, boxes=2), "ice": recommit.Ice(7)}[task]
+    special = {"sliding": recommit.Sliding(2, 3), "sokoban": recommit.Sokoban(7, boxes=2)}
+    return special.get(task) or registry.puzzle(task).of((7, 7), 1)
 
 
 def pack_actions(actions):
