@@ -261,8 +261,13 @@ class Grpo(Trainer):
         if self.variant.head:
             share = found["adaptive"].depths / max(found["adaptive"].depths.sum(), 1)
             found["shuffled"] = reach.walk(graph, self.instances.starts, config.budget, reach.drawn(graph, share, 1))
+        name, choose = next(iter(own.items()))
+        judged = {
+            str(budget): round(reach.walk(graph, self.instances.starts, budget, choose).solve_rate, 4)
+            for budget in sorted({config.budget, *self.config.finish.budgets})
+        }
         imitated = validate.imitation(self.policy, self.task, self.instances.states, self.engine.run)
-        return {**imitated, **validate.rates(found)}
+        return {**imitated, **validate.rates(found), "judged": judged}
 
     def _fixed_depth(self) -> int | None:
         return self.variant.depth or None

@@ -152,7 +152,8 @@ class FinishConfig:
     #: Moves per step, each after all depths were valued anew, and their learning rate.
     moves: int = 60
     lr: float = 3e-3
-    #: ``credit.budgets`` and ``credit.price_action`` of these steps; none and a negative price: as before them.
+    #: ``credit.budgets`` and ``credit.price_action`` of these steps; none and a negative price: as before them. The best policy
+    #: of a run is the one that solves most with all of these budgets and that of its validation, on average.
     budgets: tuple[int, ...] = ()
     price: float = -1.0
 

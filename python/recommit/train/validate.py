@@ -127,5 +127,7 @@ def rates(found: dict[str, Episodes]) -> dict[str, Any]:
 
 
 def score(found: dict[str, Any]) -> tuple[float, float]:
-    """Larger is better: the best fixed depth's solve rate, then the loss."""
-    return max(found["solved"].values()), -found["loss"]
+    """Larger is better: the solve rate of what the run is for, its controls left out (``judged``, by budget; otherwise that of
+    the best fixed depth), then the loss."""
+    judged = found.get("judged")
+    return sum(judged.values()) / len(judged) if judged else max(found["solved"].values()), -found["loss"]

@@ -90,6 +90,19 @@ def test_every_credit_trains_both_heads_and_nothing_frozen(init, tmp_path, credi
     assert set(validated) == {"adaptive", "sampled", "shuffled"}
 
 
+@pytest.mark.parametrize("variant", ["adaptive", "fixed-2"])
+def test_a_run_is_judged_by_all_of_its_budgets(init, tmp_path, variant):
+    credit, finish = {"group": "exact"}, {"share": 0.25, "times": 1, "moves": 2, "budgets": [2, 4]}
+    given = plan_of(credit=credit, finish=finish if variant == "adaptive" else {**finish, "share": 0.0}, variant=variant)
+    assert grpo.train(given, init, tmp_path / "run", quiet=True) == 0
+    best = json.loads((tmp_path / "run" / "best.json").read_text())
+    judged = best["validation"]["judged"]
+    assert set(judged) == {"2", "4", str(given.validation.budget)}
+    assert best["score"][0] == pytest.approx(sum(judged.values()) / len(judged))
+    own = "adaptive" if variant == "adaptive" else "2"
+    assert judged[str(given.validation.budget)] == best["validation"]["solved"][own]
+
+
 def test_the_reference_is_the_warm_start_bit_by_bit(init, tmp_path, monkeypatch):
     made = []
     whole = grpo.Grpo.__init__
