@@ -261,7 +261,7 @@ class Grpo(Trainer):
         if self.variant.head:
             share = found["adaptive"].depths / max(found["adaptive"].depths.sum(), 1)
             found["shuffled"] = reach.walk(graph, self.instances.starts, config.budget, reach.drawn(graph, share, 1))
-        name, choose = next(iter(own.items()))
+        choose = next(iter(own.values()))
         judged = {
             str(budget): round(reach.walk(graph, self.instances.starts, budget, choose).solve_rate, 4)
             for budget in sorted({config.budget, *self.config.finish.budgets})

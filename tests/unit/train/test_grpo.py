@@ -93,7 +93,9 @@ def test_every_credit_trains_both_heads_and_nothing_frozen(init, tmp_path, credi
 @pytest.mark.parametrize("variant", ["adaptive", "fixed-2"])
 def test_a_run_is_judged_by_all_of_its_budgets(init, tmp_path, variant):
     credit, finish = {"group": "exact"}, {"share": 0.25, "times": 1, "moves": 2, "budgets": [2, 4]}
-    given = plan_of(credit=credit, finish=finish if variant == "adaptive" else {**finish, "share": 0.0}, variant=variant)
+    given = plan_of(
+        credit=credit, finish=finish if variant == "adaptive" else {**finish, "share": 0.0}, variant=variant
+    )
     assert grpo.train(given, init, tmp_path / "run", quiet=True) == 0
     best = json.loads((tmp_path / "run" / "best.json").read_text())
     judged = best["validation"]["judged"]

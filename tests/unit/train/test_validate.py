@@ -77,7 +77,15 @@ def test_measures_are_complete_and_repeatable(dataset, tmp_path, plan):
 
 
 def test_controls_do_not_choose_the_best_policy():
-    earlier = {"loss": 0.1, "solved": {"adaptive": 0.6, "sampled": 0.99, "shuffled": 0.95}, "judged": {"4": 0.4, "6": 0.6}}
-    later = {"loss": 0.2, "solved": {"adaptive": 0.59, "sampled": 0.6, "shuffled": 0.4}, "judged": {"4": 0.5, "6": 0.59}}
+    earlier = {
+        "loss": 0.1,
+        "solved": {"adaptive": 0.6, "sampled": 0.99, "shuffled": 0.95},
+        "judged": {"4": 0.4, "6": 0.6},
+    }
+    later = {
+        "loss": 0.2,
+        "solved": {"adaptive": 0.59, "sampled": 0.6, "shuffled": 0.4},
+        "judged": {"4": 0.5, "6": 0.59},
+    }
     assert validate.score(later) > validate.score(earlier)
     assert validate.score(later)[0] == pytest.approx(0.545)
