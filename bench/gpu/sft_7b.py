@@ -86,6 +86,29 @@ def our_step(policy: CommitPolicy, task: Any, rows: Any, engine: TorchEngine, cl
     return float(loss.detach())
 
 
+def naive_inputs(
+    policy: CommitPolicy, task: Any, states: Any, processor: Any, clock: Clock
+) -> Callable[[], torch.Tensor]:
+    """PIL pictures through the transformers processor; what comes back looks at them: z of every state."""
+    frames, backbone = task.render(states, crop=policy.vision.crops(task)), policy.backbone
+    pictures = clock.run("pictures", lambda: [Image.fromarray(np.asarray(frame)) for frame in frames])
+    inputs = clock.run("processor", lambda: processor(images=pictures, return_tensors="pt"))
+    device = policy.depth_head.weight.device
+    tokens = policy._geometry(task, states.shape[1:]).tokens.repeat(len(states), 1).to(device)
+
+    def look() -> torch.Tensor:
+        z = backbone.base(
+            input_ids=tokens,
+            pixel_values=inputs["pixel_values"].to(device),
+            image_grid_thw=inputs["image_grid_thw"].to(device),
+            mm_token_type_ids=(tokens == backbone.config.image_token_id).int(),
+            use_cache=False,
+        ).last_hidden_state[:, -1]
+        return z.to(policy.depth_head.weight.dtype)
+
+    return look
+
+
 def naive_loss(policy: CommitPolicy, task: Any, rows: Any, clock: Clock, chunk: int) -> float:
     """Every sample a picture and a pass of its own; gradients included."""
     from transformers import Qwen2VLImageProcessor
@@ -96,24 +119,11 @@ def naive_loss(policy: CommitPolicy, task: Any, rows: Any, clock: Clock, chunk: 
     total, whole = 0.0, int(asked.sum())
     for begin in range(0, len(made.row), chunk):
         part = slice(begin, begin + chunk)
-        states = rows.states[made.row[part]]
-        frames = task.render(states, crop=policy.vision.crops(task))
-        pictures = clock.run("pictures", lambda f=frames: [Image.fromarray(np.asarray(frame)) for frame in f])
-        inputs = clock.run("processor", lambda p=pictures: processor(images=p, return_tensors="pt"))
-        tokens = policy._geometry(task, states.shape[1:]).tokens.repeat(len(states), 1).to(device)
+        look = naive_inputs(policy, task, rows.states[made.row[part]], processor, clock)
 
-        def forward(inputs: Any = inputs, tokens: torch.Tensor = tokens, part: slice = part) -> torch.Tensor:
-            backbone = policy.backbone
-            z = backbone.base(
-                input_ids=tokens,
-                pixel_values=inputs["pixel_values"].to(device),
-                image_grid_thw=inputs["image_grid_thw"].to(device),
-                mm_token_type_ids=(tokens == backbone.config.image_token_id).int(),
-                use_cache=False,
-            ).last_hidden_state[:, -1]
-            z = z.to(policy.depth_head.weight.dtype)
+        def forward(look: Callable[[], torch.Tensor] = look, part: slice = part) -> torch.Tensor:
             actions = (torch.from_numpy(made.actions[part]).long() * asked[part]).to(device)
-            logits = policy.decoder(z, actions[:, :7], policy.task_index(task))
+            logits = policy.decoder(look(), actions[:, :7], policy.task_index(task))
             each = F.cross_entropy(logits.float().flatten(0, 1), actions.flatten(), reduction="none").view(-1, 8)
             return (each * asked[part].to(device)).sum() / whole
 
@@ -133,6 +143,17 @@ def flops_per_state(policy: CommitPolicy, tokens: int) -> float:
         if p.ndim == 2 and "lora" not in n
     )
     return 4.0 * weights * tokens
+
+
+def write(found: dict[str, Any], out: Path, what: str, device: str) -> None:
+    """What was found, on which machine, with what."""
+    name = torch.cuda.get_device_name() if device == "cuda" else platform.processor() or "cpu"
+    commit = subprocess.run(["git", "rev-parse", "HEAD"], check=False, capture_output=True, text=True).stdout.strip()
+    about = {"device": name, "torch": torch.__version__, "commit": commit, "date": str(date.today())}
+    out.mkdir(parents=True, exist_ok=True)
+    path = out / f"{name.replace(' ', '-').lower()}-{what}-{date.today()}.json"
+    path.write_text(json.dumps(found | about, indent=2) + "\n")
+    print(f"written: {path}")
 
 
 def main() -> None:
@@ -188,15 +209,7 @@ def main() -> None:
     found["naive_seconds"] = {name: sum(seconds) / 2 for name, seconds in clock.stages.items()}
     print(f"naive: {rate:,.2f} states/s; best of ours {best / rate:.1f} times that")
     if given.out:
-        device = torch.cuda.get_device_name() if given.device == "cuda" else platform.processor() or "cpu"
-        commit = subprocess.run(
-            ["git", "rev-parse", "HEAD"], check=False, capture_output=True, text=True
-        ).stdout.strip()
-        found |= {"device": device, "torch": torch.__version__, "commit": commit, "date": str(date.today())}
-        given.out.mkdir(parents=True, exist_ok=True)
-        path = given.out / f"{device.replace(' ', '-').lower()}-{date.today()}.json"
-        path.write_text(json.dumps(found, indent=2) + "\n")
-        print(f"written: {path}")
+        write(found, given.out, "sft", given.device)
 
 
 if __name__ == "__main__":

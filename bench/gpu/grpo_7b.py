@@ -1,0 +1,211 @@
+"""A step of reinforcement at the shapes of Qwen2.5-VL-7B with random weights, on one GPU: decisions, updates, memory.
+
+    python bench/gpu/grpo_7b.py --out bench/results            # one H200: a few minutes
+    python bench/gpu/grpo_7b.py --preset tiny --device cpu     # checks the script itself, without a GPU
+
+Candidates of every state that lock-step episodes come by, as the paper samples them, and one epoch over them. The yardstick,
+in the same run with the same weights, is the rollout that one would write first: every candidate has a picture by PIL, the
+transformers image processor and a pass of its own, and is executed and judged one at a time. Both must see the same depth
+logits to within bfloat16 before anything is timed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+import torch
+from sft_7b import Clock, build, naive_inputs, write
+
+import recommit
+from recommit.policy.make import PRESETS
+from recommit.train import objective
+from recommit.train.collect import Collector
+from recommit.train.config import OptimConfig
+from recommit.train.engine import TorchEngine, groups
+from recommit.train.grpo_config import CreditConfig, GrpoConfig, RolloutConfig, variant
+from recommit.train.ranks import Team
+from recommit.train.reach import Reach
+from recommit.train.rollout import Actor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from recommit.policy.policy import CommitPolicy
+    from recommit.train.decisions import Decisions
+
+T = TypeVar("T")
+
+
+class Model:
+    """Seconds inside the model, the device waited for; drawing its pictures is not the model's."""
+
+    def __init__(self, device: str) -> None:
+        self.device, self.seconds = device, 0.0
+
+    @contextmanager
+    def drawing_apart(self, policy: CommitPolicy) -> Iterator[None]:
+        """Meanwhile the time that pictures take is taken off."""
+        backbone: Any = policy.backbone
+        draw = backbone.pixels
+
+        def timed(*arguments: Any, **options: Any) -> torch.Tensor:
+            begin = time.perf_counter()
+            result: torch.Tensor = draw(*arguments, **options)
+            self.seconds -= time.perf_counter() - begin
+            return result
+
+        backbone.pixels = timed
+        yield
+        del backbone.pixels
+
+    @contextmanager
+    def __call__(self) -> Iterator[None]:
+        begin = time.perf_counter()
+        yield
+        if self.device == "cuda":
+            torch.cuda.synchronize()
+        self.seconds += time.perf_counter() - begin
+
+    def through(self, work: Callable[[], T]) -> T:
+        """``work``, its time counted."""
+        with self():
+            return work()
+
+
+def collector(policy: CommitPolicy, task: Any, config: GrpoConfig, model: Model) -> Collector:
+    """What plays, as ``recommit train grpo`` plays."""
+    kind = variant("adaptive")
+    actor = Actor(policy, task, kind, seed=0, through=model.through)
+    return Collector(actor, config, kind, lambda depths: Reach(policy, task, depths), lambda: 0.0)
+
+
+def update(
+    policy: CommitPolicy, task: Any, batch: Decisions, config: GrpoConfig, engine: TorchEngine, model: Model
+) -> int:
+    """One epoch; how many times the weights were moved."""
+    moves = -(-len(batch) // config.optim.batch)
+    for move in range(moves):
+        part = batch.where(slice(move * config.optim.batch, (move + 1) * config.optim.batch))
+        divisor = objective.total_weight(part)
+        with model():
+            loss, _ = objective.grpo_loss(policy, task, part, config.objective, divisor, fresh=move == 0)
+            engine.backward(loss, last=True)
+            engine.step(0.0)
+    return moves
+
+
+@torch.no_grad()
+def naive_decisions(policy: CommitPolicy, task: Any, states: Any, candidates: int, clock: Clock) -> int:
+    """One decision at every state, every candidate on its own."""
+    from transformers import Qwen2VLImageProcessor
+
+    processor = Qwen2VLImageProcessor(min_pixels=28 * 28, max_pixels=1 << 24)
+    index = policy.task_index(task)
+    for state in states:
+        look = naive_inputs(policy, task, np.repeat(state[None], candidates, axis=0), processor, clock)
+        z = clock.run("model", look)
+        chance = policy.depth_head(policy.read(z, index)).float().softmax(-1)
+        depth = torch.multinomial(chance, 1)[:, 0].cpu().numpy()
+        noise = torch.rand(candidates, 8, 4, device=z.device).clamp(1e-6, 1 - 1e-6)
+        actions, _ = clock.run(
+            "model", lambda z=z, noise=noise: policy.decoder.plans(z, index, depths=None, noise=noise)
+        )
+        for plan, column in zip(actions.cpu().numpy().astype(np.uint8), depth, strict=True):
+            length = np.array([policy.config.depths[column]], np.int32)
+            after = task.execute(state[None], plan.reshape(1, 8), length)
+            task.distance(after.states)
+    return len(states)
+
+
+def check(policy: CommitPolicy, task: Any, states: Any, device: str) -> None:
+    """Ours and the naive way see the same."""
+    from transformers import Qwen2VLImageProcessor
+
+    processor = Qwen2VLImageProcessor(min_pixels=28 * 28, max_pixels=1 << 24)
+    index = policy.task_index(task)
+    with torch.no_grad():
+        ours = policy.depth_head(policy.read(policy.look(task, states), index)).float()
+        z = naive_inputs(policy, task, states, processor, Clock(device))()
+        naive = policy.depth_head(policy.read(z, index)).float()
+    apart = float((ours - naive).abs().max() / ours.abs().max().clamp(min=1e-6))
+    assert apart < 5e-2, f"not the same depth logits: {apart:.3g} apart"
+
+
+def measure(policy: CommitPolicy, task: Any, given: argparse.Namespace) -> dict[str, Any]:
+    """Rounds of playing and learning; the first one warms up."""
+    config = GrpoConfig(
+        credit=CreditConfig(group="state", size=given.candidates),
+        rollout=RolloutConfig(instances=given.instances, budget=given.budget),
+        optim=replace(GrpoConfig().optim, batch=given.batch),
+    )
+    engine = TorchEngine(groups(policy, OptimConfig()), OptimConfig(), Team())
+    rounds = []
+    if given.device == "cuda":
+        torch.cuda.reset_peak_memory_stats()
+    for number in range(given.rounds):
+        starts = task.generate(given.instances, seed=number + 2, length=(8, 32)).states
+        model, clock = Model(given.device), Clock(given.device)
+        play = collector(policy, task, config, model)
+        begin = time.perf_counter()
+        with model.drawing_apart(policy):
+            batch, _ = clock.run("rollout", lambda p=play, s=starts, n=number: p(s, n))
+            moves = clock.run("update", lambda b=batch, m=model: update(policy, task, b, config, engine, m))
+        wall = time.perf_counter() - begin
+        rounds.append(
+            {
+                "decisions": len(batch), "rollout_s": clock.median("rollout"), "update_s": clock.median("update"),
+                "moves": moves, "outside_model": 1 - model.seconds / wall,
+            }
+        )  # fmt: skip
+    last = sorted(rounds[1:] or rounds, key=lambda r: r["rollout_s"] + r["update_s"])[len(rounds[1:] or rounds) // 2]
+    memory = torch.cuda.max_memory_allocated() / 2**30 if given.device == "cuda" else 0.0
+    rates = {
+        "decisions_per_s": last["decisions"] / last["rollout_s"],
+        "updates_per_s": last["moves"] / last["update_s"],
+    }
+    return {**last, **rates, "peak_gib": memory}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--preset", default="7b", choices=sorted(n for n, s in PRESETS.items() if s.window))
+    parser.add_argument("--device", default="cuda", choices=("cuda", "cpu"))
+    parser.add_argument("--size", type=int, default=8, help="Sokoban grid; the outer wall is cropped")
+    parser.add_argument("--instances", type=int, default=64, help="episodes side by side")
+    parser.add_argument("--budget", type=int, default=6)
+    parser.add_argument("--candidates", type=int, default=8)
+    parser.add_argument("--batch", type=int, default=32, help="states per move of the weights")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--out", type=Path)
+    given = parser.parse_args()
+    task = recommit.Sokoban(given.size, boxes=2)
+    policy = build(given.preset, given.device)
+    policy.train_only(task, depth_head=True)
+    policy.eval()
+    few = task.generate(8, seed=1, length=(8, 32)).states
+    check(policy, task, few, given.device)
+    found: dict[str, Any] = {"preset": given.preset, **measure(policy, task, given)}
+    print(
+        f"{given.preset}: {found['decisions_per_s']:,.1f} decisions/s of {given.candidates} candidates, "
+        f"{found['updates_per_s']:.2f} updates/s of {given.batch} states, {100 * found['outside_model']:.1f} % of a step "
+        f"outside the model, peak {found['peak_gib']:.1f} GiB"
+    )
+    clock = Clock(given.device)
+    for _ in range(2):
+        clock.run("all", lambda: naive_decisions(policy, task, few, given.candidates, clock))
+    rate = len(few) / clock.median("all")
+    found |= {"naive_decisions_per_s": rate, "ratio": found["decisions_per_s"] / rate}
+    print(f"naive: {rate:,.2f} decisions/s; ours {found['ratio']:.1f} times that")
+    if given.out:
+        write(found, given.out, "grpo", given.device)
+
+
+if __name__ == "__main__":
+    main()
