@@ -142,7 +142,7 @@ def demo(out: Path) -> None:
     play(out)
 
 
-#: verb -> what it runs. A verb is one word or two; later stages add theirs.
+#: verb -> what it runs. A verb is one word or two.
 VERBS: dict[str, Callable[..., int | None]] = {
     "levels generate": generate_levels,
     "levels show": show_levels,

@@ -14,7 +14,7 @@ import numpy as np
 
 import recommit
 
-#: extra -> the modules that it installs. Later stages add theirs.
+#: extra -> the modules that it installs.
 EXTRAS = {
     "envs": ("gymnasium",),
     "cli": ("tyro", "rich", "PIL"),

@@ -70,6 +70,7 @@ def evaluate(
         chosen, members = run, None
         if paper or tables:
             members = Members(run, seed)
+            experiments.require_paper(members)
             chosen, agents = members.adaptive, experiments.agents_of(members, tables)
         plan = Plan(str(chosen), agents, budgets, instances, validation, length, seed)
         team = ranks.meet(device)

@@ -141,7 +141,7 @@ def _evaluate(folder: Path, seed: int, given: dict[str, Any], quiet: bool, threa
     """Everybody in the family of one seed."""
     import torch
 
-    from recommit.evaluate import experiments
+    from recommit.evaluate import experiments, tables
     from recommit.evaluate.evaluation import Evaluation, Plan
     from recommit.evaluate.members import Found, Members
     from recommit.evaluate.store import Store
@@ -153,7 +153,9 @@ def _evaluate(folder: Path, seed: int, given: dict[str, Any], quiet: bool, threa
     plan = Plan(str(members.adaptive), experiments.agents_of(members), seed=seed, **options)
     with Store(folder / f"eval-s{seed}") as store:
         summary = Evaluation(plan, store, quiet=quiet).run()
-        store.write_text("tables.md", experiments.write(Found(summary, members)))
+        beside_paper = experiments.in_paper(members)
+        text = experiments.write(Found(summary, members)) if beside_paper else tables.text(summary, store.folder)
+        store.write_text("tables.md", text)
 
 
 def _fine(status: int) -> None:

@@ -32,7 +32,7 @@ def sft(
     """Train a policy by imitation, or go on with a run that was interrupted: the same command does both.
 
     Args:
-        recipe: laptop-sliding, laptop-sokoban, qwen2.5-vl-7b, or a YAML file.
+        recipe: laptop-sliding, laptop-sokoban, laptop-ice, qwen2.5-vl-7b, or a YAML file.
         data: A data set (see recommit data build).
         out: The folder of the run.
         set: Any value of the recipe, for example --set optim.lr=3e-4 model.shape.width=192
@@ -88,7 +88,7 @@ def grpo(
     """Improve a warm start by reinforcement of both heads, or go on with such a run: the same command does both.
 
     Args:
-        recipe: laptop-sliding, laptop-sokoban, paper-sliding, paper-sokoban, or a YAML file.
+        recipe: laptop-sliding, laptop-sokoban, laptop-ice, paper-sliding, paper-sokoban, or a YAML file.
         init: A run to start from (its best policy), or a saved policy (then with --data).
         out: The folder of the run.
         variant: adaptive, fixed-1 to fixed-8, random or depth-only.

@@ -69,6 +69,21 @@ def test_everything_is_made_once(tmp_path, capsys):
     assert times(tmp_path / "out") == made
 
 
+def test_a_puzzle_that_the_paper_does_not_have(tmp_path, capsys):
+    """Its agents are those of the others; its tables are ours alone."""
+    caves = PRESET.replace("task: sliding, size: [2, 3]", "task: ice, size: 6").replace("laptop-sliding", "laptop-ice")
+    (tmp_path / "caves.yaml").write_text(caves.replace("seeds: [0, 1]", "seeds: [0]").replace("ablations: [paper]", ""))
+    out = tmp_path / "out" / "small"
+    assert main(["reproduce", "--preset", str(tmp_path / "caves.yaml"), "--out", str(tmp_path / "out"), "--quiet"]) == 0
+    assert "plans trained for depth 4, always 4" in (out / "results.md").read_text()
+    assert (out / "eval-s0" / "tables.md").read_text().startswith("ice, ")
+    assert (out / "report.html").is_file()
+    capsys.readouterr()
+    assert main(["evaluate", str(out / "family"), "--paper", "--out", str(tmp_path / "refused")]) == 2
+    assert "paper: expected runs of sliding or sokoban, which the paper has, got ice" in capsys.readouterr().err
+    assert not (tmp_path / "refused").exists()
+
+
 def test_presets(capsys):
     for name in reproduce.presets():
         assert main(["reproduce", "--preset", name, "--out", "x", "--show"]) == 0

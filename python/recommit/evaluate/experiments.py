@@ -51,11 +51,20 @@ def check(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(names) or tuple(TABLES)
 
 
+def in_paper(members: Members) -> bool:
+    """Whether the paper has figures for this family's puzzle."""
+    return recipe_of(members.adaptive).task in paper.ABLATION
+
+
+def require_paper(members: Members) -> None:
+    """Refuse a puzzle that the paper does not have, before anybody plays."""
+    if not in_paper(members):
+        known, task = " or ".join(paper.ABLATION), recipe_of(members.adaptive).task
+        raise ValueError(f"paper: expected runs of {known}, which the paper has, got {task}")
+
+
 def agents_of(members: Members, names: Sequence[str] = ()) -> tuple[str, ...]:
     """Whom the tables need, adaptive first."""
-    task = recipe_of(members.adaptive).task
-    if task not in paper.ABLATION:
-        raise ValueError(f"paper: expected runs of {' or '.join(paper.ABLATION)}, which the paper has, got {task}")
     needed = (agent for name in check(names) for agent in TABLES[name].agents(members))
     return tuple(dict.fromkeys(("adaptive", *needed)))
 
