@@ -58,10 +58,17 @@ inline py::array as_array(const py::object& object, const char* name) {
   return py::reinterpret_borrow<py::array>(object);
 }
 
-inline void check_contiguous(const py::array& array, const char* name) {
+/// As the core reads memory: without gaps, at addresses of its type's alignment, in the machine's byte order.
+inline void check_plain(const py::array& array, const char* name) {
+  const std::string expected = std::string(name) + ": expected ";
   if ((array.flags() & py::array::c_style) == 0) {
-    throw ValueError(std::string(name) +
-                     ": expected a C-contiguous array, got one with strides (use numpy.ascontiguousarray)");
+    throw ValueError(expected + "a C-contiguous array, got one with strides (use numpy.ascontiguousarray)");
+  }
+  if ((array.flags() & py::detail::npy_api::NPY_ARRAY_ALIGNED_) == 0) {
+    throw ValueError(expected + "an aligned array, got one that begins inside a word (use numpy.array to copy it)");
+  }
+  if (!array.dtype().attr("isnative").cast<bool>()) {
+    throw py::type_error(expected + "native byte order, got dtype " + text(array.dtype()));
   }
 }
 
@@ -76,7 +83,7 @@ py::array typed(const Array<T>& argument, const char* name, py::ssize_t dimensio
     throw ValueError(std::string(name) + ": expected " + std::to_string(dimensions) + " dimensions " + meaning +
                      ", got shape " + shape_text(array));
   }
-  check_contiguous(array, name);
+  check_plain(array, name);
   return array;
 }
 
@@ -94,6 +101,15 @@ inline States states(const Array<std::uint8_t>& argument, const char* name = "st
     return static_cast<int>(std::min<py::ssize_t>(array.shape(axis), std::numeric_limits<std::int16_t>::max()));
   };
   return {static_cast<const std::uint8_t*>(array.data()), static_cast<std::size_t>(array.shape(0)), {side(1), side(2)}};
+}
+
+/// An array that is written while `from` is read must not share memory with it.
+inline void check_apart(const py::array& out, const char* name, const States& from, const char* other) {
+  const auto begin = reinterpret_cast<std::uintptr_t>(out.data()), read = reinterpret_cast<std::uintptr_t>(from.data);
+  const auto end = begin + static_cast<std::size_t>(out.nbytes()), read_end = read + from.count * from.cells();
+  if (begin < read_end && read < end) {
+    throw ValueError(std::string(name) + ": expected memory of its own, got an array that overlaps " + other);
+  }
 }
 
 /// A writable array that the caller offers for the result; its shape must be exactly `shape`.
@@ -120,7 +136,7 @@ class Narrowed {
       throw py::type_error(std::string(name) + ": expected an integer dtype, got " + text(array_.dtype()));
     }
     check_shape(name, shape);
-    check_contiguous(array_, name);
+    check_plain(array_, name);
     const bool is_signed = array_.dtype().kind() == 'i';
     switch (array_.itemsize()) {
       case 1: is_signed ? take<std::int8_t>(name, lo, hi) : take<std::uint8_t>(name, lo, hi); break;

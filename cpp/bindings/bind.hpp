@@ -74,6 +74,6 @@ void bind_levels(pybind11::module_& module);
 void bind_episodes(pybind11::module_& module);
 void define_simulator(pybind11::module_& puzzle, const Simulator& simulator);
 void define_artist(pybind11::module_& puzzle, const Artist& artist);
-void define_episodes(pybind11::module_& puzzle, const Maker& maker);
+void define_episodes(pybind11::module_& puzzle, const std::string& task, const Maker& maker);
 
 }  // namespace recommit::bindings

@@ -34,7 +34,7 @@ struct Look {
 
 /// A batch that is known to be drawable.
 struct Scene {
-  Scene(const Artist& artist, const ByteArray& argument, bool crop, std::optional<int> threads)
+  Scene(const Artist& artist, const ByteArray& argument, bool crop, const Threads& threads)
       : from(states(argument)), view(artist.view(from.shape, crop)) {
     run(from.count, threads, kCheckGrain,
         [&](std::size_t begin, std::size_t end) { artist.check_drawable(view, from.data, begin, end); });
@@ -46,11 +46,13 @@ struct Scene {
   View view;
 };
 
-/// The caller's array, or a fresh one.
+/// The caller's array, or a fresh one. Pixels must not land in the states that are still to be drawn.
 template <class T>
-py::object result(const std::optional<Array<T>>& out, const std::vector<py::ssize_t>& shape, T*& data) {
+py::object result(const std::optional<Array<T>>& out, const std::vector<py::ssize_t>& shape, const States& from,
+                  T*& data) {
   if (out) {
     data = destination(*out, "out", shape);
+    check_apart(py::reinterpret_borrow<py::array>(out->object), "out", from, "states");
     return out->object;
   }
   auto made = fresh<T>(shape);
@@ -59,11 +61,11 @@ py::object result(const std::optional<Array<T>>& out, const std::vector<py::ssiz
 }
 
 py::object render(const Artist& artist, const ByteArray& states_, int cell, const std::string& theme, bool crop,
-                  const std::optional<ByteArray>& out, std::optional<int> threads) {
+                  const std::optional<ByteArray>& out, const Threads& threads) {
   const Look look(artist, cell, theme);
   const Scene scene(artist, states_, crop, threads);
   std::uint8_t* to = nullptr;
-  py::object images = result(out, scene.shape(cell), to);
+  py::object images = result(out, scene.shape(cell), scene.from, to);
   const std::size_t bytes = scene.view.bytes(cell);
   const bool stream = bytes * scene.from.count >= kStreamBytes;
   run(scene.from.count, threads, grain(bytes), [&](std::size_t begin, std::size_t end) {
@@ -86,7 +88,7 @@ Shape grid_of(const py::array& images, int cell, bool crop) {
 }
 
 py::object decode(const Artist& artist, const ByteArray& images_, int cell, const std::string& theme, bool crop,
-                  std::optional<int> threads) {
+                  const Threads& threads) {
   const Look look(artist, cell, theme);
   const py::array images = typed(images_, "images", 4, "[N, height, width, 3]");
   const View view = artist.view(grid_of(images, cell, crop), crop);
@@ -103,13 +105,17 @@ py::object decode(const Artist& artist, const ByteArray& images_, int cell, cons
 
 /// All states are checked before the first pixel changes; those that are what is drawn already need no second look.
 void redraw(const Artist& artist, const ByteArray& states_, const ByteArray& drawn_, const ByteArray& images_, int cell,
-            const std::string& theme, bool crop, std::optional<int> threads) {
+            const std::string& theme, bool crop, const Threads& threads) {
   const Look look(artist, cell, theme);
   const States from = states(states_);
   const View view = artist.view(from.shape, crop);
   std::uint8_t* drawn = destination(drawn_, "drawn", {size(from.count), from.shape.rows, from.shape.cols});
   std::uint8_t* images = destination(
       images_, "images", {size(from.count), py::ssize_t{view.rows()} * cell, py::ssize_t{view.cols()} * cell, 3});
+  const States before{drawn, from.count, from.shape};
+  check_apart(as_array(images_.object, "images"), "images", from, "states");
+  check_apart(as_array(images_.object, "images"), "images", before, "drawn");
+  check_apart(as_array(drawn_.object, "drawn"), "drawn", from, "states");
   run(from.count, threads, kCheckGrain, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const std::size_t at = i * view.cells();
@@ -135,13 +141,13 @@ py::array_t<std::int64_t> patch_grid(const View& view, int cell, std::size_t cou
 
 template <class T>
 py::tuple patches(const Artist& artist, const ByteArray& states_, int cell, const std::string& theme, bool crop,
-                  const std::optional<Array<T>>& out, std::optional<int> threads) {
+                  const std::optional<Array<T>>& out, const Threads& threads) {
   const Look look(artist, cell, theme);
   const Scene scene(artist, states_, crop, threads);
   check_patches(scene.view, cell);
   const std::size_t rows = patch_rows(scene.view, cell), bytes = rows * kPatchValues * sizeof(T);
   T* to = nullptr;
-  const py::object values = result<T>(out, {size(scene.from.count * rows), size(kPatchValues)}, to);
+  const py::object values = result<T>(out, {size(scene.from.count * rows), size(kPatchValues)}, scene.from, to);
   const bool stream = bytes * scene.from.count >= kStreamBytes;
   run(scene.from.count, threads, grain(bytes), [&](std::size_t begin, std::size_t end) {
     draw_patches(look.sprites, scene.view, scene.from.data, to, stream, begin, end);
@@ -155,7 +161,7 @@ void define_patches(py::module_& module, const Artist& artist, const char* name)
       name,
       [artist](const ByteArray& states_, int cell, const std::string& theme, bool crop,
                const std::optional<Array<T>>& out,
-               std::optional<int> threads) { return patches<T>(artist, states_, cell, theme, crop, out, threads); },
+               const Threads& threads) { return patches<T>(artist, states_, cell, theme, crop, out, threads); },
       py::arg("states"), py::kw_only(), py::arg("cell"), py::arg("theme"), py::arg("crop"), py::arg("out") = py::none(),
       py::arg("threads") = py::none(),
       "(pixel_values, image_grid_thw) of the drawn states, as the Qwen2.5-VL image processor makes them");
@@ -168,12 +174,12 @@ void define_artist(py::module_& module, const Artist& artist) {
       "render",
       [artist](const ByteArray& states_, int cell, const std::string& theme, bool crop,
                const std::optional<ByteArray>& out,
-               std::optional<int> threads) { return render(artist, states_, cell, theme, crop, out, threads); },
+               const Threads& threads) { return render(artist, states_, cell, theme, crop, out, threads); },
       py::arg("states"), py::kw_only(), py::arg("cell"), py::arg("theme"), py::arg("crop"), py::arg("out") = py::none(),
       py::arg("threads") = py::none(), "uint8[N, rows * cell, columns * cell, 3]: a picture of each state");
   module.def(
       "decode",
-      [artist](const ByteArray& images, int cell, const std::string& theme, bool crop, std::optional<int> threads) {
+      [artist](const ByteArray& images, int cell, const std::string& theme, bool crop, const Threads& threads) {
         return decode(artist, images, cell, theme, crop, threads);
       },
       py::arg("images"), py::kw_only(), py::arg("cell"), py::arg("theme"), py::arg("crop"),
@@ -182,7 +188,7 @@ void define_artist(py::module_& module, const Artist& artist) {
       "redraw",
       [artist](const ByteArray& states_, const ByteArray& drawn, const ByteArray& images, int cell,
                const std::string& theme, bool crop,
-               std::optional<int> threads) { redraw(artist, states_, drawn, images, cell, theme, crop, threads); },
+               const Threads& threads) { redraw(artist, states_, drawn, images, cell, theme, crop, threads); },
       py::arg("states"), py::arg("drawn"), py::arg("images"), py::kw_only(), py::arg("cell"), py::arg("theme"),
       py::arg("crop"), py::arg("threads") = py::none(),
       "draws into `images` the cells in which `states` differs from `drawn`, and updates `drawn`");

@@ -60,7 +60,7 @@ const std::uint8_t* checked_actions(Running& self, const py::object& object) {
   if (array.ndim() != 1 || array.shape(0) != self.slots()) {
     throw ValueError("actions: expected shape " + shape_text({self.slots()}) + ", got " + shape_text(array));
   }
-  check_contiguous(array, "actions");
+  check_plain(array, "actions");
   const py::dtype dtype = array.dtype();
   if (dtype.equal(py::dtype::of<std::uint8_t>())) return narrow<std::uint8_t>(self, array);
   if (dtype.equal(py::dtype::of<std::int64_t>())) return narrow<std::int64_t>(self, array);
@@ -182,17 +182,20 @@ Bank checked_bank(Bank (*make)(const std::uint8_t*, std::size_t, Shape), const A
 
 }  // namespace
 
-void define_episodes(py::module_& module, const Maker& maker) {
+void define_episodes(py::module_& module, const std::string& task, const Maker& maker) {
   module.def(
       "make_bank",
-      [maker](const Array<std::uint8_t>& levels) {
-        return std::const_pointer_cast<LevelBank>(checked_bank(maker.bank, levels));
+      [task, maker](const Array<std::uint8_t>& levels) {
+        auto bank = std::const_pointer_cast<LevelBank>(checked_bank(maker.bank, levels));
+        bank->task = task;
+        return bank;
       },
       py::arg("levels"), "start states, checked once, for any number of running episodes");
   module.def(
       "make_episodes",
-      [maker](const std::shared_ptr<LevelBank>& bank, std::size_t slots, std::int32_t max_steps, Autoreset autoreset,
-              std::optional<int> threads) {
+      [task, maker](const std::shared_ptr<LevelBank>& bank, std::size_t slots, std::int32_t max_steps,
+                    Autoreset autoreset, const Threads& threads) {
+        if (bank->task != task) throw ValueError("bank: expected levels of " + task + ", got those of " + bank->task);
         if (slots < 1) throw ValueError("slots: expected at least 1, got 0");
         if (max_steps < 1) throw ValueError("max_steps: expected at least 1, got " + std::to_string(max_steps));
         return std::make_unique<Running>(maker.episodes(bank, {slots, max_steps, autoreset, thread_count(threads)}));

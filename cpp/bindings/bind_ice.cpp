@@ -28,7 +28,7 @@ States checked_states(const ByteStates& argument) {
 
 // A table answers every question, so the limits that all solvers take are never hit here.
 
-py::object distance(const ByteStates& states_, Nodes, std::uint64_t, double, std::optional<int> threads,
+py::object distance(const ByteStates& states_, Nodes, std::uint64_t, double, const Threads& threads,
                     const Progress& progress) {
   const States from = checked_states(states_);
   auto out = fresh<std::int32_t>({size(from.count)});
@@ -38,7 +38,7 @@ py::object distance(const ByteStates& states_, Nodes, std::uint64_t, double, std
   return out;
 }
 
-py::object optimal_actions(const ByteStates& states_, Nodes, std::uint64_t, double, std::optional<int> threads,
+py::object optimal_actions(const ByteStates& states_, Nodes, std::uint64_t, double, const Threads& threads,
                            const Progress& progress) {
   const States from = checked_states(states_);
   auto out = fresh<bool>({size(from.count), kActions});
@@ -50,7 +50,7 @@ py::object optimal_actions(const ByteStates& states_, Nodes, std::uint64_t, doub
 }
 
 py::tuple solve(const ByteStates& states_, bool random, std::uint64_t seed, Nodes, std::uint64_t, double,
-                std::optional<int> threads, const Progress& progress) {
+                const Threads& threads, const Progress& progress) {
   const States from = checked_states(states_);
   std::vector<std::vector<std::uint8_t>> plans(from.count);
   const py::ssize_t n = size(from.count);
@@ -71,7 +71,7 @@ py::tuple solve(const ByteStates& states_, bool random, std::uint64_t seed, Node
 }
 
 py::tuple generate(int rows, int cols, std::size_t count, Distance shortest, Distance longest, std::uint64_t seed,
-                   std::uint64_t start, std::optional<int> threads, const Progress& progress) {
+                   std::uint64_t start, const Threads& threads, const Progress& progress) {
   const ice::Request request{{rows, cols}, shortest, longest};
   ice::check_request(request);
   auto states = fresh<std::uint8_t>({size(count), rows, cols});

@@ -18,7 +18,7 @@ using ByteStates = Array<std::uint8_t>;
 void define_simulator(py::module_& module, const Simulator& simulator) {
   module.def(
       "step",
-      [simulator](const ByteStates& states_, const Integers& actions_, std::optional<int> threads) {
+      [simulator](const ByteStates& states_, const Integers& actions_, const Threads& threads) {
         const States from = states(states_);
         simulator.check_shape(from.shape);
         const Actions actions(actions_, "actions", {size(from.count)}, 0, kActions - 1);
@@ -35,7 +35,7 @@ void define_simulator(py::module_& module, const Simulator& simulator) {
   module.def(
       "execute",
       [simulator](const ByteStates& states_, const Integers& actions_, const Integers& depths_,
-                  std::optional<int> threads) {
+                  const Threads& threads) {
         const States from = states(states_);
         simulator.check_shape(from.shape);
         const py::ssize_t n = size(from.count);
@@ -57,7 +57,7 @@ void define_simulator(py::module_& module, const Simulator& simulator) {
 
   module.def(
       "is_solved",
-      [simulator](const ByteStates& states_, std::optional<int> threads) {
+      [simulator](const ByteStates& states_, const Threads& threads) {
         const States from = states(states_);
         simulator.check_shape(from.shape);
         auto out = fresh<bool>({size(from.count)});
@@ -70,7 +70,7 @@ void define_simulator(py::module_& module, const Simulator& simulator) {
 
   module.def(
       "action_masks",
-      [simulator](const ByteStates& states_, std::optional<int> threads) {
+      [simulator](const ByteStates& states_, const Threads& threads) {
         const States from = states(states_);
         simulator.check_shape(from.shape);
         auto out = fresh<bool>({size(from.count), kActions});

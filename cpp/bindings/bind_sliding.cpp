@@ -40,7 +40,7 @@ struct Request {
   int workers;
 
   Request(const Array<std::uint8_t>& states_, std::uint64_t nodes, std::uint64_t bytes, double seconds,
-          const Name& name, std::optional<int> threads)
+          const Name& name, const Threads& threads)
       : from(states(states_)), workers(thread_count(threads)) {
     sliding::check_shape(from.shape);
     options.database = database(from.shape, name);
@@ -85,7 +85,7 @@ void define_solver(py::module_& module) {
   module.def(
       "distance",
       [](const Array<std::uint8_t>& states_, std::uint64_t nodes, std::uint64_t bytes, double seconds, const Name& name,
-         std::optional<int> threads, const Progress& progress) {
+         const Threads& threads, const Progress& progress) {
         const Request request(states_, nodes, bytes, seconds, name, threads);
         auto out = fresh<std::int32_t>({size(request.from.count)});
         std::int32_t* to = out.mutable_data();
@@ -101,7 +101,7 @@ void define_solver(py::module_& module) {
   module.def(
       "optimal_actions",
       [](const Array<std::uint8_t>& states_, std::uint64_t nodes, std::uint64_t bytes, double seconds, const Name& name,
-         std::optional<int> threads, const Progress& progress) {
+         const Threads& threads, const Progress& progress) {
         const Request request(states_, nodes, bytes, seconds, name, threads);
         auto out = fresh<bool>({size(request.from.count), kActions});
         std::uint8_t* to = recommit::bindings::bytes(out);
@@ -117,7 +117,7 @@ void define_solver(py::module_& module) {
   module.def(
       "solve",
       [](const Array<std::uint8_t>& states_, bool random, std::uint64_t seed, std::uint64_t nodes, std::uint64_t bytes,
-         double seconds, const Name& name, std::optional<int> threads, const Progress& progress) {
+         double seconds, const Name& name, const Threads& threads, const Progress& progress) {
         return solve(Request(states_, nodes, bytes, seconds, name, threads), random, seed, progress);
       },
       py::arg("states"), py::kw_only(), py::arg("random"), py::arg("seed"), py::arg("nodes"), py::arg("bytes"),
@@ -127,7 +127,7 @@ void define_solver(py::module_& module) {
   module.def(
       "walk_distances",
       [](const Array<std::uint8_t>& states_, const Integers& actions_, std::uint64_t nodes, std::uint64_t bytes,
-         double seconds, const Name& name, std::optional<int> threads, const Progress& progress) {
+         double seconds, const Name& name, const Threads& threads, const Progress& progress) {
         const Request request(states_, nodes, bytes, seconds, name, threads);
         const Actions actions(actions_, "actions", {size(request.from.count), -1}, 0, kActions - 1);
         const py::ssize_t width = actions.shape(1);
@@ -147,7 +147,7 @@ void define_solver(py::module_& module) {
 void define_tables(py::module_& module) {
   module.def(
       "prepare",
-      [](int rows, int cols, const std::string& name, std::optional<int> threads, const Progress& progress) {
+      [](int rows, int cols, const std::string& name, const Threads& threads, const Progress& progress) {
         const Shape shape{rows, cols};
         sliding::check_shape(shape);
         const int workers = thread_count(threads);
@@ -159,7 +159,7 @@ void define_tables(py::module_& module) {
         out["bytes"] = solver->bytes();
         const TableSource source = solver->model() ? solver->model()->source() : TableSource{};
         out["loaded"] = source.loaded;
-        out["path"] = source.path;
+        out["path"] = py::reinterpret_steal<py::object>(PyUnicode_DecodeFSDefault(source.path.c_str()));
         out["note"] = source.note;
         return out;
       },
@@ -204,24 +204,25 @@ void define_tables(py::module_& module) {
 void define_generator(py::module_& module) {
   module.def(
       "generate_walks",
-      [](int rows, int cols, std::size_t count, std::uint64_t seed, std::uint64_t start, std::optional<int> threads) {
+      [](int rows, int cols, std::size_t count, std::uint64_t seed, std::uint64_t start, const Threads& threads,
+         const Progress& progress) {
         const Shape shape{rows, cols};
         sliding::check_shape(shape);
         auto out = fresh<std::uint8_t>({size(count), rows, cols});
         std::uint8_t* to = out.mutable_data();
-        bindings::run(count, threads, 64, [&](std::size_t begin, std::size_t end) {
+        run_states(count, threads, progress, [&](std::size_t begin, std::size_t end, Watch*) {
           sliding::generate_walks(shape, seed, start, to, begin, end);
         });
         return out;
       },
       py::arg("rows"), py::arg("cols"), py::arg("count"), py::kw_only(), py::arg("seed"), py::arg("start") = 0,
-      py::arg("threads") = py::none(),
+      py::arg("threads") = py::none(), py::arg("progress") = py::none(),
       "solvable boards from random walks; board i depends on (shape, seed, start + i) alone");
 
   module.def(
       "generate_exact",
       [](int rows, int cols, std::size_t count, int shortest, int longest, std::uint64_t seed, std::uint64_t start,
-         std::optional<int> threads, const Progress& progress) {
+         const Threads& threads, const Progress& progress) {
         const Shape shape{rows, cols};
         sliding::Generator::check(shape, shortest, longest);
         const int workers = thread_count(threads);

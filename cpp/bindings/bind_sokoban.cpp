@@ -59,7 +59,7 @@ void define_solver(py::module_& module) {
   module.def(
       "distance",
       [](const Array<std::uint8_t>& states_, std::uint64_t nodes, std::uint64_t bytes, double seconds,
-         std::optional<int> threads, const Progress& progress) {
+         const Threads& threads, const Progress& progress) {
         const States from = checked_states(states_);
         auto out = fresh<std::int32_t>({size(from.count)});
         std::int32_t* to = out.mutable_data();
@@ -76,7 +76,7 @@ void define_solver(py::module_& module) {
   module.def(
       "optimal_actions",
       [](const Array<std::uint8_t>& states_, std::uint64_t nodes, std::uint64_t bytes, double seconds,
-         std::optional<int> threads, const Progress& progress) {
+         const Threads& threads, const Progress& progress) {
         const States from = checked_states(states_);
         auto out = fresh<bool>({size(from.count), kActions});
         std::uint8_t* to = recommit::bindings::bytes(out);
@@ -92,7 +92,7 @@ void define_solver(py::module_& module) {
   module.def(
       "solve",
       [](const Array<std::uint8_t>& states_, bool random, std::uint64_t seed, std::uint64_t nodes, std::uint64_t bytes,
-         double seconds, std::optional<int> threads, const Progress& progress) {
+         double seconds, const Threads& threads, const Progress& progress) {
         const States from = checked_states(states_);
         std::vector<sokoban::Solution> solutions(from.count);
         const auto ties = random ? sokoban::Ties::Random : sokoban::Ties::First;
@@ -111,7 +111,7 @@ void define_generator(py::module_& module) {
   module.def(
       "generate_rooms",
       [](int rows, int cols, int boxes, std::size_t count, Distance shortest, Distance longest, std::uint64_t seed,
-         std::uint64_t start, std::optional<int> threads, const Progress& progress) {
+         std::uint64_t start, const Threads& threads, const Progress& progress) {
         const sokoban::Request request{{rows, cols}, boxes, shortest, longest};
         sokoban::check_request(request);
         auto states = fresh<std::uint8_t>({size(count), rows, cols});
@@ -133,23 +133,23 @@ void define_generator(py::module_& module) {
   module.def(
       "generate_reverse",
       [](int rows, int cols, int boxes, std::size_t count, std::uint64_t seed, std::uint64_t start,
-         std::optional<int> threads) {
+         const Threads& threads, const Progress& progress) {
         const Shape shape{rows, cols};
         sokoban::check_reverse_request(shape, boxes);
         auto out = fresh<std::uint8_t>({size(count), rows, cols});
         std::uint8_t* to = out.mutable_data();
-        run(count, threads, 64, [&](std::size_t begin, std::size_t end) {
+        run_states(count, threads, progress, [&](std::size_t begin, std::size_t end, Watch*) {
           sokoban::generate_reverse(shape, boxes, seed, start, to, begin, end);
         });
         return out;
       },
       py::arg("rows"), py::arg("cols"), py::arg("boxes"), py::arg("count"), py::kw_only(), py::arg("seed"),
-      py::arg("start") = 0, py::arg("threads") = py::none(),
+      py::arg("start") = 0, py::arg("threads") = py::none(), py::arg("progress") = py::none(),
       "levels from reverse pulls, then walls; level i depends on (size, boxes, seed, start + i) alone");
 
   module.def(
       "canonical_digests",
-      [](const Array<std::uint8_t>& states_, std::optional<int> threads) {
+      [](const Array<std::uint8_t>& states_, const Threads& threads) {
         const States from = checked_states(states_);
         auto out = fresh<std::uint64_t>({size(from.count), 2});
         std::uint64_t* to = out.mutable_data();

@@ -32,6 +32,6 @@ PYBIND11_MODULE(_core, module, pybind11::mod_gil_not_used()) {
     each.define_own(puzzle);
     define_simulator(puzzle, each.simulator);
     define_artist(puzzle, each.artist);
-    define_episodes(puzzle, each.maker);
+    define_episodes(puzzle, each.task, each.maker);
   }
 }

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <exception>
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -17,15 +18,41 @@ namespace recommit::bindings {
 
 namespace py = pybind11;
 
-inline int thread_count(std::optional<int> threads) {
-  if (!threads) return default_threads();
-  if (*threads < 1) throw ValueError("threads: expected at least 1 or None, got " + std::to_string(*threads));
-  return *threads;
+/// An argument that should be a number of threads, or None for as many as there are.
+struct Threads {
+  py::object object = py::none();
+};
+
+inline int thread_count(const Threads& threads) {
+  if (threads.object.is_none()) return default_threads();
+  const std::string expected = "threads: expected at least 1 or None, got ";
+  if (PyIndex_Check(threads.object.ptr()) == 0) {
+    throw py::type_error(expected + py::str(py::type::of(threads.object).attr("__name__")).cast<std::string>());
+  }
+  const auto number = py::reinterpret_steal<py::object>(PyNumber_Index(threads.object.ptr()));
+  if (!number) throw py::error_already_set();
+  int overflow = 0;
+  const long long count = PyLong_AsLongLongAndOverflow(number.ptr(), &overflow);
+  if (overflow != 0 || count < 1 || count > std::numeric_limits<int>::max()) {
+    throw ValueError(expected + py::str(number).cast<std::string>());
+  }
+  return static_cast<int>(count);
 }
+
+/// True on a thread while it runs a caller's `progress`, or a signal handler, in the middle of a long call. What that
+/// call is making (a table, a search) is half made, so another long call on the same thread could only wait for itself.
+inline thread_local bool in_callback = false;
+
+struct InCallback {
+  InCallback() { in_callback = true; }
+  ~InCallback() { in_callback = false; }
+  InCallback(const InCallback&) = delete;
+  InCallback& operator=(const InCallback&) = delete;
+};
 
 /// For calls that take microseconds to milliseconds.
 template <class Body>
-void run(std::size_t count, std::optional<int> threads, std::size_t grain, const Body& body) {
+void run(std::size_t count, const Threads& threads, std::size_t grain, const Body& body) {
   const int workers = thread_count(threads);
   const ReleasedGil release;
   parallel_for(count, workers, grain, body);
@@ -46,6 +73,7 @@ class PythonWatch {
  private:
   void look(Watch& watch) {
     const TakenGil acquire;
+    const InCallback here;
     try {
       if (PyErr_CheckSignals() != 0) throw py::error_already_set();
       if (progress_) (*progress_)(watch.done());
@@ -60,9 +88,13 @@ class PythonWatch {
   Watch watch_;
 };
 
-/// For calls that may take long: work(Watch&) runs without the GIL and ends within some 20 ms of Ctrl-C.
+/// For calls that may take long: work(Watch&) runs without the GIL and ends within some 20 ms of Ctrl-C. What came too
+/// late to end it (the last pieces were running) is raised all the same.
 template <class Work>
 void run_watched(const std::optional<py::function>& progress, const Work& work) {
+  if (in_callback) {
+    throw ValueError("progress: expected a callback that asks for no generating or solving, got one that does");
+  }
   PythonWatch python(progress);
   try {
     const ReleasedGil release;
@@ -71,6 +103,20 @@ void run_watched(const std::optional<py::function>& progress, const Work& work) 
     python.rethrow();
     throw;
   }
+  python.rethrow();
 }
 
 }  // namespace recommit::bindings
+
+namespace pybind11::detail {
+
+template <>
+struct type_caster<recommit::bindings::Threads> {
+  PYBIND11_TYPE_CASTER(recommit::bindings::Threads, const_name("typing.SupportsIndex | None"));
+  bool load(handle source, bool) {
+    value.object = reinterpret_borrow<object>(source);
+    return true;
+  }
+};
+
+}  // namespace pybind11::detail

@@ -23,7 +23,7 @@ inline std::size_t solver_grain(std::size_t count, int workers, std::size_t most
 
 /// Runs body(begin, end, watch) over all states, at most 1024 of them at a time.
 template <class Body>
-void run_states(std::size_t count, std::optional<int> threads, const Progress& progress, const Body& body) {
+void run_states(std::size_t count, const Threads& threads, const Progress& progress, const Body& body) {
   const int workers = thread_count(threads);
   run_watched(progress, [&](Watch& watch) {
     parallel_for(

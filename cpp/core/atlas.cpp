@@ -13,9 +13,11 @@ Atlas::Atlas(const Sprites& sprites, int cell, Theme theme)
     : cell_(cell), codes_(sprites.codes), stride_((row_bytes() + 2 * kChunk - 1) / kChunk * kChunk) {
   const auto rows = static_cast<std::size_t>(cell);
   pixels_.resize(kChunk + static_cast<std::size_t>(codes_) * rows * stride_);
+  start_.fill(kChunk);
   std::uint8_t* to = pixels_.data() + kChunk;
   for (int code = 0; code < codes_; ++code) {
     const Canvas canvas = sprites.draw(code, cell, theme);
+    start_[static_cast<std::size_t>(code)] = static_cast<std::uint32_t>(to - pixels_.data());
     for (std::size_t row = 0; row < rows; ++row, to += stride_)
       std::memcpy(to, canvas.data() + row * row_bytes(), row_bytes());
   }
@@ -24,8 +26,8 @@ Atlas::Atlas(const Sprites& sprites, int cell, Theme theme)
 std::shared_ptr<const Atlas> atlas(const Sprites& sprites, int cell, Theme theme) {
   check_cell(cell);
   using Key = std::tuple<decltype(sprites.draw), int, Theme>;
-  static auto* cache = new Cache<Key, Atlas>(kAtlases);  // never torn down: a thread may draw while the process exits
-  return cache->get({sprites.draw, cell, theme}, [&] { return Atlas(sprites, cell, theme); });
+  static auto& cache = forever(new Cache<Key, Atlas>(kAtlases));
+  return cache.get({sprites.draw, cell, theme}, [&] { return Atlas(sprites, cell, theme); });
 }
 
 void check_cell(int cell) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -30,13 +31,14 @@ class Atlas {
   int codes() const noexcept { return codes_; }
   std::size_t row_bytes() const noexcept { return static_cast<std::size_t>(cell_) * 3; }
   std::size_t stride() const noexcept { return stride_; }  ///< from one row of a sprite to the next
-  const std::uint8_t* sprite(std::size_t code) const noexcept {
-    return pixels_.data() + kChunk + code * stride_ * static_cast<std::size_t>(cell_);
-  }
+  /// The sprite of a code, the first one for a byte that is none: whatever is written into states while they are drawn,
+  /// nothing is read from outside the atlas.
+  const std::uint8_t* sprite(std::uint8_t code) const noexcept { return pixels_.data() + start_[code]; }
 
  private:
   int cell_, codes_;
   std::size_t stride_;
+  std::array<std::uint32_t, 256> start_;
   std::vector<std::uint8_t> pixels_;
 };
 

@@ -7,12 +7,14 @@
 #include <mutex>
 #include <utility>
 
+#include "core/fork.hpp"
+
 namespace recommit {
 
 /// A few immutable values, made on first use; beyond `capacity` the least recently used one is let go (its users keep
 /// theirs). Thread-safe; a value is made outside the lock, so two threads may make the same one, and one of them wins.
 template <class Key, class Value>
-class Cache {
+class Cache final : public ForkAware {
  public:
   explicit Cache(std::size_t capacity) : capacity_(capacity) {}
 
@@ -26,6 +28,9 @@ class Cache {
     if (entries_.size() > capacity_) entries_.pop_back();
     return made;
   }
+
+  void before_fork() override { mutex_.lock(); }
+  void after_fork(bool) override { mutex_.unlock(); }
 
  private:
   using Entry = std::pair<Key, std::shared_ptr<const Value>>;

@@ -89,12 +89,14 @@ RECOMMIT_INLINE void redraw_cell(const Job& job, std::uint8_t* image, std::size_
   const std::size_t cols = static_cast<std::size_t>(job.view.grid.cols),
                     border = static_cast<std::size_t>(job.view.border);
   const std::size_t rows = static_cast<std::size_t>(job.atlas.cell());
+  const std::size_t row = cell / cols - border, col = cell % cols - border;  // wraps around in the ring
+  if (row >= static_cast<std::size_t>(job.view.rows()) || col >= static_cast<std::size_t>(job.view.cols())) return;
   const std::uint8_t* from = job.atlas.sprite(code);
-  std::uint8_t* to = image + (cell / cols - border) * rows * pitch + (cell % cols - border) * bytes;
+  std::uint8_t* to = image + row * rows * pitch + col * bytes;
   for (std::size_t y = 0; y < rows; ++y) put_exactly<Chunks>(to + y * pitch, from + y * stride, bytes);
 }
 
-/// Compares eight cells at a time. The ring that a view leaves out is wall in both states and so never differs.
+/// Compares eight cells at a time. What differs in the ring that a view leaves out is noted and not drawn.
 template <std::size_t Chunks>
 RECOMMIT_INLINE void redraw_all(const Job& job) noexcept {
   const std::size_t cells = job.view.cells();
@@ -161,8 +163,9 @@ void dispatch(const Job& job) {
 
 /// Does the picture show this sprite at `at`?
 bool shows(const Atlas& atlas, std::size_t code, const std::uint8_t* at, std::size_t pitch) noexcept {
+  const std::uint8_t* sprite = atlas.sprite(static_cast<std::uint8_t>(code));
   for (std::size_t y = 0; y < static_cast<std::size_t>(atlas.cell()); ++y) {
-    if (std::memcmp(at + y * pitch, atlas.sprite(code) + y * atlas.stride(), atlas.row_bytes()) != 0) return false;
+    if (std::memcmp(at + y * pitch, sprite + y * atlas.stride(), atlas.row_bytes()) != 0) return false;
   }
   return true;
 }

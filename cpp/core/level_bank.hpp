@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "core/types.hpp"
@@ -21,6 +22,7 @@ struct LevelBank {
   Shape shape;
   std::vector<std::uint8_t> grids;
   std::vector<Mover> starts;  ///< one per level; left > 0
+  std::string task;           ///< the puzzle whose levels these are, once somebody else may hold the bank
   bool walled = false;        ///< Sokoban: the outermost cells of every level are walls
 
   std::size_t count() const noexcept { return starts.size(); }

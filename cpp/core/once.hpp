@@ -7,6 +7,7 @@
 #include <mutex>
 #include <thread>
 
+#include "core/fork.hpp"
 #include "core/watch.hpp"
 
 namespace recommit {
@@ -15,39 +16,54 @@ namespace recommit {
 /// was interrupted, say): the caller sees the exception and the next one tries again. Keep instances static and never
 /// destroy them: a call on another thread may still be at work when the process ends.
 template <class Key, class Value>
-class Once {
+class Once final : public ForkAware {
  public:
   using Pointer = std::shared_ptr<const Value>;
 
   /// The value of `key`; waits, polling `watch`, while another thread makes it.
   Pointer get(const Key& key, Watch* watch, const std::function<Pointer()>& make) {
-    Slot& slot = find(key);
-    std::unique_lock lock(slot.making, std::defer_lock);
-    while (!lock.try_lock()) {  // not a timed mutex: ThreadSanitizer does not know those of GCC 12
+    std::unique_lock lock(guard_);
+    Slot& slot = slots_[key];
+    while (slot.making) {
+      lock.unlock();
       if (watch != nullptr) watch->poll();
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      lock.lock();
     }
-    if (!slot.value) slot.value = make();
-    return slot.value;
+    if (slot.value) return slot.value;
+    slot.making = true;
+    lock.unlock();
+    Pointer made;
+    try {
+      made = make();
+    } catch (...) {
+      lock.lock();
+      slot.making = false;
+      throw;
+    }
+    lock.lock();
+    slot.making = false;
+    slot.value = made;
+    return made;
   }
 
   /// The value if it is there already; never waits.
   Pointer peek(const Key& key) {
-    Slot& slot = find(key);
-    const std::unique_lock lock(slot.making, std::try_to_lock);
-    return lock.owns_lock() ? slot.value : nullptr;
+    const std::lock_guard lock(guard_);
+    return slots_[key].value;
+  }
+
+  void before_fork() override { guard_.lock(); }
+  void after_fork(bool child) override {
+    for (auto& [key, slot] : slots_) slot.making = slot.making && !child;
+    guard_.unlock();
   }
 
  private:
   struct Slot {
-    std::mutex making;
+    bool making = false;
     Pointer value;
   };
-
-  Slot& find(const Key& key) {
-    const std::lock_guard lock(guard_);
-    return slots_[key];
-  }
 
   std::mutex guard_;
   std::map<Key, Slot> slots_;

@@ -48,8 +48,8 @@ void make_patch(const std::uint8_t* pixels, std::size_t pitch, T* to) noexcept {
 template <class T>
 std::shared_ptr<const PatchAtlas<T>> patch_atlas(const std::shared_ptr<const Atlas>& atlas) {
   using Key = std::shared_ptr<const Atlas>;  // keeps the atlas, so that its address stays its own
-  static auto* cache = new Cache<Key, PatchAtlas<T>>(8);
-  return cache->get(atlas, [&] { return PatchAtlas<T>(*atlas); });
+  static auto& cache = forever(new Cache<Key, PatchAtlas<T>>(8));
+  return cache.get(atlas, [&] { return PatchAtlas<T>(*atlas); });
 }
 
 /// Copies runs of ready patches. Stream: past the caches.
@@ -117,14 +117,17 @@ Normalizer<T>::Normalizer() {
 
 template <class T>
 PatchAtlas<T>::PatchAtlas(const Atlas& atlas)
-    : side_(atlas.cell() / kPatch), per_sprite_(static_cast<std::size_t>(side_ * side_)) {
-  const auto side = static_cast<std::size_t>(side_), codes = static_cast<std::size_t>(atlas.codes());
-  values_.resize(codes * per_sprite_ * kPatchValues);
-  for (std::size_t code = 0; code < codes; ++code) {
+    : side_(atlas.cell() / kPatch),
+      per_sprite_(static_cast<std::size_t>(side_ * side_)),
+      codes_(static_cast<std::size_t>(atlas.codes())) {
+  const auto side = static_cast<std::size_t>(side_);
+  values_.resize(codes_ * per_sprite_ * kPatchValues);
+  for (std::size_t code = 0; code < codes_; ++code) {
     for (std::size_t k = 0; k < per_sprite_; ++k) {
       const std::size_t y = k / side, x = k % side, index = side % kMerge == 0 ? patch_row(y, x, side) : k;
       T* to = values_.data() + (code * per_sprite_ + index) * kPatchValues;
-      make_patch(atlas.sprite(code) + y * kPatch * atlas.stride() + x * kPatch * 3, atlas.stride(), to);
+      make_patch(atlas.sprite(static_cast<std::uint8_t>(code)) + y * kPatch * atlas.stride() + x * kPatch * 3,
+                 atlas.stride(), to);
     }
   }
 }

@@ -35,14 +35,15 @@ class PatchAtlas {
 
   /// Where the side is a multiple of 28, the patches lie in the processor's order: token by token, row by row.
   /// Otherwise they lie in reading order.
+  /// A code that is none (somebody writes into states while they are drawn) has the first one's.
   const T* patch(std::size_t code, std::size_t index) const noexcept {
-    return values_.data() + (code * per_sprite_ + index) * kPatchValues;
+    return values_.data() + ((code < codes_ ? code : 0) * per_sprite_ + index) * kPatchValues;
   }
   int side() const noexcept { return side_; }  ///< patches along one side of a sprite
 
  private:
   int side_;
-  std::size_t per_sprite_;
+  std::size_t per_sprite_, codes_;
   std::vector<T> values_;
 };
 

@@ -31,7 +31,7 @@ class Watch {
 
   /// Cheap enough for every few thousand nodes of a search. Throws Interrupted once stopped.
   void poll() {
-    if (callback_ && std::this_thread::get_id() == owner_) {
+    if (callback_ && !stopped() && std::this_thread::get_id() == owner_) {
       const auto now = Clock::now();
       if (now >= next_) {
         next_ = now + std::chrono::milliseconds(20);

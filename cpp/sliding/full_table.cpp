@@ -106,7 +106,7 @@ void FullTable::layer_state(Distance distance, std::uint32_t index, std::uint8_t
 }
 
 std::shared_ptr<const FullTable> FullTable::shared(Shape shape, Watch* watch) {
-  static auto& tables = *new Once<std::pair<int, int>, FullTable>();
+  static auto& tables = forever(new Once<std::pair<int, int>, FullTable>);
   return tables.get({shape.rows, shape.cols}, watch, [&] { return std::make_shared<const FullTable>(shape, watch); });
 }
 

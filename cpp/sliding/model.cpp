@@ -148,7 +148,7 @@ namespace {
 using Models = Once<std::array<int, 3>, Model>;
 
 Models& models() {
-  static auto& all = *new Models();
+  static auto& all = forever(new Models);
   return all;
 }
 

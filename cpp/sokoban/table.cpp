@@ -40,6 +40,16 @@ std::unique_ptr<std::uint8_t[]> allocate(std::uint64_t bytes) {
   return std::make_unique_for_overwrite<std::uint8_t[]>(static_cast<std::size_t>(bytes));
 }
 
+/// Says of every entry that it was not reached, looking up now and then: two gigabytes of fresh pages take seconds.
+bool unreached(std::uint8_t* entries, std::uint64_t count, Patience& patience) {
+  constexpr std::uint64_t kStep = std::uint64_t{16} << 20;
+  for (std::uint64_t at = 0; at < count; at += kStep) {
+    if (at > 0 && !patience()) return false;
+    std::memset(entries + at, 0xFF, static_cast<std::size_t>(std::min(kStep, count - at)));
+  }
+  return true;
+}
+
 /// Two bytes per entry, in the machine's order.
 std::unique_ptr<std::uint8_t[]> widen(const std::uint8_t* narrow, std::uint64_t entries) {
   auto wide = allocate(2 * entries + retrograde::kSlack);
@@ -96,14 +106,14 @@ Built TableBuilder::build(const Level& level, int boxes, const Limits& limits, W
   }
   std::shared_ptr<Table> table(new Table(level, boxes));
   table->data_ = allocate(table->entries() + retrograde::kSlack);
-  std::memset(table->data_.get(), 0xFF, static_cast<std::size_t>(table->entries()));
+  Patience patience(limits, watch);
+  if (!unreached(table->data_.get(), table->entries(), patience)) return {nullptr, Status::TimeLimit};
   if (boxes > level.goals()) return {std::move(table), Status::Exact};  // nothing is solvable
 
   const retrograde::Plan plan(level, table->sets_);
   retrograde::Progress progress = retrograde::begin(plan, work(retrograde::work_words(sets, plan.words)));
   retrograde::enter_goals(plan, progress, goal_sets(level, boxes));
 
-  Patience patience(limits, watch);
   End end = run(kernel_, plan, progress, table->data_.get(), patience);
   if (end == End::NeedsTwoBytes) {
     if (Table::build_bytes(level, boxes, true) > limits.bytes) return {nullptr, Status::ByteLimit};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <functional>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -27,6 +28,10 @@ Status verdict(const Level& level, int boxes, bool wide, const Limits& limits) {
   return entries > limits.nodes ? Status::NodeLimit : Status::Exact;
 }
 
+bool matches(const LevelTable& level, const Planes& planes, int player, Shape shape) {
+  return level.level().shape() == shape && level.fits(planes, player);
+}
+
 class AtEnd {
  public:
   explicit AtEnd(std::function<void()> action) : action_(std::move(action)) {}
@@ -41,8 +46,8 @@ class AtEnd {
 }  // namespace
 
 TableCache& TableCache::shared() {
-  static TableCache* const cache = new TableCache;  // outlives every thread that may still use it at exit
-  return *cache;
+  static TableCache& cache = forever(new TableCache);
+  return cache;
 }
 
 Found TableCache::find(const std::uint8_t* state, Shape shape, const Planes& planes, int player, const Limits& limits,
@@ -60,7 +65,7 @@ Found TableCache::find(const std::uint8_t* state, Shape shape, const Planes& pla
   Built built = table_of(known->level(), known->boxes(), limits, watch);
   if (built.table == nullptr) return {known, built.status};
   auto level = std::make_shared<const LevelTable>(known->level(), known->boxes(), std::move(built.table));
-  keep(hash, level);
+  keep(hash, level, planes, player);
   return {std::move(level), Status::Exact};
 }
 
@@ -69,7 +74,7 @@ std::shared_ptr<const LevelTable> TableCache::look(std::uint64_t hash, const Pla
   const auto [first, last] = levels_.equal_range(hash);
   for (auto each = first; each != last; ++each) {
     Kept& kept = *each->second;
-    if (kept.level->level().shape() != shape || !kept.level->fits(planes, player)) continue;
+    if (!matches(*kept.level, planes, player, shape)) continue;
     kept.used.store(clock_.load(std::memory_order_relaxed), std::memory_order_relaxed);
     hits_.fetch_add(1, std::memory_order_relaxed);
     return kept.level;
@@ -94,7 +99,10 @@ Built TableCache::table_of(const Level& level, int boxes, const Limits& limits, 
     }
     if (building_.insert(key).second) break;
     built_.wait_for(lock, std::chrono::milliseconds(20));
-    if (watch != nullptr) watch->poll();
+    if (watch == nullptr) continue;
+    lock.unlock();  // the callback may wait for an interpreter whose thread waits for this lock
+    watch->poll();
+    lock.lock();
   }
   lock.unlock();
   const AtEnd done([&] {
@@ -149,13 +157,18 @@ Built TableCache::build(const Level& level, int boxes, const Limits& limits, Wat
   return builder.build(level, boxes, limits, watch);
 }
 
-void TableCache::keep(std::uint64_t hash, const std::shared_ptr<const LevelTable>& level) {
+void TableCache::keep(std::uint64_t hash, const std::shared_ptr<const LevelTable>& level, const Planes& planes,
+                      int player) {
   const std::uint64_t bytes = level->bytes();
   if (bytes > budget()) return;
   auto kept = std::make_unique<Kept>();
   kept->level = level;
   kept->used = clock_.fetch_add(1, std::memory_order_relaxed) + 1;
   const std::lock_guard lock(levels_mutex_);
+  const auto [first, last] = levels_.equal_range(hash);
+  for (auto each = first; each != last; ++each) {
+    if (matches(*each->second->level, planes, player, level->level().shape())) return;  // another thread was faster
+  }
   levels_.emplace(hash, std::move(kept));
   bytes_ += bytes;
   if (bytes_ > budget()) evict();
@@ -199,6 +212,21 @@ void TableCache::clear() {
   const std::lock_guard lock(levels_mutex_);
   levels_.clear();
   bytes_ = 0;
+}
+
+void TableCache::before_fork() {
+  levels_mutex_.lock();
+  tables_mutex_.lock();
+}
+
+void TableCache::after_fork(bool child) {
+  tables_mutex_.unlock();
+  if (!child) {
+    levels_mutex_.unlock();
+    return;
+  }
+  std::construct_at(&levels_mutex_);  // glibc unlocks it for the thread that locked it, by a number that fork() changes
+  building_.clear();                  // by threads that the child does not have
 }
 
 }  // namespace recommit::sokoban

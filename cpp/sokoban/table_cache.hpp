@@ -12,6 +12,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "core/fork.hpp"
 #include "core/limits.hpp"
 #include "core/watch.hpp"
 #include "sokoban/level_table.hpp"
@@ -34,7 +35,7 @@ struct CacheStats {
 /// Tables of many levels, each built once and shared by all callers, least recently used ones dropped beyond a budget
 /// of bytes (whoever still holds one keeps it alive). Safe to use from any number of threads: two that ask for the
 /// same missing table get one build. What a call answers depends on its limits alone, not on what is cached.
-class TableCache {
+class TableCache final : public ForkAware {
  public:
   static constexpr std::uint64_t kDefaultBudget = std::uint64_t{256} << 20;
 
@@ -57,6 +58,9 @@ class TableCache {
   void set_folder(std::string folder);
   void clear();
 
+  void before_fork() override;
+  void after_fork(bool child) override;
+
  private:
   struct Kept {
     std::shared_ptr<const LevelTable> level;
@@ -70,7 +74,7 @@ class TableCache {
   Built load_or_build(const Level& level, int boxes, const Limits& limits, Watch* watch);
   void report(const std::string& note);
   Built build(const Level& level, int boxes, const Limits& limits, Watch* watch);
-  void keep(std::uint64_t hash, const std::shared_ptr<const LevelTable>& level);
+  void keep(std::uint64_t hash, const std::shared_ptr<const LevelTable>& level, const Planes& planes, int player);
   void evict();
 
   std::atomic<std::uint64_t> budget_;

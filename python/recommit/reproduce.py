@@ -7,10 +7,8 @@ command, so that any part can be repeated, changed or replaced by hand in the sa
 from __future__ import annotations
 
 import json
-import multiprocessing
 import sys
 import time
-from concurrent.futures import ProcessPoolExecutor
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -120,14 +118,14 @@ class Task:
         files.replace(files.Files(), self.folder / "results.md", across.together(folders).encode())
 
     def _evaluations(self) -> None:
+        from recommit.train import side_by_side
+
         work = [(self.folder, seed, self.plan.get("evaluate", {}), self.quiet) for seed in self.plan["seeds"]]
         if self.jobs == 1 or len(work) == 1:
             for each in work:
                 _evaluate(*each)
             return
-        with ProcessPoolExecutor(min(self.jobs, len(work)), mp_context=multiprocessing.get_context("spawn")) as pool:
-            for done in [pool.submit(_evaluate, *each, threads=1) for each in work]:
-                done.result()
+        _fine(side_by_side.run(_evaluate, [(*each, 1) for each in work], self.jobs))
 
     def report(self) -> None:
         """A page to look at."""
@@ -137,7 +135,7 @@ class Task:
         report(first, self.folder / "report.html", seeds=tuple(others), quiet=self.quiet)
 
 
-def _evaluate(folder: Path, seed: int, given: dict[str, Any], quiet: bool, threads: int = 0) -> None:
+def _evaluate(folder: Path, seed: int, given: dict[str, Any], quiet: bool, threads: int = 0) -> int:
     """Everybody in the family of one seed."""
     import torch
 
@@ -156,6 +154,7 @@ def _evaluate(folder: Path, seed: int, given: dict[str, Any], quiet: bool, threa
         beside_paper = experiments.in_paper(members)
         text = experiments.write(Found(summary, members)) if beside_paper else tables.text(summary, store.folder)
         store.write_text("tables.md", text)
+    return 0
 
 
 def _fine(status: int) -> None:

@@ -33,5 +33,7 @@ def reproduce(out: Path, preset: str = "demo", jobs: int = 2, show: bool = False
         report = pipeline.reproduce(preset, out, jobs=jobs, quiet=quiet)
     except pipeline.Stopped as stopped:
         return int(stopped.args[0])
+    except ValueError as error:
+        raise WrongCall(str(error)) from None
     sys.stdout.write(f"{report}\n")
     return 0

@@ -63,7 +63,10 @@ def sft(
         return _shown(plan)
     from recommit.train.sft import train
 
-    return train(plan, data, out, quiet=quiet)
+    try:
+        return train(plan, data, out, quiet=quiet)
+    except ValueError as error:
+        raise WrongCall(str(error)) from None
 
 
 def grpo(
@@ -159,7 +162,10 @@ def family(
     for budget in budgets:
         planned = planned_family(recipe, variants, set, {**flags, "rollout.budget": budget})
         plans |= {f"{name}{BUDGET}{budget}": plan for name, plan in planned.items()}
-    return train(plans, init, out, seeds, jobs=jobs, quiet=quiet)
+    try:
+        return train(plans, init, out, seeds, jobs=jobs, quiet=quiet)
+    except ValueError as error:
+        raise WrongCall(str(error)) from None
 
 
 def planned_family(
@@ -214,7 +220,7 @@ def _planned(recipe: str, flags: dict[str, Any], set: tuple[str, ...], cls: type
     """The configuration of a stage; flags, then ``set``, over the recipe."""
     from recommit.train import config as configuration
 
-    changes = [f"{name}={json_module.dumps(value)}" for name, value in flags.items()]
+    changes = [f"{name}={json_module.dumps(value, ensure_ascii=False)}" for name, value in flags.items()]
     try:
         return configuration.load(recipe, [*changes, *set], cls, stage)
     except ValueError as error:

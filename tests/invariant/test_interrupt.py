@@ -66,4 +66,5 @@ def test_a_deaf_call_is_noticed() -> None:
     def deaf(_threads: int) -> None:
         hashlib.pbkdf2_hmac("sha256", b"", b"", 5_000_000)  # without the GIL, and without looking at signals
 
-    assert reaction(deaf, threads=1, delay=0.01) > LIMIT
+    # More than once: on a busy machine the signal may come before the call has begun.
+    assert any(reaction(deaf, threads=1, delay=0.05) > LIMIT for _ in range(5))

@@ -20,10 +20,14 @@ HARD = recommit.Sliding(5).generate(1, seed=0).states
 
 def test_the_interpreter_runs_during_a_search() -> None:
     recommit.Sliding(5).prepare()
-    searching = ticks_during(lambda: recommit.Sliding(5).solve(HARD, recommit.Limits(seconds=2.0), threads=1))
-    values = list(np.random.default_rng(0).random(300_000))
-    holding = min(ticks_during(values.sort) for _ in range(3))  # the planted defect: a long call that keeps the GIL
-    assert searching > 5 * max(holding, 1), (searching, holding)  # a ratio: a busy machine slows both
+    search = lambda: recommit.Sliding(5).solve(HARD, recommit.Limits(seconds=2.0), threads=1)
+    values = np.random.default_rng(0).random(300_000)
+    for _ in range(3):  # a ratio, and more than once: a busy machine slows both, not always alike
+        searching = ticks_during(search)
+        holding = ticks_during(values.tolist().sort)  # the planted defect: a long call that keeps the GIL
+        if searching > 5 * max(holding, 1):
+            return
+    raise AssertionError((searching, holding))
 
 
 def test_two_threads_solve_at_once() -> None:

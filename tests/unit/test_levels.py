@@ -168,7 +168,7 @@ def test_a_giant_file_is_refused_unread(tmp_path: Path) -> None:
     refusal, figures = done.stdout.splitlines()
     seconds, kilobytes = map(float, figures.split())
     assert refusal == "0 0 True"
-    assert seconds < 1
+    assert seconds < 10  # reading it would take a gigabyte, which the next line would see
     assert kilobytes * (1 if sys.platform != "darwin" else 1 / 1024) < 200_000
 
 

@@ -14,6 +14,7 @@ from tests.reference import render as twin
 from tests.unit.drawing import boards, levels, task_and_states
 
 import recommit
+from recommit import _core
 from recommit.puzzles.frames import MAX_CELL, MIN_CELL, THEMES
 
 CELLS = range(MIN_CELL, MAX_CELL + 1)
@@ -241,3 +242,38 @@ def test_boxoban_levels_read_back() -> None:
         hashlib.sha256(SOKOBAN.decode(SOKOBAN.render(states, 16, crop=True), 16, crop=True).tobytes()).digest()
         == digest.digest()
     )
+
+
+@pytest.mark.parametrize("cell", [8, 112])
+def test_pictures_do_not_land_in_states(cell):
+    """States are checked before the first pixel is drawn; pixels on top of them would be drawn as codes."""
+    task = recommit.Ice(5)
+    states = task.generate(4, seed=0).states
+    shape = task.render(states, cell).shape
+    memory = np.zeros(int(np.prod(shape)) + states.size, np.uint8)
+    out = memory[states.size :].reshape(shape)
+    for begin in (1, states.size, memory.size - states.size):
+        inside = memory[begin : begin + states.size].reshape(states.shape)
+        inside[:] = states
+        with pytest.raises(ValueError, match="out: expected memory of its own, got an array that overlaps states"):
+            task.render(inside, cell, out=out)
+    beside = memory[: states.size].reshape(states.shape)
+    beside[:] = states
+    assert (task.render(beside, cell, out=out) == task.render(states, cell)).all()
+
+
+def test_redrawing_keeps_to_its_picture():
+    """Whatever is said to have been drawn before, also in the ring that a cropped picture leaves out."""
+    task = recommit.Sokoban(8, 2)
+    states = task.generate(50, seed=0).states
+    memory = np.full(states.shape[0] * 48 * 48 * 3 + 200_000, 77, np.uint8)
+    images = memory[100_000:-100_000].reshape(50, 48, 48, 3)
+    drawn = np.full_like(states, 2)
+    _core.sokoban.redraw(states, drawn, images, cell=8, theme="light", crop=True)
+    assert (memory[:100_000] == 77).all()
+    assert (memory[-100_000:] == 77).all()
+    assert (drawn == states).all()
+    with pytest.raises(ValueError, match="images: expected memory of its own, got an array that overlaps drawn"):
+        _core.sokoban.redraw(
+            states[:1], images[0].reshape(-1)[:64].reshape(1, 8, 8), images[:1], cell=8, theme="light", crop=True
+        )

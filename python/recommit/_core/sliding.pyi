@@ -69,6 +69,7 @@ def generate_walks(
     seed: typing.SupportsIndex,
     start: typing.SupportsIndex = 0,
     threads: typing.SupportsIndex | None = None,
+    progress: collections.abc.Callable[..., typing.Any] | None = None,
 ) -> numpy.typing.NDArray[numpy.uint8]:
     """solvable boards from random walks; board i depends on (shape, seed, start + i) alone"""
 

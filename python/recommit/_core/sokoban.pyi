@@ -60,6 +60,7 @@ def generate_reverse(
     seed: typing.SupportsIndex,
     start: typing.SupportsIndex = 0,
     threads: typing.SupportsIndex | None = None,
+    progress: collections.abc.Callable[..., typing.Any] | None = None,
 ) -> numpy.typing.NDArray[numpy.uint8]:
     """levels from reverse pulls, then walls; level i depends on (size, boxes, seed, start + i) alone"""
 

@@ -133,7 +133,7 @@ class _Build:
         all_shards = manifest.order(self.recipe)
         begin, rows, already = time.monotonic(), 0, len(found)
         with journal.Journal(self.files, self.folder) as notes:
-            for record in self._make([item for item in all_shards if item not in found]):
+            for record in self._make([item for item in all_shards if item not in found], found):
                 notes.add(record)
                 found[shards.parse_name(record.name)[:2]] = record
                 rows += record.rows
@@ -170,7 +170,7 @@ class _Build:
                 whole[split, shard] = record
         return whole
 
-    def _make(self, todo: list[tuple[str, int]]) -> Iterator[Record]:
+    def _make(self, todo: list[tuple[str, int]], found: dict[tuple[str, int], Record]) -> Iterator[Record]:
         """Make shards. Test sets come last: a strict one depends on the training paths."""
         test = [item for item in todo if item[0] == "test"]
         others = [item for item in todo if item[0] != "test"]
@@ -184,16 +184,15 @@ class _Build:
             ]
             yield from engines.run(self.engine, requests, self.workers, self.lock)
         for split, shard in test:
-            yield self._make_here(split, shard, self._seen() if self.recipe.strict_states else None)
+            yield self._make_here(split, shard, self._seen(found) if self.recipe.strict_states else None)
 
     def _make_here(self, split: str, shard: int, exclude: NDArray[np.uint64] | None = None) -> Record:
         content = shards.make(self.recipe, split, shard, threads=self.threads, exclude=exclude, given=self.states)
         return shards.write(self.files, self.folder, self.recipe, split, shard, content)
 
-    def _seen(self) -> NDArray[np.uint64]:
-        records = journal.read(self.folder)
-        names = [shards.name(self.recipe, "train", shard) for shard in range(self.recipe.shards("train"))]
-        return overlap.seen(self.folder, self.recipe, [records[name] for name in names], self.workers)
+    def _seen(self, found: dict[tuple[str, int], Record]) -> NDArray[np.uint64]:
+        records = [found["train", shard] for shard in range(self.recipe.shards("train"))]
+        return overlap.seen(self.folder, self.recipe, records, self.workers)
 
     def _finish(self, records: list[Record]) -> Manifest:
         """Write the card, then the manifest, and only then clear away what a resumed build would need."""

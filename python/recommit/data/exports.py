@@ -42,6 +42,8 @@ def export(
     one sample per state) or ``chat`` (JSON lines of messages, one per (state, depth)). The names of the files."""
     if form not in FORMS:
         raise errors.WrongRecipe(f"form: expected one of {', '.join(FORMS)}, got {form!r}")
+    if states_per_file < 1:
+        raise errors.WrongRecipe(f"states_per_file: expected at least 1, got {states_per_file}")
     ending, make = FORMS[form]
     target, work, names = Path(folder).absolute(), Files(), []
     files.make_folders(work, target)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 from gymnasium import spaces
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     Bytes = NDArray[np.uint8]
 
-Observation = Literal["grid", "rgb"]
 MAX_STEPS = 2**31 - 1
 
 

@@ -86,13 +86,17 @@ def together(folders: Sequence[str | Path]) -> str:
     if any(plan["test_set"] != plans[0]["test_set"] for plan in plans):
         raise ValueError(f"folders: expected evaluations on one test set, got {len(folders)} that differ")
     seen = [read(folder) for folder in folders]
+    for folder, one in zip(folders, seen, strict=True):
+        if missing := [budget for budget in plans[0]["budgets"] if ("adaptive", budget) not in one]:
+            raise ValueError(f"folders: expected evaluations of adaptive, got {folder} without it under {missing[0]}")
     blocks = [_block(seen, budget) for budget in plans[0]["budgets"]]
     title = "# One seed" if len(folders) == 1 else f"# {len(folders)} seeds together"
     return "\n\n".join([title, *blocks]) + "\n"
 
 
 def _block(seen: list[dict[tuple[str, str], Seen]], budget: str) -> str:
-    lines = [_line(agent, _pairs(seen, agent, budget)) for agent in _order(seen)]
+    paired = {agent: _pairs(seen, agent, budget) for agent in _order(seen)}
+    lines = [_line(agent, pairs) for agent, pairs in paired.items() if pairs]
     return f"## {budget.capitalize()} budget\n\n{grid(HEAD, lines)}"
 
 

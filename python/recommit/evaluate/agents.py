@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
@@ -104,7 +105,7 @@ class Player:
         if match := re.fullmatch(r"fixed-([1-8])", agent):
             return always(reach, int(match[1]))
         if agent == "oracle-dp":
-            return oracle.ceiling(reach, self.starts, budget, depths).choose(budget)
+            return self._ceiling(budget).choose(budget)
         makers: dict[str, Callable[[], Choose]] = {
             "adaptive": lambda: head(reach),
             "sampled": lambda: drawn(reach, None, seed),
@@ -115,6 +116,12 @@ class Player:
             "oracle-rate": lambda: oracle.greedy(reach, depths, rate=True),
         }
         return makers[agent]()
+
+    def _ceiling(self, budget: int) -> oracle.Ceiling:
+        found = oracle.ceiling(self.reach, self.starts, budget, self.policy.config.depths)
+        if found.missing:
+            warnings.warn(f"oracle-dp: {found.missing:,} states were left out: below the ceiling", stacklevel=2)
+        return found
 
     def marginal(self, budget: int) -> NDArray[np.float64]:
         """How often adaptive takes each of its depths."""

@@ -51,8 +51,9 @@ class Plan:
                 raise ValueError("agents: expected the folder of a run, zero-shot@FOLDER, got zero-shot")
         if not self.agents:
             raise ValueError("agents: expected at least one, got none")
-        if self.instances < 1 or self.validation < 1:
-            raise ValueError(f"instances: expected at least 1, got {min(self.instances, self.validation)}")
+        for name in ("instances", "validation"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name}: expected at least 1, got {getattr(self, name)}")
         if len(self.length) not in (0, 2):
             raise ValueError(f"length: expected two numbers or none, got {self.length}")
 

@@ -32,12 +32,22 @@ class Ceiling:
 
     cost: NDArray[np.int64]  #: [K + 1, nodes]
     column: NDArray[np.int8]  #: [K + 1, nodes]
+    #: The least depth's column: what is taken in states that the program has not seen, from which nothing is solved.
+    shallow: int
     #: States that were left out because the graph had grown to its cap; with any, this is a lower bound of the ceiling.
     missing: int
 
     def choose(self, budget: int) -> Choose:
         """For ``walk`` and ``on_graph`` with this budget."""
-        return lambda turn, _episodes, nodes: self.column[budget - turn, nodes].astype(np.int64)
+
+        def choose(turn: int, episodes: NDArray[np.int64], nodes: NDArray[np.int64]) -> NDArray[np.int64]:
+            del episodes
+            result = np.full(len(nodes), self.shallow, np.int64)
+            seen = nodes < self.column.shape[1]
+            result[seen] = self.column[budget - turn, nodes[seen]]
+            return result
+
+        return choose
 
 
 def close(reach: Reach, roots: NDArray[np.int64], budget: int, columns: NDArray[np.int64], cap: int) -> int:
@@ -48,11 +58,12 @@ def close(reach: Reach, roots: NDArray[np.int64], budget: int, columns: NDArray[
     more than has been looked at: any other wastes more. One that has none is followed to where all is lost.
     """
     level, open_roots = 0, np.unique(roots)
+    before = int(reach.expanded.sum())  # of other agents on the same graph
     while len(open_roots):
         wasted = _wasted(reach, open_roots, budget, columns)
         front = np.flatnonzero(wasted <= level)
         if len(front):
-            room = max(cap - int(reach.expanded.sum()), 0)
+            room = max(cap + before - int(reach.expanded.sum()), 0)
             reach.expand(front[:room])
             if len(front) > room:
                 return len(front) - room
@@ -94,14 +105,15 @@ def ceiling(
     """Over ``depths``; exact, unless ``cap`` states do not suffice."""
     columns = np.array([reach.depths.index(depth) for depth in depths])
     missing = close(reach, reach.nodes(starts), budget, columns, cap)
-    return Ceiling(*_costs(reach, budget, columns), missing)
+    shallow = int(columns[np.argmin(depths)])
+    return Ceiling(*_costs(reach, budget, columns), shallow, missing)
 
 
 def _costs(reach: Reach, budget: int, columns: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
     """``Ceiling.cost`` and ``Ceiling.column`` over what has been looked at."""
     nodes, depths = len(reach), [reach.depths[column] for column in columns]
     cost = np.full((budget + 1, nodes), FAILED, np.int64)
-    column = np.zeros((budget + 1, nodes), np.int8)
+    column = np.full((budget + 1, nodes), columns[np.argmin(depths)], np.int8)
     cost[:, reach.goal] = 0
     known = np.flatnonzero(reach.expanded)
     shallow = STEP * min(depths) + 1

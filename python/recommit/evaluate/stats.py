@@ -63,7 +63,7 @@ def mcnemar(one: NDArray[np.bool_], other: NDArray[np.bool_], rooms: NDArray[np.
         return 1.0
     if pairs <= EXACT_PAIRS:
         return min(1.0, 2 * sum(comb(pairs, i) for i in range(fewer + 1)) / int(2**pairs))
-    distance = (abs(first - second) - 1) / sqrt(pairs)
+    distance = max(abs(first - second) - 1, 0) / sqrt(pairs)
     return 1.0 - erf(distance / sqrt(2))
 
 

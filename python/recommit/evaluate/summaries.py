@@ -72,6 +72,7 @@ def compare(
     found = []
     for budget in budgets:
         one = played[names[0], budget]
+        units = len(one[0].solved) if rooms is None else len(np.unique(rooms))
         for other_name in names[1:]:
             other = played[other_name, budget]
             solved = stats.bootstrap(per_instance(one, "solved") - per_instance(other, "solved"), rooms)
@@ -82,7 +83,8 @@ def compare(
                 "solve_difference": vars(solved), "actions_difference": vars(actions),
                 "mcnemar_p": stats.mcnemar(one[0].solved, other[0].solved, rooms) if single else None,
                 "dominates": bool(solved.mean >= 0 and actions.mean <= 0 and (solved.mean > 0 or actions.mean < 0)),
-                "dominates_surely": bool(solved.low > 0 and actions.high < 0),
+                # One instance, or one room, has no spread to tell chance by.
+                "dominates_surely": bool(units > 1 and solved.low > 0 and actions.high < 0),
             })  # fmt: skip
     return found
 

@@ -126,7 +126,9 @@ class Sliding(Puzzle):
                 progress=progress,
             )
         else:
-            states = self.core.generate_walks(self.rows, self.cols, count, seed=seed, start=start, threads=threads)
+            states = self.core.generate_walks(
+                self.rows, self.cols, count, seed=seed, start=start, threads=threads, progress=progress
+            )
             free = self.rows * self.cols <= TABLE_CELLS
             lengths = self.distance(states, threads=threads) if free else np.full(count, UNKNOWN, np.int32)
         return Instances(self.task, self.variant, seed, start, states, lengths)

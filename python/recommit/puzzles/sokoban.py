@@ -133,14 +133,22 @@ class Sokoban(Puzzle):
                 progress=progress,
             )
         elif length is None:
-            states = self.core.generate_reverse(*size, count, seed=seed, start=start, threads=threads)
+            states = self.core.generate_reverse(
+                *size, count, seed=seed, start=start, threads=threads, progress=progress
+            )
             lengths = np.full(count, UNKNOWN, np.int32)
         else:
-            states, lengths = self._reverse_in_window(count, seed, start, window, threads)
+            states, lengths = self._reverse_in_window(count, seed, start, window, threads, progress)
         return Instances(self.task, self.variant, seed, start, states, lengths)
 
     def _reverse_in_window(
-        self, count: int, seed: int, start: int, window: tuple[int, int], threads: int | None
+        self,
+        count: int,
+        seed: int,
+        start: int,
+        window: tuple[int, int],
+        threads: int | None,
+        progress: Callable[[int], None] | None,
     ) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
         """Attempt a of instance i is number a * 2**40 + i of the generator; the first in the window is taken."""
         states = np.empty((count, *self.shape), np.uint8)
@@ -167,6 +175,8 @@ class Sokoban(Puzzle):
             fits = (exact >= window[0]) & (exact <= window[1])
             states[open_[fits]], lengths[open_[fits]] = tried[fits], exact[fits]
             open_ = open_[~fits]
+            if progress is not None:
+                progress(count - len(open_))
         raise ValueError(
             f"length: expected a window that {self.variant} levels of this generator reach, got {window} "
             f"(instance {start + int(open_[0])} found none in {TRIES} tries)"

@@ -76,7 +76,7 @@ def tables(folder: Folder) -> list[Table]:
     width = ceil(furthest / COLUMNS)
     result = []
     for agent, before, depth in found:
-        alive = before > 0
+        alive = (before > 0) & (depth > 0)  # an answer that could not be read has no depth
         row = (before[alive] - 1) // width
         place = row.astype(np.int64) * 8 + depth[alive] - 1
         counts = np.bincount(place, minlength=8 * ceil(furthest / width)).reshape(-1, 8)

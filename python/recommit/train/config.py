@@ -252,7 +252,10 @@ def load(
             inner = inner.setdefault(key, {})
             if not isinstance(inner, dict):
                 raise ValueError(f"set: expected the name of one value, got {path!r}")  # noqa: TRY004
-        inner[last] = yaml.safe_load(value)
+        try:
+            inner[last] = yaml.safe_load(value)
+        except yaml.YAMLError as error:
+            raise ValueError(f"set: expected a value in YAML, got {change!r}: {error}") from None
     return parse(cls, values)
 
 

@@ -9,8 +9,9 @@ k decisions left, the value of committing to depth h in state s is
 
 and the expected visits m_k(s) follow forward from the starts. The gradient of the expected return is then exactly
 sum of m_k(s) pi(h | s) (Q_k(s, h) - V_k(s)) grad log pi(h | s). States that were not looked at (their visits are few, see
-``CreditConfig.width``) take the mean value of the known states at their distance; states that nobody can solve any more,
-or not with the decisions left, are worth nothing, which is a theorem.
+``CreditConfig.width``) take the mean value of the known states at their distance. States that nobody can solve any more,
+or not with the decisions left, are never solved, which is a theorem; what is done there until the end still has its price,
+that of as many decisions of average length, or else to lose a level would save what playing on costs.
 """
 
 from __future__ import annotations
@@ -92,10 +93,11 @@ def evaluate(
     by_distance[:, 0] = value[:, reach.goal] = 1.0
     landing, cost, likely = reach.landing[known], price * reach.executed[known], chance[known]
     quality = np.zeros((budget + 1, *landing.shape))
+    wasted = float((cost * likely).sum(axis=1).mean()) if len(known) else 0.0  # by a decision where all is lost
     for k in range(1, budget + 1):
         quality[k] = value[k - 1][landing] - cost  # a goal is worth 1 whatever is left
         value[k, known] = np.einsum("nd,nd->n", likely, quality[k])
-        by_distance[k, 1:] = _mean_by(bucket[known], value[k, known], longest, k)
+        by_distance[k, 1:] = _mean_by(bucket[known], value[k, known], longest, k, -wasted * k)
         rest = ~reach.expanded & ~reach.goal
         value[k, rest] = by_distance[k, bucket[rest]]
     begin = np.bincount([min(k, budget) for k in budgets] or [budget], minlength=budget + 1) / max(len(budgets), 1)
@@ -110,15 +112,15 @@ def evaluate(
     return Values(value, quality, visits, by_distance, distance, begin, share)
 
 
-def _mean_by(bucket: NDArray[np.int64], value: Floats, longest: int, left: int) -> Floats:
-    """Mean value at each distance 1..longest, interpolated where no state has it; 0 beyond reach and where lost."""
+def _mean_by(bucket: NDArray[np.int64], value: Floats, longest: int, left: int, lost: float) -> Floats:
+    """Mean value at each distance 1..longest, interpolated where no state has it; then ``lost``, also beyond reach."""
     count = np.bincount(bucket, minlength=longest + 2)[1 : longest + 1]
     total = np.bincount(bucket, weights=value, minlength=longest + 2)[1 : longest + 1]
-    result = np.zeros(longest + 1)
+    result = np.full(longest + 1, lost)
     have = np.flatnonzero(count)
     if len(have):
         result[:longest] = np.interp(np.arange(longest), have, total[have] / count[have])
-    result[min(MAX_ACTIONS * left, longest) : longest] = 0.0
+    result[min(MAX_ACTIONS * left, longest) :] = lost
     return result
 
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import multiprocessing
+import json
 import sys
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from recommit.train import side_by_side
 from recommit.train.checkpoints import Checkpoints
+from recommit.train.config import plain
+from recommit.train.rundir import differences
 
 if TYPE_CHECKING:
     from collections.abc import Collection
+    from typing import Any
 
     from recommit.train.grpo_config import GrpoConfig
 
@@ -32,6 +35,24 @@ def finished(folder: Path, steps: int) -> bool:
     return newest is not None and newest.step >= steps
 
 
+def _skipped(plan: GrpoConfig, folder: Path) -> bool:
+    """Is this run finished? One that was finished with another configuration is refused, as one under way would be."""
+    if not finished(folder, plan.optim.steps):
+        return False
+    known: dict[str, Any] = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    now = json.loads(json.dumps(plain(plan)))
+    if changed := differences(_common(known, now), _common(now, known)):
+        raise ValueError(f"{folder}: expected the configuration of its finished run, got another: {changed}")
+    return True
+
+
+def _common(one: Any, other: Any) -> Any:
+    """What both have: a version may know values that another does not."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return {key: _common(value, other[key]) for key, value in one.items() if key in other}
+    return one
+
+
 def train(
     plans: dict[str, GrpoConfig],
     init: str | Path,
@@ -49,16 +70,14 @@ def train(
     """
     order = [(seed, name) for seed in seeds for name in plans if name not in once]
     order += [(seed, name) for seed in seeds[:1] for name in plans if name in once]
-    work = [
+    every = [
         (replace(plans[name], run=replace(plans[name].run, seed=seed)), init, member(out, name, seed))
         for seed, name in order
-        if not finished(member(out, name, seed), plans[name].optim.steps)
     ]
+    work = [each for each in every if not _skipped(each[0], each[2])]
     if jobs == 1 or len(work) < 2:
         return next((status for each in work if (status := _run(*each, quiet))), 0)
-    with ProcessPoolExecutor(min(jobs, len(work)), mp_context=multiprocessing.get_context("spawn")) as pool:
-        done = [pool.submit(_run, *each, quiet) for each in work]
-        return max((each.result() for each in done), default=0)
+    return side_by_side.run(_run, [(*each, quiet) for each in work], jobs)
 
 
 def _run(plan: GrpoConfig, init: str | Path, folder: Path, quiet: bool) -> int:

@@ -54,7 +54,8 @@ def train(
     """
     if config.run.threads:
         torch.set_num_threads(config.run.threads)
-    recipe = recommit.data.open(data, "train").recipe if data else recipe_of(init)
+    known = (Path(out) / "config.json").is_file()  # it holds the recipe, whatever becomes of the other run
+    recipe = recommit.data.open(data, "train").recipe if data else recipe_of(out if known else init)
     team = ranks.join(config.run.device) if config.engine.kind == "deepspeed" else ranks.alone(config.run.device)
     try:
         with RunDirectory(out, lead=team.lead) as folder, Interrupt() as interrupt:
@@ -96,6 +97,9 @@ class Grpo(Trainer):
     def __init__(
         self, config: GrpoConfig, policy: CommitPolicy, recipe: Recipe, folder: RunDirectory, team: Team, *, quiet: bool
     ) -> None:
+        conditioning = policy.config.decoder.depth_conditioning
+        if conditioning != "none":
+            raise ValueError(f"decoder.depth_conditioning: expected none for reinforcement, got {conditioning}")
         super().__init__(config, folder, team, quiet=quiet)
         self.variant = variant(config.variant)
         self.recipe, self.policy, self.task = _instances(recipe, config), policy, recipe.puzzle()

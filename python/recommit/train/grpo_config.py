@@ -230,8 +230,14 @@ class GrpoConfig:
                     f"{name}: expected 0 unless credit.group is exact and engine.kind plain, got "
                     f"{value} with {self.credit.group} and {self.engine.kind}"
                 )
-        if not chosen.head and not chosen.rest:
-            raise ValueError(f"variant: expected one that learns something, got {self.variant}")
+        if not chosen.head and self.rollout.actions == "greedy":
+            raise ValueError(
+                f"rollout.actions: expected sampled with variant {self.variant}, which learns from actions alone, got greedy"
+            )
+        if not chosen.head and self.objective.ratio == "joint":
+            raise ValueError(
+                f"objective.ratio: expected factor with variant {self.variant}, whose depth is not chosen, got joint"
+            )
 
     def credit_at(self, step: int) -> CreditConfig:
         """What holds in ``step`` = 0, 1, ..."""

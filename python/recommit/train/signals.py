@@ -156,13 +156,16 @@ def told(signals: Signals, learned: dict[str, float]) -> dict[str, Any]:
         "entropy_depth": signals.chance_entropy / states,
         #: How much the state decides of the depth, in nats: entropy of the mean minus mean entropy.
         "information": max(marginal - signals.chance_entropy / states, 0.0),
-        "entropy_actions": learned["entropy_actions"] / max(learned["actions"], 1e-9),
-        "kl_actions": learned["kl"] / max(learned["actions"], 1e-9),
-        "kl_depth": learned["kl_depth"] / weight,
-        "clipped": learned["clipped"] / max(learned["ratios"], 1),
-        "furthest_ratio": learned["furthest"],
-        "gradient_norm": learned["norm"],
     }
+    if learned["states"] > 0:  # not a step in which the depth head moved alone
+        line |= {
+            "entropy_actions": learned["entropy_actions"] / max(learned["actions"], 1e-9),
+            "kl_actions": learned["kl"] / max(learned["actions"], 1e-9),
+            "kl_depth": learned["kl_depth"] / weight,
+            "clipped": learned["clipped"] / max(learned["ratios"], 1),
+            "furthest_ratio": learned["furthest"],
+            "gradient_norm": learned["norm"],
+        }
     return rounded(line)
 
 
@@ -175,7 +178,7 @@ def worries(line: dict[str, Any], earlier: list[dict[str, Any]], depths: int, *,
         found.append(
             f"{100 * line['dead_groups']:.0f} % of the groups have equal rewards: nothing is learned from them"
         )
-    if line["clipped"] > 0.5:
+    if line.get("clipped", 0.0) > 0.5:
         found.append(f"{100 * line['clipped']:.0f} % of the ratios are clipped: lower the learning rates")
     if len(earlier) >= 20:
         before, after = earlier[-20:-10], earlier[-10:]
@@ -189,10 +192,12 @@ def worries(line: dict[str, Any], earlier: list[dict[str, Any]], depths: int, *,
 
 
 def averaged(lines: list[dict[str, Any]]) -> dict[str, Any]:
-    """Means of several lines; of a depth or bucket that some lines lack, over those that have it."""
+    """Means of several lines; of what some lines lack, over those that have it."""
     result: dict[str, Any] = {}
     for name in dict.fromkeys(key for line in lines for key in line):
         values = [line[name] for line in lines if name in line]
+        if name == "depths":  # shares: a depth that a line does not name was not taken
+            values = [{**dict.fromkeys((d for each in values for d in each), 0.0), **line} for line in values]
         result[name] = averaged(values) if isinstance(values[0], dict) else sum(values) / len(values)
     return rounded(result)
 

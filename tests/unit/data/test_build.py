@@ -99,6 +99,9 @@ def test_strict_states(tmp_path):
     assert strict.overlap["test_starts"] == 60
     again = recommit.data.build(plan.changed(strict_states=True), tmp_path / "again")
     assert again.content == strict.content
+    (tmp_path / "strict" / strict.of("test")[0].name).unlink()  # a finished build: its journal is gone
+    repaired = recommit.data.build(plan.changed(strict_states=True), tmp_path / "strict")
+    assert repaired.content == strict.content
 
 
 def rooms(dataset):

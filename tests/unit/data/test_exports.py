@@ -168,6 +168,13 @@ def test_commands(tmp_path):
     assert "depth 8" in run("show", out).stdout
     assert "all as they should be" in run("verify", out, "--labels").stdout
     assert run("show", tmp_path).returncode == 2
+    none = run("export", out, "--out", tmp_path / "e", "--states-per-file", 0)
+    assert none.returncode == 2
+    assert "states_per_file: expected at least 1, got 0" in none.stderr
+    assert not (tmp_path / "e").exists()
+    empty = run("show", out, "--split", "validation", "--picture", tmp_path / "p.png")
+    assert empty.returncode == 2
+    assert "split: expected one that has rows" in empty.stderr
     assert run("build", "--out", tmp_path / "x").returncode == 2
     assert run("build", "--task", "chess", "--out", tmp_path / "x").returncode == 2
     wrong = run(*words, "--seed", -1, "--out", tmp_path / "x")

@@ -13,6 +13,8 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from gymnasium.wrappers.vector import RecordEpisodeStatistics
 from tests.unit.envs import battery
 
+import recommit
+from recommit import _core
 from recommit.envs import PuzzleVectorEnv
 
 SLOTS = 120
@@ -216,3 +218,9 @@ def test_masks_can_be_left_out() -> None:
         *_, info = env.step(np.zeros(3, np.uint8))
         assert "action_mask" not in info
         assert "action_mask" not in info.get("final_info", {})
+
+
+def test_a_bank_of_another_puzzle_is_refused():
+    bank = _core.ice.make_bank(recommit.Ice(8).generate(2).states)
+    with pytest.raises(ValueError, match="bank: expected levels of sliding, got those of ice"):
+        _core.sliding.make_episodes(bank, slots=1, max_steps=5, autoreset=_core.Autoreset.NEXT_STEP)

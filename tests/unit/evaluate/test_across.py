@@ -99,3 +99,13 @@ def test_kinds(agent, kind):
 def test_other_instances_are_refused(tmp_path):
     with pytest.raises(ValueError, match="folders: expected evaluations on one test set, got 2 that differ"):
         across.together([write(tmp_path / "0", 0), write(tmp_path / "1", 1, test_set="other")])
+
+
+def test_a_folder_without_adaptive_is_refused(tmp_path, monkeypatch):
+    write(tmp_path / "s1", 1)
+    monkeypatch.setitem(SOLVED, 0, {name: row for name, row in SOLVED[0].items() if name != "adaptive"})
+    lacking = write(tmp_path / "lacking", 0)
+    with pytest.raises(
+        ValueError, match=r"folders: expected evaluations of adaptive, got .*lacking without it under loose"
+    ):
+        across.together([tmp_path / "s1", lacking])

@@ -164,3 +164,31 @@ def test_without_a_cheap_mixture_the_shallowest_stands_in(player, monkeypatch):
     monkeypatch.setattr(agents, "_scores", lambda _p, _b, choices, _l: [(-1, 0)] * len(choices))
     monkeypatch.setattr(player, "_mixtures", {})
     assert player.mixture(5).tolist() == [1.0, *[0.0] * (len(DEPTHS) - 1)]
+
+
+@pytest.mark.parametrize(
+    ("task", "length", "budget"), [(recommit.Sokoban(7, 3), (4, 32), 4), (recommit.Sliding(3), (4, 31), 5)]
+)
+def test_the_ceiling_plays_on_a_graph_of_its_own(task, length, budget):
+    """Starts that cannot be solved in time are played to the end, by the shallowest commitments, in states that the
+    program has not seen; nobody else has been there before."""
+    starts = task.generate(16, seed=0, length=length).states
+    alone = Player(Scripted(), task, starts, budget)
+    played = metrics.episodes(alone.rows("oracle-dp", budget), alone.length, budget)
+    assert 0 < played.solved.sum() < 16
+    rows = alone.rows("oracle-dp", budget)
+    lost = ~played.solved[rows.instance] & (rows.before < 0)
+    assert (rows.depth[lost] == 1).all()
+    after_others = Player(Scripted(), task, starts, budget)
+    for agent in ("fixed-1", "random"):
+        after_others.rows(agent, budget)
+    again = after_others.rows("oracle-dp", budget)
+    assert np.array_equal(metrics.episodes(again, alone.length, budget).solved, played.solved)
+
+
+def test_a_ceiling_that_is_none_says_so(player, monkeypatch):
+    fresh = Player(Scripted(), player.task, player.starts, 5)
+    capped = oracle.ceiling
+    monkeypatch.setattr(oracle, "ceiling", lambda *a: capped(*a, cap=8))
+    with pytest.warns(UserWarning, match="oracle-dp: [1-9][0-9,]* states were left out"):
+        fresh.rows("oracle-dp", 5)

@@ -33,6 +33,26 @@ WRONG = {
     ),
     "too many actions": (lambda t, s: t.step(s, RIGHT.repeat(2)), ValueError, "actions: expected shape (1,), got (2,)"),
     "no threads": (lambda t, s: t.step(s, RIGHT, threads=0), ValueError, "threads: expected at least 1 or None, got 0"),
+    "half a thread": (
+        lambda t, s: t.step(s, RIGHT, threads=np.float32(1.9)),
+        TypeError,
+        "threads: expected at least 1 or None, got float32",
+    ),
+    "many threads": (
+        lambda t, s: t.step(s, RIGHT, threads=2**70),
+        ValueError,
+        "threads: expected at least 1 or None, got 1180591620717411303424",
+    ),
+    "foreign byte order": (
+        lambda t, s: t.step(s, np.array([256], ">i2")),
+        TypeError,
+        "actions: expected native byte order, got dtype >i2",
+    ),
+    "inside a word": (
+        lambda t, s: t.step(s, np.zeros(9, np.uint8)[1:].view(np.int64)),
+        ValueError,
+        "actions: expected an aligned array, got one that begins inside a word",
+    ),
     "depth beyond the actions": (
         lambda t, s: t.execute(s, RIGHT[None], np.array([2])),
         ValueError,

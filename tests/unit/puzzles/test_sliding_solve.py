@@ -150,12 +150,12 @@ def test_ctrl_c_ends_a_hopeless_search() -> None:
     states = task.generate(1, seed=1).states
     task.prepare()
     timer = threading.Timer(0.3, signal.raise_signal, (signal.SIGINT,))
-    began = time.perf_counter()
-    timer.start()
-    with pytest.raises(KeyboardInterrupt):
+    began = time.process_time()
+    with pytest.raises(KeyboardInterrupt):  # noqa: PT012  (on a busy machine it comes before the search)
+        timer.start()
         task.distance(states)
     timer.join()
-    assert time.perf_counter() - began < 5.0  # 0.3 s plus what a busy machine adds
+    assert time.process_time() - began < 5.0
 
 
 def test_progress_is_told() -> None:

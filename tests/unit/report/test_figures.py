@@ -6,6 +6,7 @@ import csv
 import io
 import re
 import xml.etree.ElementTree as ET
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -93,6 +94,15 @@ def test_shares_and_means_count_decisions(folder):
         assert heights == pytest.approx(axes.HEIGHT - axes.TOP - axes.BOTTOM, abs=0.5)
     assert depths.used(found) == [2, 4, 8]
     assert parsed(depths.means(found)) is not None
+
+
+def test_answers_without_a_depth_are_not_counted(folder, monkeypatch):
+    """A zero-shot model's answer that could not be read has depth 0."""
+    rows = SimpleNamespace(before=np.array([1, 3, 5, 40]), depth=np.array([0, 2, 0, 8], np.int8))
+    monkeypatch.setattr(type(folder), "decisions", lambda *_: [rows])
+    for table in depths.tables(folder):
+        assert table.counts.sum() == 2
+        assert table.counts[:, 1].sum() == table.counts[:, 7].sum() == 1
 
 
 def test_far_distances_share_columns(folder):

@@ -164,3 +164,27 @@ def test_plans_are_compared_depth_by_depth():
     assert advantage[0, :, 1].tolist() == pytest.approx([-0.2, 0.2])
     assert advantage[0, :, 0].tolist() == pytest.approx([-0.1, 0.1])
     assert (advantage[0, :, 2:] == 0).all()
+
+
+class Two:
+    """A start with two commitments of eight actions: one loses the level, one goes on and is solved now and then."""
+
+    states = np.zeros((4, 1, 1), np.uint8)
+    expanded = np.array([True, False, True, False])
+    goal = np.array([False, False, False, True])
+    landing = np.array([[1, 2], [0, 0], [2, 3], [3, 3]])
+    executed = np.array([[8, 8], [0, 0], [8, 8], [0, 0]])
+    task = SimpleNamespace(distance=lambda _states: np.array([20, -1, 12, 0], np.int32))
+
+    def __len__(self):
+        return 4
+
+
+def test_losing_a_level_does_not_save_what_playing_on_costs():
+    chance = np.array([[0.5, 0.5], [0, 0], [0.95, 0.05], [0, 0]])
+    for price in (0.0, 0.01, 0.05):
+        found = exact.evaluate(Two(), np.array([0]), chance, 6, price)
+        lost, alive = found.quality[6, 0]
+        assert found.value[5, 2] > found.value[5, 1]
+        assert alive > lost
+        assert lost == pytest.approx(-6 * 8 * price), "six decisions of eight actions, whatever is done"

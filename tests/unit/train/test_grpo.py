@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 from dataclasses import replace
 
@@ -469,6 +470,36 @@ def test_a_family_trains_what_is_missing(init, tmp_path, monkeypatch):
     began.clear()
     assert family.train(plans, init, tmp_path, (0, 1), quiet=True) == 0
     assert began == [("fixed-2", 1)]
+    other = {"adaptive": plan_of(optim={"steps": 1}, objective={"kl": 0.5})}
+    with pytest.raises(ValueError, match=r"finished run, got another: objective\.kl was 0\.05, is 0\.5"):
+        family.train(other, init, tmp_path, (0,), quiet=True)
+
+
+def test_a_run_goes_on_when_its_warm_start_is_gone(init, tmp_path, monkeypatch):
+    step, plan = grpo.Grpo._step, plan_of(optim={"steps": 2})
+    shutil.copytree(init, tmp_path / "warm")
+
+    def interrupted(self):
+        signal.raise_signal(signal.SIGINT)
+        return step(self)
+
+    with monkeypatch.context() as once:
+        once.setattr(grpo.Grpo, "_step", interrupted)
+        assert grpo.train(plan, tmp_path / "warm", tmp_path / "run", quiet=True) == 130
+    shutil.rmtree(tmp_path / "warm")
+    assert grpo.train(plan, tmp_path / "warm", tmp_path / "run", quiet=True) == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"objective": {"ratio": "joint"}}, "objective.ratio: expected factor with variant fixed-4"),
+        ({"rollout": {"actions": "greedy"}}, "rollout.actions: expected sampled with variant fixed-4"),
+    ],
+)
+def test_a_variant_that_would_learn_nothing_is_refused(change, message):
+    with pytest.raises(ValueError, match=message):
+        plan_of(variant="fixed-4", **change)
 
 
 def test_credit_changes_along_the_run():

@@ -259,7 +259,9 @@ def test_time_is_bounded_also_where_a_server_does_not_read(client_of, serve):
     begin = time.monotonic()
     with pytest.raises(GaveUp, match="timeout"):
         client_of(server.url, timeout=SHORT, retries=0).ask(Question("", "", b"x" * 30_000_000), PLACE)
-    assert time.monotonic() - begin < SHORT + 2.5  # writing 40 MB as JSON comes first
+    assert (
+        time.monotonic() - begin < SHORT + 20
+    )  # writing 40 MB as JSON comes first; a server that is waited for never ends
 
 
 def test_errors_carry_no_trace_of_the_exchange(serve):

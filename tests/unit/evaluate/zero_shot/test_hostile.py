@@ -100,7 +100,7 @@ def test_hostile(name, serve, client_of):
     begin, cpu = time.monotonic(), time.process_time()
     with pytest.raises(raised, match=kind) as caught:
         client.ask(LOOK, PLACE)
-    assert time.monotonic() - begin < (2 * SHORT + 1 if kind == "timeout" else 8)
+    assert time.monotonic() - begin < (2 * SHORT + 10 if kind == "timeout" else 20)
     assert time.process_time() - cpu < (3.0 if slow else 1.5)
     asked = 2 if raised is GaveUp and kind not in ("http_400", "http_413", "http_418") else 1
     assert len(server.seen) == asked == client.ledger.spent.requests

@@ -120,6 +120,6 @@ def test_ctrl_c_twice_does_not_wait(serve, tmp_path):
     process.send_signal(signal.SIGINT)
     assert b"once more ends at once" in process.stderr.readline()
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=10)
+    _, said = process.communicate(timeout=60)
     assert process.returncode == 130, said.decode()
     assert len(journal_of(tmp_path)) == 1
