@@ -91,12 +91,22 @@ class Evaluation:
             self.store.begin(
                 {**{f.name: getattr(self.plan, f.name) for f in fields(Plan)}, "test_set": test_set.name(self.starts)}
             )
+            self.store.same_policies(self._policies())
             self._write_instances()
         for number, name in enumerate(self.plan.agents):
             began = time.monotonic()
             self._play(name)
             self._say(f"{number + 1}/{len(self.plan.agents)} {name}: {time.monotonic() - began:.1f} s")
         return self._figures() if self.team.lead else []
+
+    def _policies(self) -> dict[str, str]:
+        """What plays, by run: the files of its best policy, which further training may change."""
+        from recommit.policy.checkpoint import local_folder
+        from recommit.train.grpo import weights_of
+
+        named = [name.partition("@") for name in self.plan.agents]
+        runs = {run or self.plan.run for base, _, run in named if base != transcripts.AGENT}
+        return {run: weights_of(local_folder(run)) for run in sorted(runs)}
 
     @property
     def store(self) -> Store:

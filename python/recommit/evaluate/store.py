@@ -59,6 +59,18 @@ class Store:
                 raise ValueError(f"out: expected the plan of {self.folder}, got another: {', '.join(changed)} differ")
         self.write_json("plan.json", now)
 
+    def same_policies(self, policies: dict[str, str]) -> None:
+        """Note what plays; a run whose best policy is not the one that played before would mix two in one figure."""
+        path = self.folder / "policies.json"
+        known = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        changed = [run for run, policy in policies.items() if known.get(run, policy) != policy]
+        if changed:
+            raise ValueError(
+                f"out: expected a new folder, since {changed[0]} has another best policy than the one that played in "
+                f"{self.folder}"
+            )
+        self.write_json("policies.json", {**known, **policies})
+
     def rows(self, name: str) -> Rows | None:
         """Decisions that an earlier call has kept."""
         path = self.folder / "decisions" / f"{name}.parquet"

@@ -81,6 +81,19 @@ def test_another_plan_in_the_same_folder_is_refused(done, run, capsys):
     assert "expected the plan of" in capsys.readouterr().err
 
 
+def test_a_policy_that_has_changed_since_is_refused(run, tmp_path, capsys):
+    """Old decisions would pass for those of the new policy."""
+    moved = tmp_path / "run"
+    shutil.copytree(run, moved)
+    assert call(moved, tmp_path / "eval") == 0
+    best = moved / json.loads((moved / "best.json").read_text())["policy"] / "heads.safetensors"
+    whole = best.read_bytes()
+    best.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    assert call(moved, tmp_path / "eval") == 2
+    assert f"out: expected a new folder, since {moved} has another best policy" in capsys.readouterr().err
+    assert call(moved, tmp_path / "other") == 0
+
+
 def test_budgets_are_names_or_numbers(run, tmp_path, capsys):
     assert main(["evaluate", str(run), "--out", str(tmp_path / "e"), "--budgets", "huge"]) == 2
     assert "budgets: expected loose, tight or 1..64, got huge" in capsys.readouterr().err
