@@ -48,6 +48,7 @@ class Levels:
     cells: Grid
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "cells", self.cells.view())  # the caller's array stays as it is
         self.cells.flags.writeable = False
 
     @cached_property

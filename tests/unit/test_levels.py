@@ -327,3 +327,10 @@ def test_many_threads_parse_at_once() -> None:
     assert results == [2000] * 8
     assert shown(recommit.parse_levels(text)[:1]) == [A]
     assert shown(recommit.parse_levels(B)) == [S]
+
+
+def test_the_cells_that_levels_are_made_of_stay_writable() -> None:
+    cells = np.ones(9, np.uint8)
+    levels = recommit.Levels("sokoban", ((3, 3),), ("",), cells)
+    assert cells.flags.writeable
+    assert not levels.cells.flags.writeable

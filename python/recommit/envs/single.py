@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import index
 from typing import TYPE_CHECKING, Any, ClassVar, TypedDict
 
 import gymnasium
@@ -96,7 +97,9 @@ class PuzzleEnv(gymnasium.Env[Any, Any]):
         if not self._seeded:
             raise ResetNeeded("step: expected a call of reset first, got none")
         try:
-            grid, reward, terminated, truncated, mask = episodes.step_one(action)
+            grid, reward, terminated, truncated, mask = episodes.step_one(index(action))
+        except TypeError:
+            raise TypeError(f"action: expected an integer 0..3, got {type(action).__name__}") from None
         except _core.EpisodeOver:
             raise ResetNeeded("step: expected a running episode, got one that is over; call reset first") from None
         return self._observe(grid), reward, terminated, truncated, {"action_mask": mask, "solved": terminated}

@@ -16,6 +16,15 @@ def integer(name: str, value: object, low: int, high: int) -> int:
     return number
 
 
+def pair(name: str, value: object) -> tuple[object, object]:
+    """Two numbers, or one that stands for both."""
+    if not isinstance(value, tuple):
+        return value, value
+    if len(value) != 2:
+        raise ValueError(f"{name}: expected one number or two, got {value}")
+    return value
+
+
 #: More bytes of states than this in one call are a mistake; ask in slices instead (``start=``).
 MAX_BYTES = 4 << 30
 MAX_SEED = 2**63 - 1
@@ -32,7 +41,7 @@ def batch(count: object, seed: object, start: object, cells: int) -> tuple[int, 
 
 def window(length: object, shortest: int, longest: int) -> tuple[int, int]:
     """A wanted optimal length, or (shortest, longest), as a window inside what is possible at all."""
-    low, high = length if isinstance(length, tuple) else (length, length)
+    low, high = pair("length", length)
     low, high = integer("length", low, shortest, longest), integer("length", high, shortest, longest)
     if low > high:
         raise ValueError(f"length: expected (shortest, longest) in this order, got ({low}, {high})")

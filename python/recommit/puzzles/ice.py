@@ -43,7 +43,7 @@ class Ice(Puzzle):
     )
 
     def __init__(self, size: int | tuple[int, int] = 8) -> None:
-        rows, cols = size if isinstance(size, tuple) else (size, size)
+        rows, cols = checks.pair("size", size)
         self.rows = checks.integer("size", rows, *self.sides)
         self.cols = checks.integer("size", cols, *self.sides)
 

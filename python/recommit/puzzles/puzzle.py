@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
+from recommit.puzzles import checks
 from recommit.puzzles.frames import Frames, look
 from recommit.puzzles.solutions import Limits, Solutions
 
@@ -186,7 +187,7 @@ class Puzzle(ABC):
 
         ``progress``, if given, is called now and then with the number of states done.
         """
-        limits = (limit or Limits()).arguments()
+        limits = Limits.of(limit)
         result: NDArray[np.int32] = self.core.distance(self.check(states), **limits, threads=threads, progress=progress)
         return result
 
@@ -202,7 +203,7 @@ class Puzzle(ABC):
 
         All false for solved states, for unsolvable ones, and where a limit was hit; ``distance`` tells them apart.
         """
-        limits = (limit or Limits()).arguments()
+        limits = Limits.of(limit)
         result: NDArray[np.bool_] = self.core.optimal_actions(
             self.check(states), **limits, threads=threads, progress=progress
         )
@@ -225,7 +226,8 @@ class Puzzle(ABC):
         """
         if ties not in ("first", "random"):
             raise ValueError(f"ties: expected first or random, got {ties}")
-        limits = (limit or Limits()).arguments()
+        seed = checks.integer("seed", seed, 0, checks.MAX_SEED)
+        limits = Limits.of(limit)
         return Solutions(
             *self.core.solve(
                 self.check(states), random=ties == "random", seed=seed, **limits, threads=threads, progress=progress

@@ -146,7 +146,7 @@ class Sliding(Puzzle):
 
         Cheaper than asking for every state: after a move one bounded search decides between one less and one more.
         """
-        limits = (limit or Limits()).arguments()
+        limits = Limits.of(limit)
         result: NDArray[np.int32] = self.core.walk_distances(
             self.check(states), actions, **limits, threads=threads, progress=progress
         )

@@ -44,7 +44,7 @@ class Sokoban(Puzzle):
     )
 
     def __init__(self, size: int | tuple[int, int] = 8, boxes: int = 2) -> None:
-        rows, cols = size if isinstance(size, tuple) else (size, size)
+        rows, cols = checks.pair("size", size)
         self.rows = checks.integer("size", rows, *self.sides)
         self.cols = checks.integer("size", cols, *self.sides)
         self.boxes = checks.integer("boxes", boxes, 1, self.most_boxes)

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
+from recommit.puzzles import checks
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -38,9 +40,18 @@ class Limits:
     seconds: float | None = None
 
     def __post_init__(self) -> None:
-        for name, value in (("nodes", self.nodes), ("bytes", self.bytes), ("seconds", self.seconds)):
-            if value is not None and not value > 0:
-                raise ValueError(f"{name}: expected more than 0, got {value}")
+        for name, value in (("nodes", self.nodes), ("bytes", self.bytes)):
+            if value is not None:
+                checks.integer(name, value, 1, 2**64 - 1)
+        if self.seconds is not None and not self.seconds > 0:
+            raise ValueError(f"seconds: expected more than 0, got {self.seconds}")
+
+    @staticmethod
+    def of(limit: Limits | None) -> dict[str, int | float]:
+        """The arguments of a ``limit`` that may not have been given."""
+        if not (limit is None or isinstance(limit, Limits)):
+            raise TypeError(f"limit: expected Limits or None, got {type(limit).__name__}")
+        return (limit or Limits()).arguments()
 
     def arguments(self) -> dict[str, int | float]:
         """As the core takes them."""

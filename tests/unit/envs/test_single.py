@@ -166,3 +166,11 @@ def recommit_envs() -> Any:
     from recommit import envs
 
     return envs
+
+
+@pytest.mark.parametrize("action", [1.7, np.float32(1.7), None, "1"])
+def test_an_action_that_is_no_integer_is_refused(action):
+    env = gymnasium.make("recommit/Sliding-v0", disable_env_checker=True).unwrapped
+    env.reset(seed=0)
+    with pytest.raises(TypeError, match=f"action: expected an integer 0..3, got {type(action).__name__}"):
+        env.step(action)

@@ -76,6 +76,25 @@ WRONG = {
 }
 
 
+OTHER = {
+    "limit": (lambda: SOKOBAN.distance(LEVEL, 3), TypeError, "limit: expected Limits or None, got int"),
+    "half a node": (lambda: recommit.Limits(nodes=0.5), TypeError, "nodes: expected an integer, got float"),
+    "no bytes": (lambda: recommit.Limits(bytes=0), ValueError, "bytes: expected 1..18446744073709551615, got 0"),
+    "no time": (lambda: recommit.Limits(seconds=0), ValueError, "seconds: expected more than 0, got 0"),
+    "seed": (lambda: SLIDING.solve(BOARD, seed=-1), ValueError, "seed: expected 0..9223372036854775807, got -1"),
+    "three sides": (lambda: recommit.Sokoban((8, 8, 8)), ValueError, "size: expected one number or two, got (8, 8, 8)"),
+    "a window of one": (lambda: SLIDING.generate(1, length=(3,)), ValueError, "length: expected one number or two"),
+}
+
+
+@pytest.mark.parametrize("name", OTHER)
+def test_plain_arguments_are_named(name):
+    call, kind, message = OTHER[name]
+    with pytest.raises(kind) as caught:
+        call()
+    assert message in str(caught.value)
+
+
 @pytest.mark.parametrize(("task", "states"), [(SLIDING, BOARD), (SOKOBAN, LEVEL)], ids=["sliding", "sokoban"])
 @pytest.mark.parametrize("name", WRONG)
 def test_wrong_argument(task, states, name):
