@@ -5,6 +5,7 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -60,15 +61,16 @@ inline py::array as_array(const py::object& object, const char* name) {
 
 /// As the core reads memory: without gaps, at addresses of its type's alignment, in the machine's byte order.
 inline void check_plain(const py::array& array, const char* name) {
-  const std::string expected = std::string(name) + ": expected ";
+  constexpr char kForeign = std::endian::native == std::endian::little ? '>' : '<';
+  const auto expected = [name](const char* what) { return std::string(name) + ": expected " + what; };
   if ((array.flags() & py::array::c_style) == 0) {
-    throw ValueError(expected + "a C-contiguous array, got one with strides (use numpy.ascontiguousarray)");
+    throw ValueError(expected("a C-contiguous array, got one with strides (use numpy.ascontiguousarray)"));
   }
   if ((array.flags() & py::detail::npy_api::NPY_ARRAY_ALIGNED_) == 0) {
-    throw ValueError(expected + "an aligned array, got one that begins inside a word (use numpy.array to copy it)");
+    throw ValueError(expected("an aligned array, got one that begins inside a word (use numpy.array to copy it)"));
   }
-  if (!array.dtype().attr("isnative").cast<bool>()) {
-    throw py::type_error(expected + "native byte order, got dtype " + text(array.dtype()));
+  if (array.dtype().byteorder() == kForeign) {
+    throw py::type_error(expected("native byte order, got dtype ") + text(array.dtype()));
   }
 }
 

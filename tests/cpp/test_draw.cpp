@@ -122,7 +122,7 @@ TEST(sprites_differ_at_every_size_in_every_theme) {
         const Atlas drawn(sprites, cell, theme);
         std::set<std::string> seen;
         for (std::size_t code = 0; code < static_cast<std::size_t>(sprites.codes); ++code) {
-          seen.emplace(reinterpret_cast<const char*>(drawn.sprite(code)),
+          seen.emplace(reinterpret_cast<const char*>(drawn.sprite(static_cast<std::uint8_t>(code))),
                        drawn.stride() * static_cast<std::size_t>(cell));
         }
         CHECK(seen.size() == static_cast<std::size_t>(sprites.codes));

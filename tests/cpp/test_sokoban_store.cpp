@@ -21,9 +21,8 @@ namespace {
 
 /// A folder of this test's own, gone at the end.
 struct Folder {
-  fs::path path =
-      fs::temp_directory_path() / ("recommit-store-" + std::to_string(std::random_device{}()) + "-" +
-                                   std::to_string(reinterpret_cast<std::uintptr_t>(this)));
+  fs::path path = fs::temp_directory_path() / ("recommit-store-" + std::to_string(std::random_device{}()) + "-" +
+                                               std::to_string(reinterpret_cast<std::uintptr_t>(this)));
   Folder() { fs::remove_all(path); }
   ~Folder() { fs::remove_all(path); }
   std::size_t files() const {
