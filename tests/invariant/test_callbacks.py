@@ -41,11 +41,17 @@ def raising(calls: list[int]):
 @pytest.mark.parametrize("threads", [1, 2])
 def test_the_first_error_ends_the_call_and_is_the_one_that_is_raised(threads):
     states = np.repeat(recommit.Sokoban(8, 2).generate(8, seed=0).states, 4096, axis=0)
-    for _ in range(5):
+    raised = []
+    for _ in range(50):
         calls: list[int] = []
-        with pytest.raises(RuntimeError, match=r"call 1$"):
+        try:
             recommit.Sokoban(8, 2).distance(states, threads=threads, progress=raising(calls))
-        assert len(calls) == 1
+        except RuntimeError as error:
+            raised.append(str(error))
+        # On a busy machine the other thread may do everything before this one asks for the first time.
+        assert len(calls) <= 1
+    assert set(raised) == {"call 1"}
+    assert len(raised) == 50 or threads > 1
 
 
 def test_an_error_after_the_last_piece_is_raised_too():

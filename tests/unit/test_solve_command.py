@@ -164,7 +164,7 @@ def test_random_ties_follow_the_seed(pack: Path, capsys: pytest.CaptureFixture[s
         (["--task", "sliding", "--size", "3", "--length", "40"], "length: expected 1..31"),
         (["--task", "sliding", "--size", "3", "--length", "1", "2", "3"], "got 3 numbers"),
         (["--task", "sliding", "--size", "3", "--count", "0"], "count: expected at least 1, got 0"),
-        (["--task", "sliding", "--size", "3", "--nodes", "0"], "nodes: expected more than 0, got 0"),
+        (["--task", "sliding", "--size", "3", "--nodes", "0"], "nodes: expected 1..18446744073709551615, got 0"),
         (["--task", "sliding", "--size", "3", "--threads", "0"], "threads: expected at least 1, got 0"),
         (["--task", "sliding", "--size", "3", "--seed=-1"], "seed: expected at least 0, got -1"),
         (["--task", "sliding", "--size", "3", "--database", "large"], "database: expected small"),
