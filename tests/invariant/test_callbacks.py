@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import textwrap
-import threading
 
 import numpy as np
 import pytest
@@ -89,21 +88,32 @@ def test_what_needs_no_solver_is_allowed_inside_progress():
     assert seen[0] == (1, 72, 72, 3)
 
 
+def said(code: str) -> str:
+    """What a process of its own prints; one that waits for itself is ended."""
+    call = [sys.executable, "-W", "ignore", "-c", textwrap.dedent(code)]
+    done = subprocess.run(call, check=False, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
 def test_looking_at_the_cache_while_others_wait_for_a_table():
-    """One thread makes the table, one waits for it and has a callback: its lock must not be held while it asks for the
-    interpreter, which this thread has."""
-    asking = [
-        threading.Thread(
-            target=lambda: recommit.Sokoban(9, 5).distance(hall(), progress=lambda _done: None), daemon=True
-        )
-        for _ in range(3)
-    ]
-    for each in asking:
-        each.start()
-    while any(each.is_alive() for each in asking):
-        _core.sokoban.table_cache()
+    """One thread makes the table, others wait for it and have a callback: their lock must not be held while they ask for
+    the interpreter, which the thread that looks has."""
+    code = """
+        import threading
+        import recommit
+        from recommit import _core
+        from tests.invariant.test_callbacks import hall
+        answers = []
+        ask = lambda: answers.append(recommit.Sokoban(9, 5).distance(hall(), progress=lambda _done: None).tolist())
+        asking = [threading.Thread(target=ask) for _ in range(3)]
         for each in asking:
-            each.join(0.001)
+            each.start()
+        while any(each.is_alive() for each in asking):
+            _core.sokoban.table_cache()
+        print(answers)
+    """
+    assert said(code) == "[[-1], [-1], [-1]]\n"
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork there")
@@ -128,6 +138,4 @@ def test_a_child_forked_in_the_middle_of_a_build_can_build():
             work.join()
             assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
     """
-    call = [sys.executable, "-W", "ignore", "-c", textwrap.dedent(code)]
-    done = subprocess.run(call, check=False, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    said(code)
