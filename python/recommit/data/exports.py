@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import io
 import json
+import re
 import tarfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -39,7 +40,8 @@ def export(
     progress: Callable[[int], None] | None = None,
 ) -> list[str]:
     """Write ``dataset`` as ``parquet`` (one row per (state, depth), with an Image column), ``webdataset`` (tar files,
-    one sample per state) or ``chat`` (JSON lines of messages, one per (state, depth)). The names of the files."""
+    one sample per state) or ``chat`` (JSON lines of messages, one per (state, depth)). The names of the files; others of
+    the same form, from an earlier export with smaller files, are removed."""
     if form not in FORMS:
         raise errors.WrongRecipe(f"form: expected one of {', '.join(FORMS)}, got {form!r}")
     if states_per_file < 1:
@@ -53,7 +55,15 @@ def export(
         files.replace(work, target / names[-1], make(dataset, split, content, pictures))
         if progress:
             progress(len(content))
+    _remove_others(work, target, ending, set(names))
     return names
+
+
+def _remove_others(work: Files, folder: Path, ending: str, names: set[str]) -> None:
+    """A reader takes every file of the folder: rows would come twice."""
+    for found in folder.glob(f"*.{ending}"):
+        if found.name not in names and re.fullmatch(r"(train|validation|test)-[0-9]{5,}", found.stem, re.ASCII):
+            work.remove(found)
 
 
 def _pieces(dataset: Dataset, most: int) -> Iterator[tuple[str, Rows]]:

@@ -25,13 +25,6 @@ def data(tmp_path_factory):
     return recommit.data.open(folder)
 
 
-@pytest.fixture
-def drawn(data):
-    if not hasattr(data.puzzle, "render"):
-        pytest.skip("the core draws no pictures yet")
-    return data
-
-
 def load_dataset(*arguments, **settings):
     """`datasets.load_dataset`, whose warnings about itself are no business of ours."""
     datasets = pytest.importorskip("datasets")
@@ -69,35 +62,35 @@ def test_card(data):
     assert [item["split"] for item in card.data.configs[0]["data_files"]] == ["train", "validation"]
 
 
-def test_parquet_with_images(drawn, tmp_path):
-    exports.export(drawn, tmp_path / "out", "parquet", states_per_file=64)
+def test_parquet_with_images(data, tmp_path):
+    exports.export(data, tmp_path / "out", "parquet", states_per_file=64)
     loaded = load_dataset(
         "parquet", data_files=str(tmp_path / "out" / "*.parquet"), split="train", cache_dir=str(tmp_path / "cache")
     )
-    content = drawn.columns()
+    content = data.columns()
     content = content[~content.dead]
     expanded = samples.expand(content)
     assert loaded.num_rows == len(expanded)
     assert type(loaded.features["image"]).__name__ == "Image"
-    pictures = drawn.puzzle.render(content.states)
+    pictures = data.puzzle.render(content.states)
     for i in range(0, len(expanded), 29):
         row, depth = loaded[i], int(expanded.depth[i])
         assert (row["depth"], row["actions"]) == (depth, expanded.actions[i, :depth].tolist())
         assert np.array_equal(np.asarray(row["image"].convert("RGB")), pictures[expanded.row[i]])
 
 
-def test_webdataset(drawn, tmp_path):
+def test_webdataset(data, tmp_path):
     webdataset = pytest.importorskip("webdataset")
-    names = exports.export(drawn, tmp_path, "webdataset", states_per_file=64)
+    names = exports.export(data, tmp_path, "webdataset", states_per_file=64)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         loaded = list(
             webdataset.WebDataset([str(tmp_path / name) for name in names], shardshuffle=False).decode("rgb8")
         )
-    content = drawn.columns()
+    content = data.columns()
     content = content[~content.dead]
     assert len(loaded) == len(content)
-    pictures = drawn.puzzle.render(content.states)
+    pictures = data.puzzle.render(content.states)
     for i in range(0, len(content), 13):
         assert np.array_equal(loaded[i]["png"], pictures[i])
         described = loaded[i]["json"]
@@ -105,10 +98,10 @@ def test_webdataset(drawn, tmp_path):
         assert described["depths"] == [depth for depth in (1, 2, 4, 8) if depth <= content.distance[i]]
 
 
-def test_chat(drawn, tmp_path):
-    names = exports.export(drawn, tmp_path, "chat")
+def test_chat(data, tmp_path):
+    names = exports.export(data, tmp_path, "chat")
     lines = [json.loads(line) for name in names for line in (tmp_path / name).read_text("utf-8").splitlines()]
-    assert len(lines) == sum(len(expanded) for _, expanded in drawn.expand())
+    assert len(lines) == sum(len(expanded) for _, expanded in data.expand())
     first = lines[0]
     assert [message["role"] for message in first["messages"]] == ["user", "assistant"]
     assert first["messages"][0]["content"].count("<image>") == len(first["images"]) == 1
@@ -118,10 +111,21 @@ def test_chat(drawn, tmp_path):
 
 
 @pytest.mark.parametrize("form", ["parquet", "webdataset", "chat"])
-def test_exports_are_the_same_twice(drawn, tmp_path, form):
-    one, other = (exports.export(drawn, tmp_path / name, form) for name in "ab")
+def test_exports_are_the_same_twice(data, tmp_path, form):
+    one, other = (exports.export(data, tmp_path / name, form) for name in "ab")
     assert one == other
     assert all((tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes() for name in one)
+
+
+@pytest.mark.parametrize("form", exports.FORMS)
+def test_larger_files_leave_none_of_the_smaller_ones(data, tmp_path, form):
+    smaller = exports.export(data, tmp_path, form, states_per_file=5)
+    mine = ("train-notes.txt", "train-1.tar", f"more-00000.{exports.FORMS[form][0]}")
+    for name in mine:
+        (tmp_path / name).touch()
+    larger = exports.export(data, tmp_path, form, states_per_file=1000)
+    assert len(larger) < len(smaller)
+    assert sorted(p.name for p in tmp_path.iterdir()) == sorted([*larger, *mine])
 
 
 def test_png():
@@ -145,9 +149,9 @@ def test_statistics(data):
     json.dumps(found)
 
 
-def test_picture(drawn, tmp_path):
+def test_picture(data, tmp_path):
     pytest.importorskip("matplotlib")
-    show.picture(drawn, tmp_path / "show.png")
+    show.picture(data, tmp_path / "show.png")
     assert (tmp_path / "show.png").read_bytes()[:4] == b"\x89PNG"
 
 
