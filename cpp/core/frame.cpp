@@ -8,6 +8,7 @@
 
 #include "core/errors.hpp"
 #include "core/frame_wide.hpp"
+#include "core/grid.hpp"
 
 #if defined(__GNUC__)
 #define RECOMMIT_INLINE inline __attribute__((always_inline))
@@ -181,6 +182,27 @@ std::size_t read_cell(const Atlas& atlas, const std::uint8_t* at, std::size_t pi
 
 }  // namespace
 
+View cropped(Shape grid) {
+  if (grid.rows < 3 || grid.cols < 3) {
+    throw ValueError("crop: expected at least 3 by 3 cells, got " + std::to_string(grid.rows) + " by " +
+                     std::to_string(grid.cols));
+  }
+  return {grid, 1};
+}
+
+void check_ring(const View& view, const std::uint8_t* state, std::size_t index, std::uint8_t wall, const char* walls) {
+  const int gap = view.border == 0 ? -1 : first_gap(state, view.grid, wall);
+  if (gap < 0) return;
+  throw ValueError(std::string("crop: expected an outer ring of ") + walls + ", got code " +
+                   std::to_string(state[gap]) + " in state " + std::to_string(index) + " at " +
+                   place_name(gap / view.grid.cols, gap % view.grid.cols));
+}
+
+std::string shown_place(const View& view, std::size_t image, int cell) {
+  return std::to_string(image) + " at " +
+         place_name(cell / view.grid.cols - view.border, cell % view.grid.cols - view.border);
+}
+
 void draw_frames(const Atlas& atlas, const View& view, const std::uint8_t* states, std::uint8_t* images, bool stream,
                  std::size_t begin, std::size_t end) {
   if (draw_frames_wide(atlas, view, states, images, stream, begin, end)) return;
@@ -212,8 +234,8 @@ void read_frames(const Atlas& atlas, const View& view, std::uint8_t outside, con
         code = read_cell(atlas, at, pitch, code);
         if (code == static_cast<std::size_t>(atlas.codes())) {
           throw ValueError("images: expected one of " + std::to_string(atlas.codes()) + " sprites of " +
-                           std::to_string(cell) + " pixels, got something else in image " + std::to_string(i) +
-                           " at row " + std::to_string(row) + ", column " + std::to_string(col));
+                           std::to_string(cell) + " pixels, got something else in image " + std::to_string(i) + " at " +
+                           place_name(row, col));
         }
         state[view.at(row) + static_cast<std::size_t>(col)] = static_cast<std::uint8_t>(code);
       }

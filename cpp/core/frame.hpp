@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "core/atlas.hpp"
 #include "core/types.hpp"
@@ -27,6 +28,16 @@ struct View {
     return row_bytes(cell) * static_cast<std::size_t>(rows() * cell);
   }
 };
+
+/// All but the outer ring. Throws ValueError where nothing would be left.
+View cropped(Shape grid);
+
+/// Throws ValueError if the view leaves a ring out that is not all `wall`, named `walls` in the message, in state
+/// `index`.
+void check_ring(const View& view, const std::uint8_t* state, std::size_t index, std::uint8_t wall, const char* walls);
+
+/// Where a cell of a grid is in the picture, for messages: "3 at row 2, column 0".
+std::string shown_place(const View& view, std::size_t image, int cell);
 
 /// Draws whole pictures. `stream`: past the caches where the processor can, for results too large for them.
 void draw_frames(const Atlas& atlas, const View& view, const std::uint8_t* states, std::uint8_t* images, bool stream,

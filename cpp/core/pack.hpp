@@ -79,6 +79,22 @@ int first_row(const Text& text, bool (*is_row)(std::string_view) noexcept);
 /// Adds a level to the pack, refusing it where a limit of the whole pack would be broken. Returns its cells.
 std::uint8_t* append_level(Pack& pack, Shape shape, std::string_view title, const Line& first_row);
 
+/// The levels of a text. A puzzle's Draft is made of the rows of one level; check(pack) judges it, also beside the
+/// levels before it, and copy_to(cells) writes it. Throws LevelError.
+template <class Draft>
+Pack read_pack(const Text& text, const PackGrammar& grammar) {
+  Pack pack;
+  PackReader reader(text, grammar);
+  for (Block block; reader.next(block);) {
+    Draft draft(block.rows);
+    reader.check_below();
+    draft.check(pack);
+    draft.copy_to(append_level(pack, draft.shape(), block.title, block.rows.front()));
+  }
+  if (pack.shapes.empty()) throw LevelError("expected at least one level, got none", 0, 0);
+  return pack;
+}
+
 /// How levels are titled in writing: a line `Title: ...` under each, a line `; N` above each, or not at all.
 enum class PackFormat : std::uint8_t { Xsb, Boxoban, Plain };
 
@@ -88,6 +104,21 @@ void check_titles(const std::vector<std::string>& titles, PackFormat format);
 /// A level's rows between its header and its title; `rows` ends with a line feed. A boxoban level without a title gets
 /// its index.
 void append_text(std::string& out, std::string_view rows, std::string_view title, std::size_t index, PackFormat format);
+
+/// A pack as text; write(out, state, shape, index) checks one level and appends its rows. Throws ValueError.
+template <class Write>
+std::string write_pack(const Pack& pack, PackFormat format, const Write& write) {
+  check_titles(pack.titles, format);
+  std::string out, rows;
+  const std::uint8_t* state = pack.cells.data();
+  for (std::size_t i = 0; i < pack.shapes.size(); ++i) {
+    rows.clear();
+    write(rows, state, pack.shapes[i], i);
+    append_text(out, rows, pack.titles[i], i, format);
+    state += pack.shapes[i].cells();
+  }
+  return out;
+}
 
 /// First character that is no blank (space, tab, '-', '_'), or npos.
 std::size_t first_symbol(std::string_view line) noexcept;

@@ -112,10 +112,6 @@ Canvas draw(int code, int cell, Theme theme) {
   return canvas;
 }
 
-std::string place(std::size_t index, int row, int col) {
-  return std::to_string(index) + " at row " + std::to_string(row) + ", column " + std::to_string(col);
-}
-
 /// What is more than one in a picture, or missing from it.
 void check_one(const View& view, const std::uint8_t* state, std::size_t index, const char* what,
                bool (*is)(std::uint8_t)) {
@@ -123,7 +119,7 @@ void check_one(const View& view, const std::uint8_t* state, std::size_t index, c
   for (int cell = 0; cell < view.grid.cells(); ++cell) {
     if (!is(state[cell]) || ++seen == 1) continue;
     throw ValueError(std::string("images: expected one ") + what + ", got a second one in image " +
-                     place(index, cell / view.grid.cols - view.border, cell % view.grid.cols - view.border));
+                     shown_place(view, index, cell));
   }
   if (seen == 0) {
     throw ValueError(std::string("images: expected one ") + what + ", got none in image " + std::to_string(index));
@@ -139,21 +135,13 @@ const Sprites& sprites() {
 
 View view(Shape grid, bool crop) {
   check_shape(grid);
-  if (crop && (grid.rows < 3 || grid.cols < 3)) {
-    throw ValueError("crop: expected at least 3 by 3 cells, got " + std::to_string(grid.rows) + " by " +
-                     std::to_string(grid.cols));
-  }
-  return {grid, crop ? 1 : 0};
+  return crop ? cropped(grid) : View{grid};
 }
 
 void check_drawable(const View& view, const std::uint8_t* states, std::size_t begin, std::size_t end) {
   for (std::size_t i = begin; i < end; ++i) {
-    const std::uint8_t* state = states + i * view.cells();
-    find_player(state, view.grid, i);
-    const int opening = view.border == 0 ? -1 : first_opening(state, view.grid);
-    if (opening < 0) continue;
-    throw ValueError("crop: expected an outer ring of rocks, got code " + std::to_string(state[opening]) +
-                     " in state " + place(i, opening / view.grid.cols, opening % view.grid.cols));
+    find_player(states + i * view.cells(), view.grid, i);
+    check_ring(view, states + i * view.cells(), i, kRock, "rocks");
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include "core/episode_pool.hpp"
 #include "core/errors.hpp"
+#include "core/grid.hpp"
 #include "ice/simulate.hpp"
 
 namespace recommit::ice {
@@ -41,7 +42,7 @@ std::shared_ptr<const LevelBank> make_bank(const std::uint8_t* levels, std::size
       throw ValueError("levels: expected a player off the goal, got a solved state in level " + std::to_string(i));
     }
     bank->starts.push_back({player, 1});
-    bank->walled = bank->walled && first_opening(levels + i * n, shape) < 0;
+    bank->walled = bank->walled && first_gap(levels + i * n, shape, kRock) < 0;
   }
   bank->grids.assign(levels, levels + count * n);
   return bank;

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/errors.hpp"
+#include "core/grid.hpp"
 #include "ice/simulate.hpp"
 
 namespace recommit::ice {
@@ -38,10 +39,10 @@ class Draft {
 
   Shape shape() const noexcept { return {static_cast<int>(rows_.size()), static_cast<int>(width_)}; }
 
-  void check() const {
+  void check(const Pack&) const {
     check_one("player", has_player);
     check_one("goal", has_goal);
-    const int opening = first_opening(cells_.data(), shape());
+    const int opening = first_gap(cells_.data(), shape(), kRock);
     if (opening >= 0) throw error(static_cast<std::size_t>(opening), "expected rocks all around, got an opening here");
   }
 
@@ -89,27 +90,21 @@ class Draft {
   std::vector<std::uint8_t> cells_;
 };
 
-void append_rows(std::string& out, const std::uint8_t* state, Shape shape) {
-  for (int row = 0; row < shape.rows; ++row) {
-    for (int col = 0; col < shape.cols; ++col) out += kSymbols[*state++];
-    out += '\n';
+/// The invariant of parse_levels, for states that come from elsewhere.
+void append_state(std::string& out, const std::uint8_t* state, Shape shape, std::size_t index) {
+  check_shape(shape);
+  find_player(state, shape, index);
+  const int opening = first_gap(state, shape, kRock);
+  if (opening >= 0) {
+    throw ValueError("states[" + std::to_string(index) + "]: expected rocks (1) all around, got " +
+                     std::to_string(state[opening]) + " at " + place_name(opening / shape.cols, opening % shape.cols));
   }
+  append_rows(out, state, shape, kSymbols.data());
 }
 
 }  // namespace
 
-Pack parse_levels(const Text& text) {
-  Pack pack;
-  PackReader reader(text, kGrammar);
-  for (Block block; reader.next(block);) {
-    const Draft draft(block.rows);
-    reader.check_below();
-    draft.check();
-    draft.copy_to(append_level(pack, draft.shape(), block.title, block.rows.front()));
-  }
-  if (pack.shapes.empty()) throw LevelError("expected at least one level, got none", 0, 0);
-  return pack;
-}
+Pack parse_levels(const Text& text) { return read_pack<Draft>(text, kGrammar); }
 
 /// Only a whole row makes a file one of caves: a title of another puzzle may well begin with a percent sign.
 int first_row(const Text& text) { return recommit::first_row(text, owns); }
@@ -121,29 +116,9 @@ bool owns(std::string_view line) noexcept {
 }
 
 bool recognises(const std::uint8_t* state, Shape shape) noexcept {
-  return shape.rows >= 3 && shape.cols >= 3 && is_state(state, shape) && first_opening(state, shape) < 0;
+  return shape.rows >= 3 && shape.cols >= 3 && is_state(state, shape) && first_gap(state, shape, kRock) < 0;
 }
 
-std::string format_levels(const Pack& pack, PackFormat format) {
-  check_titles(pack.titles, format);
-  std::string out, rows;
-  const std::uint8_t* state = pack.cells.data();
-  for (std::size_t i = 0; i < pack.shapes.size(); ++i) {
-    const Shape shape = pack.shapes[i];
-    check_shape(shape);
-    find_player(state, shape, i);
-    const int opening = first_opening(state, shape);
-    if (opening >= 0) {
-      throw ValueError("states[" + std::to_string(i) + "]: expected rocks (1) all around, got " +
-                       std::to_string(state[opening]) + " at row " + std::to_string(opening / shape.cols) +
-                       ", column " + std::to_string(opening % shape.cols));
-    }
-    rows.clear();
-    append_rows(rows, state, shape);
-    append_text(out, rows, pack.titles[i], i, format);
-    state += shape.cells();
-  }
-  return out;
-}
+std::string format_levels(const Pack& pack, PackFormat format) { return write_pack(pack, format, append_state); }
 
 }  // namespace recommit::ice

@@ -55,15 +55,6 @@ int find_player(const std::uint8_t* state, Shape shape, std::size_t index) {
   return static_cast<int>(std::find_if(state, state + cells, has_player) - state);
 }
 
-int first_opening(const std::uint8_t* state, Shape shape) noexcept {
-  for (int cell = 0; cell < shape.cells(); ++cell) {
-    const int row = cell / shape.cols, col = cell % shape.cols;
-    const bool ring = row == 0 || col == 0 || row == shape.rows - 1 || col == shape.cols - 1;
-    if (ring && state[cell] != kRock) return cell;
-  }
-  return -1;
-}
-
 int slide(const std::uint8_t* state, Shape shape, int at, std::size_t action) noexcept {
   const int row = at / shape.cols, col = at % shape.cols;
   const int room = action == 0 ? row : action == 1 ? shape.rows - 1 - row : action == 2 ? col : shape.cols - 1 - col;

@@ -27,9 +27,6 @@ bool is_state(const std::uint8_t* state, Shape shape) noexcept;
 /// Cell of the player; throws ValueError, naming the batch index, unless the state is one.
 int find_player(const std::uint8_t* state, Shape shape, std::size_t index);
 
-/// The first cell of the outer ring that is no rock; -1 if there is none.
-int first_opening(const std::uint8_t* state, Shape shape) noexcept;
-
 /// Where a player at `at` comes to rest; `at` itself if a rock is right there.
 int slide(const std::uint8_t* state, Shape shape, int at, std::size_t action) noexcept;
 

@@ -79,8 +79,7 @@ void check_read(const View& view, const std::uint8_t* states, std::size_t begin,
     for (; state[cell] < view.grid.cells() && (seen >> state[cell] & 1) == 0; ++cell)
       seen |= std::uint32_t{1} << state[cell];
     throw ValueError("images: expected every tile 0.." + std::to_string(view.grid.cells() - 1) + " exactly once, got " +
-                     std::to_string(state[cell]) + " in image " + std::to_string(i) + " at row " +
-                     std::to_string(cell / view.grid.cols) + ", column " + std::to_string(cell % view.grid.cols));
+                     std::to_string(state[cell]) + " in image " + shown_place(view, i, cell));
   }
 }
 

@@ -23,6 +23,8 @@ LineKind kind(std::string_view line) noexcept {
 
 constexpr PackGrammar kGrammar{kind, kMaxSide, "a row of Sokoban symbols among sliding boards"};
 
+std::string name(Shape shape) { return std::to_string(shape.rows) + " by " + std::to_string(shape.cols); }
+
 struct Number {
   int value;
   Line line;
@@ -38,18 +40,13 @@ class Draft {
 
   Shape shape() const noexcept { return {rows_, cols_}; }
 
-  void check() const {
+  void check(const Pack& before) const {
     if (rows_ < kMinSide || cols_ < kMinSide) {
       throw error(numbers_[0], "expected 2..5 rows and 2..5 columns, got " + std::to_string(rows_) + " and " +
                                    std::to_string(cols_));
     }
     check_permutation();
-  }
-
-  void check_same(Shape first) const {
-    if (shape() == first) return;
-    const auto name = [](Shape s) { return std::to_string(s.rows) + " by " + std::to_string(s.cols); };
-    throw error(numbers_[0], "expected boards of one size in a text, got " + name(shape()) + " after " + name(first));
+    if (!before.shapes.empty()) check_same(before.shapes.front());
   }
 
   void copy_to(std::uint8_t* out) const noexcept {
@@ -99,6 +96,11 @@ class Draft {
     throw error_at(row, at, "unknown character " + describe_char(row.text, at));
   }
 
+  void check_same(Shape first) const {
+    if (shape() == first) return;
+    throw error(numbers_[0], "expected boards of one size in a text, got " + name(shape()) + " after " + name(first));
+  }
+
   void check_permutation() const {
     std::uint32_t seen = 0;
     for (int i = 0; i < count_; ++i) {
@@ -125,21 +127,19 @@ void append_rows(std::string& out, const std::uint8_t* state, Shape shape) {
   }
 }
 
+void append_board(std::string& out, const std::uint8_t* state, Shape shape, Shape first, std::size_t index) {
+  check_shape(shape);
+  if (shape != first) {
+    throw ValueError("states[" + std::to_string(index) + "]: expected boards of one size, got " + name(shape) +
+                     " after " + name(first));
+  }
+  find_blank(state, shape, index);
+  append_rows(out, state, shape);
+}
+
 }  // namespace
 
-Pack parse_levels(const Text& text) {
-  Pack pack;
-  PackReader reader(text, kGrammar);
-  for (Block block; reader.next(block);) {
-    const Draft draft(block.rows);
-    reader.check_below();
-    draft.check();
-    if (!pack.shapes.empty()) draft.check_same(pack.shapes.front());
-    draft.copy_to(append_level(pack, draft.shape(), block.title, block.rows.front()));
-  }
-  if (pack.shapes.empty()) throw LevelError("expected at least one level, got none", 0, 0);
-  return pack;
-}
+Pack parse_levels(const Text& text) { return read_pack<Draft>(text, kGrammar); }
 
 int first_row(const Text& text) { return recommit::first_row(text, is_number_row); }
 
@@ -156,24 +156,9 @@ bool recognises(const std::uint8_t* state, Shape shape) noexcept {
 }
 
 std::string format_levels(const Pack& pack, PackFormat format) {
-  check_titles(pack.titles, format);
-  std::string out, rows;
-  const std::uint8_t* state = pack.cells.data();
-  for (std::size_t i = 0; i < pack.shapes.size(); ++i) {
-    const Shape shape = pack.shapes[i];
-    check_shape(shape);
-    if (shape != pack.shapes.front()) {
-      throw ValueError("states[" + std::to_string(i) + "]: expected boards of one size, got " +
-                       std::to_string(shape.rows) + " by " + std::to_string(shape.cols) + " after " +
-                       std::to_string(pack.shapes.front().rows) + " by " + std::to_string(pack.shapes.front().cols));
-    }
-    find_blank(state, shape, i);
-    rows.clear();
-    append_rows(rows, state, shape);
-    append_text(out, rows, pack.titles[i], i, format);
-    state += shape.cells();
-  }
-  return out;
+  return write_pack(pack, format, [&](std::string& out, const std::uint8_t* state, Shape shape, std::size_t index) {
+    append_board(out, state, shape, pack.shapes.front(), index);
+  });
 }
 
 }  // namespace recommit::sliding

@@ -118,28 +118,6 @@ Canvas draw(int code, int cell, Theme theme) {
   return canvas;
 }
 
-std::string place(std::size_t index, int row, int col) {
-  return std::to_string(index) + " at row " + std::to_string(row) + ", column " + std::to_string(col);
-}
-
-/// The ring around a cropped picture, of state `index`.
-void check_ring(const std::uint8_t* state, Shape grid, std::size_t index) {
-  const auto check = [&](int row, int col) {
-    const std::uint8_t cell = state[row * grid.cols + col];
-    if (cell == kWall) return;
-    throw ValueError("crop: expected an outer ring of walls, got code " + std::to_string(cell) + " in state " +
-                     place(index, row, col));
-  };
-  for (int col = 0; col < grid.cols; ++col) {
-    check(0, col);
-    check(grid.rows - 1, col);
-  }
-  for (int row = 1; row + 1 < grid.rows; ++row) {
-    check(row, 0);
-    check(row, grid.cols - 1);
-  }
-}
-
 }  // namespace
 
 const Sprites& sprites() {
@@ -149,17 +127,13 @@ const Sprites& sprites() {
 
 View view(Shape grid, bool crop) {
   check_shape(grid);
-  if (crop && (grid.rows < 3 || grid.cols < 3)) {
-    throw ValueError("crop: expected at least 3 by 3 cells, got " + std::to_string(grid.rows) + " by " +
-                     std::to_string(grid.cols));
-  }
-  return {grid, crop ? 1 : 0};
+  return crop ? cropped(grid) : View{grid};
 }
 
 void check_drawable(const View& view, const std::uint8_t* states, std::size_t begin, std::size_t end) {
   for (std::size_t i = begin; i < end; ++i) {
     find_player(states + i * view.cells(), view.grid, i);
-    if (view.border != 0) check_ring(states + i * view.cells(), view.grid, i);
+    check_ring(view, states + i * view.cells(), i, kWall, "walls");
   }
 }
 
@@ -170,8 +144,7 @@ void check_read(const View& view, const std::uint8_t* states, std::size_t begin,
     for (int cell = 0; cell < view.grid.cells(); ++cell) {
       if (state[cell] != kPlayer && state[cell] != kPlayerOnGoal) continue;
       if (++players == 1) continue;
-      throw ValueError("images: expected one player, got a second one in image " +
-                       place(i, cell / view.grid.cols - view.border, cell % view.grid.cols - view.border));
+      throw ValueError("images: expected one player, got a second one in image " + shown_place(view, i, cell));
     }
     if (players == 0) throw ValueError("images: expected one player, got none in image " + std::to_string(i));
   }

@@ -7,6 +7,7 @@
 
 #include "core/episode_pool.hpp"
 #include "core/errors.hpp"
+#include "core/grid.hpp"
 #include "sokoban/rules.hpp"
 #include "sokoban/simulate.hpp"
 
@@ -34,16 +35,6 @@ class Game {
   Grid grid_;
 };
 
-bool is_walled(const std::uint8_t* level, Shape shape) noexcept {
-  for (int row = 0; row < shape.rows; ++row) {
-    for (int col = 0; col < shape.cols; ++col) {
-      const bool border = row == 0 || col == 0 || row == shape.rows - 1 || col == shape.cols - 1;
-      if (border && level[row * shape.cols + col] != kWall) return false;
-    }
-  }
-  return true;
-}
-
 Mover start_of(const std::uint8_t* level, Shape shape, std::size_t index) {
   const int player = find_player(level, shape, index);
   const auto n = static_cast<std::size_t>(shape.cells());
@@ -70,7 +61,7 @@ std::shared_ptr<const LevelBank> make_bank(const std::uint8_t* levels, std::size
   bank->walled = true;
   for (std::size_t i = 0; i < count; ++i) {
     bank->starts.push_back(start_of(levels + i * n, shape, i));
-    bank->walled = bank->walled && is_walled(levels + i * n, shape);
+    bank->walled = bank->walled && first_gap(levels + i * n, shape, kWall) < 0;
   }
   bank->grids.assign(levels, levels + count * n);
   return bank;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/errors.hpp"
+#include "core/grid.hpp"
 #include "sokoban/simulate.hpp"
 
 namespace recommit::sokoban {
@@ -53,7 +54,7 @@ class Draft {
 
   Shape shape() const noexcept { return {height_, width_}; }
 
-  void check() {
+  void check(const Pack&) {
     const Place player = check_counts();
     mark_outside();
     if (outside(player)) {
@@ -189,16 +190,15 @@ std::string state_name(std::size_t index) { return "states[" + std::to_string(in
 
 /// The invariant of parse_levels, for states that come from elsewhere.
 void check_state(const std::uint8_t* state, Shape shape, std::size_t index) {
+  const int gap = first_gap(state, shape, kWall);
+  if (gap >= 0) {
+    throw ValueError(state_name(index) + "expected walls (1) all around, got " + std::to_string(state[gap]) + " at " +
+                     place_name(gap / shape.cols, gap % shape.cols));
+  }
   int boxes = 0, goals = 0;
   for (int i = 0; i < shape.cells(); ++i) {
     boxes += is_box(state[i]);
     goals += has_goal(state[i]);
-    const int row = i / shape.cols, col = i % shape.cols;
-    const bool edge = row == 0 || col == 0 || row == shape.rows - 1 || col == shape.cols - 1;
-    if (edge && state[i] != kWall) {
-      throw ValueError(state_name(index) + "expected walls (1) all around, got " + std::to_string(state[i]) +
-                       " at row " + std::to_string(row) + ", column " + std::to_string(col));
-    }
   }
   if (boxes != goals || boxes == 0) {
     throw ValueError(state_name(index) + "expected at least one box and as many goals, got " + std::to_string(boxes) +
@@ -206,27 +206,16 @@ void check_state(const std::uint8_t* state, Shape shape, std::size_t index) {
   }
 }
 
-void append_rows(std::string& out, const std::uint8_t* state, Shape shape) {
-  for (int row = 0; row < shape.rows; ++row) {
-    for (int col = 0; col < shape.cols; ++col) out += kSymbols[*state++];
-    out += '\n';
-  }
+void append_state(std::string& out, const std::uint8_t* state, Shape shape, std::size_t index) {
+  check_shape(shape);
+  find_player(state, shape, index);
+  check_state(state, shape, index);
+  append_rows(out, state, shape, kSymbols.data());
 }
 
 }  // namespace
 
-Pack parse_levels(const Text& text) {
-  Pack pack;
-  PackReader reader(text, kGrammar);
-  for (Block block; reader.next(block);) {
-    Draft draft(block.rows);
-    reader.check_below();
-    draft.check();
-    draft.copy_to(append_level(pack, draft.shape(), block.title, block.rows.front()));
-  }
-  if (pack.shapes.empty()) throw LevelError("expected at least one level, got none", 0, 0);
-  return pack;
-}
+Pack parse_levels(const Text& text) { return read_pack<Draft>(text, kGrammar); }
 
 int first_row(const Text& text) { return recommit::first_row(text, is_row); }
 
@@ -237,21 +226,6 @@ bool recognises(const std::uint8_t* state, Shape shape) noexcept {
   return std::any_of(state, state + shape.cells(), is_player);
 }
 
-std::string format_levels(const Pack& pack, PackFormat format) {
-  check_titles(pack.titles, format);
-  std::string out, rows;
-  const std::uint8_t* state = pack.cells.data();
-  for (std::size_t i = 0; i < pack.shapes.size(); ++i) {
-    const Shape shape = pack.shapes[i];
-    check_shape(shape);
-    find_player(state, shape, i);
-    check_state(state, shape, i);
-    rows.clear();
-    append_rows(rows, state, shape);
-    append_text(out, rows, pack.titles[i], i, format);
-    state += shape.cells();
-  }
-  return out;
-}
+std::string format_levels(const Pack& pack, PackFormat format) { return write_pack(pack, format, append_state); }
 
 }  // namespace recommit::sokoban

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "check.hpp"
+#include "core/grid.hpp"
 #include "core/parallel.hpp"
 #include "core/rng.hpp"
 
@@ -73,6 +74,24 @@ TEST(a_watch_stops_a_call) {
     while (!watch.stopped()) std::this_thread::yield();
   };
   CHECK_THROWS(parallel_for(1'000'000, 2, 1, body, &watch), Interrupted);
+}
+
+TEST(a_gap_in_the_ring_is_found_wherever_it_is) {
+  for (int rows = 1; rows <= 5; ++rows) {
+    for (int cols = 1; cols <= 5; ++cols) {
+      const Shape shape{rows, cols};
+      for (int cell = 0; cell < shape.cells(); ++cell) {
+        std::vector<std::uint8_t> state(static_cast<std::size_t>(shape.cells()), 7);
+        CHECK(first_gap(state.data(), shape, 7) == -1);
+        state[static_cast<std::size_t>(cell)] = 3;
+        const int row = cell / cols, col = cell % cols;
+        const bool inside = row > 0 && row < rows - 1 && col > 0 && col < cols - 1;
+        CHECK(first_gap(state.data(), shape, 7) == (inside ? -1 : cell));
+      }
+    }
+  }
+  const std::vector<std::uint8_t> two{7, 7, 7, 7, 0, 3, 7, 4, 7};
+  CHECK(first_gap(two.data(), {3, 3}, 7) == 5);
 }
 
 TEST_MAIN

@@ -4,6 +4,7 @@
 
 #include "check.hpp"
 #include "core/errors.hpp"
+#include "core/grid.hpp"
 #include "core/rng.hpp"
 #include "ice/distances.hpp"
 #include "ice/draw.hpp"
@@ -97,7 +98,7 @@ TEST(instances_depend_on_their_number_alone) {
     const State state(whole.begin() + static_cast<std::ptrdiff_t>(i * cells),
                       whole.begin() + static_cast<std::ptrdiff_t>((i + 1) * cells));
     CHECK(lengths[i] >= 3 && lengths[i] <= 9 && searched(state, request.shape) == lengths[i]);
-    CHECK(ice::first_opening(state.data(), request.shape) < 0);
+    CHECK(first_gap(state.data(), request.shape, ice::kRock) < 0);
   }
   State none(16);
   Distance length = 0;

@@ -26,7 +26,7 @@ class CreditConfig:
     #: ``episode``: whole episodes from one start (the paper's return).
     #: ``branch``: candidates of one state, each played to the end of the budget by the policy itself.
     #: ``exact``: the value of every depth by a dynamic program over the states that greedy plans reach, and of sampled
-    #: plans by where they lead.
+    #: plans by where they lead. It counts levels solved and the price of an action, no ``reward`` or ``progress``.
     group: Literal["state", "episode", "branch", "exact"] = "state"
     #: Candidates or episodes per group (the paper: 4 for sliding, 8 for Sokoban); plans per state for ``exact``.
     size: int = 4
@@ -76,8 +76,18 @@ class CreditConfig:
             )
         if not 0 <= self.head_after <= 1:
             raise ValueError(f"credit.head_after: expected a share 0..1 of the run, got {self.head_after}")
-        if self.group != "exact" and self.size < 2:
+        if self.group == "exact":
+            self._check_exact()
+        elif self.size < 2:
             raise ValueError(f"credit.size: expected at least 2 to compare, got {self.size}")
+
+    def _check_exact(self) -> None:
+        """What it does not count must not seem to be asked for."""
+        for name, only in (("price_decision", 0), ("price_failed", False), ("deadlock", "zero"), ("follow", "first")):
+            if getattr(self, name) != only:
+                raise ValueError(
+                    f"credit.{name}: expected {only} with credit.group exact, which does not count it, got {getattr(self, name)}"
+                )
 
     def at(self, step: int, steps: int) -> CreditConfig:
         """What holds in ``step`` = 0, 1, ... of ``steps``."""

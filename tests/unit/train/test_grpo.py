@@ -404,6 +404,16 @@ def test_budgets_of_the_exact_program():
     assert plan_of(credit={"budgets": (1, 3), "group": "exact"}, rollout={"budget": 3}).credit.budgets == (1, 3)
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("price_decision", 0.1), ("price_failed", True), ("deadlock", "penalty"), ("follow", "best")],
+)
+def test_the_exact_program_refuses_what_it_does_not_count(name, value):
+    with pytest.raises(ValueError, match=rf"credit\.{name}: expected .* with credit\.group exact, .* got {value}"):
+        plan_of(credit={"group": "exact", name: value})
+    assert getattr(plan_of(credit={"group": "branch", name: value}).credit, name) == value
+
+
 def test_the_finish_may_have_budgets_and_a_price_of_its_own():
     exact = {"group": "exact", "price_first": 0.001, "price_action": 0.005, "budgets": (2,)}
     given = {"credit": exact, "rollout": {"budget": 3}, "optim": {"steps": 5}}
