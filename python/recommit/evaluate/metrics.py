@@ -175,11 +175,6 @@ def over_budgets(rows: Rows, length: NDArray[np.int32], largest: int) -> list[di
     return [{k: float(v) for k, v in line.items()} for line in found]
 
 
-def area(curve: list[dict[str, float]]) -> float:
-    """Mean solve rate over the budgets."""
-    return float(np.mean([point["solve_rate"] for point in curve]))
-
-
 @dataclass(frozen=True)
 class Point:
     """An agent in the plane of what is wanted: many solved, few actions."""

@@ -75,10 +75,6 @@ class Interval:
     low: float
     high: float
 
-    def excludes_zero(self) -> bool:
-        """Is the sign of the mean beyond doubt?"""
-        return self.low > 0 or self.high < 0
-
 
 def bootstrap(
     differences: NDArray[np.floating], rooms: NDArray[np.integer] | None = None, *, seed: int = 0, rounds: int = 2000

@@ -74,12 +74,12 @@ def test_a_planted_defect_is_caught():
     assert fast.actions.tolist() != wanted
 
 
-def test_larger_budgets_never_solve_less_and_curves_add_up():
+def test_larger_budgets_never_solve_less():
     every, length = random_episodes(400, 3)
     curve = metrics.over_budgets(rows_of(every), length, LARGEST)
     rates = [point["solve_rate"] for point in curve]
     assert rates == sorted(rates)
-    assert metrics.area(curve) == pytest.approx(np.mean(rates))
+    assert rates[0] < rates[-1]
 
 
 def test_fronts_and_volumes_by_hand():
