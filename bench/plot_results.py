@@ -1,6 +1,6 @@
-"""Draws docs/assets/results-PUZZLE.svg, and a table of its points, from what `recommit reproduce` left (needs matplotlib).
+"""Draws results-PUZZLE.svg, with a table of its points, from what `recommit reproduce` left (needs matplotlib).
 
-python bench/plot_results.py laptop/sliding laptop/sokoban
+python bench/plot_results.py laptop/sliding laptop/sokoban --out docs/assets
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ import argparse
 import csv
 import json
 import re
-import sys
 from pathlib import Path
 
 import matplotlib as mpl
@@ -17,7 +16,6 @@ import matplotlib as mpl
 mpl.use("svg")
 import matplotlib.pyplot as plt
 import numpy as np
-from plot_growth import ASSETS, save
 
 from recommit.evaluate import across
 
@@ -60,7 +58,7 @@ def draw(axes, found: dict[str, tuple[float, float]], title: str) -> None:
     axes.grid(visible=True, alpha=0.3)
 
 
-def plot(folder: Path) -> None:
+def plot(folder: Path, out: Path) -> None:
     folders = sorted(folder.glob("eval-*s[0-9]*"))
     rows = json.loads((folders[0] / "summary.json").read_text(encoding="utf-8"))
     budgets = {row["budget"]: row["decisions"] for row in rows}
@@ -72,25 +70,27 @@ def plot(folder: Path) -> None:
         draw(axes, {agent: at for (agent, b), at in found.items() if b == budget}, f"at most {decisions} decisions")
     key.axis("off")
     key.legend(*panels[0].get_legend_handles_labels(), fontsize=8, frameon=False, loc="center left", labelspacing=0.9)
-    save(figure, f"{name}.svg")
-    with (ASSETS / f"{name}.csv").open("w", newline="") as file:
+    figure.tight_layout()
+    out.mkdir(parents=True, exist_ok=True)
+    figure.savefig(out / f"{name}.svg", metadata={"Date": None})
+    plt.close(figure)
+    with (out / f"{name}.csv").open("w", newline="") as file:
         table = csv.writer(file, lineterminator="\n")
         table.writerow(["agent", "budget", "actions", "solved"])
         table.writerows([agent, budget, f"{x:.2f}", f"{y:.2f}"] for (agent, budget), (x, y) in sorted(found.items()))
 
 
-def main() -> int:
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument(
-        "folders", nargs="+", type=Path, metavar="FOLDER", help="of one puzzle, with eval-s0, eval-s1, ..."
-    )
+    parser.add_argument("folders", nargs="+", type=Path, help="of one puzzle each, with eval-s0, eval-s1, ...")
+    parser.add_argument("--out", type=Path, required=True)
+    given = parser.parse_args()
     mpl.rcParams.update(
         {"svg.hashsalt": "recommit", "font.size": 9, "svg.fonttype": "path", "savefig.facecolor": "white"}
     )
-    for folder in parser.parse_args().folders:
-        plot(folder)
-    return 0
+    for folder in given.folders:
+        plot(folder, given.out)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
