@@ -59,7 +59,7 @@ def draw(axes, found: dict[str, tuple[float, float]], title: str) -> None:
 
 
 def plot(folder: Path, out: Path) -> None:
-    folders = sorted(folder.glob("eval-*s[0-9]*"))
+    folders = sorted([*folder.glob("eval-s*"), *folder.glob("front/eval-s*")])
     rows = json.loads((folders[0] / "summary.json").read_text(encoding="utf-8"))
     budgets = {row["budget"]: row["decisions"] for row in rows}
     found, name = points(folders), f"results-{rows[0]['task']}"
@@ -82,7 +82,9 @@ def plot(folder: Path, out: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folders", nargs="+", type=Path, help="of one puzzle each, with eval-s0, eval-s1, ...")
+    parser.add_argument(
+        "folders", nargs="+", type=Path, help="of one puzzle each, with eval-s0, ... and front/eval-s0, ..."
+    )
     parser.add_argument("--out", type=Path, required=True)
     given = parser.parse_args()
     mpl.rcParams.update(

@@ -146,19 +146,14 @@ def by_value(given: Collector, starts: NDArray[np.uint8], first: int) -> Found:
 def move_head(given: Collector, graph: Reach, roots: NDArray[np.int64]) -> None:
     """Raise the expected return by the depth head alone, whose inputs stay: the program is run again after every move."""
     config, head = given.config, given.actor.policy.depth_head
-    nodes = np.flatnonzero(graph.expanded)
-    inputs = torch.from_numpy(graph.inputs[nodes]).to(head.weight.device)
+    program = exact.Program(graph, roots, config.rollout.budget, config.credit.price_action, config.credit.budgets)
+    inputs = torch.from_numpy(graph.inputs[program.nodes]).to(head.weight.device)
     optimizer = torch.optim.Adam(head.parameters(), lr=given.head_lr())
     for _ in range(config.credit.head_steps):
         logits = head(inputs)
-        graph.logits[nodes] = logits.detach().cpu().numpy()
-        chance = softmax(graph.logits)
-        found = exact.evaluate(
-            graph, roots, chance, config.rollout.budget, config.credit.price_action, config.credit.budgets
-        )
-        mass = found.visits[:, nodes].sum(axis=0)
-        advantage = exact.depth_advantages(graph, found, chance, nodes)
-        weight = mass[:, None] * chance[nodes]
+        chance = softmax(logits.detach().cpu().numpy())
+        advantage, mass = program.advantages(chance)
+        weight = mass[:, None] * chance
         scaled = credit.whole_batch(advantage, weight, config.credit.scale) * mass[:, None] / mass.sum()
         gain = (logits.softmax(-1) * torch.from_numpy(scaled).to(logits)).sum()
         spread = (torch.from_numpy(mass / mass.sum()).to(logits) * entropy(logits)).sum()
@@ -167,7 +162,7 @@ def move_head(given: Collector, graph: Reach, roots: NDArray[np.int64]) -> None:
         optimizer.step()
     optimizer.zero_grad()
     with torch.no_grad():
-        graph.logits[nodes] = head(inputs).cpu().numpy()
+        graph.logits[program.nodes] = head(inputs).cpu().numpy()
 
 
 def _valued(

@@ -128,6 +128,26 @@ def test_budgets_may_be_mixed(graph):
         assert gradient[i, 1] == pytest.approx(slope, rel=1e-4, abs=1e-7)
 
 
+@pytest.mark.parametrize("task", [recommit.Sliding(2, 3), recommit.Sokoban(6, 1)], ids=["sliding", "sokoban"])
+@pytest.mark.parametrize(("limit", "price", "budgets"), [(1000, 0.0, ()), (3, 0.01, (2, 4)), (1, 0.004, (9, 3))])
+def test_the_program_of_many_moves_is_the_same_program(task, limit, price, budgets):
+    """Also where states are lost, too far, or were not looked at."""
+    reach = Reach(Scripted(), task, DEPTHS)
+    roots = reach.nodes(task.generate(12, seed=3, length=(3, 14)).states)
+    roots = np.concatenate([roots, roots[:5]])
+    exact.explore(reach, roots, 4, lambda r, n: softmax(r.logits[n]), limit)
+    assert limit == 1000 or (~reach.expanded & ~reach.goal).any()
+    program = exact.Program(reach, roots, 4, price, budgets)
+    for seed in range(3):
+        chance = softmax(np.random.default_rng(seed).normal(size=reach.logits.shape))
+        found = exact.evaluate(reach, roots, chance, 4, price, budgets)
+        advantage, visits = program.advantages(chance[program.nodes])
+        assert visits == pytest.approx(found.visits[:, program.nodes].sum(axis=0), rel=1e-12)
+        wanted = exact.depth_advantages(reach, found, chance, program.nodes)
+        assert advantage == pytest.approx(wanted, rel=1e-9, abs=1e-12)
+        assert np.abs(advantage).max() > 1e-3
+
+
 def test_states_out_of_reach_are_worth_nothing(graph):
     reach, roots = graph
     found = exact.evaluate(reach, roots, softmax(reach.logits), 2, 0.0)
