@@ -95,16 +95,19 @@ def graph(policy, task, starts, world, *, swapped=False):
     made = [SharedReach(policy, task, (1, 4, 8), Thread(i, world, heard, gate, swapped)) for i in range(world)]
 
     def look(reach):
+        torch.set_num_threads(1)  # how many a product gets while others run, and so its last bits, would be chance
         at = reach.nodes(starts)
         reach.expand(at)
         if not swapped:
             reach.expand(np.unique(reach.landing[at]))
 
+    before = torch.get_num_threads()
     threads = [threading.Thread(target=look, args=(one,)) for one in made]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
+    torch.set_num_threads(before)
     return made
 
 
