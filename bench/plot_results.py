@@ -59,7 +59,7 @@ def draw(axes, found: dict[str, tuple[float, float]], title: str) -> None:
 
 
 def plot(folder: Path, out: Path) -> None:
-    folders = sorted([*folder.glob("eval-s*"), *folder.glob("front/eval-s*")])
+    folders = sorted(p.parent for where in (folder, folder / "front") for p in where.glob("eval-s*/plan.json"))
     rows = json.loads((folders[0] / "summary.json").read_text(encoding="utf-8"))
     budgets = {row["budget"]: row["decisions"] for row in rows}
     found, name = points(folders), f"results-{rows[0]['task']}"
