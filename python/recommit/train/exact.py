@@ -115,7 +115,7 @@ class Program:
     """``evaluate`` and ``depth_advantages`` for one choice of depths after the other, over a graph that does not grow.
 
     What no choice changes is worked out once, and states that were not looked at stand together by their distance: they
-    are worth the same and lead nowhere. A move of the depth head takes a tenth of the time so.
+    are worth the same and lead nowhere. That takes little more than a third of the time.
     """
 
     def __init__(
