@@ -91,11 +91,28 @@ class Task:
         recommit.data.build(self.recipe(), self.folder / "data", workers=self.jobs)
 
     def warm_start(self) -> None:
-        """Imitation."""
-        from recommit.train import config, sft
+        """Imitation: one for all seeds, or one each."""
+        from recommit.train import side_by_side
 
-        given = config.load(self.plan["recipe"], self.plan.get("sft", []))
-        _fine(sft.train(given, self.folder / "data", self.folder / "sft", quiet=self.quiet))
+        recipe, changes = self.plan["recipe"], self.plan.get("sft", [])
+        own = {self.starts()[seed]: [f"run.seed={seed}"] if self._each() else [] for seed in self.plan["seeds"]}
+        work = [(recipe, [*changes, *more], self.folder / "data", out, self.quiet) for out, more in own.items()]
+        if self.jobs == 1 or len(work) == 1:
+            for each in work:
+                _fine(_imitate(*each))
+            return
+        _fine(side_by_side.run(_imitate, work, self.jobs))
+
+    def starts(self) -> dict[int, Path]:
+        """The warm start of every seed."""
+        return {seed: self.folder / (f"sft-s{seed}" if self._each() else "sft") for seed in self.plan["seeds"]}
+
+    def _each(self) -> bool:
+        """Has every seed a warm start of its own?"""
+        given = self.plan.get("warm_starts", "one")
+        if given not in ("one", "each"):
+            raise ValueError(f"warm_starts: expected one or each, got {given}")
+        return bool(given == "each")
 
     def reinforcement(self) -> None:
         """Every variant with every seed, then the ablations with the first."""
@@ -105,8 +122,8 @@ class Task:
         once = tuple(self.plan.get("ablations", ()))
         names, changes = (*self.plan["variants"], *once), tuple(self.plan.get("grpo", []))
         plans = planned_family(self.plan["recipe"], names, changes, {})
-        start, out, seeds = self.folder / "sft", self.folder / "family", tuple(self.plan["seeds"])
-        _fine(family.train(plans, start, out, seeds, once=once, jobs=self.jobs, quiet=self.quiet))
+        out, seeds = self.folder / "family", tuple(self.plan["seeds"])
+        _fine(family.train(plans, self.starts(), out, seeds, once=once, jobs=self.jobs, quiet=self.quiet))
 
     def evaluation(self) -> None:
         """The family's agents, several seeds at a time; then all seeds in one table."""
@@ -133,6 +150,13 @@ class Task:
 
         first, *others = (self.folder / f"eval-s{seed}" for seed in self.plan["seeds"])
         report(first, self.folder / "report.html", seeds=tuple(others), quiet=self.quiet)
+
+
+def _imitate(recipe: str, changes: list[str], data: Path, out: Path, quiet: bool) -> int:
+    """A warm start; nothing if it is finished."""
+    from recommit.train import config, sft
+
+    return sft.train(config.load(recipe, changes), data, out, quiet=quiet)
 
 
 def _evaluate(folder: Path, seed: int, given: dict[str, Any], quiet: bool, threads: int = 0) -> int:

@@ -69,6 +69,28 @@ def test_everything_is_made_once(tmp_path, capsys):
     assert times(tmp_path / "out") == made
 
 
+def test_a_warm_start_for_every_seed(tmp_path, capsys):
+    """Seeds differ from the first weights on; their runs stand in one table."""
+    each = PRESET.replace("seeds: [0, 1]", "seeds: [0, 1]\n    warm_starts: each").replace("ablations: [paper]", "")
+    (tmp_path / "each.yaml").write_text(each)
+    call = ["reproduce", "--preset", str(tmp_path / "each.yaml"), "--out", str(tmp_path / "out"), "--quiet"]
+    assert main(call) == 0
+    out = tmp_path / "out" / "small"
+    assert not (out / "sft").exists()
+    seeds = [json.loads((out / f"sft-s{seed}" / "config.json").read_text())["run"]["seed"] for seed in (0, 1)]
+    assert seeds == [0, 1]
+    begun = {json.loads(p.read_text())["init"] for p in (out / "family").glob("adaptive-s*/config.json")}
+    assert len(begun) == 2
+    assert "# 2 seeds together" in (out / "results.md").read_text()
+    made = times(tmp_path / "out")
+    assert main(call) == 0
+    assert times(tmp_path / "out") == made
+    (tmp_path / "each.yaml").write_text(each.replace("warm_starts: each", "warm_starts: all"))
+    capsys.readouterr()
+    assert main(call) == 2
+    assert "warm_starts: expected one or each, got all" in capsys.readouterr().err
+
+
 def test_a_puzzle_that_the_paper_does_not_have(tmp_path, capsys):
     """Its agents are those of the others; its tables are ours alone."""
     caves = PRESET.replace("task: sliding, size: [2, 3]", "task: ice, size: 6").replace("laptop-sliding", "laptop-ice")

@@ -1,9 +1,10 @@
-"""A family of runs from one warm start: every variant with every seed, each skipped when it is finished."""
+"""A family of runs from one warm start, or one per seed: every variant with every seed, each skipped when it is finished."""
 
 from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -35,15 +36,24 @@ def finished(folder: Path, steps: int) -> bool:
     return newest is not None and newest.step >= steps
 
 
-def _skipped(plan: GrpoConfig, folder: Path) -> bool:
-    """Is this run finished? One that was finished with another configuration is refused, as one under way would be."""
+def _skipped(plan: GrpoConfig, init: str | Path, folder: Path) -> bool:
+    """Is this run finished? With another configuration or from another warm start it is refused, not mixed in."""
     if not finished(folder, plan.optim.steps):
         return False
     known: dict[str, Any] = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     now = json.loads(json.dumps(plain(plan)))
     if changed := differences(_common(known, now), _common(now, known)):
         raise ValueError(f"{folder}: expected the configuration of its finished run, got another: {changed}")
+    if Path(init).is_dir() and known["init"] != _weights(init):
+        raise ValueError(f"{folder}: expected a run from {init}, got one that was finished from another warm start")
     return True
+
+
+def _weights(init: str | Path) -> str:
+    from recommit.policy.checkpoint import local_folder
+    from recommit.train.grpo import weights_of
+
+    return weights_of(local_folder(init))
 
 
 def _common(one: Any, other: Any) -> Any:
@@ -55,7 +65,7 @@ def _common(one: Any, other: Any) -> Any:
 
 def train(
     plans: dict[str, GrpoConfig],
-    init: str | Path,
+    init: str | Path | Mapping[int, str | Path],
     out: str | Path,
     seeds: tuple[int, ...],
     *,
@@ -65,16 +75,17 @@ def train(
 ) -> int:
     """Run what is missing, ``jobs`` at a time; 0 when all are finished, 130 when one was interrupted.
 
-    ``plans`` has one configuration per name (see ``member``), usually that of its variant; those of ``once`` run
-    last, with the first seed alone.
+    ``init`` is a warm start, or one per seed. ``plans`` has one configuration per name (see ``member``), usually that
+    of its variant; those of ``once`` run last, with the first seed alone.
     """
     order = [(seed, name) for seed in seeds for name in plans if name not in once]
     order += [(seed, name) for seed in seeds[:1] for name in plans if name in once]
+    starts = init if isinstance(init, Mapping) else dict.fromkeys(seeds, init)
     every = [
-        (replace(plans[name], run=replace(plans[name].run, seed=seed)), init, member(out, name, seed))
+        (replace(plans[name], run=replace(plans[name].run, seed=seed)), starts[seed], member(out, name, seed))
         for seed, name in order
     ]
-    work = [each for each in every if not _skipped(each[0], each[2])]
+    work = [each for each in every if not _skipped(*each)]
     if jobs == 1 or len(work) < 2:
         return next((status for each in work if (status := _run(*each, quiet))), 0)
     return side_by_side.run(_run, [(*each, quiet) for each in work], jobs)

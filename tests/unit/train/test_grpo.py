@@ -14,6 +14,7 @@ torch = pytest.importorskip("torch")
 from safetensors.torch import load_file
 
 import recommit
+from recommit.policy.checkpoint import local_folder
 from recommit.policy.policy import CommitPolicy
 from recommit.train import grpo, sft, trainer
 from recommit.train.config import parse
@@ -483,6 +484,28 @@ def test_a_family_trains_what_is_missing(init, tmp_path, monkeypatch):
     other = {"adaptive": plan_of(optim={"steps": 1}, objective={"kl": 0.5})}
     with pytest.raises(ValueError, match=r"finished run, got another: objective\.kl was 0\.05, is 0\.5"):
         family.train(other, init, tmp_path, (0,), quiet=True)
+
+
+def test_a_family_with_a_warm_start_per_seed(init, tmp_path):
+    """Another one is refused, not mixed in; one that is gone by now is not asked for."""
+    from recommit.train import family
+
+    plans, other = {"adaptive": plan_of(optim={"steps": 1})}, tmp_path / "other"
+    shutil.copytree(init, other)
+    (local_folder(other) / "note.txt").write_text("another warm start")
+    assert family.train(plans, {0: init, 1: other}, tmp_path / "runs", (0, 1), quiet=True) == 0
+    begun = [
+        json.loads((family.member(tmp_path / "runs", "adaptive", seed) / "config.json").read_text())["init"]
+        for seed in (0, 1)
+    ]
+    assert begun == [grpo.weights_of(local_folder(folder)) for folder in (init, other)]
+    assert begun[0] != begun[1]
+    with pytest.raises(
+        ValueError, match=r"adaptive-s0: expected a run from .*other, got one .* from another warm start"
+    ):
+        family.train(plans, other, tmp_path / "runs", (0, 1), quiet=True)
+    shutil.rmtree(other)
+    assert family.train(plans, {0: init, 1: other}, tmp_path / "runs", (0, 1), quiet=True) == 0
 
 
 def test_a_run_goes_on_when_its_warm_start_is_gone(init, tmp_path, monkeypatch):
