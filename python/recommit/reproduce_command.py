@@ -13,7 +13,7 @@ def reproduce(out: Path, preset: str = "demo", jobs: int = 2, show: bool = False
 
     Args:
         out: The folder for everything.
-        preset: demo (minutes), laptop (hours), strong (laptop from strong warm starts), h200, paper, or a YAML file.
+        preset: demo (minutes), laptop (hours), strong (sliding from a strong warm start), h200, paper, or a YAML file.
         jobs: Processes; runs of a family train side by side.
         show: Print the preset and stop.
         quiet: Say nothing while working.

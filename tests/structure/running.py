@@ -87,6 +87,15 @@ tasks:
     seeds: [0]
     ablations: [paper]
     evaluate: {instances: 8, validation: 4, budgets: ["3", "2"]}
+  sokoban:
+    data: {task: sokoban, size: 6, variants: [{length: [4, 14], boxes: 1}], count: 60, validation: 8, test: 12, ties: random}
+    recipe: laptop-sokoban
+    sft: %s
+    grpo: %s
+    variants: [adaptive]
+    seeds: [0]
+    warm_starts: each
+    evaluate: {instances: 8, validation: 4, budgets: ["3", "2"]}
 """
 
 
@@ -170,7 +179,8 @@ def run_page(page: Path, folder: Path, server: str) -> int:
             place = folder / str(command.block) if name in SEPARATE else folder
             place.mkdir(exist_ok=True)
             settings = (SMALLER["train sft"][3:], SMALLER["train grpo"][3:])
-            preset = SMALL_PRESET % tuple(["optim.steps=1", *changes] for changes in settings)
+            small = [["optim.steps=1", *changes] for changes in settings]
+            preset = SMALL_PRESET % tuple(small * 2)
             (place / "small.yaml").write_text(preset, encoding="utf-8")
             with pytest.MonkeyPatch.context() as patch:
                 patch.chdir(place)
