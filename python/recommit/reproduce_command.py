@@ -8,11 +8,13 @@ from pathlib import Path
 from recommit.calls import WrongCall
 
 
-def reproduce(out: Path, preset: str = "demo", jobs: int = 2, show: bool = False, quiet: bool = False) -> int:
+def reproduce(
+    out: Path | None = None, preset: str = "demo", jobs: int = 2, show: bool = False, quiet: bool = False
+) -> int:
     """Data, warm start, reinforcement, evaluation and report in one go; what is there is not made again.
 
     Args:
-        out: The folder for everything.
+        out: The folder for everything; needed unless show.
         preset: demo (minutes), laptop (hours), strong (sliding from a strong warm start), h200, paper, or a YAML file.
         jobs: Processes; runs of a family train side by side.
         show: Print the preset and stop.
@@ -29,6 +31,8 @@ def reproduce(out: Path, preset: str = "demo", jobs: int = 2, show: bool = False
 
         sys.stdout.write(yaml.safe_dump(plan, sort_keys=False))
         return 0
+    if out is None:
+        raise WrongCall("out: expected a folder, got none")
     try:
         report = pipeline.reproduce(preset, out, jobs=jobs, quiet=quiet)
     except pipeline.Stopped as stopped:

@@ -108,7 +108,7 @@ def test_a_puzzle_that_the_paper_does_not_have(tmp_path, capsys):
 
 def test_presets(capsys):
     for name in reproduce.presets():
-        assert main(["reproduce", "--preset", name, "--out", "x", "--show"]) == 0
+        assert main(["reproduce", "--preset", name, "--show"]) == 0
         for task in reproduce.load(name)["tasks"].values():
             Recipe.from_dict(task["data"])
             config.load(task["recipe"], task.get("sft", []))
@@ -118,3 +118,5 @@ def test_presets(capsys):
     assert "recipe: laptop-sliding" in capsys.readouterr().out
     assert main(["reproduce", "--preset", "nothing", "--out", "x"]) == 2
     assert "preset: expected a file or one of demo" in capsys.readouterr().err
+    assert main(["reproduce"]) == 2
+    assert "out: expected a folder, got none" in capsys.readouterr().err
