@@ -266,12 +266,12 @@ class Grpo(Trainer):
             share = found["adaptive"].depths / max(found["adaptive"].depths.sum(), 1)
             found["shuffled"] = reach.walk(graph, self.instances.starts, config.budget, reach.drawn(graph, share, 1))
         choose = next(iter(own.values()))
-        judged = {
-            str(budget): round(reach.walk(graph, self.instances.starts, budget, choose).solve_rate, 4)
-            for budget in sorted({config.budget, *self.config.finish.budgets})
-        }
+        budgets = sorted({config.budget, *self.config.finish.budgets})
+        played = [reach.walk(graph, self.instances.starts, budget, choose) for budget in budgets]
         imitated = validate.imitation(self.policy, self.task, self.instances.states, self.engine.run)
-        return {**imitated, **validate.rates(found), "judged": judged}
+        judged = {str(budget): round(one.solve_rate, 4) for budget, one in zip(budgets, played, strict=True)}
+        worth = sum(one.solve_rate - self.config.last_price * one.mean_actions for one in played) / len(played)
+        return {**imitated, **validate.rates(found), "judged": judged, "worth": round(worth, 5)}
 
     def _fixed_depth(self) -> int | None:
         return self.variant.depth or None

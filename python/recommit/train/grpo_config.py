@@ -163,7 +163,8 @@ class FinishConfig:
     moves: int = 60
     lr: float = 3e-3
     #: ``credit.budgets`` and ``credit.price_action`` of these steps; none and a negative price: as before them. The best policy
-    #: of a run is the one that solves most with all of these budgets and that of its validation, on average.
+    #: of a run has the highest share solved less the price of its actions, with all of these budgets and that of its
+    #: validation, on average.
     budgets: tuple[int, ...] = ()
     price: float = -1.0
 
@@ -257,6 +258,11 @@ class GrpoConfig:
         price = self.finish.price if self.finish.price >= 0 else now.price_action
         budgets = self.finish.budgets or now.budgets
         return replace(now, head_steps=self.finish.moves, price_action=price, budgets=budgets)
+
+    @property
+    def last_price(self) -> float:
+        """What an action costs in the last step; so much it costs in validations, too."""
+        return self.credit_at(self.optim.steps - 1).price_action
 
     def finishing(self, step: int) -> bool:
         """Does the depth head alone move in this step?"""

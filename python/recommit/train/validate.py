@@ -127,7 +127,6 @@ def rates(found: dict[str, Episodes]) -> dict[str, Any]:
 
 
 def score(found: dict[str, Any]) -> tuple[float, float]:
-    """Larger is better: the solve rate of what the run is for, its controls left out (``judged``, by budget; otherwise that of
-    the best fixed depth), then the loss."""
-    judged = found.get("judged")
-    return sum(judged.values()) / len(judged) if judged else max(found["solved"].values()), -found["loss"]
+    """Larger is better: what the run's own agent is ``worth``, its controls left out (without one: the solve rate of the best
+    fixed depth), then the loss."""
+    return found.get("worth", max(found["solved"].values())), -found["loss"]

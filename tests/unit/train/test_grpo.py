@@ -16,7 +16,7 @@ from safetensors.torch import load_file
 import recommit
 from recommit.policy.checkpoint import local_folder
 from recommit.policy.policy import CommitPolicy
-from recommit.train import grpo, sft, trainer
+from recommit.train import grpo, sft, trainer, validate
 from recommit.train.config import parse
 from recommit.train.engine import TorchEngine
 from recommit.train.grpo_config import GrpoConfig, variant
@@ -94,7 +94,8 @@ def test_every_credit_trains_both_heads_and_nothing_frozen(init, tmp_path, credi
 
 @pytest.mark.parametrize("variant", ["adaptive", "fixed-2"])
 def test_a_run_is_judged_by_all_of_its_budgets(init, tmp_path, variant):
-    credit, finish = {"group": "exact"}, {"share": 0.25, "times": 1, "moves": 2, "budgets": [2, 4]}
+    credit = {"group": "exact", "price_action": 0.01}
+    finish = {"share": 0.25, "times": 1, "moves": 2, "budgets": [2, 4], "price": 0.03}
     given = plan_of(
         credit=credit, finish=finish if variant == "adaptive" else {**finish, "share": 0.0}, variant=variant
     )
@@ -102,9 +103,27 @@ def test_a_run_is_judged_by_all_of_its_budgets(init, tmp_path, variant):
     best = json.loads((tmp_path / "run" / "best.json").read_text())
     judged = best["validation"]["judged"]
     assert set(judged) == {"2", "4", str(given.validation.budget)}
-    assert best["score"][0] == pytest.approx(sum(judged.values()) / len(judged))
-    own = "adaptive" if variant == "adaptive" else "2"
+    own, price = ("adaptive", 0.03) if variant == "adaptive" else ("2", 0.01)
     assert judged[str(given.validation.budget)] == best["validation"]["solved"][own]
+    policy, recipe = CommitPolicy.from_pretrained(best_policy(tmp_path / "run")), grpo.recipe_of(init)
+    starts = validate.instances(grpo._instances(recipe, given), given.validation).starts
+    slow = [one_by_one(policy, recipe.puzzle(), starts, int(budget), given.variant) for budget in judged]
+    assert [share for share, _ in slow] == pytest.approx(list(judged.values()), abs=1e-4)
+    worth = np.mean([share - price * actions for share, actions in slow])
+    assert best["score"][0] == pytest.approx(worth, abs=1e-5)
+
+
+def one_by_one(policy, task, starts, budget, chosen):
+    """Share solved and mean actions of greedy episodes, as slowly as can be."""
+    solved, actions = 0, 0
+    for start in starts:
+        state, left = start[None], budget
+        while left and not task.is_solved(state)[0]:
+            depths, plan = policy.act(task, state, depth=variant(chosen).depth or None)
+            done = task.execute(state, plan, depths)
+            state, left, actions = done.states, left - 1, actions + int(done.executed[0])
+        solved += bool(task.is_solved(state)[0])
+    return solved / len(starts), actions / len(starts)
 
 
 def test_the_reference_is_the_warm_start_bit_by_bit(init, tmp_path, monkeypatch):

@@ -80,12 +80,12 @@ def test_controls_do_not_choose_the_best_policy():
     earlier = {
         "loss": 0.1,
         "solved": {"adaptive": 0.6, "sampled": 0.99, "shuffled": 0.95},
-        "judged": {"4": 0.4, "6": 0.6},
+        "worth": 0.5,
     }
     later = {
         "loss": 0.2,
         "solved": {"adaptive": 0.59, "sampled": 0.6, "shuffled": 0.4},
-        "judged": {"4": 0.5, "6": 0.59},
+        "worth": 0.545,
     }
     assert validate.score(later) > validate.score(earlier)
     assert validate.score(later)[0] == pytest.approx(0.545)
