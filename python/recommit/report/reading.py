@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recommit.data.table import pa, pq
+from recommit.evaluate.across import seed_of
 from recommit.evaluate.names import readable
 
 if TYPE_CHECKING:
@@ -141,9 +142,11 @@ class Folder:
     def best_fixed(self, budget: str) -> tuple[Agent, bool] | None:
         """The fixed depth that solves most, ties to the smaller; and whether it was chosen on validation instances.
 
-        Chosen on the test instances themselves it looks better than it is, which is against the first agent.
+        Chosen on the test instances themselves it looks better than it is, which is against the first agent. Runs of other
+        seeds do not count: they may come from another warm start, whose luck is no depth's merit.
         """
-        fixed = [a for a in self.agents if a.depth and a is not self.first]
+        own = seed_of(self.plan.get("run", ""))
+        fixed = [a for a in self.agents if a.depth and a is not self.first and (not own or seed_of(a.run) in ("", own))]
         if not fixed:
             return None
         chosen = all(self.row(a, budget).get("validation_solve_rate") is not None for a in fixed)

@@ -74,6 +74,19 @@ def test_the_best_fixed_depth_is_chosen_on_validation_instances_if_it_can_be(cop
     assert best.depth == 2  # the smaller of equals
 
 
+@pytest.mark.parametrize("seed", [0, 1])
+def test_the_best_fixed_depth_is_none_of_another_seed(copy, seed):
+    """Such a run may come from a luckier warm start."""
+    plan, rows = (json.loads((copy / name).read_text()) for name in ("plan.json", "summary.json"))
+    old, new = next(n for n in plan["agents"] if n.startswith("fixed-8")), f"fixed-8@family/fixed-8-s{seed}"
+    plan |= {"run": "family/adaptive-s0", "agents": [new if name == old else name for name in plan["agents"]]}
+    rows = [row | ({"agent": new, "solve_rate": 1.0} if row["agent"] == old else {}) for row in rows]
+    (copy / "plan.json").write_text(json.dumps(plan))
+    (copy / "summary.json").write_text(json.dumps(rows))
+    best, _ = Folder(copy).best_fixed("loose")
+    assert (best.name == new) == (seed == 0)
+
+
 def test_what_is_missing_is_none(copy):
     for name in ("comparisons.json", "curves.json", "episodes.parquet", "instances.parquet"):
         (copy / name).unlink()
