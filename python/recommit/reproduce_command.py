@@ -15,7 +15,7 @@ def reproduce(
 
     Args:
         out: The folder for everything; needed unless show.
-        preset: demo (minutes), laptop (hours), strong (sliding from a strong warm start), h200, paper, or a YAML file.
+        preset: demo (minutes), laptop (hours), h200, paper, or a YAML file.
         jobs: Processes; runs of a family train side by side.
         show: Print the preset and stop.
         quiet: Say nothing while working.

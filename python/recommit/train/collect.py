@@ -189,8 +189,9 @@ def _valued(
     landing, distance = graph.find(outcome.states).reshape(shape), task.distance(outcome.states).reshape(shape)
     lost = found.by_distance.shape[1] - 1
     bucket = np.where(distance < 0, lost, np.minimum(distance, lost - 1))
+    used = chance[nodes] if config.plan_depths == "chosen" else np.full((many, len(depths)), 1.0 / len(depths))
     advantage, share = exact.plan_advantages(
-        found, found.visits[:, nodes], chance[nodes], depths, landing, bucket,
+        found, found.visits[:, nodes], used, depths, landing, bucket,
         outcome.solved.reshape(shape), outcome.executed.reshape(shape), price,
     )  # fmt: skip
     depth_weight = weight[:, None] * chance[nodes] * given.variant.head

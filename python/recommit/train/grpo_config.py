@@ -15,6 +15,7 @@ _CHOICES = {
     "deadlock": ("zero", "penalty", "terminate"),
     "scale": ("group", "batch", "none"),
     "follow": ("first", "best", "random"),
+    "plan_depths": ("chosen", "even"),
 }
 
 
@@ -59,6 +60,9 @@ class CreditConfig:
     head_steps: int = 0
     #: The depth head moves alone only from this share of the run on: first plans get good under many depths.
     head_after: float = 0.0
+    #: ``exact``: a plan's credit weighs depths as the head chooses them, or all alike. A plan gets better where it is used
+    #: and is used where it is better, so that a head that leaves a depth early may never find out what it could be.
+    plan_depths: Literal["chosen", "even"] = "chosen"
     #: Where the price of an action begins, on its way to ``price_action`` at the end; negative: it does not change. A price
     #: that is high from the start can get stuck at shallow depths.
     price_first: float = -1.0
@@ -78,6 +82,8 @@ class CreditConfig:
             raise ValueError(f"credit.head_after: expected a share 0..1 of the run, got {self.head_after}")
         if self.group == "exact":
             self._check_exact()
+        elif self.plan_depths != "chosen":
+            raise ValueError(f"credit.plan_depths: expected chosen without credit.group exact, got {self.plan_depths}")
         elif self.size < 2:
             raise ValueError(f"credit.size: expected at least 2 to compare, got {self.size}")
 

@@ -1,0 +1,76 @@
+"""Which depths a plan's credit comes from, when the head has settled on one of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import recommit
+from recommit.policy.policy import CommitPolicy
+from recommit.train import sft
+from recommit.train.collect import Collector
+from recommit.train.config import parse
+from recommit.train.grpo_config import GrpoConfig, variant
+from recommit.train.reach import Reach
+from recommit.train.rollout import Actor
+from recommit.train.rundir import best_policy
+
+TASK = recommit.Sliding(2, 3)
+
+
+@pytest.fixture(scope="module")
+def settled(plan, data, tmp_path_factory):
+    """A policy that always commits to one action."""
+    out = tmp_path_factory.mktemp("settled") / "run"
+    short = replace(plan, optim=replace(plan.optim, steps=20), run=replace(plan.run, save_every=20))
+    assert sft.train(short, data, out, quiet=True) == 0
+    policy = CommitPolicy.from_pretrained(best_policy(out)).eval()
+    with torch.no_grad():
+        policy.depth_head.weight.zero_()
+        policy.depth_head.bias.copy_(torch.tensor([30.0, 0.0, 0.0, 0.0]))
+    return policy
+
+
+def decisions(policy, name, which):
+    """Of one step from the same starts."""
+    credit = {"group": "exact", "reward": "solved", "scale": "batch", "plan_depths": which}
+    given = variant(name)
+    config = parse(GrpoConfig, {"credit": credit, "rollout": {"instances": 24, "budget": 4}})
+    collector = Collector(
+        Actor(policy, TASK, given, seed=5), config, given, lambda depths: Reach(policy, TASK, depths), lambda: 0.01
+    )
+    return collector(TASK.generate(24, seed=9, length=(4, 9)).states, 0)[0]
+
+
+def test_later_actions_earn_whatever_the_head_has_settled_on(settled):
+    chosen, even = (decisions(settled, "adaptive", which) for which in ("chosen", "even"))
+    plans = even.weight[:, None, None] / even.actions.shape[1]
+    first, later = chosen.action_weight[..., :1], chosen.action_weight[..., 1:]
+    assert (later <= 1e-9 * first).all()
+    assert (first > 0).all()
+    share = np.array([1, 0.75, 0.5, 0.5, 0.25, 0.25, 0.25, 0.25])
+    executed = even.action_weight > 0
+    assert executed[..., 1:].mean() > 0.8
+    assert even.action_weight == pytest.approx(executed * share * plans, rel=1e-5)
+    assert np.abs(even.action_advantage[..., 4:]).max() > 0.1
+    assert (even.actions == chosen.actions).all()
+    for name in ("depth_advantage", "depth_weight", "depth_old"):  # what the head learns is its own affair
+        assert (getattr(even, name) == getattr(chosen, name)).all(), name
+
+
+@pytest.mark.parametrize("name", ["fixed-4", "random"])
+def test_without_a_head_there_is_nothing_to_choose(settled, name):
+    chosen, even = (decisions(settled, name, which) for which in ("chosen", "even"))
+    for field in ("action_advantage", "action_weight", "actions", "weight"):
+        assert (getattr(even, field) == getattr(chosen, field)).all(), field
+
+
+def test_other_credit_follows_the_depth_that_was_played():
+    with pytest.raises(ValueError, match=r"credit\.plan_depths: expected chosen without credit\.group exact, got even"):
+        parse(GrpoConfig, {"credit": {"group": "state", "plan_depths": "even"}})
+    with pytest.raises(ValueError, match=r"credit\.plan_depths: expected one of chosen, even, got odd|got 'odd'"):
+        parse(GrpoConfig, {"credit": {"group": "exact", "plan_depths": "odd"}})
