@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 #: The agents of the table, in its order: a pattern of names without folders and seeds.
 ROWS = (
-    "adaptive", "sampled", "shuffled", "mixture", "random", "fixed-[1248]", "fixed-[1-8]@fixed-[1-8]", "random@random",
-    "adaptive@depth-only", "adaptive@paper", "shuffled@paper", "fixed-[1-8]@init", "oracle-dp",
+    "adaptive", "wary", "sampled", "shuffled", "mixture", "random", "fixed-[1248]", "fixed-[1-8]@fixed-[1-8]",
+    "random@random", "adaptive@depth-only", "adaptive@paper", "shuffled@paper", "fixed-[1-8]@init", "oracle-dp",
 )  # fmt: skip
 HEAD = ("agent", "seeds", "solved %", "actions", "adaptive is ahead, points", "95 %", "by seed", "its actions", "95 %")
 

@@ -16,7 +16,7 @@ from recommit.evaluate import oracle, play, shared
 from recommit.policy.config import MAX_ACTIONS
 from recommit.train.grpo_config import variant
 from recommit.train.ranks import Team
-from recommit.train.reach import always, drawn, head
+from recommit.train.reach import always, drawn, head, wary
 from recommit.train.rollout import Actor
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ WALKER = 49
 #: Names, with what they are; fixed-4 stands for any of 1..8.
 KNOWN = {
     "adaptive": "the depth head's likeliest depth",
+    "wary": "adaptive with a memory: in a state where it has been before, the next likeliest depth",
     "sampled": "a depth drawn by the depth head",
     "fixed-4": "always this depth",
     "fixed-4-sampled": "always this depth, actions drawn from the policy",
@@ -108,6 +109,7 @@ class Player:
             return self._ceiling(budget).choose(budget)
         makers: dict[str, Callable[[], Choose]] = {
             "adaptive": lambda: head(reach),
+            "wary": lambda: wary(reach),
             "sampled": lambda: drawn(reach, None, seed),
             "random": lambda: drawn(reach, np.full(len(depths), 1 / len(depths)), seed),
             "shuffled": lambda: drawn(reach, self.marginal(budget), seed),

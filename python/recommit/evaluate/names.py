@@ -7,6 +7,7 @@ from pathlib import PurePath
 
 _WORDS = {
     "adaptive": "adaptive depth",
+    "wary": "adaptive depth with a memory",
     "sampled": "adaptive depth, drawn",
     "random": "depths drawn evenly",
     "shuffled": "adaptive's depths, shuffled",

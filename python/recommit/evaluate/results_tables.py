@@ -202,7 +202,7 @@ def _model(name: str, printed: paper.Printed, row: dict[str, Any] | None) -> lis
 
 def frontier(members: Members) -> tuple[str, ...]:
     """Agents of ``fronts``."""
-    return (*fixed(members), "sampled", *CONTROLS, *clamped(EVERY, None), "solver")
+    return (*fixed(members), "sampled", "wary", *CONTROLS, *clamped(EVERY, None), "solver")
 
 
 def fronts(found: Found) -> str:

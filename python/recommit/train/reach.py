@@ -194,6 +194,24 @@ def head(reach: Reach) -> Choose:
     return lambda _turn, _episodes, nodes: columns[reach.logits[nodes].argmax(axis=1)]
 
 
+def wary(reach: Reach) -> Choose:
+    """``head`` with a memory: where an episode comes by again, the next likeliest depth, so that it need not go round."""
+    columns = np.array([reach.depths.index(depth) for depth in reach.policy.config.depths])
+    times: dict[tuple[int, int], int] = {}
+
+    def choose(turn: int, episodes: NDArray[np.int64], nodes: NDArray[np.int64]) -> NDArray[np.int64]:
+        if turn == 0:
+            times.clear()
+        before = np.zeros(len(nodes), np.int64)
+        for i, here in enumerate(zip(episodes.tolist(), nodes.tolist(), strict=True)):
+            before[i] = times.get(here, 0)
+            times[here] = int(before[i]) + 1
+        order = np.argsort(-reach.logits[nodes], axis=1, kind="stable")
+        return columns[order[np.arange(len(nodes)), before % len(columns)]]
+
+    return choose
+
+
 def drawn(reach: Reach, chance: NDArray[np.floating] | None, seed: int) -> Choose:
     """The policy's depths, drawn by ``chance`` -- the same in every state -- or by the depth head if that is None."""
     columns = np.array([reach.depths.index(depth) for depth in reach.policy.config.depths])

@@ -133,6 +133,25 @@ def test_shuffled_draws_as_adaptive_does(player):
     assert marginal.tolist() == pytest.approx([(rows.depth == d).mean() for d in DEPTHS])
 
 
+@pytest.mark.parametrize("agent", ["adaptive", "wary"])
+def test_a_memory_takes_the_next_likeliest_depth_where_it_has_been(player, agent):
+    """Episode by episode, by hand; who has no memory does the same again."""
+    longer = Player(Scripted(), player.task, player.starts, 14)
+    rows, same_again = longer.rows(agent, 14), 0
+    for episode, start in enumerate(player.starts):
+        depths, been, state = [], {}, start[None]
+        while len(depths) < 14 and not player.task.is_solved(state)[0]:
+            logits, _, plans = Scripted().plan(player.task, state, (8,))
+            ranked = sorted(range(len(DEPTHS)), key=lambda c, row=logits[0]: (-row[c], c))
+            tried = been.setdefault(state.tobytes(), [])
+            depths.append(DEPTHS[ranked[len(tried) % len(DEPTHS) if agent == "wary" else 0]])
+            same_again += depths[-1] in tried[len(tried) // len(DEPTHS) * len(DEPTHS) :]
+            tried.append(depths[-1])
+            state = player.task.execute(state, plans[:, 0], np.array(depths[-1:], np.int32)).states
+        assert rows.depth[rows.instance == episode].tolist() == depths
+    assert (same_again > 0) == (agent == "adaptive")
+
+
 def test_mixtures_need_no_more_actions_than_adaptive(player):
     chance = player.mixture(5)
     assert chance.sum() == pytest.approx(1)
