@@ -72,5 +72,5 @@ def test_without_a_head_there_is_nothing_to_choose(settled, name):
 def test_other_credit_follows_the_depth_that_was_played():
     with pytest.raises(ValueError, match=r"credit\.plan_depths: expected chosen without credit\.group exact, got even"):
         parse(GrpoConfig, {"credit": {"group": "state", "plan_depths": "even"}})
-    with pytest.raises(ValueError, match=r"credit\.plan_depths: expected one of chosen, even, got odd|got 'odd'"):
+    with pytest.raises(ValueError, match=r"credit\.plan_depths: expected one of chosen, even, got odd"):
         parse(GrpoConfig, {"credit": {"group": "exact", "plan_depths": "odd"}})
