@@ -195,7 +195,7 @@ ROWS = (
     Row("T2", "gradcheck of the loss; ratios of the first update are exactly 1", "quick", "pass",
         Pytest(("tests/unit/train/test_objective.py",))),
     Row("T3", "frozen is frozen, fixed is fixed, resumed is the same; NaN moves nothing", "quick", "bitwise",
-        Pytest(("tests/unit/train/test_grpo.py",))),
+        Pytest(("tests/unit/train/test_grpo.py", "tests/unit/train/test_rollout.py", "tests/unit/train/test_finish.py"))),
     Row("T7", "the paper's theory: what holds, what does not, against enumeration", "quick", "all assertions",
         Pytest(("tests/unit/test_theory.py",))),
     Row("C12", "an evaluation that lost files, or was interrupted, is completed", "quick", "byte-identical",

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 pytest.importorskip("torch", reason="training needs the train extra")
@@ -45,3 +47,14 @@ def plan():
             "run": {"save_every": 2, "log_every": 1, "threads": 1, "tensorboard": False},
         },
     )
+
+
+@pytest.fixture(scope="session")
+def init(plan, data, tmp_path_factory):
+    """A warm start that plays a little."""
+    from recommit.train import sft
+
+    out = tmp_path_factory.mktemp("init") / "run"
+    longer = replace(plan, optim=replace(plan.optim, steps=40, batch=32, lr=3e-3, head_lr=3e-3))
+    assert sft.train(replace(longer, run=replace(longer.run, save_every=40)), data, out, quiet=True) == 0
+    return out

@@ -5,65 +5,19 @@ from __future__ import annotations
 import json
 import shutil
 import signal
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
-from safetensors.torch import load_file
+from tests.unit.train.runs import lines, moved, plan_of, same, weights
 
-import recommit
-from recommit.policy.checkpoint import local_folder
 from recommit.policy.policy import CommitPolicy
-from recommit.train import grpo, sft, trainer, validate
+from recommit.train import grpo, trainer, validate
 from recommit.train.config import parse
 from recommit.train.engine import TorchEngine
-from recommit.train.grpo_config import GrpoConfig, variant
-from recommit.train.rollout import Actor, play
+from recommit.train.grpo_config import variant
 from recommit.train.rundir import RunDirectory, best_policy
-
-
-@pytest.fixture(scope="module")
-def init(plan, data, tmp_path_factory):
-    """A warm start that plays a little."""
-    out = tmp_path_factory.mktemp("init") / "run"
-    longer = replace(plan, optim=replace(plan.optim, steps=40, batch=32, lr=3e-3, head_lr=3e-3))
-    assert sft.train(replace(longer, run=replace(longer.run, save_every=40)), data, out, quiet=True) == 0
-    return out
-
-
-def plan_of(**changes):
-    values = {
-        "credit": {"group": "state", "size": 3, "reward": "total"},
-        "objective": {"clip": 0.2, "kl": 0.05},
-        "rollout": {"instances": 6, "budget": 3},
-        "optim": {"steps": 4, "batch": 8, "lr": 1e-3, "vision_lr": 0.0, "head_lr": 1e-3, "depth_lr": 1e-2, "warmup": 0},
-        "validation": {"instances": 6, "every": 2, "budget": 3},
-        "run": {"save_every": 2, "log_every": 1, "threads": 1, "tensorboard": False},
-    }
-    for name, change in changes.items():
-        values[name] = {**values.get(name, {}), **change} if isinstance(change, dict) else change
-    return parse(GrpoConfig, values)
-
-
-def lines(folder):
-    read = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
-    return [line for line in read if "loss" in line]
-
-
-def weights(folder):
-    found = {}
-    for name in ("heads.safetensors", "backbone/model.safetensors"):
-        found |= load_file(folder / name)
-    return found
-
-
-def moved(one, other):
-    a, b = weights(one), weights(other)
-    assert a.keys() == b.keys()
-    return {name for name in a if not torch.equal(a[name], b[name])}
-
 
 CREDITS = [
     {"group": "state", "reward": "mean"},
@@ -171,15 +125,6 @@ def straight(init, tmp_path_factory):
     return out
 
 
-def same(one, other):
-    for name in ("engine.safetensors", "policy/heads.safetensors", "policy/backbone/model.safetensors"):
-        a, b = (load_file(folder / "checkpoints" / "step-00000004" / name) for folder in (one, other))
-        assert a.keys() == b.keys()
-        assert all(torch.equal(a[key], b[key]) for key in a), name
-    for name in ("metrics.jsonl", "samples.jsonl"):
-        assert (one / name).read_bytes() == (other / name).read_bytes()
-
-
 @pytest.mark.parametrize("stop", [1, 2, 3])
 def test_interrupted_runs_end_in_the_same_bits(init, straight, tmp_path, monkeypatch, stop):
     step = grpo.Grpo._step
@@ -258,198 +203,6 @@ def test_gradients_that_are_not_finite_move_nothing_and_end_a_run(init, tmp_path
     assert not list((tmp_path / "run" / "checkpoints").glob("step-*"))
 
 
-def actor(init, name="adaptive", **options):
-    policy = CommitPolicy.from_pretrained(best_policy(init)).eval()
-    return Actor(policy, recommit.Sliding(2, 3), variant(name), seed=5, **options)
-
-
-def test_samples_depend_on_their_counter_alone(init):
-    task = recommit.Sliding(2, 3)
-    states = task.generate(20, seed=1, length=(4, 14)).states
-    number = np.arange(20, dtype=np.uint64)
-    whole = actor(init).propose(states, 4, number)
-    parts = [actor(init).propose(states[i : i + 1], 4, number[i : i + 1]) for i in range(20)]
-    assert (np.concatenate([p.actions for p in parts]) == whole.actions).all()
-    assert (np.concatenate([p.depth for p in parts]) == whole.depth).all()
-    assert (actor(init).propose(states, 4, number + np.uint64(1)).actions != whole.actions).any()
-
-
-def test_samples_follow_the_policy(init):
-    """Frequencies of 4,096 samples against the probabilities that they are said to have."""
-    given = actor(init)
-    with torch.no_grad():
-        given.policy.depth_head.bias.copy_(torch.tensor([0.0, 1.0, -1.0, 0.5]))
-    state = recommit.Sliding(2, 3).generate(1, seed=2, length=9).states
-    made = given.propose(np.repeat(state, 4, axis=0), 1024, np.arange(4, dtype=np.uint64))
-    share = np.bincount(made.choice.ravel(), minlength=4) / made.choice.size
-    for i in range(4):
-        claimed = np.exp(made.depth_log[made.choice == i]).mean()
-        assert share[i] == pytest.approx(claimed, abs=4 * float(np.sqrt(claimed / 4096)))
-    first = np.bincount(made.actions[..., 0].ravel(), minlength=4) / 4096
-    for i in np.flatnonzero(first):
-        claimed = np.exp(made.action_log[..., 0][made.actions[..., 0] == i]).mean()
-        assert first[i] == pytest.approx(claimed, abs=4 * float(np.sqrt(claimed / 4096)))
-
-
-@pytest.mark.parametrize("name", ["adaptive", "fixed-5", "random"])
-def test_episodes_replay_action_by_action(init, name):
-    task = recommit.Sliding(2, 3)
-    starts = task.generate(12, seed=4, length=(2, 10)).states
-    trace = play(
-        actor(init, name), starts, np.array([1, 2, 3] * 4), numbers=np.arange(7, 19, dtype=np.uint64), candidates=2
-    )
-    assert set(np.bincount(trace.episode)) <= {1, 2, 3}
-    if name == "fixed-5":
-        assert (trace.proposals.depth == 5).all()
-    state = {i: starts[i] for i in range(12)}
-    for row in range(len(trace)):
-        who = trace.episode[row]
-        assert (trace.states[row] == state[who]).all()
-        for g in range(2):
-            here, executed = trace.states[row], 0
-            for action in trace.proposals.actions[row, g, : trace.proposals.depth[row, g]]:
-                here = task.step(here[None], np.array([action], np.uint8))[0]
-                executed += 1
-                if task.is_solved(here[None])[0]:
-                    break
-            assert (trace.after[row, g] == here).all()
-            assert trace.executed[row, g] == executed
-            assert trace.progress[row, g] == task.distance(trace.states[row][None])[0] - task.distance(here[None])[0]
-        state[who] = trace.after[row, 0]
-
-
-def test_branches_go_on_from_where_their_candidates_end(init):
-    """The reward of a branch is that of its whole play: never below its own success."""
-    from recommit.train import credit
-    from recommit.train.grpo_config import CreditConfig
-
-    task = recommit.Sliding(2, 3)
-    starts = task.generate(8, seed=4, length=(2, 10)).states
-    config = CreditConfig(group="branch", reward="solved")
-    trace = play(actor(init), starts, 3, numbers=np.arange(8, dtype=np.uint64), candidates=3)
-    numbers = (1 << 20) + np.arange(3 * len(trace), dtype=np.uint64)
-    after = play(actor(init), trace.after.reshape(-1, 2, 3), np.repeat(trace.left - 1, 3), numbers=numbers)
-    reward = credit.by_branch(trace, after, config)
-    assert (reward >= trace.solved).all()
-    assert (reward.reshape(-1)[after.episode[after.solved[:, 0]]] == 1).all()
-    solved = set(after.episode[after.solved[:, 0]]) | set(np.flatnonzero(trace.solved.reshape(-1)))
-    assert reward.sum() == len(solved)
-
-
-def test_the_head_alone_raises_the_return_and_moves_nothing_else(init):
-    """Many moves on one graph: the program's own value grows, and state by state rather than by the mean."""
-    from recommit.train import collect, exact
-    from recommit.train.reach import Reach, softmax
-
-    plan = plan_of(
-        credit={"group": "exact", "reward": "solved", "scale": "batch", "head_steps": 60}, rollout={"budget": 4}
-    )
-    given = actor(init)
-    task, before = given.task, {k: v.clone() for k, v in given.policy.state_dict().items()}
-    starts = task.generate(24, seed=9, length=(4, 12)).states
-
-    def graph(depths):
-        return Reach(given.policy, task, depths, keep_inputs=True)
-
-    reach = graph((1, 2, 4, 8))
-    roots = reach.nodes(starts)
-    exact.explore(reach, roots, 4, lambda r, n: softmax(r.logits[n]), 1000)
-    first = exact.evaluate(reach, roots, softmax(reach.logits), 4, 0.0).value[4][roots].mean()
-    collect.move_head(collect.Collector(given, plan, variant("adaptive"), graph, lambda: 0.02), reach, roots)
-    last = exact.evaluate(reach, roots, softmax(reach.logits), 4, 0.0).value[4][roots].mean()
-    assert last > first + 0.02
-    after = given.policy.state_dict()
-    assert {k for k in after if not torch.equal(after[k], before[k])} == {"depth_head.weight", "depth_head.bias"}
-    z = torch.from_numpy(reach.inputs[reach.expanded])
-    with torch.no_grad():
-        assert torch.allclose(given.policy.depth_head(z), torch.from_numpy(reach.logits[reach.expanded]))
-
-
-def test_head_steps_want_the_exact_program_in_one_process():
-    with pytest.raises(ValueError, match=r"credit.head_steps: expected 0 unless"):
-        plan_of(credit={"head_steps": 3})
-
-
-FINISHED = {
-    "head": {"reads": "plan", "hidden": 6},
-    "finish": {"share": 0.5, "times": 3, "moves": 2, "lr": 0.01},
-    "credit": {"group": "exact", "reward": "solved", "scale": "batch"},
-}
-
-
-def test_a_run_ends_with_the_head_alone_on_more_starts(init, tmp_path, monkeypatch):
-    seen = []
-    whole = grpo.Grpo._starts
-    monkeypatch.setattr(grpo.Grpo, "_starts", lambda self: (seen.append(whole(self)), seen[-1])[1])
-    plan = plan_of(**FINISHED, validation={"every": 1})
-    out = tmp_path / "run"
-    assert grpo.train(plan, init, out, quiet=True) == 0
-    assert [len(starts) for starts in seen] == [6, 6, 18, 18]
-    assert len({start.tobytes() for starts in seen for start in starts}) > 40
-    middle, last = (out / "checkpoints" / f"step-0000000{n}" / "policy" for n in (2, 4))
-    changed = moved(middle, last)
-    assert changed == {f"depth_head.{name}" for name in ("weight", "bias", "hidden.weight", "hidden.bias")}
-    assert CommitPolicy.from_pretrained(last).config.head == plan.head
-    assert CommitPolicy.from_pretrained(best_policy(init)).config.head.hidden == 0
-    assert not plan_of(**FINISHED, variant="fixed-2").finishing(3), "a fixed depth has no head to finish"
-
-
-@pytest.mark.parametrize("stop", [1, 3])
-def test_finished_runs_end_in_the_same_bits(init, tmp_path, monkeypatch, stop):
-    assert grpo.train(plan_of(**FINISHED), init, tmp_path / "straight", quiet=True) == 0
-    step = grpo.Grpo._step
-    monkeypatch.setattr(
-        grpo.Grpo,
-        "_step",
-        lambda self: (step(self), signal.raise_signal(signal.SIGINT) if self.at.step == stop else None)[0],
-    )
-    assert grpo.train(plan_of(**FINISHED), init, tmp_path / "run", quiet=True) == 130
-    monkeypatch.setattr(grpo.Grpo, "_step", step)
-    assert grpo.train(plan_of(**FINISHED), init, tmp_path / "run", quiet=True) == 0
-    same(tmp_path / "straight", tmp_path / "run")
-
-
-def test_finishing_wants_the_exact_program():
-    with pytest.raises(ValueError, match=r"finish\.share: expected 0 unless"):
-        plan_of(finish={"share": 0.1})
-    with pytest.raises(ValueError, match=r"finish\.share: expected a share 0\.\.1 of the steps, got 5"):
-        plan_of(**{**FINISHED, "finish": {"share": 5}})
-    assert [plan_of(**FINISHED, optim={"steps": n}).joint_steps for n in (1, 2, 5)] == [0, 1, 2]
-
-
-def test_budgets_of_the_exact_program():
-    for budgets, group in (((0,), "exact"), ((2, -1), "exact"), ((2,), "state")):
-        with pytest.raises(ValueError, match=r"credit\.budgets: expected numbers from 1 on with credit\.group exact"):
-            plan_of(credit={"budgets": budgets, "group": group}, rollout={"budget": 3})
-    assert plan_of(credit={"budgets": (1, 3), "group": "exact"}, rollout={"budget": 3}).credit.budgets == (1, 3)
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [("price_decision", 0.1), ("price_failed", True), ("deadlock", "penalty"), ("follow", "best")],
-)
-def test_the_exact_program_refuses_what_it_does_not_count(name, value):
-    with pytest.raises(ValueError, match=rf"credit\.{name}: expected .* with credit\.group exact, .* got {value}"):
-        plan_of(credit={"group": "exact", name: value})
-    assert getattr(plan_of(credit={"group": "branch", name: value}).credit, name) == value
-
-
-def test_the_finish_may_have_budgets_and_a_price_of_its_own():
-    exact = {"group": "exact", "price_first": 0.001, "price_action": 0.005, "budgets": (2,)}
-    given = {"credit": exact, "rollout": {"budget": 3}, "optim": {"steps": 5}}
-    plan = plan_of(**given, finish={"share": 0.4, "budgets": (2, 3), "price": 0.002, "moves": 7})
-    found = [plan.credit_at(step) for step in range(5)]
-    assert [one.price_action for one in found] == pytest.approx([0.001, 0.002, 0.003, 0.002, 0.002])
-    assert [one.budgets for one in found] == [(2,)] * 3 + [(2, 3)] * 2
-    assert [one.head_steps for one in found] == [0, 0, 0, 7, 7]
-    same = plan_of(**given, finish={"share": 0.4})
-    assert [same.credit_at(step).price_action for step in (3, 4)] == pytest.approx([0.004, 0.005])
-    assert same.credit_at(4).budgets == (2,)
-    with pytest.raises(ValueError, match=r"finish\.budgets: expected numbers from 1 on"):
-        plan_of(**given, finish={"share": 0.4, "budgets": (0,)})
-    assert plan_of(finish={"budgets": (4,)}).finish.share == 0, "nothing finishes: a recipe's budgets do not matter"
-
-
 def test_starts_are_mirrored_and_turned(tmp_path):
     from recommit.data import symmetry
     from recommit.data.recipe import Recipe, Variant
@@ -479,54 +232,6 @@ def test_starts_are_mirrored_and_turned(tmp_path):
     assert 2 <= (turned == plain).all(axis=(1, 2)).sum() <= 16, "about one in eight as it was"
 
 
-def test_a_family_trains_what_is_missing(init, tmp_path, monkeypatch):
-    from recommit.train import family
-
-    plans = {
-        "adaptive": plan_of(optim={"steps": 1}),
-        "fixed-2": plan_of(variant="fixed-2", optim={"steps": 1}, rollout={"instances": 8}),
-    }
-    began = []
-    whole = grpo.train
-    monkeypatch.setattr(grpo, "train", lambda c, *a, **k: (began.append((c.variant, c.run.seed)), whole(c, *a, **k))[1])
-    assert family.train(plans, init, tmp_path, (0, 1), quiet=True) == 0
-    assert began == [("adaptive", 0), ("fixed-2", 0), ("adaptive", 1), ("fixed-2", 1)]
-    began.clear()
-    fewer = {"fixed-2": plans["fixed-2"], "adaptive": plans["adaptive"]}
-    assert family.train(fewer, init, tmp_path / "once", (3, 4), once=("fixed-2",), quiet=True) == 0
-    assert began == [("adaptive", 3), ("adaptive", 4), ("fixed-2", 3)]
-    newest = family.member(tmp_path, "fixed-2", 1) / "checkpoints" / "step-00000001"
-    (newest / "engine.safetensors").write_bytes(b"torn")
-    began.clear()
-    assert family.train(plans, init, tmp_path, (0, 1), quiet=True) == 0
-    assert began == [("fixed-2", 1)]
-    other = {"adaptive": plan_of(optim={"steps": 1}, objective={"kl": 0.5})}
-    with pytest.raises(ValueError, match=r"finished run, got another: objective\.kl was 0\.05, is 0\.5"):
-        family.train(other, init, tmp_path, (0,), quiet=True)
-
-
-def test_a_family_with_a_warm_start_per_seed(init, tmp_path):
-    """Another one is refused, not mixed in; one that is gone by now is not asked for."""
-    from recommit.train import family
-
-    plans, other = {"adaptive": plan_of(optim={"steps": 1})}, tmp_path / "other"
-    shutil.copytree(init, other)
-    (local_folder(other) / "note.txt").write_text("another warm start")
-    assert family.train(plans, {0: init, 1: other}, tmp_path / "runs", (0, 1), quiet=True) == 0
-    begun = [
-        json.loads((family.member(tmp_path / "runs", "adaptive", seed) / "config.json").read_text())["init"]
-        for seed in (0, 1)
-    ]
-    assert begun == [grpo.weights_of(local_folder(folder)) for folder in (init, other)]
-    assert begun[0] != begun[1]
-    with pytest.raises(
-        ValueError, match=r"adaptive-s0: expected a run from .*other, got one .* from another warm start"
-    ):
-        family.train(plans, other, tmp_path / "runs", (0, 1), quiet=True)
-    shutil.rmtree(other)
-    assert family.train(plans, {0: init, 1: other}, tmp_path / "runs", (0, 1), quiet=True) == 0
-
-
 def test_a_run_goes_on_when_its_warm_start_is_gone(init, tmp_path, monkeypatch):
     step, plan = grpo.Grpo._step, plan_of(optim={"steps": 2})
     shutil.copytree(init, tmp_path / "warm")
@@ -540,27 +245,3 @@ def test_a_run_goes_on_when_its_warm_start_is_gone(init, tmp_path, monkeypatch):
         assert grpo.train(plan, tmp_path / "warm", tmp_path / "run", quiet=True) == 130
     shutil.rmtree(tmp_path / "warm")
     assert grpo.train(plan, tmp_path / "warm", tmp_path / "run", quiet=True) == 0
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"objective": {"ratio": "joint"}}, "objective.ratio: expected factor with variant fixed-4"),
-        ({"rollout": {"actions": "greedy"}}, "rollout.actions: expected sampled with variant fixed-4"),
-    ],
-)
-def test_a_variant_that_would_learn_nothing_is_refused(change, message):
-    with pytest.raises(ValueError, match=message):
-        plan_of(variant="fixed-4", **change)
-
-
-def test_credit_changes_along_the_run():
-    credit = plan_of(
-        credit={"group": "exact", "head_steps": 5, "head_after": 0.5, "price_first": 0.001, "price_action": 0.005}
-    ).credit
-    prices = [credit.at(step, 5).price_action for step in range(5)]
-    assert prices == pytest.approx([0.001, 0.002, 0.003, 0.004, 0.005])
-    assert [credit.at(step, 5).head_steps for step in range(5)] == [0, 0, 5, 5, 5]
-    assert plan_of().credit.at(3, 4) == plan_of().credit
-    with pytest.raises(ValueError, match=r"credit.head_after: expected a share 0\.\.1 of the run, got 3"):
-        plan_of(credit={"head_after": 3})

@@ -1,0 +1,76 @@
+"""Short reinforcement runs, and what tests ask of them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+torch = pytest.importorskip("torch")
+from safetensors.torch import load_file
+
+import recommit
+from recommit.policy.policy import CommitPolicy
+from recommit.train.config import parse
+from recommit.train.grpo_config import GrpoConfig, variant
+from recommit.train.rollout import Actor
+from recommit.train.rundir import best_policy
+
+#: Changes to ``plan_of``: the last two of four steps are the depth head's alone.
+FINISHED = {
+    "head": {"reads": "plan", "hidden": 6},
+    "finish": {"share": 0.5, "times": 3, "moves": 2, "lr": 0.01},
+    "credit": {"group": "exact", "reward": "solved", "scale": "batch"},
+}
+
+
+def plan_of(**changes):
+    """Four steps; ``changes`` by section."""
+    values = {
+        "credit": {"group": "state", "size": 3, "reward": "total"},
+        "objective": {"clip": 0.2, "kl": 0.05},
+        "rollout": {"instances": 6, "budget": 3},
+        "optim": {"steps": 4, "batch": 8, "lr": 1e-3, "vision_lr": 0.0, "head_lr": 1e-3, "depth_lr": 1e-2, "warmup": 0},
+        "validation": {"instances": 6, "every": 2, "budget": 3},
+        "run": {"save_every": 2, "log_every": 1, "threads": 1, "tensorboard": False},
+    }
+    for name, change in changes.items():
+        values[name] = {**values.get(name, {}), **change} if isinstance(change, dict) else change
+    return parse(GrpoConfig, values)
+
+
+def lines(folder):
+    """What a run wrote of its steps."""
+    read = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    return [line for line in read if "loss" in line]
+
+
+def weights(folder):
+    """Of a saved policy, by name."""
+    found = {}
+    for name in ("heads.safetensors", "backbone/model.safetensors"):
+        found |= load_file(folder / name)
+    return found
+
+
+def moved(one, other):
+    """Names of the weights that differ between two saved policies."""
+    a, b = weights(one), weights(other)
+    assert a.keys() == b.keys()
+    return {name for name in a if not torch.equal(a[name], b[name])}
+
+
+def same(one, other):
+    """Two runs of four steps ended in the same bits."""
+    for name in ("engine.safetensors", "policy/heads.safetensors", "policy/backbone/model.safetensors"):
+        a, b = (load_file(folder / "checkpoints" / "step-00000004" / name) for folder in (one, other))
+        assert a.keys() == b.keys()
+        assert all(torch.equal(a[key], b[key]) for key in a), name
+    for name in ("metrics.jsonl", "samples.jsonl"):
+        assert (one / name).read_bytes() == (other / name).read_bytes()
+
+
+def actor(init, name="adaptive", **options):
+    """Proposes by the best policy of a run."""
+    policy = CommitPolicy.from_pretrained(best_policy(init)).eval()
+    return Actor(policy, recommit.Sliding(2, 3), variant(name), seed=5, **options)

@@ -1,0 +1,76 @@
+"""The depth head moves alone: the return rises, plans stay."""
+
+from __future__ import annotations
+
+import signal
+
+import pytest
+
+torch = pytest.importorskip("torch")
+from tests.unit.train.runs import FINISHED, actor, moved, plan_of, same
+
+from recommit.policy.policy import CommitPolicy
+from recommit.train import grpo
+from recommit.train.grpo_config import variant
+from recommit.train.rundir import best_policy
+
+
+def test_the_head_alone_raises_the_return_and_moves_nothing_else(init):
+    """Many moves on one graph: the program's own value grows, and state by state rather than by the mean."""
+    from recommit.train import collect, exact
+    from recommit.train.reach import Reach, softmax
+
+    plan = plan_of(
+        credit={"group": "exact", "reward": "solved", "scale": "batch", "head_steps": 60}, rollout={"budget": 4}
+    )
+    given = actor(init)
+    task, before = given.task, {k: v.clone() for k, v in given.policy.state_dict().items()}
+    starts = task.generate(24, seed=9, length=(4, 12)).states
+
+    def graph(depths):
+        return Reach(given.policy, task, depths, keep_inputs=True)
+
+    reach = graph((1, 2, 4, 8))
+    roots = reach.nodes(starts)
+    exact.explore(reach, roots, 4, lambda r, n: softmax(r.logits[n]), 1000)
+    first = exact.evaluate(reach, roots, softmax(reach.logits), 4, 0.0).value[4][roots].mean()
+    collect.move_head(collect.Collector(given, plan, variant("adaptive"), graph, lambda: 0.02), reach, roots)
+    last = exact.evaluate(reach, roots, softmax(reach.logits), 4, 0.0).value[4][roots].mean()
+    assert last > first + 0.02
+    after = given.policy.state_dict()
+    assert {k for k in after if not torch.equal(after[k], before[k])} == {"depth_head.weight", "depth_head.bias"}
+    z = torch.from_numpy(reach.inputs[reach.expanded])
+    with torch.no_grad():
+        assert torch.allclose(given.policy.depth_head(z), torch.from_numpy(reach.logits[reach.expanded]))
+
+
+def test_a_run_ends_with_the_head_alone_on_more_starts(init, tmp_path, monkeypatch):
+    seen = []
+    whole = grpo.Grpo._starts
+    monkeypatch.setattr(grpo.Grpo, "_starts", lambda self: (seen.append(whole(self)), seen[-1])[1])
+    plan = plan_of(**FINISHED, validation={"every": 1})
+    out = tmp_path / "run"
+    assert grpo.train(plan, init, out, quiet=True) == 0
+    assert [len(starts) for starts in seen] == [6, 6, 18, 18]
+    assert len({start.tobytes() for starts in seen for start in starts}) > 40
+    middle, last = (out / "checkpoints" / f"step-0000000{n}" / "policy" for n in (2, 4))
+    changed = moved(middle, last)
+    assert changed == {f"depth_head.{name}" for name in ("weight", "bias", "hidden.weight", "hidden.bias")}
+    assert CommitPolicy.from_pretrained(last).config.head == plan.head
+    assert CommitPolicy.from_pretrained(best_policy(init)).config.head.hidden == 0
+    assert not plan_of(**FINISHED, variant="fixed-2").finishing(3), "a fixed depth has no head to finish"
+
+
+@pytest.mark.parametrize("stop", [1, 3])
+def test_finished_runs_end_in_the_same_bits(init, tmp_path, monkeypatch, stop):
+    assert grpo.train(plan_of(**FINISHED), init, tmp_path / "straight", quiet=True) == 0
+    step = grpo.Grpo._step
+    monkeypatch.setattr(
+        grpo.Grpo,
+        "_step",
+        lambda self: (step(self), signal.raise_signal(signal.SIGINT) if self.at.step == stop else None)[0],
+    )
+    assert grpo.train(plan_of(**FINISHED), init, tmp_path / "run", quiet=True) == 130
+    monkeypatch.setattr(grpo.Grpo, "_step", step)
+    assert grpo.train(plan_of(**FINISHED), init, tmp_path / "run", quiet=True) == 0
+    same(tmp_path / "straight", tmp_path / "run")

@@ -1,0 +1,85 @@
+"""Proposals and episodes: samples follow the policy and nothing else, episodes replay action by action."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+from tests.unit.train.runs import actor
+
+import recommit
+from recommit.train.rollout import play
+
+
+def test_samples_depend_on_their_counter_alone(init):
+    task = recommit.Sliding(2, 3)
+    states = task.generate(20, seed=1, length=(4, 14)).states
+    number = np.arange(20, dtype=np.uint64)
+    whole = actor(init).propose(states, 4, number)
+    parts = [actor(init).propose(states[i : i + 1], 4, number[i : i + 1]) for i in range(20)]
+    assert (np.concatenate([p.actions for p in parts]) == whole.actions).all()
+    assert (np.concatenate([p.depth for p in parts]) == whole.depth).all()
+    assert (actor(init).propose(states, 4, number + np.uint64(1)).actions != whole.actions).any()
+
+
+def test_samples_follow_the_policy(init):
+    """Frequencies of 4,096 samples against the probabilities that they are said to have."""
+    given = actor(init)
+    with torch.no_grad():
+        given.policy.depth_head.bias.copy_(torch.tensor([0.0, 1.0, -1.0, 0.5]))
+    state = recommit.Sliding(2, 3).generate(1, seed=2, length=9).states
+    made = given.propose(np.repeat(state, 4, axis=0), 1024, np.arange(4, dtype=np.uint64))
+    share = np.bincount(made.choice.ravel(), minlength=4) / made.choice.size
+    for i in range(4):
+        claimed = np.exp(made.depth_log[made.choice == i]).mean()
+        assert share[i] == pytest.approx(claimed, abs=4 * float(np.sqrt(claimed / 4096)))
+    first = np.bincount(made.actions[..., 0].ravel(), minlength=4) / 4096
+    for i in np.flatnonzero(first):
+        claimed = np.exp(made.action_log[..., 0][made.actions[..., 0] == i]).mean()
+        assert first[i] == pytest.approx(claimed, abs=4 * float(np.sqrt(claimed / 4096)))
+
+
+@pytest.mark.parametrize("name", ["adaptive", "fixed-5", "random"])
+def test_episodes_replay_action_by_action(init, name):
+    task = recommit.Sliding(2, 3)
+    starts = task.generate(12, seed=4, length=(2, 10)).states
+    trace = play(
+        actor(init, name), starts, np.array([1, 2, 3] * 4), numbers=np.arange(7, 19, dtype=np.uint64), candidates=2
+    )
+    assert set(np.bincount(trace.episode)) <= {1, 2, 3}
+    if name == "fixed-5":
+        assert (trace.proposals.depth == 5).all()
+    state = {i: starts[i] for i in range(12)}
+    for row in range(len(trace)):
+        who = trace.episode[row]
+        assert (trace.states[row] == state[who]).all()
+        for g in range(2):
+            here, executed = trace.states[row], 0
+            for action in trace.proposals.actions[row, g, : trace.proposals.depth[row, g]]:
+                here = task.step(here[None], np.array([action], np.uint8))[0]
+                executed += 1
+                if task.is_solved(here[None])[0]:
+                    break
+            assert (trace.after[row, g] == here).all()
+            assert trace.executed[row, g] == executed
+            assert trace.progress[row, g] == task.distance(trace.states[row][None])[0] - task.distance(here[None])[0]
+        state[who] = trace.after[row, 0]
+
+
+def test_branches_go_on_from_where_their_candidates_end(init):
+    """The reward of a branch is that of its whole play: never below its own success."""
+    from recommit.train import credit
+    from recommit.train.grpo_config import CreditConfig
+
+    task = recommit.Sliding(2, 3)
+    starts = task.generate(8, seed=4, length=(2, 10)).states
+    config = CreditConfig(group="branch", reward="solved")
+    trace = play(actor(init), starts, 3, numbers=np.arange(8, dtype=np.uint64), candidates=3)
+    numbers = (1 << 20) + np.arange(3 * len(trace), dtype=np.uint64)
+    after = play(actor(init), trace.after.reshape(-1, 2, 3), np.repeat(trace.left - 1, 3), numbers=numbers)
+    reward = credit.by_branch(trace, after, config)
+    assert (reward >= trace.solved).all()
+    assert (reward.reshape(-1)[after.episode[after.solved[:, 0]]] == 1).all()
+    solved = set(after.episode[after.solved[:, 0]]) | set(np.flatnonzero(trace.solved.reshape(-1)))
+    assert reward.sum() == len(solved)
