@@ -197,7 +197,7 @@ ROWS = (
     Row("T3", "frozen is frozen, fixed is fixed, resumed is the same; NaN moves nothing", "quick", "bitwise",
         Pytest(("tests/unit/train/test_grpo.py", "tests/unit/train/test_rollout.py", "tests/unit/train/test_finish.py"))),
     Row("T7", "the paper's theory: what holds, what does not, against enumeration", "quick", "all assertions",
-        Pytest(("tests/unit/test_theory.py",))),
+        Pytest(("tests/unit/test_theory.py", "tests/unit/test_theorems.py"))),
     Row("C12", "an evaluation that lost files, or was interrupted, is completed", "quick", "byte-identical",
         Pytest(("tests/unit/evaluate/test_evaluation.py",))),
     Row("K1", "wheel and sdist: built clean, installed offline, removed without trace, reproducible", "nightly",
