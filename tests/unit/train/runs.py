@@ -60,13 +60,13 @@ def moved(one, other):
     return {name for name in a if not torch.equal(a[name], b[name])}
 
 
-def same(one, other):
-    """Two runs of four steps ended in the same bits."""
+def same(one, other, steps=4):
+    """Two runs ended in the same bits."""
     for name in ("engine.safetensors", "policy/heads.safetensors", "policy/backbone/model.safetensors"):
-        a, b = (load_file(folder / "checkpoints" / "step-00000004" / name) for folder in (one, other))
+        a, b = (load_file(folder / "checkpoints" / f"step-{steps:08}" / name) for folder in (one, other))
         assert a.keys() == b.keys()
         assert all(torch.equal(a[key], b[key]) for key in a), name
-    for name in ("metrics.jsonl", "samples.jsonl"):
+    for name in ("metrics.jsonl", "samples.jsonl", "best.json"):
         assert (one / name).read_bytes() == (other / name).read_bytes()
 
 

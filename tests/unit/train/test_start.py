@@ -9,13 +9,13 @@ import pytest
 
 torch = pytest.importorskip("torch")
 from safetensors.torch import load_file
+from tests.unit.train.runs import plan_of
 
 import recommit
 from recommit.policy.backbone import load_backbone
 from recommit.policy.config import DecoderConfig, LoraConfig, PolicyConfig
 from recommit.train import grpo, sft, start
-from recommit.train.config import ModelConfig, parse
-from recommit.train.grpo_config import GrpoConfig
+from recommit.train.config import ModelConfig
 from recommit.train.ranks import Team
 
 FAMILIES = ("tiny", "tiny-qwen3-vl", "tiny-internvl")
@@ -68,16 +68,13 @@ def test_a_supervised_step_moves_adapters_and_decoder_and_no_other_bit(warm):
 
 def test_a_step_of_reinforcement_runs_and_moves_both_heads_and_no_frozen_bit(warm, tmp_path):
     init = warm[0]
-    values = {
-        "credit": {"group": "state", "size": 3, "reward": "total"},
-        "objective": {"clip": 0.2, "kl": 0.05},
-        "rollout": {"instances": 2, "budget": 2},
-        "optim": {"steps": 1, "batch": 4, "lr": 1e-3, "vision_lr": 0.0, "head_lr": 1e-3, "depth_lr": 1e-2, "warmup": 0},
-        "validation": {"instances": 2, "every": 1, "budget": 2},
-        "run": {"log_every": 1, "threads": 1, "tensorboard": False},
-    }
+    plan = plan_of(
+        rollout={"instances": 2, "budget": 2},
+        optim={"steps": 1, "batch": 4},
+        validation={"instances": 2, "every": 1, "budget": 2},
+    )
     with watched(grpo.Grpo) as seen:
-        assert grpo.train(parse(GrpoConfig, values), init, tmp_path / "grpo", quiet=True) == 0
+        assert grpo.train(plan, init, tmp_path / "grpo", quiet=True) == 0
     names = moved(*seen)
     assert "depth_head.weight" in names
     assert any("lora_B.default" in name for name in names)
