@@ -42,6 +42,15 @@ def test_the_harness_sees_a_naive_writer():
     assert status == 1
 
 
+def test_a_series_ends_where_every_kill_comes_too_early(tmp_path):
+    call = (
+        "import sys; from tests.crash.killer import Campaign, MOST; c = Campaign(0, sys.argv[1], recovery=True); "
+        "c.duration = 0; c._kinds = lambda: iter(['anywhere'] * 1000); c.series(); "
+        "assert c.counts['kills'] == MOST and c.counts['series'] == 1 and not c.found, (c.counts, c.found)"
+    )
+    subprocess.run([sys.executable, "-c", call, str(tmp_path)], cwd=ROOT, check=True, timeout=300)
+
+
 @pytest.mark.nightly
 def test_two_thousand_kills(record_property):
     _, report, log = campaign("--kills", "2000", "--seed", "3")

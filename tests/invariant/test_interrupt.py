@@ -25,7 +25,7 @@ SOKOBAN = recommit.Sokoban(10, boxes=4)
 LONG_CALLS: dict[str, Callable[[int], object]] = {
     "generate": lambda threads: SOKOBAN.generate(1_000_000, seed=1, threads=threads),
     "search": lambda threads: recommit.Sliding(5).solve(BOARDS, threads=threads),
-    "solve": lambda threads: SOKOBAN.solve(np.repeat(LEVELS, 100_000, axis=0), threads=threads),
+    "solve": lambda threads: SOKOBAN.solve(np.repeat(LEVELS, 400_000, axis=0), threads=threads),
 }
 BOARDS = recommit.Sliding(5).generate(8, seed=0).states
 LEVELS = SOKOBAN.generate(4, seed=0).states
