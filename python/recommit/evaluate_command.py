@@ -63,6 +63,7 @@ def evaluate(
     from recommit.evaluate.members import Found, Members
     from recommit.evaluate.store import Store
     from recommit.train import ranks
+    from recommit.train.peers import watched
 
     if threads:
         torch.set_num_threads(threads)
@@ -74,7 +75,7 @@ def evaluate(
             chosen, agents = members.adaptive, experiments.agents_of(members, tables)
         plan = Plan(str(chosen), agents, budgets, instances, validation, length, seed)
         team = ranks.meet(device)
-        with Store(out) if team.lead else nullcontext() as store:
+        with watched(team), Store(out) if team.lead else nullcontext() as store:
             summary = Evaluation(plan, store, team=team, quiet=quiet).run()
             if store is None:
                 return 0
@@ -82,7 +83,5 @@ def evaluate(
             store.write_text("tables.md", text)
     except ValueError as error:
         raise WrongCall(str(error)) from None
-    finally:
-        ranks.leave()
     sys.stdout.write(json_module.dumps(summary, indent=2) + "\n" if json else text)
     return 0

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import torch
+
+from recommit.train import engine_state
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,11 +45,20 @@ class Engine(Protocol):
     def whole(self, policy: CommitPolicy) -> AbstractContextManager[None]:
         """A context in which every rank sees all of the weights that are saved."""
 
+    def full(self, parameters: list[nn.Parameter]) -> list[Tensor]:
+        """Whole trained parameters in float32, on every rank."""
+
+    def assign(self, parameters: list[nn.Parameter], values: list[Tensor]) -> None:
+        """Give trained parameters other values, in whatever copies there are of them."""
+
     def save(self, folder: Path) -> None:
-        """Write what ``load`` needs into an existing folder."""
+        """Write what ``load`` needs into an existing folder; the lead does."""
 
     def load(self, folder: Path) -> None:
-        """Take up exactly where ``save`` was called."""
+        """Take up exactly where ``save`` was called, by whatever engine and number of ranks."""
+
+    def close(self) -> None:
+        """Let go of the policy: another engine may come."""
 
 
 @dataclass(frozen=True)
@@ -135,31 +146,29 @@ class TorchEngine:
         """See ``Engine``."""
         return nullcontext()
 
-    def save(self, folder: Path) -> None:
-        """See ``Engine``: weights, moments and step counts, as safetensors."""
-        from safetensors.torch import save_file
+    def full(self, parameters: list[nn.Parameter]) -> list[Tensor]:
+        """See ``Engine``."""
+        return [parameter.detach().float() for parameter in parameters]
 
-        tensors = {f"{i}.weight": p.detach().contiguous() for i, p in enumerate(self.parameters)}
-        for i, parameter in enumerate(self.parameters):
-            tensors |= {f"{i}.{k}": v for k, v in self.optimizer.state.get(parameter, {}).items()}
-        save_file(tensors, folder / "engine.safetensors")
+    def assign(self, parameters: list[nn.Parameter], values: list[Tensor]) -> None:
+        """See ``Engine``."""
+        with torch.no_grad():
+            for parameter, value in zip(parameters, values, strict=True):
+                parameter.copy_(value)
+
+    def save(self, folder: Path) -> None:
+        """See ``Engine``."""
+        engine_state.save(folder, ({"weight": p, **self.optimizer.state.get(p, {})} for p in self.parameters))
 
     def load(self, folder: Path) -> None:
         """See ``Engine``."""
-        from safetensors.torch import load_file
+        states = engine_state.load(folder, [p.shape for p in self.parameters])
+        moments: dict[int, engine_state.State] = {}
+        for i, (parameter, state) in enumerate(zip(self.parameters, states, strict=True)):
+            self.assign([parameter], [state.pop("weight")])
+            if state:
+                moments[i] = state
+        self.optimizer.load_state_dict({"state": moments, "param_groups": self.optimizer.state_dict()["param_groups"]})
 
-        tensors = load_file(folder / "engine.safetensors")
-        weights = [tensors.get(f"{i}.weight") for i in range(len(self.parameters))]
-        for i, (weight, parameter) in enumerate(zip(weights, self.parameters, strict=True)):
-            if weight is None or weight.shape != parameter.shape:
-                got = None if weight is None else tuple(weight.shape)
-                raise ValueError(f"{folder}: expected weight {i} of shape {tuple(parameter.shape)}, got {got}")
-        state: dict[int, dict[str, Any]] = {}
-        for name, tensor in tensors.items():
-            index, _, part = name.partition(".")
-            if part != "weight":
-                state.setdefault(int(index), {})[part] = tensor
-        with torch.no_grad():
-            for weight, parameter in zip(weights, self.parameters, strict=True):
-                parameter.copy_(weight)
-        self.optimizer.load_state_dict({"state": state, "param_groups": self.optimizer.state_dict()["param_groups"]})
+    def close(self) -> None:
+        """See ``Engine``."""

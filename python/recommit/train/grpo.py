@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
@@ -24,6 +25,7 @@ from recommit.train.collect import Collector
 from recommit.train.config import plain
 from recommit.train.engine import make_engine, schedule
 from recommit.train.grpo_config import variant
+from recommit.train.peers import watched
 from recommit.train.reach import Reach
 from recommit.train.rollout import ORDER, Actor
 from recommit.train.rundir import RunDirectory, recipe_of
@@ -57,17 +59,15 @@ def train(
     known = (Path(out) / "config.json").is_file()  # it holds the recipe, whatever becomes of the other run
     recipe = recommit.data.open(data, "train").recipe if data else recipe_of(out if known else init)
     team = ranks.join(config.run.device) if config.engine.kind == "deepspeed" else ranks.alone(config.run.device)
-    try:
-        with RunDirectory(out, lead=team.lead) as folder, Interrupt() as interrupt:
-            begin = warm_start(init, folder, team)
-            begun = {"init": weights_of(begin), "data": {"recipe": recipe.to_dict()}}
-            folder.begin({"kind": "grpo", "ranks": team.world, **plain(config), **begun})
-            policy = CommitPolicy.from_pretrained(begin).to(team.device)
-            if config.head is not None:
-                policy.replace_head(config.head, seed=config.run.seed)
-            return Grpo(config, policy, recipe, folder, team, quiet=quiet or not team.lead).run(interrupt)
-    finally:
-        ranks.leave()
+    with watched(team), RunDirectory(out, lead=team.lead) as folder, Interrupt() as interrupt:
+        begin = warm_start(init, folder, team)
+        begun = {"init": weights_of(begin), "data": {"recipe": recipe.to_dict()}}
+        folder.begin({"kind": "grpo", "ranks": team.world, **plain(config), **begun})
+        policy = CommitPolicy.from_pretrained(begin).to(team.device)
+        if config.head is not None:
+            policy.replace_head(config.head, seed=config.run.seed)
+        with closing(Grpo(config, policy, recipe, folder, team, quiet=quiet or not team.lead)) as run:
+            return run.run(interrupt)
 
 
 def warm_start(init: str | Path, folder: RunDirectory, team: Team) -> Path:

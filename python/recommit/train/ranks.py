@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import socket
 import warnings
@@ -83,6 +84,7 @@ def join(device: str) -> Team:
     announce(os.environ)
     warnings.filterwarnings("ignore", category=FutureWarning, module="torch.distributed")  # DeepSpeed's older names
     import deepspeed
+    import deepspeed.comm
     import deepspeed.ops
 
     where = find_device(device)
@@ -91,7 +93,9 @@ def join(device: str) -> Team:
         deepspeed.ops.__compatible_ops__["deepspeed_shm_comm"] = False
     else:
         torch.cuda.set_device(where)
-    deepspeed.init_distributed(dist_backend="nccl" if where.type == "cuda" else "gloo", verbose=False)
+    if not deepspeed.comm.is_initialized():
+        deepspeed.init_distributed(dist_backend=_backend(where), verbose=False)
+        atexit.register(_leave)
     return Team(int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"]), where)
 
 
@@ -105,8 +109,14 @@ def meet(device: str) -> Team:
 
     if where.type == "cuda":
         torch.cuda.set_device(where)
-    dist.init_process_group("nccl" if where.type == "cuda" else "gloo")
+    if not dist.is_initialized():
+        dist.init_process_group(_backend(where))
+        atexit.register(_leave)
     return Team(int(os.environ["RANK"]), world, where)
+
+
+def _backend(device: torch.device) -> str:
+    return "nccl" if device.type == "cuda" else "gloo"
 
 
 def announce(environment: Any) -> None:
@@ -131,8 +141,9 @@ def arguments(given: list[str]) -> list[str]:
     return [argument for argument in given if not argument.startswith("--local_rank=")]
 
 
-def leave() -> None:
-    """End the process group, so that no rank is aborted at exit."""
+def _leave() -> None:
+    """End the process group, so that no rank is aborted at exit. Not between two runs of a process: DeepSpeed keeps the
+    groups that it has made, and a second meeting at the same port is not certain to succeed."""
     import torch.distributed as dist
 
     if dist.is_available() and dist.is_initialized():

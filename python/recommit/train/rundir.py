@@ -31,6 +31,10 @@ if TYPE_CHECKING:
 PACKAGES = ("recommit", "numpy", "torch", "transformers", "peft", "safetensors", "deepspeed", "pyarrow")
 
 
+#: Fields of ``EngineConfig`` that decide where numbers lie, not which they are.
+PLACEMENT = ("kind", "stage", "offload", "checkpointing", "settings")
+
+
 class RunDirectory:
     """Opens or makes a run's folder, alone: a second run in the same folder is refused. Only the lead writes."""
 
@@ -60,14 +64,12 @@ class RunDirectory:
         """Write down what runs; going on with another configuration is refused."""
         if not self.lead:
             return
-        known = self.read("config.json")
+        before = self.read("config.json")
         now = json.loads(json.dumps(config))
-        if known is None:
+        if before is not None and (changed := differences(_lasting(before), _lasting(now))):
+            raise ValueError(f"{self.folder}: expected the configuration of its run, got another: {changed}")
+        if before != now:
             self.write("config.json", now)
-        elif known != now:
-            raise ValueError(
-                f"{self.folder}: expected the configuration of its run, got another: {differences(known, now)}"
-            )
         self.write("versions.json", versions())
 
     def read(self, name: str) -> Any:
@@ -124,6 +126,12 @@ def versions() -> dict[str, Any]:
         except metadata.PackageNotFoundError:
             found[name] = None
     return found
+
+
+def _lasting(config: dict[str, Any]) -> dict[str, Any]:
+    """Without what may change when a run goes on, since it says who computes and not what: ranks, and how ZeRO splits."""
+    engine = {name: value for name, value in config.get("engine", {}).items() if name not in PLACEMENT}
+    return {**{name: value for name, value in config.items() if name != "ranks"}, "engine": engine}
 
 
 def differences(known: Any, now: Any, name: str = "") -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import closing
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ import recommit.data
 from recommit.train import losses, ranks, start, state, targets, validate
 from recommit.train.config import plain
 from recommit.train.engine import make_engine, schedule
+from recommit.train.peers import watched
 from recommit.train.rundir import RunDirectory
 from recommit.train.trainer import Trainer
 from recommit.train.watch import Interrupt
@@ -32,13 +34,11 @@ def train(config: SftConfig, data: str | Path, out: str | Path, *, quiet: bool =
         torch.set_num_threads(config.run.threads)
     dataset = recommit.data.open(data, "train")
     team = ranks.join(config.run.device) if config.engine.kind == "deepspeed" else ranks.alone(config.run.device)
-    try:
-        with RunDirectory(out, lead=team.lead) as folder, Interrupt() as interrupt:
-            content = {"content_sha256": dataset.manifest.content, "recipe": dataset.recipe.to_dict()}
-            folder.begin({"kind": "sft", "ranks": team.world, **plain(config), "data": content})
-            return Sft(config, dataset, folder, team, quiet=quiet or not team.lead).run(interrupt)
-    finally:
-        ranks.leave()
+    with watched(team), RunDirectory(out, lead=team.lead) as folder, Interrupt() as interrupt:
+        content = {"content_sha256": dataset.manifest.content, "recipe": dataset.recipe.to_dict()}
+        folder.begin({"kind": "sft", "ranks": team.world, **plain(config), "data": content})
+        with closing(Sft(config, dataset, folder, team, quiet=quiet or not team.lead)) as run:
+            return run.run(interrupt)
 
 
 class Sft(Trainer):

@@ -15,6 +15,7 @@ import torch
 from recommit.train import examples, state, validate
 from recommit.train.config import plain
 from recommit.train.engine import schedule
+from recommit.train.engine_state import numel
 from recommit.train.rundir import Log
 from recommit.train.watch import Curves, Progress
 
@@ -108,6 +109,10 @@ class Trainer(ABC):
     def _fixed_depth(self) -> int | None:
         """Of a policy that does not choose."""
         return None
+
+    def close(self) -> None:
+        """Let go of the policy."""
+        self.engine.close()
 
     def run(self, interrupt: Interrupt) -> int:
         """Until the last step, an early stop, or an interruption; the exit status."""
@@ -241,8 +246,15 @@ class Trainer(ABC):
         self._take_up(kept)
         log.cut(kept["log"])
         self.samples.cut(kept["samples"])
-        state.restore(json.loads((newest.folder / f"random-{self.team.rank}.json").read_text(encoding="utf-8")))
+        self._restore_randomness(newest.folder / f"random-{self.team.rank}.json")
         self._say(f"going on after step {newest.step:,}")
+
+    def _restore_randomness(self, path: Path) -> None:
+        """A rank that was not there before begins a stream of its own."""
+        if path.is_file():
+            state.restore(json.loads(path.read_text(encoding="utf-8")))
+        else:
+            state.seed(self.config.run.seed + self.team.rank + (self.at.step << 16))
 
     def _say(self, text: str) -> None:
         if not self.quiet:
@@ -250,8 +262,8 @@ class Trainer(ABC):
 
     def _trained(self) -> str:
         """For the introduction."""
-        trained = sum(p.numel() for p in self.policy.parameters() if p.requires_grad)
-        whole = sum(p.numel() for p in self.policy.parameters())
+        trained = sum(numel(p) for p in self.policy.parameters() if p.requires_grad)
+        whole = sum(numel(p) for p in self.policy.parameters())
         lora = [n for n, p in self.policy.backbone.model.named_parameters() if p.requires_grad and "lora_" in n]
         adapter = f", {len(lora)} of them LoRA matrices matching {self.policy.backbone.lora_targets}" if lora else ""
         tensors = sum(1 for p in self.policy.parameters() if p.requires_grad)

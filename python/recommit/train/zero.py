@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import torch
 from torch import nn
 
+from recommit.train import engine_state
 from recommit.train.deepspeed_file import merged
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from recommit.train.ranks import Team
 
 T = TypeVar("T")
-_TAG = "engine"
 
 
 class Root(nn.Module):
@@ -78,6 +78,9 @@ class ZeroEngine:
     ) -> None:
         import deepspeed
 
+        from recommit.train.zero_state import Pieces
+
+        self._linear = torch.nn.functional.linear
         self.groups, self.parts, self.stage, self.team = made, parts, config.stage, team
         self.trained = [p for group in made for p in group.parameters]
         optimizer = torch.optim.AdamW(
@@ -89,6 +92,7 @@ class ZeroEngine:
             self.engine, *_ = deepspeed.initialize(
                 model=Root(policy), optimizer=optimizer, config=settings(config, optim, parts, team.world)
             )
+        self.pieces = Pieces(self.engine.optimizer, config.stage, team.rank)
 
     def run(self, work: Callable[[], T]) -> T:
         """See ``Engine``."""
@@ -118,15 +122,29 @@ class ZeroEngine:
         grads = [p.grad for p in self.trained if p.grad is not None]
         return float(torch.nn.utils.get_total_norm(grads))
 
+    def full(self, parameters: list[nn.Parameter]) -> list[Tensor]:
+        """See ``Engine``."""
+        return [self.pieces.weight(parameter) for parameter in parameters]
+
+    def assign(self, parameters: list[nn.Parameter], values: list[Tensor]) -> None:
+        """See ``Engine``."""
+        for parameter, value in zip(parameters, values, strict=True):
+            self.pieces.set_weight(parameter, value)
+
     def save(self, folder: Path) -> None:
         """See ``Engine``; frozen weights are not written."""
-        with quietly():
-            self.engine.save_checkpoint(str(folder), tag=_TAG, exclude_frozen_parameters=True, save_latest=False)
+        states = (self.pieces.state(parameter) for parameter in self.trained)
+        engine_state.save(folder, states, write=self.team.lead)
 
     def load(self, folder: Path) -> None:
-        """See ``Engine``; only for the number of ranks and the stage that saved it."""
-        with quietly():
-            self.engine.load_checkpoint(str(folder), tag=_TAG, load_module_strict=False)
+        """See ``Engine``; whatever number of ranks, stage or engine it was that saved."""
+        shapes = [engine_state.shape(parameter) for parameter in self.trained]
+        begun = False
+        for parameter, state in zip(self.trained, engine_state.load(folder, shapes), strict=True):
+            if "step" in state and not begun:
+                self.pieces.begin_moments(state["step"])
+                begun = True
+            self.pieces.set_state(parameter, state)
 
     @contextmanager
     def whole(self, policy: CommitPolicy) -> Iterator[None]:
@@ -136,13 +154,15 @@ class ZeroEngine:
             return
         import deepspeed
 
-        saved = (
-            list(policy.parameters())
-            if policy.config.lora is None
-            else [*self.trained, *policy.depth_head.parameters()]
-        )
-        with deepspeed.zero.GatheredParameters(saved, modifier_rank=None):
+        heads = [*policy.depth_head.parameters(), *policy.decoder.parameters()]  # frozen parts of them are saved, too
+        saved = list(policy.parameters()) if policy.config.lora is None else [*self.trained, *heads]
+        with deepspeed.zero.GatheredParameters(list(dict.fromkeys(saved)), modifier_rank=None):
             yield
+
+    def close(self) -> None:
+        """See ``Engine``; stage 3 leaves a ``linear`` of its own behind, whose gradients are rounded otherwise."""
+        self.engine.destroy()
+        torch.nn.functional.linear = self._linear
 
 
 @contextmanager

@@ -1,0 +1,185 @@
+"""One rank of several training runs, one after the other: python rank_jobs.py JOBS, a JSON list of what ``Job`` holds.
+
+A process that imports torch and DeepSpeed once and then trains a dozen runs is quick, and shows that a second run in
+the same process works. Whatever can be planted is a name of ``PATCHES``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from unittest import mock
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+RANK = int(os.environ.get("RANK", "0"))
+
+
+@dataclass(frozen=True)
+class Job:
+    """A run: ``kind`` sft or grpo, ``source`` a data set or a warm start, ``patch`` a planted event."""
+
+    kind: str
+    recipe: str
+    source: str
+    out: str
+    changes: list[str] = field(default_factory=list)
+    patch: str = ""
+    quiet: bool = True
+
+
+def run(jobs: list[Job], world: int, folder: Path, limit: float = 570) -> list[tuple[int, str]]:
+    """Start ``world`` ranks and wait; exit status and everything printed of each."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    listed = folder / f"jobs-{port}.json"
+    listed.write_text(json.dumps([asdict(job) for job in jobs]), encoding="utf-8")
+    place = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": str(world), "OMP_NUM_THREADS": "1"}
+    printed = [folder / f"rank-{port}-{rank}.txt" for rank in range(world)]
+    ranks = []
+    for rank, path in enumerate(printed):
+        with path.open("w") as file:
+            own = {**os.environ, **place, "RANK": str(rank), "LOCAL_RANK": str(rank)}
+            command = [sys.executable, __file__, str(listed)]
+            ranks.append(subprocess.Popen(command, env=own, stdout=file, stderr=subprocess.STDOUT))
+    try:
+        return [(rank.wait(timeout=limit), path.read_text()) for rank, path in zip(ranks, printed, strict=True)]
+    finally:
+        for rank in ranks:
+            rank.kill()
+
+
+def main(listed: str) -> int:
+    for values in json.loads(Path(listed).read_text(encoding="utf-8")):
+        job = Job(**values)
+        print(f"{Path(job.out).name}: {train(job)}", flush=True)
+    return 0
+
+
+def train(job: Job) -> int:
+    """In this process."""
+    with PATCHES[job.patch]():
+        return _train(job)
+
+
+def _train(job: Job) -> int:
+    from recommit.train import config, grpo, grpo_config, sft
+
+    if job.kind == "sft":
+        return sft.train(config.load(job.recipe, job.changes), job.source, job.out, quiet=job.quiet)
+    loaded = config.load(job.recipe, job.changes, grpo_config.GrpoConfig, "grpo")
+    return grpo.train(loaded, job.source, job.out, quiet=job.quiet)
+
+
+@contextmanager
+def nothing() -> Iterator[None]:
+    yield
+
+
+@contextmanager
+def at_step(step: dict[str, int], event: Any) -> Iterator[None]:
+    """``event()`` before the step that either kind of run is said to have it."""
+    from recommit.train.grpo import Grpo
+    from recommit.train.sft import Sft
+
+    def stepping(take: Any) -> Any:
+        def taken(self: Any) -> Any:
+            if self.at.step == step[self.kind]:
+                event()
+            return take(self)
+
+        return taken
+
+    with ExitStack() as stack:
+        for cls in (Sft, Grpo):
+            stack.enter_context(mock.patch.object(cls, "_step", stepping(cls._step)))
+        yield
+
+
+@contextmanager
+def interrupted() -> Iterator[None]:
+    """Ctrl-C on one rank only, which the others hear of."""
+    with at_step({"sft": 3, "grpo": 1}, lambda: RANK or signal.raise_signal(signal.SIGINT)):
+        yield
+
+
+@contextmanager
+def killed() -> Iterator[None]:
+    with at_step({"sft": 4, "grpo": 1}, lambda: RANK and os.kill(os.getpid(), signal.SIGKILL)):
+        yield
+
+
+@contextmanager
+def unequal() -> Iterator[None]:
+    """Ranks with different numbers of rows."""
+    from recommit.train import sft
+
+    make = sft.targets.make
+
+    def fewer(*arguments: Any, **options: Any) -> Any:
+        batch = make(*arguments, **options)
+        return batch[: 3 if RANK else len(batch)]
+
+    with mock.patch.object(sft.targets, "make", fewer):
+        yield
+
+
+@contextmanager
+def no_states() -> Iterator[None]:
+    """A rank with nothing to play."""
+    from recommit.train.grpo import Grpo
+
+    starts = Grpo._starts
+    with mock.patch.object(Grpo, "_starts", lambda self: starts(self)[: 0 if RANK else None]):
+        yield
+
+
+@contextmanager
+def same_rows() -> Iterator[None]:
+    """Planted: the second rank reads what the first one reads."""
+    import recommit.data
+
+    feed = recommit.data.Feed
+    with mock.patch.object(recommit.data, "Feed", lambda *a, rank, **k: feed(*a, rank=0 * rank, **k)):
+        yield
+
+
+@contextmanager
+def heads_not_gathered() -> Iterator[None]:
+    """Planted: a stage 3 that gathers trained weights alone."""
+    import deepspeed
+
+    from recommit.train.zero import ZeroEngine
+
+    @contextmanager
+    def whole(self: Any, policy: Any) -> Iterator[None]:
+        del policy
+        with deepspeed.zero.GatheredParameters(self.trained, modifier_rank=None):
+            yield
+
+    with mock.patch.object(ZeroEngine, "whole", whole):
+        yield
+
+
+PATCHES = {
+    "": nothing,
+    "interrupted": interrupted,
+    "killed": killed,
+    "unequal": unequal,
+    "no states": no_states,
+    "same rows": same_rows,
+    "heads not gathered": heads_not_gathered,
+}
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

@@ -1,0 +1,189 @@
+"""T4, C5: DeepSpeed as it is used: LoRA, two tasks, several runs in a process, two ranks. What it saves, everybody loads."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("deepspeed", reason="needs the deepspeed extra")
+from safetensors.torch import load_file
+from tests.invariant.rank_jobs import Job, run, train
+
+from recommit.data import Recipe, Variant, build
+from recommit.evaluate.evaluation import Evaluation, Plan
+from recommit.evaluate.store import Store
+from recommit.policy.policy import CommitPolicy
+
+STEPS, ROUNDS = 6, 3
+RECIPE = f"""
+sft:
+  model:
+    backbone: random:small
+    shape: {{width: 32, layers: 2, heads: 2, kv_heads: 2, ffn: 64, vision_width: 16, vision_heads: 1, vision_ffn: 32}}
+    policy: {{lora: {{rank: 4, alpha: 8, dropout: 0.0}}, prompts: [bare-v1, bare-v1], decoder: {{width: 32, layers: 1, heads: 2, ffn: 64}}}}
+  optim: {{steps: {STEPS}, batch: 16, micro_batch: 4, warmup: 2, lr: 2e-4, head_lr: 4e-4}}
+  validation: {{instances: 8, every: {STEPS}, budget: 3}}
+  run: {{save_every: 2, log_every: 1, threads: 1, tensorboard: false, device: cpu}}
+grpo:
+  credit: {{size: 3, reward: total}}
+  objective: {{clip: 0.2, kl: 0.05}}
+  rollout: {{instances: 8, budget: 4}}
+  optim: {{steps: {ROUNDS}, batch: 256, micro_batch: 32, warmup: 0, lr: 2e-4, vision_lr: 0.0, head_lr: 4e-4}}
+  validation: {{instances: 8, every: {ROUNDS}, budget: 3}}
+  run: {{save_every: 2, log_every: 1, threads: 1, tensorboard: false, device: cpu}}
+"""
+STAGES = ("0", "1", "2", "3")
+BF16 = {
+    "bf16-2": ("2",),
+    "bf16-3": ("3",),
+    "offload-2": ("2", "engine.offload=true"),
+    "offload-3": ("3", "engine.offload=true"),
+}
+
+
+class Place:
+    """Runs by name, in one folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def job(self, kind: str, out: str, source: str = "data", *changes: str, patch: str = "", quiet: bool = True) -> Job:
+        recipe, source = str(self.folder / "recipe.yaml"), str(self.folder / source)
+        return Job(kind, recipe, source, str(self.folder / out), list(changes), patch, quiet)
+
+    def weights(self, name: str) -> dict[str, torch.Tensor]:
+        """Of the last checkpoint, in float32."""
+        policy = max((self.folder / name / "checkpoints").glob("step-*")) / "policy"
+        tensors = load_file(policy / "heads.safetensors") | load_file(policy / "adapter" / "adapter_model.safetensors")
+        return {key: tensor.float() for key, tensor in tensors.items()}
+
+    def losses(self, name: str) -> list[float]:
+        lines = (json.loads(line) for line in (self.folder / name / "metrics.jsonl").read_text().splitlines())
+        return [line["loss"] for line in lines if "loss" in line]
+
+    def apart(self, one: str, other: str) -> float:
+        """The largest difference of a weight."""
+        first, second = self.weights(one), self.weights(other)
+        assert {k: v.shape for k, v in first.items()} == {k: v.shape for k, v in second.items()}
+        return max((compared(k, first[k]) - compared(k, second[k])).abs().max().item() for k in first)
+
+
+def compared(name: str, tensor: torch.Tensor) -> torch.Tensor:
+    """Without biases of keys: softmax does not depend on them, so that Adam blows up the rounding of a zero gradient."""
+    if not name.endswith("qkv.bias"):
+        return tensor
+    queries, _, values = tensor.chunk(3)
+    return torch.cat([queries, values])
+
+
+def zero(stage: str, *more: str) -> list[str]:
+    return ["engine.kind=deepspeed", f"engine.stage={stage}", *more]
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """One process trains what is compared with; two ranks train everything else, in one go."""
+    place = Place(tmp_path_factory.mktemp("zero-lora"))
+    folder, job = place.folder, place.job
+    build(Recipe("sliding", (3, 3), (Variant((6, 14)),), count=60, ties="random"), folder / "data")
+    (folder / "recipe.yaml").write_text(RECIPE)
+    for each in (job("sft", "one"), job("grpo", "one-rl", "one"), job("sft", "begun-alone", patch="interrupted")):
+        assert train(each) == (130 if each.patch else 0)
+    first, second = run([job("sft", "killed", "data", *zero("2"), patch="killed")], 2, folder)
+    assert (first[0], second[0]) == (1, -9)
+    (folder / "mourner.txt").write_text(first[1])
+    jobs = [
+        each
+        for s in STAGES
+        for each in (job("sft", f"sft-{s}", "data", *zero(s)), job("grpo", f"rl-{s}", "one", *zero(s)))
+    ]
+    jobs += [job("sft", name, "data", *zero(*how, "engine.bf16=true")) for name, how in BF16.items()]
+    jobs += [
+        job("grpo", "rl-of-3", "sft-3", *zero("3")),
+        job("grpo", "rl-of-bf16-3", "bf16-3", *zero("3", "engine.bf16=true")),
+    ]
+    jobs += [
+        job("sft", f"again-{s}", "data", *zero(s), patch=patch) for s in ("2", "3") for patch in ("interrupted", "")
+    ]
+    jobs += [job("sft", name, "data", *zero("2")) for name in ("killed", "begun-alone")]
+    jobs += [job("sft", "begun-by-two", "data", *zero("3"), patch="interrupted")]
+    jobs += [job("sft", "unequal", "data", *zero("3"), patch="unequal")]
+    jobs += [job("sft", "told", "data", *zero("3", "optim.steps=1"), quiet=False)]
+    jobs += [job("sft", "planted-rows", "data", *zero("1"), patch="same rows")]
+    jobs += [job("sft", "planted-heads", "data", *zero("3"), patch="heads not gathered")]
+    ranks = run(jobs, 2, folder)
+    assert [status for status, _ in ranks] == [0, 0], ranks[0][1]
+    (folder / "printed.txt").write_text(ranks[0][1])
+    assert train(job("sft", "begun-by-two")) == 0
+    return place
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_two_ranks_equal_one_process(place, stage):
+    start = {key: value for key, value in place.weights("one").items() if "lora_B" in key}
+    assert max(value.abs().max() for value in start.values()) > 1e-4, "no adapter learned"
+    assert place.apart("one", f"sft-{stage}") <= 2e-6
+    assert place.apart("one-rl", f"rl-{stage}") <= 2e-6
+    assert place.losses("one") == pytest.approx(place.losses(f"sft-{stage}"), abs=2e-6)
+    assert place.losses("one-rl") == pytest.approx(place.losses(f"rl-{stage}"), abs=2e-6)
+
+
+def test_the_comparison_sees_a_rank_that_reads_anothers_rows(place):
+    assert place.apart("one", "planted-rows") > 1e-5
+
+
+SAVED = ["one", *(f"{kind}-{s}" for kind in ("sft", "rl") for s in STAGES), *BF16, "rl-of-3", "rl-of-bf16-3", "unequal"]
+
+
+@pytest.mark.parametrize("name", SAVED)
+def test_what_is_saved_loads(place, name):
+    policy = CommitPolicy.from_pretrained(place.folder / name)
+    held = {
+        **{f"depth_head.{k}": v for k, v in policy.depth_head.state_dict().items()},
+        **{f"decoder.{k}": v for k, v in policy.decoder.state_dict().items()},
+    }
+    saved = place.weights(name)
+    assert all(torch.equal(value, saved[key]) for key, value in held.items())
+    assert [tuple(output.weight.shape) for output in policy.decoder.outputs] == [(4, 32), (4, 32)]
+
+
+def test_loading_sees_heads_that_were_not_gathered(place):
+    with pytest.raises(ValueError, match=r"decoder.outputs.1.weight of shape \(4, 32\), got \(0,\)"):
+        CommitPolicy.from_pretrained(place.folder / "planted-heads")
+
+
+@pytest.mark.parametrize("name", ["sft-3", "rl-3", "rl-of-bf16-3"])
+def test_what_is_saved_plays(place, name, tmp_path):
+    spec = Plan(str(place.folder / name), ("adaptive", "fixed-4"), ("tight",), instances=8, validation=4)
+    with Store(tmp_path / "eval") as store:
+        rows = Evaluation(spec, store, quiet=True).run()
+    assert [row["instances"] for row in rows] == [8, 8]
+
+
+@pytest.mark.parametrize("stage", ["2", "3"])
+def test_an_interrupted_run_goes_on_to_the_bit(place, stage):
+    first, second = place.weights(f"sft-{stage}"), place.weights(f"again-{stage}")
+    assert all(torch.equal(first[key], second[key]) for key in first)
+    assert place.losses(f"sft-{stage}") == place.losses(f"again-{stage}")
+
+
+@pytest.mark.parametrize("name", ["begun-alone", "begun-by-two"])
+def test_a_run_goes_on_with_another_number_of_ranks(place, name):
+    assert place.apart("one", name) <= 2e-6
+    assert place.losses("one") == pytest.approx(place.losses(name), abs=2e-6)
+
+
+def test_a_rank_that_is_killed_ends_the_others_and_the_run_goes_on(place):
+    said = (place.folder / "mourner.txt").read_text()
+    assert "rank 0: rank 1 ended before its work was done" in said
+    assert "Traceback" not in said
+    assert place.apart("sft-2", "killed") == 0
+
+
+def test_what_is_said_of_parameters_that_are_split_is_true(place):
+    policy = CommitPolicy.from_pretrained(place.folder / "told")
+    whole = sum(p.numel() for p in policy.parameters())
+    assert f" of {whole:,} parameters" in (place.folder / "printed.txt").read_text()
