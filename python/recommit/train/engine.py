@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import torch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from contextlib import AbstractContextManager
     from pathlib import Path
 
@@ -42,6 +42,12 @@ class Engine(Protocol):
 
     def whole(self, policy: CommitPolicy) -> AbstractContextManager[None]:
         """A context in which every rank sees all of the weights that are saved."""
+
+    def full(self, parameters: Iterable[nn.Parameter]) -> list[Tensor]:
+        """Copies of trained weights as the optimiser has them: whole, in float32, on every rank."""
+
+    def assign(self, parameters: Iterable[nn.Parameter], values: Iterable[Tensor]) -> None:
+        """Give trained weights whole float32 ``values``, the same on every rank; the optimiser goes on from them."""
 
     def save(self, folder: Path) -> None:
         """Write what ``load`` needs into an existing folder."""
@@ -134,6 +140,16 @@ class TorchEngine:
     def whole(self, policy: CommitPolicy) -> AbstractContextManager[None]:  # noqa: ARG002
         """See ``Engine``."""
         return nullcontext()
+
+    def full(self, parameters: Iterable[nn.Parameter]) -> list[Tensor]:
+        """See ``Engine``."""
+        return [p.detach().float().clone() for p in parameters]
+
+    @torch.no_grad()
+    def assign(self, parameters: Iterable[nn.Parameter], values: Iterable[Tensor]) -> None:
+        """See ``Engine``."""
+        for parameter, value in zip(parameters, values, strict=True):
+            parameter.copy_(value)
 
     def save(self, folder: Path) -> None:
         """See ``Engine``: weights, moments and step counts, as safetensors."""

@@ -12,7 +12,7 @@ from torch import nn
 from recommit.train.deepspeed_file import merged
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     from torch import Tensor
@@ -117,6 +117,35 @@ class ZeroEngine:
         """Without ZeRO DeepSpeed does not tell."""
         grads = [p.grad for p in self.trained if p.grad is not None]
         return float(torch.nn.utils.get_total_norm(grads))
+
+    def full(self, parameters: Iterable[nn.Parameter]) -> list[Tensor]:
+        """See ``Engine``."""
+        from deepspeed.utils import safe_get_full_fp32_param
+
+        if self.stage == 0:
+            return [p.detach().float().clone() for p in parameters]
+        return [safe_get_full_fp32_param(p) for p in parameters]
+
+    @torch.no_grad()
+    def assign(self, parameters: Iterable[nn.Parameter], values: Iterable[Tensor]) -> None:
+        """See ``Engine``: DeepSpeed's float32 masters too, from which its next step would else bring the old ones back."""
+        import deepspeed
+
+        weights = list(parameters)
+        with deepspeed.zero.GatheredParameters(weights, modifier_rank=0, enabled=self.stage == 3):
+            for parameter, value in zip(weights, values, strict=True):
+                parameter.copy_(value)
+                self._assign_master(parameter, value)
+
+    def _assign_master(self, parameter: nn.Parameter, value: Tensor) -> None:
+        from deepspeed.utils import safe_set_full_fp32_param, safe_set_local_fp32_param
+
+        if self.stage == 3:  # DeepSpeed's own setter of a whole weight fails where it does not divide evenly
+            share, rank = parameter.ds_tensor.numel(), self.team.rank  # type: ignore[attr-defined]
+            padded = nn.functional.pad(value.flatten(), (0, share * self.team.world - value.numel()))
+            safe_set_local_fp32_param(parameter, padded[share * rank : share * (rank + 1)])
+        elif self.stage:
+            safe_set_full_fp32_param(parameter, value)
 
     def save(self, folder: Path) -> None:
         """See ``Engine``; frozen weights are not written."""
