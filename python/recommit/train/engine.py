@@ -27,6 +27,8 @@ class Engine(Protocol):
     """What a training loop needs. Every rank calls every method, in the same order."""
 
     team: Team
+    #: Must every rank go through the policy equally often? Otherwise one that has nothing to look at may wait.
+    together: bool
 
     def run(self, work: Callable[[], T]) -> T:
         """Run ``work``, which goes through the policy; every pass through it happens inside such a call."""
@@ -107,6 +109,8 @@ def schedule(config: OptimConfig, step: int) -> float:
 
 class TorchEngine:
     """AdamW in one process."""
+
+    together = False
 
     def __init__(self, made: list[Group], config: OptimConfig, team: Team) -> None:
         self.config, self.team, self.groups = config, team, made

@@ -79,6 +79,7 @@ class ZeroEngine:
         import deepspeed
 
         self.groups, self.parts, self.stage, self.team = made, parts, config.stage, team
+        self.together = config.stage == 3
         self.trained = [p for group in made for p in group.parameters]
         optimizer = torch.optim.AdamW(
             [{"params": group.parameters, "lr": group.lr} for group in made],
@@ -141,7 +142,7 @@ class ZeroEngine:
         from deepspeed.utils import safe_set_full_fp32_param, safe_set_local_fp32_param
 
         if self.stage == 3:  # DeepSpeed's own setter of a whole weight fails where it does not divide evenly
-            share, rank = parameter.ds_tensor.numel(), self.team.rank  # type: ignore[attr-defined]
+            share, rank = parameter.ds_tensor.numel(), self.team.rank
             padded = nn.functional.pad(value.flatten(), (0, share * self.team.world - value.numel()))
             safe_set_local_fp32_param(parameter, padded[share * rank : share * (rank + 1)])
         elif self.stage:
