@@ -83,7 +83,7 @@ def collector(policy: CommitPolicy, task: Any, config: GrpoConfig, model: Model)
     """What plays, as ``recommit train grpo`` plays."""
     kind = variant("adaptive")
     actor = Actor(policy, task, kind, seed=0, through=model.through)
-    return Collector(actor, config, kind, lambda depths: Reach(policy, task, depths), lambda: 0.0)
+    return Collector(actor, config, kind, lambda depths: Reach(policy, task, depths), lambda *_: None)
 
 
 def update(

@@ -137,10 +137,10 @@ def unequal() -> Iterator[None]:
 @contextmanager
 def no_states() -> Iterator[None]:
     """A rank with nothing to play."""
-    from recommit.train.grpo import Grpo
+    from recommit.train.collect import Collector
 
-    starts = Grpo._starts
-    with mock.patch.object(Grpo, "_starts", lambda self: starts(self)[: 0 if RANK else None]):
+    own = Collector.own
+    with mock.patch.object(Collector, "own", lambda self, starts: own(self, starts)[: 0 if RANK else None]):
         yield
 
 

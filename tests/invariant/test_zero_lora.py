@@ -110,7 +110,10 @@ def place(tmp_path_factory):
     ]
     jobs += [job("sft", name, "data", *zero("2")) for name in ("killed", "begun-alone")]
     jobs += [job("sft", "begun-by-two", "data", *zero("3"), patch="interrupted")]
-    jobs += [job("sft", "unequal", "data", *zero("3"), patch="unequal")]
+    jobs += [
+        job("sft", "unequal", "data", *zero("3"), patch="unequal"),
+        job("grpo", "no-states", "one", *zero("3"), patch="no states"),
+    ]
     jobs += [job("sft", "told", "data", *zero("3", "optim.steps=1"), quiet=False)]
     jobs += [job("sft", "planted-rows", "data", *zero("1"), patch="same rows")]
     jobs += [job("sft", "planted-heads", "data", *zero("3"), patch="heads not gathered")]

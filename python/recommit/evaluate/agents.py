@@ -16,7 +16,7 @@ from recommit.evaluate import oracle, play, shared
 from recommit.policy.config import MAX_ACTIONS
 from recommit.train.grpo_config import variant
 from recommit.train.ranks import Team
-from recommit.train.reach import always, drawn, head, wary
+from recommit.train.reach import Reach, always, drawn, head, wary
 from recommit.train.rollout import Actor
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from recommit.evaluate.play import Rows
     from recommit.policy.policy import CommitPolicy
     from recommit.puzzles.puzzle import Puzzle
-    from recommit.train.reach import Choose, Reach
+    from recommit.train.reach import Choose
 
 #: Agents that draw are played this often, and their figures are means.
 SEEDS = 5
@@ -73,7 +73,8 @@ class Player:
     @cached_property
     def reach(self) -> Reach:
         """All depths, also those that the head cannot choose."""
-        return shared.SharedReach(self.policy, self.task, tuple(range(1, MAX_ACTIONS + 1)), self.team)
+        depths = tuple(range(1, MAX_ACTIONS + 1))
+        return Reach(self.policy, self.task, depths, team=self.team, piece=shared.PIECE)
 
     @cached_property
     def length(self) -> NDArray[np.int32]:
@@ -157,7 +158,7 @@ def _scores(player: Player, budget: int, choices: list[Choose], limit: int) -> l
     solved, actions = reach.goal[at], np.zeros(len(choices), np.int64)
     for turn in range(budget):
         under_way = ~solved & (actions <= limit)[:, None]
-        if not reach.agree(int(under_way.sum())):
+        if not under_way.any():
             break
         reach.expand(at[under_way])
         for i in np.flatnonzero(under_way.any(axis=1)):

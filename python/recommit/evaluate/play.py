@@ -66,7 +66,7 @@ def on_graph(reach: Reach, starts: NDArray[np.uint8], budget: int, choose: Choos
     steps = []
     for turn in range(budget):
         who = np.flatnonzero(alive)
-        if not reach.agree(len(who)):
+        if not len(who):
             break
         nodes = at[who]
         reach.expand(nodes)

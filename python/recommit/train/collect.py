@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 
 from recommit.data import draws
 from recommit.policy.config import MAX_ACTIONS
-from recommit.policy.distributions import entropy
-from recommit.train import credit, exact, objective
-from recommit.train.decisions import Decisions
+from recommit.train import credit, exact
+from recommit.train.decisions import Decisions, gathered
+from recommit.train.ranks import Team
 from recommit.train.reach import Reach, softmax
 from recommit.train.rollout import FOLLOW, Actor, play
 from recommit.train.signals import Signals
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
     Found = tuple[Decisions, Signals]
-    Follow = Callable[[Trace], NDArray[np.int64]]
 
 #: Episode numbers per step; the upper half is for what follows a candidate.
 _STRETCH = 1 << 24
@@ -42,17 +40,20 @@ class Collector:
     variant: Variant
     #: A new, empty graph of greedy plans for these depths.
     graph: Callable[[tuple[int, ...]], Reach]
-    #: Learning rate of the depth head when it moves alone, by step.
-    head_lr: Callable[[], float]
-    #: Sums over ranks, which of them this is, and how many there are.
-    total: Callable[[list[float]], list[float]] = credit.alone
-    rank: int = 0
-    world: int = 1
+    #: Moves the depth head alone, on a graph from these roots; see ``recommit.train.head_moves``.
+    move_head: Callable[[Reach, NDArray[np.int64], GrpoConfig], None]
+    team: Team = field(default_factory=Team)
 
     def __call__(self, starts: NDArray[np.uint8], step: int) -> Found:
-        """The decisions of one step from this rank's starts, and what there is to tell of them."""
+        """The decisions of one step from the starts of all ranks, and what there is to tell of them: on every rank the same
+        as in one process, but for rounding."""
         collect = {"state": by_state, "branch": by_branch, "episode": by_episode, "exact": by_value}
+        self.actor.idle = starts[:1]
         return collect[self.config.credit.group](self, starts, step * _STRETCH)
+
+    def own(self, starts: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """Those that this rank plays from."""
+        return np.ascontiguousarray(starts[self.team.rank :: self.team.world])
 
     def play(self, starts: NDArray[np.uint8], budget: Any, numbers: NDArray[np.uint64], **options: Any) -> Trace:
         """Episodes that end where the configuration says."""
@@ -61,60 +62,79 @@ class Collector:
 
     def numbers(self, count: int, first: int, copies: int = 1) -> NDArray[np.uint64]:
         """Of ``copies`` episodes from each of this rank's ``count`` starts: the same ones however many ranks there are."""
-        start = np.arange(count) * self.world + self.rank
+        start = np.arange(count) * self.team.world + self.team.rank
         whole = (start[:, None] * copies + np.arange(copies)).reshape(-1)
         return np.uint64(first) + whole.astype(np.uint64)
 
-    def decisions(self, trace: Trace, advantage: Floats) -> Decisions:
-        """See ``credit.decisions_of``."""
-        greedy = self.actor.greedy
-        return credit.decisions_of(trace, advantage, self.config.credit, self.variant, greedy=greedy, total=self.total)
+    def decisions(self, trace: Trace, advantage: Floats, numbers: NDArray[np.uint64], first: int) -> Decisions:
+        """See ``credit.decisions_of``: of all ranks, turn by turn and in the order of the episodes' ``numbers``."""
+        total, greedy = self.team.total, self.actor.greedy
+        own = credit.decisions_of(trace, advantage, self.config.credit, self.variant, greedy=greedy, total=total)
+        turn = self.config.rollout.budget - trace.left
+        return gathered(own, turn * _STRETCH + (numbers[trace.episode] - np.uint64(first)).astype(np.int64), self.team)
+
+    def signals(self, own: Signals) -> Signals:
+        """Of all ranks."""
+        return own.filled(self.team.total(own.flat()))
 
 
 def by_state(given: Collector, starts: NDArray[np.uint8], first: int) -> Found:
     """Candidates of every state that an episode comes by, judged by their own actions."""
-    trace, follow, _ = _candidates(given, starts, first)
-    return _compared(given, trace, starts, credit.by_state(trace, given.config.credit), follow)
+    played = _candidates(given, starts, first)
+    return _compared(given, played, credit.by_state(played.trace, given.config.credit))
 
 
 def by_branch(given: Collector, starts: NDArray[np.uint8], first: int) -> Found:
     """The same candidates, each played on to the end of the budget."""
-    trace, follow, numbers = _candidates(given, starts, first)
-    size = given.config.credit.size
+    played = _candidates(given, starts, first)
+    trace, size = played.trace, given.config.credit.size
     landed = trace.after.reshape(-1, *trace.after.shape[2:])
     left = np.repeat(trace.left - 1, size)
-    turns = (numbers[trace.episode] - np.uint64(first)) * np.uint64(64) + trace.left.astype(np.uint64)
+    turns = (played.numbers[trace.episode] - np.uint64(first)) * np.uint64(64) + trace.left.astype(np.uint64)
     branches = (turns[:, None] * np.uint64(size) + np.arange(size, dtype=np.uint64)).reshape(-1)
     after = given.play(landed, left, (branches + np.uint64(first + _STRETCH // 2)).astype(np.uint64))
-    return _compared(given, trace, starts, credit.by_branch(trace, after, given.config.credit), follow)
+    return _compared(given, played, credit.by_branch(trace, after, given.config.credit))
 
 
-def _candidates(given: Collector, starts: NDArray[np.uint8], first: int) -> tuple[Trace, Follow, NDArray[np.uint64]]:
-    """Episodes with several candidates in every state, which of them they went on with, and the episodes' numbers."""
-    config = given.config.credit
-    numbers = given.numbers(len(starts), first)
+@dataclass(frozen=True)
+class Played:
+    """One rank's episodes with several candidates in every state."""
+
+    trace: Trace
+    numbers: NDArray[np.uint64]  #: the episodes'
+    first: int
+    #: The candidate that each decision's episode went on with.
+    follow: Callable[[Trace], NDArray[np.int64]]
+
+
+def _candidates(given: Collector, starts: NDArray[np.uint8], first: int) -> Played:
+    config, own = given.config.credit, given.own(starts)
+    numbers = given.numbers(len(own), first)
 
     def follow(trace: Trace) -> NDArray[np.int64]:
         return _follow(trace, credit.by_state(trace, config), given, numbers)
 
-    trace = given.play(starts, given.config.rollout.budget, numbers, candidates=config.size, follow=follow)
-    return trace, follow, numbers
+    trace = given.play(own, given.config.rollout.budget, numbers, candidates=config.size, follow=follow)
+    return Played(trace, numbers, first, follow)
 
 
-def _compared(given: Collector, trace: Trace, starts: NDArray[np.uint8], reward: Floats, follow: Follow) -> Found:
-    advantage = credit.advantages(reward, given.config.credit.scale)
-    return given.decisions(trace, advantage), _signals(given, trace, starts, reward, credit.dead_share(reward), follow)
+def _compared(given: Collector, played: Played, reward: Floats) -> Found:
+    trace, advantage = played.trace, credit.advantages(reward, given.config.credit.scale)
+    followed = played.follow(trace) if len(trace) else np.zeros(0, np.int64)
+    signals = _signals(given, trace, followed, len(played.numbers), reward)
+    return given.decisions(trace, advantage, played.numbers, played.first), signals
 
 
 def by_episode(given: Collector, starts: NDArray[np.uint8], first: int) -> Found:
     """Whole episodes from one start; every decision of an episode gets its advantage."""
-    config = given.config.credit
-    copies = np.repeat(starts, config.size, axis=0)
-    trace = given.play(copies, given.config.rollout.budget, given.numbers(len(starts), first, config.size))
+    config, own = given.config.credit, given.own(starts)
+    copies, numbers = np.repeat(own, config.size, axis=0), given.numbers(len(own), first, config.size)
+    trace = given.play(copies, given.config.rollout.budget, numbers)
     distance = given.actor.task.distance(copies)
     reward = credit.by_episode(trace, len(copies), distance, config).reshape(-1, config.size)
     advantage = credit.advantages(reward, config.scale).reshape(-1)[trace.episode][:, None]
-    return given.decisions(trace, advantage), _signals(given, trace, copies, reward, credit.dead_share(reward), None)
+    signals = _signals(given, trace, np.zeros(len(trace), np.int64), len(copies), reward)
+    return given.decisions(trace, advantage, numbers, first), signals
 
 
 def by_value(given: Collector, starts: NDArray[np.uint8], first: int) -> Found:
@@ -132,37 +152,15 @@ def by_value(given: Collector, starts: NDArray[np.uint8], first: int) -> Found:
 
     exact.explore(graph, roots, budget, choose, config.width * len(starts))
     if variant.head and config.head_steps:
-        move_head(given, graph, roots)
+        given.move_head(graph, roots, given.config)
     chance = choose(graph, np.arange(len(graph)))
     found = exact.evaluate(graph, roots, chance, budget, config.price_action, config.budgets)
     mass = found.visits.sum(axis=0)
     nodes = np.flatnonzero(graph.expanded & (mass > 0))
     nodes, weight = _thinned(nodes, mass[nodes], given.config.rollout.states, given, first)
-    batch = _valued(given, graph, found, chance, nodes, weight, first)
-    signals = Signals.of_values(graph, roots, found, chance, depths, batch)
-    return batch, signals
-
-
-def move_head(given: Collector, graph: Reach, roots: NDArray[np.int64]) -> None:
-    """Raise the expected return by the depth head alone, whose inputs stay: the program is run again after every move."""
-    config, head = given.config, given.actor.policy.depth_head
-    program = exact.Program(graph, roots, config.rollout.budget, config.credit.price_action, config.credit.budgets)
-    inputs = torch.from_numpy(graph.inputs[program.nodes]).to(head.weight.device)
-    optimizer = torch.optim.Adam(head.parameters(), lr=given.head_lr())
-    for _ in range(config.credit.head_steps):
-        logits = head(inputs)
-        chance = softmax(logits.detach().cpu().numpy())
-        advantage, mass = program.advantages(chance)
-        weight = mass[:, None] * chance
-        scaled = credit.whole_batch(advantage, weight, config.credit.scale) * mass[:, None] / mass.sum()
-        gain = (logits.softmax(-1) * torch.from_numpy(scaled).to(logits)).sum()
-        spread = (torch.from_numpy(mass / mass.sum()).to(logits) * entropy(logits)).sum()
-        optimizer.zero_grad()
-        (-gain - config.objective.entropy_depth * spread * objective.TERMS).backward()  # as in ``objective``
-        optimizer.step()
-    optimizer.zero_grad()
-    with torch.no_grad():
-        graph.logits[program.nodes] = head(inputs).cpu().numpy()
+    mine = slice(given.team.rank, None, given.team.world)
+    batch = gathered(_valued(given, graph, found, chance, nodes[mine], weight[mine], first), nodes[mine], given.team)
+    return batch, Signals.of_values(graph, roots, found, chance, depths, batch)
 
 
 def _valued(
@@ -200,11 +198,13 @@ def _valued(
     return Decisions(
         states=states,
         depths=columns,
-        depth_advantage=credit.whole_batch(head, depth_weight, config.scale, given.total).astype(np.float32),
+        depth_advantage=credit.whole_batch(head, depth_weight, config.scale, given.team.total).astype(np.float32),
         depth_weight=depth_weight.astype(np.float32),
         depth_old=np.log(softmax(graph.logits[nodes])).astype(np.float32)[:, : len(depths)],
         actions=made.actions.astype(np.int64),
-        action_advantage=credit.whole_batch(advantage, action_weight, config.scale, given.total).astype(np.float32),
+        action_advantage=credit.whole_batch(advantage, action_weight, config.scale, given.team.total).astype(
+            np.float32
+        ),
         action_weight=action_weight.astype(np.float32),
         action_old=made.action_log,
         weight=weight.astype(np.float32),
@@ -238,13 +238,6 @@ def _follow(trace: Trace, reward: Floats, given: Collector, numbers: NDArray[np.
     return np.zeros(len(trace), np.int64)
 
 
-def _signals(
-    given: Collector,
-    trace: Trace,
-    starts: NDArray[np.uint8],
-    reward: Floats,
-    dead: float,
-    follow: Follow | None,
-) -> Signals:
-    followed = np.zeros(len(trace), np.int64) if follow is None or not len(trace) else follow(trace)
-    return Signals.of_trace(trace, followed, len(starts), reward, dead, given.actor.policy.config.depths)
+def _signals(given: Collector, trace: Trace, followed: NDArray[np.int64], episodes: int, reward: Floats) -> Signals:
+    depths, dead = given.actor.policy.config.depths, credit.dead_share(reward)
+    return given.signals(Signals.of_trace(trace, followed, episodes, reward, dead, depths))

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from recommit.train.ranks import Team
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,14 @@ class Decisions:
         """The same without any weight."""
         weights = ("depth_weight", "action_weight", "weight")
         return replace(self, **{name: np.zeros_like(getattr(self, name)) for name in weights})
+
+
+def gathered(own: Decisions, place: NDArray[np.int64], team: Team) -> Decisions:
+    """The decisions of all ranks on every rank, in the order of their ``place``: that of one process."""
+    columns = {f.name: getattr(own, f.name) for f in fields(own)}
+    heard = team.exchange({"place": place, **columns})
+    order = np.argsort(np.concatenate([each.pop("place") for each in heard]))
+    return join([Decisions(**each) for each in heard]).where(order)
 
 
 def join(parts: list[Decisions]) -> Decisions:

@@ -12,7 +12,7 @@ import torch
 from recommit.train import engine_state
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from contextlib import AbstractContextManager
     from pathlib import Path
 
@@ -29,6 +29,8 @@ class Engine(Protocol):
     """What a training loop needs. Every rank calls every method, in the same order."""
 
     team: Team
+    #: Must every rank go through the policy equally often? Otherwise one that has nothing to look at may wait.
+    together: bool
 
     def run(self, work: Callable[[], T]) -> T:
         """Run ``work``, which goes through the policy; every pass through it happens inside such a call."""
@@ -45,11 +47,11 @@ class Engine(Protocol):
     def whole(self, policy: CommitPolicy) -> AbstractContextManager[None]:
         """A context in which every rank sees all of the weights that are saved."""
 
-    def full(self, parameters: list[nn.Parameter]) -> list[Tensor]:
-        """Whole trained parameters in float32, on every rank."""
+    def full(self, parameters: Iterable[nn.Parameter]) -> list[Tensor]:
+        """Copies of trained weights as the optimiser has them: whole, in float32, on every rank."""
 
-    def assign(self, parameters: list[nn.Parameter], values: list[Tensor]) -> None:
-        """Give trained parameters other values, in whatever copies there are of them."""
+    def assign(self, parameters: Iterable[nn.Parameter], values: Iterable[Tensor]) -> None:
+        """Give trained weights whole float32 ``values``, the same on every rank; the optimiser goes on from them."""
 
     def save(self, folder: Path) -> None:
         """Write what ``load`` needs into an existing folder; the lead does."""
@@ -113,6 +115,8 @@ def schedule(config: OptimConfig, step: int) -> float:
 class TorchEngine:
     """AdamW in one process."""
 
+    together = False
+
     def __init__(self, made: list[Group], config: OptimConfig, team: Team) -> None:
         self.config, self.team, self.groups = config, team, made
         self.optimizer = torch.optim.AdamW(
@@ -146,15 +150,15 @@ class TorchEngine:
         """See ``Engine``."""
         return nullcontext()
 
-    def full(self, parameters: list[nn.Parameter]) -> list[Tensor]:
+    def full(self, parameters: Iterable[nn.Parameter]) -> list[Tensor]:
         """See ``Engine``."""
-        return [parameter.detach().float() for parameter in parameters]
+        return [parameter.detach().float().clone() for parameter in parameters]
 
-    def assign(self, parameters: list[nn.Parameter], values: list[Tensor]) -> None:
+    @torch.no_grad()
+    def assign(self, parameters: Iterable[nn.Parameter], values: Iterable[Tensor]) -> None:
         """See ``Engine``."""
-        with torch.no_grad():
-            for parameter, value in zip(parameters, values, strict=True):
-                parameter.copy_(value)
+        for parameter, value in zip(parameters, values, strict=True):
+            parameter.copy_(value)
 
     def save(self, folder: Path) -> None:
         """See ``Engine``."""

@@ -25,6 +25,7 @@ from recommit.train.collect import Collector
 from recommit.train.config import plain
 from recommit.train.engine import make_engine, schedule
 from recommit.train.grpo_config import variant
+from recommit.train.head_moves import HeadMover
 from recommit.train.peers import watched
 from recommit.train.reach import Reach
 from recommit.train.rollout import ORDER, Actor
@@ -128,9 +129,8 @@ class Grpo(Trainer):
             through=self._through,
             agree=team.largest,
         )
-        self.collect = Collector(
-            actor, config, self.variant, self._graph, self._head_lr, team.total, team.rank, team.world
-        )
+        mover = HeadMover(policy, self.engine, self._head_lr)
+        self.collect = Collector(actor, config, self.variant, self._graph, mover, team)
         watched = config.validation.instances > 0
         self.instances = validate.instances(self.recipe, config.validation) if watched else None
         self._recent: list[dict[str, Any]] = []
@@ -154,17 +154,16 @@ class Grpo(Trainer):
         return self.recipe.size
 
     def _starts(self) -> NDArray[np.uint8]:
-        """This rank's start states of this step, which no validation or test set contains."""
+        """The start states of this step, of all ranks, which no validation or test set contains."""
         finish, begin = self.config.finish, self.config.joint_steps
         shards = [self.at.step]
         if self.config.finishing(self.at.step):
             first = begin + (self.at.step - begin) * finish.times
             shards = list(range(first, first + finish.times))
-        drawn = [self._drawn(shard)[self.team.rank :: self.team.world] for shard in shards]
-        return np.ascontiguousarray(np.concatenate(drawn))
+        return np.ascontiguousarray(np.concatenate([self._drawn(shard) for shard in shards]))
 
     def _drawn(self, shard: int) -> NDArray[np.uint8]:
-        """One shard's start states, of all ranks."""
+        """One shard's start states."""
         states = sampling.starts(self.recipe, "train", shard).states
         if self.config.rollout.augment and self.task.turns:
             number = np.uint64(shard * self.config.rollout.instances) + np.arange(len(states), dtype=np.uint64)
@@ -178,12 +177,13 @@ class Grpo(Trainer):
         batch, said = collect(self._starts(), self.at.step)
         learned = self._learn(batch.where(slice(0)) if self.config.finishing(self.at.step) else batch)
         self.at.step += 1
-        self.at.states += int(self.team.total([float(len(batch))])[0])
-        return signals.told(said.filled(self.team.total(said.flat())), learned)
+        self.at.states += len(batch)
+        return signals.told(said, learned)
 
     def _learn(self, batch: Decisions) -> dict[str, float]:
-        """Move the weights, ``optim.batch`` states at a time."""
-        moves = self.team.largest(-(-len(batch) // self.share))
+        """Move the weights, ``optim.batch`` states of all ranks at a time."""
+        size, rank, world = self.config.optim.batch, self.team.rank, self.team.world
+        moves = -(-len(batch) // size)
         sums, norms = np.zeros(len(objective.MEASURES)), []
         scale = schedule(self.config.optim, self.at.step)
         for epoch in range(self.config.objective.epochs):
@@ -191,9 +191,11 @@ class Grpo(Trainer):
             places = np.uint64(number << 32) + np.arange(len(batch), dtype=np.uint64)
             order = np.argsort(draws.draw(draws.streams(self.config.run.seed, ORDER, places), 0))
             for move in range(moves):
-                part = batch.where(order[move * self.share : (move + 1) * self.share])
-                part = (part if len(part) else batch.where(order[:1]).nothing()).padded(self.share)
-                measured = self._move(part, fresh=epoch == 0 and move == 0)
+                whole = order[move * size : (move + 1) * size]
+                mine = whole[rank::world]
+                part = (batch.where(mine) if len(mine) else batch.where(order[:1]).nothing()).padded(self.share)
+                weight = objective.total_weight(batch.where(whole))
+                measured = self._move(part, weight, fresh=epoch == 0 and move == 0)
                 sums = _added(sums, measured)
                 with self._clock("model"):
                     norms.append(self.engine.step(scale))
@@ -205,10 +207,9 @@ class Grpo(Trainer):
             "loss": -named["surrogate"] / max(named["states"], 1e-9),
         }
 
-    def _move(self, part: Decisions, *, fresh: bool) -> NDArray[np.float64]:
-        """Gradients of one batch."""
-        whole = self.team.total([objective.total_weight(part)])[0]
-        divisor = max(whole, 1e-12) / self.team.world
+    def _move(self, part: Decisions, weight: float, *, fresh: bool) -> NDArray[np.float64]:
+        """Gradients of this rank's part of a batch of a ``weight``."""
+        divisor = max(weight, 1e-12) / self.team.world
         sums = np.zeros(len(objective.MEASURES))
         for begin in range(0, self.share, self.micro):
             piece = part.where(slice(begin, begin + self.micro))
@@ -268,7 +269,7 @@ class Grpo(Trainer):
         choose = next(iter(own.values()))
         budgets = sorted({config.budget, *self.config.finish.budgets})
         played = [reach.walk(graph, self.instances.starts, budget, choose) for budget in budgets]
-        imitated = validate.imitation(self.policy, self.task, self.instances.states, self.engine.run)
+        imitated = validate.imitation(self.policy, self.task, self.instances.states, self.engine)
         judged = {str(budget): round(one.solve_rate, 4) for budget, one in zip(budgets, played, strict=True)}
         worth = sum(one.solve_rate - self.config.last_price * one.mean_actions for one in played) / len(played)
         return {**imitated, **validate.rates(found), "judged": judged, "worth": round(worth, 5)}
@@ -278,7 +279,10 @@ class Grpo(Trainer):
 
     def _graph(self, depths: tuple[int, ...]) -> Reach:
         keep = self.config.credit.head_steps > 0 or self.config.finish.share > 0
-        return Reach(self.policy, self.task, depths, through=self._through, agree=self.team.largest, keep_inputs=keep)
+        together = self.engine.together
+        return Reach(
+            self.policy, self.task, depths, through=self._through, team=self.team, together=together, keep_inputs=keep
+        )
 
     def _head_lr(self) -> float:
         if self.config.finishing(self.at.step):

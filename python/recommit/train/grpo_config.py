@@ -56,7 +56,7 @@ class CreditConfig:
     #: less; all have that one if none is given. The policy is not told which.
     budgets: tuple[int, ...] = ()
     #: ``exact``: moves of the depth head alone per step, on the same plans; each values all depths anew, without a pass of
-    #: the backbone. Not under DeepSpeed.
+    #: the backbone.
     head_steps: int = 0
     #: The depth head moves alone only from this share of the run on: first plans get good under many depths.
     head_after: float = 0.0
@@ -242,11 +242,8 @@ class GrpoConfig:
                     f"{name}.budgets: expected numbers from 1 on with credit.group exact, got {budgets} with {self.credit.group}"
                 )
         for name, value in (("credit.head_steps", self.credit.head_steps), ("finish.share", self.finish.share)):
-            if value and (self.credit.group != "exact" or self.engine.kind != "plain"):
-                raise ValueError(
-                    f"{name}: expected 0 unless credit.group is exact and engine.kind plain, got "
-                    f"{value} with {self.credit.group} and {self.engine.kind}"
-                )
+            if value and self.credit.group != "exact":
+                raise ValueError(f"{name}: expected 0 without credit.group exact, got {value} with {self.credit.group}")
         if not chosen.head and self.rollout.actions == "greedy":
             raise ValueError(
                 f"rollout.actions: expected sampled with variant {self.variant}, which learns from actions alone, got greedy"

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import atexit
+import io
 import os
 import socket
 import warnings
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
 
 #: What a launcher must say, and where SLURM says it.
 _SLURM = {"RANK": "SLURM_PROCID", "WORLD_SIZE": "SLURM_NTASKS", "LOCAL_RANK": "SLURM_LOCALID"}
@@ -55,6 +62,12 @@ class Team:
         dist.all_gather(every, own.to(self.device))
         heard = [each.cpu().numpy().tobytes() for each in every]
         return [each[8 : 8 + int.from_bytes(each[:8], "little")] for each in heard]
+
+    def exchange(self, arrays: Mapping[str, NDArray[Any]]) -> list[dict[str, NDArray[Any]]]:
+        """The named arrays of every rank, by rank."""
+        if self.world == 1:
+            return [dict(arrays)]
+        return [_from_bytes(content) for content in self.gather(_to_bytes(arrays))]
 
     def told(self, word: bool) -> bool:
         """What the lead says."""
@@ -156,6 +169,19 @@ def find_device(name: str) -> torch.device:
         return torch.device(name)
     local = int(os.environ.get("LOCAL_RANK", "0"))
     return torch.device("cuda", local) if torch.cuda.is_available() else torch.device("cpu")
+
+
+def _to_bytes(arrays: Mapping[str, NDArray[Any]]) -> bytes:
+    """Named arrays as bytes."""
+    buffer = io.BytesIO()
+    np.savez(buffer, allow_pickle=False, **arrays)
+    return buffer.getvalue()
+
+
+def _from_bytes(content: bytes) -> dict[str, NDArray[Any]]:
+    """Named arrays again."""
+    with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
+        return dict(arrays)
 
 
 def _free_port() -> int:

@@ -3,19 +3,21 @@
 With deterministic plans an episode is a walk in a graph: a node is a state, an edge is "commit to the first h actions of
 the plan made here". Whatever chooses the depths -- a depth head, a fixed depth, an oracle -- walks in the same graph, so
 one pass of the policy per distinct state serves all of them, and the value of a depth policy over a decision budget is
-a sum over edges instead of a sample of episodes.
+a sum over edges instead of a sample of episodes. Every rank has the whole graph, in one order, and looks at its share.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
 from recommit.data import draws
-from recommit.policy.config import MAX_ACTIONS, PASS
+from recommit.policy.config import MAX_ACTIONS
+from recommit.train.division import divided, turns
+from recommit.train.ranks import Team
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,19 +55,21 @@ class Reach:
         depths: tuple[int, ...],
         *,
         through: Run = plainly,
-        agree: Callable[[int], int] = int,
+        team: Team | None = None,
+        together: bool = False,
+        piece: int = 0,
         keep_inputs: bool = False,
     ) -> None:
-        self.policy, self.task, self.depths, self.through, self.agree = policy, task, depths, through, agree
+        """``piece`` states are looked at at a time, or as many as divide the work evenly; ``together``: see ``Engine``."""
+        self.policy, self.task, self.depths, self.through = policy, task, depths, through
+        self.team, self.together, self.piece, self.keep_inputs = team or Team(), together, piece, keep_inputs
         self._index: dict[bytes, int] = {}
-        self._idle: NDArray[np.uint8] | None = None
-        many, width = len(depths), policy.depth_head.inputs if keep_inputs else 0
+        self._inputs: list[tuple[NDArray[np.int64], NDArray[np.float32]]] = []
+        many = len(depths)
         self.states: NDArray[np.uint8] = np.empty((0, *task.shape), np.uint8)
         #: Eight greedy actions by depth, and logits of the policy's own depths.
         self.plans: NDArray[np.uint8] = np.empty((0, many, MAX_ACTIONS), np.uint8)
         self.logits: NDArray[np.float32] = np.empty((0, len(policy.config.depths)), np.float32)
-        #: What the depth head reads; without columns unless ``keep_inputs``.
-        self.inputs: NDArray[np.float32] = np.empty((0, width), np.float32)
         #: By depth: the node that the plan leads to, the actions until then, and whether that is the goal.
         self.landing: NDArray[np.int64] = np.empty((0, many), np.int64)
         self.executed: NDArray[np.int32] = np.empty((0, many), np.int32)
@@ -97,7 +101,6 @@ class Reach:
         fresh = {
             "states": states,
             "plans": np.zeros((more, len(self.depths), MAX_ACTIONS), np.uint8),
-            "inputs": np.zeros((more, self.inputs.shape[1]), np.float32),
             "logits": np.zeros((more, self.logits.shape[1]), np.float32),
             "landing": np.zeros((more, len(self.depths)), np.int64),
             "executed": np.zeros((more, len(self.depths)), np.int32),
@@ -109,16 +112,37 @@ class Reach:
             setattr(self, name, np.concatenate([getattr(self, name), values]))
 
     def expand(self, wanted: NDArray[np.int64]) -> None:
-        """Look at the nodes that nobody has looked at; every rank calls this equally often."""
+        """Look at the nodes that nobody has looked at, pieces in turn by rank; every rank calls this with the same ones."""
         missing = np.unique(wanted[~self.expanded[wanted] & ~self.goal[wanted]])
-        for begin in range(0, self.agree(len(missing)), PASS):
-            chosen = missing[begin : begin + PASS]
-            asked = self.states[chosen] if len(chosen) or self._idle is None else self._idle
-            inputs, logits, plans = self.through(partial(self.policy.plan, self.task, asked, self.depths))
-            self._idle = asked[:1]
-            if len(chosen):
-                self.inputs[chosen] = inputs[: len(chosen), : self.inputs.shape[1]]
-                self._connect(chosen, logits[: len(chosen)], plans[: len(chosen)])
+        if not len(missing):
+            return
+        pieces = divided(missing, self.team.world, self.piece)
+        empty = self.logits[:0], self.plans[:0]
+        mine = [self._look(piece, missing) for piece in turns(pieces, self.team, self.together)]
+        logits, plans = (np.concatenate(parts) for parts in zip(empty, *mine, strict=True))
+        heard = self.team.exchange({"logits": logits, "plans": plans})
+        used = [0] * self.team.world
+        for i, piece in enumerate(pieces):  # in one order everywhere, since it numbers the nodes
+            rank = i % self.team.world
+            part = slice(used[rank], used[rank] + len(piece))
+            self._connect(piece, heard[rank]["logits"][part], heard[rank]["plans"][part])
+            used[rank] += len(piece)
+
+    def _look(self, piece: NDArray[np.int64], others: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Logits and plans of a piece; with an empty one the first of ``others`` is looked at, and nothing comes of it."""
+        asked = piece if len(piece) else others[:1]
+        inputs, logits, plans = self.through(partial(self.policy.plan, self.task, self.states[asked], self.depths))
+        if self.keep_inputs and len(piece):
+            self._inputs.append((piece, inputs))
+        return logits[: len(piece)], plans[: len(piece)]
+
+    def read(self) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """The nodes that this rank looked at, ascending, and what the depth head read of them: it stays where it is, since it
+        is as wide as the backbone. Needs ``keep_inputs``."""
+        empty = np.empty(0, np.int64), np.empty((0, self.policy.depth_head.inputs), np.float32)
+        nodes, inputs = (np.concatenate(parts) for parts in zip(empty, *self._inputs, strict=True))
+        order = np.argsort(nodes)
+        return nodes[order], inputs[order]
 
     def _connect(self, chosen: NDArray[np.int64], logits: NDArray[np.float32], plans: NDArray[np.uint8]) -> None:
         many = len(self.depths)
@@ -170,7 +194,7 @@ def walk(reach: Reach, starts: NDArray[np.uint8], budget: int, choose: Choose) -
     used = np.zeros(len(reach.depths), np.int64)
     for turn in range(budget):
         who = np.flatnonzero(~solved)
-        if not reach.agree(len(who)):
+        if not len(who):
             break
         reach.expand(at[who])
         columns = choose(turn, who, at[who])

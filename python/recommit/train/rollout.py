@@ -90,7 +90,8 @@ class Actor:
         self.through, self.agree = through, agree
         #: Passes through the policy, in states.
         self.looked = 0
-        self._idle: NDArray[np.uint8] | None = None
+        #: What a rank that has nothing to look at looks at, so that it goes through the policy like the others.
+        self.idle: NDArray[np.uint8] | None = None
 
     def propose(self, states: NDArray[np.uint8], count: int, number: NDArray[np.uint64]) -> Proposals:
         """``count`` commitments per state; ``number`` names the random stream of each state."""
@@ -100,13 +101,10 @@ class Actor:
             part = slice(begin, begin + PASS)
             asked, named = states[part], number[part]
             if not len(asked):
-                if self._idle is None:
-                    break
-                asked, named = self._idle, np.zeros(1, np.uint64)
-                self._propose(asked, count, named)  # go through the model like the other ranks
+                if self.idle is not None:
+                    self._propose(self.idle, count, np.zeros(1, np.uint64))
                 continue
             parts.append(self._propose(asked, count, named))
-            self._idle = asked[:1]
         return _joined(parts, count, len(self.policy.config.depths))
 
     def _propose(self, states: NDArray[np.uint8], count: int, number: NDArray[np.uint64]) -> list[NDArray[np.generic]]:

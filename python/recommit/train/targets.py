@@ -35,7 +35,7 @@ class Targets:
     def __len__(self) -> int:
         return len(self.states)
 
-    def __getitem__(self, key: slice) -> Targets:
+    def __getitem__(self, key: slice | NDArray[np.intp]) -> Targets:
         return Targets(self.states[key], self.actions[key], self.optimal[key], self.distance[key])
 
 

@@ -10,14 +10,14 @@ import numpy as np
 import torch
 
 from recommit.data import draws, errors, labels, sampling
-from recommit.policy.config import PASS
+from recommit.policy.config import MAX_ACTIONS
 from recommit.train import losses, targets
 from recommit.train.config import TargetConfig
+from recommit.train.division import divided, turns
+from recommit.train.ranks import Team
 from recommit.train.reach import Reach, always, plainly, walk
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from recommit.data.recipe import Recipe
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from recommit.puzzles.puzzle import Puzzle
     from recommit.train.config import ValidationConfig
     from recommit.train.engine import Engine
-    from recommit.train.reach import Episodes, Run
+    from recommit.train.reach import Episodes
     from recommit.train.targets import Targets
 
 #: Purpose of the random stream that says where on its path a state is taken.
@@ -76,29 +76,30 @@ def measure(
     """Loss and accuracy on the states, and how many starts each fixed depth solves; dropout is off meanwhile."""
     training = policy.training
     policy.eval()
-    through: Run = engine.run if engine else plainly
-    agree = engine.team.largest if engine else int
     try:
-        found = imitation(policy, task, given.states, through)
-        return {**found, **episodes(policy, task, given.starts, config, through, agree)}
+        found = imitation(policy, task, given.states, engine)
+        return {**found, **episodes(policy, task, given.starts, config, engine)}
     finally:
         policy.train(training)
 
 
-def imitation(policy: CommitPolicy, task: Puzzle, states: Targets, through: Run = plainly) -> dict[str, Any]:
-    """``loss`` per action, ``accuracy`` per position after an optimal prefix, ``optimal`` first actions."""
-    config = TargetConfig()
+def imitation(policy: CommitPolicy, task: Puzzle, states: Targets, engine: Engine | None = None) -> dict[str, Any]:
+    """``loss`` per action, ``accuracy`` per position after an optimal prefix, ``optimal`` first actions; ranks divide the
+    states."""
+    config, through = TargetConfig(), engine.run if engine else plainly
+    team, together = (engine.team, engine.together) if engine else (Team(), False)
     total = losses.total_weight(states, config)
-    loss, right, asked = 0.0, np.zeros(8), np.zeros(8)
-    for begin in range(0, len(states), PASS):
-        part = states[begin : begin + PASS]
+    sums = np.zeros(1 + 2 * MAX_ACTIONS)  # the loss, and by position what was right and what was counted
+    for rows in turns(divided(np.arange(len(states)), team.world), team, together):
+        part = states[rows] if len(rows) else targets.nothing(states)
         value, logits = through(partial(losses.sft_loss, policy, task, part, config, total))
         hits, live = losses.accuracy(logits, torch.from_numpy(part.optimal).to(logits.device))
-        loss += float(value)
-        right, asked = right + hits.cpu().numpy(), asked + live.cpu().numpy()
-    accuracy = right / np.maximum(asked, 1)
+        if len(rows):
+            sums += np.concatenate([[float(value)], hits.cpu().numpy(), live.cpu().numpy()])
+    loss, right, counted = np.split(team.total(sums.tolist()), [1, 1 + MAX_ACTIONS])
+    accuracy = right / np.maximum(counted, 1)
     return {
-        "loss": round(loss, 6),
+        "loss": round(float(loss[0]), 6),
         "optimal": round(float(accuracy[0]), 4),
         "accuracy": [round(float(a), 4) for a in accuracy],
     }
@@ -109,11 +110,12 @@ def episodes(
     task: Puzzle,
     starts: NDArray[np.uint8],
     config: ValidationConfig,
-    through: Run = plainly,
-    agree: Callable[[int], int] = int,
+    engine: Engine | None = None,
 ) -> dict[str, Any]:
     """Greedy episodes at each fixed depth: share solved within the budget, and actions per episode."""
-    reach = Reach(policy, task, config.depths, through=through, agree=agree)
+    reach = Reach(policy, task, config.depths)
+    if engine:
+        reach = Reach(policy, task, config.depths, through=engine.run, team=engine.team, together=engine.together)
     found = {str(depth): walk(reach, starts, config.budget, always(reach, depth)) for depth in config.depths}
     return rates(found)
 

@@ -13,7 +13,7 @@ from recommit.train import engine_state
 from recommit.train.deepspeed_file import merged
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     from torch import Tensor
@@ -82,6 +82,7 @@ class ZeroEngine:
 
         self._linear = torch.nn.functional.linear
         self.groups, self.parts, self.stage, self.team = made, parts, config.stage, team
+        self.together = config.stage == 3
         self.trained = [p for group in made for p in group.parameters]
         optimizer = torch.optim.AdamW(
             [{"params": group.parameters, "lr": group.lr} for group in made],
@@ -122,11 +123,11 @@ class ZeroEngine:
         grads = [p.grad for p in self.trained if p.grad is not None]
         return float(torch.nn.utils.get_total_norm(grads))
 
-    def full(self, parameters: list[nn.Parameter]) -> list[Tensor]:
+    def full(self, parameters: Iterable[nn.Parameter]) -> list[Tensor]:
         """See ``Engine``."""
         return [self.pieces.weight(parameter) for parameter in parameters]
 
-    def assign(self, parameters: list[nn.Parameter], values: list[Tensor]) -> None:
+    def assign(self, parameters: Iterable[nn.Parameter], values: Iterable[Tensor]) -> None:
         """See ``Engine``."""
         for parameter, value in zip(parameters, values, strict=True):
             self.pieces.set_weight(parameter, value)

@@ -31,9 +31,9 @@ class Pieces:
         self.optimizer, self.stage, self.rank = optimizer, stage, rank
 
     def weight(self, parameter: nn.Parameter) -> Tensor:
-        """All of a trained parameter, in float32."""
+        """A copy of all of a trained parameter, in float32."""
         if self.stage == 0:
-            return parameter.detach().float()
+            return parameter.detach().float().clone()
         whole: Tensor = safe_get_full_fp32_param(parameter)
         return whole.reshape(shape(parameter))
 

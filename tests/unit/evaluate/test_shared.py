@@ -14,9 +14,8 @@ import pytest
 import torch
 
 import recommit
-from recommit.evaluate import shared
-from recommit.evaluate.shared import SharedReach
 from recommit.train.ranks import Team
+from recommit.train.reach import Reach
 
 AGENTS = ("adaptive", "fixed-4", "fixed-2-sampled", "random", "shuffled", "oracle-dp", "walker")
 
@@ -92,7 +91,8 @@ class Thread(Team):
 def graph(policy, task, starts, world, *, swapped=False):
     """Of every rank, after two rounds; after one that divides evenly if the ranks are swapped."""
     heard, gate = {}, threading.Barrier(world)
-    made = [SharedReach(policy, task, (1, 4, 8), Thread(i, world, heard, gate, swapped)) for i in range(world)]
+    teams = [Thread(i, world, heard, gate, swapped) for i in range(world)]
+    made = [Reach(policy, task, (1, 4, 8), team=team, piece=16) for team in teams]
 
     def look(reach):
         torch.set_num_threads(1)  # how many a product gets while others run, and so its last bits, would be chance
@@ -113,7 +113,6 @@ def graph(policy, task, starts, world, *, swapped=False):
 
 @pytest.mark.parametrize("world", [2, 3])
 def test_every_rank_has_the_graph_of_one_process(run, world, monkeypatch):
-    monkeypatch.setattr(shared, "PIECE", 16)
     policy = unlike(run)
     task = recommit.Sliding(2, 3)
     starts = task.generate(72, seed=4, length=(4, 14)).states

@@ -73,3 +73,13 @@ SCHEDULES = {"linear": [0.5, 0.9, 0.5, 0.1], "constant": [0.5, 1, 1, 1], "cosine
 def test_schedules(name):
     config = OptimConfig(steps=10, warmup=2, schedule=name)
     assert [schedule(config, step) for step in (0, 1, 5, 9)] == pytest.approx(SCHEDULES[name], abs=1e-4)
+
+
+def test_weights_are_copied_out_and_put_back():
+    made, parameters = engine()
+    values = made.full(parameters)
+    with torch.no_grad():
+        parameters[0].zero_()
+    assert not torch.equal(values[0], parameters[0])
+    made.assign(parameters, values)
+    assert all(torch.equal(p, v) for p, v in zip(parameters, values, strict=True))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -11,13 +12,15 @@ from tests.unit.train.runs import FINISHED, actor, moved, plan_of, same
 
 from recommit.policy.policy import CommitPolicy
 from recommit.train import grpo
-from recommit.train.grpo_config import variant
 from recommit.train.rundir import best_policy
 
 
 def test_the_head_alone_raises_the_return_and_moves_nothing_else(init):
     """Many moves on one graph: the program's own value grows, and state by state rather than by the mean."""
-    from recommit.train import collect, exact
+    from recommit.train import exact
+    from recommit.train.engine import TorchEngine, groups
+    from recommit.train.head_moves import HeadMover
+    from recommit.train.ranks import Team
     from recommit.train.reach import Reach, softmax
 
     plan = plan_of(
@@ -27,21 +30,20 @@ def test_the_head_alone_raises_the_return_and_moves_nothing_else(init):
     task, before = given.task, {k: v.clone() for k, v in given.policy.state_dict().items()}
     starts = task.generate(24, seed=9, length=(4, 12)).states
 
-    def graph(depths):
-        return Reach(given.policy, task, depths, keep_inputs=True)
-
-    reach = graph((1, 2, 4, 8))
+    reach = Reach(given.policy, task, (1, 2, 4, 8), keep_inputs=True)
     roots = reach.nodes(starts)
     exact.explore(reach, roots, 4, lambda r, n: softmax(r.logits[n]), 1000)
     first = exact.evaluate(reach, roots, softmax(reach.logits), 4, 0.0).value[4][roots].mean()
-    collect.move_head(collect.Collector(given, plan, variant("adaptive"), graph, lambda: 0.02), reach, roots)
+    engine = TorchEngine(groups(given.policy, plan.optim), plan.optim, Team())
+    HeadMover(given.policy, engine, lambda: 0.02)(reach, roots, plan)
     last = exact.evaluate(reach, roots, softmax(reach.logits), 4, 0.0).value[4][roots].mean()
     assert last > first + 0.02
     after = given.policy.state_dict()
     assert {k for k in after if not torch.equal(after[k], before[k])} == {"depth_head.weight", "depth_head.bias"}
-    z = torch.from_numpy(reach.inputs[reach.expanded])
+    nodes, inputs = reach.read()
+    assert np.array_equal(nodes, np.flatnonzero(reach.expanded))
     with torch.no_grad():
-        assert torch.allclose(given.policy.depth_head(z), torch.from_numpy(reach.logits[reach.expanded]))
+        assert torch.allclose(given.policy.depth_head(torch.from_numpy(inputs)), torch.from_numpy(reach.logits[nodes]))
 
 
 def test_a_run_ends_with_the_head_alone_on_more_starts(init, tmp_path, monkeypatch):

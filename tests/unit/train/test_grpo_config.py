@@ -8,13 +8,15 @@ pytest.importorskip("torch")
 from tests.unit.train.runs import FINISHED, plan_of
 
 
-def test_head_steps_want_the_exact_program_in_one_process():
-    with pytest.raises(ValueError, match=r"credit.head_steps: expected 0 unless"):
+def test_head_steps_want_the_exact_program():
+    with pytest.raises(
+        ValueError, match=r"credit\.head_steps: expected 0 without credit\.group exact, got 3 with state"
+    ):
         plan_of(credit={"head_steps": 3})
 
 
 def test_finishing_wants_the_exact_program():
-    with pytest.raises(ValueError, match=r"finish\.share: expected 0 unless"):
+    with pytest.raises(ValueError, match=r"finish\.share: expected 0 without credit\.group exact"):
         plan_of(finish={"share": 0.1})
     with pytest.raises(ValueError, match=r"finish\.share: expected a share 0\.\.1 of the steps, got 5"):
         plan_of(**{**FINISHED, "finish": {"share": 5}})

@@ -41,7 +41,7 @@ def decisions(policy, name, which):
     given = variant(name)
     config = parse(GrpoConfig, {"credit": credit, "rollout": {"instances": 24, "budget": 4}})
     collector = Collector(
-        Actor(policy, TASK, given, seed=5), config, given, lambda depths: Reach(policy, TASK, depths), lambda: 0.01
+        Actor(policy, TASK, given, seed=5), config, given, lambda depths: Reach(policy, TASK, depths), lambda *_: None
     )
     return collector(TASK.generate(24, seed=9, length=(4, 9)).states, 0)[0]
 

@@ -1,0 +1,114 @@
+"""One rank of several short reinforcement runs: python -m tests.invariant.credit_rank FOLDER STAGE WORLD CASE..."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from unittest import mock
+
+from tests.unit.train.runs import plan_of
+
+from recommit.train import grpo, head_moves, ranks, reach, zero
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+STEPS = 3
+EXACT = {"group": "exact", "reward": "solved", "scale": "batch"}
+FINISH = {"share": 0.34, "times": 2, "moves": 8, "lr": 3e-3}
+#: Changes to the plan by case.
+CASES: dict[str, dict[str, Any]] = {
+    "state": {},
+    "state-best": {"credit": {"follow": "best", "scale": "batch", "deadlock": "penalty"}},
+    "episode": {"credit": {"group": "episode"}},
+    "branch": {"credit": {"group": "branch", "follow": "random"}},
+    "exact": {"credit": {**EXACT, "plan_depths": "chosen"}},
+    "exact-even": {"credit": {**EXACT, "plan_depths": "even", "width": 1}},
+    "exact-budgets": {"credit": {**EXACT, "budgets": [2, 4]}, "rollout": {"states": 20}},
+    "exact-price": {"credit": {**EXACT, "price_first": 0.02, "price_action": 0.005}},
+    "moves": {"credit": {**EXACT, "head_steps": 8}},
+    "finish": {"head": {"reads": "plan", "hidden": 6}, "credit": EXACT, "finish": {**FINISH, "budgets": [2, 4]}},
+    # What the laptop recipes have, all of it together.
+    "sound": {
+        "head": {"reads": "plan", "hidden": 6},
+        "credit": {**EXACT, "plan_depths": "even", "width": 1, "head_steps": 8, "price_first": 0.02, "price_action": 0.005},
+        "finish": {**FINISH, "budgets": [2, 4], "price": 0.01},
+        "rollout": {"states": 20},
+    },
+    "epochs": {"credit": EXACT, "objective": {"epochs": 2}},
+}  # fmt: skip
+for name in ("fixed-4", "random", "depth-only"):
+    CASES |= {f"{name}-{group}": {"variant": name, "credit": {"group": group}} for group in ("state", "exact")}
+CASES["depth-only-moves"] = {"variant": "depth-only", "credit": {**EXACT, "head_steps": 8}}
+
+
+def plan(case: str, stage: str) -> Any:
+    """The configuration of a run of a ``case``: by ``plain`` PyTorch, or by DeepSpeed of a stage."""
+    changes = dict(CASES[case.partition("@")[0]])
+    changes["optim"] = {"steps": STEPS, "batch": 16, "micro_batch": 4, "lr": 1e-4, "head_lr": 2e-4, "depth_lr": 1e-3}
+    changes["rollout"] = {"instances": 8, "budget": 4, **changes.get("rollout", {})}
+    changes["validation"] = {"every": STEPS}
+    changes["run"] = {"save_every": STEPS, "device": "cpu"}
+    if stage != "plain":
+        changes["engine"] = {"kind": "deepspeed", "stage": int(stage)}
+    return plan_of(**changes)
+
+
+def forgotten_masters(*_: Any) -> None:
+    """A planted defect: the moved head is not written where DeepSpeed steps from."""
+
+
+def forgotten_ranks(parameters: Any, team: Any) -> None:
+    """A planted defect: every rank moves the head by what it has seen itself."""
+
+
+DEFECTS = {
+    "masters": (zero.ZeroEngine, "_assign_master", forgotten_masters),
+    "ranks": (head_moves, "_add_up", forgotten_ranks),
+}
+
+
+@contextmanager
+def noted() -> Iterator[list[list[str]]]:
+    """Graph by graph, the states that this process looks at."""
+    graphs: list[list[str]] = []
+    begin, look = reach.Reach.__init__, reach.Reach._look
+
+    def begun(self: Any, *arguments: Any, **options: Any) -> None:
+        begin(self, *arguments, **options)
+        self.noted = []
+        graphs.append(self.noted)
+
+    def looked(self: Any, piece: Any, others: Any) -> Any:
+        self.noted.extend(self.states[i].tobytes().hex() for i in piece)
+        return look(self, piece, others)
+
+    with mock.patch.object(reach.Reach, "__init__", begun), mock.patch.object(reach.Reach, "_look", looked):
+        yield graphs
+
+
+def play(init: Path, out: Path, case: str, stage: str, rank: int = 0) -> int:
+    """One run; a defect's name may stand behind the case's."""
+    defect = case.partition("@")[2]
+    planted = mock.patch.object(*DEFECTS[defect]) if defect else nullcontext()
+    with planted, noted() as graphs:
+        status = grpo.train(plan(case, stage), init, out, quiet=True)
+    (out / f"looks-{rank}.json").write_text(json.dumps(graphs))
+    return status
+
+
+def main(init: str, folder: str, stage: str, *cases: str) -> int:
+    """The cases, one after the other, while the ranks stay together."""
+    rank, world = os.environ["RANK"], os.environ["WORLD_SIZE"]
+    with mock.patch.object(ranks, "leave"):
+        done = [play(Path(init), Path(folder) / f"{case}-{stage}-{world}", case, stage, int(rank)) for case in cases]
+    ranks.leave()
+    return max(done)
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,54 @@
+"""Ranks as processes of their own, and what tests ask of the weights that they end with."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import torch
+from safetensors.torch import load_file
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def launch(module: str, arguments: list[str], world: int, log: Path, seconds: int = 570) -> list[int]:
+    """The exit status of every rank of ``python -m module arguments``; what they say is beside ``log``."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    shared = {**os.environ, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": str(world)}
+    ranks = []
+    for rank in range(world):
+        with log.with_suffix(f".{rank}.log").open("wb") as said:
+            own = {**shared, "RANK": str(rank), "LOCAL_RANK": str(rank)}
+            command = [sys.executable, "-m", module, *arguments]
+            ranks.append(subprocess.Popen(command, cwd=ROOT, env=own, stdout=said, stderr=said))
+    try:
+        return [rank.wait(timeout=seconds) for rank in ranks]
+    finally:
+        for rank in ranks:
+            rank.kill()
+
+
+def weights(run: Path, step: int) -> dict[str, torch.Tensor]:
+    """Of a run's policy after a step."""
+    policy = run / "checkpoints" / f"step-{step:08d}" / "policy"
+    return load_file(policy / "heads.safetensors") | load_file(policy / "backbone" / "model.safetensors")
+
+
+def compared(name: str, tensor: torch.Tensor) -> torch.Tensor:
+    """Without biases of keys: softmax does not depend on them, so that Adam blows up the rounding of a zero gradient."""
+    if name.endswith("qkv.bias"):
+        q, _, v = tensor.chunk(3)
+        return torch.cat([q, v])
+    return torch.zeros(1) if name.endswith("k_proj.bias") else tensor
+
+
+def apart(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> dict[str, float]:
+    """The largest difference by weight, the worst first."""
+    assert one.keys() == other.keys()
+    found = {k: (compared(k, one[k]) - compared(k, other[k])).abs().max().item() for k in one}
+    return dict(sorted(found.items(), key=lambda item: -item[1]))
