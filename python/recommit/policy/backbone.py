@@ -106,7 +106,10 @@ def quiet() -> Iterator[None]:
 
 
 def load_backbone(path: str | Path, **options: Any) -> Backbone:
-    """The backbone of a local folder or hub repository, by the model type of its configuration."""
+    """The backbone of a local folder or hub repository, by the model type of its configuration.
+
+    ``dtype`` and ``device`` say what its weights become while they are read.
+    """
     folder = Path(path)
     if folder.is_dir():
         model_type = json.loads((folder / "config.json").read_text(encoding="utf-8")).get("model_type")
