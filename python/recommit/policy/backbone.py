@@ -93,14 +93,16 @@ class Backbone(Protocol):
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """No progress bars of transformers, which mean nothing for small folders."""
+    """No progress bars of transformers, which mean nothing for small folders, and no table of tensors that are left out."""
     from transformers.utils import logging
 
-    was = logging.is_progress_bar_enabled()
+    was, level = logging.is_progress_bar_enabled(), logging.get_verbosity()
     logging.disable_progress_bar()
+    logging.set_verbosity_error()
     try:
         yield
     finally:
+        logging.set_verbosity(level)
         if was:
             logging.enable_progress_bar()
 

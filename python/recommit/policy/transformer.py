@@ -73,7 +73,7 @@ class TransformersBackbone(nn.Module):
                 path, dtype=dtype or torch.float32, output_loading_info=True, **options
             )
         if report["missing_keys"]:
-            raise ValueError(f"backbone: expected the tensors {sorted(told['missing_keys'])[:3]} besides in {path}")
+            raise ValueError(f"backbone: expected the tensors {sorted(report['missing_keys'])[:3]} besides in {path}")
         return cls(model, transformers.AutoTokenizer.from_pretrained(path))
 
     @property
