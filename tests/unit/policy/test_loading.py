@@ -19,7 +19,7 @@ import recommit
 from recommit.policy import shards
 from recommit.policy.backbone import load_backbone
 from recommit.policy.config import DecoderConfig, LoraConfig, PolicyConfig
-from recommit.policy.make import make_backbone
+from recommit.policy.make import Shape, make_backbone
 from recommit.policy.reference import Reference
 
 CONFIG = PolicyConfig(lora=LoraConfig(rank=2), decoder=DecoderConfig(width=32, layers=1, heads=4, ffn=64))
@@ -170,3 +170,31 @@ def test_an_unknown_dtype_is_refused(sharded, tmp_path):
     (tmp_path / "config.json").write_text(json.dumps(about))
     with pytest.raises(ValueError, match=r"expected a backbone of dtype float32, bfloat16, float16, got int8"):
         recommit.CommitPolicy.from_pretrained(tmp_path)
+
+
+def test_a_policy_may_be_saved_where_it_was_read_from(tmp_path):
+    """Its weights are pages of the very file that is written."""
+    folder = make_backbone(tmp_path / "backbone", "tiny")
+    whole = PolicyConfig(lora=None, decoder=CONFIG.decoder)
+    recommit.CommitPolicy.from_backbone(folder, whole).save_pretrained(tmp_path / "saved")
+    policy = recommit.CommitPolicy.from_pretrained(tmp_path / "saved")
+    policy.save_pretrained(tmp_path / "saved")
+    again = recommit.CommitPolicy.from_pretrained(tmp_path / "saved").state_dict()
+    assert all(torch.equal(again[name], tensor) for name, tensor in policy.state_dict().items())
+
+
+@pytest.mark.gpu
+def test_on_a_gpu_no_copy_stays_in_the_hosts_memory(tmp_path):
+    shape = Shape(1024, 8, 8, 8, 4096, 64, 1, 2, 128, 28, ())
+    folder = make_backbone(tmp_path / "backbone", shape, dtype="bfloat16")
+    load_backbone(make_backbone(tmp_path / "tiny", "tiny"), device="cuda")  # whatever is set up once
+    before = anonymous()
+    backbone = load_backbone(folder, dtype=torch.bfloat16, device="cuda")
+    assert {p.device.type for p in backbone.model.parameters()} == {"cuda"}
+    assert anonymous() - before < sum(p.nbytes for p in backbone.model.parameters()) / 4
+
+
+def anonymous():
+    """Bytes that this process has for itself, those of no file."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("RssAnon:"))
