@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import sys
 import time
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import torch
 
 from recommit.evaluate import agents, metrics, summaries, test_set, transcripts
 from recommit.evaluate.agents import Player
@@ -93,11 +95,27 @@ class Evaluation:
             )
             self.store.same_policies(self._policies())
             self._write_instances()
-        for number, name in enumerate(self.plan.agents):
-            began = time.monotonic()
-            self._play(name)
-            self._say(f"{number + 1}/{len(self.plan.agents)} {name}: {time.monotonic() - began:.1f} s")
+        number = 0
+        for run, names in self._by_run().items():
+            for name in names:
+                began, number = time.monotonic(), number + 1
+                self._play(name)
+                self._say(f"{number}/{len(self.plan.agents)} {name}: {time.monotonic() - began:.1f} s")
+            self._let_go(run)
         return self._figures() if self.team.lead else []
+
+    def _by_run(self) -> dict[str, list[str]]:
+        """The agents by whose policy they ask: one policy after the other is in memory."""
+        grouped: dict[str, list[str]] = {}
+        for name in self.plan.agents:
+            grouped.setdefault(name.partition("@")[2] or self.plan.run, []).append(name)
+        return grouped
+
+    def _let_go(self, run: str) -> None:
+        """Give the memory of a run's policy back before the next one is loaded."""
+        if self._players.pop(run, None) is not None:
+            gc.collect()  # modules refer to each other
+            torch.cuda.empty_cache()
 
     def _policies(self) -> dict[str, str]:
         """What plays, by run: the files of its best policy, which further training may change."""
@@ -151,7 +169,7 @@ class Evaluation:
         if run not in self._players:
             from recommit.policy.policy import CommitPolicy
 
-            policy = CommitPolicy.from_pretrained(run).to(self.team.device).eval()
+            policy = CommitPolicy.from_pretrained(run, device=self.team.device).eval()
             if self._validation is None:
                 drawn = test_set.starts(self.recipe, "validation", self.plan.validation, self.plan.length)
                 self._validation = np.ascontiguousarray(drawn.states)

@@ -93,20 +93,25 @@ class Backbone(Protocol):
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """No progress bars of transformers, which mean nothing for small folders."""
+    """No progress bars of transformers, which mean nothing for small folders, and no table of tensors that are left out."""
     from transformers.utils import logging
 
-    was = logging.is_progress_bar_enabled()
+    was, level = logging.is_progress_bar_enabled(), logging.get_verbosity()
     logging.disable_progress_bar()
+    logging.set_verbosity_error()
     try:
         yield
     finally:
+        logging.set_verbosity(level)
         if was:
             logging.enable_progress_bar()
 
 
 def load_backbone(path: str | Path, **options: Any) -> Backbone:
-    """The backbone of a local folder or hub repository, by the model type of its configuration."""
+    """The backbone of a local folder or hub repository, by the model type of its configuration.
+
+    ``dtype`` and ``device`` say what its weights become while they are read.
+    """
     folder = Path(path)
     if folder.is_dir():
         model_type = json.loads((folder / "config.json").read_text(encoding="utf-8")).get("model_type")

@@ -1,6 +1,6 @@
 """Saving and loading a policy: JSON and safetensors only, strict in both directions.
 
-config.json          configuration, how it was trained, and what backbone it belongs to (with a fingerprint)
+config.json          configuration, and what backbone it belongs to, of which dtype (with a fingerprint)
 heads.safetensors    depth head and action decoder
 adapter/             LoRA weights in PEFT's format            (adapters on a backbone that lives elsewhere)
 backbone/            the whole model in its published format  (backbones that were trained whole)
@@ -26,15 +26,22 @@ if TYPE_CHECKING:
     from recommit.policy.backbone import Backbone
 
 FORMAT = 1
+#: What a backbone's weights may be kept in.
+DTYPES = ("float32", "bfloat16", "float16")
 
 
-def fingerprint(backbone: Backbone) -> str:
+#: Values of each tensor that a fingerprint reads.
+SAMPLE = 4096
+
+
+def fingerprint(backbone: Backbone, rounded: torch.dtype = torch.bfloat16) -> str:
     """Tells one set of frozen weights from another without reading all of a large model: every name and shape, and up
-    to 4,096 values of each tensor."""
+    to 4,096 values of each tensor; ``rounded``, so that weights in another dtype are still the same weights."""
     digest = hashlib.sha256()
     for name, tensor in sorted(backbone.frozen_state().items()):
         digest.update(f"{name}{tuple(tensor.shape)}".encode())
-        digest.update(tensor.detach().flatten()[:4096].to("cpu", torch.float32).numpy().tobytes())
+        sample = tensor.detach().flatten()[:SAMPLE].to(rounded).to("cpu", torch.float32)
+        digest.update(sample.numpy().tobytes())
     return digest.hexdigest()
 
 
@@ -61,29 +68,59 @@ def save_policy(policy: CommitPolicy, folder: str | Path) -> Path:
         "format": FORMAT,
         "model_type": "recommit",
         "policy": asdict(policy.config),
-        "backbone": {"source": "backbone" if whole else policy.source, "fingerprint": fingerprint_of(policy)},
+        "backbone": {
+            "source": "backbone" if whole else policy.source,
+            "dtype": str(next(policy.backbone.model.parameters()).dtype).removeprefix("torch."),
+            "fingerprint": fingerprint_of(policy),
+        },
     }
     (folder / "config.json").write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
     policy.backbone.save_processor(folder)
     return folder
 
 
-def load_policy(folder: str | Path, *, backbone: str | Path | None = None, **options: Any) -> CommitPolicy:
-    """The policy of a folder; ``backbone`` says where an adapter's backbone lies if it has moved."""
+def load_policy(
+    folder: str | Path,
+    *,
+    backbone: str | Path | None = None,
+    dtype: torch.dtype | None = None,
+    device: torch.device | str = "cpu",
+    **options: Any,
+) -> CommitPolicy:
+    """The policy of a folder, on ``device``, its backbone in the ``dtype`` that it was saved in or another; ``backbone`` says
+    where an adapter's backbone lies if it has moved."""
     folder = local_folder(folder)
     about = read_config(folder / "config.json")
     config = parse_config(about["policy"], folder / "config.json")
     source = folder / "backbone" if config.lora is None else (backbone or about["backbone"]["source"])
-    policy = CommitPolicy(load_backbone(source, **options), config, source=str(source))
+    dtype = dtype or saved_dtype(about["backbone"], folder / "config.json")
+    weights = load_backbone(source, dtype=dtype, device=device, **options)
+    policy = CommitPolicy(weights, config, source=str(source))
     if config.lora is not None:
         load_adapter(policy, folder / "adapter")
     load_heads(policy, folder / "heads.safetensors")
-    given, wanted = fingerprint(policy.backbone), about["backbone"]["fingerprint"]
-    if given != wanted:
+    _check_backbone(policy, about["backbone"], folder)
+    return policy.to(device)
+
+
+def saved_dtype(about: dict[str, Any], path: Path) -> torch.dtype:
+    """Of a saved policy's backbone; policies from before this was written down are read as float32."""
+    name = about.get("dtype", "float32")
+    if name not in DTYPES:
+        raise ValueError(f"{path}: expected a backbone of dtype {', '.join(DTYPES)}, got {name}")
+    dtype: torch.dtype = getattr(torch, name)
+    return dtype
+
+
+def _check_backbone(policy: CommitPolicy, about: dict[str, Any], folder: Path) -> None:
+    """The frozen weights must be those that the policy was trained on."""
+    # Older fingerprints have no dtype beside them and are of values as they are.
+    here = fingerprint(policy.backbone, torch.bfloat16 if "dtype" in about else torch.float32)
+    if here != about["fingerprint"]:
         raise ValueError(
-            f"backbone: expected the weights {wanted[:12]} that {folder} was saved with, got {given[:12]} from {source}"
+            f"backbone: expected the weights {about['fingerprint'][:12]} that {folder} was saved with, "
+            f"got {here[:12]} from {policy.source}"
         )
-    return policy
 
 
 def local_folder(name: str | Path) -> Path:

@@ -13,6 +13,8 @@ from typing import Any
 
 import torch
 
+from recommit.policy import shards
+
 SPECIALS = [
     "<|endoftext|>",
     "<|im_start|>",
@@ -66,7 +68,16 @@ PRESETS = {
     "tiny-internvl": Shape(32, 2, 2, 1, 64, 32, 2, 2, 64, rope_theta=100.0, family="internvl", side=224),
     "3b": Shape(2048, 36, 16, 2, 11008, 1280, 32, 16, 3420, 112, (7, 15, 23, 31), vocabulary=151936),
     "7b": Shape(3584, 28, 28, 4, 18944, 1280, 32, 16, 3420, 112, (7, 15, 23, 31), vocabulary=152064),
-}
+    "qwen3-vl-8b": Shape(
+        4096, 36, 32, 8, 12288, 1152, 27, 16, 4304,
+        vocabulary=151936, rope_theta=5e6, family="qwen3_vl", taps=(8, 16, 24), side=48,
+    ),
+    "internvl3-8b": Shape(
+        3584, 28, 28, 4, 18944, 1024, 24, 16, 4096, vocabulary=151674, family="internvl", side=448
+    ),
+}  # fmt: skip
+#: Wider ones are not drawn whole in memory, but by ``shards``.
+WIDEST = 512
 
 
 def config(shape: Shape, tokenizer: Any) -> Any:
@@ -201,10 +212,14 @@ def spread_cells(model: Any, tokenizer: Any) -> None:
     last.weight.mul_(scale)
 
 
-def make_backbone(folder: str | Path, preset: str | Shape = "tiny", *, seed: int = 0, dtype: str = "float32") -> Path:
-    """Write a random backbone of a preset (``PRESETS``) or shape; returns the folder."""
-    from transformers import AutoModel
+def make_backbone(
+    folder: str | Path, preset: str | Shape = "tiny", *, seed: int = 0, dtype: str = "float32", shard: int = 0
+) -> Path:
+    """Write a random backbone of a preset (``PRESETS``) or shape; returns the folder.
 
+    With ``shard`` in the layout of a hub, in files of up to so many bytes, and with a language-model head; large shapes
+    always are.
+    """
     from recommit.policy.backbone import adapter
 
     if isinstance(preset, str) and preset not in PRESETS:
@@ -212,12 +227,57 @@ def make_backbone(folder: str | Path, preset: str | Shape = "tiny", *, seed: int
     shape = PRESETS[preset] if isinstance(preset, str) else preset
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    family = adapter(shape.family)
-    tokenizer = make_tokenizer(shape.family)
+    family, tokenizer = adapter(shape.family), make_tokenizer(shape.family)
+    if shard or shape.width > WIDEST:
+        _make_shards(folder, shape, tokenizer, seed=seed, dtype=dtype, shard=shard or shards.SHARD)
+        return folder
+    model = _drawn(shape, tokenizer, seed)
+    family(model.to(getattr(torch, dtype)), tokenizer).save(folder)
+    return folder
+
+
+def _drawn(shape: Shape, tokenizer: Any, seed: int) -> Any:
+    """As transformers draws it."""
+    from transformers import AutoModel
+
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         model = AutoModel.from_config(config(shape, tokenizer))
     if shape.window == 28 and not shape.full_attention:
         spread_cells(model, tokenizer)
-    family(model.to(getattr(torch, dtype)), tokenizer).save(folder)
-    return folder
+    return model
+
+
+def _make_shards(folder: Path, shape: Shape, tokenizer: Any, *, seed: int, dtype: str, shard: int) -> None:
+    """The model itself is never made: its shapes are enough."""
+    from transformers import AutoModel
+
+    from recommit.policy.backbone import adapter
+
+    about = config(shape, tokenizer)
+    family = adapter(shape.family)
+    with torch.device("meta"):
+        model = AutoModel.from_config(about)
+    shapes = {_published(shape, name): tuple(tensor.shape) for name, tensor in model.state_dict().items()}
+    if not about.tie_word_embeddings:
+        shapes[_HEADS.get(shape.family, "lm_head.weight")] = (shape.vocabulary, shape.width)
+    spread = float(about.text_config.initializer_range)
+    shards.write(folder, shapes, spread=spread, seed=seed, dtype=dtype, shard=shard)
+    about.dtype = dtype
+    about.save_pretrained(folder)
+    family(model, tokenizer).save_processor(folder)
+
+
+def _published(shape: Shape, name: str) -> str:
+    """A weight's name on the hub."""
+    prefix, begin = _PREFIXES[shape.family]
+    return begin + name.removeprefix(prefix) if name.startswith(prefix) else name
+
+
+#: By family: what the names of weights begin with in transformers, and on the hub.
+_PREFIXES = {
+    "qwen2_5_vl": ("language_model.", "model."),
+    "qwen3_vl": ("", "model."),
+    "internvl": ("language_model.", "language_model.model."),
+}
+_HEADS = {"internvl": "language_model.lm_head.weight"}

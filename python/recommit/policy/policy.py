@@ -50,12 +50,19 @@ class CommitPolicy(nn.Module):
 
     @classmethod
     def from_backbone(
-        cls, name_or_path: str | Path, config: PolicyConfig | None = None, *, seed: int = 0, **options: Any
+        cls,
+        name_or_path: str | Path,
+        config: PolicyConfig | None = None,
+        *,
+        seed: int = 0,
+        device: torch.device | str = "cpu",
+        **options: Any,
     ) -> CommitPolicy:
-        """New heads (seeded) on a backbone from a local folder or the hub."""
+        """New heads (seeded) on a backbone from a local folder or the hub, which is read straight onto ``device``."""
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            return cls(load_backbone(name_or_path, **options), config or PolicyConfig(), source=str(name_or_path))
+            backbone = load_backbone(name_or_path, device=device, **options)
+            return cls(backbone, config or PolicyConfig(), source=str(name_or_path)).to(device)
 
     def replace_head(self, config: HeadConfig, *, seed: int = 0) -> None:
         """Another depth head, as it begins: exactly uniform."""
@@ -67,7 +74,7 @@ class CommitPolicy(nn.Module):
 
     @classmethod
     def from_pretrained(cls, folder_or_repo: str | Path, **options: Any) -> CommitPolicy:
-        """A saved policy; see ``recommit.policy.checkpoint`` for the format and for ``backbone=``."""
+        """A saved policy; see ``recommit.policy.checkpoint`` for the format and for ``backbone=``, ``dtype=``, ``device=``."""
         from recommit.policy.checkpoint import load_policy
 
         return load_policy(folder_or_repo, **options)

@@ -51,14 +51,29 @@ class TransformersBackbone(nn.Module):
         self.recompute = False
 
     @classmethod
-    def from_pretrained(cls, path: str | Path, *, dtype: torch.dtype | None = None, **options: Any) -> Self:
-        """Load from a local folder or the hub; a checkpoint with a language-model head loads too, without it."""
+    def from_pretrained(
+        cls,
+        path: str | Path,
+        *,
+        dtype: torch.dtype | None = None,
+        device: torch.device | str | None = None,
+        **options: Any,
+    ) -> Self:
+        """Load from a local folder or the hub; a checkpoint with a language-model head loads too, without it.
+
+        Each tensor goes from the mapped file to where it is needed, so that no second copy is ever whole. On a CPU, in the
+        file's own dtype, the weights are the file's pages, which all processes share.
+        """
         import transformers
 
+        if device is not None and torch.device(device).type != "cpu":
+            options["device_map"] = {"": torch.device(device)}
         with quiet():
-            model = getattr(transformers, cls.model_class).from_pretrained(
-                path, dtype=dtype or torch.float32, **options
+            model, report = getattr(transformers, cls.model_class).from_pretrained(
+                path, dtype=dtype or torch.float32, output_loading_info=True, **options
             )
+        if report["missing_keys"]:
+            raise ValueError(f"backbone: expected the tensors {sorted(report['missing_keys'])[:3]} besides in {path}")
         return cls(model, transformers.AutoTokenizer.from_pretrained(path))
 
     @property

@@ -64,7 +64,7 @@ def train(
         begin = warm_start(init, folder, team)
         begun = {"init": weights_of(begin), "data": {"recipe": recipe.to_dict()}}
         folder.begin({"kind": "grpo", "ranks": team.world, **plain(config), **begun})
-        policy = CommitPolicy.from_pretrained(begin).to(team.device)
+        policy = CommitPolicy.from_pretrained(begin, device=team.device)
         if config.head is not None:
             policy.replace_head(config.head, seed=config.run.seed)
         with closing(Grpo(config, policy, recipe, folder, team, quiet=quiet or not team.lead)) as run:

@@ -27,8 +27,8 @@ def policy(config: ModelConfig, folder: Path, seed: int, team: Team) -> CommitPo
             _made(config, folder / "backbone", seed)
         team.barrier()
         source = str(folder / "backbone")
-    made = CommitPolicy.from_backbone(source, config.policy, seed=seed, dtype=getattr(torch, config.dtype))
-    return made.to(team.device)
+    dtype = getattr(torch, config.dtype)
+    return CommitPolicy.from_backbone(source, config.policy, seed=seed, dtype=dtype, device=team.device)
 
 
 def keep_features(policy: CommitPolicy, config: RunConfig) -> None:

@@ -1,0 +1,93 @@
+"""A run in bfloat16 is read as bfloat16 by whatever comes after it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+torch = pytest.importorskip("torch")
+from safetensors import safe_open
+from tests.unit.train.runs import plan_of
+
+import recommit
+from recommit.evaluate import evaluation
+from recommit.evaluate.agents import Player
+from recommit.evaluate.store import Store
+from recommit.policy import checkpoint
+from recommit.policy.config import DecoderConfig, LoraConfig
+from recommit.train import grpo, sft
+from recommit.train.rundir import best_policy
+
+AGENTS = ("adaptive", "fixed-2")
+DECODER = DecoderConfig(width=32, layers=1, heads=2, ffn=64)
+
+
+def dtypes(policy):
+    """Of every tensor, by name; adapters and heads are kept apart from the backbone under them."""
+    tensors = [*policy.named_parameters(), *policy.named_buffers()]
+    return {name.replace(".base_layer", ""): tensor.dtype for name, tensor in tensors}
+
+
+def expected(policy):
+    """The backbone as it was saved; what is trained beside it, and angles, in float32."""
+    ours = {
+        name for name in dtypes(policy) if not name.startswith("backbone.") or "lora_" in name or "inv_freq" in name
+    }
+    return {name: torch.float32 if name in ours else torch.bfloat16 for name in dtypes(policy)}
+
+
+@pytest.fixture(scope="module", params=[None, LoraConfig(rank=2)], ids=["whole", "adapter"])
+def warm(request, plan, data, tmp_path_factory):
+    model = replace(
+        plan.model, dtype="bfloat16", policy=replace(plan.model.policy, lora=request.param, decoder=DECODER)
+    )
+    short = replace(plan, model=model, optim=replace(plan.optim, steps=2))
+    out = tmp_path_factory.mktemp("bfloat16") / "sft"
+    assert sft.train(short, data, out, quiet=True) == 0
+    return out
+
+
+@pytest.fixture
+def loaded(monkeypatch):
+    """Every policy that somebody reads, as its dtypes and what they should be."""
+    seen, load = [], checkpoint.load_policy
+
+    def watched(*a, **k):
+        policy = load(*a, **k)
+        seen.append((dtypes(policy), expected(policy)))
+        return policy
+
+    monkeypatch.setattr(checkpoint, "load_policy", watched)
+    return seen
+
+
+def test_from_a_warm_start_to_an_evaluation(warm, loaded, tmp_path):
+    out = tmp_path / "grpo"
+    assert grpo.train(plan_of(optim={"steps": 2}), warm, out, quiet=True) == 0
+    plan = evaluation.Plan(str(out), AGENTS, budgets=("3",), instances=2, validation=2)
+    with Store(tmp_path / "eval") as store:
+        rows = evaluation.Evaluation(plan, store, quiet=True).run()
+    assert [row["agent"] for row in rows] == list(AGENTS)
+    assert len(loaded) == 2
+    assert all(got == wanted and torch.bfloat16 in wanted.values() for got, wanted in loaded)
+
+
+def test_a_player(warm):
+    policy = recommit.CommitPolicy.from_pretrained(warm).eval()
+    player = Player(policy, recommit.Sliding(2, 3), recommit.Sliding(2, 3).generate(2, seed=0).states, 2)
+    player.rows("adaptive", 2)
+    assert dtypes(player.policy) == expected(policy)
+
+
+def test_a_backbone_trained_whole_keeps_its_files_dtype(warm):
+    folder = best_policy(warm)
+    if not (folder / "backbone").is_dir():
+        pytest.skip("an adapter's backbone is not saved")
+    with safe_open(folder / "backbone" / "model.safetensors", "pt") as file:
+        assert {file.get_slice(name).get_dtype() for name in file.keys()} == {"BF16"}  # noqa: SIM118  (no mapping)
+
+
+def test_another_dtype_can_be_asked_for(warm):
+    policy = recommit.CommitPolicy.from_pretrained(warm, dtype=torch.float32)
+    assert set(dtypes(policy).values()) == {torch.float32}

@@ -1,0 +1,81 @@
+"""However many runs an evaluation compares, one policy is in memory at a time."""
+
+from __future__ import annotations
+
+import gc
+import shutil
+import weakref
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("pyarrow")
+
+from recommit.evaluate.evaluation import Evaluation, Plan
+from recommit.evaluate.store import Store
+from recommit.policy import checkpoint
+
+BASES = ("adaptive", "shuffled", "fixed-2-sampled", "mixture", "oracle-dp")
+
+
+@pytest.fixture(scope="module")
+def runs(run, tmp_path_factory):
+    """Five, each with a head of its own."""
+    folder = tmp_path_factory.mktemp("five")
+    for number in range(5):
+        shutil.copytree(run, folder / str(number))
+        policy = checkpoint.load_policy(folder / str(number))
+        torch.manual_seed(number)
+        torch.nn.init.normal_(policy.depth_head.weight)
+        policy.save_pretrained(checkpoint.local_folder(folder / str(number)))
+    return [str(folder / str(number)) for number in range(5)]
+
+
+def play(runs, out):
+    """Every agent of every run in turn, so that the order of the plan would need all of them at once."""
+    agents = tuple(base if run == runs[0] else f"{base}@{run}" for base in BASES for run in runs)
+    with Store(out) as store:
+        Evaluation(Plan(runs[0], agents, instances=6, validation=4, budgets=("3",)), store, quiet=True).run()
+    return {p.relative_to(out): p.read_bytes() for p in out.rglob("*") if p.is_file()}
+
+
+@pytest.fixture
+def backbones(monkeypatch):
+    """Of every policy that is loaded; and how many of the earlier ones lived when the next was asked for."""
+    seen, others, load = [], [], checkpoint.load_policy
+
+    def watched(*a, **k):
+        others.append(sum(one() is not None for one in seen))
+        policy = load(*a, **k)
+        seen.append(weakref.ref(policy.backbone))
+        return policy
+
+    monkeypatch.setattr(checkpoint, "load_policy", watched)
+    return seen, others
+
+
+def test_five_runs(runs, backbones, tmp_path):
+    play(runs, tmp_path / "eval")
+    seen, others = backbones
+    assert others == [0] * 5
+    assert not any(one() for one in seen)
+
+
+def test_the_rows_are_those_of_the_plans_own_order(runs, backbones, tmp_path, monkeypatch):
+    grouped = play(runs, tmp_path / "grouped")
+    monkeypatch.setattr(Evaluation, "_let_go", lambda *_: None)
+    monkeypatch.setattr(Evaluation, "_by_run", lambda self: {n: [n] for n in self.plan.agents})
+    backbones[1].clear()
+    assert play(runs, tmp_path / "planned") == grouped
+    assert backbones[1] == list(range(5)), "without letting go all of them would be there"
+
+
+def test_a_run_leaves_nothing_behind(run, backbones, tmp_path):
+    """Reinforcement gives its policy back when it ends, for whatever comes next in the process."""
+    from tests.unit.train.runs import plan_of
+
+    from recommit.train import grpo
+
+    assert grpo.train(plan_of(optim={"steps": 1}), run, tmp_path / "rl", quiet=True) == 0
+    gc.collect()
+    assert [one() for one in backbones[0]] == [None]

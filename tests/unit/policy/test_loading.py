@@ -1,0 +1,200 @@
+"""Weights go from their file to where they are needed: no second copy, in no process."""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+import json
+import sys
+import weakref
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("transformers")
+from safetensors.torch import load_file
+
+import recommit
+from recommit.policy import shards
+from recommit.policy.backbone import load_backbone
+from recommit.policy.config import DecoderConfig, LoraConfig, PolicyConfig
+from recommit.policy.make import Shape, make_backbone
+from recommit.policy.reference import Reference
+
+CONFIG = PolicyConfig(lora=LoraConfig(rank=2), decoder=DecoderConfig(width=32, layers=1, heads=4, ffn=64))
+FAMILIES = ("tiny", "tiny-qwen3-vl", "tiny-internvl")
+
+
+@pytest.fixture(scope="module", params=FAMILIES)
+def sharded(request, tmp_path_factory):
+    """In the layout of a hub, a few files."""
+    return make_backbone(tmp_path_factory.mktemp("hub"), request.param, dtype="bfloat16", shard=60_000)
+
+
+def everything(folder):
+    found = {}
+    for path in sorted(folder.glob("*.safetensors")):
+        found |= load_file(path)
+    return found
+
+
+def test_shards_are_what_their_index_says(sharded):
+    index = json.loads((sharded / shards.INDEX).read_text())
+    files = sorted(set(index["weight_map"].values()))
+    assert len(files) > 2
+    for file in files:
+        assert set(load_file(sharded / file)) == {n for n, f in index["weight_map"].items() if f == file}
+    assert index["metadata"]["total_size"] == sum(t.nbytes for t in everything(sharded).values())
+
+
+def test_all_of_a_sharded_backbone_is_read(sharded):
+    """Every tensor but the language model's head is somewhere in the model, bit for bit."""
+    published = everything(sharded)
+    backbone = load_backbone(sharded, dtype=torch.bfloat16)
+    kept = {name: tensor for name, tensor in published.items() if not name.endswith("lm_head.weight")}
+    assert len(published) - len(kept) <= 1
+    digests = sorted(hashlib.sha256(t.contiguous().view(torch.uint8).numpy()).hexdigest() for t in kept.values())
+    state = backbone.frozen_state().values()
+    assert sorted(hashlib.sha256(t.contiguous().view(torch.uint8).numpy()).hexdigest() for t in state) == digests
+
+
+def test_shards_hold_the_same_numbers_whatever_their_size(tmp_path):
+    one, many = (everything(make_backbone(tmp_path / str(s), "tiny", shard=s)) for s in (10**9, 50_000))
+    assert one.keys() == many.keys()
+    assert all(torch.equal(one[name], many[name]) for name in one)
+    other = everything(make_backbone(tmp_path / "other", "tiny", seed=1, shard=10**9))
+    drawn = [name for name in one if one[name].ndim > 1]
+    assert not any(torch.equal(one[name], other[name]) for name in drawn)
+
+
+def test_a_checkpoint_without_a_tensor_is_refused(sharded, tmp_path):
+    """The stock loader would draw it at random and warn."""
+    for path in sharded.iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    index = json.loads((tmp_path / shards.INDEX).read_text())
+    file = tmp_path / max(index["weight_map"].values())
+    tensors = load_file(file)
+    del tensors[max(name for name in tensors if "lm_head" not in name)]
+    from safetensors.torch import save_file
+
+    save_file(tensors, file, metadata={"format": "pt"})
+    with pytest.raises(ValueError, match="backbone: expected the tensors"):
+        load_backbone(tmp_path, dtype=torch.bfloat16)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks Linux where memory comes from")
+@pytest.mark.parametrize(("dtype", "mapped"), [(torch.bfloat16, True), (torch.float32, False)])
+def test_weights_in_their_files_dtype_are_its_pages(sharded, dtype, mapped):
+    """So that ranks on one machine share them; in another dtype each needs numbers of its own."""
+    backbone = load_backbone(sharded, dtype=dtype)
+    ranges = [line.split() for line in Path("/proc/self/maps").read_text().splitlines() if str(sharded) in line]
+    spans = [tuple(int(end, 16) for end in words[0].split("-")) for words in ranges]
+    inside = [any(a <= p.data_ptr() < b for a, b in spans) for p in backbone.model.parameters()]
+    assert set(inside) == {mapped}
+
+
+def storages():
+    """Bytes of all tensors that are alive, each storage once."""
+    gc.collect()
+    alive = [o for o in gc.get_objects() if issubclass(type(o), torch.Tensor)]  # isinstance wakes lazy modules
+    return {t.untyped_storage().data_ptr(): t.untyped_storage().nbytes() for t in alive}
+
+
+def test_a_frozen_reference_shares_the_backbone(sharded):
+    policy = recommit.CommitPolicy.from_backbone(sharded, CONFIG, dtype=torch.bfloat16)
+    beside = [*policy.depth_head.parameters(), *policy.decoder.parameters()]
+    adapter = [p for name, p in policy.backbone.model.named_parameters() if "lora_" in name]
+    before = storages()
+    reference = Reference(policy)
+    new = {place: size for place, size in storages().items() if place not in before}
+    assert sum(new.values()) == sum(p.nbytes for p in (*beside, *adapter))
+    assert reference.policy is policy
+
+
+def test_nothing_stays_of_a_policy_that_is_let_go(sharded, tmp_path):
+    policy = recommit.CommitPolicy.from_backbone(sharded, CONFIG, dtype=torch.bfloat16)
+    policy.save_pretrained(tmp_path)
+    alive = weakref.ref(policy.backbone)
+    del policy
+    gc.collect()
+    assert alive() is None
+
+
+def test_a_fingerprint_reads_a_sample_of_each_tensor(sharded, monkeypatch):
+    from recommit.policy import checkpoint
+
+    backbone = load_backbone(sharded, dtype=torch.bfloat16)
+    monkeypatch.setattr(checkpoint, "SAMPLE", 8)
+    read, to = [], torch.Tensor.to
+
+    def watched(tensor, *a, **k):
+        read.append(tensor.numel())
+        return to(tensor, *a, **k)
+
+    monkeypatch.setattr(torch.Tensor, "to", watched)
+    checkpoint.fingerprint(backbone)
+    assert 0 < max(read) <= 8
+
+
+def test_older_policies_say_no_dtype(sharded, tmp_path):
+    """They were read as float32, with a fingerprint of the numbers as they are."""
+    from recommit.policy.checkpoint import fingerprint
+
+    policy = recommit.CommitPolicy.from_backbone(sharded, CONFIG, dtype=torch.float32)
+    about = json.loads((policy.save_pretrained(tmp_path) / "config.json").read_text())
+    assert about["backbone"].pop("dtype") == "float32"
+    about["backbone"]["fingerprint"] = fingerprint(policy.backbone, torch.float32)
+    (tmp_path / "config.json").write_text(json.dumps(about))
+    again = recommit.CommitPolicy.from_pretrained(tmp_path)
+    assert {p.dtype for p in again.parameters()} == {torch.float32}
+
+
+@pytest.mark.parametrize(("saved", "asked"), [("float32", "bfloat16"), ("bfloat16", "float32")])
+def test_the_same_weights_in_another_dtype_are_the_same(tmp_path, saved, asked):
+    """Numbers that bfloat16 cannot hold, and the fingerprint still knows them."""
+    folder = make_backbone(tmp_path / "backbone", "tiny", dtype="float32")
+    policy = recommit.CommitPolicy.from_backbone(folder, CONFIG, dtype=getattr(torch, saved))
+    policy.save_pretrained(tmp_path / "saved")
+    assert {
+        p.dtype for p in recommit.CommitPolicy.from_pretrained(tmp_path / "saved").backbone.vision_parameters()
+    } == {getattr(torch, saved)}
+    again = recommit.CommitPolicy.from_pretrained(tmp_path / "saved", dtype=getattr(torch, asked))
+    assert {p.dtype for p in again.backbone.vision_parameters()} == {getattr(torch, asked)}
+
+
+def test_an_unknown_dtype_is_refused(sharded, tmp_path):
+    policy = recommit.CommitPolicy.from_backbone(sharded, CONFIG, dtype=torch.float32)
+    about = json.loads((policy.save_pretrained(tmp_path) / "config.json").read_text())
+    about["backbone"]["dtype"] = "int8"
+    (tmp_path / "config.json").write_text(json.dumps(about))
+    with pytest.raises(ValueError, match=r"expected a backbone of dtype float32, bfloat16, float16, got int8"):
+        recommit.CommitPolicy.from_pretrained(tmp_path)
+
+
+def test_a_policy_may_be_saved_where_it_was_read_from(tmp_path):
+    """Its weights are pages of the very file that is written."""
+    folder = make_backbone(tmp_path / "backbone", "tiny")
+    whole = PolicyConfig(lora=None, decoder=CONFIG.decoder)
+    recommit.CommitPolicy.from_backbone(folder, whole).save_pretrained(tmp_path / "saved")
+    policy = recommit.CommitPolicy.from_pretrained(tmp_path / "saved")
+    policy.save_pretrained(tmp_path / "saved")
+    again = recommit.CommitPolicy.from_pretrained(tmp_path / "saved").state_dict()
+    assert all(torch.equal(again[name], tensor) for name, tensor in policy.state_dict().items())
+
+
+@pytest.mark.gpu
+def test_on_a_gpu_no_copy_stays_in_the_hosts_memory(tmp_path):
+    shape = Shape(1024, 8, 8, 8, 4096, 64, 1, 2, 128, 28, ())
+    folder = make_backbone(tmp_path / "backbone", shape, dtype="bfloat16")
+    load_backbone(make_backbone(tmp_path / "tiny", "tiny"), device="cuda")  # whatever is set up once
+    before = anonymous()
+    backbone = load_backbone(folder, dtype=torch.bfloat16, device="cuda")
+    assert {p.device.type for p in backbone.model.parameters()} == {"cuda"}
+    assert anonymous() - before < sum(p.nbytes for p in backbone.model.parameters()) / 4
+
+
+def anonymous():
+    """Bytes that this process has for itself, those of no file."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("RssAnon:"))
