@@ -23,7 +23,7 @@ SMALL = ["--preset", "tiny", "--device", "cpu", "--size", "6"]
         (
             "grpo_7b.py",
             ["--instances", "2", "--budget", "2", "--candidates", "2", "--rounds", "1", "--batch", "2"],
-            "decisions_per_s",
+            "credits",
         ),
     ],
 )
