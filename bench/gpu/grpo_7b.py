@@ -3,8 +3,8 @@
     python bench/gpu/grpo_7b.py --out bench/results            # one H200: a few minutes
     python bench/gpu/grpo_7b.py --preset tiny --device cpu     # checks the script itself, without a GPU
 
-Candidates of every state that lock-step episodes come by, as the paper samples them, and one epoch over them. The yardstick,
-in the same run with the same weights, is the rollout that one would write first: every candidate has a picture by PIL, the
+Candidates of every state that lock-step episodes come by, as the paper samples them, or exact values over the graph of looks
+(``--credit``), and one epoch over them. The yardstick of the first, in the same run with the same weights, is the rollout that one would write first: every candidate has a picture by PIL, the
 transformers image processor and a pass of its own, and is executed and judged one at a time. Both must see the same depth
 logits to within bfloat16 before anything is timed.
 """
@@ -16,20 +16,20 @@ import time
 from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import torch
-from sft_7b import Clock, build, naive_inputs, write
+from sft_7b import Clock, arguments, build, naive_inputs, write
 
 import recommit
-from recommit.policy.make import PRESETS
 from recommit.train import objective
 from recommit.train.collect import Collector
 from recommit.train.config import OptimConfig
 from recommit.train.engine import TorchEngine, groups
 from recommit.train.grpo_config import CreditConfig, GrpoConfig, RolloutConfig, variant
+from recommit.train.head_moves import HeadMover
 from recommit.train.ranks import Team
 from recommit.train.reach import Reach
 from recommit.train.rollout import Actor
@@ -79,11 +79,13 @@ class Model:
             return work()
 
 
-def collector(policy: CommitPolicy, task: Any, config: GrpoConfig, model: Model) -> Collector:
+def collector(policy: CommitPolicy, task: Any, config: GrpoConfig, model: Model, engine: TorchEngine) -> Collector:
     """What plays, as ``recommit train grpo`` plays."""
     kind = variant("adaptive")
     actor = Actor(policy, task, kind, seed=0, through=model.through)
-    return Collector(actor, config, kind, lambda depths: Reach(policy, task, depths), lambda *_: None)
+    graph = partial(Reach, policy, task, through=model.through, keep_inputs=config.credit.head_steps > 0)
+    mover = HeadMover(policy, engine, lambda: 1e-6)
+    return Collector(actor, config, kind, graph, mover)
 
 
 def update(
@@ -138,11 +140,17 @@ def check(policy: CommitPolicy, task: Any, states: Any, device: str) -> None:
     assert apart < 5e-2, f"not the same depth logits: {apart:.3g} apart"
 
 
-def measure(policy: CommitPolicy, task: Any, given: argparse.Namespace) -> dict[str, Any]:
+CREDITS = {
+    "state": {},
+    "exact": {"reward": "solved", "scale": "batch", "head_steps": 20},
+}
+
+
+def measure(policy: CommitPolicy, task: Any, given: argparse.Namespace, credit: str) -> dict[str, Any]:
     """Rounds of playing and learning; the first one warms up."""
     config = GrpoConfig(
-        credit=CreditConfig(group="state", size=given.candidates),
-        rollout=RolloutConfig(instances=given.instances, budget=given.budget),
+        credit=CreditConfig(group=credit, size=given.candidates, **CREDITS[credit]),
+        rollout=RolloutConfig(instances=given.instances, budget=given.budget, states=given.states),
         optim=replace(GrpoConfig().optim, batch=given.batch),
     )
     engine = TorchEngine(groups(policy, OptimConfig()), OptimConfig(), Team())
@@ -152,7 +160,7 @@ def measure(policy: CommitPolicy, task: Any, given: argparse.Namespace) -> dict[
     for number in range(given.rounds):
         starts = task.generate(given.instances, seed=number + 2, length=(8, 32)).states
         model, clock = Model(given.device), Clock(given.device)
-        play = collector(policy, task, config, model)
+        play = collector(policy, task, config, model, engine)
         begin = time.perf_counter()
         with model.drawing_apart(policy):
             batch, _ = clock.run("rollout", lambda p=play, s=starts, n=number: p(s, n))
@@ -173,17 +181,25 @@ def measure(policy: CommitPolicy, task: Any, given: argparse.Namespace) -> dict[
     return {**last, **rates, "peak_gib": memory}
 
 
+def beside_naive(policy: CommitPolicy, task: Any, few: Any, given: argparse.Namespace, ours: float) -> dict[str, float]:
+    """The yardstick, and how many times it."""
+    clock = Clock(given.device)
+    for _ in range(2):
+        clock.run("all", lambda: naive_decisions(policy, task, few, given.candidates, clock))
+    rate = len(few) / clock.median("all")
+    print(f"naive: {rate:,.2f} decisions/s; ours {ours / rate:.1f} times that")
+    return {"naive_decisions_per_s": rate, "ratio": ours / rate}
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--preset", default="7b", choices=sorted(n for n, s in PRESETS.items() if s.window))
-    parser.add_argument("--device", default="cuda", choices=("cuda", "cpu"))
-    parser.add_argument("--size", type=int, default=8, help="Sokoban grid; the outer wall is cropped")
+    parser = arguments(__doc__)
+    parser.add_argument("--credit", nargs="+", default=["state", "exact"], choices=sorted(CREDITS))
+    parser.add_argument("--states", type=int, default=256, help="states that a step of exact credit learns from")
     parser.add_argument("--instances", type=int, default=64, help="episodes side by side")
     parser.add_argument("--budget", type=int, default=6)
     parser.add_argument("--candidates", type=int, default=8)
     parser.add_argument("--batch", type=int, default=32, help="states per move of the weights")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--out", type=Path)
     given = parser.parse_args()
     task = recommit.Sokoban(given.size, boxes=2)
     policy = build(given.preset, given.device)
@@ -191,18 +207,16 @@ def main() -> None:
     policy.eval()
     few = task.generate(8, seed=1, length=(8, 32)).states
     check(policy, task, few, given.device)
-    found: dict[str, Any] = {"preset": given.preset, **measure(policy, task, given)}
-    print(
-        f"{given.preset}: {found['decisions_per_s']:,.1f} decisions/s of {given.candidates} candidates, "
-        f"{found['updates_per_s']:.2f} updates/s of {given.batch} states, {100 * found['outside_model']:.1f} % of a step "
-        f"outside the model, peak {found['peak_gib']:.1f} GiB"
-    )
-    clock = Clock(given.device)
-    for _ in range(2):
-        clock.run("all", lambda: naive_decisions(policy, task, few, given.candidates, clock))
-    rate = len(few) / clock.median("all")
-    found |= {"naive_decisions_per_s": rate, "ratio": found["decisions_per_s"] / rate}
-    print(f"naive: {rate:,.2f} decisions/s; ours {found['ratio']:.1f} times that")
+    found: dict[str, Any] = {"preset": given.preset}
+    for credit in given.credit:
+        row = found[credit] = measure(policy, task, given, credit)
+        print(
+            f"{given.preset}, {credit} credit: {row['decisions_per_s']:,.1f} decisions/s of {given.candidates} candidates, "
+            f"{row['updates_per_s']:.2f} updates/s of {given.batch} states, {100 * row['outside_model']:.1f} % of a step "
+            f"outside the model, peak {row['peak_gib']:.1f} GiB"
+        )
+    if "state" in found:
+        found["state"] |= beside_naive(policy, task, few, given, found["state"]["decisions_per_s"])
     if given.out:
         write(found, given.out, "grpo", given.device)
 

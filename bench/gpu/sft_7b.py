@@ -31,7 +31,7 @@ import recommit
 from recommit.data import samples
 from recommit.data.labels import label
 from recommit.policy.config import PolicyConfig
-from recommit.policy.make import PRESETS, config, make_tokenizer
+from recommit.policy.make import PRESETS, Shape, config, make_tokenizer
 from recommit.policy.policy import CommitPolicy
 from recommit.policy.qwen import QwenBackbone
 from recommit.train import losses, targets
@@ -44,18 +44,35 @@ TARGETS = TargetConfig(kind="hard", paths="dataset")
 PEAK = 790e12
 
 
-def build(preset: str, device: str) -> CommitPolicy:
-    """A policy with random weights, made where it will run."""
+def backbone_of(shape: Shape, device: str) -> QwenBackbone:
+    """Random weights, made where they will run."""
     from transformers import Qwen2_5_VLModel
 
     torch.manual_seed(0)
     tokenizer = make_tokenizer()
     with torch.device(device):
         torch.set_default_dtype(torch.bfloat16 if device == "cuda" else torch.float32)
-        model = Qwen2_5_VLModel(config(PRESETS[preset], tokenizer))
+        model = Qwen2_5_VLModel(config(shape, tokenizer))
         torch.set_default_dtype(torch.float32)
-        policy = CommitPolicy(QwenBackbone(model, tokenizer), PolicyConfig())
+    return QwenBackbone(model, tokenizer)
+
+
+def build(preset: str, device: str) -> CommitPolicy:
+    """A policy on such a backbone."""
+    backbone = backbone_of(PRESETS[preset], device)
+    with torch.device(device):
+        policy = CommitPolicy(backbone, PolicyConfig())
     return policy.to(device)
+
+
+def arguments(text: str | None) -> argparse.ArgumentParser:
+    """What every script here can be told."""
+    parser = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--preset", default="7b", choices=sorted(n for n, s in PRESETS.items() if s.window))
+    parser.add_argument("--device", default="cuda", choices=("cuda", "cpu"))
+    parser.add_argument("--size", type=int, default=8, help="Sokoban grid; the outer wall is cropped")
+    parser.add_argument("--out", type=Path)
+    return parser
 
 
 class Clock:
@@ -94,14 +111,15 @@ def naive_inputs(
     pictures = clock.run("pictures", lambda: [Image.fromarray(np.asarray(frame)) for frame in frames])
     inputs = clock.run("processor", lambda: processor(images=pictures, return_tensors="pt"))
     device = policy.depth_head.weight.device
-    tokens = policy._geometry(task, states.shape[1:]).tokens.repeat(len(states), 1).to(device)
+    geometry = policy._geometry(task, states.shape[1:])
+    tokens = geometry.tokens.repeat(len(states), 1)
 
     def look() -> torch.Tensor:
         z = backbone.base(
             input_ids=tokens,
             pixel_values=inputs["pixel_values"].to(device),
             image_grid_thw=inputs["image_grid_thw"].to(device),
-            mm_token_type_ids=(tokens == backbone.config.image_token_id).int(),
+            position_ids=geometry.positions.expand(-1, len(states), -1),
             use_cache=False,
         ).last_hidden_state[:, -1]
         return z.to(policy.depth_head.weight.dtype)
@@ -157,13 +175,9 @@ def write(found: dict[str, Any], out: Path, what: str, device: str) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--preset", default="7b", choices=sorted(n for n, s in PRESETS.items() if s.window))
-    parser.add_argument("--device", default="cuda", choices=("cuda", "cpu"))
-    parser.add_argument("--size", type=int, default=8, help="Sokoban grid; the outer wall is cropped")
+    parser = arguments(__doc__)
     parser.add_argument("--batch", type=int, nargs="+", default=[16, 32, 64, 128])
     parser.add_argument("--steps", type=int, default=6)
-    parser.add_argument("--out", type=Path)
     given = parser.parse_args()
     task = recommit.Sokoban(given.size, boxes=2)
     policy = build(given.preset, given.device)

@@ -138,7 +138,15 @@ def test_the_comparison_sees_a_rank_that_reads_anothers_rows(place):
     assert place.apart("one", "planted-rows") > 1e-5
 
 
-SAVED = ["one", *(f"{kind}-{s}" for kind in ("sft", "rl") for s in STAGES), *BF16, "rl-of-3", "rl-of-bf16-3", "unequal", "no-states"]
+SAVED = [
+    "one",
+    *(f"{kind}-{s}" for kind in ("sft", "rl") for s in STAGES),
+    *BF16,
+    "rl-of-3",
+    "rl-of-bf16-3",
+    "unequal",
+    "no-states",
+]
 
 
 @pytest.mark.parametrize("name", SAVED)

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from recommit.policy import pictures
 from recommit.policy.prompt import Markers
+from recommit.policy.transfer import to_device
 from recommit.policy.transformer import TransformersBackbone
 
 if TYPE_CHECKING:
@@ -65,8 +66,8 @@ class InternBackbone(TransformersBackbone):
 
     def pixels(self, task: Puzzle, states: NDArray[np.uint8], *, cell: int, theme: str, crop: bool) -> Tensor:
         """See ``Backbone``: tiles [N, 3, side, side], the board at the top left."""
-        frames = torch.from_numpy(self.tiles(task, states, cell=cell, theme=theme, crop=crop))
-        return pictures.normalised(frames.to(self.device, non_blocking=True), NORMAL)
+        frames = to_device(self.tiles(task, states, cell=cell, theme=theme, crop=crop), self.device)
+        return pictures.normalised(frames, NORMAL)
 
     def tiles(self, task: Puzzle, states: NDArray[np.uint8], *, cell: int, theme: str, crop: bool) -> NDArray[np.uint8]:
         """The pictures themselves, ``uint8[N, side, side, 3]``."""

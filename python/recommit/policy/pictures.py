@@ -9,6 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from recommit.policy.transfer import to_device
+
 
 @dataclass(frozen=True)
 class Normal:
@@ -19,16 +21,16 @@ class Normal:
 
 
 @lru_cache(maxsize=8)
-def table(normal: Normal) -> Tensor:
+def table(normal: Normal, device: torch.device) -> Tensor:
     """float32[3, 256]: the value of each byte, rounded as image processors round."""
     bytes_ = (np.arange(256, dtype=np.float64) * (1 / 255)).astype(np.float32)
     rows = [(bytes_ - np.float32(mean)) / np.float32(std) for mean, std in zip(normal.mean, normal.std, strict=True)]
-    return torch.from_numpy(np.stack(rows))
+    return to_device(np.stack(rows), device)
 
 
 def normalised(frames: Tensor, normal: Normal) -> Tensor:
     """uint8[N, height, width, 3] -> float32[N, 3, height, width]."""
-    values = table(normal).to(frames.device)
+    values = table(normal, frames.device)
     return torch.stack([values[channel][frames[..., channel].int()] for channel in range(3)], dim=1)
 
 

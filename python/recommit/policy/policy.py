@@ -14,6 +14,7 @@ from recommit.policy.backbone import load_backbone
 from recommit.policy.config import MAX_ACTIONS, PASS, PolicyConfig
 from recommit.policy.heads import ActionDecoder, DepthHead, confidence
 from recommit.policy.prompt import load_prompt
+from recommit.policy.transfer import to_device, to_host
 from recommit.policy.vision import Vision
 
 if TYPE_CHECKING:
@@ -169,7 +170,7 @@ class CommitPolicy(nn.Module):
         [N, G, 8, 4] of several [N, G, 8]. ``heads`` stand in for the policy's own."""
         z, index = self.look(task, states), self.task_index(task)
         depth_head, decoder = heads or (self.depth_head, self.decoder)
-        given = actions.to(z.device)[..., : MAX_ACTIONS - 1]
+        given = actions.to(z.device, non_blocking=True)[..., : MAX_ACTIONS - 1]
         depths = depth_head(self.read(z, index, decoder=decoder))
         if actions.ndim == 2:
             return depths, decoder(z, given, index)
@@ -203,17 +204,18 @@ class CommitPolicy(nn.Module):
         greedy = self.decoder.plans(z, index) if noise is None and self._plans_first else None
         logits = self.depth_head(self.read(z, index, greedy and greedy[1]))
         if noise is not None:
-            logits = logits - torch.log(-torch.log(torch.from_numpy(noise[0]).to(logits)))
-        chosen = torch.tensor(self.config.depths, device=z.device)[logits.argmax(dim=-1)]
+            logits = logits - torch.log(-torch.log(to_device(noise[0], z.device).to(logits)))
+        chosen = to_device(np.array(self.config.depths), z.device)[logits.argmax(dim=-1)]
         if depth is not None:
             chosen = torch.full_like(chosen, depth)
         actions, _ = greedy or self.decoder.plans(
             z,
             index,
             depths=self.conditioning(chosen),
-            noise=None if noise is None else torch.from_numpy(noise[1]).to(z),
+            noise=None if noise is None else to_device(noise[1], z.device).to(z),
         )
-        return chosen.to("cpu", torch.int32).numpy(), actions.to("cpu", torch.uint8).numpy()
+        depths, plans = to_host(chosen.int(), actions.byte())
+        return depths, plans
 
     @torch.no_grad()
     def plan(
@@ -228,8 +230,8 @@ class CommitPolicy(nn.Module):
         else:
             told = (self.conditioning(torch.full((len(z),), depth, device=z.device)) for depth in depths)
             given, actions = z, torch.stack([self.decoder.plans(z, index, depths=each)[0] for each in told], dim=1)
-        numbers = (t.to("cpu", torch.float32).numpy() for t in (given, self.depth_head(given)))
-        return *numbers, actions.to("cpu", torch.uint8).numpy()
+        inputs, logits, plans = to_host(given.float(), self.depth_head(given).float(), actions.byte())
+        return inputs, logits, plans
 
     @property
     def _plans_first(self) -> bool:
@@ -240,5 +242,5 @@ class CommitPolicy(nn.Module):
         """What the decoder is told of a depth: nothing by default, else the next entry of its grid."""
         if self.config.decoder.depth_conditioning == "none":
             return None
-        grid = torch.tensor(self.config.depths, device=depths.device)
+        grid = to_device(np.array(self.config.depths), depths.device)
         return grid[torch.searchsorted(grid, depths).clamp(max=len(grid) - 1)]

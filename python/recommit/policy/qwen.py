@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from recommit.policy.prompt import Markers
+from recommit.policy.transfer import to_device
 from recommit.policy.transformer import TransformersBackbone, rotate
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ class QwenBackbone(TransformersBackbone):
     def pixels(self, task: Puzzle, states: NDArray[np.uint8], *, cell: int, theme: str, crop: bool) -> Tensor:
         """See ``Backbone``: patches, drawn as such."""
         values, _ = task.patches(states, cell=cell or self.token_pixels, theme=theme, crop=crop)
-        return torch.from_numpy(values).to(self.device, non_blocking=True)
+        return to_device(values, self.device)
 
     def features(self, pixels: Tensor, grid: tuple[int, int]) -> Tensor:
         """See ``Backbone.features``."""

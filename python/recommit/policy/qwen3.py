@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from recommit.policy import pictures
 from recommit.policy.qwen import QwenBackbone, VisionPlan
+from recommit.policy.transfer import to_device
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,7 +34,7 @@ class Qwen3Backbone(QwenBackbone):
         """See ``Backbone``: drawn by the core, cut into patches here."""
         vision = self.config.vision_config
         frames = task.render(states, cell=cell or self.token_pixels, theme=theme, crop=crop)
-        normal = pictures.normalised(torch.from_numpy(frames).to(self.device, non_blocking=True), NORMAL)
+        normal = pictures.normalised(to_device(frames, self.device), NORMAL)
         return pictures.patches(normal, vision.patch_size, vision.spatial_merge_size, vision.temporal_patch_size)
 
     def _plan(self, visual: Any, grid: tuple[int, int], device: torch.device) -> VisionPlan:

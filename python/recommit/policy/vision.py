@@ -12,6 +12,7 @@ from torch import Tensor
 
 from recommit.data.files import sha256
 from recommit.policy.store import Store, key_of, weights_of
+from recommit.policy.transfer import to_device
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -69,8 +70,8 @@ class Vision:
             self._legends[key] = self.legend(task)
         table = self.backbone.features(self._legends[key], (1, 1))[:, 0]
         seen = states[:, 1:-1, 1:-1] if self.crops(task) else states
-        codes = torch.from_numpy(np.ascontiguousarray(seen).reshape(len(states), -1)).to(table.device, torch.long)
-        return table[codes]
+        codes = to_device(np.ascontiguousarray(seen).reshape(len(states), -1), table.device)
+        return table[codes.long()]
 
     def legend(self, task: Puzzle) -> Tensor:
         """Patches of one cell per code, taken from states that show them all."""
@@ -121,13 +122,13 @@ class Vision:
         names = {key: key_of(key) for key in missing} if store is not None else {}
         kept = store.get(names.values()) if store is not None else {}
         device = next(self.backbone.model.parameters()).device
-        found = {key: kept[name].to(device) for key, name in names.items() if name in kept}
+        found = {key: kept[name].to(device, non_blocking=True) for key, name in names.items() if name in kept}
         rest = {key: i for key, i in missing.items() if key not in found}
         if rest:
-            made = dict(zip(rest, self._encode(task, states[list(rest.values())]), strict=True))
+            made = self._encode(task, states[list(rest.values())])
             if store is not None:
-                store.add({names[key]: value for key, value in made.items()})
-            found |= made
+                store.add(dict(zip((names[key] for key in rest), made.cpu(), strict=True)))
+            found |= dict(zip(rest, made, strict=True))
         return found
 
     def _remember(self, key: bytes, value: Tensor) -> None:

@@ -6,7 +6,7 @@ import shutil
 import sys
 from contextlib import closing
 from dataclasses import replace
-from functools import partial
+from functools import partial, reduce
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -20,6 +20,7 @@ from recommit.data.files import file_sha256, sha256
 from recommit.policy.checkpoint import local_folder
 from recommit.policy.policy import CommitPolicy
 from recommit.policy.reference import Reference
+from recommit.policy.transfer import to_device, to_host
 from recommit.train import objective, ranks, reach, signals, start, state, targets, validate
 from recommit.train.collect import Collector
 from recommit.train.config import plain
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
+    from torch import Tensor
 
     from recommit.data.recipe import Recipe
     from recommit.train.decisions import Decisions
@@ -184,7 +186,7 @@ class Grpo(Trainer):
         """Move the weights, ``optim.batch`` states of all ranks at a time."""
         size, rank, world = self.config.optim.batch, self.team.rank, self.team.world
         moves = -(-len(batch) // size)
-        sums, norms = np.zeros(len(objective.MEASURES)), []
+        measured, norms = [], []
         scale = schedule(self.config.optim, self.at.step)
         for epoch in range(self.config.objective.epochs):
             number = self.at.step * self.config.objective.epochs + epoch
@@ -195,40 +197,49 @@ class Grpo(Trainer):
                 mine = whole[rank::world]
                 part = (batch.where(mine) if len(mine) else batch.where(order[:1]).nothing()).padded(self.share)
                 weight = objective.total_weight(batch.where(whole))
-                measured = self._move(part, weight, fresh=epoch == 0 and move == 0)
-                sums = _added(sums, measured)
+                measured.append(self._move(part, weight, fresh=epoch == 0 and move == 0))
                 with self._clock("model"):
                     norms.append(self.engine.step(scale))
                 self._watch_for_nan(norms[-1])
-        named = dict(zip(objective.MEASURES, self._over_ranks(sums), strict=True))
+        named = dict(zip(objective.MEASURES, self._over_ranks(self._read(measured)), strict=True))
         return {
             **named,
             "norm": float(np.mean(norms or [0.0])),
             "loss": -named["surrogate"] / max(named["states"], 1e-9),
         }
 
-    def _move(self, part: Decisions, weight: float, *, fresh: bool) -> NDArray[np.float64]:
-        """Gradients of this rank's part of a batch of a ``weight``."""
+    def _move(self, part: Decisions, weight: float, *, fresh: bool) -> Tensor:
+        """Gradients of this rank's part of a batch of a ``weight``; ``objective.MEASURES`` of each of its pieces, which
+        nobody waits for yet."""
         divisor = max(weight, 1e-12) / self.team.world
-        sums = np.zeros(len(objective.MEASURES))
+        pieces = []
         for begin in range(0, self.share, self.micro):
             piece = part.where(slice(begin, begin + self.micro))
             against = self._against(piece)
             work = partial(
                 objective.grpo_loss, self.policy, self.task, piece, self.config.objective, divisor, against, fresh=fresh
             )
-            loss, measured = self._through(work)
+            loss, measures = self._through(work)
             with self._clock("model"):
                 self.engine.backward(loss, last=begin + self.micro >= self.share)
-            sums = _added(sums, measured.double().cpu().numpy())
-        return sums
+            pieces.append(measures)
+        return torch.stack(pieces)
 
-    def _against(self, piece: Decisions) -> tuple[torch.Tensor, torch.Tensor] | None:
+    def _read(self, measured: list[Tensor]) -> NDArray[np.float64]:
+        """The measures of all moves together: the only time that a step asks the device for them."""
+        none = np.zeros(len(objective.MEASURES))
+        if not measured:
+            return none
+        with self._clock("model"):
+            (moves,) = to_host(torch.stack(measured))
+        return reduce(_added, (reduce(_added, pieces, none) for pieces in moves.astype(np.float64)), none)
+
+    def _against(self, piece: Decisions) -> tuple[Tensor, Tensor] | None:
         """Logits of the warm start."""
         reference = self.reference
         if reference is None:
             return None
-        return self._through(lambda: reference(self.task, piece.states, torch.from_numpy(piece.actions)))
+        return self._through(lambda: reference(self.task, piece.states, to_device(piece.actions, self.team.device)))
 
     def _over_ranks(self, sums: NDArray[np.float64]) -> list[float]:
         return [*self.team.total(sums[:-1].tolist()), float(sums[-1])]

@@ -8,6 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from recommit.policy.transfer import to_device
 from recommit.train import targets
 
 if TYPE_CHECKING:
@@ -43,17 +44,17 @@ def sft_loss(
     """
     z = policy.look(task, batch.states)
     device = z.device
-    actions, optimal = torch.from_numpy(batch.actions).to(device), torch.from_numpy(batch.optimal).to(device)
+    actions, optimal = to_device(batch.actions, device), to_device(batch.optimal, device)
     index, before = policy.task_index(task), actions[:, :-1]
     if policy.config.decoder.depth_conditioning == "none":
         logits = policy.decoder(z, before, index)
-        weight = torch.from_numpy(targets.weights(batch.distance, config.depths, config.weighting)).to(device)
+        weight = to_device(targets.weights(batch.distance, config.depths, config.weighting), device)
         return weighted(action_losses(logits, actions, optimal, config.kind), weight) / divisor, logits
     loss = z.new_zeros((), dtype=torch.float32)
     for depth in sorted(config.depths):
         told = policy.conditioning(torch.full((len(batch),), depth, device=device))
         logits = policy.decoder(z, before, index, depths=told)
-        weight = torch.from_numpy(targets.weights(batch.distance, (depth,), config.weighting)).to(device)
+        weight = to_device(targets.weights(batch.distance, (depth,), config.weighting), device)
         loss = loss + weighted(action_losses(logits, actions, optimal, config.kind), weight)
     return loss / divisor, logits
 

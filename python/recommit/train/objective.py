@@ -10,6 +10,7 @@ from torch import Tensor
 
 from recommit.policy.config import MAX_ACTIONS
 from recommit.policy.distributions import entropy, kl, log_prob
+from recommit.policy.transfer import to_device
 
 if TYPE_CHECKING:
     from recommit.policy.policy import CommitPolicy
@@ -44,7 +45,7 @@ class Weighed:
     def of(cls, batch: Decisions, device: torch.device) -> Weighed:
         """From numpy."""
         names = cls.__dataclass_fields__
-        return cls(**{name: torch.from_numpy(getattr(batch, name)).to(device) for name in names})
+        return cls(**{name: to_device(getattr(batch, name), device) for name in names})
 
 
 def total_weight(batch: Decisions) -> float:
@@ -66,8 +67,8 @@ def grpo_loss(
 
     ``fresh`` says that the weights are still those that made the commitments: the ratio is then exactly 1.
     """
-    depth_logits, action_logits = policy(task, batch.states, torch.from_numpy(batch.actions))
-    given = Weighed.of(batch, depth_logits.device)
+    given = Weighed.of(batch, policy.depth_head.weight.device)
+    depth_logits, action_logits = policy(task, batch.states, given.actions)
     return from_logits(depth_logits, action_logits, given, config, divisor, reference, fresh=fresh)
 
 
@@ -132,5 +133,5 @@ def _clipped(change: Tensor, advantage: Tensor, weight: Tensor, clip: float) -> 
     value = torch.minimum(plain, bounded).masked_fill(~live, 0.0) * weight
     with torch.no_grad():
         clipped = (live & (bounded < plain)).sum()
-        furthest = ((ratio - 1.0).abs() * live).max() if live.any() else ratio.new_zeros(())
+        furthest = ((ratio - 1.0).abs() * live).max() if live.numel() else ratio.new_zeros(())
     return value, clipped, furthest

@@ -12,13 +12,13 @@ import torch
 from recommit.data import draws
 from recommit.policy.config import MAX_ACTIONS, PASS
 from recommit.policy.distributions import log_prob
+from recommit.policy.transfer import to_device, to_host
 from recommit.train.reach import plainly
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
-    from torch import Tensor
 
     from recommit.policy.policy import CommitPolicy
     from recommit.puzzles.puzzle import Puzzle
@@ -117,22 +117,22 @@ class Actor:
         if not self.variant.head:
             drawn = draws.below(draws.draw(stream, uniform.shape[-1]), len(depths))
             forced = np.full_like(drawn, self.variant.depth) if self.variant.depth else np.array(depths)[drawn]
-        work = partial(self._pass, states, torch.from_numpy(uniform), forced)
-        choice, actions, depth_log, action_log, logits = (t.cpu().numpy() for t in self.through(work))
+        choice, actions, depth_log, action_log, logits = self.through(partial(self._pass, states, uniform, forced))
         depth = np.array(depths)[choice] if forced is None else forced
         return [depth, choice, actions.astype(np.uint8), depth_log, action_log, logits]
 
     @torch.no_grad()
-    def _pass(self, states: NDArray[np.uint8], uniform: Tensor, forced: NDArray[np.int64] | None) -> tuple[Tensor, ...]:
-        many, (rows, count, _) = len(self.policy.config.depths), uniform.shape
+    def _pass(
+        self, states: NDArray[np.uint8], drawn: NDArray[np.float32], forced: NDArray[np.int64] | None
+    ) -> list[NDArray[np.generic]]:
+        many, (rows, count, _) = len(self.policy.config.depths), drawn.shape
         z, index = self.policy.look(self.task, states), self.policy.task_index(self.task)
-        uniform = uniform.to(z.device)
+        uniform = to_device(drawn, z.device)
         logits = self.policy.depth_head(self.policy.read(z, index)).float()
         choice = (logits[:, None] - torch.log(-torch.log(uniform[..., :many]))).argmax(-1)
         depth_log = log_prob(logits[:, None].expand(-1, count, -1), choice)
-        depth = torch.tensor(self.policy.config.depths, device=z.device)[choice]
-        if forced is not None:
-            depth = torch.from_numpy(forced).to(z.device)
+        own = to_device(np.array(self.policy.config.depths), z.device)
+        depth = own[choice] if forced is None else to_device(forced, z.device)
         actions, scores = self.policy.decoder.plans(
             z.repeat_interleave(count, dim=0),
             index,
@@ -140,7 +140,8 @@ class Actor:
             noise=None if self.greedy else uniform[..., many:].reshape(rows * count, MAX_ACTIONS, 4),
         )
         action_log = log_prob(scores, actions)
-        return choice, actions.view(rows, count, -1), depth_log, action_log.view(rows, count, -1), logits
+        # What is executed next is decided here: the only wait of a pass.
+        return to_host(choice, actions.view(rows, count, -1), depth_log, action_log.view(rows, count, -1), logits)
 
 
 def uniforms(stream: NDArray[np.uint64], count: int) -> NDArray[np.float32]:

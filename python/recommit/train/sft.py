@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import sys
 from contextlib import closing
-from functools import partial
+from functools import partial, reduce
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 
 import recommit.data
+from recommit.policy.transfer import to_device, to_host
 from recommit.train import losses, ranks, start, state, targets, validate
 from recommit.train.config import plain
 from recommit.train.engine import make_engine, schedule
@@ -21,6 +23,8 @@ from recommit.train.watch import Interrupt
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from torch import Tensor
 
     from recommit.data.dataset import Dataset
     from recommit.train.config import SftConfig
@@ -87,8 +91,7 @@ class Sft(Trainer):
         )
         weight = losses.total_weight(batch, self.config.targets)
         whole = self.team.total([weight])[0]
-        loss, right, live = 0.0, 0, 0
-        parts = self._parts(batch)
+        parts, measured = self._parts(batch), []
         for i, part in enumerate(parts):
             # Engines average gradients over ranks; the loss is an average over all actions of all ranks.
             divisor = max(whole, 1.0) / self.team.world
@@ -96,15 +99,15 @@ class Sft(Trainer):
                 partial(losses.sft_loss, self.policy, self.task, part, self.config.targets, divisor)
             )
             self.engine.backward(value, last=i + 1 == len(parts))
-            with torch.no_grad():
-                hits, asked = losses.accuracy(logits[:, :1], torch.from_numpy(part.optimal[:, :1]).to(logits.device))
-            loss, right, live = loss + float(value.detach()), right + int(hits), live + int(asked)
+            measured.append(_measured(value, logits, part))
         norm = self.engine.step(schedule(self.config.optim, self.at.step))
         self._watch_for_nan(norm)
         self.at.step += 1
         self.at.states += self.config.optim.batch
-        loss, right_, live_ = self.team.total([loss / self.team.world, float(right), float(live)])
-        return {"loss": loss, "right": right_, "live": live_, "norm": norm}
+        (each,) = to_host(torch.stack(measured))
+        sums = reduce(np.add, each.astype(np.float64)).tolist()
+        loss, right, live = self.team.total([sums[0] / self.team.world, *sums[1:]])
+        return {"loss": loss, "right": right, "live": live, "norm": norm}
 
     def _parts(self, batch: Targets) -> list[Targets]:
         """As many micro-batches on every rank, however many rows it got: a missing one weighs nothing."""
@@ -122,6 +125,14 @@ class Sft(Trainer):
 
     def _introduction(self) -> str:
         return f"{self._trained()}, on {self.feed.total:,} states"
+
+
+@torch.no_grad()
+def _measured(loss: Tensor, logits: Tensor, part: Targets) -> Tensor:
+    """The loss of a micro-batch, in how many of its states the first action is optimal, and in how many one is: still on
+    the device, since whoever reads it waits for the whole queue."""
+    right, live = losses.accuracy(logits[:, :1], to_device(part.optimal[:, :1], logits.device))
+    return torch.stack([each.float() for each in (loss, right[0], live[0])])
 
 
 if __name__ == "__main__":

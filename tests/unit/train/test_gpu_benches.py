@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,30 +14,135 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-BENCH = Path(__file__).parents[3] / "bench" / "gpu"
-SMALL = ["--preset", "tiny", "--device", "cpu", "--size", "6"]
+ROOT = Path(__file__).parents[3]
+BENCH = ROOT / "bench" / "gpu"
+#: One of the figures that each part must report.
+FIGURES = {
+    "checks": "skipped",
+    "sft": "naive_states_per_s",
+    "grpo": "exact",
+    "play": "decisions_per_s",
+    "features": "read_per_s",
+    "reproduce": "solve_rates",
+}
 
 
-@pytest.mark.parametrize(
-    ("script", "options", "measured"),
-    [
-        ("sft_7b.py", ["--batch", "2", "--steps", "1"], "naive_states_per_s"),
-        (
-            "grpo_7b.py",
-            ["--instances", "2", "--budget", "2", "--candidates", "2", "--rounds", "1", "--batch", "2"],
-            "decisions_per_s",
-        ),
-    ],
-)
-def test_it_runs_and_writes_what_it_found(script, options, measured, tmp_path):
+@pytest.fixture
+def visit(monkeypatch):
+    monkeypatch.syspath_prepend(str(BENCH))
+    import visit
+
+    return visit
+
+
+@pytest.fixture
+def page(monkeypatch):
+    monkeypatch.syspath_prepend(str(BENCH))
+    import page
+
+    return page
+
+
+def result(folder):
+    (path,) = folder.glob("*.json")
+    return json.loads(path.read_text())
+
+
+def test_every_part_of_a_visit_reports_a_figure(visit, tmp_path):
     pytest.importorskip("PIL")
-    call = [sys.executable, str(BENCH / script), *SMALL, *options, "--out", str(tmp_path)]
-    said = subprocess.run(call, capture_output=True, text=True, check=False)
-    assert said.returncode == 0, said.stderr[-2000:]
-    (written,) = tmp_path.glob("*.json")
-    found = json.loads(written.read_text())
-    assert found[measured] > 0
-    assert {"device", "torch", "commit", "date", "ratio"} <= found.keys()
+    call = ["bash", str(BENCH / "all"), "--dry-run", "--out", str(tmp_path)]
+    said = subprocess.run(
+        call, env=os.environ | {"PYTHON": sys.executable}, capture_output=True, text=True, check=False
+    )
+    assert said.returncode == 0, said.stdout[-3000:] + said.stderr[-2000:]
+    found = result(tmp_path)
+    assert found["dry"]
+    assert found["packages"]["torch"]
+    assert {name: part["status"] for name, part in found["parts"].items()} == dict.fromkeys(FIGURES, "ok")
+    assert set(FIGURES) == {part.name for part in visit.PARTS}
+    for name, figure in FIGURES.items():
+        assert found["parts"][name]["figures"][figure], name
+        assert re.search(rf"^{name} +ok ", said.stdout, re.MULTILINE)
+
+
+def program(text):
+    return [sys.executable, "-c", text]
+
+
+WRITES = "import pathlib, sys; pathlib.Path(sys.argv[1], 'a.json').write_text('{\"rate\": 2.5}')"
+PLANTED = {
+    "fails": (program("import sys; print('no such card'); sys.exit(3)"), 20.0, r"exit status 3: no such card"),
+    "silent": (program("pass"), 20.0, r"no figure"),
+    "hangs": (program("import time; time.sleep(600)"), 3.0, r"not done after 9 s"),
+    "fine": ([*program(WRITES), "OUT"], 20.0, None),
+}
+
+
+def test_a_part_that_fails_is_reported_and_the_others_go_on(visit, tmp_path, monkeypatch, capsys):
+    parts = [visit.Part(name, limit, call, call, visit.written) for name, (call, limit, _) in PLANTED.items()]
+    monkeypatch.setattr(visit, "PARTS", parts)
+    assert visit.main(["--dry-run", "--out", str(tmp_path)]) == 1
+    found, said = result(tmp_path)["parts"], capsys.readouterr().out
+    for name, (_, _, reason) in PLANTED.items():
+        assert found[name]["status"] == ("failed" if reason else "ok")
+        assert reason is None or re.search(reason, found[name]["reason"])
+        assert re.search(rf"^{name} +(failed|ok) ", said, re.MULTILINE)
+    assert found["fine"]["figures"] == {"rate": 2.5}
+
+
+def test_a_visit_whose_time_is_over_begins_no_part(visit, tmp_path, monkeypatch):
+    call, limit, _ = PLANTED["fine"]
+    monkeypatch.setattr(visit, "PARTS", [visit.Part("fine", limit, [*call, "OUT"], call, visit.written)])
+    assert visit.main(["--dry-run", "--out", str(tmp_path), "--spent", "600"]) == 1
+    assert result(tmp_path)["parts"]["fine"]["reason"] == "no time left"
+
+
+def test_parts_fit_into_ten_minutes(visit):
+    """The last one takes what is left, a minute and a half at least."""
+    assert sum(part.limit for part in visit.PARTS[:-1]) <= 600 - 60
+
+
+def test_the_pages_show_what_was_measured(page):
+    assert page.main(["--check"]) == 0
+
+
+def test_a_page_with_another_table_is_noticed(page, tmp_path, monkeypatch):
+    path, name, make = page.TABLES[0]
+    other = tmp_path / "page.md"
+    other.write_text(path.read_text().replace(page.NONE, "7,001 states/s", 1))
+    monkeypatch.setattr(page, "TABLES", [(other, name, make)])
+    assert page.main(["--check"]) == 1
+    assert page.main([]) == 0
+    assert page.main(["--check"]) == 0
+
+
+def test_a_visit_fills_its_rows(page, tmp_path, monkeypatch):
+    monkeypatch.setattr(page, "RESULTS", tmp_path)
+    figures = {"decisions_per_s": 1234.5, "looks_per_s": 99.25}
+    tests = {"passed": 40, "skipped": 1, "failed": 0}
+    seen = {"play": {"status": "ok", "figures": figures}, "checks": {"status": "ok", "figures": tests}}
+    seen |= {"sft": {"status": "failed", "reason": "exit status 1"}}
+    of = lambda date: {"device": "H100", "date": date, "dry": False, "parts": seen}
+    (tmp_path / "new.json").write_text(json.dumps(of("2031-02-03")))
+    (tmp_path / "old.json").write_text(json.dumps(of("2030-02-03")))
+    (tmp_path / "dry.json").write_text(json.dumps({**of("2032-01-01"), "dry": True}))
+    table = page.rates()
+    assert "| 1,234.5, 99.2 | `bash bench/gpu/all --only play` |" in table
+    assert "H100, 2031-02-03" in table
+    assert "2030" not in table + page.tests()
+    assert table.count(page.NONE) == sum(row.part not in ("play", "checks") for row in page.RATES)
+    assert "H100, 2031-02-03: 40 passed, 0 failed" in page.tests()
+
+
+def test_every_test_that_wants_a_gpu_is_listed(page):
+    """What pytest would run is what the page names; no file elsewhere has such tests."""
+    call = [sys.executable, "-m", "pytest", "-q", "--collect-only", "-m", "gpu", "tests/gpu"]
+    said = subprocess.run(call, cwd=ROOT, capture_output=True, text=True, check=False).stdout
+    collected = set(re.findall(r"^tests/gpu/(\w+\.py)::(\w+)", said, re.MULTILINE))
+    listed = {(path.name, name) for path in (ROOT / "tests" / "gpu").glob("test_*.py") for name in page.marked(path)}
+    assert listed == collected
+    marks = [p for p in (ROOT / "tests").rglob("*.py") if "mark.gpu" in p.read_text() and p != Path(__file__)]
+    assert marks == [ROOT / "tests" / "gpu" / "conftest.py"]
 
 
 def test_a_loop_that_sees_something_else_is_refused(monkeypatch):

@@ -1,0 +1,173 @@
+"""Fills the tables of the pages from what visits to GPUs left in ``bench/results``: python bench/gpu/page.py [--check].
+
+A table stands between two marks and is written anew, whole: a figure per machine, or that it is not measured, and always
+the command that measures it. ``--check`` writes nothing and exits with 1 if a page is not what it should be.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import json
+import re
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+RESULTS = ROOT / "bench" / "results"
+TESTS = ROOT / "tests" / "gpu"
+NONE = "**not measured**"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One quantity: which part of a visit measures it, how it is read from its figures, and under which name
+    ``planned.json`` has what ``recommit plan`` says of it."""
+
+    what: str
+    part: str
+    read: Callable[[dict[str, Any]], str]
+    planned: str = ""
+
+
+def _best(figures: dict[str, Any]) -> dict[str, Any]:
+    """Of the micro-batches of a warm start, the fastest."""
+    return max(figures["ours"].values(), key=lambda row: row["states_per_s"])
+
+
+RATES = (
+    Row("warm start: states/s, tokens/s", "sft",
+        lambda f: f"{_best(f)['states_per_s']:,.1f}, {_best(f)['tokens_per_s']:,.0f}", "sft rate"),
+    Row("share of 790 TFLOP/s in bfloat16", "sft", lambda f: f"{100 * _best(f)['share_of_peak']:.1f} %"),
+    Row("peak memory, 32 states at a time", "sft", lambda f: f"{f['ours']['32']['peak_gib']:.1f} GiB", "sft memory"),
+    Row("times the naive loop", "sft", lambda f: f"{f['ratio']:.1f}"),
+    Row("reinforcement, state credit: decisions/s of 8 candidates", "grpo",
+        lambda f: f"{f['state']['decisions_per_s']:,.1f}", "state rate"),
+    Row("moves of the weights per second, 32 states each", "grpo",
+        lambda f: f"{f['state']['updates_per_s']:.2f}", "update rate"),
+    Row("share of a step outside the model", "grpo", lambda f: f"{100 * f['state']['outside_model']:.1f} %"),
+    Row("times the naive loop, decisions", "grpo", lambda f: f"{f['state']['ratio']:.1f}"),
+    Row("reinforcement, exact credit: states/s that a step learns from", "grpo",
+        lambda f: f"{f['exact']['decisions_per_s']:,.1f}"),
+    Row("share of such a step outside the model", "grpo", lambda f: f"{100 * f['exact']['outside_model']:.1f} %"),
+    Row("peak memory of reinforcement", "grpo",
+        lambda f: f"{max(f['state']['peak_gib'], f['exact']['peak_gib']):.1f} GiB", "grpo memory"),
+    Row("evaluation: decisions/s, looks/s", "play",
+        lambda f: f"{f['decisions_per_s']:,.1f}, {f['looks_per_s']:,.1f}", "look rate"),
+    Row("features: encoded/s, read from a disk/s", "features",
+        lambda f: f"{f['encoded_per_s']:,.0f}, {f['read_per_s']:,.0f}"),
+    Row("preset h200, scaled to the time: share of it, solved by adaptive at a loose budget", "reproduce",
+        lambda f: f"{100 * f['share']:.0f} %, {100 * f['solve_rates']['adaptive loose']:.1f} %"),
+)  # fmt: skip
+
+
+def visits() -> list[dict[str, Any]]:
+    """The last visit to each kind of GPU, the newest first."""
+    read = [json.loads(path.read_text()) for path in sorted(RESULTS.glob("*.json"))]
+    real = sorted((r for r in read if "parts" in r and not r["dry"]), key=lambda r: r["date"])
+    return list({visit["device"]: visit for visit in real}.values())[::-1]
+
+
+def planned() -> dict[str, str]:
+    """What ``planned.py`` wrote of the same quantities."""
+    path = RESULTS / "planned.json"
+    return json.loads(path.read_text())["rows"] if path.is_file() else {}
+
+
+def cell(row: Row, visit: dict[str, Any]) -> str:
+    """A figure, if that part of the visit has it."""
+    try:
+        return row.read(visit["parts"][row.part]["figures"])
+    except (KeyError, ValueError):
+        return NONE
+
+
+def rates() -> str:
+    """The table of rates."""
+    machines, plans = visits(), planned()
+    columns = [f"{visit['device']}, {visit['date']}" for visit in machines] or ["one GPU"]
+    lines = [
+        ["Qwen2.5-VL-7B, random weights, 8x8 Sokoban", "by plan", *columns, "command"],
+        ["---"] * (3 + len(columns)),
+    ]
+    for row in RATES:
+        figures = [cell(row, visit) for visit in machines] or [NONE]
+        lines.append([row.what, plans.get(row.planned, ""), *figures, f"`bash bench/gpu/all --only {row.part}`"])
+    return _table(lines)
+
+
+def tests() -> str:
+    """The table of tests that want a GPU."""
+    machines = visits()
+    lines = [["file", "tests", "last run", "command"], ["---"] * 4]
+    for path in sorted(TESTS.glob("test_*.py")):
+        names = marked(path)
+        if names:
+            shown = ", ".join(f"`{name.removeprefix('test_')}`" for name in names)
+            run = f"`python -m pytest -m gpu tests/gpu/{path.name}`"
+            lines.append([f"`{path.name}`", shown, _last_run(machines), run])
+    return _table(lines)
+
+
+def marked(path: Path) -> list[str]:
+    """Names of the tests of a file that run on a GPU: those that take ``device``, or something that does."""
+    functions = [node for node in ast.parse(path.read_text()).body if isinstance(node, ast.FunctionDef)]
+    wanted, names = {"device"}, {f.name: {a.arg for a in f.args.args} for f in functions}
+    for _ in functions:
+        wanted |= {f.name for f in functions if _fixture(f) and names[f.name] & wanted}
+    return [f.name for f in functions if f.name.startswith("test_") and names[f.name] & wanted]
+
+
+def _fixture(function: ast.FunctionDef) -> bool:
+    return any("fixture" in ast.unparse(decorator) for decorator in function.decorator_list)
+
+
+def _last_run(machines: list[dict[str, Any]]) -> str:
+    for visit in machines:
+        part = visit["parts"].get("checks", {})
+        if "figures" in part:
+            return f"{visit['device']}, {visit['date']}: {part['figures']['passed']} passed, {part['figures']['failed']} failed"
+    return "never"
+
+
+def _table(lines: list[list[str]]) -> str:
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+#: Page, name of the table, and what makes it.
+TABLES = (
+    (ROOT / "docs" / "benchmarks-train.md", "rates", rates),
+    (ROOT / "docs" / "hardware.md", "tests", tests),
+)
+
+
+def filled(text: str, name: str, table: str) -> str:
+    """A page with a new table between its marks."""
+    begin, end = f"<!-- gpu {name}: written by bench/gpu/page.py -->", f"<!-- gpu {name}: end -->"
+    pattern = re.compile(re.escape(begin) + r"\n.*?" + re.escape(end), re.DOTALL)
+    if len(pattern.findall(text)) != 1:
+        raise ValueError(f"{begin}: expected once in the page, got {len(pattern.findall(text))} times")
+    return pattern.sub(lambda _: f"{begin}\n{table}\n{end}", text)
+
+
+def main(words: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true")
+    given = parser.parse_args(words)
+    stale = []
+    for path, name, make in TABLES:
+        text = path.read_text(encoding="utf-8")
+        new = filled(text, name, make())
+        if new != text:
+            stale.append(path.name)
+            if not given.check:
+                path.write_text(new, encoding="utf-8")
+    print(f"{'not up to date' if given.check else 'written'}: {', '.join(stale) or 'nothing'}")
+    return int(given.check and bool(stale))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,239 @@
+"""One visit to a machine with a GPU: checks, measurements and pages in one go; called by ``bench/gpu/all``.
+
+    bash bench/gpu/all                      # one H100 or H200, ten minutes at most
+    bash bench/gpu/all --dry-run            # every part in small, on a CPU
+    bash bench/gpu/all --only checks sft    # some parts
+
+Parts run one after the other, what is worth most first, each in a process and with a time limit of its own. A part that
+fails is reported and the others go on. The results go to ``bench/results/MACHINE-DATE.json``; ``page.py`` fills them into
+the pages. The exit status is 1 if a part failed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+ROOT = Path(__file__).resolve().parents[2]
+HERE = Path(__file__).resolve().parent
+SMALL = ["--preset", "tiny", "--device", "cpu", "--size", "6"]
+#: Seconds between two lines that say how far a part is.
+PAUSE = 15.0
+#: In a dry run limits are so many times as long, since a loaded CPU says nothing about them.
+PATIENCE = 3
+
+
+@dataclass(frozen=True)
+class Part:
+    """A command that writes what it found into the folder ``OUT``; ``dry`` is it in small."""
+
+    name: str
+    limit: float
+    command: list[str]
+    dry: list[str]
+    read: Callable[[Path], dict[str, Any]]
+
+
+def written(folder: Path) -> dict[str, Any]:
+    """The figures of a script that wrote one JSON file."""
+    (path,) = folder.glob("*.json")
+    figures: dict[str, Any] = json.loads(path.read_text())
+    return figures
+
+
+def tested(folder: Path) -> dict[str, Any]:
+    """How many tests passed and were skipped; a failure is the command's own exit status."""
+    suite = next(ElementTree.parse(folder / "tests.xml").iter("testsuite"))
+    every, skipped, *failed = (int(suite.attrib[name]) for name in ("tests", "skipped", "failures", "errors"))
+    return {"passed": every - skipped - sum(failed), "skipped": skipped, "failed": sum(failed)}
+
+
+def script(name: str, *options: str) -> list[str]:
+    """A file beside this one."""
+    return [sys.executable, str(HERE / name), *options, "--out", "OUT"]
+
+
+CHECKS = [
+    sys.executable,
+    "-m",
+    "pytest",
+    "-q",
+    "-m",
+    "gpu",
+    "-o",
+    "filterwarnings=default",
+    "--junit-xml=OUT/tests.xml",
+]
+PARTS = (
+    Part("checks", 150, [*CHECKS, "tests/gpu"], [*CHECKS, "tests/gpu/test_waits.py"], tested),
+    Part("sft", 130, script("sft_7b.py"), script("sft_7b.py", *SMALL, "--batch", "2", "--steps", "1"), written),
+    Part("grpo", 150, script("grpo_7b.py"),
+         script("grpo_7b.py", *SMALL, *["--instances", "2", "--budget", "2", "--candidates", "2", "--rounds", "1", "--batch", "2"]), written),
+    Part("play", 60, script("play_7b.py"), script("play_7b.py", *SMALL, "--starts", "8", "--rounds", "1"), written),
+    Part("features", 50, script("features_7b.py"),
+         script("features_7b.py", *SMALL, "--states", "64", "--rounds", "1"), written),
+    Part("reproduce", 600, script("scaled.py", "--seconds", "LEFT"), script("scaled.py", "--dry-run"), written),
+)  # fmt: skip
+
+
+class Visit:
+    """Time, and what came of each part."""
+
+    def __init__(self, seconds: float, spent: float, *, dry: bool) -> None:
+        self.begin, self.seconds, self.dry = time.monotonic() - spent, seconds, dry
+        self.parts: dict[str, dict[str, Any]] = {}
+
+    def left(self) -> float:
+        """Seconds until the visit ends."""
+        return self.seconds - (time.monotonic() - self.begin)
+
+    def take(self, part: Part, log: Path) -> None:
+        """Run a part and note its figures, or why there are none."""
+        limit, began = min(part.limit * (PATIENCE if self.dry else 1), self.left()), time.monotonic()
+        if limit <= 5:
+            self.parts[part.name] = {"status": "failed", "reason": "no time left", "seconds": 0.0}
+            return
+        with tempfile.TemporaryDirectory() as folder:
+            names = {"OUT": folder, "LEFT": str(int(limit))}
+            command = [_filled(word, names) for word in (part.dry if self.dry else part.command)]
+            reason = self._run(part.name, command, limit, log)
+            found = self._figures(part, Path(folder), reason)
+        self.parts[part.name] = {**found, "seconds": round(time.monotonic() - began, 1), "commit": commit()}
+
+    def _figures(self, part: Part, folder: Path, reason: str) -> dict[str, Any]:
+        try:
+            figures = part.read(folder)
+        except (OSError, ValueError, KeyError, StopIteration) as error:
+            return {"status": "failed", "reason": reason or f"no figure: {error}"}
+        return {"status": "failed" if reason else "ok", "figures": figures, **({"reason": reason} if reason else {})}
+
+    def _run(self, name: str, command: list[str], limit: float, log: Path) -> str:
+        """Why it failed; nothing if it did not."""
+        began = said = time.monotonic()
+        with log.open("wb") as file:
+            process = subprocess.Popen(command, cwd=ROOT, stdout=file, stderr=subprocess.STDOUT, start_new_session=True)
+            try:
+                while True:
+                    try:
+                        status = process.wait(timeout=1.0)
+                        return f"exit status {status}: {_last(log)}" if status else ""
+                    except subprocess.TimeoutExpired:
+                        now = time.monotonic()
+                    if now - began > limit:
+                        return f"not done after {limit:.0f} s: {_last(log)}"
+                    if now - said > PAUSE:
+                        said = now
+                        _say(
+                            f"   {name}: {now - began:.0f}/{limit:.0f} s, {now - self.begin:.0f}/{self.seconds:.0f} s in all"
+                        )
+            finally:
+                if process.poll() is None:
+                    os.killpg(process.pid, signal.SIGKILL)
+                    process.wait()
+
+
+def _filled(word: str, names: dict[str, str]) -> str:
+    head, slash, rest = word.rpartition("=")
+    first, *others = rest.split("/")
+    return head + slash + "/".join([names.get(first, first), *others])
+
+
+def _last(log: Path) -> str:
+    lines = [line for line in log.read_text(errors="replace").splitlines() if line.strip()]
+    return " | ".join(lines[-3:])[-600:]
+
+
+def _say(text: str) -> None:
+    print(text, flush=True)
+
+
+def machine(device: str) -> dict[str, Any]:
+    """Which machine, with what."""
+    import torch
+
+    packages = {}
+    for name in ("torch", "transformers", "peft", "deepspeed", "numpy"):
+        try:
+            packages[name] = version(name)
+        except PackageNotFoundError:
+            packages[name] = ""
+    gpu = torch.cuda.get_device_name() if device == "cuda" else ""
+    return {
+        "device": gpu or f"{platform.machine()} CPU", "cuda": torch.version.cuda or "", "python": platform.python_version(),
+        "packages": packages, "date": str(date.today()), "dry": device == "cpu",
+    }  # fmt: skip
+
+
+def commit() -> str:
+    """Of this tree; empty outside of a repository."""
+    call = ["git", "rev-parse", "HEAD"]
+    return subprocess.run(call, cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
+
+
+def save(visit: Visit, out: Path) -> Path:
+    """Everything that is known so far, and what another visit of the day had found of other parts."""
+    about = machine("cpu" if visit.dry else "cuda")
+    name = "-".join([*about["device"].lower().replace("_", "-").split(), about["date"]])
+    out.mkdir(parents=True, exist_ok=True)
+    path = out / f"{name}.json"
+    earlier = json.loads(path.read_text())["parts"] if path.is_file() else {}
+    path.write_text(json.dumps({**about, "parts": {**earlier, **visit.parts}}, indent=2) + "\n")
+    return path
+
+
+def summary(parts: dict[str, dict[str, Any]]) -> str:
+    """One line per part."""
+    return "\n".join(
+        f"{name:<10} {found['status']:<7} {found['seconds']:6.1f} s  {found.get('reason') or _short(found['figures'])}"
+        for name, found in parts.items()
+    )
+
+
+def _short(figures: dict[str, Any]) -> str:
+    numbers = {k: v for k, v in figures.items() if isinstance(v, int | float) and not isinstance(v, bool)}
+    return ", ".join(f"{name} {value:,.4g}" for name, value in list(numbers.items())[:4])
+
+
+def parts_of(given: argparse.Namespace) -> tuple[Part, ...]:
+    """Those that were named, or all."""
+    return tuple(part for part in PARTS if not given.only or part.name in given.only)
+
+
+def main(words: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--minutes", type=float, default=10.0)
+    parser.add_argument("--out", type=Path, default=ROOT / "bench" / "results")
+    parser.add_argument("--only", nargs="+", default=[], choices=[part.name for part in PARTS])
+    parser.add_argument("--dry-run", action="store_true", help="in small and on a CPU; no page is written")
+    parser.add_argument("--spent", type=float, default=0.0, help="seconds that were used before")
+    given = parser.parse_args(words)
+    visit = Visit(60 * given.minutes, given.spent, dry=given.dry_run)
+    logs = given.out / "logs"
+    logs.mkdir(parents=True, exist_ok=True)
+    path = None
+    for part in parts_of(given):
+        _say(f"== {part.name}: at most {min(part.limit, max(visit.left(), 0)):.0f} s")
+        visit.take(part, logs / f"{part.name}.log")
+        path = save(visit, given.out)  # after every part, since the machine may be gone before the last
+    if not given.dry_run:
+        subprocess.run([sys.executable, str(HERE / "page.py")], cwd=ROOT, check=False)
+    _say(f"\n{summary(visit.parts)}\nwritten: {path}")
+    return int(any(found["status"] != "ok" for found in visit.parts.values()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

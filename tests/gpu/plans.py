@@ -1,0 +1,48 @@
+"""Configurations of runs that take milliseconds per step, with LoRA and both tasks as the large ones have."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from recommit.train.config import SftConfig, parse
+from recommit.train.grpo_config import GrpoConfig
+
+SHAPE = {
+    "width": 32, "layers": 2, "heads": 2, "kv_heads": 2, "ffn": 64,
+    "vision_width": 16, "vision_heads": 1, "vision_ffn": 32,
+}  # fmt: skip
+DECODER = {"width": 32, "layers": 1, "heads": 2, "ffn": 64}
+RUN = {"save_every": 2, "log_every": 1, "threads": 1, "tensorboard": False}
+
+
+def warm_start(device: torch.device, *, dtype: str = "float32", **optim: Any) -> SftConfig:
+    """Six steps of 16 states."""
+    policy = {"prompts": ["bare-v1", "bare-v1"], "decoder": DECODER}
+    return parse(
+        SftConfig,
+        {
+            "model": {"backbone": "random:small", "shape": SHAPE, "dtype": dtype, "policy": policy},
+            "optim": {"steps": 6, "batch": 16, "warmup": 2, "lr": 1e-3, "head_lr": 1e-3, **optim},
+            "validation": {"instances": 8, "every": 6, "budget": 3},
+            "run": {**RUN, "device": device.type},
+        },
+    )
+
+
+def reinforcement(device: torch.device, *, group: str = "state", **optim: Any) -> GrpoConfig:
+    """Four steps of six instances; the decisions of each in moves of eight states."""
+    reward = {"reward": "solved", "scale": "batch"} if group == "exact" else {"reward": "total"}
+    rates = {"lr": 1e-3, "vision_lr": 0.0, "head_lr": 1e-3, "depth_lr": 1e-2, "warmup": 0}
+    return parse(
+        GrpoConfig,
+        {
+            "credit": {"group": group, "size": 3, **reward},
+            "objective": {"clip": 0.2, "kl": 0.05},
+            "rollout": {"instances": 6, "budget": 3},
+            "optim": {"steps": 4, "batch": 8, **rates, **optim},
+            "validation": {"instances": 6, "every": 4, "budget": 3},
+            "run": {**RUN, "device": device.type},
+        },
+    )
