@@ -184,9 +184,15 @@ def family(
 
 
 def fleet_of(
-    gpus: int | None, per_run: int | None, hostfile: Path | None, launcher: Launcher, device: str | None
+    gpus: int | None,
+    per_run: int | None,
+    hostfile: Path | None,
+    launcher: Launcher,
+    device: str | None,
+    *,
+    elsewhere: bool = False,
 ) -> Fleet | None:
-    """What the flags say that launched runs may use; None without ``--gpus``."""
+    """What the flags say that launched runs may use; None without ``--gpus``. ``elsewhere``: nothing will be launched here."""
     if gpus is None:
         if per_run is not None or hostfile is not None:
             said = "--hostfile" if per_run is None else "--gpus-per-run"
@@ -195,7 +201,7 @@ def fleet_of(
     from recommit.train import launch
 
     try:
-        return launch.fleet(gpus, per_run, hostfile=hostfile, launcher=launcher, device=device)
+        return launch.fleet(gpus, per_run, hostfile=hostfile, launcher=launcher, device=device, elsewhere=elsewhere)
     except ValueError as error:
         raise WrongCall(str(error)) from None
 

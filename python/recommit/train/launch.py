@@ -74,19 +74,21 @@ def fleet(
     hostfile: str | Path | None = None,
     launcher: Launcher = "deepspeed",
     device: str | None = None,
+    elsewhere: bool = False,
 ) -> Fleet:
-    """``gpus`` of every machine, ``per_run`` of them (all of them if not said) for each run."""
+    """``gpus`` of every machine, ``per_run`` of them (all of them if not said) for each run. ``elsewhere``: to be shown, on a
+    machine that need not have them."""
     if gpus < 1:
         raise ValueError(f"gpus: expected at least 1, got {gpus}")
-    hosts = _hosts(gpus, hostfile, launcher)
+    hosts = _hosts(gpus, hostfile, launcher, elsewhere)
     whole = gpus * max(len(hosts), 1)
     wanted = whole if per_run is None else per_run
     if wanted < 1 or whole % wanted or (gpus % wanted and wanted % gpus):
         raise ValueError(f"gpus-per-run: expected a divisor of {gpus} GPUs, or whole machines of {whole}, got {wanted}")
     if launcher == "srun" and wanted % gpus:
         raise ValueError(f"gpus-per-run: expected whole machines of {gpus} GPUs with srun, got {wanted}")
-    remote = launcher == "srun" or bool(hosts)
-    names = _numbers(gpus) if remote or device == "cpu" else _visible(gpus, launcher)
+    here = not hosts and device != "cpu" and not elsewhere
+    names = _visible(gpus, launcher) if here else tuple(map(str, range(gpus)))
     path = Path(hostfile).absolute() if hostfile else None
     return Fleet(launcher, names, wanted, hosts, path, device or "auto")
 
@@ -147,9 +149,9 @@ def slots(hostfile: str | Path) -> dict[str, int]:
     return machines
 
 
-def _hosts(gpus: int, hostfile: str | Path | None, launcher: Launcher) -> tuple[str, ...]:
+def _hosts(gpus: int, hostfile: str | Path | None, launcher: Launcher, elsewhere: bool) -> tuple[str, ...]:
     if hostfile is None:
-        return _allocated() if launcher == "srun" else ()
+        return () if launcher != "srun" else ("HOST",) if elsewhere else _allocated()
     if launcher != "deepspeed":
         raise ValueError(f"launcher: expected deepspeed with a hostfile, which no other reads, got {launcher}")
     if not Path(hostfile).is_file():
@@ -157,7 +159,7 @@ def _hosts(gpus: int, hostfile: str | Path | None, launcher: Launcher) -> tuple[
     machines = slots(hostfile)
     if few := [f"{count} of {name}" for name, count in machines.items() if count < gpus]:
         raise ValueError(f"gpus: expected at most the {few[0]} in {hostfile}, got {gpus}")
-    if shutil.which("pdsh") is None:
+    if not elsewhere and shutil.which("pdsh") is None:
         raise ValueError("hostfile: expected pdsh on PATH, by which DeepSpeed reaches other machines, got none")
     return tuple(machines)
 
@@ -182,11 +184,7 @@ def _visible(gpus: int, launcher: Launcher) -> tuple[str, ...]:
     if count < gpus:
         raise ValueError(f"gpus: expected at most the {count} of this machine (or --device cpu), got {gpus}")
     names = os.environ.get("CUDA_VISIBLE_DEVICES", "")
-    visible = tuple(name.strip() for name in names.split(",")) if names else _numbers(count)
+    visible = tuple(name.strip() for name in names.split(",")) if names else tuple(map(str, range(count)))
     if launcher == "deepspeed" and not all(name.isdigit() for name in visible[:gpus]):
         raise ValueError(f"CUDA_VISIBLE_DEVICES: expected numbers with deepspeed (torchrun takes names), got {names}")
     return visible[:gpus]
-
-
-def _numbers(count: int) -> tuple[str, ...]:
-    return tuple(str(number) for number in range(count))
