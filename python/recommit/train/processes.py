@@ -94,7 +94,8 @@ def run(fleet: Fleet, jobs: Sequence[Job], logs: Path, *, quiet: bool = False) -
                 while waiting and places and not status:
                     ports = {each.port for each in running}
                     running.append(_Running(fleet, places.pop(0), waiting.pop(0), logs, launch.free_port(ports)))
-                for each in [each for each in running if each.ended()]:
+                for each in [each for each in running if each.process.poll() is not None]:
+                    each.let_go()
                     running.remove(each)
                     places.append(each.place)
                     status = max(status, _judged(each, board, stopped=bool(interrupt.asked)))
@@ -145,6 +146,7 @@ class _Running:
             log.flush()
             self.process = subprocess.Popen(
                 launch.program(words),
+                bufsize=0,
                 stdin=subprocess.PIPE if self._tethered else subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
@@ -152,14 +154,12 @@ class _Running:
                 start_new_session=True,  # a terminal's Ctrl-C is for us: launchers would kill their ranks
             )
 
-    def ended(self) -> bool:
-        return self.process.poll() is not None
-
     def said(self) -> list[str]:
-        """Since it was started."""
+        """Since it was started, without what launchers note for themselves."""
         with self.log.open("rb") as log:
             log.seek(self._begin)
-            return log.read().decode("utf-8", "replace").splitlines()
+            lines = log.read().decode("utf-8", "replace").splitlines()
+        return [line for line in lines if "] [INFO] [" not in line]
 
     def stop(self) -> None:
         """Let it save itself."""
@@ -169,16 +169,18 @@ class _Running:
         assert self.process.stdin is not None
         try:
             self.process.stdin.write(b".")
-            self.process.stdin.flush()
         except BrokenPipeError:
             return  # it has just ended by itself
 
+    def let_go(self) -> None:
+        """Whatever rank is left ends now."""
+        if self.process.stdin is not None:
+            self.process.stdin.close()
+
     def end(self) -> None:
         """At once; nothing that was saved is lost."""
-        if self._tethered:
-            assert self.process.stdin is not None
-            self.process.stdin.close()
-        else:
+        self.let_go()
+        if not self._tethered:
             self.process.terminate()
             try:
                 self.process.wait(PATIENCE)
