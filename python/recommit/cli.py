@@ -17,6 +17,7 @@ from recommit.puzzles.registry import Task
 from recommit.report_command import report
 from recommit.reproduce_command import reproduce
 from recommit.solve_command import solve
+from recommit.train import tether
 from recommit.train_command import family, grpo, sft
 from recommit.zero_shot_command import zero_shot
 
@@ -166,6 +167,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
+        tether.hold()
         return _run(words)
     except KeyboardInterrupt:
         return _fail("interrupted", INTERRUPTED)

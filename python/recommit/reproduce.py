@@ -1,7 +1,8 @@
 """From nothing to the figure: data, warm start, reinforcement, evaluation, report, each skipped when it is there.
 
-A preset is a YAML file with one entry per puzzle. Nothing here computes: every stage is the function behind its own
-command, so that any part can be repeated, changed or replaced by hand in the same folder.
+Nothing here computes: every stage is the function behind its own command, so that any part can be repeated, changed or
+replaced by hand in the same folder. With a fleet every run, and every evaluation, is launched as processes of its own, and
+the main table of every puzzle comes before all that is trained besides.
 """
 
 from __future__ import annotations
@@ -9,174 +10,214 @@ from __future__ import annotations
 import json
 import sys
 import time
-from importlib import resources
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from recommit import preset as presets
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-    from recommit.data.recipe import Recipe
-
-#: The folder of presets in the package.
-_PRESETS = "recipes/reproduce"
+    from recommit.preset import TaskPlan
+    from recommit.train.launch import Fleet
+    from recommit.train.processes import Job
+    from recommit.train.runs import Run
 
 
 class Stopped(Exception):
     """A stage ended with another status than 0, which is in ``args[0]``."""
 
 
-def presets() -> list[str]:
-    """Names of the presets in this package."""
-    return sorted(
-        p.name.removesuffix(".yaml")
-        for p in (resources.files("recommit") / _PRESETS).iterdir()
-        if p.name.endswith(".yaml")
-    )
+def reproduce(
+    preset: str,
+    out: str | Path,
+    *,
+    jobs: int = 2,
+    fleet: Fleet | None = None,
+    device: str | None = None,
+    changes: Sequence[str] = (),
+    quiet: bool = False,
+) -> Path:
+    """Run what is missing of a preset in ``out``; the report of its first puzzle."""
+    plans = presets.plans(presets.load(preset, changes), Path(out).absolute(), device)
+    tasks = [Task(plan, jobs, fleet, quiet) for plan in plans]
+    for task in tasks:
+        task.prepare()
+    if fleet is None:
+        stages = [stage for task in tasks for stage in task.stages()]
+    else:
+        stages = [stage for late in (False, True) for task in tasks for stage in task.stages() if stage.late == late]
+    for stage in stages:
+        stage.run(quiet)
+    return plans[0].folder / "report.html"
 
 
-def load(preset: str) -> dict[str, Any]:
-    """A preset by name or file."""
-    import yaml
+@dataclass(frozen=True)
+class Stage:
+    """A part of the work on one puzzle."""
 
-    named = resources.files("recommit") / _PRESETS / f"{preset}.yaml"
-    if not named.is_file() and not Path(preset).is_file():
-        raise ValueError(f"preset: expected a file or one of {', '.join(presets())}, got {preset}")
-    text = named.read_text(encoding="utf-8") if named.is_file() else Path(preset).read_text(encoding="utf-8")
-    found: dict[str, Any] = yaml.safe_load(text)
-    return found
+    puzzle: str
+    what: str
+    work: Callable[[], None]
+    #: Is it work that the main table can do without?
+    late: bool
+
+    def run(self, quiet: bool) -> None:
+        """Do it, and say how long it took."""
+        began = time.monotonic()
+        if not quiet:
+            sys.stderr.write(f"== {self.puzzle}: {self.what}\n")
+        self.work()
+        if not quiet:
+            sys.stderr.write(f"== {self.puzzle}: {self.what} took {time.monotonic() - began:.0f} s\n")
 
 
-def reproduce(preset: str, out: str | Path, *, jobs: int = 2, quiet: bool = False) -> Path:
-    """Run what is missing of a preset in ``out``; the report."""
-    plan, folder = load(preset), Path(out).absolute()
-    folder.mkdir(parents=True, exist_ok=True)
-    reports = [Task(name, task, folder / name, jobs, quiet).run() for name, task in plan["tasks"].items()]
-    return reports[0]
-
-
+@dataclass(frozen=True)
 class Task:
     """The stages of one puzzle."""
 
-    def __init__(self, name: str, plan: dict[str, Any], folder: Path, jobs: int, quiet: bool) -> None:
-        self.name, self.plan, self.folder, self.jobs, self.quiet = name, plan, folder, jobs, quiet
+    plan: TaskPlan
+    jobs: int
+    fleet: Fleet | None
+    quiet: bool
 
-    def run(self) -> Path:
+    def stages(self) -> list[Stage]:
         """All of them, in order."""
-        self._timed("data", self.data)
-        self._timed("warm start", self.warm_start)
-        self._timed("reinforcement", self.reinforcement)
-        self._timed("evaluation", self.evaluation)
-        self._timed("report", self.report)
-        return self.folder / "report.html"
+        early: dict[str, Callable[[], None]] = {"data": self.data, "warm start": self.warm_start}
+        if self.fleet is not None:
+            early |= {"main runs": self.main_runs, "main table": self.main_table}
+        late = {"reinforcement": self.reinforcement, "evaluation": self.evaluation, "report": self.report}
+        work = [(what, call, False) for what, call in early.items()] + [(w, c, True) for w, c in late.items()]
+        return [Stage(self.plan.name, what, call, is_late) for what, call, is_late in work]
 
-    def _timed(self, what: str, work: Callable[[], None]) -> None:
-        began = time.monotonic()
-        if not self.quiet:
-            sys.stderr.write(f"== {self.name}: {what}\n")
-        work()
-        if not self.quiet:
-            sys.stderr.write(f"== {self.name}: {what} took {time.monotonic() - began:.0f} s\n")
+    def prepare(self) -> None:
+        """Refuse what cannot be done before anything is, and write down what every run is made of."""
+        from recommit.train import processes
 
-    def recipe(self) -> Recipe:
-        """Of the data."""
-        from recommit.data.recipe import Recipe
-
-        return Recipe.from_dict(self.plan["data"])
+        if self.fleet is not None:
+            processes.check(self.fleet, self.plan.runs)
+        processes.write_recipes(self.plan.runs, self.plan.launch)
 
     def data(self) -> None:
         """Labelled states."""
         import recommit.data
 
-        recommit.data.build(self.recipe(), self.folder / "data", workers=self.jobs)
+        recommit.data.build(self.plan.data, self.plan.folder / "data", workers=self.jobs)
 
     def warm_start(self) -> None:
-        """Imitation: one for all seeds, or one each."""
-        from recommit.train import side_by_side
+        """Imitation."""
+        self._train(self.plan.warm_runs())
 
-        recipe, changes = self.plan["recipe"], self.plan.get("sft", [])
-        own = {self.starts()[seed]: [f"run.seed={seed}"] if self._each() else [] for seed in self.plan["seeds"]}
-        work = [(recipe, [*changes, *more], self.folder / "data", out, self.quiet) for out, more in own.items()]
-        if self.jobs == 1 or len(work) == 1:
-            for each in work:
-                _fine(_imitate(*each))
-            return
-        _fine(side_by_side.run(_imitate, work, self.jobs))
+    def main_runs(self) -> None:
+        """Reinforcement of those that the main table compares."""
+        self._train(self.plan.main_runs())
 
-    def starts(self) -> dict[int, Path]:
-        """The warm start of every seed."""
-        return {seed: self.folder / (f"sft-s{seed}" if self._each() else "sft") for seed in self.plan["seeds"]}
-
-    def _each(self) -> bool:
-        """Has every seed a warm start of its own?"""
-        given = self.plan.get("warm_starts", "one")
-        if given not in ("one", "each"):
-            raise ValueError(f"warm_starts: expected one or each, got {given}")
-        return bool(given == "each")
+    def main_table(self) -> None:
+        """Of the first seed, while only its runs are there: an evaluation would play one that is not finished as it is."""
+        main = {run.folder for run in [*self.plan.warm_runs(), *self.plan.main_runs()]}
+        if not any(run.folder.is_dir() for run in self.plan.runs if run.folder not in main):
+            self._evaluate({self.plan.seeds[0]: ("main",)})
 
     def reinforcement(self) -> None:
-        """Every variant with every seed, then the ablations with the first."""
-        from recommit.train import family
-        from recommit.train_command import planned_family
+        """All runs from the warm start, and those from warm starts at one depth alone."""
+        imitated, reinforced = self.plan.single_runs()
+        self._train([*self.plan.reinforced(), *imitated, *self.plan.budget_runs()])
+        self._train(reinforced)
 
-        once = tuple(self.plan.get("ablations", ()))
-        names, changes = (*self.plan["variants"], *once), tuple(self.plan.get("grpo", []))
-        plans = planned_family(self.plan["recipe"], names, changes, {})
-        out, seeds = self.folder / "family", tuple(self.plan["seeds"])
-        _fine(family.train(plans, self.starts(), out, seeds, once=once, jobs=self.jobs, quiet=self.quiet))
+    def _train(self, every: list[Run]) -> None:
+        from recommit.train import processes, runs
+
+        if self.fleet is None:
+            _fine(runs.train(every, jobs=self.jobs, quiet=self.quiet))
+        else:
+            _fine(processes.train(self.fleet, every, self.plan.launch, quiet=self.quiet))
 
     def evaluation(self) -> None:
-        """The family's agents, several seeds at a time; then all seeds in one table."""
+        """Everybody, several seeds at a time; then all seeds in one table."""
         from recommit.data import files
-        from recommit.evaluate import across
+        from recommit.evaluate import across, experiments
 
-        self._evaluations()
-        folders = [self.folder / f"eval-s{seed}" for seed in self.plan["seeds"]]
-        files.replace(files.Files(), self.folder / "results.md", across.together(folders).encode())
+        first, *others = self.plan.seeds
+        self._evaluate({first: (), **dict.fromkeys(others, experiments.OF_ONE_SEED)})
+        folders = [self.plan.evaluation(seed) for seed in self.plan.seeds]
+        files.replace(files.Files(), self.plan.folder / "results.md", across.together(folders).encode())
 
-    def _evaluations(self) -> None:
-        from recommit.train import side_by_side
+    def _evaluate(self, tables: dict[int, tuple[str, ...]]) -> None:
+        """The tables (none named: all) of each seed."""
+        from recommit.train import processes, side_by_side
 
-        work = [(self.folder, seed, self.plan.get("evaluate", {}), self.quiet) for seed in self.plan["seeds"]]
-        if self.jobs == 1 or len(work) == 1:
-            for each in work:
-                _evaluate(*each)
-            return
-        _fine(side_by_side.run(_evaluate, [(*each, 1) for each in work], self.jobs))
+        if self.fleet is not None:
+            work = [evaluation_job(self.plan, seed, names) for seed, names in tables.items()]
+            _fine(processes.run(self.fleet, work, self.plan.launch, quiet=self.quiet))
+        elif self.jobs == 1 or len(tables) == 1:
+            for seed, names in tables.items():
+                _evaluate(self.plan, seed, names, self.quiet)
+        else:
+            calls = [(self.plan, seed, names, self.quiet, 1) for seed, names in tables.items()]
+            _fine(side_by_side.run(_evaluate, calls, self.jobs))
 
     def report(self) -> None:
         """A page to look at."""
         from recommit.report_command import report
 
-        first, *others = (self.folder / f"eval-s{seed}" for seed in self.plan["seeds"])
-        report(first, self.folder / "report.html", seeds=tuple(others), quiet=self.quiet)
+        first, *others = (self.plan.evaluation(seed) for seed in self.plan.seeds)
+        report(first, self.plan.folder / "report.html", seeds=tuple(others), quiet=self.quiet)
 
 
-def _imitate(recipe: str, changes: list[str], data: Path, out: Path, quiet: bool) -> int:
-    """A warm start; nothing if it is finished."""
-    from recommit.train import config, sft
+def evaluation_job(plan: TaskPlan, seed: int, tables: tuple[str, ...]) -> Job:
+    """What plays everybody of one seed: ``recommit evaluate`` on every rank."""
+    from recommit.train.processes import Job
 
-    return sft.train(config.load(recipe, changes), data, out, quiet=quiet)
+    out = plan.evaluation(seed)
+    written, before = out / "tables.md", _changed(out / "tables.md")
+    words = ["evaluate", *_whom(plan, seed, tables), "--seed", str(seed), "--out", str(out)]
+    words += ["--device", plan.device or "auto"]
+    for name, value in plan.values.get("evaluate", {}).items():
+        words += [f"--{name}", *map(str, value if isinstance(value, list) else [value])]
+    return Job(out.name, "recommit.cli", tuple(words), lambda: _changed(written) != before)
 
 
-def _evaluate(folder: Path, seed: int, given: dict[str, Any], quiet: bool, threads: int = 0) -> int:
-    """Everybody in the family of one seed."""
+def _whom(plan: TaskPlan, seed: int, tables: tuple[str, ...]) -> list[str]:
+    """The family, or of a puzzle that the paper does not have everybody in it by name."""
+    from recommit.evaluate import experiments
+    from recommit.evaluate.members import Members
+
+    members = Members(plan.family, seed)
+    if experiments.in_paper(members):
+        return [str(plan.family), "--paper", *(["--tables", *tables] if tables else [])]
+    return [str(members.adaptive), "--agents", *experiments.agents_of(members, tables)]
+
+
+def _changed(file: Path) -> int:
+    """When it was written; 0 if it was not."""
+    return file.stat().st_mtime_ns if file.is_file() else 0
+
+
+def _evaluate(plan: TaskPlan, seed: int, tables: tuple[str, ...], quiet: bool, threads: int = 0) -> int:
+    """The same in this process."""
     import torch
 
-    from recommit.evaluate import experiments, tables
+    from recommit.evaluate import experiments
+    from recommit.evaluate import tables as printed
     from recommit.evaluate.evaluation import Evaluation, Plan
     from recommit.evaluate.members import Found, Members
     from recommit.evaluate.store import Store
+    from recommit.train.ranks import Team, find_device
 
     if threads:
         torch.set_num_threads(threads)
-    options: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in given.items()}
-    members = Members(folder / "family", seed)
-    plan = Plan(str(members.adaptive), experiments.agents_of(members), seed=seed, **options)
-    with Store(folder / f"eval-s{seed}") as store:
-        summary = Evaluation(plan, store, quiet=quiet).run()
+    said = plan.values.get("evaluate", {})
+    options: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in said.items()}
+    members = Members(plan.family, seed)
+    asked = Plan(str(members.adaptive), experiments.agents_of(members, tables), seed=seed, **options)
+    team = Team(device=find_device(plan.device or "auto"))
+    with Store(plan.evaluation(seed)) as store:
+        summary = Evaluation(asked, store, team=team, quiet=quiet).run()
         beside_paper = experiments.in_paper(members)
-        text = experiments.write(Found(summary, members)) if beside_paper else tables.text(summary, store.folder)
+        text = (
+            experiments.write(Found(summary, members), tables) if beside_paper else printed.text(summary, store.folder)
+        )
         store.write_text("tables.md", text)
     return 0
 

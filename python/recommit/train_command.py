@@ -5,9 +5,13 @@ from __future__ import annotations
 import json as json_module
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from recommit.calls import WrongCall
+from recommit.train.launch import Launcher
+
+if TYPE_CHECKING:
+    from recommit.train.launch import Fleet
 
 
 def sft(
@@ -138,6 +142,11 @@ def family(
     steps: int | None = None,
     threads: int | None = None,
     jobs: int = 1,
+    gpus: int | None = None,
+    gpus_per_run: int | None = None,
+    hostfile: Path | None = None,
+    launcher: Launcher = "deepspeed",
+    device: str | None = None,
     quiet: bool = False,
 ) -> int:
     """Train variants of reinforcement from one warm start, each with every seed; finished ones are skipped.
@@ -152,18 +161,47 @@ def family(
         set: Any value of the stage grpo, for all variants.
         steps: Rounds of playing and learning.
         threads: Threads of torch; 0 for as many as it likes.
-        jobs: Runs at a time.
+        jobs: Runs at a time, in processes of this machine.
+        gpus: Launch every run as processes of its own, a rank for each of so many GPUs (of every machine).
+        gpus_per_run: So many for each run, several of which then go on side by side; all of them if not said.
+        hostfile: Machines that this one reaches by pdsh and ssh, as DeepSpeed's launcher reads them.
+        launcher: deepspeed, torchrun, or srun in a SLURM job.
+        device: cpu, cuda, or auto.
         quiet: Say nothing while training.
     """
     from recommit.train.family import BUDGET, train
 
-    flags = {"optim.steps": steps, "run.threads": threads}
+    fleet = fleet_of(gpus, gpus_per_run, hostfile, launcher, device)
+    flags = {"optim.steps": steps, "run.threads": threads, "run.device": device}
     plans = {} if budgets else planned_family(recipe, variants, set, flags)
     for budget in budgets:
         planned = planned_family(recipe, variants, set, {**flags, "rollout.budget": budget})
         plans |= {f"{name}{BUDGET}{budget}": plan for name, plan in planned.items()}
     try:
-        return train(plans, init, out, seeds, jobs=jobs, quiet=quiet)
+        return train(plans, init, out, seeds, jobs=jobs, quiet=quiet, fleet=fleet)
+    except ValueError as error:
+        raise WrongCall(str(error)) from None
+
+
+def fleet_of(
+    gpus: int | None,
+    per_run: int | None,
+    hostfile: Path | None,
+    launcher: Launcher,
+    device: str | None,
+    *,
+    elsewhere: bool = False,
+) -> Fleet | None:
+    """What the flags say that launched runs may use; None without ``--gpus``. ``elsewhere``: nothing will be launched here."""
+    if gpus is None:
+        if per_run is not None or hostfile is not None:
+            said = "--hostfile" if per_run is None else "--gpus-per-run"
+            raise WrongCall(f"gpus: expected a number with {said}, got none")
+        return None
+    from recommit.train import launch
+
+    try:
+        return launch.fleet(gpus, per_run, hostfile=hostfile, launcher=launcher, device=device, elsewhere=elsewhere)
     except ValueError as error:
         raise WrongCall(str(error)) from None
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.structure.commands import ROOT, Command, Wrong, call
 
-from recommit import cli, reproduce
+from recommit import cli, preset
 from recommit.train_command import planned_family
 
 if TYPE_CHECKING:
@@ -119,8 +119,8 @@ def check_bash(words: list[str]) -> None:
     for word in words[1:]:
         if word.startswith("-") and not re.search(rf"^\s*(\S+ \| )*{re.escape(word)}\)", text, re.MULTILINE):
             raise Wrong(f"{words[0]} knows no option {word}")
-    if words[0] == "scripts/demo" and words[2:] and words[2] not in reproduce.presets():
-        raise Wrong(f"expected one of {', '.join(reproduce.presets())}, got {words[2]}")
+    if words[0] == "scripts/demo" and words[2:] and words[2] not in preset.names():
+        raise Wrong(f"expected one of {', '.join(preset.names())}, got {words[2]}")
 
 
 def check_pip(words: list[str]) -> None:

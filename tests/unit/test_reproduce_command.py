@@ -10,7 +10,7 @@ pytest.importorskip("torch")
 pytest.importorskip("transformers")
 pytest.importorskip("pyarrow")
 
-from recommit import reproduce
+from recommit import preset, reproduce
 from recommit.cli import main
 from recommit.data.recipe import Recipe
 from recommit.train import config
@@ -107,9 +107,9 @@ def test_a_puzzle_that_the_paper_does_not_have(tmp_path, capsys):
 
 
 def test_presets(capsys):
-    for name in reproduce.presets():
+    for name in preset.names():
         assert main(["reproduce", "--preset", name, "--show"]) == 0
-        for task in reproduce.load(name)["tasks"].values():
+        for task in preset.load(name)["tasks"].values():
             Recipe.from_dict(task["data"])
             config.load(task["recipe"], task.get("sft", []))
             names = (*task["variants"], *task.get("ablations", ()))

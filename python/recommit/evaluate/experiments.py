@@ -41,6 +41,8 @@ TABLES = {
     "pareto": Table("Pareto", results_tables.fronts, results_tables.frontier),
     "zero-shot": Table("Zero-shot models", results_tables.zero_shot, results_tables.asked),
 }
+#: Those that need no other seed's runs, nor those that are made with one seed alone.
+OF_ONE_SEED = ("main", "sweep", "ablation", "state", "efficiency", "depths", "entropy", "oracle", "pareto")
 
 
 def check(names: Sequence[str]) -> tuple[str, ...]:

@@ -91,6 +91,11 @@ class Members:
         found: dict[str, Any] = json.loads((self.adaptive / "config.json").read_text(encoding="utf-8"))
         return found
 
+    @property
+    def like_paper(self) -> bool:
+        """Has the adaptive run itself the paper's credit, a commitment compared with others of its state?"""
+        return bool(self.config["credit"]["group"] == "state")
+
     @cached_property
     def stages(self) -> dict[str, Stage | None]:
         """The last whole checkpoint in every third of the adaptive run; None where none was kept."""

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 #: Those that ignore the state, and those that know the distance.
 CONTROLS, KNOWING = ("random", "shuffled", "mixture"), ("oracle-dp", "oracle-delta", "oracle-rate")
 ZERO_SHOT = "zero-shot"
+#: The run by the paper's recipe, in families whose adaptive run has another.
+PAPER = "paper"
 
 
 def fixed(members: Members) -> tuple[str, ...]:
@@ -79,7 +81,7 @@ def sweep(found: Found) -> str:
 
 def reduced(members: Members) -> tuple[str, ...]:
     """Agents of ``ablation``."""
-    paper_like = [a for agent in ("adaptive", "shuffled") for a in members.other(agent, "paper")]
+    paper_like = [a for agent in ("adaptive", "shuffled") for a in members.other(agent, PAPER)]
     return (*fixed(members), *members.other("random", "random"), *members.other("adaptive", "depth-only"), *paper_like)
 
 
@@ -92,11 +94,14 @@ def ablation(found: Found) -> str:
         "random": next(iter(found.of(members.other("random", "random"), "loose")), None),
         "depth-only": next(iter(found.of(members.other("adaptive", "depth-only"), "loose")), None),
         "adaptive": found.row("adaptive", "loose"),
-        "adaptive, the paper's recipe": next(iter(found.of(members.other("adaptive", "paper"), "loose")), None),
     }
+    more = () if members.like_paper else (PAPER,)
+    if more:
+        own = found.of(members.other("adaptive", PAPER), "loose")
+        ours["adaptive, the paper's recipe"] = next(iter(own), None)
     printed = {**paper.ABLATION[found.task], "adaptive, the paper's recipe": paper.ABLATION[found.task]["adaptive"]}
     lines = [[name, *beside(printed[name], hundred(row))] for name, row in ours.items()]
-    missing = [*unfixed(members), *wanted(members, "random", "depth-only", "paper")]
+    missing = [*unfixed(members), *wanted(members, "random", "depth-only", *more)]
     return grid(("row", "paper %", "ours %", "diff"), lines) + notes(missing)
 
 

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from recommit.train import side_by_side
-from recommit.train.checkpoints import Checkpoints
-from recommit.train.config import plain
-from recommit.train.rundir import differences
+from recommit.train import processes, runs
+from recommit.train.runs import Run
 
 if TYPE_CHECKING:
     from collections.abc import Collection
-    from typing import Any
 
     from recommit.train.grpo_config import GrpoConfig
+    from recommit.train.launch import Fleet
 
 
 #: Between a variant's name and the decisions of its training episodes, where these are not the recipe's.
@@ -30,37 +26,24 @@ def member(out: str | Path, name: str, seed: int) -> Path:
     return Path(out) / f"{name}-s{seed}"
 
 
-def finished(folder: Path, steps: int) -> bool:
-    """Has a run taken all its steps, and kept the last one whole?"""
-    newest = Checkpoints(folder / "checkpoints").newest(lambda _text: None) if folder.is_dir() else None
-    return newest is not None and newest.step >= steps
+def members(
+    plans: dict[str, GrpoConfig],
+    init: str | Path | Mapping[int, str | Path],
+    out: str | Path,
+    seeds: tuple[int, ...],
+    once: Collection[str] = (),
+) -> list[Run]:
+    """All runs, in order. ``init`` is a warm start, or one per seed. ``plans`` has one configuration per name (see
+    ``member``), usually that of its variant; those of ``once`` come last, with the first seed alone."""
+    order = [(seed, name) for seed in seeds for name in plans if name not in once]
+    order += [(seed, name) for seed in seeds[:1] for name in plans if name in once]
+    starts = init if isinstance(init, Mapping) else dict.fromkeys(seeds, init)
+    return [Run("grpo", seeded(plans[name], seed), starts[seed], member(out, name, seed)) for seed, name in order]
 
 
-def _skipped(plan: GrpoConfig, init: str | Path, folder: Path) -> bool:
-    """Is this run finished? With another configuration or from another warm start it is refused, not mixed in."""
-    if not finished(folder, plan.optim.steps):
-        return False
-    known: dict[str, Any] = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    now = json.loads(json.dumps(plain(plan)))
-    if changed := differences(_common(known, now), _common(now, known)):
-        raise ValueError(f"{folder}: expected the configuration of its finished run, got another: {changed}")
-    if Path(init).is_dir() and known["init"] != _weights(init):
-        raise ValueError(f"{folder}: expected a run from {init}, got one that was finished from another warm start")
-    return True
-
-
-def _weights(init: str | Path) -> str:
-    from recommit.policy.checkpoint import local_folder
-    from recommit.train.grpo import weights_of
-
-    return weights_of(local_folder(init))
-
-
-def _common(one: Any, other: Any) -> Any:
-    """What both have: a version may know values that another does not."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        return {key: _common(value, other[key]) for key, value in one.items() if key in other}
-    return one
+def seeded(plan: GrpoConfig, seed: int) -> GrpoConfig:
+    """The same with another seed."""
+    return replace(plan, run=replace(plan.run, seed=seed))
 
 
 def train(
@@ -72,28 +55,13 @@ def train(
     once: Collection[str] = (),
     jobs: int = 1,
     quiet: bool = False,
+    fleet: Fleet | None = None,
 ) -> int:
-    """Run what is missing, ``jobs`` at a time; 0 when all are finished, 130 when one was interrupted.
+    """Run what is missing of ``members``; 0 when all are finished, 1 when a launched one failed, 130 when interrupted.
 
-    ``init`` is a warm start, or one per seed. ``plans`` has one configuration per name (see ``member``), usually that
-    of its variant; those of ``once`` run last, with the first seed alone.
+    Without a ``fleet``, ``jobs`` at a time in processes of this machine; with one, each as launched processes of its own.
     """
-    order = [(seed, name) for seed in seeds for name in plans if name not in once]
-    order += [(seed, name) for seed in seeds[:1] for name in plans if name in once]
-    starts = init if isinstance(init, Mapping) else dict.fromkeys(seeds, init)
-    every = [
-        (replace(plans[name], run=replace(plans[name].run, seed=seed)), starts[seed], member(out, name, seed))
-        for seed, name in order
-    ]
-    work = [each for each in every if not _skipped(*each)]
-    if jobs == 1 or len(work) < 2:
-        return next((status for each in work if (status := _run(*each, quiet))), 0)
-    return side_by_side.run(_run, [(*each, quiet) for each in work], jobs)
-
-
-def _run(plan: GrpoConfig, init: str | Path, folder: Path, quiet: bool) -> int:
-    from recommit.train import grpo
-
-    if not quiet:
-        sys.stderr.write(f"{folder.name}\n")
-    return grpo.train(plan, init, folder, quiet=quiet)
+    every = members(plans, init, out, seeds, once)
+    if fleet is None:
+        return runs.train(every, jobs=jobs, quiet=quiet)
+    return processes.train(fleet, every, Path(out) / "launch", quiet=quiet)

@@ -52,15 +52,25 @@ class Progress:
 
     def show(self, step: int, states_per_second: float, tokens_per_second: float, loss: float) -> None:
         """Maybe say where the run is."""
-        now = time.monotonic()
-        if self.quiet or (now - self._said < self.pause and step < self.total):
+        if not self.due() and (self.quiet or step < self.total):
             return
-        self._said = now
-        left = (now - self._begin) / max(step - self.first, 1) * (self.total - step)
+        left = (time.monotonic() - self._begin) / max(step - self.first, 1) * (self.total - step)
         line = (
             f"step {step:,}/{self.total:,}  loss {loss:.4f}  {states_per_second:,.0f} states/s  "
             f"{tokens_per_second:,.0f} tokens/s  {clock(left)} left"
         )
+        self.write(line)
+
+    def due(self) -> bool:
+        """Was the last line long enough ago? Then the next one is counted from now."""
+        now = time.monotonic()
+        if self.quiet or now - self._said < self.pause:
+            return False
+        self._said = now
+        return True
+
+    def write(self, line: str) -> None:
+        """Replace the line."""
         sys.stderr.write(f"\r\x1b[K{line}" if self.live else f"{line}\n")
         sys.stderr.flush()
 

@@ -1,0 +1,201 @@
+"""Presets: what to make of each puzzle, as a YAML file with one entry per puzzle, and the runs that follow from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from recommit.data.recipe import Recipe
+    from recommit.train.runs import Run
+
+#: The folder of presets in the package.
+_FOLDER = "recipes/reproduce"
+#: What an entry may say.
+KEYS = (
+    "data", "recipe", "sft", "grpo", "variants", "seeds", "warm_starts", "ablations", "singles", "training_budgets", "evaluate",
+)  # fmt: skip
+#: Lists of changes to the stages of the recipe, and mappings.
+_CHANGES, _MAPPINGS = ("sft", "grpo"), ("data", "training_budgets", "evaluate")
+_LISTS = ("sft", "grpo", "variants", "seeds", "ablations", "singles")
+
+
+def names() -> list[str]:
+    """Of the presets in this package."""
+    listed = (p.name for p in (resources.files("recommit") / _FOLDER).iterdir())
+    return sorted(name.removesuffix(".yaml") for name in listed if name.endswith(".yaml"))
+
+
+def load(preset: str, changes: Sequence[str] = ()) -> dict[str, Any]:
+    """A preset by name or file, with changes ``KEY=VALUE`` for all puzzles, or ``PUZZLE.KEY=VALUE`` for one."""
+    import yaml
+
+    named = resources.files("recommit") / _FOLDER / f"{preset}.yaml"
+    if not named.is_file() and not Path(preset).is_file():
+        raise ValueError(f"preset: expected a file or one of {', '.join(names())}, got {preset}")
+    text = named.read_text(encoding="utf-8") if named.is_file() else Path(preset).read_text(encoding="utf-8")
+    whole: dict[str, Any] = yaml.safe_load(text)
+    if not isinstance(whole, dict) or not isinstance(whole.get("tasks"), dict):
+        raise ValueError(f"preset: expected a mapping with tasks, got {type(whole).__name__} in {preset}")  # noqa: TRY004
+    for change in changes:
+        _change(whole["tasks"], change)
+    for name, values in whole["tasks"].items():
+        _check(name, values)
+    return whole
+
+
+def _change(tasks: dict[str, Any], change: str) -> None:
+    import yaml
+
+    path, equals, text = change.partition("=")
+    first, *rest = path.strip().split(".")
+    meant = [tasks[first]] if first in tasks else list(tasks.values())
+    first, *rest = rest if first in tasks and rest else [first, *rest]
+    if not equals or first not in KEYS or (rest and first not in (*_CHANGES, *_MAPPINGS)):
+        raise ValueError(
+            f"set: expected NAME=VALUE with a name of {', '.join(KEYS)} (of all puzzles, or after {'. or '.join(tasks)}. "
+            f"of one), got {change!r}"
+        )
+    try:
+        value = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise ValueError(f"set: expected a value in YAML, got {change!r}: {error}") from None
+    for values in meant:
+        if rest and first in _CHANGES:
+            values[first] = [*values.get(first, []), f"{'.'.join(rest)}={text}"]
+        elif rest:
+            values[first] = {**values.get(first, {}), ".".join(rest): value}
+        else:
+            values[first] = value
+
+
+def _check(name: str, values: Any) -> None:
+    if not isinstance(values, dict) or (unknown := [key for key in values if key not in KEYS]):
+        raise ValueError(f"tasks.{name}: expected keys of {', '.join(KEYS)}, got {', '.join(unknown) or values!r}")
+    for key in ("data", "recipe", "variants", "seeds"):
+        if key not in values:
+            raise ValueError(f"tasks.{name}: expected {key}, got {', '.join(values)}")
+    for keys, kind, word in ((_LISTS, list, "list"), (_MAPPINGS, dict, "mapping")):
+        for key in keys:
+            if key in values and not isinstance(values[key], kind):
+                raise ValueError(f"tasks.{name}.{key}: expected a {word}, got {values[key]!r}")
+    if not values["seeds"] or not all(isinstance(seed, int) for seed in values["seeds"]):
+        raise ValueError(f"tasks.{name}.seeds: expected numbers, got {values['seeds']}")
+    if values.get("warm_starts", "one") not in ("one", "each"):
+        raise ValueError(f"tasks.{name}.warm_starts: expected one or each, got {values['warm_starts']}")
+
+
+@dataclass(frozen=True)
+class TaskPlan:
+    """What a preset says of one puzzle, and its folder: which runs there are, what of, and where."""
+
+    name: str
+    values: dict[str, Any]
+    folder: Path
+    #: Of all runs; None for that of the recipe.
+    device: str | None = None
+
+    @property
+    def data(self) -> Recipe:
+        """Of the data."""
+        from recommit.data.recipe import Recipe
+
+        return Recipe.from_dict(self.values["data"])
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """Of the runs."""
+        return tuple(self.values["seeds"])
+
+    @property
+    def family(self) -> Path:
+        """Where reinforced runs lie."""
+        return self.folder / "family"
+
+    @property
+    def launch(self) -> Path:
+        """Where recipes and logs of the runs lie."""
+        return self.folder / "launch"
+
+    def evaluation(self, seed: int) -> Path:
+        """Where the figures of a seed lie."""
+        return self.folder / f"eval-s{seed}"
+
+    @property
+    def runs(self) -> list[Run]:
+        """All of them."""
+        imitated, reinforced = self.single_runs()
+        return [*self.warm_runs(), *self.reinforced(), *imitated, *self.budget_runs(), *reinforced]
+
+    def starts(self) -> dict[int, Path]:
+        """The warm start of every seed."""
+        each = self.values.get("warm_starts", "one") == "each"
+        return {seed: self.folder / (f"sft-s{seed}" if each else "sft") for seed in self.seeds}
+
+    def warm_runs(self) -> list[Run]:
+        """Imitation: one for all seeds, or one each."""
+        each = self.values.get("warm_starts", "one") == "each"
+        own = {folder: [f"run.seed={seed}"] if each else [] for seed, folder in self.starts().items()}
+        return [self._imitation(folder, more) for folder, more in own.items()]
+
+    def _imitation(self, folder: Path, changes: list[str]) -> Run:
+        from recommit.train import config
+        from recommit.train.runs import Run
+
+        every = [*self.values.get("sft", []), *self._device(), *changes]
+        return Run("sft", config.load(self.values["recipe"], every), self.folder / "data", folder)
+
+    def reinforced(self) -> list[Run]:
+        """Every variant with every seed, then the ablations with the first."""
+        from recommit.train import family
+
+        once = tuple(self.values.get("ablations", ()))
+        plans = self._plans((*self.values["variants"], *once))
+        return family.members(plans, self.starts(), self.family, self.seeds, once)
+
+    def main_runs(self) -> list[Run]:
+        """Those of the main table: adaptive and fixed depths, the first seed."""
+        folders = {f"{name}-s{self.seeds[0]}" for name in self.values["variants"]}
+        return [r for r in self.reinforced() if r.name in folders and r.name.startswith(("adaptive-", "fixed-"))]
+
+    def budget_runs(self) -> list[Run]:
+        """Other numbers of decisions per training episode than the recipe's, the first seed."""
+        from recommit.train import family
+
+        study, runs = self.values.get("training_budgets", {}), list["Run"]()
+        own = self._plans(("adaptive",))["adaptive"].rollout.budget if study else 0
+        for budget in study.get("budgets", []):
+            if budget != own:
+                plans = self._plans(tuple(study["variants"]), {"rollout.budget": budget})
+                named = {f"{name}{family.BUDGET}{budget}": plan for name, plan in plans.items()}
+                runs += family.members(named, self.starts(), self.family, self.seeds[:1])
+        return runs
+
+    def single_runs(self) -> tuple[list[Run], list[Run]]:
+        """One depth alone: the warm starts, and their reinforcement with the first seed."""
+        from recommit.train import family
+
+        seed, imitated, reinforced = self.seeds[0], list["Run"](), list["Run"]()
+        for depth in self.values.get("singles", []):
+            imitated.append(self._imitation(self.family / f"single-{depth}-init", [f"targets.depths=[{depth}]"]))
+            plan = self._plans((f"fixed-{depth}",))[f"fixed-{depth}"]
+            reinforced += family.members({f"single-{depth}": plan}, imitated[-1].folder, self.family, (seed,))
+        return imitated, reinforced
+
+    def _plans(self, variants: tuple[str, ...], flags: dict[str, Any] | None = None) -> dict[str, Any]:
+        from recommit.train_command import planned_family
+
+        changes = (*self.values.get("grpo", []), *self._device())
+        return planned_family(self.values["recipe"], variants, changes, flags or {})
+
+    def _device(self) -> list[str]:
+        return [] if self.device is None else [f"run.device={self.device}"]
+
+
+def plans(preset: dict[str, Any], out: Path, device: str | None = None) -> list[TaskPlan]:
+    """Of every puzzle, in order."""
+    return [TaskPlan(name, values, out / name, device) for name, values in preset["tasks"].items()]

@@ -1,0 +1,193 @@
+"""Runs as launched processes of their own: started where there is a place, watched, and stopped so that they can go on.
+
+Ctrl-C lets what has begun save itself and begins nothing else; a second one ends everything at once. Where one fails, what runs
+beside it goes on to its end, and the rest is not begun.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from recommit.data import files
+from recommit.train import launch, tether
+from recommit.train.board import Board
+from recommit.train.watch import Interrupt
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from recommit.train.launch import Fleet, Place
+    from recommit.train.runs import Run
+
+FAILED, INTERRUPTED = 1, 130
+#: Seconds between looks at what runs, and those that a launcher of other machines has to end them.
+PAUSE, PATIENCE = 0.25, 15.0
+#: Lines of a log that are shown when its run failed.
+SHOWN = 12
+
+
+@dataclass(frozen=True)
+class Job:
+    """What one set of processes does."""
+
+    name: str
+    module: str
+    words: tuple[str, ...]
+    #: Is its result there? A launcher's status alone does not say so: DeepSpeed's is 0 when it was killed.
+    done: Callable[[], bool]
+    #: Where it says at which step it is, and how many there are.
+    folder: Path | None = None
+    steps: int = 0
+
+
+def train(fleet: Fleet, runs: Sequence[Run], logs: Path, *, quiet: bool = False) -> int:
+    """Train what is missing; recipes and logs of the runs lie in ``logs``."""
+    check(fleet, runs)
+    write_recipes(runs, logs)
+    return run(fleet, [job(each, logs) for each in runs if not each.skipped()], logs, quiet=quiet)
+
+
+def check(fleet: Fleet, runs: Sequence[Run]) -> None:
+    """Refuse what ranks cannot share, before anything begins."""
+    ranks = fleet.places()[0].ranks
+    for each in runs:
+        if ranks > 1 and each.config.engine.kind == "plain":
+            raise ValueError(f"gpus-per-run: expected 1 for {each.name} with engine.kind plain, got {ranks}")
+
+
+def write_recipes(runs: Sequence[Run], logs: Path) -> None:
+    """A file per run, by which it can also be started by hand."""
+    files.make_folders(files.Files(), logs)
+    for each in runs:
+        files.replace(files.Files(), recipe(logs, each), each.recipe())
+
+
+def recipe(logs: Path, run: Run) -> Path:
+    """Where the configuration of a run is written."""
+    return logs / f"{run.name}.yaml"
+
+
+def job(run: Run, logs: Path) -> Job:
+    """What trains a run."""
+    words = ("--recipe", str(recipe(logs, run)), *run.flags)
+    early = run.config.validation.patience > 0
+    done = (lambda: run.step > 0) if early else (lambda: run.finished)
+    return Job(run.name, f"recommit.train.{run.verb}", words, done, run.folder, run.config.optim.steps)
+
+
+def run(fleet: Fleet, jobs: Sequence[Job], logs: Path, *, quiet: bool = False) -> int:
+    """Do all jobs, as many at a time as there are places; 0, or ``FAILED``, or ``INTERRUPTED``."""
+    files.make_folders(files.Files(), logs)
+    waiting, places, running, status = list(jobs), fleet.places(), list[_Running](), 0
+    board = Board(len(waiting), quiet=quiet)
+    with Interrupt() as interrupt:
+        try:
+            while running or (waiting and not status):
+                while waiting and places and not status:
+                    ports = {each.port for each in running}
+                    running.append(_Running(fleet, places.pop(0), waiting.pop(0), logs, launch.free_port(ports)))
+                for each in [each for each in running if each.process.poll() is not None]:
+                    each.let_go()
+                    running.remove(each)
+                    places.append(each.place)
+                    status = max(status, _judged(each, board, stopped=bool(interrupt.asked)))
+                if interrupt.asked and status != INTERRUPTED:
+                    status = INTERRUPTED
+                    board.say("interrupted: what has begun saves itself after its step; Ctrl-C again ends it at once")
+                    for each in running:
+                        each.stop()
+                board.show([(each.job.name, each.job.folder, each.job.steps) for each in running])
+                time.sleep(PAUSE if running else 0)
+        finally:
+            for each in running:
+                each.end()
+    return status
+
+
+def _judged(ended: _Running, board: Board, *, stopped: bool) -> int:
+    """Say what became of a job; the status that follows from it."""
+    status = ended.process.returncode
+    if status == 0 and ended.job.done():
+        board.finished(ended.job.name)
+        return 0
+    if stopped or status == INTERRUPTED:
+        board.say(f"{ended.job.name}: interrupted; the same command goes on")
+        return INTERRUPTED
+    lines = ended.said()
+    reason = next((line.strip() for line in lines if "recommit: " in line), f"ended with status {status}")
+    sys.stderr.write(
+        "".join(f"  {line}\n" for line in lines[-SHOWN:]) + f"{ended.job.name}: {reason}; see {ended.log}\n"
+    )
+    return FAILED
+
+
+class _Running:
+    """The processes of one job, and what they say."""
+
+    def __init__(self, fleet: Fleet, place: Place, job: Job, logs: Path, port: int) -> None:
+        self.place, self.job, self.port = place, job, port
+        self.log = logs / f"{job.name}.log"
+        #: Does a byte reach the ranks? Other machines are reached by what their launcher makes of signals.
+        self._tethered = not place.hosts
+        self._signal = signal.SIGTERM if fleet.launcher == "srun" else signal.SIGINT
+        words = launch.command(fleet, place, job.module, job.words, port)
+        more = {**launch.environment(fleet, place, port), **({tether.VARIABLE: "1"} if self._tethered else {})}
+        with self.log.open("ab") as log:
+            log.write(f"$ {shlex.join(words)}\n".encode())
+            self._begin = log.tell()
+            log.flush()
+            self.process = subprocess.Popen(
+                launch.program(words),
+                bufsize=0,
+                stdin=subprocess.PIPE if self._tethered else subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                env={**os.environ, **more},
+                start_new_session=True,  # a terminal's Ctrl-C is for us: launchers would kill their ranks
+            )
+
+    def said(self) -> list[str]:
+        """Since it was started, without what launchers note for themselves."""
+        with self.log.open("rb") as log:
+            log.seek(self._begin)
+            lines = log.read().decode("utf-8", "replace").splitlines()
+        return [line for line in lines if "] [INFO] [" not in line]
+
+    def stop(self) -> None:
+        """Let it save itself."""
+        if not self._tethered:
+            self.process.send_signal(self._signal)
+            return
+        assert self.process.stdin is not None
+        try:
+            self.process.stdin.write(b".")
+        except BrokenPipeError:
+            return  # it has just ended by itself
+
+    def let_go(self) -> None:
+        """Whatever rank is left ends now."""
+        if self.process.stdin is not None:
+            self.process.stdin.close()
+
+    def end(self) -> None:
+        """At once; nothing that was saved is lost."""
+        self.let_go()
+        if not self._tethered:
+            self.process.terminate()
+            try:
+                self.process.wait(PATIENCE)
+            except subprocess.TimeoutExpired:
+                sys.stderr.write(f"{self.job.name}: its launcher does not end; it is killed\n")
+        try:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            return  # nobody is left
+        self.process.wait()

@@ -1,0 +1,38 @@
+"""A rank that only counts, for ``test_processes``: python one_rank.py MODE FOLDER [--local_rank=0]."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+
+from recommit.train import tether
+from recommit.train.watch import Interrupt
+
+
+def main(mode: str, folder: Path) -> int:
+    if mode != "deaf":
+        tether.hold()
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "pid").write_text(str(os.getpid()))
+    if mode == "fails":
+        print("recommit: optim.batch: expected a multiple of 8 ranks, got 12")
+        return 2
+    with Interrupt() as interrupt, (folder / "timing.jsonl").open("a") as timing:
+        for step in range(1, {"short": 3, "waits": 200, "long": 10**6, "deaf": 10**6}[mode]):
+            timing.write(json.dumps({"step": step}) + "\n")
+            timing.flush()
+            time.sleep(0.01)
+            if interrupt.asked:
+                (folder / "saved").touch()
+                return 130
+            if mode == "waits" and (folder.parent / "fails" / "pid").exists():
+                break
+    (folder / "done").touch()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], Path(sys.argv[2])))

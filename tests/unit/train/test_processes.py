@@ -1,0 +1,152 @@
+"""Launched runs are watched, stopped so that they can go on, and never outlive the command that launched them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+
+from recommit.train import launch, processes
+from recommit.train.board import Board, last_step
+from recommit.train.processes import FAILED, INTERRUPTED, Job
+
+RANK = Path(__file__).parent / "one_rank.py"
+#: A fleet whose launcher is left out: one process of Python per job.
+BARE = f"""
+import sys
+from pathlib import Path
+from recommit.train import launch, processes
+from recommit.train.processes import Job
+launch.program = lambda words: [sys.executable, {str(RANK)!r}, *words[words.index("m") + 1 :]]
+out = Path(sys.argv[1])
+jobs = [Job(m, "m", (m.rstrip("2"), str(out / m)), (out / m / "done").exists, out / m, 3) for m in sys.argv[2:]]
+sys.exit(processes.run(launch.fleet(2, 1, device="cpu"), jobs, out / "logs"))
+"""
+
+
+@pytest.fixture(autouse=True)
+def bare(monkeypatch):
+    def program(words):
+        return [sys.executable, str(RANK), *words[words.index("m") + 1 :]]
+
+    monkeypatch.setattr(launch, "program", program)
+
+
+def jobs(out, *modes):
+    """One per mode, called like it; a 2 at the end makes another name."""
+    return [Job(m, "m", (m.rstrip("2"), str(out / m)), (out / m / "done").exists, out / m, 3) for m in modes]
+
+
+def run(out, *modes, places=2):
+    return processes.run(launch.fleet(places, 1, device="cpu"), jobs(out, *modes), out / "logs")
+
+
+def until(look):
+    """Wait for something that must come."""
+    while not look():
+        time.sleep(0.01)
+
+
+def alive(folder):
+    """Is the rank there, other than as a name in the table of processes?"""
+    stat = Path(f"/proc/{(folder / 'pid').read_text()}/stat")
+    return stat.exists() and stat.read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+def test_all_are_done_one_after_the_other(tmp_path, capsys):
+    assert run(tmp_path, "short", "short2", places=1) == 0
+    said = capsys.readouterr().err
+    assert "[1/2] short: finished in 0:0" in said
+    assert "[2/2] short2: finished in 0:0" in said
+    assert (tmp_path / "logs" / "short.log").read_text().startswith("$ deepspeed --num_gpus 1 --master_port ")
+
+
+def test_a_failure_ends_what_is_not_begun(tmp_path, capsys):
+    """What runs beside it goes on to its end."""
+    assert run(tmp_path, "waits", "fails", "short") == FAILED
+    said = capsys.readouterr().err
+    assert "fails: recommit: optim.batch: expected a multiple of 8 ranks, got 12; see " in said
+    assert str(tmp_path / "logs" / "fails.log") in said
+    assert "waits: finished" in said
+    assert not (tmp_path / "short").exists()
+
+
+def test_a_launcher_that_says_that_all_is_well_is_not_believed(tmp_path, capsys):
+    """DeepSpeed's ends with 0 when its own child is killed."""
+    job = Job("short", "m", ("short", str(tmp_path / "short")), lambda: False)
+    assert processes.run(launch.fleet(1, device="cpu"), [job], tmp_path, quiet=True) == FAILED
+    assert "short: ended with status 0; see " in capsys.readouterr().err
+
+
+def test_ctrl_c_lets_what_has_begun_save_itself(tmp_path, capsys):
+    def press():
+        until((tmp_path / "long2" / "timing.jsonl").exists)
+        until((tmp_path / "long" / "timing.jsonl").exists)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=press)
+    thread.start()
+    assert run(tmp_path, "long", "long2", "short") == INTERRUPTED
+    thread.join()
+    assert {p.name for p in tmp_path.glob("*/saved")} == {"saved"}
+    assert all((tmp_path / name / "saved").exists() for name in ("long", "long2"))
+    assert not (tmp_path / "short").exists()
+    assert "long: interrupted; the same command goes on" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs Linux")
+@pytest.mark.parametrize("how", ["group killed", "two Ctrl-C"])
+def test_nobody_outlives_the_command(tmp_path, how):
+    command = [sys.executable, "-c", BARE, str(tmp_path), "long", "long2"]
+    process = subprocess.Popen(command, start_new_session=True, stderr=subprocess.PIPE)
+    try:
+        until(lambda: all((tmp_path / name / "timing.jsonl").exists() for name in ("long", "long2")))
+        if how == "group killed":
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            # Stopped, ranks cannot save themselves: the first Ctrl-C waits for them, the second does not.
+            pids = [int((tmp_path / name / "pid").read_text()) for name in ("long", "long2")]
+            for pid in pids:
+                os.kill(pid, signal.SIGSTOP)
+            os.kill(process.pid, signal.SIGINT)
+            assert any(b"interrupted: what has begun saves itself" in line for line in process.stderr)
+            os.kill(process.pid, signal.SIGINT)
+        process.communicate()
+        until(lambda: not alive(tmp_path / "long") and not alive(tmp_path / "long2"))
+        assert not list(tmp_path.glob("*/saved"))
+    finally:
+        process.kill()
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs Linux")
+def test_a_rank_that_does_not_listen_is_seen_to_live_on(tmp_path):
+    process = subprocess.Popen([sys.executable, "-c", BARE, str(tmp_path), "deaf"], start_new_session=True)
+    until((tmp_path / "deaf" / "timing.jsonl").exists)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    before = last_step(tmp_path / "deaf")
+    until(lambda: last_step(tmp_path / "deaf") > before + 100)
+    os.kill(int((tmp_path / "deaf" / "pid").read_text()), signal.SIGKILL)
+
+
+def test_a_board_reads_what_runs_write(tmp_path, capsys):
+    (tmp_path / "timing.jsonl").write_text('{"step": 10}\n{"step": 20}\n{"st')
+    assert last_step(tmp_path) == 20
+    assert last_step(tmp_path / "nobody") == 0
+    board = Board(2)
+    board._line.pause = 0.0
+    board.show([("a", tmp_path, 100), ("b", tmp_path / "nobody", 7)])
+    (tmp_path / "timing.jsonl").write_text('{"step": 30}\n')
+    board.show([("a", tmp_path, 100)])
+    said = capsys.readouterr().err.splitlines()
+    assert said[0] == "[0/2] a step 20/100  b begins"
+    assert said[1].startswith("[0/2] a step 30/100 0:0")
+    assert said[1].endswith(" left")
