@@ -132,5 +132,5 @@ def _clipped(change: Tensor, advantage: Tensor, weight: Tensor, clip: float) -> 
     value = torch.minimum(plain, bounded).masked_fill(~live, 0.0) * weight
     with torch.no_grad():
         clipped = (live & (bounded < plain)).sum()
-        furthest = ((ratio - 1.0).abs() * live).max() if live.any() else ratio.new_zeros(())
+        furthest = ((ratio - 1.0).abs() * live).max() if live.numel() else ratio.new_zeros(())
     return value, clipped, furthest
