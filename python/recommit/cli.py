@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from recommit.calls import WrongCall, puzzle, window
 from recommit.data.command import COMMANDS as DATA
 from recommit.evaluate_command import evaluate
+from recommit.plan_command import plan
 from recommit.puzzles.registry import Task
 from recommit.report_command import report
 from recommit.reproduce_command import reproduce
@@ -153,6 +154,7 @@ VERBS: dict[str, Callable[..., int | None]] = {
     "train sft": sft,
     "train grpo": grpo,
     "train family": family,
+    "plan": plan,
     "evaluate": evaluate,
     "zero-shot": zero_shot,
     "report": report,

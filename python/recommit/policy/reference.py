@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     import numpy as np
     from numpy.typing import NDArray
-    from torch import Tensor
+    from torch import Tensor, nn
 
     from recommit.policy.policy import CommitPolicy
     from recommit.puzzles.puzzle import Puzzle
@@ -51,6 +51,11 @@ class Reference:
                 if f".{REFERENCE}." in name:
                     parameter.copy_(given[name.replace(f".{REFERENCE}.", f".{ADAPTER}.")])
                     parameter.requires_grad_(False)
+
+    @property
+    def own(self) -> tuple[nn.Module, ...]:
+        """What is not part of the policy: its heads beside the shared backbone, or a whole policy."""
+        return self._heads if self._copy is None else (self._copy,)
 
     @torch.no_grad()
     def __call__(self, task: Puzzle, states: NDArray[np.uint8], actions: Tensor) -> tuple[Tensor, Tensor]:

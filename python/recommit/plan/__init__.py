@@ -1,0 +1,34 @@
+"""What a run will take, counted before anything is loaded: parameters, passes, operations, bytes, time.
+
+    plan = recommit.plan.plan(config, model, task, Machine(CARDS["a100"], gpus=8))
+
+Importing this costs nothing; ``plan`` imports torch and transformers when it is called.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from recommit.plan.cards import CARDS, SHARE, Card, Machine
+from recommit.plan.results import Count, Memory, Model, Phase, Plan, Rate
+
+if TYPE_CHECKING:
+    from recommit.puzzles.puzzle import Puzzle
+    from recommit.train.config import ModelConfig, SftConfig
+    from recommit.train.grpo_config import GrpoConfig
+
+__all__ = ["CARDS", "SHARE", "Card", "Count", "Machine", "Memory", "Model", "Phase", "Plan", "Rate", "plan"]
+
+
+def plan(config: SftConfig | GrpoConfig, model: ModelConfig, task: Puzzle, machine: Machine) -> Plan:
+    """Of a stage on a machine; where it does not fit, with the settings under which it does.
+
+    ``model`` is that of the warm start, also for reinforcement, whose recipe does not name one.
+    """
+    from dataclasses import replace
+
+    from recommit.plan.fit import settings
+    from recommit.plan.planning import counted
+
+    result = counted(config, model, task, machine)
+    return result if result.fits else replace(result, fits_with=settings(config, model, task, machine))

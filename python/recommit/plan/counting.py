@@ -1,0 +1,93 @@
+"""What a piece of work costs: floating-point operations, and the most bytes that its tensors take at one time.
+
+Both are counted by watching every operation, on tensors that exist or on tensors that have shapes alone. The formulas are
+those of torch's ``FlopCounterMode``, which gives the same sums; it is not used itself because what it hangs on modules keeps
+recomputed activations alive.
+"""
+
+from __future__ import annotations
+
+import weakref
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+from torch.utils.flop_counter import flop_registry, sdpa_backward_flop_count, sdpa_flop_count
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Of one pass."""
+
+    #: Floating-point operations of matrix products and attention.
+    flops: int
+    #: Most bytes alive at once beyond those that were there before.
+    peak: int
+
+
+class Watch(TorchDispatchMode):
+    """Counts operations while it is entered, and bytes of tensors that are alive: those it was shown, and those that were
+    made while it watched."""
+
+    def __init__(self, there: Iterable[Tensor] = ()) -> None:
+        super().__init__()
+        self.flops = self.now = self.peak = 0
+        self._sizes: dict[int, int] = {}
+        for tensor in there:
+            self._take(tensor)
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Let an operation happen, and look at what it made."""
+        result = func(*args, **(kwargs or {}))
+        formula = FORMULAS.get(func._overloadpacket)
+        if formula is not None:
+            self.flops += int(formula(*args, **(kwargs or {}), out_val=result))
+        for leaf in tree_leaves(result):
+            if isinstance(leaf, torch.Tensor):
+                self._take(leaf)
+        return result
+
+    def _take(self, tensor: Tensor) -> None:
+        storage = tensor.untyped_storage()
+        key = storage._cdata
+        if key in self._sizes:
+            return  # a view
+        self._sizes[key] = storage.nbytes()
+        self.now += storage.nbytes()
+        self.peak = max(self.peak, self.now)
+        weakref.finalize(storage, self._drop, key)
+
+    def _drop(self, key: int) -> None:
+        self.now -= self._sizes.pop(key)
+
+
+def cost(work: Callable[[], Any], watch: Watch) -> Cost:
+    """Of ``work``; what it returns is gone afterwards."""
+    before, flops = watch.now, watch.flops
+    watch.peak = before
+    with watch:
+        work()
+    return Cost(watch.flops - flops, watch.peak - before)
+
+
+def _attention(query: Tensor, key: Tensor, value: Tensor, *_rest: Any, **_named: Any) -> int:
+    return int(sdpa_flop_count(query.shape, key.shape, value.shape))
+
+
+def _attention_backward(grad: Tensor, query: Tensor, key: Tensor, value: Tensor, *_rest: Any, **_named: Any) -> int:
+    return int(sdpa_backward_flop_count(grad.shape, query.shape, key.shape, value.shape))
+
+
+#: Operation -> what counts it; those of the attention that CPUs have are not in torch's list.
+FORMULAS: dict[Any, Callable[..., int]] = {
+    **flop_registry,
+    torch.ops.aten._scaled_dot_product_flash_attention_for_cpu: _attention,
+    torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward: _attention_backward,
+}

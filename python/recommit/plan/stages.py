@@ -1,0 +1,113 @@
+"""Shadows of the two stages: who learns, and what a pass that learns computes."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from recommit.plan.work import Shadow
+from recommit.policy.config import MAX_ACTIONS
+from recommit.policy.reference import Reference
+from recommit.train import objective
+from recommit.train.config import SftConfig
+from recommit.train.decisions import Decisions
+from recommit.train.grpo_config import variant
+from recommit.train.rollout import Actor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from torch import nn
+
+    from recommit.plan.passes import Passes
+    from recommit.puzzles.puzzle import Puzzle
+    from recommit.train.config import ModelConfig
+    from recommit.train.grpo_config import GrpoConfig
+
+    Work = Callable[[], Any]
+
+
+def shadow_of(config: SftConfig | GrpoConfig, model: ModelConfig, task: Puzzle) -> Shadow:
+    """Of the policy that a stage trains."""
+    return Imitation(config, model, task) if isinstance(config, SftConfig) else Reinforcement(config, model, task)
+
+
+class Imitation(Shadow):
+    """See ``recommit.train.sft``."""
+
+    def __init__(self, config: SftConfig, model: ModelConfig, task: Puzzle) -> None:
+        self.config = config
+        super().__init__(model, task, bf16=config.engine.bf16)
+
+    def _choose(self) -> None:
+        self.policy.train_only(self.task, depth_head=False)
+        self.policy.train()
+
+    def _learn(self, passes: Passes) -> Work:
+        return lambda: self.imitated(passes.states, self.config.targets)
+
+
+class Reinforcement(Shadow):
+    """See ``recommit.train.grpo``."""
+
+    def __init__(self, config: GrpoConfig, model: ModelConfig, task: Puzzle) -> None:
+        self.config, self.variant = config, variant(config.variant)
+        self.reference: Reference | None = None
+        super().__init__(model, task, bf16=config.engine.bf16)
+
+    def _choose(self) -> None:
+        with torch.device("meta"):
+            if self.config.head is not None:
+                self.policy.replace_head(self.config.head)
+        self.policy.train_only(self.task, depth_head=self.variant.head)
+        vision = {id(p) for p in self.policy.backbone.vision_parameters()}
+        for parameter in self.policy.parameters():
+            if (id(parameter) in vision and not self.config.optim.vision_lr) or not self.variant.rest:
+                parameter.requires_grad_(False)
+        if not self.variant.rest:
+            self.policy.depth_head.requires_grad_(True)
+        self.policy.eval()
+        if self.config.objective.kl > 0:
+            with torch.device("meta"):
+                self.reference = Reference(self.policy)
+
+    @property
+    def modules(self) -> list[nn.Module]:
+        """The policy, and what the frozen one beside it has of its own."""
+        return [self.policy, *(self.reference.own if self.reference else ())]
+
+    def _learn(self, passes: Passes) -> Work:
+        batch, config = self._decisions(passes.states), self.config.objective
+        with torch.no_grad():
+            against = self._reference(passes)() if self.reference else None
+        return lambda: objective.grpo_loss(self.policy, self.task, batch, config, 1.0, against, fresh=True)[0]
+
+    def _decisions(self, many: int) -> Decisions:
+        """What is learned from, with nothing in it."""
+        credit, depths = self.config.credit, len(self.policy.config.depths)
+        plans = 1 if credit.group == "episode" else credit.size
+        judged = plans if credit.group != "exact" else 1 if self.variant.depth else depths
+        whole, part = np.zeros((many, judged), np.float32), np.zeros((many, plans, MAX_ACTIONS), np.float32)
+        columns, actions = whole.astype(np.int64), part.astype(np.int64)
+        weight = np.ones(many, np.float32)
+        return Decisions(self.states(many), columns, whole, whole, whole, actions, part, part, part, weight)
+
+    def _reference(self, passes: Passes) -> Work:
+        assert self.reference is not None
+        actions = torch.from_numpy(self._decisions(passes.states).actions)
+        return partial(self.reference.__call__, self.task, self.states(passes.states), actions)
+
+    def _propose(self, passes: Passes) -> Work:
+        shape = passes.states, passes.plans
+        actor = Actor(self.policy, self.task, self.variant, seed=0)
+        uniform = torch.full((*shape, len(self.policy.config.depths) + 4 * MAX_ACTIONS), 0.5)
+        forced = None if self.variant.head else np.full(shape, max(self.variant.depth, 1))
+        return partial(actor._pass, self.states(passes.states), uniform, forced)
+
+    def _head(self, passes: Passes) -> Work:
+        head = self.policy.depth_head
+        inputs = torch.zeros(passes.states, head.inputs, dtype=head.weight.dtype)
+        return lambda: head(inputs).sum()

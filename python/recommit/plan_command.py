@@ -1,0 +1,96 @@
+"""``recommit plan``: the signature is the command line. Light to import."""
+
+from __future__ import annotations
+
+import sys
+from json import dumps
+from typing import TYPE_CHECKING, Any, Literal
+
+from recommit.calls import WrongCall
+from recommit.puzzles.registry import Task
+
+if TYPE_CHECKING:
+    from recommit.plan import Machine
+
+
+def plan(
+    recipe: str,
+    /,
+    stage: Literal["sft", "grpo", "both"] = "both",
+    task: Task | None = None,
+    size: tuple[int, ...] | None = None,
+    variant: str | None = None,
+    set: tuple[str, ...] = (),
+    backbone: str | None = None,
+    zero: int | None = None,
+    deepspeed: str | None = None,
+    card: str = "a100",
+    gpus: int = 1,
+    memory: float = 0.0,
+    peak: float = 0.0,
+    share: float = 0.4,
+    json: bool = False,
+) -> int:
+    """Say what a recipe will take, before anything is loaded: parameters, looks, operations, memory, disk, time.
+
+    Args:
+        recipe: laptop-sliding, laptop-sokoban, laptop-ice, paper-sliding, paper-sokoban, qwen2.5-vl-7b, or a YAML file.
+        stage: The warm start, the reinforcement, or both.
+        task: Which puzzle, where no preset of recommit reproduce says it for this recipe.
+        size: Rows, or rows and columns; the outer wall counts.
+        variant: adaptive, fixed-1 to fixed-8, random or depth-only.
+        set: Any value of the stage, for example --set engine.checkpointing=true
+        backbone: Another backbone: a local folder, a published name, or random: and a preset.
+        zero: Train with DeepSpeed, ZeRO stage 0, 1, 2 or 3.
+        deepspeed: The same by a configuration file: zero1, zero2, zero3, these with -offload, or a JSON file of DeepSpeed.
+        card: a100, h200, rtx4090 or cpu: memory and rate, each with its source.
+        gpus: How many ranks.
+        memory: GiB of one rank; 0 for the card's.
+        peak: TFLOP/s of one rank at best; 0 for the card's.
+        share: Share of that rate that a run is taken to reach.
+        json: Print JSON.
+    """
+    from recommit.plan import plan as count
+    from recommit.plan import recipes, report
+
+    try:
+        machine = _machine(card, gpus, memory, peak, share)
+        board, model = recipes.puzzle(recipe, task, size), recipes.model(recipe, backbone)
+        wanted = recipes.stages(recipe) if stage == "both" else (stage,)
+        plans = []
+        for name in wanted:
+            own = {"sft": {"model.backbone": model.backbone}, "grpo": {} if variant is None else {"variant": variant}}
+            config = recipes.stage(recipe, name, {**_flags(zero, deepspeed), **own[name]}, set)
+            plans.append(count(config, getattr(config, "model", model), board, machine))
+    except ValueError as error:
+        raise WrongCall(str(error)) from None
+    if json:
+        sys.stdout.write(dumps([each.to_json() for each in plans], indent=2) + "\n")
+    else:
+        sys.stdout.write("\n".join(report.text(each) for each in plans))
+    return 0
+
+
+def _machine(card: str, gpus: int, memory: float, peak: float, share: float) -> Machine:
+    from recommit.plan import CARDS, Machine
+
+    if card not in CARDS:
+        raise ValueError(f"card: expected one of {', '.join(CARDS)}, got {card}")
+    if gpus < 1:
+        raise ValueError(f"gpus: expected at least 1, got {gpus}")
+    if not 0 < share <= 1:
+        raise ValueError(f"share: expected 0 < share <= 1, got {share}")
+    return Machine(CARDS[card], gpus, memory, share, peak * 1e12)
+
+
+def _flags(zero: int | None, deepspeed: str | None) -> dict[str, Any]:
+    """What the flags about DeepSpeed change."""
+    from recommit.train.deepspeed_file import changes
+
+    if zero is not None and deepspeed is not None:
+        raise ValueError(
+            f"deepspeed: expected one of --zero and --deepspeed, got --zero {zero} --deepspeed {deepspeed}"
+        )
+    if deepspeed is not None:
+        return changes(deepspeed)
+    return {} if zero is None else {"engine.kind": "deepspeed", "engine.stage": zero}
