@@ -28,7 +28,7 @@ _TOKEN = 16
 _MEETING = 60.0
 #: Seconds that a rank which hears of another's end waits for an error of its own, which would say more; and seconds that a
 #: rank whose collective operation failed waits to hear who is the reason.
-_HEARING = 5.0
+_HEARING = 10.0
 #: A machine that vanished says no goodbye either: idle seconds, seconds between probes, probes.
 _KEEPALIVE = (("TCP_KEEPIDLE", 10), ("TCP_KEEPINTVL", 5), ("TCP_KEEPCNT", 4))
 
@@ -57,6 +57,7 @@ class Peers:
             links: dict[int, socket.socket] = {}
             while len(links) < self.team.world - 1:
                 link, _ = door.accept()
+                link.settimeout(_MEETING)
                 greeting = _receive(link, _TOKEN + 4)
                 if secrets.compare_digest(greeting[:_TOKEN], token):
                     links[int.from_bytes(greeting[_TOKEN:], "little")] = _kept_alive(link)
@@ -69,8 +70,7 @@ class Peers:
         token, port = invitation[:_TOKEN], int(invitation[_TOKEN:])
         link = socket.create_connection((os.environ["MASTER_ADDR"], port), timeout=_MEETING)
         link.sendall(token + self.team.rank.to_bytes(4, "little"))
-        link.settimeout(None)
-        return {0: _kept_alive(link)}
+            return {0: _kept_alive(link)}
 
     def _watch(self) -> None:
         open_links = dict(self._links)
@@ -81,12 +81,15 @@ class Peers:
                 if content == _GOODBYE:
                     self._selector.unregister(link)
                     del open_links[rank]
-                elif not self._closed.is_set():
+                else:
                     self._end(int.from_bytes(_receive(link, 4), "little") if content else rank)
+                    return
 
     def _end(self, rank: int) -> None:
         """Pass it on, say it, and stop, wherever the other threads are."""
         self._gone.set()
+        if self._closed.is_set():
+            return
         if self._failed.wait(_HEARING) and not isinstance(self._error, RuntimeError):
             return  # every rank has the same to say, a wrong argument for instance
         self._tell(b"!" + rank.to_bytes(4, "little"))
@@ -136,6 +139,7 @@ def watched(team: Team) -> Iterator[None]:
 
 
 def _kept_alive(link: socket.socket) -> socket.socket:
+    link.settimeout(None)
     link.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for name, seconds in _KEEPALIVE:
         if hasattr(socket, name):  # not on every system
