@@ -70,7 +70,7 @@ class Peers:
         token, port = invitation[:_TOKEN], int(invitation[_TOKEN:])
         link = socket.create_connection((os.environ["MASTER_ADDR"], port), timeout=_MEETING)
         link.sendall(token + self.team.rank.to_bytes(4, "little"))
-            return {0: _kept_alive(link)}
+        return {0: _kept_alive(link)}
 
     def _watch(self) -> None:
         open_links = dict(self._links)
