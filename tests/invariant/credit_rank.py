@@ -1,4 +1,4 @@
-"""One rank of several short reinforcement runs: python -m tests.invariant.credit_rank FOLDER STAGE WORLD CASE..."""
+"""One rank of several short reinforcement runs: python -m tests.invariant.credit_rank FOLDER STAGE CASE..."""
 
 from __future__ import annotations
 
@@ -43,6 +43,7 @@ CASES: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 for name in ("fixed-4", "random", "depth-only"):
     CASES |= {f"{name}-{group}": {"variant": name, "credit": {"group": group}} for group in ("state", "exact")}
+CASES["sound-lora"] = CASES["sound"]
 CASES["depth-only-moves"] = {"variant": "depth-only", "credit": {**EXACT, "head_steps": 8}}
 
 
@@ -91,9 +92,10 @@ def noted() -> Iterator[list[list[str]]]:
         yield graphs
 
 
-def play(init: Path, out: Path, case: str, stage: str, rank: int = 0) -> int:
-    """One run; a defect's name may stand behind the case's."""
-    defect = case.partition("@")[2]
+def play(place: Path, case: str, stage: str, rank: int = 0, world: int = 1) -> int:
+    """One run from a warm start in ``place``; a defect's name may stand behind the case's."""
+    init = place / ("lora" if case.endswith("lora") else "init")
+    out, defect = place / f"{case}-{stage}-{world}", case.partition("@")[2]
     planted = mock.patch.object(*DEFECTS[defect]) if defect else nullcontext()
     with planted, noted() as graphs:
         status = grpo.train(plan(case, stage), init, out, quiet=True)
@@ -101,11 +103,11 @@ def play(init: Path, out: Path, case: str, stage: str, rank: int = 0) -> int:
     return status
 
 
-def main(init: str, folder: str, stage: str, *cases: str) -> int:
+def main(place: str, stage: str, *cases: str) -> int:
     """The cases, one after the other, while the ranks stay together."""
-    rank, world = os.environ["RANK"], os.environ["WORLD_SIZE"]
+    rank, world = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
     with mock.patch.object(ranks, "leave"):
-        done = [play(Path(init), Path(folder) / f"{case}-{stage}-{world}", case, stage, int(rank)) for case in cases]
+        done = [play(Path(place), case, stage, rank, world) for case in cases]
     ranks.leave()
     return max(done)
 

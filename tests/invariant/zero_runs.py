@@ -36,7 +36,10 @@ def launch(module: str, arguments: list[str], world: int, log: Path, seconds: in
 def weights(run: Path, step: int) -> dict[str, torch.Tensor]:
     """Of a run's policy after a step."""
     policy = run / "checkpoints" / f"step-{step:08d}" / "policy"
-    return load_file(policy / "heads.safetensors") | load_file(policy / "backbone" / "model.safetensors")
+    found: dict[str, torch.Tensor] = {}
+    for file in sorted(policy.rglob("*.safetensors")):  # heads; the backbone, or its adapter
+        found |= load_file(file)
+    return found
 
 
 def compared(name: str, tensor: torch.Tensor) -> torch.Tensor:
