@@ -38,6 +38,7 @@ def check(settings: dict[str, object], team: ranks.Team) -> None:
     assert torch.equal(seen, linear(torch.ones(1, 5, dtype=dtype), *(v.to(dtype) for v in values))), settings
     step()
     moved = [(a - b).abs().max().item() for a, b in zip(engine.full(head), values, strict=True)]
+    engine.close()
     assert all(0.02 < far < 0.11 for far in moved), (
         f"{settings}: Adam goes at most its rate from what was put in, {moved}"
     )
@@ -47,4 +48,3 @@ if __name__ == "__main__":
     team = ranks.join("cpu")
     for settings in SETTINGS:
         check(settings, team)
-    ranks.leave()

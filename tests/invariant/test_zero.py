@@ -46,7 +46,8 @@ def place(tmp_path_factory):
 
 def run(place: Path, name: str, mode: str, stage: str, world: int, source: str = "") -> list[int]:
     arguments = [mode, place / "plan.yaml", source or place / "data", place / name, stage]
-    return launch("tests.invariant.zero_rank", [str(argument) for argument in arguments], world, place / name)
+    said = launch("tests.invariant.zero_rank", [str(argument) for argument in arguments], world, place / name)
+    return [status for status, _ in said]
 
 
 def weights(place: Path, name: str, step: int = STEPS) -> dict[str, torch.Tensor]:

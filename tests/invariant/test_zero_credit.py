@@ -10,7 +10,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("deepspeed", reason="needs the deepspeed extra")
 from tests.invariant.credit_rank import CASES, DEFECTS, STEPS, play
-from tests.invariant.zero_runs import apart, launch, weights
+from tests.invariant.zero_runs import apart, succeed, weights
 from tests.unit.train.runs import lines, small_boards, warm_start
 
 #: What weights may differ by; those of stage 3 are added up in another order, of which Adam makes more where a gradient is
@@ -52,8 +52,7 @@ def together(place):
         missing = [case for case in cases if not runs[case].is_dir()]
         if missing:
             given = [str(place), stage, *missing]
-            log = place / f"{stage}-{world}"
-            assert launch("tests.invariant.credit_rank", given, world, log, seconds=1800) == [0] * world
+            succeed("tests.invariant.credit_rank", given, world, place / f"{stage}-{world}", limit=1800)
         return runs
 
     return run
@@ -122,4 +121,4 @@ def test_every_credit_and_variant_is_that_of_one_process(place, alone, together,
 @pytest.mark.nightly
 @pytest.mark.parametrize("world", [2, 3])
 def test_weights_that_are_put_in_are_what_every_stage_goes_on_from(tmp_path, world):
-    assert launch("tests.invariant.assign_rank", [], world, tmp_path / "assign") == [0] * world
+    succeed("tests.invariant.assign_rank", [], world, tmp_path / "assign")
