@@ -1,4 +1,4 @@
-"""One rank of several training runs, one after the other: python -m tests.invariant.rank_jobs JOBS, a JSON list of what ``Job`` holds.
+"""One rank of several runs in turn: python -m tests.invariant.rank_jobs JOBS, a JSON list of what ``Job`` holds.
 
 A process that imports torch and DeepSpeed once and then trains a dozen runs is quick, and shows that a second run in
 the same process works. Whatever can be planted is a name of ``PATCHES``.
