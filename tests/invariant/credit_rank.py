@@ -1,4 +1,4 @@
-"""One rank of several short reinforcement runs: python -m tests.invariant.credit_rank FOLDER STAGE WORLD CASE..."""
+"""One rank of several short reinforcement runs: python -m tests.invariant.credit_rank FOLDER STAGE CASE..."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
+import torch
 from tests.unit.train.runs import plan_of
 
-from recommit.train import grpo, head_moves, ranks, reach, zero
+from recommit.train import grpo, head_moves, reach, zero_state
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,6 +44,7 @@ CASES: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 for name in ("fixed-4", "random", "depth-only"):
     CASES |= {f"{name}-{group}": {"variant": name, "credit": {"group": group}} for group in ("state", "exact")}
+CASES["sound-lora"] = CASES["sound"]
 CASES["depth-only-moves"] = {"variant": "depth-only", "credit": {**EXACT, "head_steps": 8}}
 
 
@@ -58,8 +60,10 @@ def plan(case: str, stage: str) -> Any:
     return plan_of(**changes)
 
 
-def forgotten_masters(*_: Any) -> None:
+@torch.no_grad()
+def forgotten_masters(_: Any, parameter: Any, value: Any) -> None:
     """A planted defect: the moved head is not written where DeepSpeed steps from."""
+    parameter.copy_(value)
 
 
 def forgotten_ranks(parameters: Any, team: Any) -> None:
@@ -67,7 +71,7 @@ def forgotten_ranks(parameters: Any, team: Any) -> None:
 
 
 DEFECTS = {
-    "masters": (zero.ZeroEngine, "_assign_master", forgotten_masters),
+    "masters": (zero_state.Pieces, "set_weight", forgotten_masters),
     "ranks": (head_moves, "_add_up", forgotten_ranks),
 }
 
@@ -91,9 +95,10 @@ def noted() -> Iterator[list[list[str]]]:
         yield graphs
 
 
-def play(init: Path, out: Path, case: str, stage: str, rank: int = 0) -> int:
-    """One run; a defect's name may stand behind the case's."""
-    defect = case.partition("@")[2]
+def play(place: Path, case: str, stage: str, rank: int = 0, world: int = 1) -> int:
+    """One run from a warm start in ``place``; a defect's name may stand behind the case's."""
+    init = place / ("lora" if case.endswith("lora") else "init")
+    out, defect = place / f"{case}-{stage}-{world}", case.partition("@")[2]
     planted = mock.patch.object(*DEFECTS[defect]) if defect else nullcontext()
     with planted, noted() as graphs:
         status = grpo.train(plan(case, stage), init, out, quiet=True)
@@ -101,13 +106,10 @@ def play(init: Path, out: Path, case: str, stage: str, rank: int = 0) -> int:
     return status
 
 
-def main(init: str, folder: str, stage: str, *cases: str) -> int:
-    """The cases, one after the other, while the ranks stay together."""
-    rank, world = os.environ["RANK"], os.environ["WORLD_SIZE"]
-    with mock.patch.object(ranks, "leave"):
-        done = [play(Path(init), Path(folder) / f"{case}-{stage}-{world}", case, stage, int(rank)) for case in cases]
-    ranks.leave()
-    return max(done)
+def main(place: str, stage: str, *cases: str) -> int:
+    """The cases, one after the other."""
+    rank, world = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+    return max(play(Path(place), case, stage, rank, world) for case in cases)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""One rank of several training runs, one after the other: python rank_jobs.py JOBS, a JSON list of what ``Job`` holds.
+"""One rank of several runs in turn: python -m tests.invariant.rank_jobs JOBS, a JSON list of what ``Job`` holds.
 
 A process that imports torch and DeepSpeed once and then trains a dozen runs is quick, and shows that a second run in
 the same process works. Whatever can be planted is a name of ``PATCHES``.
@@ -9,8 +9,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socket
-import subprocess
 import sys
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
@@ -39,24 +37,11 @@ class Job:
 
 def run(jobs: list[Job], world: int, folder: Path, limit: float = 570) -> list[tuple[int, str]]:
     """Start ``world`` ranks and wait; exit status and everything printed of each."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    listed = folder / f"jobs-{port}.json"
+    from tests.invariant.zero_runs import launch
+
+    listed = folder / f"jobs-{len(list(folder.glob('jobs-*.json')))}.json"
     listed.write_text(json.dumps([asdict(job) for job in jobs]), encoding="utf-8")
-    place = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": str(world), "OMP_NUM_THREADS": "1"}
-    printed = [folder / f"rank-{port}-{rank}.txt" for rank in range(world)]
-    ranks = []
-    for rank, path in enumerate(printed):
-        with path.open("w") as file:
-            own = {**os.environ, **place, "RANK": str(rank), "LOCAL_RANK": str(rank)}
-            command = [sys.executable, __file__, str(listed)]
-            ranks.append(subprocess.Popen(command, env=own, stdout=file, stderr=subprocess.STDOUT))
-    try:
-        return [(rank.wait(timeout=limit), path.read_text()) for rank, path in zip(ranks, printed, strict=True)]
-    finally:
-        for rank in ranks:
-            rank.kill()
+    return launch("tests.invariant.rank_jobs", [str(listed)], world, listed.with_suffix(""), limit)
 
 
 def main(listed: str) -> int:

@@ -14,29 +14,39 @@ from safetensors.torch import load_file
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def launch(module: str, arguments: list[str], world: int, log: Path, seconds: int = 570) -> list[int]:
-    """The exit status of every rank of ``python -m module arguments``; what they say is beside ``log``."""
+def launch(module: str, arguments: list[str], world: int, log: Path, limit: float = 570) -> list[tuple[int, str]]:
+    """Start ``world`` ranks of ``python -m module arguments``; the exit status of each, and what it said (beside ``log``)."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    shared = {**os.environ, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": str(world)}
+    place = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": str(world), "OMP_NUM_THREADS": "1"}
+    printed = [log.parent / f"{log.name}-{port}-{rank}.txt" for rank in range(world)]
     ranks = []
-    for rank in range(world):
-        with log.with_suffix(f".{rank}.log").open("wb") as said:
-            own = {**shared, "RANK": str(rank), "LOCAL_RANK": str(rank)}
+    for rank, path in enumerate(printed):
+        with path.open("w") as file:
+            own = {**os.environ, **place, "RANK": str(rank), "LOCAL_RANK": str(rank)}
             command = [sys.executable, "-m", module, *arguments]
-            ranks.append(subprocess.Popen(command, cwd=ROOT, env=own, stdout=said, stderr=said))
+            ranks.append(subprocess.Popen(command, cwd=ROOT, env=own, stdout=file, stderr=subprocess.STDOUT))
     try:
-        return [rank.wait(timeout=seconds) for rank in ranks]
+        return [(rank.wait(timeout=limit), path.read_text()) for rank, path in zip(ranks, printed, strict=True)]
     finally:
         for rank in ranks:
             rank.kill()
 
 
+def succeed(module: str, arguments: list[str], world: int, log: Path, limit: float = 570) -> None:
+    """``launch``, and every rank must end well."""
+    said = launch(module, arguments, world, log, limit)
+    assert [status for status, _ in said] == [0] * world, "\n".join(text[-2000:] for _, text in said)
+
+
 def weights(run: Path, step: int) -> dict[str, torch.Tensor]:
     """Of a run's policy after a step."""
     policy = run / "checkpoints" / f"step-{step:08d}" / "policy"
-    return load_file(policy / "heads.safetensors") | load_file(policy / "backbone" / "model.safetensors")
+    found: dict[str, torch.Tensor] = {}
+    for file in sorted(policy.rglob("*.safetensors")):  # heads; the backbone, or its adapter
+        found |= load_file(file)
+    return found
 
 
 def compared(name: str, tensor: torch.Tensor) -> torch.Tensor:

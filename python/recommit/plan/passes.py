@@ -60,11 +60,11 @@ def schedule(config: SftConfig | GrpoConfig, world: int, depths: int) -> Schedul
     validations = (steps // every + (steps % every > 0)) if config.validation.instances else 0
     if isinstance(config, SftConfig):
         step = imitation(config, world)
-        watch = validation(config.validation, walks=(config.validation.budget,) * len(config.validation.depths))
+        watch = validation(config.validation, world, (config.validation.budget,) * len(config.validation.depths))
         return Schedule(step, (), watch, steps, 0, validations)
     joint = config.joint_steps if variant(config.variant).head else steps
     step, finish = reinforcement(config, world, depths), finishing(config, world, depths) if joint < steps else ()
-    watch = validation(config.validation, walks=_walks(config))
+    watch = validation(config.validation, world, _walks(config))
     return Schedule(step, finish, watch, joint, steps - joint, validations)
 
 
@@ -76,9 +76,9 @@ def imitation(config: SftConfig, world: int) -> tuple[Passes, ...]:
 
 def reinforcement(config: GrpoConfig, world: int, depths: int) -> tuple[Passes, ...]:
     """A step of play and learning."""
-    played, learned = play(config, config.rollout.instances // world, depths)
+    played, learned = play(config, config.rollout.instances, world, depths)
     share = config.optim.batch // world
-    moves = -(-learned // share) * config.objective.epochs
+    moves = -(-learned // config.optim.batch) * config.objective.epochs
     bound = next((p.bound for p in played if p.bound), "")
     micro = config.optim.micro_batch or share
     learn = [replace(p, times=p.times * moves, bound=bound) for p in parts("learn", share, micro)]
@@ -88,38 +88,39 @@ def reinforcement(config: GrpoConfig, world: int, depths: int) -> tuple[Passes, 
 
 def finishing(config: GrpoConfig, world: int, depths: int) -> tuple[Passes, ...]:
     """A step of the depth head alone: the same play from more starts, then moves without a look."""
-    played, _ = play(config, config.rollout.instances * config.finish.times // world, depths)
+    played, _ = play(config, config.rollout.instances * config.finish.times, world, depths)
     nodes = sum(p.looks for p in played if p.kind == "plans")
     return (*_pictures(played), *played, Passes("head", nodes, config.finish.moves, bound=MEET))
 
 
-def play(config: GrpoConfig, starts: int, depths: int) -> tuple[list[Passes], int]:
-    """Passes from so many starts, and the states that can be learned from."""
+def play(config: GrpoConfig, starts: int, world: int, depths: int) -> tuple[list[Passes], int]:
+    """Passes from so many starts of all ranks, and the states that all of them can learn from."""
     credit, budget = config.credit, config.rollout.budget
     bound = EARLY if budget > 1 else ""
     if credit.group == "exact":
-        return _explored(config, starts, depths)
+        return _explored(config, starts, world, depths)
+    starts, every = starts // world, starts // world * world
     if credit.group == "episode":
         turns = parts("propose", starts * credit.size, PASS, times=budget, bound=bound)
-        return turns, starts * credit.size * budget
+        return turns, every * credit.size * budget
     turns = parts("propose", starts, PASS, times=budget, plans=credit.size, bound=bound)
     if credit.group == "branch":
         for left in range(budget - 1, 0, -1):  # branches of all turns go on side by side, the latest end first
             turns += parts("propose", starts * credit.size * left, PASS, bound=EARLY)
-    return turns, starts * budget
+    return turns, every * budget
 
 
-def _explored(config: GrpoConfig, starts: int, depths: int) -> tuple[list[Passes], int]:
-    """Greedy plans of every state that is looked at, and plans drawn in those that are learned from."""
+def _explored(config: GrpoConfig, starts: int, world: int, depths: int) -> tuple[list[Passes], int]:
+    """Greedy plans of every state that is looked at, and plans drawn in those that are learned from; ranks divide both."""
     credit = config.credit
     reached = 1 if variant(config.variant).depth else depths
     each = [min(starts * reached**turn, credit.width * starts) for turn in range(config.rollout.budget)]
     nodes = sum(each)
     learned = min(nodes, config.rollout.states or nodes)
-    looks = [p for many in each for p in parts("plans", many, PASS, bound=MEET)]
-    looks += parts("propose", learned, PASS, plans=credit.size, bound=MEET)
+    looks = [p for many in each for p in parts("plans", -(-many // world), PASS, bound=MEET)]
+    looks += parts("propose", -(-learned // world), PASS, plans=credit.size, bound=MEET)
     if credit.head_steps and variant(config.variant).head:
-        looks.append(Passes("head", nodes, credit.head_steps, bound=MEET))
+        looks.append(Passes("head", -(-nodes // world), credit.head_steps, bound=MEET))
     return looks, learned
 
 
@@ -129,12 +130,13 @@ def _pictures(played: list[Passes]) -> list[Passes]:
     return [Passes("pictures", p.states, p.times, bound=SEEN) for p in played if p.kind == first]
 
 
-def validation(config: ValidationConfig, walks: tuple[int, ...]) -> tuple[Passes, ...]:
-    """Every rank's own: imitation, and greedy episodes of so many decisions that share their states."""
+def validation(config: ValidationConfig, world: int, walks: tuple[int, ...]) -> tuple[Passes, ...]:
+    """Imitation, and greedy episodes of so many decisions that share their states; ranks divide both."""
     if not config.instances:
         return ()
     looks = config.instances * (1 + sum(budget - 1 for budget in walks))
-    return (*parts("imitate", config.instances, PASS), *parts("plans", looks, PASS, bound=MEET))
+    imitated = parts("imitate", -(-config.instances // world), PASS)
+    return (*imitated, *parts("plans", -(-looks // world), PASS, bound=MEET))
 
 
 def _walks(config: GrpoConfig) -> tuple[int, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -10,11 +11,48 @@ torch = pytest.importorskip("torch")
 from safetensors.torch import load_file
 
 import recommit
+from recommit.data import Recipe, Variant, build
 from recommit.policy.policy import CommitPolicy
-from recommit.train.config import parse
+from recommit.train import sft
+from recommit.train.config import SftConfig, parse
 from recommit.train.grpo_config import GrpoConfig, variant
 from recommit.train.rollout import Actor
 from recommit.train.rundir import best_policy
+
+#: A short supervised run of a model that takes milliseconds per step.
+TINY = {
+    "model": {
+        "backbone": "random:small",
+        "shape": {
+            "width": 32, "layers": 2, "heads": 2, "kv_heads": 2, "ffn": 64,
+            "vision_width": 16, "vision_heads": 1, "vision_ffn": 32,
+        },
+        "policy": {
+            "lora": None,
+            "prompts": ["bare-v1", "bare-v1"],
+            "decoder": {"width": 32, "layers": 1, "heads": 2, "ffn": 64},
+        },
+    },
+    "optim": {"steps": 8, "batch": 16, "warmup": 2, "lr": 1e-3, "head_lr": 1e-3},
+    "validation": {"instances": 8, "every": 4, "budget": 5},
+    "run": {"save_every": 2, "log_every": 1, "threads": 1, "tensorboard": False},
+}  # fmt: skip
+
+
+def small_boards(folder):
+    """A small data set of 2x3 boards."""
+    build(Recipe("sliding", (2, 3), (Variant((4, 14)),), count=60, ties="random"), folder)
+    return folder
+
+
+def warm_start(data, out, *, lora=None):
+    """A run whose policy plays a little."""
+    model = {**TINY["model"], "policy": {**TINY["model"]["policy"], "lora": lora}}
+    plan = parse(SftConfig, {**TINY, "model": model})
+    longer = replace(plan, optim=replace(plan.optim, steps=40, batch=32, lr=3e-3, head_lr=3e-3))
+    assert sft.train(replace(longer, run=replace(longer.run, save_every=40)), data, out, quiet=True) == 0
+    return out
+
 
 #: Changes to ``plan_of``: the last two of four steps are the depth head's alone.
 FINISHED = {

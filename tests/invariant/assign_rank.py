@@ -1,0 +1,50 @@
+"""One rank that takes whole weights out of engines and puts others in: python -m tests.invariant.assign_rank."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+from torch.nn.functional import linear
+
+from recommit.train import ranks
+from recommit.train.config import EngineConfig, OptimConfig
+from recommit.train.engine import Group
+from recommit.train.zero import ZeroEngine
+
+SETTINGS = [{"stage": 0}, *({"stage": stage, "bf16": bf16} for stage in (1, 2, 3) for bf16 in (False, True)),
+            {"stage": 2, "offload": True}, {"stage": 3, "offload": True}]  # fmt: skip
+
+
+def check(settings: dict[str, object], team: ranks.Team) -> None:
+    """What is put in comes out, is what the model reads, and is what the next step goes on from."""
+    torch.manual_seed(0)
+    dtype = torch.bfloat16 if settings.get("bf16") else torch.float32
+    model = nn.ModuleList([nn.Linear(7, 5), nn.Linear(5, 3)]).to(dtype)  # 15 weights do not divide into two evenly
+    groups = [Group(str(i), 0.1, list(part.parameters())) for i, part in enumerate(model)]
+    config = EngineConfig(kind="deepspeed", **settings)
+    engine = ZeroEngine(model, groups, OptimConfig(batch=12, weight_decay=0.0), config, team, 1)
+    given = torch.ones(4, 7, dtype=dtype)
+
+    def step() -> None:
+        engine.backward(engine.run(lambda: model[1](model[0](given).tanh()).float().square().mean()), last=True)
+        engine.step(1.0)
+
+    step()
+    head = list(model[1].parameters())
+    values = [torch.arange(v.numel()).reshape(v.shape) * 0.01 + 0.123456789 for v in engine.full(head)]
+    engine.assign(head, values)
+    assert all(torch.equal(a, b) for a, b in zip(engine.full(head), values, strict=True)), settings
+    seen = engine.run(lambda: model[1](torch.ones(1, 5, dtype=dtype))).detach()
+    assert torch.equal(seen, linear(torch.ones(1, 5, dtype=dtype), *(v.to(dtype) for v in values))), settings
+    step()
+    moved = [(a - b).abs().max().item() for a, b in zip(engine.full(head), values, strict=True)]
+    engine.close()
+    assert all(0.02 < far < 0.11 for far in moved), (
+        f"{settings}: Adam goes at most its rate from what was put in, {moved}"
+    )
+
+
+if __name__ == "__main__":
+    team = ranks.join("cpu")
+    for settings in SETTINGS:
+        check(settings, team)
