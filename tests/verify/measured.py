@@ -22,11 +22,12 @@ class Spent:
     """What a process took."""
 
     seconds: float
+    cpu: float
     peak: int
     output: str
 
     def __str__(self) -> str:
-        return f"{self.seconds:.0f} s {self.peak / GIB:.1f} GiB"
+        return f"{self.seconds:.0f} s ({self.cpu:.0f} of a core) {self.peak / GIB:.1f} GiB"
 
 
 def process(words: list[object], *, stop_at: str = "", status: int = 0) -> Spent:
@@ -52,7 +53,8 @@ def process(words: list[object], *, stop_at: str = "", status: int = 0) -> Spent
         child.returncode == status,
         f"exit status {child.returncode}, not {status}, of: {' '.join(map(str, words))}\n{output}{''.join(errors)[-3000:]}",
     )
-    return Spent(time.monotonic() - begin, usage.ru_maxrss * 1024, output)
+    cpu = usage.ru_utime + usage.ru_stime
+    return Spent(time.monotonic() - begin, cpu, usage.ru_maxrss * 1024, output)
 
 
 class Waiting:
