@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
+    from torch import Tensor
 
     from recommit.policy.policy import CommitPolicy
     from recommit.puzzles.puzzle import Puzzle
@@ -117,17 +118,20 @@ class Actor:
         if not self.variant.head:
             drawn = draws.below(draws.draw(stream, uniform.shape[-1]), len(depths))
             forced = np.full_like(drawn, self.variant.depth) if self.variant.depth else np.array(depths)[drawn]
-        choice, actions, depth_log, action_log, logits = self.through(partial(self._pass, states, uniform, forced))
+        choice, actions, depth_log, action_log, logits = self.through(partial(self._brought, states, uniform, forced))
         depth = np.array(depths)[choice] if forced is None else forced
         return [depth, choice, actions.astype(np.uint8), depth_log, action_log, logits]
 
-    @torch.no_grad()
-    def _pass(
-        self, states: NDArray[np.uint8], drawn: NDArray[np.float32], forced: NDArray[np.int64] | None
+    def _brought(
+        self, states: NDArray[np.uint8], uniform: NDArray[np.float32], forced: NDArray[np.int64] | None
     ) -> list[NDArray[np.generic]]:
-        many, (rows, count, _) = len(self.policy.config.depths), drawn.shape
+        """What is executed next is decided here: the only wait of a pass."""
+        return to_host(*self._pass(states, to_device(uniform, self.policy.depth_head.weight.device), forced))
+
+    @torch.no_grad()
+    def _pass(self, states: NDArray[np.uint8], uniform: Tensor, forced: NDArray[np.int64] | None) -> tuple[Tensor, ...]:
+        many, (rows, count, _) = len(self.policy.config.depths), uniform.shape
         z, index = self.policy.look(self.task, states), self.policy.task_index(self.task)
-        uniform = to_device(drawn, z.device)
         logits = self.policy.depth_head(self.policy.read(z, index)).float()
         choice = (logits[:, None] - torch.log(-torch.log(uniform[..., :many]))).argmax(-1)
         depth_log = log_prob(logits[:, None].expand(-1, count, -1), choice)
@@ -140,8 +144,7 @@ class Actor:
             noise=None if self.greedy else uniform[..., many:].reshape(rows * count, MAX_ACTIONS, 4),
         )
         action_log = log_prob(scores, actions)
-        # What is executed next is decided here: the only wait of a pass.
-        return to_host(choice, actions.view(rows, count, -1), depth_log, action_log.view(rows, count, -1), logits)
+        return choice, actions.view(rows, count, -1), depth_log, action_log.view(rows, count, -1), logits
 
 
 def uniforms(stream: NDArray[np.uint64], count: int) -> NDArray[np.float32]:
