@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # One machine: DATA=folder OUT=run bash deepspeed.sh. Several: HOSTFILE=hostfile besides, the same folders on all of them.
 # CPUs: GPUS=2 starts two ranks.
-# VERB: sft (with DATA) or grpo (with INIT). RECIPE: a name or file. Engine: ZERO=0..3, or DEEPSPEED=zero1, zero2, zero3,
-# these with -offload, or a JSON file. More flags of `recommit train` follow the script's name.
+# VERB: sft (with DATA) or grpo (with INIT). RECIPE: a name or file; paper-sliding if not said. Engine: ZERO=0..3, or
+# DEEPSPEED=zero1, zero2, zero3, these with -offload, or a JSON file. More flags of `recommit train` follow the script's name.
 set -euo pipefail
 verb="${VERB:-sft}"
 if [ "$verb" = grpo ]; then
@@ -19,4 +19,4 @@ hosts=()
 [ -z "${HOSTFILE:-}" ] || hosts=(--hostfile "$HOSTFILE")
 [ -z "${GPUS:-}" ] || hosts+=(--num_gpus "$GPUS")
 exec deepspeed ${hosts[@]+"${hosts[@]}"} --module "recommit.train.$verb" \
-  --recipe "${RECIPE:-qwen2.5-vl-7b}" "${what[@]}" --out "${OUT:?the folder of the run}" "$@"
+  --recipe "${RECIPE:-paper-sliding}" "${what[@]}" --out "${OUT:?the folder of the run}" "$@"

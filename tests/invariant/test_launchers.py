@@ -1,0 +1,148 @@
+"""Two real ranks through every launcher: alone, by a hostfile of two machines, in a SLURM job; and a preset in one command."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("deepspeed", reason="needs the deepspeed extra")
+from tests.launchers import cluster
+
+from recommit import CommitPolicy
+from recommit.cli import main
+from recommit.train.config import _folder
+
+LAUNCH = Path(str(_folder() / "launch"))
+BIN = Path(sys.executable).parent
+RECIPE = """
+sft:
+  model: {backbone: "random:tiny", policy: {decoder: {width: 32, layers: 1, heads: 2, ffn: 64}}}
+  optim: {steps: 2, batch: 8, warmup: 0}
+  validation: {instances: 4, every: 2, budget: 3}
+  engine: {kind: deepspeed, stage: 2}
+  run: &run {save_every: 1, log_every: 1, threads: 1, tensorboard: false, device: cpu}
+grpo:
+  credit: {size: 2}
+  rollout: {instances: 4, budget: 3}
+  optim: {steps: 2, batch: 8, warmup: 0}
+  validation: {instances: 4, every: 2, budget: 3}
+  engine: {kind: deepspeed, stage: 2}
+  run: *run
+"""
+PRESET = """
+tasks:
+  sliding:
+    data: {task: sliding, size: 3, variants: [{length: [2, 10]}], count: 40, validation: 8, test: 12, ties: first, seed: 42}
+    recipe: RECIPE
+    variants: [adaptive, fixed-4]
+    seeds: [7]
+    evaluate: {instances: 6, validation: 4, budgets: ["3", "2"]}
+"""
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    from recommit.data import Recipe, Variant, build
+
+    folder = tmp_path_factory.mktemp("launchers")
+    build(Recipe("sliding", (3, 3), (Variant((2, 10)),), count=40, validation=8, test=12), folder / "data")
+    (folder / "plan.yaml").write_text(RECIPE)
+    (folder / "preset.yaml").write_text(PRESET.replace("RECIPE", str(folder / "plan.yaml")))
+    (folder / "hostfile").write_text("worker-1 slots=1\nworker-2 slots=1\n")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory):
+    """Of a SLURM job of one machine and two ranks, whose neighbours ssh reaches."""
+    own = {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}", "SLURM_NTASKS": "2", "SLURM_JOB_NODELIST": "here"}
+    return cluster(tmp_path_factory.mktemp("bin"), {**own, "OMP_NUM_THREADS": "1"})
+
+
+def shell(script, environment, *flags):
+    done = subprocess.run(
+        ["bash", str(LAUNCH / script), *map(str, flags)], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-3000:]
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def start(place, environment):
+    """A warm start that a SLURM job made."""
+    said = {"RECIPE": str(place / "plan.yaml"), "DATA": str(place / "data"), "OUT": str(place / "sft")}
+    assert "srun 2" in shell("slurm.sbatch", {**environment, **said})
+    return place / "sft"
+
+
+def ranks(run):
+    """How many a run began with, from what each kept of its randomness."""
+    newest = max((run / "checkpoints").glob("step-*"))
+    return len(list(newest.glob("random-*.json")))
+
+
+def test_a_slurm_job_trains_on_two_ranks(start):
+    assert ranks(start) == 2
+    CommitPolicy.from_pretrained(start)
+
+
+def test_a_hostfile_of_two_machines(place, start, environment):
+    """Each has one rank; DeepSpeed's launcher believes that it reached them by ssh."""
+    said = {"RECIPE": str(place / "plan.yaml"), "INIT": str(start), "OUT": str(place / "two"), "VERB": "grpo"}
+    out = shell("deepspeed.sh", {**environment, **said, "HOSTFILE": str(place / "hostfile")})
+    assert "worker-1 is node 0" in out
+    assert "worker-2 is node 1" in out
+    assert ranks(place / "two") == 2
+
+
+def test_a_family_on_two_machines(place, start, environment, monkeypatch, capsys):
+    """Two runs at a time, one on each; and one on both."""
+    for name in ("PATH", "OMP_NUM_THREADS"):
+        monkeypatch.setenv(name, environment[name])
+    words = ["train", "family", "--recipe", str(place / "plan.yaml"), "--init", str(start), "--device", "cpu"]
+    words += ["--gpus", "1", "--hostfile", str(place / "hostfile"), "--variants", "fixed-2"]
+    assert main([*words, "--out", str(place / "apart"), "--gpus-per-run", "1", "--seeds", "0", "1"]) == 0
+    assert "[2/2]" in capsys.readouterr().err
+    assert [ranks(place / "apart" / f"fixed-2-s{seed}") for seed in (0, 1)] == [1, 1]
+    logs = [(place / "apart" / "launch" / f"fixed-2-s{seed}.log").read_text() for seed in (0, 1)]
+    assert ["worker-1 is node 0" in log for log in logs] == [True, False]
+    assert ["worker-2 is node 0" in log for log in logs] == [False, True]
+
+
+def test_a_preset_in_one_command(place, capsys):
+    """From nothing to the report, every run on two ranks; the second time nothing is trained."""
+    out = place / "out"
+    words = ["reproduce", "--preset", str(place / "preset.yaml"), "--out", str(out), "--device", "cpu", "--gpus", "2"]
+    assert main(words) == 0
+    folders = [out / "sliding" / name for name in ("sft", "family/adaptive-s7", "family/fixed-4-s7")]
+    assert [ranks(folder) for folder in folders] == [2, 2, 2]
+    assert (out / "sliding" / "report.html").is_file()
+    assert "srun" not in (out / "sliding" / "launch" / "adaptive-s7.log").read_text()
+    capsys.readouterr()
+    assert main([*words, "--show", "--json"]) == 0
+    runs = json.loads(capsys.readouterr().out)["runs"]
+    assert [(run["run"], run["state"], run["ranks"]) for run in runs] == [
+        (folder.relative_to(out).as_posix(), "finished", 2) for folder in folders
+    ]
+    before = {folder.name: (out / "sliding" / "launch" / f"{folder.name}.log").read_bytes() for folder in folders}
+    assert main([*words, "--quiet"]) == 0
+    assert before == {name: (out / "sliding" / "launch" / f"{name}.log").read_bytes() for name in before}
+
+
+def test_a_preset_in_a_slurm_job(place, environment):
+    """What the launcher of one machine has made is not made again."""
+    said = {"PRESET": str(place / "preset.yaml"), "OUT": str(place / "out"), "GPUS": "2"}
+    out = shell(
+        "slurm-preset.sbatch", {**environment, **said}, "--device", "cpu", "--set", "variants=[adaptive]", "seeds=[8]"
+    )
+    assert out.strip() == str(place / "out" / "sliding" / "report.html")
+    log = (place / "out" / "sliding" / "launch" / "adaptive-s8.log").read_text()
+    assert "srun 2" in log
+    assert ranks(place / "out" / "sliding" / "family" / "adaptive-s8") == 2
+    assert "srun" not in (place / "out" / "sliding" / "launch" / "sft.log").read_text()
