@@ -53,7 +53,8 @@ def main(listed: str) -> int:
 
 def train(job: Job) -> int:
     """In this process."""
-    with PATCHES[job.patch]():
+    name, *numbers = job.patch.split(":")
+    with PATCHES[name](*map(int, numbers)):
         return _train(job)
 
 
@@ -101,6 +102,22 @@ def interrupted() -> Iterator[None]:
 @contextmanager
 def killed() -> Iterator[None]:
     with at_step({"sft": 4, "grpo": 1}, lambda: RANK and os.kill(os.getpid(), signal.SIGKILL)):
+        yield
+
+
+@contextmanager
+def killed_at(rank: int, moment: int) -> Iterator[None]:
+    """kill -9 of a rank when the ranks meet for the ``moment``-th time: within steps, validations and every stage of saving."""
+    from recommit.train.ranks import Team
+
+    meet, times = Team._reduce, iter(range(moment))
+
+    def meeting(*arguments: Any) -> Any:
+        if rank == RANK and next(times, None) is None:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return meet(*arguments)
+
+    with mock.patch.object(Team, "_reduce", meeting):
         yield
 
 
@@ -160,6 +177,7 @@ PATCHES = {
     "": nothing,
     "interrupted": interrupted,
     "killed": killed,
+    "killed at": killed_at,
     "unequal": unequal,
     "no states": no_states,
     "same rows": same_rows,

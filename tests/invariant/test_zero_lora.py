@@ -83,13 +83,18 @@ def zero(stage: str, *more: str) -> list[str]:
     return ["engine.kind=deepspeed", f"engine.stage={stage}", *more]
 
 
+def begin(folder: Path) -> Place:
+    """A folder with data and a recipe."""
+    build(Recipe("sliding", (3, 3), (Variant((6, 14)),), count=60, ties="random"), folder / "data")
+    (folder / "recipe.yaml").write_text(RECIPE)
+    return Place(folder)
+
+
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
     """One process trains what is compared with; two ranks train everything else, in one go."""
-    place = Place(tmp_path_factory.mktemp("zero-lora"))
+    place = begin(tmp_path_factory.mktemp("zero-lora"))
     folder, job = place.folder, place.job
-    build(Recipe("sliding", (3, 3), (Variant((6, 14)),), count=60, ties="random"), folder / "data")
-    (folder / "recipe.yaml").write_text(RECIPE)
     for each in (job("sft", "one"), job("grpo", "one-rl", "one"), job("sft", "begun-alone", patch="interrupted")):
         assert train(each) == (130 if each.patch else 0)
     first, second = run([job("sft", "killed", "data", *zero("2"), patch="killed")], 2, folder)
@@ -198,3 +203,36 @@ def test_what_is_said_of_parameters_that_are_split_is_true(place):
     policy = CommitPolicy.from_pretrained(place.folder / "told")
     whole = sum(p.numel() for p in policy.parameters())
     assert f" of {whole:,} parameters" in (place.folder / "printed.txt").read_text()
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("stage", ["1", "3"])
+def test_a_run_that_is_killed_a_dozen_times_ends_in_the_same_bits(tmp_path, stage):
+    """C5: of either rank in turn, at the 5th to 60th time that ranks meet."""
+    place = begin(tmp_path)
+    job = place.job("sft", "straight", "data", *zero(stage))
+    assert [status for status, _ in run([job], 2, tmp_path)] == [0, 0]
+    deaths = 0
+    for kill in range(12):
+        patch = f"killed at:{kill % 2}:{5 + 5 * kill}"
+        ranks = run([place.job("sft", "killed", "data", *zero(stage), patch=patch)], 2, tmp_path)
+        victim, other = ranks[kill % 2], ranks[1 - kill % 2]
+        deaths += victim[0] == -9
+        assert (victim[0], other[0]) in ((-9, 1), (0, 0)), other[1]
+        assert other[0] == 0 or "ended before its work was done" in other[1]
+    assert deaths >= 4
+    assert [status for status, _ in run([place.job("sft", "killed", "data", *zero(stage))], 2, tmp_path)] == [0, 0]
+    straight, killed = place.weights("straight"), place.weights("killed")
+    assert all(torch.equal(straight[key], killed[key]) for key in straight)
+
+
+@pytest.mark.nightly
+def test_a_run_goes_from_stage_to_stage_and_over_ranks_that_do_not_divide_its_weights(tmp_path):
+    place = begin(tmp_path)
+    batch = ["optim.batch=12", "optim.micro_batch=4"]
+    assert train(place.job("sft", "one", "data", *batch)) == 0
+    for number, (world, stage) in enumerate([(3, "3"), (2, "1"), (3, "2")]):
+        patch = "interrupted" if number < 2 else ""
+        job = place.job("sft", "wandering", "data", *zero(stage), *batch, patch=patch)
+        assert [status for status, _ in run([job], world, tmp_path)] == [0] * world
+    assert place.apart("one", "wandering") <= 2e-6
