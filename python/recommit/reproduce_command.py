@@ -32,7 +32,7 @@ def reproduce(
 
     Args:
         out: The folder for everything; needed unless show.
-        preset: demo (minutes), laptop (hours), h200, paper, or a YAML file.
+        preset: demo (minutes), laptop (hours), h200, paper, sound, or a YAML file.
         set: Any value of the preset, for all puzzles or, after the name of one, for it, for example --set
             sft.optim.steps=300 grpo.rollout.instances=32 seeds=[0] sliding.evaluate.instances=256
         jobs: Processes of this machine; runs of a family train side by side.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -40,6 +41,8 @@ CASES: dict[str, dict[str, Any]] = {
         "finish": {**FINISH, "budgets": [2, 4], "price": 0.01},
         "rollout": {"states": 20},
     },
+    # Fewer states to learn from than there are ranks.
+    "few": {"credit": EXACT, "rollout": {"instances": 4, "budget": 2, "states": 2}},
     "epochs": {"credit": EXACT, "objective": {"epochs": 2}},
 }  # fmt: skip
 for name in ("fixed-4", "random", "depth-only"):
@@ -95,11 +98,25 @@ def noted() -> Iterator[list[list[str]]]:
         yield graphs
 
 
+def stopping(step: Any, rank: int) -> Any:
+    """Ctrl-C on the last rank, in the second of three steps."""
+
+    def stepping(self: Any) -> Any:
+        if self.at.step == 1 and rank == self.team.world - 1:
+            signal.raise_signal(signal.SIGINT)
+        return step(self)
+
+    return stepping
+
+
 def play(place: Path, case: str, stage: str, rank: int = 0, world: int = 1) -> int:
-    """One run from a warm start in ``place``; a defect's name may stand behind the case's."""
+    """One run from a warm start in ``place``; what happens to it may stand behind the case."""
     init = place / ("lora" if case.endswith("lora") else "init")
     out, defect = place / f"{case}-{stage}-{world}", case.partition("@")[2]
-    planted = mock.patch.object(*DEFECTS[defect]) if defect else nullcontext()
+    planted = mock.patch.object(*DEFECTS[defect]) if defect in DEFECTS else nullcontext()
+    if defect == "stopped":
+        with mock.patch.object(grpo.Grpo, "_step", stopping(grpo.Grpo._step, rank)):
+            assert grpo.train(plan(case, stage), init, out, quiet=True) == 130
     with planted, noted() as graphs:
         status = grpo.train(plan(case, stage), init, out, quiet=True)
     (out / f"looks-{rank}.json").write_text(json.dumps(graphs))

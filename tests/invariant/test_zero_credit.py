@@ -119,6 +119,16 @@ def test_every_credit_and_variant_is_that_of_one_process(place, alone, together,
 
 
 @pytest.mark.nightly
+@pytest.mark.parametrize("stage", ["2", "3"])
+def test_a_run_that_was_stopped_ends_in_the_same_bits(together, stage):
+    """In its middle, between the head's own moves."""
+    straight, stopped = together(["sound", "sound@stopped"], stage, 2).values()
+    one, other = weights(straight, STEPS), weights(stopped, STEPS)
+    assert all(torch.equal(one[name], other[name]) for name in one)
+    assert (straight / "metrics.jsonl").read_bytes() == (stopped / "metrics.jsonl").read_bytes()
+
+
+@pytest.mark.nightly
 @pytest.mark.parametrize("world", [2, 3])
 def test_weights_that_are_put_in_are_what_every_stage_goes_on_from(tmp_path, world):
     succeed("tests.invariant.assign_rank", [], world, tmp_path / "assign")

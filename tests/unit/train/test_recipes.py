@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from recommit.plan.passes import schedule
 from recommit.train import config
-from recommit.train.config import SftConfig
+from recommit.train.config import SftConfig, plain
 from recommit.train.grpo_config import GrpoConfig, variant
 from recommit.train_command import planned_family
 
@@ -58,6 +59,42 @@ def test_the_papers_values(name, column):
     assert (lora.rank, lora.alpha, lora.dropout) == (16, 32, 0.05)
     assert (decoder.width, decoder.layers, decoder.heads, decoder.ffn) == (512, 2, 4, 1024)
     assert start.model.policy.depths == (1, 2, 4, 8)
+
+
+#: What the 7B model does otherwise than the laptop's, with the same credit, prices, starts and steps.
+SOUND = {"engine", "credit.head_steps", "finish.moves", "finish.lr", "optim.micro_batch", "optim.lr", "optim.head_lr",
+         "optim.depth_lr"}  # fmt: skip
+
+
+@pytest.mark.parametrize("task", ["sliding", "sokoban"])
+def test_the_7b_recipe_is_the_laptops_but_for_its_rates(task):
+    ours, laptop = (plain(config.load(f"{who}-{task}", cls=GrpoConfig, stage="grpo")) for who in ("sound", "laptop"))
+    changed = {
+        name if name == "engine" else f"{name}.{key}"
+        for name in ours
+        for key in (ours[name] if isinstance(ours[name], dict) else ())
+        if ours[name][key] != laptop[name][key]
+    }
+    assert changed == SOUND
+    assert ours["head"] == laptop["head"]
+
+
+def passes(given):
+    """Of a whole run at most, as looks: a state that is learned from counts as three."""
+    plan = schedule(given, 1, 4)
+    step, finish = (
+        sum(p.looks * (3 if p.kind == "learn" else 1) for p in part if p.kind in ("plans", "propose", "learn"))
+        for part in (plan.step, plan.finish)
+    )
+    return plan.steps * step + plan.finish_steps * finish
+
+
+@pytest.mark.parametrize("task", ["sliding", "sokoban"])
+def test_runs_of_the_7b_family_look_as_often_as_each_other(task):
+    own, *others = planned_family(f"sound-{task}", ("adaptive", "fixed-4", "random", "depth-only"), (), {}).values()
+    assert passes(own) < 780_000
+    for given in others:
+        assert passes(given) == pytest.approx(passes(own), rel=0.1)
 
 
 @pytest.mark.parametrize("name", ["deepspeed.sh", "torchrun.sh", "slurm.sbatch"])
