@@ -68,7 +68,8 @@ if sys.argv[1] == "new":
 else:
     policy = CommitPolicy.from_pretrained(sys.argv[2])
 task, loaded = recommit.Sliding(3), time.monotonic()
-z = policy.eval().look(task, task.generate(1, seed=0).states)
+with torch.no_grad():
+    z = policy.eval().look(task, task.generate(1, seed=0).states)
 dtypes = {str(p.dtype) for n, p in policy.backbone.model.named_parameters() if "lora_" not in n}
 depths, actions = policy.act(task, task.generate(1, seed=0).states)
 print(json.dumps({"finite": bool(z.isfinite().all()), "dtypes": sorted(dtypes), "tokens": policy.tokens(task, (3, 3)),
