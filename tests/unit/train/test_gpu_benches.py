@@ -23,6 +23,7 @@ FIGURES = {
     "grpo": "exact",
     "play": "decisions_per_s",
     "features": "read_per_s",
+    "plan": "rows",
     "reproduce": "solve_rates",
 }
 
@@ -132,6 +133,13 @@ def test_a_visit_fills_its_rows(page, tmp_path, monkeypatch):
     assert "2030" not in table + page.tests()
     assert table.count(page.NONE) == sum(row.part not in ("play", "checks") for row in page.RATES)
     assert "H100, 2031-02-03: 40 passed, 0 failed" in page.tests()
+
+
+def test_what_is_planned_is_shown(page):
+    """Every quantity that a plan can tell has its number in the table."""
+    plans, table = page.planned(), page.rates()
+    assert {row.planned for row in page.RATES if row.planned} == plans.keys()
+    assert all(f"| {number} |" in table for number in plans.values())
 
 
 def test_every_test_that_wants_a_gpu_is_listed(page):
