@@ -28,6 +28,8 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import page
+
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
 SMALL = ["--preset", "tiny", "--device", "cpu", "--size", "6"]
@@ -79,7 +81,7 @@ CHECKS = [
     "--junit-xml=OUT/tests.xml",
 ]
 PARTS = (
-    Part("checks", 130, [*CHECKS, "tests/gpu"], [*CHECKS, "tests/gpu/test_waits.py"], tested),
+    Part("checks", 130, [*CHECKS, *map(str, page.files())], [*CHECKS, "tests/gpu/test_waits.py"], tested),
     Part("sft", 120, script("sft_7b.py"), script("sft_7b.py", *SMALL, "--batch", "2", "--steps", "1"), written),
     Part("grpo", 110, script("grpo_7b.py"),
          script("grpo_7b.py", *SMALL, *["--instances", "2", "--budget", "2", "--candidates", "2", "--rounds", "1", "--batch", "2"]), written),
