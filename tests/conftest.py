@@ -1,10 +1,27 @@
-"""For all tests: Ctrl-C means what it means in a terminal."""
+"""For all tests: Ctrl-C means what it means in a terminal, and without a GPU what needs one is skipped."""
 
 from __future__ import annotations
 
 import signal
 
+import pytest
+
 
 def pytest_configure() -> None:
     # A shell starts background jobs with SIGINT ignored, and children inherit that: tests of Ctrl-C would hang.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    wanted = [item for item in items if item.get_closest_marker("gpu")]
+    if wanted and not _has_gpu():
+        for item in wanted:
+            item.add_marker(pytest.mark.skip(reason="no CUDA device"))
+
+
+def _has_gpu() -> bool:
+    try:
+        import torch
+    except ImportError:
+        return False
+    return torch.cuda.is_available()

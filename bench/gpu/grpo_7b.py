@@ -84,7 +84,7 @@ def collector(policy: CommitPolicy, task: Any, config: GrpoConfig, model: Model,
     kind = variant("adaptive")
     actor = Actor(policy, task, kind, seed=0, through=model.through)
     graph = partial(Reach, policy, task, through=model.through, keep_inputs=config.credit.head_steps > 0)
-    mover = HeadMover(policy, engine, lambda: 1e-6)
+    mover = HeadMover(policy, engine, lambda: 0.0)
     return Collector(actor, config, kind, graph, mover)
 
 
@@ -204,7 +204,7 @@ def main() -> None:
     task = recommit.Sokoban(given.size, boxes=2)
     policy = build(given.preset, given.device)
     policy.train_only(task, depth_head=True)
-    policy.eval()
+    policy.eval().backbone.recompute = True  # as in the paper's recipes
     few = task.generate(8, seed=1, length=(8, 32)).states
     check(policy, task, few, given.device)
     found: dict[str, Any] = {"preset": given.preset}

@@ -174,6 +174,28 @@ def write(found: dict[str, Any], out: Path, what: str, device: str) -> None:
     print(f"written: {path}")
 
 
+def measure(
+    policy: CommitPolicy, task: Any, rows: Any, engine: TorchEngine, given: argparse.Namespace, floor: float
+) -> dict[str, Any] | None:
+    """Steps of one size; None if they do not fit."""
+    clock, tokens = Clock(given.device), policy.tokens(task, (given.size, given.size))
+    if given.device == "cuda":
+        torch.cuda.empty_cache()
+        torch.cuda.reset_peak_memory_stats()
+    try:
+        for number in range(given.steps):
+            clock.run("step", lambda n=number: our_step(policy, task, rows, engine, clock, n))
+    except torch.cuda.OutOfMemoryError:
+        engine.optimizer.zero_grad(set_to_none=True)
+        return None
+    rate = len(rows) / clock.median("step")
+    memory = torch.cuda.max_memory_allocated() / 2**30 if given.device == "cuda" else 0.0
+    return {
+        "states_per_s": rate, "tokens_per_s": rate * tokens, "share_of_peak": rate * floor / PEAK,
+        "peak_gib": memory, "seconds": {name: round(clock.median(name), 5) for name in clock.stages},
+    }  # fmt: skip
+
+
 def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--batch", type=int, nargs="+", default=[16, 32, 64, 128])
@@ -192,33 +214,26 @@ def main() -> None:
     ours = our_step(policy, task, few, engine, Clock(given.device), 0)
     naive = naive_loss(policy, task, few, Clock(given.device), 64)
     assert abs(ours - naive) < 2e-2 * abs(naive), f"not the same loss: {ours} and {naive}"
-    found: dict[str, Any] = {"preset": given.preset, "tokens_per_state": tokens, "flops_per_state": floor, "ours": {}}
-    for batch in given.batch:
-        part, clock = rows[:batch], Clock(given.device)
-        if given.device == "cuda":
-            torch.cuda.reset_peak_memory_stats()
-        try:
-            for number in range(given.steps):
-                clock.run("step", lambda p=part, c=clock, n=number: our_step(policy, task, p, engine, c, n))
-        except torch.cuda.OutOfMemoryError:
-            print(f"batch {batch}: does not fit")
-            break
-        rate = batch / clock.median("step")
-        memory = torch.cuda.max_memory_allocated() / 2**30 if given.device == "cuda" else 0.0
-        stages = {name: round(clock.median(name), 5) for name in clock.stages}
-        found["ours"][batch] = {
-            "states_per_s": rate, "tokens_per_s": rate * tokens, "share_of_peak": rate * floor / PEAK,
-            "peak_gib": memory, "seconds": stages,
-        }  # fmt: skip
-        print(
-            f"batch {batch}: {rate:,.1f} states/s, {rate * tokens:,.0f} tokens/s, {100 * rate * floor / PEAK:.1f} % of "
-            f"{PEAK / 1e12:.0f} TFLOP/s, peak {memory:.1f} GiB, seconds {stages}"
-        )
+    found: dict[str, Any] = {"preset": given.preset, "tokens_per_state": tokens, "flops_per_state": floor}
+    for name, recompute in (("kept", False), ("recomputed", True)):
+        policy.backbone.recompute = recompute
+        found[name] = {}
+        for batch in given.batch:
+            row = measure(policy, task, rows[:batch], engine, given, floor)
+            if row is None:
+                print(f"batch {batch}, activations {name}: does not fit")
+                break
+            found[name][str(batch)] = row
+            print(
+                f"batch {batch}, activations {name}: {row['states_per_s']:,.1f} states/s, {row['tokens_per_s']:,.0f} tokens/s, "
+                f"{100 * row['share_of_peak']:.1f} % of {PEAK / 1e12:.0f} TFLOP/s, peak {row['peak_gib']:.1f} GiB, "
+                f"seconds {row['seconds']}"
+            )
     clock = Clock(given.device)
     for _ in range(2):
         clock.run("step", lambda: naive_loss(policy, task, few, clock, 16))
     rate = len(few) / clock.median("step")
-    best = max(entry["states_per_s"] for entry in found["ours"].values())
+    best = max(row["states_per_s"] for name in ("kept", "recomputed") for row in found[name].values())
     found |= {"naive_states_per_s": rate, "ratio": best / rate}
     found["naive_seconds"] = {name: sum(seconds) / 2 for name, seconds in clock.stages.items()}
     print(f"naive: {rate:,.2f} states/s; best of ours {best / rate:.1f} times that")

@@ -28,6 +28,8 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import page
+
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
 SMALL = ["--preset", "tiny", "--device", "cpu", "--size", "6"]
@@ -79,13 +81,14 @@ CHECKS = [
     "--junit-xml=OUT/tests.xml",
 ]
 PARTS = (
-    Part("checks", 150, [*CHECKS, "tests/gpu"], [*CHECKS, "tests/gpu/test_waits.py"], tested),
-    Part("sft", 130, script("sft_7b.py"), script("sft_7b.py", *SMALL, "--batch", "2", "--steps", "1"), written),
-    Part("grpo", 150, script("grpo_7b.py"),
+    Part("checks", 130, [*CHECKS, *map(str, page.files())], [*CHECKS, "tests/gpu/test_waits.py"], tested),
+    Part("sft", 120, script("sft_7b.py"), script("sft_7b.py", *SMALL, "--batch", "2", "--steps", "1"), written),
+    Part("grpo", 110, script("grpo_7b.py"),
          script("grpo_7b.py", *SMALL, *["--instances", "2", "--budget", "2", "--candidates", "2", "--rounds", "1", "--batch", "2"]), written),
     Part("play", 60, script("play_7b.py"), script("play_7b.py", *SMALL, "--starts", "8", "--rounds", "1"), written),
     Part("features", 50, script("features_7b.py"),
          script("features_7b.py", *SMALL, "--states", "64", "--rounds", "1"), written),
+    Part("plan", 60, script("planned.py"), script("planned.py", "--preset", "tiny", "--size", "6"), written),
     Part("reproduce", 600, script("scaled.py", "--seconds", "LEFT"), script("scaled.py", "--dry-run"), written),
 )  # fmt: skip
 

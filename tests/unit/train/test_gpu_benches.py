@@ -23,6 +23,7 @@ FIGURES = {
     "grpo": "exact",
     "play": "decisions_per_s",
     "features": "read_per_s",
+    "plan": "rows",
     "reproduce": "solve_rates",
 }
 
@@ -134,15 +135,25 @@ def test_a_visit_fills_its_rows(page, tmp_path, monkeypatch):
     assert "H100, 2031-02-03: 40 passed, 0 failed" in page.tests()
 
 
+def test_what_is_planned_is_shown(page):
+    """Every quantity that a plan can tell has its number in the table."""
+    plans, table = page.planned()["rows"], page.rates()
+    assert {row.planned for row in page.RATES if row.planned} == plans.keys()
+    assert all(f"| {number} |" in table for number in plans.values())
+
+
 def test_every_test_that_wants_a_gpu_is_listed(page):
     """What pytest would run is what the page names; no file elsewhere has such tests."""
-    call = [sys.executable, "-m", "pytest", "-q", "--collect-only", "-m", "gpu", "tests/gpu"]
+    files = [path.relative_to(ROOT).as_posix() for path in page.files()]
+    call = [sys.executable, "-m", "pytest", "-q", "--collect-only", "-m", "gpu", *files]
     said = subprocess.run(call, cwd=ROOT, capture_output=True, text=True, check=False).stdout
-    collected = set(re.findall(r"^tests/gpu/(\w+\.py)::(\w+)", said, re.MULTILINE))
-    listed = {(path.name, name) for path in (ROOT / "tests" / "gpu").glob("test_*.py") for name in page.marked(path)}
-    assert listed == collected
-    marks = [p for p in (ROOT / "tests").rglob("*.py") if "mark.gpu" in p.read_text() and p != Path(__file__)]
-    assert marks == [ROOT / "tests" / "gpu" / "conftest.py"]
+    collected = set(re.findall(r"^(tests/[\w/]+\.py)::(\w+)", said, re.MULTILINE))
+    assert {
+        (file, name) for file, path in zip(files, page.files(), strict=True) for name in page.marked(path)
+    } == collected
+    mark = re.compile(r"^(@|pytestmark.*)pytest\.mark\.gpu", re.MULTILINE)
+    marks = {p.relative_to(ROOT).as_posix() for p in (ROOT / "tests").rglob("*.py") if mark.search(p.read_text())}
+    assert marks <= set(files)
 
 
 def test_a_loop_that_sees_something_else_is_refused(monkeypatch):
