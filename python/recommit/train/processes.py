@@ -13,12 +13,13 @@ import subprocess
 import sys
 import time
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recommit.data import files
 from recommit.train import launch, tether
-from recommit.train.board import Board
+from recommit.train.board import Board, last_step
 from recommit.train.watch import Interrupt
 
 if TYPE_CHECKING:
@@ -43,9 +44,8 @@ class Job:
     words: tuple[str, ...]
     #: Is its result there? A launcher's status alone does not say so: DeepSpeed's is 0 when it was killed.
     done: Callable[[], bool]
-    #: Where it says at which step it is, and how many there are.
-    folder: Path | None = None
-    steps: int = 0
+    #: How much is done, and how much there is to do.
+    progress: Callable[[], tuple[int, int]] = lambda: (0, 0)
 
 
 def train(fleet: Fleet, runs: Sequence[Run], logs: Path, *, quiet: bool = False) -> int:
@@ -78,9 +78,16 @@ def recipe(logs: Path, run: Run) -> Path:
 def job(run: Run, logs: Path) -> Job:
     """What trains a run."""
     words = ("--recipe", str(recipe(logs, run)), *run.flags)
-    early = run.config.validation.patience > 0
-    done = (lambda: run.step > 0) if early else (lambda: run.finished)
-    return Job(run.name, f"recommit.train.{run.verb}", words, done, run.folder, run.config.optim.steps)
+    return Job(run.name, f"recommit.train.{run.verb}", words, partial(_complete, run), partial(_progress, run))
+
+
+def _complete(run: Run) -> bool:
+    """Has it ended as it should? With patience it may end before its last step."""
+    return run.step > 0 if run.config.validation.patience else run.finished
+
+
+def _progress(run: Run) -> tuple[int, int]:
+    return last_step(run.folder), run.config.optim.steps
 
 
 def run(fleet: Fleet, jobs: Sequence[Job], logs: Path, *, quiet: bool = False) -> int:
@@ -104,7 +111,7 @@ def run(fleet: Fleet, jobs: Sequence[Job], logs: Path, *, quiet: bool = False) -
                     board.say("interrupted: what has begun saves itself after its step; Ctrl-C again ends it at once")
                     for each in running:
                         each.stop()
-                board.show([(each.job.name, each.job.folder, each.job.steps) for each in running])
+                board.show([(each.job.name, *each.job.progress()) for each in running])
                 time.sleep(PAUSE if running else 0)
         finally:
             for each in running:
