@@ -93,30 +93,64 @@ def _progress(run: Run) -> tuple[int, int]:
 def run(fleet: Fleet, jobs: Sequence[Job], logs: Path, *, quiet: bool = False) -> int:
     """Do all jobs, as many at a time as there are places; 0, or ``FAILED``, or ``INTERRUPTED``."""
     files.make_folders(files.Files(), logs)
-    waiting, places, running, status = list(jobs), fleet.places(), list[_Running](), 0
-    board = Board(len(waiting), quiet=quiet)
+    crew = _Crew(fleet, jobs, logs, Board(len(jobs), quiet=quiet))
     with Interrupt() as interrupt:
         try:
-            while running or (waiting and not status):
-                while waiting and places and not status:
-                    ports = {each.port for each in running}
-                    running.append(_Running(fleet, places.pop(0), waiting.pop(0), logs, launch.free_port(ports)))
-                for each in [each for each in running if each.process.poll() is not None]:
-                    each.let_go()
-                    running.remove(each)
-                    places.append(each.place)
-                    status = max(status, _judged(each, board, stopped=bool(interrupt.asked)))
-                if interrupt.asked and status != INTERRUPTED:
-                    status = INTERRUPTED
-                    board.say("interrupted: what has begun saves itself after its step; Ctrl-C again ends it at once")
-                    for each in running:
-                        each.stop()
-                board.show([(each.job.name, *each.job.progress()) for each in running])
-                time.sleep(PAUSE if running else 0)
+            while crew.busy:
+                crew.begin()
+                if interrupt.asked:
+                    crew.stop()
+                crew.tell()
+                time.sleep(PAUSE)
+                crew.collect()
         finally:
-            for each in running:
-                each.end()
-    return status
+            crew.end()
+    return crew.status
+
+
+class _Crew:
+    """What waits, what runs, and how it went so far."""
+
+    def __init__(self, fleet: Fleet, jobs: Sequence[Job], logs: Path, board: Board) -> None:
+        self.fleet, self.logs, self.board = fleet, logs, board
+        self.waiting, self.places, self.running, self.status = list(jobs), fleet.places(), list[_Running](), 0
+        self._stopped = False
+
+    @property
+    def busy(self) -> bool:
+        return bool(self.running or (self.waiting and not self.status))
+
+    def begin(self) -> None:
+        """Start what there is a place for."""
+        while self.waiting and self.places and not self.status:
+            port = launch.free_port({each.port for each in self.running})
+            self.running.append(_Running(self.fleet, self.places.pop(0), self.waiting.pop(0), self.logs, port))
+
+    def collect(self) -> None:
+        """Judge what has ended."""
+        for each in [each for each in self.running if each.process.poll() is not None]:
+            each.let_go()
+            self.running.remove(each)
+            self.places.append(each.place)
+            self.status = max(self.status, _judged(each, self.board, stopped=self._stopped))
+
+    def stop(self) -> None:
+        """Once: let what runs save itself, and begin nothing else."""
+        if self._stopped:
+            return
+        self._stopped, self.status = True, INTERRUPTED
+        self.board.say("interrupted: what has begun saves itself after its step; Ctrl-C again ends it at once")
+        for each in self.running:
+            each.stop()
+
+    def tell(self) -> None:
+        """Say how far everything is."""
+        self.board.show([(each.job.name, *each.job.progress()) for each in self.running])
+
+    def end(self) -> None:
+        """At once, whatever still runs."""
+        for each in self.running:
+            each.end()
 
 
 def _judged(ended: _Running, board: Board, *, stopped: bool) -> int:
