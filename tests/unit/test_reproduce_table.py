@@ -12,7 +12,8 @@ pytest.importorskip("yaml")
 
 from recommit import preset, reproduce_table
 from recommit.cli import main
-from recommit.reproduce_table import Needs
+from recommit.reproduce_table import Needs, Planner
+from recommit.train import launch
 
 SHOW = ["reproduce", "--preset", "paper", "--show"]
 
@@ -49,14 +50,31 @@ def test_how_far_each_is(tmp_path, capsys):
 
 
 def test_what_a_run_needs_stands_beside_it(monkeypatch):
-    monkeypatch.setattr(reproduce_table, "needs", lambda run, ranks: Needs(17.25, run.config.optim.steps / ranks))
+    """Runs that differ by their seed alone are counted once; that of its passes is the time of all."""
+    counted = []
+    monkeypatch.setattr(Planner, "_count", staticmethod(lambda _plan, run, machine: _needs(counted, run, machine)))
     plans = preset.plans(preset.load("paper"), Path("OUT"))
-    row = next(
-        line
-        for line in reproduce_table.text(reproduce_table.rows(plans, None, looked=False)).splitlines()
-        if "adaptive-s5" in line
-    )
-    assert [cell.strip() for cell in row.split("|")[-3:-1]] == ["17.2", "100.0"]
+    listed = reproduce_table.rows(plans, launch.fleet(8, elsewhere=True), looked=False, card="a100")
+    said = reproduce_table.text(listed).splitlines()
+    row = next(line for line in said if "adaptive-s5 " in line)
+    assert [cell.strip() for cell in row.split("|")[-3:-1]] == ["17.2", "0.5"]
+    assert "78 reinforcement runs, 10 warm starts; 44.0 hours of passes, one run after the other" in said
+    assert len(counted) == 2 * (5 + 7 + 4 + 10)
+    assert set(counted) == {8}
+
+
+def _needs(counted, _run, machine):
+    counted.append(machine.gpus)
+    return Needs(17.2, 0.5)
+
+
+def test_a_small_run_is_counted(tmp_path):
+    small = ["sft.model.backbone=random:tiny", "variants=[adaptive]", "seeds=[1]", "ablations=[]", "singles=[]"]
+    plans = preset.plans(preset.load("paper", [*small, "training_budgets={}"]), tmp_path)
+    listed = reproduce_table.rows(plans[:1], None, looked=False, card="cpu")
+    assert [row.run for row in listed] == ["sliding/sft", "sliding/family/adaptive-s1"]
+    assert all(0.001 < row.gib_per_rank < 4 for row in listed)
+    assert [row.hours for row in listed] == [None, None]
 
 
 def test_what_does_not_fit_together(capsys):
@@ -67,6 +85,7 @@ def test_what_does_not_fit_together(capsys):
             ["--gpus", "8", "--gpus-per-run", "3"],
             "gpus-per-run: expected a divisor of 8 GPUs, or whole machines of 8, got 3",
         ),
+        (["--card", "b100"], "card: expected one of a100, h200, rtx4090, cpu, got b100"),
         (["--set", "sft.nothing=1"], "recipe: expected fields of model, optim"),
     ]:
         assert main([*SHOW, *words]) == 2
