@@ -74,8 +74,9 @@ def _change(tasks: dict[str, Any], change: str) -> None:
 
 
 def _check(name: str, values: Any) -> None:
-    if not isinstance(values, dict) or (unknown := [key for key in values if key not in KEYS]):
-        raise ValueError(f"tasks.{name}: expected keys of {', '.join(KEYS)}, got {', '.join(unknown) or values!r}")
+    wrong = [key for key in values if key not in KEYS] if isinstance(values, dict) else [type(values).__name__]
+    if wrong:
+        raise ValueError(f"tasks.{name}: expected keys of {', '.join(KEYS)}, got {', '.join(wrong)}")
     for key in ("data", "recipe", "variants", "seeds"):
         if key not in values:
             raise ValueError(f"tasks.{name}: expected {key}, got {', '.join(values)}")

@@ -167,15 +167,16 @@ class Task:
 
 def evaluation_job(plan: TaskPlan, seed: int, tables: tuple[str, ...]) -> Job:
     """What plays everybody of one seed: ``recommit evaluate`` on every rank."""
+    from recommit.train.board import last_agent
     from recommit.train.processes import Job
 
     out = plan.evaluation(seed)
-    written, before = out / "tables.md", _changed(out / "tables.md")
+    log, written, before = plan.launch / f"{out.name}.log", out / "tables.md", _changed(out / "tables.md")
     words = ["evaluate", *_whom(plan, seed, tables), "--seed", str(seed), "--out", str(out)]
     words += ["--device", plan.device or "auto"]
     for name, value in plan.values.get("evaluate", {}).items():
         words += [f"--{name}", *map(str, value if isinstance(value, list) else [value])]
-    return Job(out.name, "recommit.cli", tuple(words), lambda: _changed(written) != before)
+    return Job(out.name, "recommit.cli", tuple(words), lambda: _changed(written) != before, lambda: last_agent(log))
 
 
 def _whom(plan: TaskPlan, seed: int, tables: tuple[str, ...]) -> list[str]:

@@ -25,6 +25,7 @@ def reproduce(
     launcher: Launcher = "deepspeed",
     device: str | None = None,
     show: bool = False,
+    card: str | None = None,
     json: bool = False,
     quiet: bool = False,
 ) -> int:
@@ -42,7 +43,8 @@ def reproduce(
         launcher: deepspeed, torchrun, or srun in a SLURM job.
         device: cpu, cuda, or auto.
         show: Print every run of the preset with its command, and the preset, and stop; with out: how far each is.
-        json: Print them as JSON.
+        card: With show: what every run needs on a100, h200, rtx4090 or cpu, as recommit plan counts it; some minutes.
+        json: With show: print JSON.
         quiet: Say nothing while working.
     """
     from recommit import preset as presets
@@ -53,12 +55,10 @@ def reproduce(
         whole = presets.load(preset, set)
         fleet = fleet_of(gpus, gpus_per_run, hostfile, launcher, device, elsewhere=show)
         if show:
-            return _show(whole, out, fleet, device, json)
+            return _show(whole, out, fleet, device, card, json)
         if out is None:
             raise WrongCall("out: expected a folder, got none")
-        report = pipeline.reproduce(
-            preset, out, jobs=jobs, fleet=fleet, device=device, changes=set, quiet=quiet
-        )  # fmt: skip
+        report = pipeline.reproduce(preset, out, jobs=jobs, fleet=fleet, device=device, changes=set, quiet=quiet)
     except pipeline.Stopped as stopped:
         return int(stopped.args[0])
     except ValueError as error:
@@ -67,14 +67,16 @@ def reproduce(
     return 0
 
 
-def _show(whole: dict[str, Any], out: Path | None, fleet: Fleet | None, device: str | None, json: bool) -> int:
+def _show(
+    whole: dict[str, Any], out: Path | None, fleet: Fleet | None, device: str | None, card: str | None, json: bool
+) -> int:
     import yaml
 
     from recommit import preset as presets
     from recommit import reproduce_table
 
     plans = presets.plans(whole, out.absolute() if out else Path("OUT"), device)
-    listed = reproduce_table.rows(plans, fleet, looked=out is not None)
+    listed = reproduce_table.rows(plans, fleet, looked=out is not None, card=card)
     if json:
         sys.stdout.write(dumps(reproduce_table.plain(listed, whole), indent=2) + "\n")
     else:

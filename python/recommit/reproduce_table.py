@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import shlex
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from recommit.evaluate.tables import grid
+from recommit.train.config import RunConfig
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from recommit.plan import Machine
     from recommit.preset import TaskPlan
     from recommit.train.launch import Fleet
     from recommit.train.runs import Run
@@ -22,15 +24,37 @@ _PORT = 29500
 
 
 class Needs(NamedTuple):
-    """Of a run: memory on every rank, and how long it takes. None: nobody has counted."""
+    """Of a run: memory on every rank, and the time of its passes. None: nobody has counted."""
 
     gib_per_rank: float | None = None
     hours: float | None = None
 
 
-def needs(_run: Run, _ranks: int) -> Needs:
-    """What a run needs on so many ranks."""
-    return Needs()
+class Planner:
+    """Counts what runs need on a card, as ``recommit plan`` does: seconds for each that is like no other."""
+
+    def __init__(self, card: str | None, ranks: int) -> None:
+        from recommit.plan import CARDS, Machine
+
+        if card is not None and card not in CARDS:
+            raise ValueError(f"card: expected one of {', '.join(CARDS)}, got {card}")
+        self._machine = None if card is None else Machine(CARDS[card], ranks)
+        self._counted: dict[str, Needs] = {}
+
+    def __call__(self, plan: TaskPlan, run: Run) -> Needs:
+        if self._machine is None:
+            return Needs()
+        alike = repr((plan.name, replace(run.config, run=RunConfig())))  # seeds and folders take nothing
+        if alike not in self._counted:
+            self._counted[alike] = self._count(plan, run, self._machine)
+        return self._counted[alike]
+
+    @staticmethod
+    def _count(plan: TaskPlan, run: Run, machine: Machine) -> Needs:
+        from recommit.plan import plan as count
+
+        counted = count(run.config, plan.warm_runs()[0].config.model, plan.data.puzzle(), machine)  # type: ignore[union-attr]
+        return Needs(counted.memory.peak / 2**30, None if counted.seconds is None else counted.seconds / 3600)
 
 
 @dataclass(frozen=True)
@@ -49,20 +73,21 @@ class Row:
     command: str
 
 
-def rows(plans: Sequence[TaskPlan], fleet: Fleet | None, *, looked: bool) -> list[Row]:
-    """One per run, in the order of training; ``looked``: with its state in its folder."""
+def rows(plans: Sequence[TaskPlan], fleet: Fleet | None, *, looked: bool, card: str | None = None) -> list[Row]:
+    """One per run, in the order of training; ``looked``: with its state in its folder; with what it needs on a card."""
     ranks = fleet.places()[0].ranks if fleet else 1
-    return [_row(plan, run, fleet, ranks, looked) for plan in plans for run in plan.runs]
+    planner = Planner(card, ranks)
+    return [_row(plan, run, fleet, planner(plan, run), looked) for plan in plans for run in plan.runs]
 
 
-def _row(plan: TaskPlan, run: Run, fleet: Fleet | None, ranks: int, looked: bool) -> Row:
-    out, need = plan.folder.parent, needs(run, ranks)
+def _row(plan: TaskPlan, run: Run, fleet: Fleet | None, need: Needs, looked: bool) -> Row:
+    out = plan.folder.parent
     return Row(
         run.folder.relative_to(out).as_posix(),
         Path(run.source).relative_to(out).as_posix(),
         f"{plan.values['recipe']} {run.verb} {getattr(run.config, 'variant', '')}".strip(),
         run.config.optim.steps,
-        ranks,
+        fleet.places()[0].ranks if fleet else 1,
         run.state if looked else "",
         need.gib_per_rank,
         need.hours,
@@ -99,6 +124,8 @@ def text(listed: Sequence[Row]) -> str:
     ]
     warm = sum(" sft" in r.recipe for r in listed)
     total = f"{len(listed) - warm} reinforcement runs, {warm} warm starts"
+    if all(r.hours is not None for r in listed):
+        total += f"; {sum(r.hours or 0.0 for r in listed):.1f} hours of passes, one run after the other"
     return "\n\n".join([grid(head, cells), total, "\n".join(r.command for r in listed)]) + "\n"
 
 

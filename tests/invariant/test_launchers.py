@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -115,34 +117,63 @@ def test_a_family_on_two_machines(place, start, environment, monkeypatch, capsys
     assert ["worker-2 is node 0" in log for log in logs] == [False, True]
 
 
-def test_a_preset_in_one_command(place, capsys):
-    """From nothing to the report, every run on two ranks; the second time nothing is trained."""
-    out = place / "out"
-    words = ["reproduce", "--preset", str(place / "preset.yaml"), "--out", str(out), "--device", "cpu", "--gpus", "2"]
-    assert main(words) == 0
-    folders = [out / "sliding" / name for name in ("sft", "family/adaptive-s7", "family/fixed-4-s7")]
+@pytest.mark.nightly
+@pytest.mark.parametrize("launcher", ["deepspeed", "torchrun"])
+def test_ctrl_c_reaches_the_ranks(place, start, environment, launcher):
+    """Through launchers that would kill their ranks; the same command goes on."""
+    out = place / f"stopped-{launcher}"
+    words = ["train", "family", "--recipe", str(place / "plan.yaml"), "--init", str(start), "--out", str(out)]
+    words += ["--variants", "fixed-2", "fixed-4", "--gpus", "2", "--device", "cpu", "--launcher", launcher]
+    command = [sys.executable, "-m", "recommit.cli", *words, "--set", "optim.steps=40"]
+    process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE)
+    while process.poll() is None and not (out / "fixed-2-s0" / "checkpoints" / "step-00000003").is_dir():
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate()
+    assert process.returncode == 130, said.decode()
+    assert "interrupted after step" in (out / "launch" / "fixed-2-s0.log").read_text()
+    assert not (out / "fixed-4-s0").exists()
+    last = {line["step"] for line in map(json.loads, (out / "fixed-2-s0" / "metrics.jsonl").read_text().splitlines())}
+    subprocess.run(command, env=environment, check=True, capture_output=True)
+    assert f"going on after step {max(last)}" in (out / "launch" / "fixed-2-s0.log").read_text()
+
+
+@pytest.fixture(scope="module")
+def made(place):
+    """A preset in one command, every run on two ranks."""
+    assert main(reproduce(place / "out", place)) == 0
+    return place / "out"
+
+
+def reproduce(out, place):
+    words = ["reproduce", "--preset", str(place / "preset.yaml"), "--out", str(out)]
+    return [*words, "--device", "cpu", "--gpus", "2"]
+
+
+def test_a_preset_in_one_command(place, made, capsys):
+    """From nothing to the report; the second time nothing is trained."""
+    task = made / "sliding"
+    folders = [task / name for name in ("sft", "family/adaptive-s7", "family/fixed-4-s7")]
     assert [ranks(folder) for folder in folders] == [2, 2, 2]
-    assert (out / "sliding" / "report.html").is_file()
-    assert "srun" not in (out / "sliding" / "launch" / "adaptive-s7.log").read_text()
+    assert (task / "report.html").is_file()
     capsys.readouterr()
-    assert main([*words, "--show", "--json"]) == 0
+    assert main([*reproduce(made, place), "--show", "--json"]) == 0
     runs = json.loads(capsys.readouterr().out)["runs"]
     assert [(run["run"], run["state"], run["ranks"]) for run in runs] == [
-        (folder.relative_to(out).as_posix(), "finished", 2) for folder in folders
+        (folder.relative_to(made).as_posix(), "finished", 2) for folder in folders
     ]
-    before = {folder.name: (out / "sliding" / "launch" / f"{folder.name}.log").read_bytes() for folder in folders}
-    assert main([*words, "--quiet"]) == 0
-    assert before == {name: (out / "sliding" / "launch" / f"{name}.log").read_bytes() for name in before}
+    before = {folder.name: (task / "launch" / f"{folder.name}.log").read_bytes() for folder in folders}
+    assert main([*reproduce(made, place), "--quiet"]) == 0
+    assert before == {name: (task / "launch" / f"{name}.log").read_bytes() for name in before}
 
 
-def test_a_preset_in_a_slurm_job(place, environment):
+def test_a_preset_in_a_slurm_job(place, made, environment):
     """What the launcher of one machine has made is not made again."""
-    said = {"PRESET": str(place / "preset.yaml"), "OUT": str(place / "out"), "GPUS": "2"}
-    out = shell(
-        "slurm-preset.sbatch", {**environment, **said}, "--device", "cpu", "--set", "variants=[adaptive]", "seeds=[8]"
+    said = {"PRESET": str(place / "preset.yaml"), "OUT": str(made), "GPUS": "2"}
+    flags = ["--device", "cpu", "--set", "variants=[adaptive]", "seeds=[8]"]
+    assert shell("slurm-preset.sbatch", {**environment, **said}, *flags).strip() == str(
+        made / "sliding" / "report.html"
     )
-    assert out.strip() == str(place / "out" / "sliding" / "report.html")
-    log = (place / "out" / "sliding" / "launch" / "adaptive-s8.log").read_text()
-    assert "srun 2" in log
-    assert ranks(place / "out" / "sliding" / "family" / "adaptive-s8") == 2
-    assert "srun" not in (place / "out" / "sliding" / "launch" / "sft.log").read_text()
+    logs = {name: (made / "sliding" / "launch" / f"{name}.log").read_text() for name in ("sft", "adaptive-s8")}
+    assert ["srun 2" in text for text in logs.values()] == [False, True]
+    assert ranks(made / "sliding" / "family" / "adaptive-s8") == 2

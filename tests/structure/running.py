@@ -29,6 +29,7 @@ NOT_RUN = {
     r"^python bench/(?!bench_sft\.py|plot_results\.py)": "times the machine for minutes and fails where it is busy; each asserts its answers",
     r"^python -c .*prepare\('large'": "builds a table for minutes",
     r"^(deepspeed|torchrun|srun|sbatch) ": "needs a launcher and its nodes; tests/invariant/test_zero.py runs two ranks",
+    r"^recommit reproduce .*--gpus": "needs GPUs; tests/invariant/test_launchers.py launches two ranks on processors",
     r"--recipe qwen2\.5-vl-7b": "needs a GPU and 17 GB of weights",
     r"^ray ": "starts a cluster; tests/unit/data builds with a local one",
     r"--engine ray": "needs that cluster",

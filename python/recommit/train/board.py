@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from typing import TYPE_CHECKING
 
@@ -18,16 +19,16 @@ class Board:
     def __init__(self, total: int, *, quiet: bool = False) -> None:
         self._line = Progress(total, 0, quiet=quiet)
         self.total, self.ended = total, 0
-        #: Name -> when its first new step was seen, and which.
+        #: Name -> when something of it was first seen to be done, and how much.
         self._first: dict[str, tuple[float, int]] = {}
         self._begun: dict[str, float] = {}
 
-    def show(self, running: list[tuple[str, Path | None, int]]) -> None:
-        """Maybe say where runs are: each by name, folder and steps."""
-        for name, _folder, _steps in running:
+    def show(self, running: list[tuple[str, int, int]]) -> None:
+        """Maybe say where runs are: each by name, how much is done, and how much there is to do (0: nobody knows yet)."""
+        for name, _done, _whole in running:
             self._begun.setdefault(name, time.monotonic())
         if running and self._line.due():
-            each = "  ".join(f"{name} {self._where(name, folder, steps)}".strip() for name, folder, steps in running)
+            each = "  ".join(f"{name} {self._where(name, done, whole)}" for name, done, whole in running)
             self._line.write(f"[{self.ended}/{self.total}] {each}")
 
     def finished(self, name: str) -> None:
@@ -40,24 +41,33 @@ class Board:
         """A line that stays."""
         self._line.say(text)
 
-    def _where(self, name: str, folder: Path | None, steps: int) -> str:
-        step = last_step(folder) if folder else 0
-        if not step:
-            return "begins" if folder else ""
+    def _where(self, name: str, done: int, whole: int) -> str:
+        if not done:
+            return "begins"
         now = time.monotonic()
-        since, first = self._first.setdefault(name, (now, step))
-        if step == first:
-            return f"step {step:,}/{steps:,}"
-        return f"step {step:,}/{steps:,} {clock((now - since) / (step - first) * (steps - step))} left"
+        since, first = self._first.setdefault(name, (now, done))
+        left = "" if done == first else f" {clock((now - since) / (done - first) * (whole - done))} left"
+        return f"{done:,}/{whole:,}{left}"
 
 
 def last_step(folder: Path) -> int:
     """The step in the last whole line of a run's ``timing.jsonl``; 0 if there is none."""
-    try:
-        with (folder / "timing.jsonl").open("rb") as file:
-            file.seek(max(file.seek(0, 2) - 4096, 0))
-            lines = file.read().splitlines(keepends=True)
-    except OSError:
-        return 0
-    whole = [line for line in lines if line.startswith(b"{") and line.endswith(b"\n")]
+    whole = [line for line in _end(folder / "timing.jsonl") if line.startswith(b"{") and line.endswith(b"\n")]
     return int(json.loads(whole[-1])["step"]) if whole else 0
+
+
+def last_agent(log: Path) -> tuple[int, int]:
+    """How many agents an evaluation has played, by the last such line of its log, and of how many."""
+    lines = b"".join(_end(log)).rpartition(b"\n$ ")[2]
+    said = re.findall(rb"(\d+)/(\d+) \S+: [\d.]+ s\n", lines)
+    return (int(said[-1][0]), int(said[-1][1])) if said else (0, 0)
+
+
+def _end(file: Path) -> list[bytes]:
+    """The last lines of a file, the first of them perhaps cut; none if it is not there."""
+    try:
+        with file.open("rb") as opened:
+            opened.seek(max(opened.seek(0, 2) - 4096, 0))
+            return opened.read().splitlines(keepends=True)
+    except OSError:
+        return []

@@ -13,12 +13,13 @@ import subprocess
 import sys
 import time
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recommit.data import files
 from recommit.train import launch, tether
-from recommit.train.board import Board
+from recommit.train.board import Board, last_step
 from recommit.train.watch import Interrupt
 
 if TYPE_CHECKING:
@@ -43,9 +44,8 @@ class Job:
     words: tuple[str, ...]
     #: Is its result there? A launcher's status alone does not say so: DeepSpeed's is 0 when it was killed.
     done: Callable[[], bool]
-    #: Where it says at which step it is, and how many there are.
-    folder: Path | None = None
-    steps: int = 0
+    #: How much is done, and how much there is to do.
+    progress: Callable[[], tuple[int, int]] = lambda: (0, 0)
 
 
 def train(fleet: Fleet, runs: Sequence[Run], logs: Path, *, quiet: bool = False) -> int:
@@ -78,38 +78,79 @@ def recipe(logs: Path, run: Run) -> Path:
 def job(run: Run, logs: Path) -> Job:
     """What trains a run."""
     words = ("--recipe", str(recipe(logs, run)), *run.flags)
-    early = run.config.validation.patience > 0
-    done = (lambda: run.step > 0) if early else (lambda: run.finished)
-    return Job(run.name, f"recommit.train.{run.verb}", words, done, run.folder, run.config.optim.steps)
+    return Job(run.name, f"recommit.train.{run.verb}", words, partial(_complete, run), partial(_progress, run))
+
+
+def _complete(run: Run) -> bool:
+    """Has it ended as it should? With patience it may end before its last step."""
+    return run.step > 0 if run.config.validation.patience else run.finished
+
+
+def _progress(run: Run) -> tuple[int, int]:
+    return last_step(run.folder), run.config.optim.steps
 
 
 def run(fleet: Fleet, jobs: Sequence[Job], logs: Path, *, quiet: bool = False) -> int:
     """Do all jobs, as many at a time as there are places; 0, or ``FAILED``, or ``INTERRUPTED``."""
     files.make_folders(files.Files(), logs)
-    waiting, places, running, status = list(jobs), fleet.places(), list[_Running](), 0
-    board = Board(len(waiting), quiet=quiet)
+    crew = _Crew(fleet, jobs, logs, Board(len(jobs), quiet=quiet))
     with Interrupt() as interrupt:
         try:
-            while running or (waiting and not status):
-                while waiting and places and not status:
-                    ports = {each.port for each in running}
-                    running.append(_Running(fleet, places.pop(0), waiting.pop(0), logs, launch.free_port(ports)))
-                for each in [each for each in running if each.process.poll() is not None]:
-                    each.let_go()
-                    running.remove(each)
-                    places.append(each.place)
-                    status = max(status, _judged(each, board, stopped=bool(interrupt.asked)))
-                if interrupt.asked and status != INTERRUPTED:
-                    status = INTERRUPTED
-                    board.say("interrupted: what has begun saves itself after its step; Ctrl-C again ends it at once")
-                    for each in running:
-                        each.stop()
-                board.show([(each.job.name, each.job.folder, each.job.steps) for each in running])
-                time.sleep(PAUSE if running else 0)
+            while crew.busy:
+                crew.begin()
+                if interrupt.asked:
+                    crew.stop()
+                crew.tell()
+                time.sleep(PAUSE)
+                crew.collect()
         finally:
-            for each in running:
-                each.end()
-    return status
+            crew.end()
+    return crew.status
+
+
+class _Crew:
+    """What waits, what runs, and how it went so far."""
+
+    def __init__(self, fleet: Fleet, jobs: Sequence[Job], logs: Path, board: Board) -> None:
+        self.fleet, self.logs, self.board = fleet, logs, board
+        self.waiting, self.places, self.running, self.status = list(jobs), fleet.places(), list[_Running](), 0
+        self._stopped = False
+
+    @property
+    def busy(self) -> bool:
+        return bool(self.running or (self.waiting and not self.status))
+
+    def begin(self) -> None:
+        """Start what there is a place for."""
+        while self.waiting and self.places and not self.status:
+            port = launch.free_port({each.port for each in self.running})
+            self.running.append(_Running(self.fleet, self.places.pop(0), self.waiting.pop(0), self.logs, port))
+
+    def collect(self) -> None:
+        """Judge what has ended."""
+        for each in [each for each in self.running if each.process.poll() is not None]:
+            each.let_go()
+            self.running.remove(each)
+            self.places.append(each.place)
+            self.status = max(self.status, _judged(each, self.board, stopped=self._stopped))
+
+    def stop(self) -> None:
+        """Once: let what runs save itself, and begin nothing else."""
+        if self._stopped:
+            return
+        self._stopped, self.status = True, INTERRUPTED
+        self.board.say("interrupted: what has begun saves itself after its step; Ctrl-C again ends it at once")
+        for each in self.running:
+            each.stop()
+
+    def tell(self) -> None:
+        """Say how far everything is."""
+        self.board.show([(each.job.name, *each.job.progress()) for each in self.running])
+
+    def end(self) -> None:
+        """At once, whatever still runs."""
+        for each in self.running:
+            each.end()
 
 
 def _judged(ended: _Running, board: Board, *, stopped: bool) -> int:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from recommit.train import side_by_side
-from recommit.train.checkpoints import Checkpoints
+from recommit.train.checkpoints import COMMIT, Checkpoints
 from recommit.train.config import plain
 from recommit.train.rundir import differences
 
@@ -53,8 +53,9 @@ class Run:
 
     @property
     def state(self) -> str:
-        """In words."""
-        step = self.step
+        """In words; unlike ``finished`` it does not read checkpoints to see that they are whole."""
+        sealed = sorted(self.folder.glob(f"checkpoints/step-*/{COMMIT}"))
+        step = int(sealed[-1].parent.name.removeprefix("step-")) if sealed else 0
         if step >= self.config.optim.steps:
             return "finished"
         return f"can go on after step {step}" if step else "missing"

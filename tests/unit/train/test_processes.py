@@ -15,7 +15,7 @@ import pytest
 pytest.importorskip("torch")
 
 from recommit.train import launch, processes
-from recommit.train.board import Board, last_step
+from recommit.train.board import Board, last_agent, last_step
 from recommit.train.processes import FAILED, INTERRUPTED, Job
 
 RANK = Path(__file__).parent / "one_rank.py"
@@ -27,7 +27,7 @@ from recommit.train import launch, processes
 from recommit.train.processes import Job
 launch.program = lambda words: [sys.executable, {str(RANK)!r}, *words[words.index("m") + 1 :]]
 out = Path(sys.argv[1])
-jobs = [Job(m, "m", (m.rstrip("2"), str(out / m)), (out / m / "done").exists, out / m, 3) for m in sys.argv[2:]]
+jobs = [Job(m, "m", (m.rstrip("2"), str(out / m)), (out / m / "done").exists) for m in sys.argv[2:]]
 sys.exit(processes.run(launch.fleet(2, 1, device="cpu"), jobs, out / "logs"))
 """
 
@@ -42,7 +42,7 @@ def bare(monkeypatch):
 
 def jobs(out, *modes):
     """One per mode, called like it; a 2 at the end makes another name."""
-    return [Job(m, "m", (m.rstrip("2"), str(out / m)), (out / m / "done").exists, out / m, 3) for m in modes]
+    return [Job(m, "m", (m.rstrip("2"), str(out / m)), (out / m / "done").exists) for m in modes]
 
 
 def run(out, *modes, places=2):
@@ -102,6 +102,25 @@ def test_ctrl_c_lets_what_has_begun_save_itself(tmp_path, capsys):
     assert "long: interrupted; the same command goes on" in capsys.readouterr().err
 
 
+def test_other_machines_are_reached_by_signals(tmp_path, monkeypatch):
+    """srun hands SIGTERM on to its ranks; what stands in for it here is a rank."""
+    (tmp_path / "scontrol").write_text("#!/bin/sh\necho here\n")
+    (tmp_path / "scontrol").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setenv("SLURM_JOB_NODELIST", "here")
+
+    def end():
+        until((tmp_path / "long" / "timing.jsonl").exists)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    thread = threading.Thread(target=end)
+    thread.start()
+    fleet = launch.fleet(1, launcher="srun", device="cpu")
+    assert processes.run(fleet, jobs(tmp_path, "long"), tmp_path / "logs", quiet=True) == INTERRUPTED
+    thread.join()
+    assert (tmp_path / "long" / "saved").exists()
+
+
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs Linux")
 @pytest.mark.parametrize("how", ["group killed", "two Ctrl-C"])
 def test_nobody_outlives_the_command(tmp_path, how):
@@ -137,16 +156,23 @@ def test_a_rank_that_does_not_listen_is_seen_to_live_on(tmp_path):
     os.kill(int((tmp_path / "deaf" / "pid").read_text()), signal.SIGKILL)
 
 
-def test_a_board_reads_what_runs_write(tmp_path, capsys):
+def test_a_board_says_how_much_is_left(capsys):
+    board = Board(2)
+    board._line.pause = 0.0
+    board.show([("a", 20, 100), ("b", 0, 7)])
+    board.show([("a", 30, 100)])
+    said = capsys.readouterr().err.splitlines()
+    assert said[0] == "[0/2] a 20/100  b begins"
+    assert said[1].startswith("[0/2] a 30/100 0:0")
+    assert said[1].endswith(" left")
+
+
+def test_what_is_done_is_read_from_what_was_written(tmp_path):
     (tmp_path / "timing.jsonl").write_text('{"step": 10}\n{"step": 20}\n{"st')
     assert last_step(tmp_path) == 20
     assert last_step(tmp_path / "nobody") == 0
-    board = Board(2)
-    board._line.pause = 0.0
-    board.show([("a", tmp_path, 100), ("b", tmp_path / "nobody", 7)])
-    (tmp_path / "timing.jsonl").write_text('{"step": 30}\n')
-    board.show([("a", tmp_path, 100)])
-    said = capsys.readouterr().err.splitlines()
-    assert said[0] == "[0/2] a step 20/100  b begins"
-    assert said[1].startswith("[0/2] a step 30/100 0:0")
-    assert said[1].endswith(" left")
+    log = tmp_path / "eval.log"
+    log.write_text("$ deepspeed\n9/9 adaptive: 1.5 s\n$ deepspeed\n")
+    assert last_agent(log) == (0, 0), "what an earlier start said"
+    log.write_text(log.read_text() + "worker-1: 1/115 adaptive: 1.5 s\n2/115 fixed-1@init: 0.7 s\n3/115 fix")
+    assert last_agent(log) == (2, 115)
