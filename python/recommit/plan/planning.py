@@ -138,6 +138,7 @@ class _Counting:
             activations_kept=kept,
             activations_recomputed=recomputed,
             looking=max((self._cost(p).peak for p in self._largest()), default=0),
+            stepping=self.split.stepping(trained),
         )
 
     def _largest(self) -> Iterable[Passes]:

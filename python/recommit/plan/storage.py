@@ -61,8 +61,7 @@ def _engine(shadow: Shadow, split: Split) -> int:
     trained = shadow.trained
     if not split.stage:
         return 3 * size(trained)
-    master = MASTER if split.stage < 3 or split.bf16 else 0
-    return size(trained) + sum(p.numel() for p in trained) * (MOMENTS + master)
+    return size(trained) + sum(p.numel() for p in trained) * (MOMENTS + MASTER)
 
 
 def _whole(shadow: Shadow) -> int:
