@@ -105,7 +105,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--shapes", nargs="+", default=list(SHAPES), choices=list(SHAPES))
     parser.add_argument("--stages", nargs="+", default=["sft", "grpo"], choices=["sft", "grpo"])
-    parser.add_argument("--zero", nargs="+", default=[], help="ZeRO stages instead of one plain process; 2b for bfloat16")
+    parser.add_argument(
+        "--zero", nargs="+", default=[], help="ZeRO stages instead of one plain process; 2b for bfloat16"
+    )
     parser.add_argument("--checkpointing", action="store_true")
     parser.add_argument("--one", help=argparse.SUPPRESS)
     given = parser.parse_args()
@@ -117,7 +119,9 @@ def main() -> None:
             "reduce_bucket_size": 1_000_000, "stage3_prefetch_bucket_size": 100_000}}}
         for z in given.zero
     ] or [{}]  # fmt: skip
-    print(f"{'shape':<7}{'stage':<6}{'engine':<22}{'operations, ratio':>28}{'bytes, ratio':>28}{'resident':>12}{'s':>8}")
+    print(
+        f"{'shape':<7}{'stage':<6}{'engine':<22}{'operations, ratio':>28}{'bytes, ratio':>28}{'resident':>12}{'s':>8}"
+    )
     for shape in given.shapes:
         for stage in given.stages:
             for engine in engines:

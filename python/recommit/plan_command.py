@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def plan(
     recipe: str,
     /,
-    stage: Literal["sft", "grpo", "both"] = "both",
+    stage: Literal["sft", "grpo", "evaluate", "both"] = "both",
     task: Task | None = None,
     size: tuple[int, ...] | None = None,
     variant: str | None = None,
@@ -35,7 +35,7 @@ def plan(
 
     Args:
         recipe: laptop-sliding, laptop-sokoban, laptop-ice, paper-sliding, paper-sokoban, qwen2.5-vl-7b, or a YAML file.
-        stage: The warm start, the reinforcement, or both.
+        stage: The warm start, the reinforcement, both, or the evaluation of a family of runs.
         task: Which puzzle, where no preset of recommit reproduce says it for this recipe.
         size: Rows, or rows and columns; the outer wall counts.
         variant: adaptive, fixed-1 to fixed-8, random or depth-only.
@@ -59,6 +59,9 @@ def plan(
         wanted = recipes.stages(recipe) if stage == "both" else (stage,)
         plans = []
         for name in wanted:
+            if name == "evaluate":
+                plans.append(count(recipes.evaluation(recipe, board), model, board, machine))
+                continue
             own = {"sft": {"model.backbone": model.backbone}, "grpo": {} if variant is None else {"variant": variant}}
             config = recipes.stage(recipe, name, {**_flags(zero, deepspeed), **own[name]}, set)
             plans.append(count(config, getattr(config, "model", model), board, machine))

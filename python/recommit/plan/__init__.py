@@ -13,15 +13,15 @@ from recommit.plan.cards import CARDS, SHARE, Card, Machine
 from recommit.plan.results import Count, Memory, Model, Phase, Plan, Rate
 
 if TYPE_CHECKING:
+    from recommit.plan.passes import Stage
     from recommit.puzzles.puzzle import Puzzle
-    from recommit.train.config import ModelConfig, SftConfig
-    from recommit.train.grpo_config import GrpoConfig
+    from recommit.train.config import ModelConfig
 
 __all__ = ["CARDS", "SHARE", "Card", "Count", "Machine", "Memory", "Model", "Phase", "Plan", "Rate", "plan"]
 
 
-def plan(config: SftConfig | GrpoConfig, model: ModelConfig, task: Puzzle, machine: Machine) -> Plan:
-    """Of a stage on a machine; where it does not fit, with the settings under which it does.
+def plan(config: Stage, model: ModelConfig, task: Puzzle, machine: Machine) -> Plan:
+    """Of a stage on a machine; where training does not fit, with the settings under which it does.
 
     ``model`` is that of the warm start, also for reinforcement, whose recipe does not name one.
     """

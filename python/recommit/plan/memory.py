@@ -12,9 +12,8 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
+    from recommit.plan.passes import Stage
     from recommit.plan.work import Shadow
-    from recommit.train.config import SftConfig
-    from recommit.train.grpo_config import GrpoConfig
 
 #: What a CUDA context, the workspaces of matrix products and gaps between tensors take. Not counted: an allowance.
 ALLOWANCE = 1 << 30
@@ -42,10 +41,10 @@ class Split:
     zero: dict[str, Any]
 
     @classmethod
-    def of(cls, config: SftConfig | GrpoConfig, world: int) -> Split:
+    def of(cls, config: Stage, world: int) -> Split:
         """From a recipe."""
-        engine = config.engine
-        whole = settings(engine, config.optim, 1, world) if engine.kind == "deepspeed" else {}
+        engine, optim = config.engine, getattr(config, "optim", None)
+        whole = settings(engine, optim, 1, world) if optim and engine.kind == "deepspeed" else {}
         return cls(
             world,
             engine.stage if engine.kind == "deepspeed" else 0,

@@ -23,7 +23,7 @@ def host(shadow: Shadow, split: Split, cuda: bool) -> dict[str, int]:
     weights = size(shadow.policy.parameters())
     sizes = {
         "processes": split.world * PROCESS,
-        "loading": split.world * weights * cuda,
+        "weights, mapped once": _whole(shadow) * cuda,
         "offloaded optimiser": split.world * _offloaded(shadow, split),
         "offloaded weights": weights * (split.offload and split.stage == 3),
     }
