@@ -63,8 +63,6 @@ def one(shape: str, stage: str, engine: dict[str, Any]) -> dict[str, Any]:
         team = ranks.join("cpu") if config.engine.kind == "deepspeed" else ranks.alone("cpu")
         said = plan(config, model, recommit.Sliding(3), Machine(CARDS["cpu"], team.world))
         with RunDirectory(Path(place) / "run", lead=team.lead) as run:
-            policy = start.policy(model, run.folder, 0, team) if stage == "grpo" else None
-            del policy
             before = resident()
 
             def make() -> Any:
@@ -75,7 +73,6 @@ def one(shape: str, stage: str, engine: dict[str, Any]) -> dict[str, Any]:
 
             real = measured(make)
             grown = highest() - before
-        ranks.leave()
     flops, peak = real.apart(said)
     return {
         "shape": shape, "stage": stage, "engine": engine, "parameters": sum(said.model.parameters.values()),

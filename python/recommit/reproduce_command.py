@@ -25,6 +25,7 @@ def reproduce(
     launcher: Launcher = "deepspeed",
     device: str | None = None,
     show: bool = False,
+    card: str | None = None,
     json: bool = False,
     quiet: bool = False,
 ) -> int:
@@ -42,6 +43,7 @@ def reproduce(
         launcher: deepspeed, torchrun, or srun in a SLURM job.
         device: cpu, cuda, or auto.
         show: Print every run of the preset with its command, and the preset, and stop; with out: how far each is.
+        card: With show: count what every run needs on such cards (a100, h200, rtx4090), as recommit plan does; minutes.
         json: Print them as JSON.
         quiet: Say nothing while working.
     """
@@ -53,7 +55,7 @@ def reproduce(
         whole = presets.load(preset, set)
         fleet = fleet_of(gpus, gpus_per_run, hostfile, launcher, device, elsewhere=show)
         if show:
-            return _show(whole, out, fleet, device, json)
+            return _show(whole, out, fleet, device, card, json)
         if out is None:
             raise WrongCall("out: expected a folder, got none")
         report = pipeline.reproduce(
@@ -67,14 +69,16 @@ def reproduce(
     return 0
 
 
-def _show(whole: dict[str, Any], out: Path | None, fleet: Fleet | None, device: str | None, json: bool) -> int:
+def _show(
+    whole: dict[str, Any], out: Path | None, fleet: Fleet | None, device: str | None, card: str | None, json: bool
+) -> int:
     import yaml
 
     from recommit import preset as presets
     from recommit import reproduce_table
 
     plans = presets.plans(whole, out.absolute() if out else Path("OUT"), device)
-    listed = reproduce_table.rows(plans, fleet, looked=out is not None)
+    listed = reproduce_table.rows(plans, fleet, looked=out is not None, card=card)
     if json:
         sys.stdout.write(dumps(reproduce_table.plain(listed, whole), indent=2) + "\n")
     else:

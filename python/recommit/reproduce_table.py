@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import sys
 from dataclasses import asdict, dataclass
@@ -13,6 +14,7 @@ from recommit.evaluate.tables import grid
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from recommit.plan import Machine
     from recommit.preset import TaskPlan
     from recommit.train.launch import Fleet
     from recommit.train.runs import Run
@@ -28,9 +30,41 @@ class Needs(NamedTuple):
     hours: float | None = None
 
 
-def needs(_run: Run, _ranks: int) -> Needs:
-    """What a run needs on so many ranks."""
-    return Needs()
+#: Counted once for all runs that differ in nothing that costs anything.
+_COUNTED: dict[str, Needs] = {}
+
+
+def needs(plan: TaskPlan, run: Run, ranks: int, card: str | None) -> Needs:
+    """What a run needs on so many cards; nothing is counted if none is named."""
+    if card is None:
+        return Needs()
+    from recommit.plan import machine
+
+    on = machine(card, ranks)
+    key = json.dumps([alike(run), plan.values["data"], ranks, card], sort_keys=True)
+    if key not in _COUNTED:
+        _COUNTED[key] = _counted(plan, run, on)
+    return _COUNTED[key]
+
+
+def alike(run: Run) -> dict[str, Any]:
+    """A run's recipe without what makes no difference to its cost: seeds, which fixed depth it has, what it imitates."""
+    from recommit.train.config import plain
+
+    said = plain(run.config)
+    variant = str(said.get("variant", ""))
+    rest = {name: value for name, value in said.items() if name not in ("run", "targets")}
+    return {**rest, "variant": "fixed" if variant.startswith("fixed-") else variant}
+
+
+def _counted(plan: TaskPlan, run: Run, on: Machine) -> Needs:
+    from recommit.plan import GIB
+    from recommit.plan import plan as count
+
+    start = plan.warm_runs()[0].config
+    counted = count(run.config, start.model, plan.data.puzzle(), on, fit=False)  # type: ignore[union-attr]
+    hours = None if counted.seconds is None else counted.seconds / 3600
+    return Needs(counted.memory.peak / GIB, hours)
 
 
 @dataclass(frozen=True)
@@ -49,14 +83,14 @@ class Row:
     command: str
 
 
-def rows(plans: Sequence[TaskPlan], fleet: Fleet | None, *, looked: bool) -> list[Row]:
-    """One per run, in the order of training; ``looked``: with its state in its folder."""
+def rows(plans: Sequence[TaskPlan], fleet: Fleet | None, *, looked: bool, card: str | None = None) -> list[Row]:
+    """One per run, in the order of training; ``looked``: with its state in its folder; ``card``: with what it needs."""
     ranks = fleet.places()[0].ranks if fleet else 1
-    return [_row(plan, run, fleet, ranks, looked) for plan in plans for run in plan.runs]
+    return [_row(plan, run, fleet, ranks, looked, card) for plan in plans for run in plan.runs]
 
 
-def _row(plan: TaskPlan, run: Run, fleet: Fleet | None, ranks: int, looked: bool) -> Row:
-    out, need = plan.folder.parent, needs(run, ranks)
+def _row(plan: TaskPlan, run: Run, fleet: Fleet | None, ranks: int, looked: bool, card: str | None) -> Row:
+    out, need = plan.folder.parent, needs(plan, run, ranks, card)
     return Row(
         run.folder.relative_to(out).as_posix(),
         Path(run.source).relative_to(out).as_posix(),
@@ -98,12 +132,14 @@ def text(listed: Sequence[Row]) -> str:
         for r in listed
     ]
     warm = sum(" sft" in r.recipe for r in listed)
+    hours = [r.hours for r in listed if r.hours is not None]
     total = f"{len(listed) - warm} reinforcement runs, {warm} warm starts"
+    total += f", {sum(hours):.1f} hours by plan" if hours else ""
     return "\n\n".join([grid(head, cells), total, "\n".join(r.command for r in listed)]) + "\n"
 
 
 def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.1f}"
+    return "-" if value is None else f"{value:.2f}"
 
 
 def plain(listed: Sequence[Row], preset: dict[str, Any]) -> dict[str, Any]:
