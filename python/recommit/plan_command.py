@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import sys
 from json import dumps
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from recommit.calls import WrongCall
 from recommit.puzzles.registry import Task
-
-if TYPE_CHECKING:
-    from recommit.plan import Machine
 
 
 def plan(
     recipe: str,
     /,
-    stage: Literal["sft", "grpo", "both"] = "both",
+    stage: Literal["sft", "grpo", "evaluate", "both"] = "both",
     task: Task | None = None,
     size: tuple[int, ...] | None = None,
     variant: str | None = None,
@@ -35,7 +32,7 @@ def plan(
 
     Args:
         recipe: laptop-sliding, laptop-sokoban, laptop-ice, paper-sliding, paper-sokoban, qwen2.5-vl-7b, or a YAML file.
-        stage: The warm start, the reinforcement, or both.
+        stage: The warm start, the reinforcement, both, or the evaluation of a family of runs.
         task: Which puzzle, where no preset of recommit reproduce says it for this recipe.
         size: Rows, or rows and columns; the outer wall counts.
         variant: adaptive, fixed-1 to fixed-8, random or depth-only.
@@ -50,18 +47,15 @@ def plan(
         share: Share of that rate that a run is taken to reach.
         json: Print JSON.
     """
+    from recommit.plan import machine, recipes, report
     from recommit.plan import plan as count
-    from recommit.plan import recipes, report
 
     try:
-        machine = _machine(card, gpus, memory, peak, share)
-        board, model = recipes.puzzle(recipe, task, size), recipes.model(recipe, backbone)
-        wanted = recipes.stages(recipe) if stage == "both" else (stage,)
-        plans = []
-        for name in wanted:
-            own = {"sft": {"model.backbone": model.backbone}, "grpo": {} if variant is None else {"variant": variant}}
-            config = recipes.stage(recipe, name, {**_flags(zero, deepspeed), **own[name]}, set)
-            plans.append(count(config, getattr(config, "model", model), board, machine))
+        on = machine(card, gpus, memory=memory, peak=peak, share=share)
+        asked = recipes.Asked(recipe, backbone, _flags(zero, deepspeed), variant, set)
+        board = recipes.puzzle(recipe, task, size)
+        stages = recipes.stages(recipe) if stage == "both" else (stage,)
+        plans = [count(asked.stage(each, board), asked.model, board, on) for each in stages]
     except ValueError as error:
         raise WrongCall(str(error)) from None
     if json:
@@ -69,18 +63,6 @@ def plan(
     else:
         sys.stdout.write("\n".join(report.text(each) for each in plans))
     return 0
-
-
-def _machine(card: str, gpus: int, memory: float, peak: float, share: float) -> Machine:
-    from recommit.plan import CARDS, Machine
-
-    if card not in CARDS:
-        raise ValueError(f"card: expected one of {', '.join(CARDS)}, got {card}")
-    if gpus < 1:
-        raise ValueError(f"gpus: expected at least 1, got {gpus}")
-    if not 0 < share <= 1:
-        raise ValueError(f"share: expected 0 < share <= 1, got {share}")
-    return Machine(CARDS[card], gpus, memory, share, peak * 1e12)
 
 
 def _flags(zero: int | None, deepspeed: str | None) -> dict[str, Any]:

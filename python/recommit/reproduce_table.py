@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import shlex
 import sys
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from recommit.evaluate.tables import grid
-from recommit.train.config import RunConfig
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,19 +41,30 @@ class Planner:
         self._counted: dict[str, Needs] = {}
 
     def __call__(self, plan: TaskPlan, run: Run) -> Needs:
+        """Of a run; nothing if no card was named."""
         if self._machine is None:
             return Needs()
-        alike = repr((plan.name, replace(run.config, run=RunConfig())))  # seeds and folders take nothing
-        if alike not in self._counted:
-            self._counted[alike] = self._count(plan, run, self._machine)
-        return self._counted[alike]
+        key = repr((plan.name, alike(run)))
+        if key not in self._counted:
+            self._counted[key] = self._count(plan, run, self._machine)
+        return self._counted[key]
 
     @staticmethod
     def _count(plan: TaskPlan, run: Run, machine: Machine) -> Needs:
         from recommit.plan import plan as count
 
-        counted = count(run.config, plan.warm_runs()[0].config.model, plan.data.puzzle(), machine)  # type: ignore[union-attr]
+        counted = count(run.config, plan.warm_runs()[0].config.model, plan.data.puzzle(), machine, fit=False)  # type: ignore[union-attr]
         return Needs(counted.memory.peak / 2**30, None if counted.seconds is None else counted.seconds / 3600)
+
+
+def alike(run: Run) -> dict[str, Any]:
+    """A run's recipe without what makes no difference to its cost: seeds, which fixed depth it has, what it imitates."""
+    from recommit.train.config import plain
+
+    recipe = plain(run.config)
+    variant = str(recipe.get("variant", ""))
+    rest = {name: value for name, value in recipe.items() if name not in ("run", "targets")}
+    return {**rest, "variant": "fixed" if variant.startswith("fixed-") else variant}
 
 
 @dataclass(frozen=True)

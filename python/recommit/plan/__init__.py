@@ -9,19 +9,33 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from recommit.plan.cards import CARDS, SHARE, Card, Machine
-from recommit.plan.results import Count, Memory, Model, Phase, Plan, Rate
+from recommit.plan.cards import CARDS, SHARE, Card, Machine, machine
+from recommit.plan.results import GIB, Count, Memory, Model, Phase, Plan, Rate
 
 if TYPE_CHECKING:
+    from recommit.plan.passes import Stage
     from recommit.puzzles.puzzle import Puzzle
-    from recommit.train.config import ModelConfig, SftConfig
-    from recommit.train.grpo_config import GrpoConfig
+    from recommit.train.config import ModelConfig
 
-__all__ = ["CARDS", "SHARE", "Card", "Count", "Machine", "Memory", "Model", "Phase", "Plan", "Rate", "plan"]
+__all__ = [
+    "CARDS",
+    "GIB",
+    "SHARE",
+    "Card",
+    "Count",
+    "Machine",
+    "Memory",
+    "Model",
+    "Phase",
+    "Plan",
+    "Rate",
+    "machine",
+    "plan",
+]
 
 
-def plan(config: SftConfig | GrpoConfig, model: ModelConfig, task: Puzzle, machine: Machine) -> Plan:
-    """Of a stage on a machine; where it does not fit, with the settings under which it does.
+def plan(config: Stage, model: ModelConfig, task: Puzzle, machine: Machine, *, fit: bool = True) -> Plan:
+    """Of a stage on a machine; where training does not fit, with the settings under which it does (``fit``).
 
     ``model`` is that of the warm start, also for reinforcement, whose recipe does not name one.
     """
@@ -31,4 +45,4 @@ def plan(config: SftConfig | GrpoConfig, model: ModelConfig, task: Puzzle, machi
     from recommit.plan.planning import counted
 
     result = counted(config, model, task, machine)
-    return result if result.fits else replace(result, fits_with=settings(config, model, task, machine))
+    return result if result.fits or not fit else replace(result, fits_with=settings(config, model, task, machine))

@@ -63,3 +63,16 @@ class Machine:
     def cuda(self) -> bool:
         """Is it an accelerator with a context of its own?"""
         return self.card is not CARDS[PROCESSOR]
+
+
+def machine(card: str, gpus: int = 1, *, memory: float = 0.0, peak: float = 0.0, share: float = SHARE) -> Machine:
+    """Of so many cards, by name; ``memory`` in GiB and ``peak`` in TFLOP/s stand in for the card's."""
+    if card not in CARDS:
+        raise ValueError(f"card: expected one of {', '.join(CARDS)}, got {card}")
+    if gpus < 1:
+        raise ValueError(f"gpus: expected at least 1, got {gpus}")
+    if not 0 < share <= 1:
+        raise ValueError(f"share: expected 0 < share <= 1, got {share}")
+    if memory < 0 or peak < 0:
+        raise ValueError(f"memory and peak: expected at least 0, got {memory} and {peak}")
+    return Machine(CARDS[card], gpus, memory, share, peak * 1e12)

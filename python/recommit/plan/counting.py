@@ -77,17 +77,23 @@ def cost(work: Callable[[], Any], watch: Watch) -> Cost:
     return Cost(watch.flops - flops, watch.peak - before)
 
 
-def _attention(query: Tensor, key: Tensor, value: Tensor, *_rest: Any, **_named: Any) -> int:
-    return int(sdpa_flop_count(query.shape, key.shape, value.shape))
+def attention(query: Any, key: Any, value: Any, *_rest: Any) -> int:
+    """Operations of attention, by the shapes of its inputs."""
+    return int(sdpa_flop_count(query, key, value))
 
 
-def _attention_backward(grad: Tensor, query: Tensor, key: Tensor, value: Tensor, *_rest: Any, **_named: Any) -> int:
-    return int(sdpa_backward_flop_count(grad.shape, query.shape, key.shape, value.shape))
+def attention_backward(grad: Any, query: Any, key: Any, value: Any, *_rest: Any) -> int:
+    """Of the way back."""
+    return int(sdpa_backward_flop_count(grad, query, key, value))
+
+
+def _of_tensors(formula: Callable[..., int]) -> Callable[..., int]:
+    return lambda *tensors, **_named: formula(*(t.shape for t in tensors if isinstance(t, torch.Tensor)))
 
 
 #: Operation -> what counts it; those of the attention that CPUs have are not in torch's list.
 FORMULAS: dict[Any, Callable[..., int]] = {
     **flop_registry,
-    torch.ops.aten._scaled_dot_product_flash_attention_for_cpu: _attention,
-    torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward: _attention_backward,
+    torch.ops.aten._scaled_dot_product_flash_attention_for_cpu: _of_tensors(attention),
+    torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward: _of_tensors(attention_backward),
 }

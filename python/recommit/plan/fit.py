@@ -5,21 +5,23 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from recommit.plan.passes import Evaluation
 from recommit.plan.planning import peak
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from recommit.plan.cards import Machine
+    from recommit.plan.passes import Stage
     from recommit.puzzles.puzzle import Puzzle
     from recommit.train.config import EngineConfig, ModelConfig, SftConfig
     from recommit.train.grpo_config import GrpoConfig
 
 
-def settings(
-    config: SftConfig | GrpoConfig, model: ModelConfig, task: Puzzle, machine: Machine
-) -> tuple[str, ...] | None:
-    """The first that fit, as ``--set`` takes them; None where none do."""
+def settings(config: Stage, model: ModelConfig, task: Puzzle, machine: Machine) -> tuple[str, ...] | None:
+    """The first that fit, as ``--set`` takes them; None where none do, as an evaluation has none."""
+    if isinstance(config, Evaluation):
+        return None
 
     def fits(changed: SftConfig | GrpoConfig) -> bool:
         return peak(changed, model, task, machine) <= machine.limit

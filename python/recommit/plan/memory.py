@@ -12,9 +12,8 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
+    from recommit.plan.passes import Stage
     from recommit.plan.work import Shadow
-    from recommit.train.config import SftConfig
-    from recommit.train.grpo_config import GrpoConfig
 
 #: What a CUDA context, the workspaces of matrix products and gaps between tensors take. Not counted: an allowance.
 ALLOWANCE = 1 << 30
@@ -38,40 +37,46 @@ class Split:
     world: int
     stage: int
     offload: bool
-    bf16: bool
     deepspeed: bool
     zero: dict[str, Any]
 
     @classmethod
-    def of(cls, config: SftConfig | GrpoConfig, world: int) -> Split:
+    def of(cls, config: Stage, world: int) -> Split:
         """From a recipe."""
-        engine = config.engine
-        whole = settings(engine, config.optim, 1, world) if engine.kind == "deepspeed" else {}
+        engine, optim = config.engine, getattr(config, "optim", None)
+        whole = settings(engine, optim, 1, world) if optim and engine.kind == "deepspeed" else {}
         return cls(
             world,
             engine.stage if engine.kind == "deepspeed" else 0,
             engine.offload,
-            engine.bf16,
             engine.kind == "deepspeed",
             whole.get("zero_optimization", {}),
         )
 
     def optimiser(self, trained: list[Tensor]) -> int:
         """Moments and, behind ZeRO's own weights, masters; on the device or in the node's memory."""
-        if not self.stage:
-            return 2 * size(trained) + 4 * len(trained) * (not self.deepspeed)
-        count = sum(t.numel() for t in trained)
-        master = MASTER if self.stage < 3 or self.bf16 else 0
-        return -(-count // self.world) * (MOMENTS + master)
+        if self.stage:
+            return self._part(trained) * (MOMENTS + MASTER)
+        return 2 * size(trained) + 4 * len(trained) * (not self.deepspeed)
 
     def gradients(self, trained: list[Tensor]) -> int:
         """While a step adds them up."""
         whole = size(trained)
-        return whole if self.stage < 2 else -(-whole // self.world) + self._stepping(trained)
+        return whole if self.stage < 2 else -(-whole // self.world)
 
-    def _stepping(self, trained: list[Tensor]) -> int:
-        """This rank's part in float32, which the optimiser reads."""
-        return -(-sum(t.numel() for t in trained) // self.world) * MASTER if self.bf16 else 0
+    def stepping(self, trained: list[Tensor]) -> int:
+        """While the weights move: gradients, and behind ZeRO this rank's part of them in float32 with two of its size for
+        what AdamW works out; one process moves its weights in place."""
+        if not self.deepspeed:
+            return size(trained)
+        if not self.stage:
+            return 2 * size(trained)
+        rest = self.gradients(trained) if self.stage == 3 else 0
+        return rest + 3 * MASTER * self._part(trained) * (not self.offload)
+
+    def _part(self, trained: list[Tensor]) -> int:
+        """Numbers that this rank moves."""
+        return -(-sum(t.numel() for t in trained) // self.world)
 
     def weights(self, tensors: Iterable[Tensor]) -> int:
         """Of the backbone and the heads."""
@@ -80,10 +85,8 @@ class Split:
 
     def buckets(self, trained: list[Tensor]) -> int:
         """Where gradients are put together before they are sent."""
-        if not self.deepspeed or not trained:
+        if not self.stage or not trained:
             return 0
-        if not self.stage:
-            return size(trained)
         element = trained[0].element_size()
         twice = bool(self.zero.get("overlap_comm", False)) and self.stage < 3
         return int(self.zero.get("reduce_bucket_size", 5e8)) * element * (1 + twice)

@@ -16,9 +16,11 @@ RANDOM = "random:"
 PUBLISHED = {
     "Qwen/Qwen2.5-VL-3B-Instruct": "3b",
     "Qwen/Qwen2.5-VL-7B-Instruct": "7b",
+    "Qwen/Qwen3-VL-8B-Instruct": "qwen3-vl-8b",
+    "OpenGVLab/InternVL3-8B-hf": "internvl3-8b",
 }
 #: Prompt -> tokens before and behind the picture, its two markers left out. Counted with the published vocabulary of Qwen
-#: (151,643 byte pairs); prompt files never change.
+#: (151,643 byte pairs), which all of them share; prompt files never change.
 _LENGTHS = {"bare-v1": (0, 0), "sliding-v1": (3, 48), "sokoban-v1": (3, 47), "ice-v1": (3, 51)}
 
 

@@ -5,11 +5,13 @@ Where a count depends on play it is an upper bound, and says of what: episodes t
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, TypeAlias
 
+from recommit.evaluate.agents import ACTION_SEEDS, KNOWN
+from recommit.evaluate.shared import PIECE
 from recommit.policy.config import PASS
-from recommit.train.config import SftConfig
+from recommit.train.config import EngineConfig, SftConfig
 from recommit.train.grpo_config import variant
 
 if TYPE_CHECKING:
@@ -18,8 +20,15 @@ if TYPE_CHECKING:
     from recommit.train.config import ValidationConfig
     from recommit.train.grpo_config import GrpoConfig
 
+    #: What is planned.
+    Stage: TypeAlias = "SftConfig | GrpoConfig | Evaluation"
+
 EARLY = "episodes that end early look less often"
 MEET = "episodes that end early or meet look less often"
+#: States that the search for the best depths may look at besides; see ``recommit.evaluate.oracle``.
+CEILING = 1 << 18
+#: Agents that walk among the states of greedy plans.
+ON_GRAPH = tuple(name for name in KNOWN if name not in ("fixed-4-sampled", "solver", "walker", "zero-shot"))
 SEEN = "a state that was seen before is not encoded again"
 
 
@@ -52,10 +61,14 @@ class Schedule:
     steps: int
     finish_steps: int
     validations: int
+    #: What steps and finishing steps are called.
+    names: tuple[str, str] = ("step", "finishing step")
 
 
-def schedule(config: SftConfig | GrpoConfig, world: int, depths: int) -> Schedule:
+def schedule(config: Stage, world: int, depths: int) -> Schedule:
     """Of a recipe on ``world`` ranks; ``depths`` is how many the depth head chooses from."""
+    if isinstance(config, Evaluation):
+        return evaluation(config, world)
     steps, every = config.optim.steps, config.validation.every
     validations = (steps // every + (steps % every > 0)) if config.validation.instances else 0
     if isinstance(config, SftConfig):
@@ -137,6 +150,32 @@ def validation(config: ValidationConfig, world: int, walks: tuple[int, ...]) -> 
     looks = config.instances * (1 + sum(budget - 1 for budget in walks))
     imitated = parts("imitate", -(-config.instances // world), PASS)
     return (*imitated, *parts("plans", -(-looks // world), PASS, bound=MEET))
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What the preset of a family of runs asks of ``recommit evaluate``, for one seed."""
+
+    instances: int
+    validation: int
+    #: Decisions of the loosest budget.
+    budget: int
+    #: Runs beside the adaptive one, the warm start included.
+    others: int
+    #: Different boards that there are; 0: nobody knows.
+    boards: int = 0
+    engine: EngineConfig = field(default_factory=EngineConfig)
+
+
+def evaluation(asked: Evaluation, world: int) -> Schedule:
+    """The run whose ceilings are looked for, and each of the others."""
+    episodes = (asked.instances + asked.validation) * asked.budget
+    walks = CEILING + episodes * len(ON_GRAPH)
+    ceilings = parts("plans", -(-min(walks, asked.boards or walks) // world), PIECE, bound=MEET)
+    others = parts("plans", -(-episodes // world), PIECE, bound=MEET)
+    others += parts("propose", -(-asked.instances * ACTION_SEEDS * asked.budget // world), PIECE, bound=EARLY)
+    names = ("run whose ceilings are looked for", "run beside it")
+    return Schedule((*_pictures(ceilings), *ceilings), (*_pictures(others), *others), (), 1, asked.others, 0, names)
 
 
 def _walks(config: GrpoConfig) -> tuple[int, ...]:

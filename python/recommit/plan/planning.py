@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from recommit.plan import memory, storage
-from recommit.plan.passes import Passes, Schedule, schedule
+from recommit.plan.passes import Evaluation, Passes, Schedule, schedule
 from recommit.plan.results import Count, Learning, Memory, Model, Phase, Plan, Rate
 from recommit.plan.shadow import embodied
 from recommit.plan.stages import shadow_of
@@ -17,31 +17,37 @@ if TYPE_CHECKING:
 
     from recommit.plan.cards import Machine
     from recommit.plan.counting import Cost
+    from recommit.plan.passes import Stage
     from recommit.plan.work import Learning as Taken
     from recommit.plan.work import Shadow
     from recommit.puzzles.puzzle import Puzzle
     from recommit.train.config import ModelConfig
-    from recommit.train.grpo_config import GrpoConfig
 
 
-def counted(config: SftConfig | GrpoConfig, model: ModelConfig, task: Puzzle, machine: Machine) -> Plan:
+def counted(config: Stage, model: ModelConfig, task: Puzzle, machine: Machine) -> Plan:
     """The plan of a stage as its recipe is."""
     shadow = shadow_of(config, model, task)
     with embodied(*shadow.modules):
         return _Counting(config, model, shadow, machine).plan()
 
 
-def peak(config: SftConfig | GrpoConfig, model: ModelConfig, task: Puzzle, machine: Machine) -> int:
+def peak(config: Stage, model: ModelConfig, task: Puzzle, machine: Machine) -> int:
     """Bytes of a rank at the worst moment, and nothing else: sooner than a plan."""
     shadow = shadow_of(config, model, task)
     with embodied(*shadow.modules):
         return _Counting(config, model, shadow, machine).memory().peak
 
 
+def _name(config: Stage) -> str:
+    if isinstance(config, Evaluation):
+        return "evaluate"
+    return "sft" if isinstance(config, SftConfig) else "grpo"
+
+
 class _Counting:
     """One plan in the making."""
 
-    def __init__(self, config: SftConfig | GrpoConfig, model: ModelConfig, shadow: Shadow, machine: Machine) -> None:
+    def __init__(self, config: Stage, model: ModelConfig, shadow: Shadow, machine: Machine) -> None:
         self.config, self.model, self.shadow, self.machine = config, model, shadow, machine
         self.split = memory.Split.of(config, machine.gpus)
         self.schedule: Schedule = schedule(config, machine.gpus, len(shadow.policy.config.depths))
@@ -54,7 +60,7 @@ class _Counting:
         rate = self.machine.rate(dtype)
         phases = tuple(self._phases(rate))
         return Plan(
-            stage="sft" if isinstance(self.config, SftConfig) else "grpo",
+            stage=_name(self.config),
             task=self.shadow.task.task,
             size=self.shadow.task.shape,
             gpus=self.machine.gpus,
@@ -65,12 +71,15 @@ class _Counting:
             memory=self.memory(),
             rate=rate,
             host=storage.host(self.shadow, self.split, self.machine.cuda),
-            disk=storage.disk(self.shadow, self.split, self.config, self.model),
+            disk={}
+            if isinstance(self.config, Evaluation)
+            else storage.disk(self.shadow, self.split, self.config, self.model),
         )
 
     def _phases(self, rate: Rate) -> Iterable[Phase]:
         run = self.schedule
-        named = [("step", run.steps, run.step), ("finishing step", run.finish_steps, run.finish)]
+        first, last = run.names
+        named = [(first, run.steps, run.step), (last, run.finish_steps, run.finish)]
         named.append(("validation", run.validations, run.validation))
         for name, times, passes in named:
             if times and passes:
@@ -138,6 +147,7 @@ class _Counting:
             activations_kept=kept,
             activations_recomputed=recomputed,
             looking=max((self._cost(p).peak for p in self._largest()), default=0),
+            stepping=self.split.stepping(trained),
         )
 
     def _largest(self) -> Iterable[Passes]:

@@ -79,6 +79,7 @@ def _memory(plan: Plan) -> Iterator[str]:
     kinds = f"{gib(memory.activations_kept)} if kept, {gib(memory.activations_recomputed)} if computed again"
     yield f"  {gib(memory.activations):>8}  activations ({kinds})"
     yield f"  {gib(memory.looking):>8}  the largest pass that only looks, at another time"
+    yield f"  {gib(memory.stepping):>8}  the optimiser's step, at another time"
     yield f"  {_verdict(plan)}"
 
 

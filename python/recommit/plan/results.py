@@ -71,11 +71,13 @@ class Memory:
     activations_recomputed: int
     #: Of the largest pass that does not learn.
     looking: int
+    #: While the optimiser moves the weights, gradients included.
+    stepping: int
 
     @property
     def peak(self) -> int:
-        """While a pass learns, or looks without learning."""
-        return sum(self.kept.values()) + max(self.gradients + self.activations, self.looking)
+        """While a pass learns, a pass looks without learning, or the weights move."""
+        return sum(self.kept.values()) + max(self.gradients + self.activations, self.looking, self.stepping)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
+from recommit.plan.passes import Evaluation
 from recommit.plan.work import Shadow
 from recommit.policy.config import MAX_ACTIONS
 from recommit.policy.reference import Reference
@@ -15,14 +16,13 @@ from recommit.train import objective
 from recommit.train.config import SftConfig
 from recommit.train.decisions import Decisions
 from recommit.train.grpo_config import variant
-from recommit.train.rollout import Actor
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from torch import nn
 
-    from recommit.plan.passes import Passes
+    from recommit.plan.passes import Passes, Stage
     from recommit.puzzles.puzzle import Puzzle
     from recommit.train.config import ModelConfig
     from recommit.train.grpo_config import GrpoConfig
@@ -30,9 +30,21 @@ if TYPE_CHECKING:
     Work = Callable[[], Any]
 
 
-def shadow_of(config: SftConfig | GrpoConfig, model: ModelConfig, task: Puzzle) -> Shadow:
-    """Of the policy that a stage trains."""
+def shadow_of(config: Stage, model: ModelConfig, task: Puzzle) -> Shadow:
+    """Of the policy that a stage trains, or plays with."""
+    if isinstance(config, Evaluation):
+        return Played(model, task, bf16=False)
     return Imitation(config, model, task) if isinstance(config, SftConfig) else Reinforcement(config, model, task)
+
+
+class Played(Shadow):
+    """See ``recommit.evaluate``."""
+
+    def _choose(self) -> None:
+        self.policy.requires_grad_(False).eval()
+
+    def _propose(self, passes: Passes) -> Work:
+        return self.proposed(passes, variant("adaptive"))
 
 
 class Imitation(Shadow):
@@ -101,11 +113,7 @@ class Reinforcement(Shadow):
         return partial(self.reference.__call__, self.task, self.states(passes.states), actions)
 
     def _propose(self, passes: Passes) -> Work:
-        shape = passes.states, passes.plans
-        actor = Actor(self.policy, self.task, self.variant, seed=0)
-        uniform = torch.full((*shape, len(self.policy.config.depths) + 4 * MAX_ACTIONS), 0.5)
-        forced = None if self.variant.head else np.full(shape, max(self.variant.depth, 1))
-        return partial(actor._pass, self.states(passes.states), uniform, forced)
+        return self.proposed(passes, self.variant)
 
     def _head(self, passes: Passes) -> Work:
         head = self.policy.depth_head

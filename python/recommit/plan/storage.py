@@ -23,7 +23,7 @@ def host(shadow: Shadow, split: Split, cuda: bool) -> dict[str, int]:
     weights = size(shadow.policy.parameters())
     sizes = {
         "processes": split.world * PROCESS,
-        "loading": split.world * weights * cuda,
+        "weights, mapped once": _whole(shadow) * cuda,
         "offloaded optimiser": split.world * _offloaded(shadow, split),
         "offloaded weights": weights * (split.offload and split.stage == 3),
     }
@@ -61,8 +61,7 @@ def _engine(shadow: Shadow, split: Split) -> int:
     trained = shadow.trained
     if not split.stage:
         return 3 * size(trained)
-    master = MASTER if split.stage < 3 or split.bf16 else 0
-    return size(trained) + sum(p.numel() for p in trained) * (MOMENTS + master)
+    return size(trained) + sum(p.numel() for p in trained) * (MOMENTS + MASTER)
 
 
 def _whole(shadow: Shadow) -> int:

@@ -13,9 +13,11 @@ import torch
 from recommit.data.labels import label
 from recommit.plan import shadow
 from recommit.plan.counting import Cost, Watch, cost
+from recommit.policy.config import MAX_ACTIONS
 from recommit.policy.reference import REFERENCE
 from recommit.train import losses, targets
 from recommit.train.config import TargetConfig
+from recommit.train.rollout import Actor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from recommit.policy.policy import CommitPolicy
     from recommit.puzzles.puzzle import Puzzle
     from recommit.train.config import ModelConfig
+    from recommit.train.grpo_config import Variant
 
     Work = Callable[[], Any]
 
@@ -59,9 +62,9 @@ class Shadow(ABC):
     def _choose(self) -> None:
         """Freeze what does not learn, as the trainer does."""
 
-    @abstractmethod
     def _learn(self, passes: Passes) -> Work:
         """A pass that learns; the loss."""
+        raise TypeError(f"learn: expected a policy that is trained, got {passes}")
 
     @property
     def modules(self) -> list[nn.Module]:
@@ -175,6 +178,14 @@ class Shadow(ABC):
             return plans, self.policy.depth_head(self.policy.read(z, index, scores))
 
         return work
+
+    def proposed(self, passes: Passes, kind: Variant) -> Work:
+        """Plans are drawn, by a head that chooses or for depths that are fixed."""
+        shape = passes.states, passes.plans
+        actor = Actor(self.policy, self.task, kind, seed=0)
+        uniform = torch.full((*shape, len(self.policy.config.depths) + 4 * MAX_ACTIONS), 0.5)
+        forced = None if kind.head else np.full(shape, max(kind.depth, 1))
+        return partial(actor._pass, self.states(passes.states), uniform, forced)
 
     def _pictures(self, passes: Passes) -> Work:
         return partial(self.policy.vision._encode, self.task, self.states(passes.states))

@@ -1,16 +1,10 @@
-"""Real steps on a processor, measured from outside: torch's own counter of operations, and what its allocator reports."""
+"""Small recipes of both stages, their plans, and real trainers to hold them against."""
 
 from __future__ import annotations
 
-import gc
-from dataclasses import dataclass
-
-import torch
-from torch.profiler import ProfilerActivity, profile, record_function
-from torch.utils.flop_counter import FlopCounterMode, sdpa_backward_flop_count, sdpa_flop_count
-
 import recommit.data
 from recommit.plan import CARDS, Machine, plan
+from recommit.plan.measuring import measured
 from recommit.train import ranks
 from recommit.train.config import SftConfig, parse
 from recommit.train.grpo import Grpo
@@ -25,13 +19,6 @@ DECODER = {"width": 32, "layers": 1, "heads": 2, "ffn": 64}
 #: A preset's backbone with small heads: as it is, and with an adapter.
 WHOLE = {"backbone": "random:small", "policy": {"lora": None, "decoder": DECODER}}
 ADAPTED = {"backbone": "random:tiny", "policy": {"lora": {"rank": 4}, "decoder": DECODER}}
-
-
-@dataclass(frozen=True)
-class Measured:
-    flops: int
-    #: Most bytes of tensors at once in a step, weights and moments included.
-    peak: int
 
 
 def sft(model, **more):
@@ -49,33 +36,23 @@ def grpo(**more):
     return parse(GrpoConfig, {**QUIET, **values, **more, "optim": optim})
 
 
-def apart(said, real):
-    """How far a plan is from what was measured, at the worst, as a share; the plan may be above where it is a bound."""
-    return max(abs(said.phases[0].flops / real.flops - 1), abs(said.memory.peak / real.peak - 1))
-
-
 def planned(config, model=None):
     return plan(config, model or config.model, recommit.Sliding(2, 3), HERE)
 
 
-MARK = "the step that counts"
+def taken(config, data, folder, model=None):
+    """Two real steps."""
+    with RunDirectory(folder) as run:
+        return measured(lambda: trainer_of(config, data, run, model))
 
 
-def trained(config, data, folder, model=None):
-    """Two steps of a run: the operations of the first, and the bytes of the second."""
-    gc.collect()  # what goes later would count as less
-    watch = profile(activities=[ProfilerActivity.CPU], profile_memory=True)
-    with RunDirectory(folder) as run, watch:
-        trainer = _trainer(config, data, run, model)
-        with _counter() as flops:
-            trainer._step()
-        gc.collect()  # the counter's hooks keep what was computed again
-        with record_function(MARK):
-            trainer._step()
-    return Measured(flops.get_total_flops(), _peak(watch))
+def apart(said, real):
+    """How far a plan is from what was measured, at the worst, as a share."""
+    return max(abs(ratio - 1) for ratio in real.apart(said))
 
 
-def _trainer(config, data, run, model):
+def trainer_of(config, data, run, model):
+    """What a command would make in the folder of a run."""
     dataset, team = recommit.data.open(data, "train"), ranks.alone("cpu")
     if isinstance(config, SftConfig):
         return Sft(config, dataset, run, team, quiet=True)
@@ -83,29 +60,3 @@ def _trainer(config, data, run, model):
     if config.head is not None:
         policy.replace_head(config.head)
     return Grpo(config, policy, dataset.recipe, run, team, quiet=True)
-
-
-def _peak(memory):
-    """Most bytes since the mark, of those that were allocated since the profiler began."""
-    events = memory.profiler.kineto_results.events()
-    begin = next(event.start_ns() for event in events if event.name() == MARK)
-    now = peak = 0
-    for event in sorted((e for e in events if e.name() == "[memory]"), key=lambda e: e.start_ns()):
-        now += event.nbytes()
-        peak = max(peak, now) if event.start_ns() >= begin else now
-    return peak
-
-
-def _counter():
-    def attention(query, key, value, *_rest, **_named):
-        return sdpa_flop_count(query, key, value)
-
-    def backward(grad, query, key, value, *_rest, **_named):
-        return sdpa_backward_flop_count(grad, query, key, value)
-
-    aten = torch.ops.aten
-    mapping = {
-        aten._scaled_dot_product_flash_attention_for_cpu: attention,
-        aten._scaled_dot_product_flash_attention_for_cpu_backward: backward,
-    }
-    return FlopCounterMode(display=False, custom_mapping=mapping)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.plan.measuring import ADAPTED, WHOLE, apart, grpo, planned, sft, trained
+from tests.unit.plan.measuring import ADAPTED, WHOLE, apart, grpo, planned, sft, taken
 
 from recommit.plan import memory, stages, work
 
@@ -25,7 +25,7 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_a_step_takes_what_was_planned(name, data, tmp_path):
     config, model = CASES[name]
-    real, said = trained(config, data, tmp_path / "run", model), planned(config, model)
+    real, said = taken(config, data, tmp_path / "run", model), planned(config, model)
     assert apart(said, real) < 0.05
     # Only pictures that come again, and what kernels need for themselves, lie between the two.
     assert said.phases[0].flops >= real.flops
@@ -54,7 +54,7 @@ def forget_the_moments(patch):
     ],
 )
 def test_a_plan_that_forgets_something_is_seen(forget, config, model, data, tmp_path, monkeypatch):
-    real = trained(config, data, tmp_path / "run", model)
+    real = taken(config, data, tmp_path / "run", model)
     assert apart(planned(config, model), real) < 0.05
     forget(monkeypatch)
     assert apart(planned(config, model), real) > 0.1

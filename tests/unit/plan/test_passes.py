@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.unit.plan.measuring import ADAPTED, grpo, sft
+from tests.unit.plan.measuring import ADAPTED, grpo, sft, trainer_of
 
 from recommit.plan.passes import parts, schedule
 
@@ -78,13 +78,11 @@ def test_validations_are_counted():
 @pytest.mark.parametrize("group", ["state", "episode", "branch", "exact"])
 def test_no_play_looks_more_often_than_was_planned(group, data, tmp_path):
     """Real episodes, which end early and meet, against the bound."""
-    from tests.unit.plan import measuring
-
     from recommit.train.rundir import RunDirectory
 
     config = grpo(credit={"group": group, "size": 2}, rollout={"instances": 6, "budget": 4})
     with RunDirectory(tmp_path / "run") as run:
-        trainer = measuring._trainer(config, data, run, sft(ADAPTED).model)
+        trainer = trainer_of(config, data, run, sft(ADAPTED).model)
         seen, look = [], trainer.policy.look
         trainer.policy.look = lambda task, states: (seen.append(len(states)), look(task, states))[1]
         trainer._step()
