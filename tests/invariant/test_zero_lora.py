@@ -208,20 +208,18 @@ def test_what_is_said_of_parameters_that_are_split_is_true(place):
 @pytest.mark.nightly
 @pytest.mark.parametrize("stage", ["1", "3"])
 def test_a_run_that_is_killed_a_dozen_times_ends_in_the_same_bits(tmp_path, stage):
-    """C5: of either rank in turn, at the 5th to 60th time that ranks meet."""
+    """C5: of either rank in turn, at the 12th to 23rd time that ranks meet in a life: in steps, validations, and saving."""
     place = begin(tmp_path)
-    job = place.job("sft", "straight", "data", *zero(stage))
+    longer = [*zero(stage), "optim.steps=80", "validation.every=20"]
+    job = place.job("sft", "straight", "data", *longer)
     assert [status for status, _ in run([job], 2, tmp_path)] == [0, 0]
-    deaths = 0
     for kill in range(12):
-        patch = f"killed at:{kill % 2}:{5 + 5 * kill}"
-        ranks = run([place.job("sft", "killed", "data", *zero(stage), patch=patch)], 2, tmp_path)
+        patch = f"killed at:{kill % 2}:{12 + kill}"
+        ranks = run([place.job("sft", "killed", "data", *longer, patch=patch)], 2, tmp_path)
         victim, other = ranks[kill % 2], ranks[1 - kill % 2]
-        deaths += victim[0] == -9
-        assert (victim[0], other[0]) in ((-9, 1), (0, 0)), other[1]
-        assert other[0] == 0 or "ended before its work was done" in other[1]
-    assert deaths >= 4
-    assert [status for status, _ in run([place.job("sft", "killed", "data", *zero(stage))], 2, tmp_path)] == [0, 0]
+        assert (victim[0], other[0]) == (-9, 1), other[1]
+        assert "ended before its work was done" in other[1]
+    assert [status for status, _ in run([place.job("sft", "killed", "data", *longer)], 2, tmp_path)] == [0, 0]
     straight, killed = place.weights("straight"), place.weights("killed")
     assert all(torch.equal(straight[key], killed[key]) for key in straight)
 

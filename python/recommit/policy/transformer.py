@@ -72,8 +72,8 @@ class TransformersBackbone(nn.Module):
             model, report = getattr(transformers, cls.model_class).from_pretrained(
                 path, dtype=dtype or torch.float32, output_loading_info=True, **options
             )
-        if report["missing_keys"]:
-            raise ValueError(f"backbone: expected the tensors {sorted(report['missing_keys'])[:3]} besides in {path}")
+        if missing := sorted(report["missing_keys"]):
+            raise ValueError(f"backbone: expected all tensors of the model in {path}, got none for {missing[:3]}")
         return cls(model, transformers.AutoTokenizer.from_pretrained(path))
 
     @property

@@ -79,7 +79,7 @@ def test_a_checkpoint_without_a_tensor_is_refused(sharded, tmp_path):
     from safetensors.torch import save_file
 
     save_file(tensors, file, metadata={"format": "pt"})
-    with pytest.raises(ValueError, match="backbone: expected the tensors"):
+    with pytest.raises(ValueError, match="backbone: expected all tensors of the model in"):
         load_backbone(tmp_path, dtype=torch.bfloat16)
 
 
