@@ -211,10 +211,10 @@ def _evaluate(plan: TaskPlan, seed: int, tables: tuple[str, ...], quiet: bool, t
     said = plan.values.get("evaluate", {})
     options: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in said.items()}
     members = Members(plan.family, seed)
-    asked = Plan(str(members.adaptive), experiments.agents_of(members, tables), seed=seed, **options)
+    wanted = Plan(str(members.adaptive), experiments.agents_of(members, tables), seed=seed, **options)
     team = Team(device=find_device(plan.device or "auto"))
     with Store(plan.evaluation(seed)) as store:
-        summary = Evaluation(asked, store, team=team, quiet=quiet).run()
+        summary = Evaluation(wanted, store, team=team, quiet=quiet).run()
         beside_paper = experiments.in_paper(members)
         text = (
             experiments.write(Found(summary, members), tables) if beside_paper else printed.text(summary, store.folder)

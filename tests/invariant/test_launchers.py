@@ -139,7 +139,7 @@ def test_ctrl_c_reaches_the_ranks(place, start, environment, launcher):
 
 
 @pytest.fixture(scope="module")
-def made(place):
+def finished(place):
     """A preset in one command, every run on two ranks."""
     assert main(reproduce(place / "out", place)) == 0
     return place / "out"
@@ -150,30 +150,30 @@ def reproduce(out, place):
     return [*words, "--device", "cpu", "--gpus", "2"]
 
 
-def test_a_preset_in_one_command(place, made, capsys):
+def test_a_preset_in_one_command(place, finished, capsys):
     """From nothing to the report; the second time nothing is trained."""
-    task = made / "sliding"
+    task = finished / "sliding"
     folders = [task / name for name in ("sft", "family/adaptive-s7", "family/fixed-4-s7")]
     assert [ranks(folder) for folder in folders] == [2, 2, 2]
     assert (task / "report.html").is_file()
     capsys.readouterr()
-    assert main([*reproduce(made, place), "--show", "--json"]) == 0
+    assert main([*reproduce(finished, place), "--show", "--json"]) == 0
     runs = json.loads(capsys.readouterr().out)["runs"]
     assert [(run["run"], run["state"], run["ranks"]) for run in runs] == [
-        (folder.relative_to(made).as_posix(), "finished", 2) for folder in folders
+        (folder.relative_to(finished).as_posix(), "finished", 2) for folder in folders
     ]
     before = {folder.name: (task / "launch" / f"{folder.name}.log").read_bytes() for folder in folders}
-    assert main([*reproduce(made, place), "--quiet"]) == 0
+    assert main([*reproduce(finished, place), "--quiet"]) == 0
     assert before == {name: (task / "launch" / f"{name}.log").read_bytes() for name in before}
 
 
-def test_a_preset_in_a_slurm_job(place, made, environment):
-    """What the launcher of one machine has made is not made again."""
-    said = {"PRESET": str(place / "preset.yaml"), "OUT": str(made), "GPUS": "2"}
+def test_a_preset_in_a_slurm_job(place, finished, environment):
+    """What the launcher of one machine has finished is left alone."""
+    said = {"PRESET": str(place / "preset.yaml"), "OUT": str(finished), "GPUS": "2"}
     flags = ["--device", "cpu", "--set", "variants=[adaptive]", "seeds=[8]"]
     assert shell("slurm-preset.sbatch", {**environment, **said}, *flags).strip() == str(
-        made / "sliding" / "report.html"
+        finished / "sliding" / "report.html"
     )
-    logs = {name: (made / "sliding" / "launch" / f"{name}.log").read_text() for name in ("sft", "adaptive-s8")}
+    logs = {name: (finished / "sliding" / "launch" / f"{name}.log").read_text() for name in ("sft", "adaptive-s8")}
     assert ["srun 2" in text for text in logs.values()] == [False, True]
-    assert ranks(made / "sliding" / "family" / "adaptive-s8") == 2
+    assert ranks(finished / "sliding" / "family" / "adaptive-s8") == 2

@@ -34,14 +34,14 @@ def test_every_run_with_its_command(capsys):
 
 def test_as_json_without_gpus(capsys):
     assert main([*SHOW, "--json", "--set", "seeds=[1]", "sokoban.singles=[]"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["preset"]["tasks"]["sokoban"]["seeds"] == [1]
-    assert len(told["runs"]) == (1 + 7 + 4 + 8 + 10) + (1 + 7 + 4 + 10)
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["preset"]["tasks"]["sokoban"]["seeds"] == [1]
+    assert len(shown["runs"]) == (1 + 7 + 4 + 8 + 10) + (1 + 7 + 4 + 10)
     assert (
-        told["runs"][0]["command"]
+        shown["runs"][0]["command"]
         == "recommit train sft --recipe OUT/sliding/launch/sft.yaml --data OUT/sliding/data --out OUT/sliding/sft"
     )
-    assert {run["state"] for run in told["runs"]} == {""}
+    assert {run["state"] for run in shown["runs"]} == {""}
 
 
 def test_how_far_each_is(tmp_path, capsys):

@@ -107,7 +107,7 @@ class Vision:
         head = f"{task.task}{states.shape[1:]}".encode()
         keys = [head + state.tobytes() for state in states]
         missing = {key: i for i, key in enumerate(keys) if key not in self._cache}
-        fresh = self._look_up(task, states, missing) if missing else {}
+        fresh = self._look_up(task, states, missing) if missing or self._split() else {}
         out = torch.stack([fresh[key] if key in fresh else self._cache[key] for key in keys])
         for key, value in fresh.items():
             self._remember(key, value)
@@ -115,6 +115,11 @@ class Vision:
             if key in self._cache:
                 self._cache.move_to_end(key)
         return out
+
+    def _split(self) -> bool:
+        """Does every rank hold a part of the encoder (ZeRO-3)? Then nobody can encode alone: a rank that remembers all of its
+        states goes through the encoder for the sake of one that does not."""
+        return any(hasattr(parameter, "ds_id") for parameter in self.backbone.vision_parameters())
 
     def _look_up(self, task: Puzzle, states: NDArray[np.uint8], missing: dict[bytes, int]) -> dict[bytes, Tensor]:
         """From the disk, or else from the encoder."""
@@ -124,8 +129,8 @@ class Vision:
         device = next(self.backbone.model.parameters()).device
         found = {key: kept[name].to(device, non_blocking=True) for key, name in names.items() if name in kept}
         rest = {key: i for key, i in missing.items() if key not in found}
-        if rest:
-            made = self._encode(task, states[list(rest.values())])
+        if rest or self._split():
+            made = self._encode(task, states[list(rest.values()) or [0]])[: len(rest)]
             if store is not None:
                 store.add(dict(zip((names[key] for key in rest), made.cpu(), strict=True)))
             found |= dict(zip(rest, made, strict=True))

@@ -42,6 +42,20 @@ def test_cached_states_equal_encoded_pictures(task, tiny):
     assert len(vision._cache) == 6
 
 
+def test_an_encoder_that_ranks_share_is_gone_through_by_all(tiny, monkeypatch):
+    """ZeRO-3 gathers its weights whenever one rank needs them: a rank that remembers its states must take part."""
+    task, vision = recommit.Sliding(3), Vision(load_backbone(tiny), PolicyConfig(lora=None))
+    states, encoded = states_of(task), []
+    encode = vision._encode
+    monkeypatch.setattr(vision, "_encode", lambda task, states: (encoded.append(len(states)), encode(task, states))[1])
+    first = vision.features(task, states, frozen=True)
+    vision.features(task, states, frozen=True)
+    assert encoded == [6]
+    next(vision.backbone.vision_parameters()).ds_id = 0  # as DeepSpeed marks what it splits
+    assert torch.equal(vision.features(task, states, frozen=True), first)
+    assert encoded == [6, 1]
+
+
 def test_the_cache_forgets_the_oldest(tiny):
     task, backbone = recommit.Sliding(3), load_backbone(tiny)
     states = task.generate(40, seed=3).states

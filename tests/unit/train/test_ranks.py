@@ -43,7 +43,7 @@ def test_alone_there_is_nobody_to_ask():
     team.barrier()
 
 
-@pytest.mark.parametrize("name", ["deepspeed.sh", "torchrun.sh", "slurm.sbatch"])
+@pytest.mark.parametrize("name", ["deepspeed.sh", "torchrun.sh", "slurm.sbatch", "slurm-preset.sbatch"])
 def test_launch_recipes_are_shell_that_parses(name):
     path = config._folder() / "launch" / name
     subprocess.run(["bash", "-n", str(path)], check=True)

@@ -103,7 +103,7 @@ def test_runs_of_the_7b_family_look_as_often_as_each_other(task):
     [
         (
             {"DATA": "d d", "OUT": "o"},
-            ["--recipe", "qwen2.5-vl-7b", "--data", "d d", "--zero", "2", "--out", "o", "--quiet"],
+            ["--recipe", "paper-sliding", "--data", "d d", "--zero", "2", "--out", "o", "--quiet"],
         ),
         (
             {"VERB": "grpo", "INIT": "i", "OUT": "o", "RECIPE": "r", "DEEPSPEED": "zero3"},

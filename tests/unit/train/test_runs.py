@@ -43,8 +43,8 @@ def test_a_warm_start_of_other_data_is_refused(init, data, tmp_path):
 
     written = json.loads((init / "config.json").read_text())
     sections = ("model", "optim", "targets", "validation", "engine", "run")
-    known = config.parse(config.SftConfig, {key: written[key] for key in sections})
-    mine = Run("sft", known, data, init)
+    plan = config.parse(config.SftConfig, {key: written[key] for key in sections})
+    mine = Run("sft", plan, data, init)
     assert mine.state == "finished"
     assert mine.skipped()
     other = tmp_path / "other"
@@ -56,7 +56,7 @@ def test_a_warm_start_of_other_data_is_refused(init, data, tmp_path):
         replace(mine, source=other).skipped()
     half = tmp_path / "half"
     shutil.copytree(init, half)
-    assert replace(mine, config=replace(known, optim=replace(known.optim, steps=10**6)), folder=half).state.startswith(
+    assert replace(mine, config=replace(plan, optim=replace(plan.optim, steps=10**6)), folder=half).state.startswith(
         "can go on after step "
     )
 
