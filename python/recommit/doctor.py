@@ -99,12 +99,27 @@ def training(extras: dict[str, Extra]) -> str:
         return f"nothing yet: needs {extras['train'].install}"
     torch = importlib.import_module("torch")
     gpus = int(torch.cuda.device_count())
+    memory = min((torch.cuda.get_device_properties(i).total_memory for i in range(gpus)), default=0)
     if not gpus:
-        return "laptop recipes on the CPU; no GPU is seen, and the 7B recipe needs one"
-    memory = min(torch.cuda.get_device_properties(i).total_memory for i in range(gpus)) >> 30
-    big = "qwen2.5-vl-7b" if memory >= 22 else f"models below 7B (its weights alone take 16 GiB, the GPU has {memory})"
+        return f"laptop recipes on the CPU; no GPU is seen, and the paper's recipes {_least()}"
     spread = "" if gpus == 1 or extras["deepspeed"].complete else f"; for all of them {extras['deepspeed'].install}"
-    return f"laptop recipes and {big}; {gpus} GPU of {memory} GiB{spread}"
+    return f"laptop recipes and {_on_gpu(memory)}; {gpus} GPU of {memory >> 30} GiB{spread}"
+
+
+def _on_gpu(memory: int) -> str:
+    """Which of the paper's stages fit one GPU, by plan."""
+    from recommit.plan.paper import fitting
+
+    whole, smaller, _ = fitting(memory)
+    parts = [f"on one GPU, by plan, {', '.join(whole)}"] if whole else []
+    parts += [f"in smaller passes {', '.join(smaller)} (recommit plan)"] if smaller else []
+    return "; ".join(parts) or f"none of the paper's, which {_least()}"
+
+
+def _least() -> str:
+    from recommit.plan.paper import fitting
+
+    return f"need one of {fitting(0)[2] / 2**30:.0f} GiB at least, by plan"
 
 
 def works() -> bool:

@@ -17,6 +17,7 @@ import pytest
 from tests.structure.commands import ROOT, Command, Wrong, call
 
 from recommit import cli, preset
+from recommit.plan import recipes
 from recommit.train_command import planned_family
 
 if TYPE_CHECKING:
@@ -48,11 +49,23 @@ def check_recommit(words: list[str]) -> None:
         _succeed(words)
     if words[:2] in (["train", "sft"], ["train", "grpo"]) or words[0] == "reproduce":
         _succeed([*words, "--show"])
+    if words[0] == "plan":
+        _plannable(words[1], **given[0])
     if words[:2] == ["train", "family"]:
         try:
             planned_family(given[0]["recipe"], given[0]["variants"], given[0]["set"], {})
         except Exception as error:  # noqa: BLE001
             raise Wrong(str(error)) from None
+
+
+def _plannable(recipe: str, stage: str, set: tuple[str, ...] = (), **_rest: Any) -> None:
+    """The stages that a plan is asked for, with what is set in them."""
+    asked = recipes.Asked(recipe, changes=set)
+    try:
+        for name in recipes.stages(recipe) if stage == "both" else (stage,):
+            asked.stage(name, recipes.puzzle(recipe))
+    except ValueError as error:
+        raise Wrong(str(error)) from None
 
 
 def _succeed(words: list[str]) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from recommit.plan.cards import CARDS, SHARE, Card, Machine, machine
+from recommit.plan.passes import Evaluation
 from recommit.plan.results import GIB, Count, Memory, Model, Phase, Plan, Rate
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ __all__ = [
     "SHARE",
     "Card",
     "Count",
+    "Evaluation",
     "Machine",
     "Memory",
     "Model",

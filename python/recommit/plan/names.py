@@ -46,7 +46,10 @@ class PublishedTokenizer:
     def __call__(self, text: str, **_options: Any) -> dict[str, list[int]]:
         """Token ids: those of the picture, and 0 for all others."""
         pictures = text.count(self.markers.token)
-        before, behind = _lengths()[self._digest(text, pictures)]
+        lengths, digest = _lengths(), self._digest(text, pictures)
+        if digest not in lengths:
+            raise ValueError(f"prompts: expected one of {', '.join(_LENGTHS)}, whose tokens were counted, got another")
+        before, behind = lengths[digest]
         return {"input_ids": [0] * (before + 1) + [self.pad] * pictures + [0] * (behind + 1)}
 
     def _digest(self, text: str, pictures: int) -> str:

@@ -8,8 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
-from recommit.evaluate.agents import ACTION_SEEDS, KNOWN
-from recommit.evaluate.shared import PIECE
 from recommit.policy.config import PASS
 from recommit.train.config import EngineConfig, SftConfig
 from recommit.train.grpo_config import variant
@@ -27,8 +25,8 @@ EARLY = "episodes that end early look less often"
 MEET = "episodes that end early or meet look less often"
 #: States that the search for the best depths may look at besides; see ``recommit.evaluate.oracle``.
 CEILING = 1 << 18
-#: Agents that walk among the states of greedy plans.
-ON_GRAPH = tuple(name for name in KNOWN if name not in ("fixed-4-sampled", "solver", "walker", "zero-shot"))
+#: Agents that do not walk among the states of greedy plans.
+OFF_GRAPH = ("fixed-4-sampled", "solver", "walker", "zero-shot")
 SEEN = "a state that was seen before is not encoded again"
 
 
@@ -169,8 +167,11 @@ class Evaluation:
 
 def evaluation(asked: Evaluation, world: int) -> Schedule:
     """The run whose ceilings are looked for, and each of the others."""
+    from recommit.evaluate.agents import ACTION_SEEDS, KNOWN  # torch comes with it
+    from recommit.evaluate.shared import PIECE
+
     episodes = (asked.instances + asked.validation) * asked.budget
-    walks = CEILING + episodes * len(ON_GRAPH)
+    walks = CEILING + episodes * len(KNOWN.keys() - OFF_GRAPH)
     ceilings = parts("plans", -(-min(walks, asked.boards or walks) // world), PIECE, bound=MEET)
     others = parts("plans", -(-episodes // world), PIECE, bound=MEET)
     others += parts("propose", -(-asked.instances * ACTION_SEEDS * asked.budget // world), PIECE, bound=EARLY)

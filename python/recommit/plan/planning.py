@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from recommit.plan import memory, storage
 from recommit.plan.passes import Evaluation, Passes, Schedule, schedule
 from recommit.plan.results import Count, Learning, Memory, Model, Phase, Plan, Rate
-from recommit.plan.shadow import embodied
+from recommit.plan.shadow import kernels
 from recommit.plan.stages import shadow_of
 from recommit.train.config import SftConfig
 
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 def counted(config: Stage, model: ModelConfig, task: Puzzle, machine: Machine) -> Plan:
     """The plan of a stage as its recipe is."""
     shadow = shadow_of(config, model, task)
-    with embodied(*shadow.modules):
+    with kernels():
         return _Counting(config, model, shadow, machine).plan()
 
 
 def peak(config: Stage, model: ModelConfig, task: Puzzle, machine: Machine) -> int:
     """Bytes of a rank at the worst moment, and nothing else: sooner than a plan."""
     shadow = shadow_of(config, model, task)
-    with embodied(*shadow.modules):
+    with kernels():
         return _Counting(config, model, shadow, machine).memory().peak
 
 

@@ -1,4 +1,4 @@
-"""A policy that has every shape of the real one and no bytes: what goes through it computes nothing and can be counted."""
+"""A policy that has every shape of the real one and no contents: what goes through it computes nothing and can be counted."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch import nn
-from torch._subclasses.fake_tensor import FakeTensorMode
+import torch.nn.functional as F
 
 from recommit.plan.names import RANDOM, PublishedTokenizer, preset_of
 from recommit.policy.backbone import adapter
@@ -62,24 +61,33 @@ def _shape(name: str, model: ModelConfig) -> Any:
 
 
 @contextmanager
-def embodied(*modules: nn.Module) -> Iterator[None]:
-    """A context in which the modules stand on a processor that computes nothing, so that kernels are chosen as on a real one;
-    the meta device would choose attention that keeps every score."""
-    with FakeTensorMode(allow_non_fake_inputs=True):
-        for module in modules:
-            _embody(module)
+def kernels() -> Iterator[None]:
+    """A context in which attention of tensors without contents is one operation that keeps no scores, as on a processor and
+    on a GPU; torch itself would choose the one that keeps them all."""
+    real = F.scaled_dot_product_attention
+
+    def chosen(query: Tensor, *rest: Any, **named: Any) -> Any:
+        return (_attend if query.is_meta else real)(query, *rest, **named)
+
+    F.scaled_dot_product_attention = chosen
+    try:
         yield
+    finally:
+        F.scaled_dot_product_attention = real
 
 
-def _embody(module: nn.Module) -> None:
-    for part in module.modules():
-        for name, parameter in part._parameters.items():
-            if parameter is not None:
-                part._parameters[name] = nn.Parameter(_like(parameter), requires_grad=parameter.requires_grad)
-        for name, buffer in part._buffers.items():
-            if buffer is not None:
-                part._buffers[name] = _like(buffer)
-
-
-def _like(tensor: Tensor) -> Tensor:
-    return torch.empty(tensor.shape, dtype=tensor.dtype, device="cpu")
+def _attend(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Tensor:
+    del enable_gqa  # it sees by the shapes that heads share keys
+    mask = None if attn_mask is None else torch.empty_like(attn_mask, dtype=query.dtype)
+    attention = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
+    result: Tensor = attention(query, key, value, dropout_p, is_causal, attn_mask=mask, scale=scale)[0]
+    return result

@@ -117,5 +117,5 @@ class Reinforcement(Shadow):
 
     def _head(self, passes: Passes) -> Work:
         head = self.policy.depth_head
-        inputs = torch.zeros(passes.states, head.inputs, dtype=head.weight.dtype)
+        inputs = torch.empty(passes.states, head.inputs, dtype=head.weight.dtype, device="meta")
         return lambda: head(inputs).sum()

@@ -48,7 +48,7 @@ class Learning:
 
 
 class Shadow(ABC):
-    """One run's policy, ready to be counted inside ``shadow.embodied``. A subclass says who learns, and how."""
+    """One run's policy, ready to be counted inside ``shadow.kernels``. A subclass says who learns, and how."""
 
     def __init__(self, model: ModelConfig, task: Puzzle, *, bf16: bool) -> None:
         self.task = task
@@ -183,7 +183,7 @@ class Shadow(ABC):
         """Plans are drawn, by a head that chooses or for depths that are fixed."""
         shape = passes.states, passes.plans
         actor = Actor(self.policy, self.task, kind, seed=0)
-        uniform = torch.full((*shape, len(self.policy.config.depths) + 4 * MAX_ACTIONS), 0.5)
+        uniform = torch.empty((*shape, len(self.policy.config.depths) + 4 * MAX_ACTIONS), device="meta")
         forced = None if kind.head else np.full(shape, max(kind.depth, 1))
         return partial(actor._pass, self.states(passes.states), uniform, forced)
 
