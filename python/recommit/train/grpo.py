@@ -265,25 +265,14 @@ class Grpo(Trainer):
         assert self.instances is not None
         config = self.config.validation
         graph = self._graph(self.policy.config.depths if not self.variant.depth else (self.variant.depth,))
-        own: dict[str, reach.Choose] = {}
-        if self.variant.depth:
-            own[str(self.variant.depth)] = reach.always(graph, self.variant.depth)
-        elif not self.variant.head:
-            own["uniform"] = reach.drawn(graph, np.full(len(graph.depths), 1 / len(graph.depths)), 0)
-        else:
-            own["adaptive"] = reach.head(graph)
-            own["sampled"] = reach.drawn(graph, None, 0)
-        found = {name: reach.walk(graph, self.instances.starts, config.budget, choose) for name, choose in own.items()}
-        if self.variant.head:
-            share = found["adaptive"].depths / max(found["adaptive"].depths.sum(), 1)
-            found["shuffled"] = reach.walk(graph, self.instances.starts, config.budget, reach.drawn(graph, share, 1))
-        choose = next(iter(own.values()))
+        agents = validate.agents(graph, self.variant, self.instances.starts, config.budget)
         budgets = sorted({config.budget, *self.config.finish.budgets})
+        choose = validate.own_agent(graph, self.variant)
         played = [reach.walk(graph, self.instances.starts, budget, choose) for budget in budgets]
         imitated = validate.imitation(self.policy, self.task, self.instances.states, self.engine)
         judged = {str(budget): round(one.solve_rate, 4) for budget, one in zip(budgets, played, strict=True)}
         worth = sum(one.solve_rate - self.config.last_price * one.mean_actions for one in played) / len(played)
-        return {**imitated, **validate.rates(found), "judged": judged, "worth": round(worth, 5)}
+        return {**imitated, **validate.rates(agents), "judged": judged, "worth": round(worth, 5)}
 
     def _fixed_depth(self) -> int | None:
         return self.variant.depth or None

@@ -15,7 +15,7 @@ from recommit.train import losses, targets
 from recommit.train.config import TargetConfig
 from recommit.train.division import divided, turns
 from recommit.train.ranks import Team
-from recommit.train.reach import Reach, always, plainly, walk
+from recommit.train.reach import Reach, always, drawn, head, plainly, walk
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from recommit.puzzles.puzzle import Puzzle
     from recommit.train.config import ValidationConfig
     from recommit.train.engine import Engine
-    from recommit.train.reach import Episodes
+    from recommit.train.grpo_config import Variant
+    from recommit.train.reach import Choose, Episodes
     from recommit.train.targets import Targets
 
 #: Purpose of the random stream that says where on its path a state is taken.
@@ -118,6 +119,24 @@ def episodes(
         reach = Reach(policy, task, config.depths, through=engine.run, team=engine.team, together=engine.together)
     found = {str(depth): walk(reach, starts, config.budget, always(reach, depth)) for depth in config.depths}
     return rates(found)
+
+
+def agents(graph: Reach, variant: Variant, starts: NDArray[np.uint8], budget: int) -> dict[str, Episodes]:
+    """Episodes of a variant's own agent, and of what a depth head is held against: drawn depths, and its own ones drawn as
+    often in whatever state."""
+    choose = own_agent(graph, variant)
+    if not variant.head:
+        return {str(variant.depth or "uniform"): walk(graph, starts, budget, choose)}
+    adaptive, sampled = (walk(graph, starts, budget, each) for each in (choose, drawn(graph, None, 0)))
+    share = adaptive.depths / max(adaptive.depths.sum(), 1)
+    return {"adaptive": adaptive, "sampled": sampled, "shuffled": walk(graph, starts, budget, drawn(graph, share, 1))}
+
+
+def own_agent(graph: Reach, variant: Variant) -> Choose:
+    """Who chooses the depths of a variant when nothing is left to chance that need not be."""
+    if variant.depth:
+        return always(graph, variant.depth)
+    return head(graph) if variant.head else drawn(graph, np.full(len(graph.depths), 1 / len(graph.depths)), 0)
 
 
 def rates(found: dict[str, Episodes]) -> dict[str, Any]:

@@ -100,7 +100,7 @@ def moved(one, other):
 
 def same(one, other, steps=4):
     """Two runs ended in the same bits."""
-    for name in ("engine.safetensors", "policy/heads.safetensors", "policy/backbone/model.safetensors"):
+    for name in ("engine-00000.safetensors", "policy/heads.safetensors", "policy/backbone/model.safetensors"):
         a, b = (load_file(folder / "checkpoints" / f"step-{steps:08}" / name) for folder in (one, other))
         assert a.keys() == b.keys()
         assert all(torch.equal(a[key], b[key]) for key in a), name
