@@ -41,16 +41,21 @@ class Reference:
             copy.deepcopy(policy.depth_head).requires_grad_(False).eval(),
             copy.deepcopy(policy.decoder).requires_grad_(False).eval(),
         )
+        from peft.tuners.tuners_utils import BaseTunerLayer
+
         model: Any = policy.backbone.model
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FutureWarning)
             model.add_adapter(REFERENCE, copy.deepcopy(model.peft_config[ADAPTER]))
+        model.train(model.training)  # also the new adapter's dropout
         with torch.no_grad():
             given = dict(model.named_parameters())
             for name, parameter in given.items():
                 if f".{REFERENCE}." in name:
                     parameter.copy_(given[name.replace(f".{REFERENCE}.", f".{ADAPTER}.")])
                     parameter.requires_grad_(False)
+        #: Asked one by one, since PEFT's own switch walks through every module of the backbone: four times as long.
+        self._layers = [module for module in model.modules() if isinstance(module, BaseTunerLayer)]
 
     @property
     def own(self) -> tuple[nn.Module, ...]:
@@ -74,10 +79,14 @@ class Reference:
     def _switched(self) -> Iterator[None]:
         model: Any = self.policy.backbone.model
         training = model.training
-        model.eval()
-        model.set_adapter(REFERENCE, inference_mode=True)
+        if training:
+            model.eval()
+        for layer in self._layers:
+            layer.set_adapter([REFERENCE], inference_mode=True)
         try:
             yield
         finally:
-            model.set_adapter(ADAPTER)
-            model.train(training)
+            for layer in self._layers:
+                layer.set_adapter([ADAPTER])
+            if training:
+                model.train()
