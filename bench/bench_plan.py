@@ -107,22 +107,22 @@ def main() -> None:
     )
     parser.add_argument("--checkpointing", action="store_true")
     parser.add_argument("--one", help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.one:
-        print(json.dumps(one(**json.loads(given.one))))
+    options = parser.parse_args()
+    if options.one:
+        print(json.dumps(one(**json.loads(options.one))))
         return
     engines = [
         {"kind": "deepspeed", "stage": int(z[0]), "bf16": z.endswith("b"), "settings": {"zero_optimization": {
             "reduce_bucket_size": 1_000_000, "stage3_prefetch_bucket_size": 100_000}}}
-        for z in given.zero
+        for z in options.zero
     ] or [{}]  # fmt: skip
     print(
         f"{'shape':<7}{'stage':<6}{'engine':<22}{'operations, ratio':>28}{'bytes, ratio':>28}{'resident':>12}{'s':>8}"
     )
-    for shape in given.shapes:
-        for stage in given.stages:
+    for shape in options.shapes:
+        for stage in options.stages:
             for engine in engines:
-                row(shape, stage, engine | {"checkpointing": given.checkpointing})
+                row(shape, stage, engine | {"checkpointing": options.checkpointing})
 
 
 def row(shape: str, stage: str, engine: dict[str, Any]) -> None:
@@ -132,13 +132,13 @@ def row(shape: str, stage: str, engine: dict[str, Any]) -> None:
     call = [sys.executable, __file__, "--one", case]
     said = subprocess.run(call, capture_output=True, text=True, check=False, env={**os.environ, **alone})
     assert not said.returncode, said.stderr[-3000:]
-    made = json.loads(said.stdout.splitlines()[-1])
+    figures = json.loads(said.stdout.splitlines()[-1])
     kind = f"ZeRO {engine['stage']}{' bf16' * engine['bf16']}" if engine.get("kind") else "plain"
     kind += " again" * engine["checkpointing"]
     print(
-        f"{shape:<7}{stage:<6}{kind:<22}{made['flops'] / 1e9:>18,.2f} G {made['flops_ratio']:>7.3f}"
-        f"{made['bytes'] / 2**20:>16,.1f} MiB {made['bytes_ratio']:>7.3f}{made['resident_growth'] / 2**20:>12,.0f}"
-        f"{made['seconds']:>8.1f}",
+        f"{shape:<7}{stage:<6}{kind:<22}{figures['flops'] / 1e9:>18,.2f} G {figures['flops_ratio']:>7.3f}"
+        f"{figures['bytes'] / 2**20:>16,.1f} MiB {figures['bytes_ratio']:>7.3f}{figures['resident_growth'] / 2**20:>12,.0f}"
+        f"{figures['seconds']:>8.1f}",
         flush=True,
     )
 

@@ -27,8 +27,8 @@ def planned(recipe: str, stage: str, gpus: int) -> Any:
     """What a stage takes on any card."""
     from recommit.plan import machine, plan, recipes
 
-    asked, board = recipes.Asked(recipe), recipes.puzzle(recipe)
-    return plan(asked.stage(stage, board), asked.model, board, machine("a100", gpus), fit=False)
+    request, board = recipes.Request(recipe), recipes.puzzle(recipe)
+    return plan(request.stage(stage, board), request.model, board, machine("a100", gpus), fit=False)
 
 
 def count(recipe: str, stage: str, card: str, gpus: int) -> Figures:
@@ -37,13 +37,13 @@ def count(recipe: str, stage: str, card: str, gpus: int) -> Figures:
     from recommit.plan.fit import settings
     from recommit.plan.planning import peak
 
-    asked, board, on = recipes.Asked(recipe), recipes.puzzle(recipe), machine(card, gpus)
-    config = asked.stage(stage, board)
+    request, board, on = recipes.Request(recipe), recipes.puzzle(recipe), machine(card, gpus)
+    config = request.stage(stage, board)
     said = replace(planned(recipe, stage, gpus), limit=on.limit, rate=on.rate("bfloat16"))
-    said = said if said.fits else replace(said, fits_with=settings(config, asked.model, board, on))
+    said = said if said.fits else replace(said, fits_with=settings(config, request.model, board, on))
     least = said.memory.peak
     if stage != "evaluate" and gpus == 1:
-        least = peak(replace(config, optim=replace(config.optim, micro_batch=1)), asked.model, board, on)  # type: ignore[type-var]
+        least = peak(replace(config, optim=replace(config.optim, micro_batch=1)), request.model, board, on)  # type: ignore[type-var]
     first = said.phases[0]
     return Figures(
         recipe, stage, card, gpus,
@@ -69,14 +69,14 @@ def runs() -> list[Runs]:
     """The runs of the preset on eight ranks, those that cost the same together."""
     from recommit import preset, reproduce_table
 
-    made: dict[tuple[str, str], list[Any]] = {}
+    alike: dict[tuple[str, str], list[Any]] = {}
     for task in preset.plans(preset.load("paper"), Path("OUT")):
         for run in task.runs:
             need = reproduce_table.needs(task, run, 8, "a100")
-            made.setdefault((task.values["recipe"], _kind(run)), []).append(need)
+            alike.setdefault((task.values["recipe"], _kind(run)), []).append(need)
     return [
         Runs(recipe, kind, len(needs), needs[0].gib_per_rank, sum(need.hours for need in needs))
-        for (recipe, kind), needs in made.items()
+        for (recipe, kind), needs in alike.items()
     ]
 
 
@@ -148,8 +148,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", action="store_true")
     parser.add_argument("--check", action="store_true")
-    given = parser.parse_args()
-    if given.count:
+    options = parser.parse_args()
+    if options.count:
         figures = []
         for card, gpus in MACHINES:
             for recipe, stage in STAGES:
@@ -158,7 +158,7 @@ def main() -> None:
         lines = {"figures": [vars(f) for f in figures], "runs": [vars(r) for r in runs()]}
         (ROOT / "python" / "recommit" / "plan" / KEPT).write_text(json.dumps(lines, indent=1) + "\n")
     text = PAGE.read_text(encoding="utf-8")
-    if given.check:
+    if options.check:
         sys.exit(written(text) != text)
     PAGE.write_text(written(text), encoding="utf-8")
 

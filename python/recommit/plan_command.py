@@ -52,10 +52,10 @@ def plan(
 
     try:
         on = machine(card, gpus, memory=memory, peak=peak, share=share)
-        asked = recipes.Asked(recipe, backbone, _flags(zero, deepspeed), variant, set)
+        request = recipes.Request(recipe, backbone, _flags(zero, deepspeed), variant, set)
         board = recipes.puzzle(recipe, task, size)
         stages = recipes.stages(recipe) if stage == "both" else (stage,)
-        plans = [count(asked.stage(each, board), asked.model, board, on) for each in stages]
+        plans = [count(request.stage(each, board), request.model, board, on) for each in stages]
     except ValueError as error:
         raise WrongCall(str(error)) from None
     if json:

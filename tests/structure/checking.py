@@ -60,10 +60,10 @@ def check_recommit(words: list[str]) -> None:
 
 def _plannable(recipe: str, stage: str, set: tuple[str, ...] = (), **_rest: Any) -> None:
     """The stages that a plan is asked for, with what is set in them."""
-    asked = recipes.Asked(recipe, changes=set)
+    request = recipes.Request(recipe, changes=set)
     try:
         for name in recipes.stages(recipe) if stage == "both" else (stage,):
-            asked.stage(name, recipes.puzzle(recipe))
+            request.stage(name, recipes.puzzle(recipe))
     except ValueError as error:
         raise Wrong(str(error)) from None
 

@@ -165,18 +165,18 @@ class Evaluation:
     engine: EngineConfig = field(default_factory=EngineConfig)
 
 
-def evaluation(asked: Evaluation, world: int) -> Schedule:
+def evaluation(config: Evaluation, world: int) -> Schedule:
     """The run whose ceilings are looked for, and each of the others."""
     from recommit.evaluate.agents import ACTION_SEEDS, KNOWN  # torch comes with it
     from recommit.evaluate.shared import PIECE
 
-    episodes = (asked.instances + asked.validation) * asked.budget
+    episodes = (config.instances + config.validation) * config.budget
     walks = CEILING + episodes * len(KNOWN.keys() - OFF_GRAPH)
-    ceilings = parts("plans", -(-min(walks, asked.boards or walks) // world), PIECE, bound=MEET)
+    ceilings = parts("plans", -(-min(walks, config.boards or walks) // world), PIECE, bound=MEET)
     others = parts("plans", -(-episodes // world), PIECE, bound=MEET)
-    others += parts("propose", -(-asked.instances * ACTION_SEEDS * asked.budget // world), PIECE, bound=EARLY)
+    others += parts("propose", -(-config.instances * ACTION_SEEDS * config.budget // world), PIECE, bound=EARLY)
     names = ("run whose ceilings are looked for", "run beside it")
-    return Schedule((*_pictures(ceilings), *ceilings), (*_pictures(others), *others), (), 1, asked.others, 0, names)
+    return Schedule((*_pictures(ceilings), *ceilings), (*_pictures(others), *others), (), 1, config.others, 0, names)
 
 
 def _walks(config: GrpoConfig) -> tuple[int, ...]:

@@ -23,7 +23,7 @@ STAGES = ("sft", "grpo")
 
 
 @dataclass(frozen=True)
-class Asked:
+class Request:
     """A recipe and what is changed in it."""
 
     recipe: str
@@ -31,7 +31,7 @@ class Asked:
     #: Values of all stages that train, by path.
     flags: dict[str, Any] = field(default_factory=dict)
     variant: str | None = None
-    #: NAME=VALUE; those of the model are the warm start's, the others of every stage that is asked for.
+    #: NAME=VALUE; those of the model are the warm start's, the others of every stage that is planned.
     changes: tuple[str, ...] = ()
 
     @property
@@ -76,7 +76,7 @@ def puzzle(recipe: str, task: str | None = None, size: tuple[int, ...] | None = 
 
     boards = [_board(entry["data"]) for entry in _entries(recipe)]
     if task is None and len(set(boards)) != 1:
-        tasks = Asked(recipe).model.policy.tasks
+        tasks = Request(recipe).model.policy.tasks
         if len(tasks) != 1:
             raise ValueError(
                 f"task: expected one of {', '.join(tasks)}, since no preset says it for {recipe}, got none"
@@ -92,11 +92,11 @@ def evaluation(recipe: str, task: Puzzle) -> Evaluation:
     entry = next(_entries(recipe), None)
     if entry is None:
         raise ValueError(f"stage: expected sft or grpo, since no preset evaluates runs of {recipe}, got evaluate")
-    asked = entry.get("evaluate", {})
+    values = entry.get("evaluate", {})
     others = len({*entry["variants"], *entry.get("ablations", ())} - {"adaptive"}) + 1
     boards = factorial(task.shape[0] * task.shape[1]) // 2 if task.task == "sliding" else 0
     budget = max(task.usual.budgets.values())
-    return Evaluation(asked.get("instances", 1024), asked.get("validation", 256), budget, others, boards)
+    return Evaluation(values.get("instances", 1024), values.get("validation", 256), budget, others, boards)
 
 
 def _entries(recipe: str) -> Iterator[dict[str, Any]]:

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 def policy(model: ModelConfig) -> CommitPolicy:
     """The policy that a run begins with, on the meta device."""
-    made, tokenizer, family = _language(model)
+    build, tokenizer, family = _language(model)
     with torch.device("meta"):
-        backbone = family(made().to(getattr(torch, model.dtype)), tokenizer)
+        backbone = family(build().to(getattr(torch, model.dtype)), tokenizer)
         return CommitPolicy(backbone, model.policy, source=model.backbone)
 
 

@@ -1,0 +1,68 @@
+"""``recommit plan``, by its words."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("peft")
+
+from recommit.cli import main
+
+SMALL = ["--backbone", "random:tiny", "--card", "cpu", "--set"]
+LITTLE = ["optim.batch=8", "validation.instances=0", "model.policy.decoder={width: 32, layers: 1, heads: 2, ffn: 64}"]
+
+
+def said(capsys, *words):
+    """What a plan says as JSON."""
+    assert main(["plan", *words, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_both_stages_are_planned_in_words(capsys):
+    assert main(["plan", "laptop-sliding", *SMALL, *LITTLE, "engine.kind=plain"]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("sft, sliding 3x3, on 1 rank\n")
+    assert "\n\ngrpo, sliding 3x3" in text
+    assert "finishing step, 2 of them" in text
+    assert "it fits" in text
+
+
+def test_flags_change_what_is_planned(capsys):
+    plain = ["engine.kind=plain", "engine.bf16=false"]
+    (one,) = said(capsys, "paper-sokoban", "--stage", "grpo", *SMALL, *LITTLE, *plain)
+    (other,) = said(capsys, "paper-sokoban", "--stage", "grpo", "--variant", "depth-only", "--size", "6", *SMALL, *LITTLE, *plain)
+    assert (one["task"], one["size"], other["size"]) == ("sokoban", [7, 7], [6, 6])
+    assert sum(other["model"]["trained"].values()) < sum(one["model"]["trained"].values())
+
+
+def test_a_time_needs_a_rate(capsys):
+    words = ["laptop-ice", "--stage", "sft", *SMALL, *LITTLE]
+    assert said(capsys, *words)[0]["seconds"] is None
+    (timed,) = said(capsys, *words, "--peak", "1", "--share", "0.5")
+    assert timed["seconds"] == pytest.approx(timed["flops"] / 0.5e12)
+    assert timed["rate"]["source"] == "as said on the command line"
+
+
+def test_what_does_not_fit_is_an_answer(capsys):
+    (tight,) = said(capsys, "laptop-ice", "--stage", "sft", *SMALL, *LITTLE, "--memory", "0.001")
+    assert (tight["fits"], tight["fits_with"]) == (False, None)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["nobody"], "recipe: expected a file or one of"),
+        (["qwen2.5-vl-7b"], "task: expected one of sliding, sokoban, since no preset says it"),
+        (["paper-sliding", "--backbone", "nobody/nothing"], "model.backbone: expected a local folder"),
+        (["paper-sliding", "--card", "abacus"], "card: expected one of a100"),
+        (["paper-sliding", "--zero", "2", "--deepspeed", "zero2"], "deepspeed: expected one of --zero and --deepspeed"),
+        (["laptop-ice", "--stage", "evaluate"], "stage: expected sft or grpo, since no preset evaluates"),
+        (["paper-sliding", "--set", "optim.nothing=1"], "optim: expected fields of"),
+    ],
+)
+def test_wrong_calls_are_refused(words, message, capsys):
+    assert main(["plan", *words]) == 2
+    assert message in capsys.readouterr().err
