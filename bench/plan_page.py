@@ -70,10 +70,10 @@ def runs() -> list[Runs]:
     from recommit import preset, reproduce_table
 
     alike: dict[tuple[str, str], list[Any]] = {}
+    planner = reproduce_table.Planner("a100", 8)
     for task in preset.plans(preset.load("paper"), Path("OUT")):
         for run in task.runs:
-            need = reproduce_table.needs(task, run, 8, "a100")
-            alike.setdefault((task.values["recipe"], _kind(run)), []).append(need)
+            alike.setdefault((task.values["recipe"], _kind(run)), []).append(planner(task, run))
     return [
         Runs(recipe, kind, len(needs), needs[0].gib_per_rank, sum(need.hours for need in needs))
         for (recipe, kind), needs in alike.items()
