@@ -95,7 +95,7 @@ def test_killed_runs_end_in_the_same_bits(place, record_property, mode):
     assert kills >= min(KILLS, 10)
     last = f"checkpoints/step-{STEPS[mode]:08d}"
     for file in (
-        f"{last}/engine.safetensors",
+        f"{last}/engine-00000.safetensors",
         f"{last}/policy/heads.safetensors",
         "metrics.jsonl",
         "samples.jsonl",

@@ -23,10 +23,10 @@ def check(settings: dict[str, object], team: ranks.Team) -> None:
     groups = [Group(str(i), 0.1, list(part.parameters())) for i, part in enumerate(model)]
     config = EngineConfig(kind="deepspeed", **settings)
     engine = ZeroEngine(model, groups, OptimConfig(batch=12, weight_decay=0.0), config, team, 1)
-    given = torch.ones(4, 7, dtype=dtype)
+    inputs = torch.ones(4, 7, dtype=dtype)
 
     def step() -> None:
-        engine.backward(engine.run(lambda: model[1](model[0](given).tanh()).float().square().mean()), last=True)
+        engine.backward(engine.run(lambda: model[1](model[0](inputs).tanh()).float().square().mean()), last=True)
         engine.step(1.0)
 
     step()

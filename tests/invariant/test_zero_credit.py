@@ -51,8 +51,8 @@ def together(place):
         runs = {case: place / f"{case}-{stage}-{world}" for case in cases}
         missing = [case for case in cases if not runs[case].is_dir()]
         if missing:
-            given = [str(place), stage, *missing]
-            succeed("tests.invariant.credit_rank", given, world, place / f"{stage}-{world}", limit=1800)
+            arguments = [str(place), stage, *missing]
+            succeed("tests.invariant.credit_rank", arguments, world, place / f"{stage}-{world}", limit=1800)
         return runs
 
     return run

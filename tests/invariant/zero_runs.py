@@ -43,10 +43,10 @@ def succeed(module: str, arguments: list[str], world: int, log: Path, limit: flo
 def weights(run: Path, step: int) -> dict[str, torch.Tensor]:
     """Of a run's policy after a step."""
     policy = run / "checkpoints" / f"step-{step:08d}" / "policy"
-    found: dict[str, torch.Tensor] = {}
+    tensors: dict[str, torch.Tensor] = {}
     for file in sorted(policy.rglob("*.safetensors")):  # heads; the backbone, or its adapter
-        found |= load_file(file)
-    return found
+        tensors |= load_file(file)
+    return tensors
 
 
 def compared(name: str, tensor: torch.Tensor) -> torch.Tensor:
@@ -60,5 +60,5 @@ def compared(name: str, tensor: torch.Tensor) -> torch.Tensor:
 def apart(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> dict[str, float]:
     """The largest difference by weight, the worst first."""
     assert one.keys() == other.keys()
-    found = {k: (compared(k, one[k]) - compared(k, other[k])).abs().max().item() for k in one}
-    return dict(sorted(found.items(), key=lambda item: -item[1]))
+    differences = {k: (compared(k, one[k]) - compared(k, other[k])).abs().max().item() for k in one}
+    return dict(sorted(differences.items(), key=lambda item: -item[1]))

@@ -58,10 +58,10 @@ class HeadMover:
 
     def _copy(self) -> DepthHead:
         """The depth head in float32, whole."""
-        policy, given = self.policy, self.policy.depth_head
+        policy, own = self.policy, self.policy.depth_head
         with torch.device("meta"):
             head = DepthHead(policy.backbone.width, len(policy.config.depths), policy.config.head)
-        values = self.engine.full(given.parameters())
+        values = self.engine.full(own.parameters())
         names = [name for name, _ in head.named_parameters()]
         head.load_state_dict(dict(zip(names, values, strict=True)), assign=True)
         return head

@@ -31,7 +31,7 @@ def test_a_family_trains_what_is_missing(init, tmp_path, monkeypatch):
     assert family.train(fewer, init, tmp_path / "once", (3, 4), once=("fixed-2",), quiet=True) == 0
     assert began == [("adaptive", 3), ("adaptive", 4), ("fixed-2", 3)]
     newest = family.member(tmp_path, "fixed-2", 1) / "checkpoints" / "step-00000001"
-    (newest / "engine.safetensors").write_bytes(b"torn")
+    (newest / "engine-00000.safetensors").write_bytes(b"torn")
     began.clear()
     assert family.train(plans, init, tmp_path, (0, 1), quiet=True) == 0
     assert began == [("fixed-2", 1)]

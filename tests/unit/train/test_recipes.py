@@ -79,22 +79,22 @@ def test_the_7b_recipe_is_the_laptops_but_for_its_rates(task):
     assert ours["head"] == laptop["head"]
 
 
-def passes(given):
+def passes(plan):
     """Of a whole run at most, as looks: a state that is learned from counts as three."""
-    plan = schedule(given, 1, 4)
+    of = schedule(plan, 1, 4)
     step, finish = (
         sum(p.looks * (3 if p.kind == "learn" else 1) for p in part if p.kind in ("plans", "propose", "learn"))
-        for part in (plan.step, plan.finish)
+        for part in (of.step, of.finish)
     )
-    return plan.steps * step + plan.finish_steps * finish
+    return of.steps * step + of.finish_steps * finish
 
 
 @pytest.mark.parametrize("task", ["sliding", "sokoban"])
 def test_runs_of_the_7b_family_look_as_often_as_each_other(task):
     own, *others = planned_family(f"sound-{task}", ("adaptive", "fixed-4", "random", "depth-only"), (), {}).values()
     assert passes(own) < 780_000
-    for given in others:
-        assert passes(given) == pytest.approx(passes(own), rel=0.1)
+    for other in others:
+        assert passes(other) == pytest.approx(passes(own), rel=0.1)
 
 
 @pytest.mark.parametrize("name", ["deepspeed.sh", "torchrun.sh", "slurm.sbatch"])
