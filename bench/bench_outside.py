@@ -42,15 +42,11 @@ from recommit.train.watch import Interrupt
 #: The paper's Sokoban, in shards of a few instances.
 DATA = Recipe("sokoban", (7, 7), tuple(Variant((8, 32), boxes) for boxes in (1, 2, 3)), count=600, seed=42)
 QUIET = ["validation.instances=0", "run.threads=1", "run.save_every=100000"]
-EXACT = [
-    "credit={group: exact, size: 4, reward: solved, scale: batch, price_action: 0.004, width: 1, head_steps: 10}",
-    "objective.kl=0.0", "rollout.states=256",
-]  # fmt: skip
 #: Recipe, stage, and what is changed.
 RUNS: dict[str, tuple[str, str, list[str]]] = {
     "sft": ("paper-sokoban", "sft", []),
     "state credit": ("paper-sokoban", "grpo", []),
-    "exact credit": ("paper-sokoban", "grpo", EXACT),
+    "exact credit": ("sound-sokoban", "grpo", ["finish.share=0.0"]),
 }
 
 
@@ -111,6 +107,8 @@ def rank(name: str, given: argparse.Namespace, place: Path) -> dict[str, Any]:
         module.make_engine = lambda policy, *_: StandInEngine(
             stages, [p for p in policy.parameters() if p.requires_grad], team
         )
+    if getattr(config, "head", None) is not None:
+        own.replace_head(config.head)
     watch(stages)
     with RunDirectory(place / "run", lead=team.lead) as folder, Interrupt() as interrupt:
         run = _trainer(config, own, folder, team, place)

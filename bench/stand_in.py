@@ -127,6 +127,10 @@ class StandInEngine:
 
     def __init__(self, stages: Stages, trained: Iterable[nn.Parameter], team: Team) -> None:
         self.stages, self.team, self.trained = stages, team, list(trained)
+        kept = self.trained if team.lead else []
+        self._moments = {
+            id(p): (torch.zeros_like(p), torch.zeros_like(p)) for p in kept
+        }  # there before a save, as in AdamW
 
     def run(self, work: Callable[[], T]) -> T:
         """At once."""
@@ -157,10 +161,11 @@ class StandInEngine:
         """Weights and moments in float32, by the lead."""
         engine_state.save(folder, (self._state(p) for p in self.trained), write=self.team.lead)
 
-    @staticmethod
-    def _state(parameter: nn.Parameter) -> dict[str, Tensor]:
-        weight = parameter.detach().float()
-        return {"weight": weight, "exp_avg": weight.clone(), "exp_avg_sq": weight.clone(), "step": torch.zeros(())}
+    def _state(self, parameter: nn.Parameter) -> dict[str, Tensor]:
+        if not self.team.lead:
+            return {}
+        first, second = self._moments[id(parameter)]
+        return {"weight": parameter.detach(), "exp_avg": first, "exp_avg_sq": second, "step": torch.zeros(())}
 
     def load(self, folder: Any) -> None:
         """Runs here are never resumed."""

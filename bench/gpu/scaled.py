@@ -19,7 +19,7 @@ from typing import Any
 import yaml
 from sft_7b import write
 
-from recommit import reproduce
+from recommit import preset, reproduce
 
 #: What the preset takes by plan, and how much of the given time is promised to it.
 WHOLE, PROMISED = 1800.0, 0.6
@@ -69,7 +69,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     given = parser.parse_args()
     share = 0.0 if given.dry_run else PROMISED * given.seconds / WHOLE
-    plan = scaled(reproduce.load("h200"), share, small=given.dry_run)
+    plan = scaled(preset.load("h200"), share, small=given.dry_run)
     with tempfile.TemporaryDirectory() as place:
         (Path(place) / "plan.yaml").write_text(yaml.safe_dump(plan))
         began = time.monotonic()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import atexit
-import io
+import json
+import math
 import os
 import socket
 import warnings
@@ -172,16 +173,21 @@ def find_device(name: str) -> torch.device:
 
 
 def _to_bytes(arrays: Mapping[str, NDArray[Any]]) -> bytes:
-    """Named arrays as bytes."""
-    buffer = io.BytesIO()
-    np.savez(buffer, allow_pickle=False, **arrays)
-    return buffer.getvalue()
+    """Named arrays as bytes: a line that says what they are, then their values. An archive takes twice as long."""
+    parts = {name: np.asarray(array, order="C") for name, array in arrays.items()}
+    head = json.dumps([[name, part.dtype.str, part.shape] for name, part in parts.items()])
+    return b"\n".join([head.encode(), b"".join(part.tobytes() for part in parts.values())])
 
 
 def _from_bytes(content: bytes) -> dict[str, NDArray[Any]]:
     """Named arrays again."""
-    with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
-        return dict(arrays)
+    head, _, values = content.partition(b"\n")
+    arrays, at, buffer = {}, 0, bytearray(values)
+    for name, kind, shape in json.loads(head):
+        count = math.prod(shape)
+        arrays[name] = np.frombuffer(buffer, kind, count, at).reshape(shape)
+        at += arrays[name].nbytes
+    return arrays
 
 
 def _free_port() -> int:

@@ -52,3 +52,23 @@ def test_launch_recipes_are_shell_that_parses(name):
 def test_the_launchers_own_argument_is_not_ours():
     given = ["--local_rank=1", "--recipe", "laptop-sliding", "--set", "a=--local_rank=2"]
     assert ranks.arguments(given) == given[1:]
+
+
+def test_arrays_travel_as_they_are():
+    import numpy as np
+
+    sent = {
+        "logits": np.arange(12, dtype=np.float32).reshape(3, 4)[:, ::2],
+        "none": np.zeros((0, 8), np.uint8),
+        "also none": np.zeros(0, np.int64),
+        "newlines": np.full(5, 10, np.uint8),
+        "flags": np.array([[True], [False]]),
+        "number": np.array(7, np.int64),
+    }
+    heard = ranks._from_bytes(ranks._to_bytes(sent))
+    assert list(heard) == list(sent)
+    for name, array in sent.items():
+        assert heard[name].dtype == array.dtype
+        assert heard[name].shape == array.shape
+        assert (heard[name] == array).all()
+        assert heard[name].flags.writeable
