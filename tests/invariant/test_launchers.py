@@ -18,6 +18,7 @@ from tests.launchers import cluster
 
 from recommit import CommitPolicy
 from recommit.cli import main
+from recommit.train import launch
 from recommit.train.config import _folder
 
 LAUNCH = Path(str(_folder() / "launch"))
@@ -63,8 +64,10 @@ def place(tmp_path_factory):
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory):
     """Of a SLURM job of one machine and two ranks, whose neighbours ssh reaches."""
-    own = {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}", "SLURM_NTASKS": "2", "SLURM_JOB_NODELIST": "here"}
-    return cluster(tmp_path_factory.mktemp("bin"), {**own, "OMP_NUM_THREADS": "1"})
+    port = str(launch.free_port(set()))  # others may test on this machine
+    job = {"SLURM_NTASKS": "2", "SLURM_JOB_NODELIST": "here", "MASTER_PORT": port, "PORT": port, "OMP_NUM_THREADS": "1"}
+    own = {**launch.unranked(os.environ), "PATH": f"{BIN}:{os.environ['PATH']}", **job}
+    return cluster(tmp_path_factory.mktemp("bin"), own)
 
 
 def shell(script, environment, *flags):

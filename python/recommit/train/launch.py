@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
 Launcher = Literal["deepspeed", "torchrun", "srun"]
 #: What a launcher is as a module, so that ranks run in this process's Python whatever PATH says.
@@ -108,6 +108,12 @@ def command(fleet: Fleet, place: Place, module: str, words: Sequence[str], port:
     others = ["--hostfile", str(fleet.hostfile), "--force_multi"] if fleet.hostfile else []
     started = ["--master_port", str(port), "--no_local_rank", "--module", module]
     return ["deepspeed", *others, *where, *started, *words]
+
+
+def unranked(environment: Mapping[str, str]) -> dict[str, str]:
+    """Without what says which rank this process is: for processes that it starts, which are others."""
+    own = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
+    return {name: value for name, value in environment.items() if name not in own}
 
 
 def environment(fleet: Fleet, place: Place, port: int) -> dict[str, str]:

@@ -191,7 +191,7 @@ class _Running:
                 stdin=subprocess.PIPE if self._tethered else subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                env={**os.environ, **more},
+                env={**launch.unranked(os.environ), **more},
                 start_new_session=True,  # a terminal's Ctrl-C is for us: launchers would kill their ranks
             )
 

@@ -115,10 +115,12 @@ def join(device: str) -> Team:
 
 def meet(device: str) -> Team:
     """The ranks that a launcher started, without DeepSpeed: nobody learns. Alone if there was none."""
-    announce(os.environ)
-    where, world = find_device(device), int(os.environ["WORLD_SIZE"])
+    environment = dict(os.environ)
+    announce(environment)
+    where, world = find_device(device), int(environment["WORLD_SIZE"])
     if world == 1:
         return Team(device=where)
+    os.environ.update(environment)
     import torch.distributed as dist
 
     if where.type == "cuda":

@@ -169,3 +169,8 @@ def test_launchers_run_in_this_python():
     assert launch.program(["deepspeed", "x"]) == [sys.executable, "-m", "deepspeed.launcher.runner", "x"]
     assert launch.program(["torchrun", "x"]) == [sys.executable, "-m", "torch.distributed.run", "x"]
     assert launch.program(["srun", "x"]) == ["srun", "x"]
+
+
+def test_ranks_that_a_rank_starts_are_others():
+    own = {"RANK": "1", "LOCAL_RANK": "1", "WORLD_SIZE": "2", "MASTER_ADDR": "first", "MASTER_PORT": "29500"}
+    assert launch.unranked({**own, "PATH": "/bin"}) == {"PATH": "/bin"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 
 import pytest
@@ -72,3 +73,10 @@ def test_arrays_travel_as_they_are():
         assert heard[name].shape == array.shape
         assert (heard[name] == array).all()
         assert heard[name].flags.writeable
+
+
+def test_who_plays_alone_does_not_say_so_to_the_processes_that_it_starts(monkeypatch):
+    for name in ("RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"):
+        monkeypatch.delenv(name, raising=False)
+    assert ranks.meet("cpu").world == 1
+    assert "RANK" not in os.environ

@@ -18,5 +18,5 @@ fi
 hosts=()
 [ -z "${HOSTFILE:-}" ] || hosts=(--hostfile "$HOSTFILE")
 [ -z "${GPUS:-}" ] || hosts+=(--num_gpus "$GPUS")
-exec deepspeed ${hosts[@]+"${hosts[@]}"} --module "recommit.train.$verb" \
+exec deepspeed ${hosts[@]+"${hosts[@]}"} --master_port "${PORT:-29500}" --module "recommit.train.$verb" \
   --recipe "${RECIPE:-paper-sliding}" "${what[@]}" --out "${OUT:?the folder of the run}" "$@"
