@@ -33,7 +33,9 @@ def test_both_stages_are_planned_in_words(capsys):
 def test_flags_change_what_is_planned(capsys):
     plain = ["engine.kind=plain", "engine.bf16=false"]
     (one,) = said(capsys, "paper-sokoban", "--stage", "grpo", *SMALL, *LITTLE, *plain)
-    (other,) = said(capsys, "paper-sokoban", "--stage", "grpo", "--variant", "depth-only", "--size", "6", *SMALL, *LITTLE, *plain)
+    (other,) = said(
+        capsys, "paper-sokoban", "--stage", "grpo", "--variant", "depth-only", "--size", "6", *SMALL, *LITTLE, *plain
+    )
     assert (one["task"], one["size"], other["size"]) == ("sokoban", [7, 7], [6, 6])
     assert sum(other["model"]["trained"].values()) < sum(one["model"]["trained"].values())
 
