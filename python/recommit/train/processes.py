@@ -42,7 +42,8 @@ class Job:
     name: str
     module: str
     words: tuple[str, ...]
-    #: Is its result there? A launcher's status alone does not say so: DeepSpeed's is 0 when it was killed.
+    #: Is its result there, whole? That decides, not the launcher's status: DeepSpeed's is 0 when it was killed, and another
+    #: one when a rank has a mishap on its way out.
     done: Callable[[], bool]
     #: How much is done, and how much there is to do.
     progress: Callable[[], tuple[int, int]] = lambda: (0, 0)
@@ -156,8 +157,10 @@ class _Crew:
 def _judged(ended: _Running, board: Board, *, stopped: bool) -> int:
     """Say what became of a job; the status that follows from it."""
     status = ended.process.returncode
-    if status == 0 and ended.job.done():
+    if ended.job.done():
         board.finished(ended.job.name)
+        if status:
+            board.say(f"{ended.job.name}: all of it is there, but its processes ended with {status}; see {ended.log}")
         return 0
     if stopped or status == INTERRUPTED:
         board.say(f"{ended.job.name}: interrupted; the same command goes on")

@@ -32,7 +32,7 @@ def main(mode: str, folder: Path) -> int:
         print("recommit: optim.batch: expected a multiple of 8 ranks, got 12")
         return 2
     with Interrupt() as interrupt, (folder / "timing.jsonl").open("a") as timing:
-        for step in range(1, 3 if mode == "short" else 10**6):
+        for step in range(1, 3 if mode in ("short", "stumbles") else 10**6):
             timing.write(json.dumps({"step": step}) + "\n")
             timing.flush()
             time.sleep(0.01)
@@ -42,7 +42,7 @@ def main(mode: str, folder: Path) -> int:
             if mode == "waits" and gone(folder.parent / "fails" / "pid"):
                 break
     (folder / "done").touch()
-    return 0
+    return 6 if mode == "stumbles" else 0
 
 
 if __name__ == "__main__":

@@ -86,6 +86,11 @@ def test_a_launcher_that_says_that_all_is_well_is_not_believed(tmp_path, capsys)
     assert "short: ended with status 0; see " in capsys.readouterr().err
 
 
+def test_a_mishap_on_the_way_out_costs_nothing(tmp_path, capsys):
+    assert run(tmp_path, "stumbles", "short", places=1) == 0
+    assert "stumbles: all of it is there, but its processes ended with 6; see " in capsys.readouterr().err
+
+
 def test_ctrl_c_lets_what_has_begun_save_itself(tmp_path, capsys):
     def press():
         until((tmp_path / "long2" / "timing.jsonl").exists)
