@@ -209,7 +209,7 @@ def main() -> None:
     given = parser.parse_args()
     if given.run:
         print(json.dumps(rank(given.run, given, given.place)))
-        return
+        ranks.end(0)
     found = {}
     for name in given.only:
         with tempfile.TemporaryDirectory() as place:

@@ -5,6 +5,7 @@ Exit status: 0 done, 1 failed while working, 2 the call was wrong, 130 interrupt
 
 from __future__ import annotations
 
+import os
 import sys
 from json import dumps
 from pathlib import Path
@@ -243,4 +244,9 @@ def _fail(message: str, status: int) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    exit_status = main()
+    if "RANK" in os.environ:
+        from recommit.train import ranks
+
+        ranks.end(exit_status)
+    sys.exit(exit_status)

@@ -48,3 +48,4 @@ if __name__ == "__main__":
     team = ranks.join("cpu")
     for settings in SETTINGS:
         check(settings, team)
+    ranks.end(0)

@@ -14,7 +14,7 @@ from unittest import mock
 import torch
 from tests.unit.train.runs import plan_of
 
-from recommit.train import grpo, head_moves, reach, zero_state
+from recommit.train import grpo, head_moves, ranks, reach, zero_state
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -130,4 +130,4 @@ def main(place: str, stage: str, *cases: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    ranks.end(main(*sys.argv[1:]))

@@ -185,4 +185,6 @@ PATCHES = {
 }
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    from recommit.train import ranks
+
+    ranks.end(main(sys.argv[1]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from recommit.train import config, grpo, grpo_config, sft
+from recommit.train import config, grpo, grpo_config, ranks, sft
 
 
 def main(mode: str, recipe: str, data: str, out: str, stage: str) -> int:
@@ -33,4 +33,4 @@ def main(mode: str, recipe: str, data: str, out: str, stage: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    ranks.end(main(*sys.argv[1:]))

@@ -312,4 +312,4 @@ def _added(sums: NDArray[np.float64], more: NDArray[np.float64]) -> NDArray[np.f
 
 
 if __name__ == "__main__":
-    sys.exit(import_module("recommit.cli").main(["train", "grpo", *ranks.arguments(sys.argv[1:])]))
+    ranks.end(import_module("recommit.cli").main(["train", "grpo", *ranks.arguments(sys.argv[1:])]))

@@ -7,9 +7,10 @@ import json
 import math
 import os
 import socket
+import sys
 import warnings
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import torch
@@ -164,6 +165,14 @@ def _leave() -> None:
 
     if dist.is_available() and dist.is_initialized():
         dist.destroy_process_group()
+
+
+def end(status: int) -> NoReturn:
+    """End a rank's process at once: at the usual end of a process, threads that torch leaves behind abort it about once in a
+    hundred times, when everything is saved and said."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)
 
 
 def find_device(name: str) -> torch.device:

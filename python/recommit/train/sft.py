@@ -137,4 +137,4 @@ def _measured(loss: Tensor, logits: Tensor, part: Targets) -> Tensor:
 
 if __name__ == "__main__":
     # The program is the command line's, which no module here may import; the launcher of DeepSpeed starts modules.
-    sys.exit(import_module("recommit.cli").main(["train", "sft", *ranks.arguments(sys.argv[1:])]))
+    ranks.end(import_module("recommit.cli").main(["train", "sft", *ranks.arguments(sys.argv[1:])]))

@@ -29,4 +29,4 @@ def main(how: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    ranks.end(main(sys.argv[1]))
