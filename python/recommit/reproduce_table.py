@@ -136,6 +136,8 @@ def text(listed: Sequence[Row]) -> str:
     total = f"{len(listed) - warm} reinforcement runs, {warm} warm starts"
     if all(r.hours is not None for r in listed):
         total += f"; {sum(r.hours or 0.0 for r in listed):.1f} hours of passes, one run after the other"
+    elif all(r.gib_per_rank is None for r in listed):
+        total += "; memory and hours of each: --card a100 (minutes)"
     return "\n\n".join([grid(head, cells), total, "\n".join(r.command for r in listed)]) + "\n"
 
 

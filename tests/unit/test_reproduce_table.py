@@ -21,7 +21,7 @@ SHOW = ["reproduce", "--preset", "paper", "--show"]
 def test_every_run_with_its_command(capsys):
     assert main([*SHOW, "--gpus", "8", "--gpus-per-run", "4"]) == 0
     said = capsys.readouterr().out
-    assert "78 reinforcement runs, 10 warm starts" in said
+    assert "78 reinforcement runs, 10 warm starts; memory and hours of each: --card a100" in said
     row = next(line for line in said.splitlines() if line.startswith("| sokoban/family/fixed-8-s15 "))
     assert [cell.strip() for cell in row.split("|")[2:6]] == ["sokoban/sft", "paper-sokoban grpo fixed-8", "100", "4"]
     command = next(line for line in said.splitlines() if "fixed-8-s15.yaml" in line and "sokoban" in line)
