@@ -28,7 +28,7 @@ _TOKEN = 16
 _MEETING = 60.0
 #: Seconds that a rank which hears of another's end waits for an error of its own, which would say more; and seconds that a
 #: rank whose collective operation failed waits to hear who is the reason.
-_HEARING = 10.0
+_HEARING = 5.0
 #: A machine that vanished says no goodbye either: idle seconds, seconds between probes, probes.
 _KEEPALIVE = (("TCP_KEEPIDLE", 10), ("TCP_KEEPINTVL", 5), ("TCP_KEEPCNT", 4))
 
