@@ -56,17 +56,30 @@ def starts(
     ``exclude`` holds (sorted) keys that must not occur."""
     begin = shard * recipe.shard
     end = recipe.counts[split] if split == "test" else min(begin + recipe.shard, recipe.counts[split])
-    which = np.arange(begin, end) % len(recipe.variants)
+    return dealt(recipe, split, shard, np.arange(begin, end) % len(recipe.variants), threads=threads, exclude=exclude)
+
+
+def dealt(
+    recipe: Recipe,
+    split: str,
+    shard: int,
+    which: NDArray[np.intp],
+    *,
+    threads: int | None = 1,
+    exclude: NDArray[np.uint64] | None = None,
+    fewer: bool = False,
+) -> Starts:
+    """Instance i is of variant ``which[i]``. ``fewer``: where a variant has not enough of them, all that were met."""
     parts, positions = [], []
     taken = np.zeros(0, np.uint64) if exclude is None else exclude
     for index in range(len(recipe.variants)):
         place = np.flatnonzero(which == index)
         stream = _Stream(recipe, split, shard, index, threads)
-        part, used = _accepted(stream, len(place), taken)
+        part, used = _accepted(stream, len(place), taken, fewer=fewer)
         if split != "train":
             taken = np.union1d(taken, used)  # variants may overlap: the same start in both would be one too few
         parts.append(part)
-        positions.append(place)
+        positions.append(place[: len(part)])
     return join(parts).where(np.argsort(np.concatenate(positions)))
 
 
@@ -107,7 +120,9 @@ def generate(recipe: Recipe, variant: Variant, start: int, count: int, threads: 
         raise errors.WrongRecipe(f"variants: {puzzle!r} of length {list(variant.length)}: {error}") from None
 
 
-def _accepted(stream: _Stream, count: int, taken: NDArray[np.uint64]) -> tuple[Starts, NDArray[np.uint64]]:
+def _accepted(
+    stream: _Stream, count: int, taken: NDArray[np.uint64], *, fewer: bool
+) -> tuple[Starts, NDArray[np.uint64]]:
     """The first ``count`` candidates that belong to the split and are not taken; and their keys."""
     recipe = stream.recipe
     distinct = stream.split != "train"
@@ -115,12 +130,15 @@ def _accepted(stream: _Stream, count: int, taken: NDArray[np.uint64]) -> tuple[S
     parts: list[Starts] = [stream.read(0)]
     used = np.zeros(0, np.uint64)
     while (have := sum(map(len, parts))) < count:
+        if stream.used >= patience and fewer:
+            break
         if stream.used >= patience:
             raise errors.NotEnough(
                 f"{stream.split}: expected {count} distinct instances of length {list(stream.variant.length)}, "
                 f"found {have} among {stream.used} candidates"
             )
-        candidates = stream.read(16 + int((count - have) / _SHARE[stream.split] * 1.05))
+        wanted = 16 + int((count - have) / _SHARE[stream.split] * 1.05)
+        candidates = stream.read(max(wanted, stream.used // 16))
         keys = symmetry.keys(recipe.task, candidates.states, stream.threads)
         deciding = keys if recipe.disjoint == "starts" else symmetry.split_keys(recipe, candidates.states)
         keep = symmetry.belongs(deciding, stream.split) & ~_contains(taken, keys)

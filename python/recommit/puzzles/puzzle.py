@@ -105,6 +105,11 @@ class Puzzle(ABC):
     def highest(self) -> int:
         """The largest cell code of a state."""
 
+    @property
+    def farthest(self) -> int | None:
+        """The longest optimal length of any instance, where that is known."""
+        return None
+
     @abstractmethod
     def generate(
         self,

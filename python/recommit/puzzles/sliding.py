@@ -72,6 +72,11 @@ class Sliding(Puzzle):
         """For example ``3x3``."""
         return f"{self.rows}x{self.cols}"
 
+    @property
+    def farthest(self) -> int | None:
+        """From complete tables, up to ten cells."""
+        return len(self.core.layer_sizes(*self.shape)) - 1 if self.rows * self.cols <= TABLE_CELLS else None
+
     def legend(self) -> tuple[States, NDArray[np.intp]]:
         """The solved board shows every tile, and the blank last."""
         cells = self.rows * self.cols
@@ -147,9 +152,9 @@ class Sliding(Puzzle):
         if length is None:
             raise ValueError("length: expected one for a generator that walks, got None")
         low, high = checks.window(length, 1, LONGEST)
-        if self.rows * self.cols > TABLE_CELLS:
+        farthest = self.farthest
+        if farthest is None:
             return Walks(self, low, high, plain, TRIES_SEARCHED)
-        farthest = len(self.core.layer_sizes(*self.shape)) - 1
         if low > farthest:
             raise ValueError(f"length: expected 1..{farthest} for {self.variant} boards, got {low}..{high}")
         return Walks(self, low, min(high, farthest), plain, TRIES)
