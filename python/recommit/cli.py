@@ -40,6 +40,7 @@ def generate_levels(
     count: int = 100,
     seed: int = 0,
     start: int = 0,
+    generator: str = "",
 ) -> None:
     """Generate solvable levels and write them to a file.
 
@@ -50,13 +51,16 @@ def generate_levels(
         boxes: Boxes of a Sokoban level.
         length: Optimal length of every level, or the shortest and longest.
         count: Number of levels.
-        seed: Level i depends on (task, size, boxes, length, seed, start + i) alone.
+        seed: Level i depends on (task, size, boxes, length, generator, seed, start + i) alone.
         start: Number of the first level.
+        generator: How levels are made: rooms or reverse (Sokoban); uniform, walk or walk_nobacktrack (sliding).
     """
     import recommit
 
     try:
-        instances = puzzle(task, size, boxes).generate(count, seed=seed, length=window(length), start=start)
+        chosen = puzzle(task, size, boxes)
+        how = chosen.options(generator)
+        instances = chosen.generate(count, seed=seed, length=window(length), start=start, **how)
     except ValueError as error:
         raise WrongCall(str(error)) from None
     if not len(instances):

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from recommit.data.recipe import Recipe, Variant
     from recommit.puzzles.instances import Instances
-    from recommit.puzzles.puzzle import Puzzle
 
 #: Every split and shard reads its own stretch of a variant's stream of instances.
 _SPLIT_STRETCH = {"train": 0, "validation": 1 << 60, "test": 2 << 60}
@@ -88,7 +87,7 @@ class _Stream:
 
     def read(self, count: int) -> Starts:
         first = _SPLIT_STRETCH[self.split] + self.shard * _SHARD_STRETCH + self.used
-        drawn = generate(self.recipe.puzzle(self.variant), self.variant, self.recipe.seed, first, count, self.threads)
+        drawn = generate(self.recipe, self.variant, first, count, self.threads)
         self.used += count
         return Starts(
             np.arange(first, first + count),
@@ -98,10 +97,12 @@ class _Stream:
         )
 
 
-def generate(puzzle: Puzzle, variant: Variant, seed: int, start: int, count: int, threads: int | None = 1) -> Instances:
+def generate(recipe: Recipe, variant: Variant, start: int, count: int, threads: int | None = 1) -> Instances:
     """``count`` instances of a variant's stream, from number ``start`` on."""
+    puzzle = recipe.puzzle(variant)
+    how = {"length": variant.length, **puzzle.options(recipe.generator)}
     try:
-        return puzzle.generate(count, seed=seed, start=start, length=variant.length, threads=threads)
+        return puzzle.generate(count, seed=recipe.seed, start=start, threads=threads, **how)
     except ValueError as error:
         raise errors.WrongRecipe(f"variants: {puzzle!r} of length {list(variant.length)}: {error}") from None
 
