@@ -208,11 +208,13 @@ def _run(words: list[str]) -> int:
 
 
 def _usage(words: list[str]) -> int:
-    """Help where it was asked for; otherwise what was wrong."""
-    lines = ["usage: recommit VERB [options]; recommit VERB --help says more", ""]
-    lines += [f"  {verb:<18}{(run.__doc__ or '').splitlines()[0]}" for verb, run in VERBS.items()]
-    lines += [f"  {'--version':<18}Print the version."]
-    if words in ([], ["--help"], ["-h"]):
+    """Help where it was asked for, of everything or of the verbs that begin with one word; otherwise what was wrong."""
+    group = [verb for verb in VERBS if words and verb.startswith(f"{words[0]} ")]
+    first = f"{words[0]} VERB" if group else "VERB"
+    lines = [f"usage: recommit {first} [options]; recommit {first} --help says more", ""]
+    lines += [f"  {verb:<18}{(VERBS[verb].__doc__ or '').splitlines()[0]}" for verb in group or VERBS]
+    lines += [] if group else [f"  {'--version':<18}Print the version."]
+    if words[1 if group else 0 :] in (["--help"], ["-h"]) or not words:
         print("\n".join(lines))
         return DONE if words else WRONG_CALL
     return _fail(f"unknown command: {' '.join(words)}\n" + "\n".join(lines), WRONG_CALL)
