@@ -21,6 +21,7 @@ def evaluate(
     out: Path,
     agents: tuple[str, ...] = AGENTS,
     budgets: tuple[str, ...] = ("loose", "tight"),
+    task: str = "",
     instances: int = 1024,
     validation: int = 256,
     length: tuple[int, ...] = (),
@@ -42,6 +43,7 @@ def evaluate(
             oracle-delta, oracle-rate, solver, walker; NAME@RUN is played by the policy of another run, zero-shot@FOLDER
             is what a model said in a run of recommit zero-shot --data on the same instances.
         budgets: loose, tight, or numbers of decisions.
+        task: Which puzzle of a run that has several: sliding, or sliding-3x3 with its size.
         instances: Test instances.
         validation: Instances that choices are made on.
         length: Shortest and longest length of the instances; as in the data if not said.
@@ -73,7 +75,7 @@ def evaluate(
             members = Members(run, seed)
             experiments.require_paper(members)
             chosen, agents = members.adaptive, experiments.agents_of(members, tables)
-        plan = Plan(str(chosen), agents, budgets, instances, validation, length, seed)
+        plan = Plan(str(chosen), agents, budgets, instances, validation, length, seed, task)
         team = ranks.meet(device)
         with watched(team), Store(out) if team.lead else nullcontext() as store:
             summary = Evaluation(plan, store, team=team, quiet=quiet).run()

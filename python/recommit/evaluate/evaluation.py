@@ -45,6 +45,8 @@ class Plan:
     #: Shortest and longest length; empty: as in the data of the run.
     length: tuple[int, ...] = ()
     seed: int = 0
+    #: Which puzzle of a run that has several, with or without its size.
+    task: str = ""
 
     def __post_init__(self) -> None:
         for name in self.agents:
@@ -58,6 +60,11 @@ class Plan:
                 raise ValueError(f"{name}: expected at least 1, got {getattr(self, name)}")
         if len(self.length) not in (0, 2):
             raise ValueError(f"length: expected two numbers or none, got {self.length}")
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """As they are written down; of a run with one puzzle as they ever were."""
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "task" or self.task}
 
 
 def decisions_of(budget: str, task: str) -> int:
@@ -76,7 +83,7 @@ class Evaluation:
     def __init__(self, plan: Plan, store: Store | None, *, team: Team | None = None, quiet: bool = False) -> None:
         self.plan, self.team, self.quiet = plan, team or Team(), quiet
         self._store = store
-        self.recipe = recipe_of(plan.run)
+        self.recipe = recipe_of(plan.run, plan.task)
         self.task = self.recipe.puzzle()
         self.budgets = {name: decisions_of(name, self.recipe.task) for name in plan.budgets}
         self.drawn = test_set.starts(self.recipe, "test", plan.instances, plan.length)
@@ -90,9 +97,7 @@ class Evaluation:
     def run(self) -> list[dict[str, Any]]:
         """Play whoever has not been played; then the lead writes every figure. The summary, empty but for the lead."""
         if self.team.lead:
-            self.store.begin(
-                {**{f.name: getattr(self.plan, f.name) for f in fields(Plan)}, "test_set": test_set.name(self.starts)}
-            )
+            self.store.begin({**self.plan.values, "test_set": test_set.name(self.starts)})
             self.store.same_policies(self._policies())
             self._write_instances()
         number = 0
@@ -120,7 +125,7 @@ class Evaluation:
     def _policies(self) -> dict[str, str]:
         """What plays, by run: the files of its best policy, which further training may change."""
         from recommit.policy.checkpoint import local_folder
-        from recommit.train.grpo import weights_of
+        from recommit.train.start import weights_of
 
         named = [name.partition("@") for name in self.plan.agents]
         runs = {run or self.plan.run for base, _, run in named if base != transcripts.AGENT}
