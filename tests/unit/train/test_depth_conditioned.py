@@ -155,6 +155,18 @@ def test_runs_learn_and_validate(told, tmp_path, name, credit):
     assert "decoder.depth_vectors.weight" in changed
 
 
+def test_a_decoder_that_attends_to_z_is_trained_saved_and_reinforced(data, tmp_path):
+    """With every option of the heads at once."""
+    start = runs.warm_start(data, tmp_path / "start", z="cross", depth_conditioning="embedding")
+    plan = runs.plan_of(head={"init": "normal:0.5"})
+    assert grpo.train(plan, start, tmp_path / "run", quiet=True) == 0
+    policy = CommitPolicy.from_pretrained(best_policy(tmp_path / "run"))
+    assert (policy.config.decoder.z, policy.config.head.init) == ("cross", "normal:0.5")
+    assert 0.2 < float(policy.depth_head.weight.std()) < 0.8
+    changed = runs.moved(best_policy(start), tmp_path / "run" / "checkpoints" / "step-00000004" / "policy")
+    assert {"decoder.blocks.0.cross.weight", "decoder.depth_vectors.weight", "depth_head.weight"} <= changed
+
+
 def test_a_head_alone_leaves_the_vectors(told, tmp_path):
     assert grpo.train(runs.plan_of(variant="depth-only"), told, tmp_path / "run", quiet=True) == 0
     changed = runs.moved(best_policy(told), tmp_path / "run" / "checkpoints" / "step-00000004" / "policy")
