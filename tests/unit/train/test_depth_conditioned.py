@@ -162,7 +162,7 @@ def test_a_decoder_that_attends_to_z_is_trained_saved_and_reinforced(data, tmp_p
     assert grpo.train(plan, start, tmp_path / "run", quiet=True) == 0
     policy = CommitPolicy.from_pretrained(best_policy(tmp_path / "run"))
     assert (policy.config.decoder.z, policy.config.head.init) == ("cross", "normal:0.5")
-    assert 0.2 < float(policy.depth_head.weight.std()) < 0.8
+    assert 0.2 < policy.depth_head.weight.std().item() < 0.8
     changed = runs.moved(best_policy(start), tmp_path / "run" / "checkpoints" / "step-00000004" / "policy")
     assert {"decoder.blocks.0.cross.weight", "decoder.depth_vectors.weight", "depth_head.weight"} <= changed
 
