@@ -6,6 +6,7 @@ import json as json_module
 import sys
 from contextlib import nullcontext
 from pathlib import Path
+from typing import Literal
 
 from recommit.calls import WrongCall
 
@@ -24,6 +25,7 @@ def evaluate(
     instances: int = 1024,
     validation: int = 256,
     length: tuple[int, ...] = (),
+    population: Literal["none", "all", "data"] = "none",
     seed: int = 0,
     threads: int = 1,
     device: str = "auto",
@@ -45,6 +47,8 @@ def evaluate(
         instances: Test instances.
         validation: Instances that choices are made on.
         length: Shortest and longest length of the instances; as in the data if not said.
+        population: Instead of test instances: all starts there are, or all of the data's lengths. Exact values, no
+            intervals; of agents whose plans are greedy and who have no memory; for sliding boards of up to ten cells.
         seed: With paper: which seed of the family. The test set is fixed by the data.
         threads: Threads of torch; 0 for as many as it likes.
         device: cpu, cuda, or auto. Under torchrun all processes share the work.
@@ -73,6 +77,8 @@ def evaluate(
             members = Members(run, seed)
             experiments.require_paper(members)
             chosen, agents = members.adaptive, experiments.agents_of(members, tables)
+        if population != "none":
+            return _whole(str(chosen), agents, budgets, length, population, out, device, json=json, quiet=quiet)
         plan = Plan(str(chosen), agents, budgets, instances, validation, length, seed)
         team = ranks.meet(device)
         with watched(team), Store(out) if team.lead else nullcontext() as store:
@@ -84,4 +90,37 @@ def evaluate(
     except ValueError as error:
         raise WrongCall(str(error)) from None
     sys.stdout.write(json_module.dumps(summary, indent=2) + "\n" if json else text)
+    return 0
+
+
+def _whole(
+    run: str,
+    agents: tuple[str, ...],
+    budgets: tuple[str, ...],
+    length: tuple[int, ...],
+    kind: str,
+    out: Path,
+    device: str,
+    *,
+    json: bool,
+    quiet: bool,
+) -> int:
+    """Exact figures over a population; of the usual agents those that have them."""
+    from recommit.evaluate import population_run
+    from recommit.evaluate.population import EXACT
+    from recommit.evaluate.store import Store
+    from recommit.train import ranks
+    from recommit.train.peers import watched
+
+    if agents == AGENTS:
+        agents = tuple(agent for agent in AGENTS if agent in EXACT or agent.startswith("fixed-"))
+    plan = population_run.Plan(run, agents, budgets, kind, length)
+    team = ranks.meet(device)
+    with watched(team), Store(out) if team.lead else nullcontext() as store:
+        rows = population_run.run(plan, store, team, quiet=quiet)
+        if store is None:
+            return 0
+        text = population_run.text(rows)
+        store.write_text("population.md", text)
+    sys.stdout.write(json_module.dumps(rows, indent=2) + "\n" if json else text)
     return 0

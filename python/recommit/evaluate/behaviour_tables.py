@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from recommit.evaluate import metrics, paper
 from recommit.evaluate.members import DEPTHS
-from recommit.evaluate.tables import beside, grid, hundred, number, of, percent
+from recommit.evaluate.tables import beside, grid, hundred, notes, number, of, percent
 
 if TYPE_CHECKING:
     from recommit.evaluate.members import Found
 
+#: The paper hatches buckets with fewer decisions than these.
+FEW = 15
+
 
 def state_dependence(found: Found) -> str:
-    """Mean depth and failures near, mid and far on solved episodes, beside the shuffled control."""
+    """Mean depth and failures near, mid and far on solved episodes, beside the shuffled control; and mean progress."""
     own, control = found.row("adaptive", "loose"), found.row("shuffled", "loose")
     lines = []
     for i, bucket in enumerate(metrics.BUCKETS):
@@ -23,10 +26,17 @@ def state_dependence(found: Found) -> str:
         lines.append([bucket, number(of(mine, "count")).removesuffix(".0"),
                       *beside(paper.DEPTH_BY_DISTANCE[found.task][i], of(mine, "mean_depth")),
                       number(of(other, "mean_depth")), *beside(paper.FAILING[found.task][i], failing),
-                      percent(of(other, "failure_rate"))])  # fmt: skip
+                      percent(of(other, "failure_rate")), _progress(mine), _progress(other)])  # fmt: skip
     head = ("distance", "decisions", "paper depth", "ours", "diff", "shuffled", "paper failing %", "ours", "diff",
-            "shuffled")  # fmt: skip
-    return grid(head, lines)
+            "shuffled", "mean progress", "shuffled")  # fmt: skip
+    few = [b for b in metrics.BUCKETS if (of(own, "by_distance_solved", b, "count") or 0) < FEW]
+    return grid(head, lines) + notes([f"Fewer than {FEW} decisions: {', '.join(few)}."] if few else [])
+
+
+def _progress(bucket: dict[str, Any] | None) -> str:
+    """By how much a decision lowers the distance, and its standard deviation."""
+    mean, spread = of(bucket, "mean_progress"), of(bucket, "progress_sd")
+    return "-" if mean is None else f"{mean:+.1f} ± {spread:.1f}"
 
 
 def efficiency(found: Found) -> str:

@@ -181,9 +181,11 @@ class Found:
             return self.of(self.members.trained(), budget)
         return self.of(clamped(EVERY, self.members.init if kind == "SFT" else None), budget)
 
-    def best_fixed(self, kind: str, budget: str, by: str = "validation") -> dict[str, Any] | None:
-        """The fixed depth that solves most, on ``test`` or ``validation`` instances; ties to the smaller depth."""
-        return best(self.kind(kind, budget), by)
+    def best_fixed(
+        self, kind: str, budget: str, by: str = "validation", depths: Sequence[int] = EVERY
+    ) -> dict[str, Any] | None:
+        """The one of ``depths`` that solves most, on ``test`` or ``validation`` instances; ties to the smaller depth."""
+        return best([row for row in self.kind(kind, budget) if depth_of(row) in depths], by)
 
 
 def best(rows: list[dict[str, Any]], by: str = "validation") -> dict[str, Any] | None:

@@ -110,6 +110,11 @@ class Puzzle(ABC):
         """The longest optimal length of any instance, where that is known."""
         return None
 
+    def population(self) -> tuple[States, NDArray[np.int32]]:
+        """Every state of this size that is not solved and can be, nearest first, and its length; most puzzles have too many
+        to list."""
+        raise ValueError(f"population: expected a puzzle whose states can be listed, got {self!r}")
+
     @abstractmethod
     def generate(
         self,
