@@ -43,6 +43,7 @@ def zero_shot(
     key_variable: str | None = None,
     temperature: float = 0.7,
     top_p: float = 0.9,
+    without: tuple[str, ...] = (),
     answer_tokens: int | None = None,
     extra: str = "{}",
     any_model: bool = False,
@@ -79,6 +80,7 @@ def zero_shot(
         key_variable: The environment variable that holds the key, if not the usual one.
         temperature: Of the model's sampling.
         top_p: Of the model's sampling.
+        without: Of these two, what not to send: temperature, top_p. What a server refuses is left out in any case.
         answer_tokens: Most tokens of one answer, hidden thoughts included.
         extra: Further fields of the request, as JSON: {"reasoning_effort": "low"}.
         any_model: Accept answers whatever model the server says it ran.
@@ -102,15 +104,14 @@ def zero_shot(
         found = find(model, endpoint)
         service = _service(found, model, base_url, key_variable, timeout, retries, any_model, extra)
         most = answer_tokens or found.answer_tokens
-        _sampling(temperature, top_p, most)
-        asked = {"temperature": temperature, "top_p": top_p, "answer_tokens": most}
+        asked = _sampling(temperature, top_p, most, without)
         wanted = _of_data(data, task, size, boxes, length, seed) if data else _wanted(task, size, boxes, length)
         plan = _plan(service, wanted, instances, seed, budget, lenient, cell, asked)
         _free_of_key(service.key, [str(out), str(cache), str(service.address), str(plan)])
         starts = plan.starts()
     except ValueError as error:
         raise WrongCall(str(error)) from None
-    limits, parameters = runner.Limits(caps, workers, cache), Parameters(found, temperature, top_p, most)
+    limits, parameters = runner.Limits(caps, workers, cache), Parameters(found, asked)
     try:
         summary = runner.run(plan, starts, service, parameters, out, limits, quiet=quiet)
     except WrongPlan as error:
@@ -222,10 +223,15 @@ def _caps(requests: int | None, tokens: int | None, money: float | None, price_i
     return Caps(requests, tokens, money, price_in, price_out)
 
 
-def _sampling(temperature: float, top_p: float, answer_tokens: int) -> None:
+def _sampling(temperature: float, top_p: float, answer_tokens: int, without: tuple[str, ...]) -> dict[str, Any]:
     _number("temperature", temperature, 0.0, 2.0)
     _number("top_p", top_p, 0.0, 1.0)
     _within("answer_tokens", answer_tokens, 16, 1 << 20)
+    samplers = {"temperature": temperature, "top_p": top_p}
+    unknown = [name for name in without if name not in samplers]
+    if unknown:
+        raise WrongCall(f"without: expected {' or '.join(samplers)}, got {unknown[0]}")
+    return {name: value for name, value in samplers.items() if name not in without} | {"answer_tokens": answer_tokens}
 
 
 def _fields(extra: str) -> dict[str, Any]:

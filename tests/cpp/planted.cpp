@@ -1,5 +1,5 @@
-// Defects on purpose. `planted NAME` must be stopped by the sanitizer it was built with; tests/verify/sanitizers.py
-// checks that, so that a green run of the other tests means something.
+// Defects on purpose. `planted NAME` must be stopped by the sanitizer it was built with, or by valgrind;
+// tests/verify/sanitizers.py and memcheck.py check that, so that a green run of the other tests means something.
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -30,6 +30,14 @@ int undefined() {
   return 0;
 }
 
+// Only memcheck sees it; whether the branch is taken depends on what was in the memory before.
+int uninitialised() {
+  const auto* volatile cells = new std::uint8_t[8];
+  if (cells[3] > 7) sink = 1;
+  delete[] cells;
+  return 0;
+}
+
 int race() {
   int shared = 0;
   const auto write = [&shared] {
@@ -48,7 +56,8 @@ int main(int count, char** words) {
   if (std::strcmp(name, "overflow") == 0) return overflow();
   if (std::strcmp(name, "leak") == 0) return leak();
   if (std::strcmp(name, "undefined") == 0) return undefined();
+  if (std::strcmp(name, "uninitialised") == 0) return uninitialised();
   if (std::strcmp(name, "race") == 0) return race();
-  std::fprintf(stderr, "usage: planted overflow|leak|undefined|race\n");
+  std::fprintf(stderr, "usage: planted overflow|leak|undefined|uninitialised|race\n");
   return 0;  // a wrong call must not look like a caught defect
 }

@@ -137,6 +137,24 @@ def unequal() -> Iterator[None]:
 
 
 @contextmanager
+def unseeded() -> Iterator[None]:
+    """Planted: rows in an order that no seed decides."""
+    import secrets
+
+    from recommit.train import sft
+
+    make = sft.targets.make
+
+    def shuffled(*arguments: Any, **options: Any) -> Any:
+        batch = make(*arguments, **options)
+        order = sorted(range(len(batch)), key=lambda _: secrets.randbits(64))
+        return batch[order]
+
+    with mock.patch.object(sft.targets, "make", shuffled):
+        yield
+
+
+@contextmanager
 def no_states() -> Iterator[None]:
     """A rank with nothing to play."""
     from recommit.train.collect import Collector
@@ -179,6 +197,7 @@ PATCHES = {
     "killed": killed,
     "killed at": killed_at,
     "unequal": unequal,
+    "unseeded": unseeded,
     "no states": no_states,
     "same rows": same_rows,
     "heads not gathered": heads_not_gathered,

@@ -77,13 +77,43 @@ def test_a_harness_that_misses_its_defect_fails(monkeypatch: pytest.MonkeyPatch)
         runners.run(Harness("signature"))
 
 
+def figure(row: verify.Row, executed: int) -> verify.Figure:
+    return verify.Figure(row.id, row.what, row.tier, row.target, executed, "things", "pass", 1.0, "here", "2026-01-02")
+
+
 def test_published_figures_of_other_rows_stay(tmp_path: Path) -> None:
     path = tmp_path / "figures.json"
-
-    def figure(row: verify.Row, executed: int) -> verify.Figure:
-        return verify.Figure(row.id, row.what, row.tier, row.target, executed, "things", "pass", 1.0, "here")
-
     verify.publish([figure(ROWS[1], 1), figure(ROWS[0], 2)], path)
     verify.publish([figure(ROWS[1], 3)], path)
     assert [entry["executed"] for entry in json.loads(path.read_text())] == [2, 3]
-    assert path.with_suffix(".md").read_text().count("\n") == 4
+
+
+def test_every_row_is_published_also_before_it_ever_ran(tmp_path: Path) -> None:
+    path = tmp_path / "figures.json"
+    verify.publish([figure(ROWS[0], 7)], path)
+    table = path.with_suffix(".md").read_text().splitlines()[2:]
+    assert len(table) == len(ROWS)
+    assert "| 7 things | pass | 1.0 | 2026-01-02 | `here` |" in table[0]
+    assert all(f"not run yet: `bash scripts/verify {row.tier} --alone --rows {row.id}`" in line
+               for row, line in zip(ROWS[1:], table[1:], strict=True))  # fmt: skip
+
+
+def test_figures_are_written_after_every_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verify, "REPORTS", tmp_path)
+    monkeypatch.setattr(verify, "ROWS", ROWS[:2])
+    ran = iter([figure(ROWS[0], 1)])  # the second row ends the program
+    monkeypatch.setattr(verify, "verify", lambda _row, _results, _at: next(ran))
+    monkeypatch.setattr("sys.argv", ["verify", "nightly"])
+    with pytest.raises(StopIteration):
+        verify.main()
+    assert [entry["executed"] for entry in json.loads((tmp_path / "verify-nightly.json").read_text())] == [1]
+
+
+def test_a_tier_may_run_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verify, "REPORTS", tmp_path)
+    monkeypatch.setattr(verify, "verify", lambda row, _results, _at: figure(row, 1))
+    for more, tiers in (["--alone"], {"nightly"}), ([], {"quick", "nightly"}):
+        monkeypatch.setattr("sys.argv", ["verify", "nightly", *more])
+        assert verify.main() == 0
+        written = json.loads((tmp_path / "verify-nightly.json").read_text())
+        assert len(written) == sum(row.tier in tiers for row in ROWS)

@@ -1,8 +1,9 @@
-"""``python -m tests.verify TIER``: run the rows of a tier and write the table of figures.
+"""``python -m tests.verify TIER``: run the rows of a tier and of those before it, and write the table of figures.
 
-Writes ``verify-TIER.json`` and ``verify-TIER.md`` to ``build/reports``; ``--publish`` also enters the figures into the
-table that the documentation shows, where rows that did not run keep their last figures.
-``--rows L10,K5`` picks rows; ``--results FILE`` takes pytest's results from a JUnit file of a run that just happened.
+Writes ``verify-TIER.json`` and ``verify-TIER.md`` to ``build/reports`` after every row; ``--publish`` also enters the figures
+into the table that the documentation shows, where rows that did not run keep their last figures.
+``--rows L10,K5`` picks rows, ``--alone`` leaves out the earlier tiers; ``--results FILE`` takes pytest's results from a JUnit
+file of a run that just happened.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import json
 import subprocess
 import sys
 import time
+from datetime import datetime, timezone
 from pathlib import Path
 
 from tests.verify import runners
@@ -36,17 +38,19 @@ class Figure:
     result: str
     seconds: float
     commit: str
+    #: The day, in UTC; empty in figures from before it was noted.
+    date: str = ""
 
 
 def commit() -> str:
-    """The commit, with a plus sign where the tree holds more than it."""
+    """The commit, with a plus sign where the tree holds more than it, figures left out: they are what this writes."""
 
     def git(*words: str) -> str:
         done = subprocess.run(["git", *words], check=False, capture_output=True, text=True, cwd=ROOT)
         return done.stdout.strip() if done.returncode == 0 else ""
 
     name = git("rev-parse", "--short=12", "HEAD") or "unknown"
-    return name + ("+" if git("status", "--porcelain", "--untracked-files=no") else "")
+    return name + ("+" if git("status", "--porcelain", "--untracked-files=no", "--", ".", ":!docs/reliability") else "")
 
 
 def verify(row: Row, results: Path | None, at: str) -> Figure:
@@ -60,35 +64,45 @@ def verify(row: Row, results: Path | None, at: str) -> Figure:
         print(finding, file=sys.stderr)
         result = "FAIL: " + str(finding).splitlines()[0]
     seconds = ran.seconds if ran.seconds is not None else time.monotonic() - begin
-    return Figure(row.id, row.what, row.tier, row.target, ran.executed, ran.unit, result, round(seconds, 1), at)
+    today = datetime.now(timezone.utc).date().isoformat()
+    return Figure(row.id, row.what, row.tier, row.target, ran.executed, ran.unit, result, round(seconds, 1), at, today)
 
 
-def markdown(figures: list[Figure]) -> str:
-    """The table that the documentation shows."""
-    lines = [
-        "| row | what | tier | target | executed | result | seconds | commit |",
-        "|---|---|---|---|---|---|---|---|",
-    ]
-    lines += [
+HEAD = (
+    "| row | what | tier | target | executed | result | seconds | date | commit |\n"
+    "|---|---|---|---|---|---|---|---|---|\n"
+)
+
+
+def line(figure: Figure) -> str:
+    """A row of the table that ran."""
+    f = figure
+    return (
         f"| {f.row} | {f.what} | {f.tier} | {f.target} | {f.executed:,} {f.unit} | {f.result} | {f.seconds:,.1f} "
-        f"| `{f.commit}` |"
-        for f in figures
-    ]
-    return "\n".join(lines) + "\n"
+        f"| {f.date or '-'} | `{f.commit}` |\n"
+    )
 
 
-def write(figures: list[Figure], path: Path) -> None:
+def missing(row: Row) -> str:
+    """A row of the table that never ran, and how to run it."""
+    command = f"`bash scripts/verify {row.tier} --alone --rows {row.id}`"
+    return f"| {row.id} | {row.what} | {row.tier} | {row.target} | - | not run yet: {command} | - | - | - |\n"
+
+
+def write(figures: list[Figure], path: Path, table: str = "") -> None:
     """As JSON, and beside it as Markdown."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps([dataclasses.asdict(f) for f in figures], indent=2) + "\n", encoding="utf-8")
-    path.with_suffix(".md").write_text(markdown(figures), encoding="utf-8")
+    path.with_suffix(".md").write_text(table or HEAD + "".join(map(line, figures)), encoding="utf-8")
 
 
 def publish(figures: list[Figure], path: Path = PUBLISHED) -> None:
     """Replace the figures of these rows; rows that are no longer in the table of rows go."""
-    known = [Figure(**entry) for entry in json.loads(path.read_text(encoding="utf-8"))] if path.exists() else []
-    latest = {(f.row, f.what): f for f in (*known, *figures)}
-    write([latest[row.id, row.what] for row in ROWS if (row.id, row.what) in latest], path)
+    before = [Figure(**entry) for entry in json.loads(path.read_text(encoding="utf-8"))] if path.exists() else []
+    latest = {(f.row, f.what): f for f in (*before, *figures)}
+    named = {row: latest.get((row.id, row.what)) for row in ROWS}
+    table = HEAD + "".join(missing(row) if figure is None else line(figure) for row, figure in named.items())
+    write([figure for figure in named.values() if figure], path, table)
 
 
 def main() -> int:
@@ -96,10 +110,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="verify", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("tier", choices=TIERS)
     parser.add_argument("--rows", help="only these, e.g. L10,K5")
+    parser.add_argument("--alone", action="store_true", help="rows of this tier, without those of the earlier ones")
     parser.add_argument("--results", type=Path, help="a JUnit file that pytest has just written")
     parser.add_argument("--publish", action="store_true", help="enter the figures into docs/reliability")
     arguments = parser.parse_args()
-    wanted = TIERS[: TIERS.index(arguments.tier) + 1]
+    wanted = (arguments.tier,) if arguments.alone else TIERS[: TIERS.index(arguments.tier) + 1]
     chosen = [row for row in ROWS if row.tier in wanted]
     if arguments.rows:
         names = arguments.rows.split(",")
@@ -115,9 +130,9 @@ def main() -> int:
         print(
             f"{last.row:<4} {last.seconds:8.1f} s  {last.executed:>10,}  {last.result[:60]:<60} {row.what}", flush=True
         )
-    write(figures, REPORTS / f"verify-{arguments.tier}.json")
-    if arguments.publish:
-        publish(figures)
+        write(figures, REPORTS / f"verify-{arguments.tier}.json")
+        if arguments.publish:
+            publish([last])
     failed = [figure.row for figure in figures if figure.result != "pass"]
     print(
         f"{len(figures) - len(failed)} of {len(figures)} rows pass; the table is in {REPORTS}/verify-{arguments.tier}.md"

@@ -64,6 +64,8 @@ class Puzzle(ABC):
     turns: ClassVar[bool] = True
     #: What two splits of a data set can be kept from sharing.
     splits: ClassVar[tuple[str, ...]] = ("starts",)
+    #: How instances can be made, the usual way first. ``generate`` of a puzzle with several takes ``generator=``.
+    generators: ClassVar[tuple[str, ...]] = ("usual",)
     usual: ClassVar[Usual]
     #: What the cells of a state hold, and the rules, in a sentence or two each.
     codes: ClassVar[str]
@@ -84,6 +86,15 @@ class Puzzle(ABC):
     def variant(self) -> str:
         """The size and difficulty that ``generate`` makes, as one word."""
 
+    def named(self, generator: str) -> str:
+        """``variant``, with the generator where it is not the usual one: equal names mean equal instances."""
+        return self.variant if generator == self.generators[0] else f"{self.variant}-{generator}"
+
+    def options(self, generator: str) -> dict[str, Any]:
+        """What ``generate`` takes to make instances this way; nothing for the usual one, or an empty name."""
+        checks.choice("generator", generator or self.generators[0], self.generators)
+        return {"generator": generator} if generator not in ("", self.generators[0]) else {}
+
     @property
     @abstractmethod
     def shape(self) -> tuple[int, int]:
@@ -93,6 +104,11 @@ class Puzzle(ABC):
     @abstractmethod
     def highest(self) -> int:
         """The largest cell code of a state."""
+
+    @property
+    def farthest(self) -> int | None:
+        """The longest optimal length of any instance, where that is known."""
+        return None
 
     @abstractmethod
     def generate(

@@ -119,7 +119,7 @@ def _candidates(given: Collector, starts: NDArray[np.uint8], first: int) -> Play
 
 
 def _compared(given: Collector, played: Played, reward: Floats) -> Found:
-    trace, advantage = played.trace, credit.advantages(reward, given.config.credit.scale)
+    trace, advantage = played.trace, credit.advantages(reward, given.config.credit)
     followed = played.follow(trace) if len(trace) else np.zeros(0, np.int64)
     signals = _signals(given, trace, followed, len(played.numbers), reward)
     return given.decisions(trace, advantage, played.numbers, played.first), signals
@@ -132,7 +132,7 @@ def by_episode(given: Collector, starts: NDArray[np.uint8], first: int) -> Found
     trace = given.play(copies, given.config.rollout.budget, numbers)
     distance = given.actor.task.distance(copies)
     reward = credit.by_episode(trace, len(copies), distance, config).reshape(-1, config.size)
-    advantage = credit.advantages(reward, config.scale).reshape(-1)[trace.episode][:, None]
+    advantage = credit.advantages(reward, config).reshape(-1)[trace.episode][:, None]
     signals = _signals(given, trace, np.zeros(len(trace), np.int64), len(copies), reward)
     return given.decisions(trace, advantage, numbers, first), signals
 
@@ -198,13 +198,11 @@ def _valued(
     return Decisions(
         states=states,
         depths=columns,
-        depth_advantage=credit.whole_batch(head, depth_weight, config.scale, given.team.total).astype(np.float32),
+        depth_advantage=credit.whole_batch(head, depth_weight, config, given.team.total).astype(np.float32),
         depth_weight=depth_weight.astype(np.float32),
         depth_old=np.log(softmax(graph.logits[nodes])).astype(np.float32)[:, : len(depths)],
         actions=made.actions.astype(np.int64),
-        action_advantage=credit.whole_batch(advantage, action_weight, config.scale, given.team.total).astype(
-            np.float32
-        ),
+        action_advantage=credit.whole_batch(advantage, action_weight, config, given.team.total).astype(np.float32),
         action_weight=action_weight.astype(np.float32),
         action_old=made.action_log,
         weight=weight.astype(np.float32),

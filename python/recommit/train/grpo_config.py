@@ -12,6 +12,7 @@ from recommit.train.config import EngineConfig, OptimConfig, RunConfig, Validati
 _CHOICES = {
     "group": ("state", "episode", "branch", "exact"),
     "reward": ("mean", "total", "rate", "potential", "solved", "spl"),
+    "progress_per": ("action", "commitment"),
     "deadlock": ("zero", "penalty", "terminate"),
     "scale": ("group", "batch", "none"),
     "follow": ("first", "best", "random"),
@@ -37,6 +38,9 @@ class CreditConfig:
     reward: Literal["mean", "total", "rate", "potential", "solved", "spl"] = "mean"
     #: Weight of the progress term (the paper: 0.20).
     progress: float = 0.2
+    #: D is a sum over ``action``s, and one into a state that cannot be solved any more counts 0 (the paper): what was
+    #: gained before it counts. Or over ``commitment``s: one that ends in such a state counts 0 as a whole.
+    progress_per: Literal["action", "commitment"] = "commitment"
     #: Price of an executed action and of a decision. With ``scale: group`` and on failed episodes a price makes depth 1
     #: of everything (groups that all fail differ only in length): ``price_failed`` says whether failures pay.
     price_action: float = 0.0
@@ -46,8 +50,10 @@ class CreditConfig:
     #: also ends the episode.
     deadlock: Literal["zero", "penalty", "terminate"] = "zero"
     penalty: float = 0.2
-    #: Advantages are divided by the standard deviation of their group (the paper), of the batch, or by nothing.
+    #: Advantages are divided by the standard deviation of their group (the paper), of the batch, or by nothing; ``floor`` is
+    #: added to the deviation, so that rewards that hardly differ are not blown up.
     scale: Literal["group", "batch", "none"] = "group"
+    floor: float = 1e-6
     #: Which candidate an episode goes on with (``state`` and ``branch``); the first is a sample of the policy.
     follow: Literal["first", "best", "random"] = "first"
     #: ``exact``: states looked at per instance and decision; what lies beyond is valued by distance and decisions left.
@@ -69,7 +75,16 @@ class CreditConfig:
 
     def __post_init__(self) -> None:
         _at_least(
-            "credit", self, size=1, progress=0, price_action=0, price_decision=0, penalty=0, width=1, head_steps=0
+            "credit",
+            self,
+            size=1,
+            progress=0,
+            floor=0,
+            price_action=0,
+            price_decision=0,
+            penalty=0,
+            width=1,
+            head_steps=0,
         )
         for name, allowed in _CHOICES.items():
             if getattr(self, name) not in allowed:
@@ -119,6 +134,9 @@ class ObjectiveConfig:
     #: KL is log |H| minus its entropy, and the weight adds to that of the entropy.
     kl: float = 0.05
     kl_depth: bool = True
+    #: What is a mean over the terms of a commitment, as ``length`` counts them: ``all``, so that KL and entropies have the
+    #: surrogate's scale, or the ``surrogate`` alone, KL being a sum and the actions' entropy an eighth of one.
+    mean: Literal["all", "surrogate"] = "surrogate"
     #: Weights of the exact entropies (the paper: 0.01 and 0.001).
     entropy_depth: float = 0.01
     entropy_actions: float = 0.001
@@ -127,9 +145,14 @@ class ObjectiveConfig:
 
     def __post_init__(self) -> None:
         _at_least("objective", self, clip=0, kl=0, epochs=1)
-        for name, allowed in {"ratio": ("factor", "joint"), "length": ("constant", "own")}.items():
+        choices = {"ratio": ("factor", "joint"), "length": ("constant", "own"), "mean": ("all", "surrogate")}
+        for name, allowed in choices.items():
             if getattr(self, name) not in allowed:
                 raise ValueError(f"objective.{name}: expected {' or '.join(allowed)}, got {getattr(self, name)}")
+        if self.ratio == "joint" and self.mean == "all":
+            raise ValueError(
+                "objective.mean: expected surrogate with objective.ratio joint, which is one term, got all"
+            )
 
 
 @dataclass(frozen=True)

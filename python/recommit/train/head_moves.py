@@ -12,6 +12,7 @@ from recommit.policy.distributions import entropy
 from recommit.policy.heads import DepthHead
 from recommit.train import credit, exact, objective
 from recommit.train.reach import softmax
+from recommit.train.trainer import Diverged
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -87,20 +88,26 @@ class Rows:
 
 
 def _gain(program: exact.Program, logits: Tensor, rows: Rows, config: GrpoConfig) -> Tensor:
-    """This rank's part of what the gradient climbs: the return, and as much entropy as ``objective`` has."""
+    """This rank's part of what the gradient climbs: the return, and as much entropy beside it as ``objective`` has."""
     chance = softmax(rows.whole(logits))
     advantage, mass = program.advantages(chance)
     share = mass / mass.sum()
-    scaled = credit.whole_batch(advantage, mass[:, None] * chance, config.credit.scale) * share[:, None]
+    scaled = credit.whole_batch(advantage, mass[:, None] * chance, config.credit) * share[:, None]
     worth = (logits.softmax(-1) * torch.from_numpy(scaled[rows.own]).to(logits)).sum()
     spread = (torch.from_numpy(share[rows.own]).to(logits) * entropy(logits)).sum()
-    return worth + config.objective.entropy_depth * spread * objective.TERMS
+    terms = objective.TERMS if config.objective.mean == "surrogate" else 1
+    return worth + config.objective.entropy_depth * spread * terms
 
 
 def _add_up(parameters: list[torch.nn.Parameter], team: Team) -> None:
-    """Gradients of all ranks, added in one order, so that every rank has the same bits."""
+    """Gradients of all ranks, added in one order, so that every rank has the same bits; they must be numbers.
+
+    Unlike those of an engine's step nobody looks at their norm, and the head is judged and saved right after its moves.
+    """
     own = torch.cat([p.grad.flatten() for p in parameters if p.grad is not None])
     heard = team.exchange({"gradient": own.cpu().numpy()})
     total = torch.from_numpy(np.sum([each["gradient"] for each in heard], axis=0, dtype=np.float64))
+    if not total.isfinite().all():
+        raise Diverged("a gradient of the depth head's own moves is not finite; lower its learning rate")
     for parameter, part in zip(parameters, total.split([p.numel() for p in parameters]), strict=True):
         parameter.grad = part.reshape(parameter.shape).to(parameter)

@@ -53,17 +53,21 @@ class Trace:
     proposals: Proposals
     after: NDArray[np.uint8]  #: [N, G, rows, columns]
     after_distance: NDArray[np.int32]  #: [N, G], 0 where solved
+    last_distance: NDArray[
+        np.int32
+    ]  #: [N, G], of the last state on the way that could be solved, UNSOLVABLE if none could
     executed: NDArray[np.int32]  #: [N, G]
     solved: NDArray[np.bool_]  #: [N, G]
 
     def __len__(self) -> int:
         return len(self.states)
 
-    @property
-    def progress(self) -> NDArray[np.int32]:
-        """[N, G]: lowered distance; 0 where either end cannot be solved."""
-        known = (self.distance[:, None] >= 0) & (self.after_distance >= 0)
-        result: NDArray[np.int32] = np.where(known, self.distance[:, None] - self.after_distance, 0)
+    def progress(self, per: str) -> NDArray[np.int32]:
+        """[N, G]: lowered distance. ``per`` action, the step into a state that cannot be solved counts 0, like all after it;
+        per commitment, one that ends in such a state counts 0 as a whole."""
+        end = self.last_distance if per == "action" else self.after_distance
+        both = (self.distance[:, None] >= 0) & (end >= 0)
+        result: NDArray[np.int32] = np.where(both, self.distance[:, None] - end, 0)
         return result
 
     @property
@@ -213,6 +217,7 @@ def _decide(
         made.actions.reshape(-1, MAX_ACTIONS),
         made.depth.reshape(-1).astype(np.int32),
     )
+    after = task.distance(outcome.states).reshape(many, candidates)
     return Trace(
         states,
         distance,
@@ -220,10 +225,30 @@ def _decide(
         left,
         made,
         outcome.states.reshape(many, candidates, *shape),
-        task.distance(outcome.states).reshape(many, candidates),
+        after,
+        _last_distance(task, states, distance, made.actions, after),
         outcome.executed.reshape(many, candidates),
         outcome.solved.reshape(many, candidates),
     )
+
+
+def _last_distance(
+    task: Puzzle,
+    states: NDArray[np.uint8],
+    distance: NDArray[np.int32],
+    actions: NDArray[np.uint8],
+    after: NDArray[np.int32],
+) -> NDArray[np.int32]:
+    """See ``Trace``. What cannot be solved stays so, so that a depth need not end the walk."""
+    result = after.copy()
+    row, plan = np.nonzero((distance[:, None] >= 0) & (after < 0))
+    here, last = states[row], distance[row]
+    for step in range(MAX_ACTIONS - 1 if len(row) else 0):
+        here = task.step(here, actions[row, plan, step])
+        now = task.distance(here)
+        last = np.where(now >= 0, now, last)
+    result[row, plan] = last
+    return result
 
 
 def _joined(parts: list[list[NDArray[np.generic]]], count: int, many: int) -> Proposals:
@@ -240,10 +265,20 @@ def _joined_traces(parts: list[Trace], starts: NDArray[np.uint8], candidates: in
         empty = np.zeros(0, np.int64)
         return Trace(starts[:0], empty.astype(np.int32), empty, empty, _joined([], candidates, many),
                      np.zeros((0, candidates, *shape), np.uint8), np.zeros((0, candidates), np.int32),
-                     np.zeros((0, candidates), np.int32), np.zeros((0, candidates), np.bool_))  # fmt: skip
+                     np.zeros((0, candidates), np.int32), np.zeros((0, candidates), np.int32), np.zeros((0, candidates), np.bool_))  # fmt: skip
     joined = {
         name: np.concatenate([getattr(part, name) for part in parts])
-        for name in ("states", "distance", "episode", "left", "after", "after_distance", "executed", "solved")
+        for name in (
+            "states",
+            "distance",
+            "episode",
+            "left",
+            "after",
+            "after_distance",
+            "last_distance",
+            "executed",
+            "solved",
+        )
     }
     columns = ("depth", "choice", "actions", "depth_log", "action_log", "logits")
     proposals = Proposals(*(np.concatenate([getattr(part.proposals, name) for part in parts]) for name in columns))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from recommit.data import draws, files
 from recommit.evaluate.zero_shot import bodies, verdicts, wire
 from recommit.evaluate.zero_shot.cache import Cache
 from recommit.evaluate.zero_shot.errors import GaveUp, Stopped, Unusable
+from recommit.evaluate.zero_shot.parameters import REFUSED
 from recommit.evaluate.zero_shot.secret import clean
 from recommit.evaluate.zero_shot.verdicts import Failure, Verdict
 
@@ -155,7 +156,13 @@ class Client:
         self.ledger.failed(ticket, failure.charged, record)
 
     def _learned(self, failure: Failure, sent: dict[str, Any]) -> bool:
-        return failure.verdict is Verdict.LEARN and self.parameters.learn(sent, failure.said, failure.parameter)
+        if failure.verdict is not Verdict.LEARN:
+            return False
+        again, lesson = self.parameters.learn(sent, failure.said, failure.parameter)
+        if lesson is not None:
+            said = clean(lesson.said, self.service.key)
+            self.ledger.log.add({"event": REFUSED, **asdict(lesson), "said": said})
+        return again
 
     def _go_on(self, failure: Failure, failures: int) -> None:
         """Raise unless another attempt makes sense."""

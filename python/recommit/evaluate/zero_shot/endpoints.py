@@ -23,8 +23,6 @@ class Endpoint:
     style: Literal["chat", "messages"] = "chat"
     path: str = "/chat/completions"
     token_parameter: str = "max_tokens"
-    #: Parameters that its models are known to refuse.
-    without: tuple[str, ...] = ()
     #: Most tokens of an answer, hidden thoughts included.
     answer_tokens: int = 4096
     #: How a picture travels: as a data address, or as a source of its own.
@@ -62,14 +60,14 @@ class Model:
     """Where a model is found, and what it is known to want beyond what its endpoint wants."""
 
     endpoint: str
-    without: tuple[str, ...] = ()
     answer_tokens: int | None = None
 
 
-#: The ten models of the paper. Reasoning models spend their answer's tokens on hidden thoughts first.
+#: The ten models of the paper, all of them asked with its temperature and top-p: what an endpoint refuses of that it says
+#: itself. Reasoning models spend their answer's tokens on hidden thoughts first.
 MODELS = {
-    "gpt-5.5-2026-04-23": Model("openai", without=("temperature", "top_p"), answer_tokens=16384),
-    "claude-sonnet-4-6": Model("anthropic", without=("top_p",)),  # takes a temperature or top_p, not both
+    "gpt-5.5-2026-04-23": Model("openai", answer_tokens=16384),
+    "claude-sonnet-4-6": Model("anthropic"),
     "gemini-3.1-pro-preview": Model("gemini", answer_tokens=16384),
     "OpenGVLab/InternVL3-8B": Model("vllm"),
     "OpenGVLab/InternVL3-14B": Model("vllm"),
@@ -92,4 +90,4 @@ def find(model: str, endpoint: str | None) -> Endpoint:
     found = ENDPOINTS[name]
     if recipe is None or recipe.endpoint != name:
         return found
-    return replace(found, without=recipe.without, answer_tokens=recipe.answer_tokens or found.answer_tokens)
+    return replace(found, answer_tokens=recipe.answer_tokens or found.answer_tokens)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from recommit.evaluate.zero_shot.errors import CapReached, Damaged, Stopped
+from recommit.evaluate.zero_shot.parameters import Lesson
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -78,9 +79,11 @@ class Ledger:
                 if record["event"] == "sent":
                     open_[record["number"]] = _pair(record["reserved"])
                     self.spent.requests += 1
-                else:
+                elif record["event"] == "failed":
                     open_.pop(record["number"])
                     self.spent.add(_pair(record["charged"]))
+                else:
+                    Lesson.read(record)
             for record in decisions:
                 if record["number"] is not None:  # else the cache knew the answer
                     open_.pop(record["number"])

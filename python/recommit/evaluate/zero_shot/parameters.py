@@ -4,53 +4,103 @@ from __future__ import annotations
 
 import re
 import threading
+from collections import Counter
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from recommit.evaluate.zero_shot.endpoints import TOKEN_PARAMETERS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from recommit.evaluate.zero_shot.endpoints import Endpoint
 
 #: In this order, where a refusal names several: a model that takes one of two samplers keeps its temperature.
 _DROPPED = ("top_p", "temperature")
+#: Of a line of ``attempts.jsonl`` that holds a ``Lesson``.
+REFUSED = "refused"
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """A parameter that the server refused, what is sent in its place if anything, and the server's own words."""
+
+    parameter: str
+    instead: str | None
+    said: str
+
+    @classmethod
+    def read(cls, record: Mapping[str, Any]) -> Lesson:
+        """From a line of ``attempts.jsonl``."""
+        if record["event"] != REFUSED:
+            raise ValueError(f"event: expected {REFUSED}, got {record['event']}")
+        return cls(str(record["parameter"]), record["instead"], str(record["said"]))
+
+    def __str__(self) -> str:
+        return f"{self.instead} for {self.parameter}" if self.instead else f"without {self.parameter}"
 
 
 class Parameters:
-    """Shared by all workers. Every parameter is dropped or renamed at most once, so learning ends."""
+    """Shared by all workers. Every parameter is dropped or renamed at most once, so learning ends.
 
-    def __init__(self, endpoint: Endpoint, temperature: float, top_p: float, answer_tokens: int) -> None:
-        values = {"temperature": temperature, "top_p": top_p, endpoint.token_parameter: answer_tokens}
-        self._values: dict[str, Any] = {k: v for k, v in values.items() if k not in endpoint.without}
+    ``asked`` are those of the plan: ``temperature`` and ``top_p``, where they are wanted, and ``answer_tokens``.
+    """
+
+    def __init__(self, endpoint: Endpoint, asked: Mapping[str, Any]) -> None:
+        named = {endpoint.token_parameter if name == "answer_tokens" else name: value for name, value in asked.items()}
+        self._values: dict[str, Any] = named
         self._lock = threading.Lock()
         self._renamed = False
-        #: What was learned, in words.
-        self.lessons: list[str] = []
+        self.lessons: list[Lesson] = []
 
     def current(self) -> dict[str, Any]:
         """What to send now."""
         with self._lock:
             return dict(self._values)
 
-    def learn(self, sent: dict[str, Any], said: str, named: str | None) -> bool:
-        """Take in a refusal of ``sent``; is it worth asking again?"""
+    def restore(self, attempts: Iterable[Mapping[str, Any]]) -> None:
+        """Take in what earlier starts of the run learned."""
+        for lesson in lessons_of(attempts):
+            if lesson.parameter in self._values:
+                self._adapt(lesson.parameter, lesson.said)
+
+    def learn(self, sent: dict[str, Any], said: str, named: str | None) -> tuple[bool, Lesson | None]:
+        """Take in a refusal of ``sent``; is it worth asking again, and what is new?"""
         with self._lock:
             if self._values != sent:
-                return True  # another worker has learned since
+                return True, None  # another worker has learned since
             refused = [named] if named in sent else [name for name in (*_DROPPED, *TOKEN_PARAMETERS) if _in(name, said)]
-            return any(name in self._values and self._adapt(name) for name in refused)
+            lessons = (self._adapt(name, said) for name in refused if name in self._values)
+            lesson = next((lesson for lesson in lessons if lesson), None)
+            return lesson is not None, lesson
 
-    def _adapt(self, name: str) -> bool:
-        if name not in TOKEN_PARAMETERS:
-            del self._values[name]
-            self.lessons.append(f"without {name}")
-            return True
-        if self._renamed:
-            return False
-        other = TOKEN_PARAMETERS[1 - TOKEN_PARAMETERS.index(name)]
-        self._values[other] = self._values.pop(name)
-        self._renamed = True
-        self.lessons.append(f"{other} for {name}")
-        return True
+    def _adapt(self, name: str, said: str) -> Lesson | None:
+        instead = None
+        if name in TOKEN_PARAMETERS:
+            if self._renamed:
+                return None
+            instead, self._renamed = TOKEN_PARAMETERS[1 - TOKEN_PARAMETERS.index(name)], True
+            self._values[instead] = self._values[name]
+        del self._values[name]
+        self.lessons.append(Lesson(name, instead, said))
+        return self.lessons[-1]
+
+
+def lessons_of(attempts: Iterable[Mapping[str, Any]]) -> list[Lesson]:
+    """Those that ``attempts.jsonl`` holds."""
+    return [Lesson.read(record) for record in attempts if record["event"] == REFUSED]
+
+
+def sampling(
+    asked: Mapping[str, Any], attempts: Iterable[Mapping[str, Any]], decisions: Iterable[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """For the manifest: what was asked for, what the answered requests had, how many of them, and what was refused how."""
+    sent = Counter(tuple(sorted(one["parameters"].items())) for one in decisions)
+    return {
+        "asked": dict(asked),
+        "sent": [{"parameters": dict(values), "decisions": count} for values, count in sent.items()],
+        "refused": [asdict(lesson) for lesson in lessons_of(attempts)],
+    }
 
 
 def _in(name: str, said: str) -> bool:

@@ -1,8 +1,8 @@
 """A run in its folder: workers that play, one journal, and figures whenever it ends, however it ends.
 
-manifest.json      what decides the answers; a folder holds one such plan
+manifest.json      what decides the answers, and how the model was sampled; a folder holds one such plan
 decisions.jsonl    the journal and the transcripts: one line per answered decision, on the disk before it is carried out
-attempts.jsonl     every request before it was sent, and every failure
+attempts.jsonl     every request before it was sent, every failure, and every parameter that was refused
 episodes.jsonl     one line per episode
 summary.json       the figures
 """
@@ -25,8 +25,8 @@ from recommit.evaluate.zero_shot.cache import Cache
 from recommit.evaluate.zero_shot.client import Client, Clock, Service
 from recommit.evaluate.zero_shot.errors import GaveUp, Stopped, Unusable
 from recommit.evaluate.zero_shot.ledger import Caps, Ledger
-from recommit.evaluate.zero_shot.parameters import Parameters
-from recommit.evaluate.zero_shot.plan import Named, keep
+from recommit.evaluate.zero_shot.parameters import Parameters, sampling
+from recommit.evaluate.zero_shot.plan import MANIFEST, Named, keep
 from recommit.evaluate.zero_shot.player import Episode, Player
 
 if TYPE_CHECKING:
@@ -73,6 +73,7 @@ def run(
             )  # fmt: skip
             plays.restore(decisions)
             ledger.restore(attempts, decisions)
+            parameters.restore(attempts)
             return _Run(plan, plays, client, starts, out, quiet=quiet).go(limits.workers)
 
 
@@ -167,12 +168,24 @@ class _Run:
         spent = self.client.ledger.spent
         for row in summary:
             row["requests"], row["tokens_in"], row["tokens_out"] = spent.requests, spent.tokens_in, spent.tokens_out
-            row["money"], row["lessons"] = self.client.ledger.money, list(self.client.parameters.lessons)
+            row["money"], row["lessons"] = (
+                self.client.ledger.money,
+                [str(lesson) for lesson in self.client.parameters.lessons],
+            )
+        note(self.out, self.plan.parameters)
         told = "".join(json.dumps(row) + "\n" for row in figures.rows(self.episodes))
         disk = files.Files()
         files.replace(disk, self.out / "episodes.jsonl", told.encode())
         files.replace(disk, self.out / "summary.json", (json.dumps(summary, indent=2, allow_nan=False) + "\n").encode())
         return summary
+
+
+def note(out: Path, asked: dict[str, Any]) -> None:
+    """Add to the manifest how the model was really sampled, over all starts of the run."""
+    path = out / MANIFEST
+    kept = json.loads(path.read_text("utf-8"))
+    kept["sampling"] = sampling(asked, lines.read(out / "attempts.jsonl"), lines.read(out / "decisions.jsonl"))
+    files.replace(files.Files(), path, (json.dumps(kept, indent=2) + "\n").encode())
 
 
 def _ending(episode: Episode) -> str:

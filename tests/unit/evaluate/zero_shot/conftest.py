@@ -70,6 +70,7 @@ def client_of():
         record, clock, log = ENDPOINTS[endpoint], FakeClock(), Kept()
         service = Service(record, Address.parse(url), model, Key(key, "CANARY"), timeout, retries, **more)
         ledger = Ledger(caps or Caps(), log, 512, clock.stop)
-        return Client(service, Parameters(record, 0.7, 0.9, 512), ledger, cache=Cache(cache), clock=clock)
+        parameters = Parameters(record, {"temperature": 0.7, "top_p": 0.9, "answer_tokens": 512})
+        return Client(service, parameters, ledger, cache=Cache(cache), clock=clock)
 
     return make

@@ -135,7 +135,12 @@ def test_a_refused_parameter_is_learned_for_the_run(serve, client_of):
     first = client.ask(LOOK, PLACE)
     assert (first.attempts, first.parameters) == (4, {"max_completion_tokens": 512})
     assert client.ask(LOOK, Place("task/1", 1, 0)).attempts == 1
-    assert client.parameters.lessons == ["without top_p", "without temperature", "max_completion_tokens for max_tokens"]
+    lessons = ["without top_p", "without temperature", "max_completion_tokens for max_tokens"]
+    assert list(map(str, client.parameters.lessons)) == lessons
+    noted = [record for record in client.ledger.log.records if record["event"] == "refused"]
+    assert [(one["parameter"], one["said"]) for one in noted] == [
+        (name, f"Unsupported parameter: '{name}'") for name in ("top_p", "temperature", "max_tokens")
+    ]
     assert client.clock.slept == []
 
 

@@ -24,9 +24,9 @@ def test_the_models_of_the_paper_are_ready():
     for model in MODELS:
         found = find(model, None)
         Address.parse(found.base)
-        parameters = Parameters(found, 0.7, 0.9, found.answer_tokens).current()
-        assert not set(found.without) & set(parameters)
-        assert parameters[found.token_parameter] == found.answer_tokens
+        asked = {"temperature": 0.7, "top_p": 0.9}  # the paper's, of every model
+        parameters = Parameters(found, {**asked, "answer_tokens": found.answer_tokens}).current()
+        assert parameters == {**asked, found.token_parameter: found.answer_tokens}
     assert find("gpt-5.5-2026-04-23", None).answer_tokens > ENDPOINTS["openai"].answer_tokens
     # At another place than its own, nothing is known about a model.
     assert find("gpt-5.5-2026-04-23", "custom") == ENDPOINTS["custom"]
@@ -139,6 +139,7 @@ def test_names_of_models(asked, reported, same):
     assert same_model(asked, reported) == same
 
 
+ASKED = {"temperature": 0.7, "top_p": 0.9, "answer_tokens": 64}
 REFUSALS = {
     "max_tokens": ("Unsupported parameter: 'max_tokens' is not supported here. Use 'max_completion_tokens' instead.",
                    "max_completion_tokens for max_tokens"),
@@ -151,26 +152,29 @@ REFUSALS = {
 @pytest.mark.parametrize("named", [True, False])
 @pytest.mark.parametrize("refused", REFUSALS)
 def test_a_refused_parameter_is_dropped_or_renamed_once(refused, named):
-    parameters = Parameters(ENDPOINTS["vllm"], 0.7, 0.9, 64)
-    said, lesson = REFUSALS[refused]
+    parameters = Parameters(ENDPOINTS["vllm"], ASKED)
+    said, words = REFUSALS[refused]
     sent = parameters.current()
-    assert parameters.learn(sent, said, refused if named else None)
+    again, lesson = parameters.learn(sent, said, refused if named else None)
+    assert again
+    assert (str(lesson), lesson.parameter, lesson.said) == (words, refused, said)
     assert parameters.lessons == [lesson]
     assert refused not in parameters.current()
     # Another worker asked before that: it only has to ask again.
-    assert parameters.learn(sent, said, refused)
+    assert parameters.learn(sent, said, refused) == (True, None)
     assert parameters.lessons == [lesson]
-    assert not parameters.learn(parameters.current(), said if refused != "top_p" else "no top_p", refused)
+    once_more = parameters.learn(parameters.current(), said if refused != "top_p" else "no top_p", refused)
+    assert once_more == (False, None)
 
 
 def test_learning_ends():
-    parameters = Parameters(ENDPOINTS["openai"], 0.7, 0.9, 64)
+    parameters = Parameters(ENDPOINTS["openai"], ASKED)
     everything, rounds = "max_tokens max_completion_tokens temperature top_p", 0
-    while parameters.learn(parameters.current(), everything, None):
+    while parameters.learn(parameters.current(), everything, None)[0]:
         rounds += 1
     assert rounds == 3
     assert parameters.current() == {"max_tokens": 64}
-    assert not parameters.learn(parameters.current(), "messages: too long", "messages")
+    assert parameters.learn(parameters.current(), "messages: too long", "messages") == (False, None)
 
 
 def test_prompts_say_the_interface():
