@@ -11,7 +11,7 @@ from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from recommit.calls import WrongCall, puzzle, window
+from recommit.calls import WrongCall, gathered, puzzle, window
 from recommit.data.command import COMMANDS as DATA
 from recommit.evaluate_command import evaluate
 from recommit.plan_command import plan
@@ -199,7 +199,7 @@ def _run(words: list[str]) -> int:
         result: Any = tyro.cli(
             VERBS[verb],
             prog=f"recommit {verb}",
-            args=words[len(verb.split()) :],
+            args=gathered(words[len(verb.split()) :], VERBS[verb]),
             config=(tyro.conf.FlagCreatePairsOff,),
         )
     except SystemExit as stop:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 import sys
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from recommit.evaluate.tables import grid
@@ -94,7 +93,7 @@ def _row(plan: TaskPlan, run: Run, fleet: Fleet | None, need: Needs, looked: boo
     out = plan.folder.parent
     return Row(
         run.folder.relative_to(out).as_posix(),
-        Path(run.source).relative_to(out).as_posix(),
+        " ".join(source.relative_to(out).as_posix() for source in run.sources),
         f"{plan.values['recipe']} {run.verb} {getattr(run.config, 'variant', '')}".strip(),
         run.config.optim.steps,
         fleet.places()[0].ranks if fleet else 1,

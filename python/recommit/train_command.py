@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def sft(
     recipe: str,
-    data: Path,
+    data: tuple[Path, ...],
     out: Path,
     set: tuple[str, ...] = (),
     steps: int | None = None,
@@ -37,7 +37,7 @@ def sft(
 
     Args:
         recipe: laptop-sliding, laptop-sokoban, laptop-ice, qwen2.5-vl-7b, or a YAML file.
-        data: A data set (see recommit data build).
+        data: A data set (see recommit data build), or several, also of different puzzles: batches mix them.
         out: The folder of the run.
         set: Any value of the recipe, for example --set optim.lr=3e-4 model.shape.width=192
         steps: Steps of the optimiser.

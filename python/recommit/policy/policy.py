@@ -120,12 +120,22 @@ class CommitPolicy(nn.Module):
         """True unless the picture encoder is trained."""
         return not any(parameter.requires_grad for parameter in self.backbone.vision_parameters())
 
-    def train_only(self, task: Puzzle, *, depth_head: bool) -> None:
+    def train_only(self, *tasks: Puzzle, depth_head: bool) -> None:
         """Freeze the outputs of other tasks, and the depth head unless asked: weights that get no gradient would still
         decay under optimisers that take no gradient for a zero one."""
         self.depth_head.requires_grad_(depth_head)
+        trained = {self.task_index(task) for task in tasks}
         for index, output in enumerate(self.decoder.outputs):
-            output.requires_grad_(index == self.task_index(task))
+            output.requires_grad_(index in trained)
+
+    def idle(self, task: Puzzle) -> Tensor:
+        """Zero, which gives the outputs of other tasks that learn a gradient of zero. DeepSpeed's stage 3 would add what a
+        step's later passes say of a weight to the gradient of the step before, if its first pass says nothing."""
+        others = [
+            o for i, o in enumerate(self.decoder.outputs) if i != self.task_index(task) and o.weight.requires_grad
+        ]
+        nothing = self.depth_head.weight.new_zeros(1, self.config.decoder.width)
+        return sum((output(nothing).sum() for output in others), start=nothing.sum()) * 0.0
 
     def task_index(self, task: Puzzle) -> int:
         """Which of the decoder's outputs serves a task."""

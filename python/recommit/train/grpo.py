@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from recommit.train.decisions import Decisions
     from recommit.train.grpo_config import GrpoConfig
     from recommit.train.ranks import Team
-
+    from recommit.train.validate import Watched
 
 T = TypeVar("T")
 
@@ -65,7 +65,7 @@ def train(
     with watched(team), RunDirectory(out, lead=team.lead) as folder, Interrupt() as interrupt:
         begin = warm_start(init, folder, team)
         begun = {"init": weights_of(begin), "data": {"recipe": recipe.to_dict()}}
-        folder.begin({"kind": "grpo", "ranks": team.world, **plain(config), **begun})
+        folder.begin({"kind": "grpo", "ranks": team.world, **plain(config), **begun}, plain(type(config)()))
         policy = CommitPolicy.from_pretrained(begin, device=team.device)
         if config.head is not None:
             policy.replace_head(config.head, seed=config.run.seed)
@@ -133,8 +133,7 @@ class Grpo(Trainer):
         )
         mover = HeadMover(policy, self.engine, self._head_lr)
         self.collect = Collector(actor, config, self.variant, self._graph, mover, team)
-        watched = config.validation.instances > 0
-        self.instances = validate.instances(self.recipe, config.validation) if watched else None
+        self.watched = validate.watched(self.task.task, self.recipe, config.validation)
         self._recent: list[dict[str, Any]] = []
 
     def _through(self, work: Callable[[], T]) -> T:
@@ -151,9 +150,9 @@ class Grpo(Trainer):
             self.policy.depth_head.requires_grad_(True)
 
     @property
-    def task_shape(self) -> tuple[int, int]:
+    def tokens(self) -> float:
         """See ``Trainer``."""
-        return self.recipe.size
+        return self.policy.tokens(self.task, self.recipe.size)
 
     def _starts(self) -> NDArray[np.uint8]:
         """The start states of this step, of all ranks, which no validation or test set contains."""
@@ -260,16 +259,15 @@ class Grpo(Trainer):
         return {"stages": self._clock.take()}
 
     @torch.no_grad()
-    def _validate(self) -> dict[str, Any]:
+    def _measure(self, watched: Watched) -> dict[str, Any]:
         """The variant's own agents, and how well plans still imitate."""
-        assert self.instances is not None
-        config = self.config.validation
+        config, instances = watched.config, watched.instances
         graph = self._graph(self.policy.config.depths if not self.variant.depth else (self.variant.depth,))
-        agents = validate.agents(graph, self.variant, self.instances.starts, config.budget)
+        agents = validate.agents(graph, self.variant, instances.starts, config.budget)
         budgets = sorted({config.budget, *self.config.finish.budgets})
         choose = validate.own_agent(graph, self.variant)
-        played = [reach.walk(graph, self.instances.starts, budget, choose) for budget in budgets]
-        imitated = validate.imitation(self.policy, self.task, self.instances.states, self.engine)
+        played = [reach.walk(graph, instances.starts, budget, choose) for budget in budgets]
+        imitated = validate.imitation(self.policy, self.task, instances.states, self.engine)
         judged = {str(budget): round(one.solve_rate, 4) for budget, one in zip(budgets, played, strict=True)}
         worth = sum(one.solve_rate - self.config.last_price * one.mean_actions for one in played) / len(played)
         return {**imitated, **validate.rates(agents), "judged": judged, "worth": round(worth, 5)}

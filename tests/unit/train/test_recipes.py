@@ -118,11 +118,15 @@ def test_runs_of_the_7b_family_look_as_often_as_each_other(task):
             ["--recipe", "paper-sliding", "--data", "d d", "--zero", "2", "--out", "o", "--quiet"],
         ),
         (
+            {"DATA": "a:b b", "OUT": "o", "ZERO": "3"},
+            ["--recipe", "paper-sliding", "--data", "a", "b b", "--zero", "3", "--out", "o", "--quiet"],
+        ),
+        (
             {"VERB": "grpo", "INIT": "i", "OUT": "o", "RECIPE": "r", "DEEPSPEED": "zero3"},
             ["--recipe", "r", "--init", "i", "--deepspeed", "zero3", "--out", "o", "--quiet"],
         ),
     ],
-    ids=["sft", "grpo"],
+    ids=["sft", "joint", "grpo"],
 )
 def test_launch_recipes_start_a_verb_with_its_flags(name, given, expected, tmp_path):
     """Launchers are stood in for by programs that print what they were told."""
