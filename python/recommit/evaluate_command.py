@@ -26,6 +26,9 @@ def evaluate(
     validation: int = 256,
     length: tuple[int, ...] = (),
     population: Literal["none", "all", "data"] = "none",
+    edges: Literal["fixed", "thirds", "terciles"] = "fixed",
+    stop_on_deadlock: bool = False,
+    whole_commitments: bool = False,
     seed: int = 0,
     threads: int = 1,
     device: str = "auto",
@@ -49,6 +52,10 @@ def evaluate(
         length: Shortest and longest length of the instances; as in the data if not said.
         population: Instead of test instances: all starts there are, or all of the data's lengths. Exact values, no
             intervals; of agents whose plans are greedy and who have no memory; for sliding boards of up to ten cells.
+        edges: What is near, mid and far: up to 8, up to 16 and more actions from the goal; thirds of the way from the start;
+            or as many decisions of solved episodes in each.
+        stop_on_deadlock: End episodes at the first look at a state that nobody can solve. For analysis: no policy knows it.
+        whole_commitments: Execute every commitment to its end; the goal counts only there.
         seed: With paper: which seed of the family. The test set is fixed by the data.
         threads: Threads of torch; 0 for as many as it likes.
         device: cpu, cuda, or auto. Under torchrun all processes share the work.
@@ -77,9 +84,24 @@ def evaluate(
             members = Members(run, seed)
             experiments.require_paper(members)
             chosen, agents = members.adaptive, experiments.agents_of(members, tables)
+        if population != "none" and (paper or tables or edges != "fixed" or stop_on_deadlock or whole_commitments):
+            raise WrongCall(
+                "population: expected none of paper, tables, edges, stop_on_deadlock, whole_commitments beside"
+            )
         if population != "none":
             return _whole(str(chosen), agents, budgets, length, population, out, device, json=json, quiet=quiet)
-        plan = Plan(str(chosen), agents, budgets, instances, validation, length, seed)
+        plan = Plan(
+            str(chosen),
+            agents,
+            budgets,
+            instances,
+            validation,
+            length,
+            seed,
+            edges,
+            stop_on_deadlock,
+            whole_commitments,
+        )
         team = ranks.meet(device)
         with watched(team), Store(out) if team.lead else nullcontext() as store:
             summary = Evaluation(plan, store, team=team, quiet=quiet).run()

@@ -66,3 +66,21 @@ def expected(step, chances, state, left, goal, memory):
             total = [one + chance * other for one, other in zip(total, play, strict=True)]
         memory[state, left] = total
     return memory[state, left]
+
+
+def sides(decisions, edges):
+    """near, mid or far for each decision (distance, distance of its start), by one of the three ways to tell them."""
+    known = [here for here, _ in decisions if here >= 0]
+
+    def exceeded(here, start, part):
+        if edges == "thirds":
+            return here > start * part / 3
+        if edges == "terciles":
+            least = min((n for n in known if 3 * sum(m <= n for m in known) >= part * len(known)), default=0)
+            return here > least
+        return here > 8 * part
+
+    return [
+        "far" if here < 0 else ("near", "mid", "far")[sum(exceeded(here, start, part) for part in (1, 2))]
+        for here, start in decisions
+    ]
