@@ -174,18 +174,25 @@ class CommitPolicy(nn.Module):
         return torch.cat([z, confidence(scores.detach()).to(z.dtype)], dim=-1)
 
     def forward(
-        self, task: Puzzle, states: NDArray[np.uint8], actions: Tensor, heads: tuple[nn.Module, nn.Module] | None = None
+        self,
+        task: Puzzle,
+        states: NDArray[np.uint8],
+        actions: Tensor,
+        depths: Tensor | None = None,
+        heads: tuple[nn.Module, nn.Module] | None = None,
     ) -> tuple[Tensor, Tensor]:
         """Teacher forcing: logits of the depths [N, |H|] and of each action [N, 8, 4] of one plan per state [N, 8], or
-        [N, G, 8, 4] of several [N, G, 8]. ``heads`` stand in for the policy's own."""
+        [N, G, 8, 4] of several [N, G, 8]. ``depths`` [N] or [N, G] are what the plans were made for, which counts where the
+        decoder is conditioned on them. ``heads`` stand in for the policy's own."""
         z, index = self.look(task, states), self.task_index(task)
         depth_head, decoder = heads or (self.depth_head, self.decoder)
         given = actions.to(z.device, non_blocking=True)[..., : MAX_ACTIONS - 1]
-        depths = depth_head(self.read(z, index, decoder=decoder))
+        logits = depth_head(self.read(z, index, decoder=decoder))
+        told = None if depths is None else self.conditioning(depths.to(z.device, non_blocking=True).flatten())
         if actions.ndim == 2:
-            return depths, decoder(z, given, index)
-        plans = decoder(z.repeat_interleave(given.shape[1], dim=0), given.flatten(0, 1), index)
-        return depths, plans.unflatten(0, given.shape[:2])
+            return logits, decoder(z, given, index, told)
+        plans = decoder(z.repeat_interleave(given.shape[1], dim=0), given.flatten(0, 1), index, told)
+        return logits, plans.unflatten(0, given.shape[:2])
 
     @torch.no_grad()
     def act(

@@ -106,6 +106,7 @@ def decisions_of(
         depth_weight=weight * variant.head,
         depth_old=made.depth_log,
         actions=made.actions.astype(np.int64),
+        plan_depth=made.depth,
         action_advantage=np.broadcast_to(scaled[..., None], executed.shape).copy(),
         action_weight=(weight[..., None] * executed * learns_actions).astype(np.float32),
         action_old=made.action_log,

@@ -110,9 +110,6 @@ class Grpo(Trainer):
         quiet: bool,
         learner: Learner | None = None,
     ) -> None:
-        conditioning = policy.config.decoder.depth_conditioning
-        if conditioning != "none":
-            raise ValueError(f"decoder.depth_conditioning: expected none for reinforcement, got {conditioning}")
         super().__init__(config, folder, team, quiet=quiet)
         self.variant = variant(config.variant)
         self.recipe, self.policy, self.task = _instances(recipe, config), policy, recipe.puzzle()
@@ -255,7 +252,8 @@ class Grpo(Trainer):
         reference = self.reference
         if reference is None:
             return None
-        return self._through(lambda: reference(self.task, piece.states, to_device(piece.actions, self.team.device)))
+        actions, depths = (to_device(each, self.team.device) for each in (piece.actions, piece.plan_depth))
+        return self._through(lambda: reference(self.task, piece.states, actions, depths))
 
     def _over_ranks(self, sums: NDArray[np.float64]) -> list[float]:
         return [*self.team.total(sums[:-1].tolist()), float(sums[-1])]

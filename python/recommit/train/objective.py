@@ -36,6 +36,7 @@ class Weighed:
     depth_weight: Tensor
     depth_old: Tensor
     actions: Tensor
+    plan_depth: Tensor
     action_advantage: Tensor
     action_weight: Tensor
     action_old: Tensor
@@ -68,7 +69,7 @@ def grpo_loss(
     ``fresh`` says that the weights are still those that made the commitments: the ratio is then exactly 1.
     """
     given = Weighed.of(batch, policy.depth_head.weight.device)
-    depth_logits, action_logits = policy(task, batch.states, given.actions)
+    depth_logits, action_logits = policy(task, batch.states, given.actions, given.plan_depth)
     return from_logits(depth_logits, action_logits, given, config, divisor, reference, fresh=fresh)
 
 

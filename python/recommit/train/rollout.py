@@ -98,8 +98,15 @@ class Actor:
         #: What a rank that has nothing to look at looks at, so that it goes through the policy like the others.
         self.idle: NDArray[np.uint8] | None = None
 
-    def propose(self, states: NDArray[np.uint8], count: int, number: NDArray[np.uint64]) -> Proposals:
-        """``count`` commitments per state; ``number`` names the random stream of each state."""
+    def propose(
+        self,
+        states: NDArray[np.uint8],
+        count: int,
+        number: NDArray[np.uint64],
+        depths: NDArray[np.int64] | None = None,
+    ) -> Proposals:
+        """``count`` commitments per state; ``number`` names the random stream of each state. ``depths`` [count], if given,
+        are theirs, whoever chooses otherwise."""
         parts = []
         self.looked += len(states)
         for begin in range(0, max(self.agree(len(states)), 1), PASS):
@@ -107,23 +114,29 @@ class Actor:
             asked, named = states[part], number[part]
             if not len(asked):
                 if self.idle is not None:
-                    self._propose(self.idle, count, np.zeros(1, np.uint64))
+                    self._propose(self.idle, count, np.zeros(1, np.uint64), depths)
                 continue
-            parts.append(self._propose(asked, count, named))
+            parts.append(self._propose(asked, count, named, depths))
         return _joined(parts, count, len(self.policy.config.depths))
 
-    def _propose(self, states: NDArray[np.uint8], count: int, number: NDArray[np.uint64]) -> list[NDArray[np.generic]]:
-        depths = self.policy.config.depths
+    def _propose(
+        self,
+        states: NDArray[np.uint8],
+        count: int,
+        number: NDArray[np.uint64],
+        depths: NDArray[np.int64] | None,
+    ) -> list[NDArray[np.generic]]:
+        own = self.policy.config.depths
         stream = draws.streams(
             self.seed, SAMPLE, (number[:, None] * np.uint64(1024) + np.arange(count, dtype=np.uint64))
         )
-        uniform = uniforms(stream, len(depths) + 4 * MAX_ACTIONS)
-        forced: NDArray[np.int64] | None = None
-        if not self.variant.head:
-            drawn = draws.below(draws.draw(stream, uniform.shape[-1]), len(depths))
-            forced = np.full_like(drawn, self.variant.depth) if self.variant.depth else np.array(depths)[drawn]
+        uniform = uniforms(stream, len(own) + 4 * MAX_ACTIONS)
+        forced = None if depths is None else np.broadcast_to(depths, stream.shape).copy()
+        if forced is None and not self.variant.head:
+            drawn = draws.below(draws.draw(stream, uniform.shape[-1]), len(own))
+            forced = np.full_like(drawn, self.variant.depth) if self.variant.depth else np.array(own)[drawn]
         choice, actions, depth_log, action_log, logits = self.through(partial(self._brought, states, uniform, forced))
-        depth = np.array(depths)[choice] if forced is None else forced
+        depth = np.array(own)[choice] if forced is None else forced
         return [depth, choice, actions.astype(np.uint8), depth_log, action_log, logits]
 
     def _brought(

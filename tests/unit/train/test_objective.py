@@ -38,6 +38,7 @@ def random_batch(states, group, *, seed=0, depth_rows=None):
         depth_weight=(draw.random((states, rows)) * (draw.random((states, rows)) < 0.8)).astype(np.float32),
         depth_old=np.log(draw.dirichlet(np.ones(4), (states, rows))[..., 0]).astype(np.float32),
         actions=draw.integers(0, 4, (states, group, 8)),
+        plan_depth=np.zeros((states, group), np.int64),
         action_advantage=draw.normal(size=(states, group, 8)).astype(np.float32),
         action_weight=(draw.random((states, group, 8)) * (np.arange(8) < executed)).astype(np.float32),
         action_old=np.log(draw.dirichlet(np.ones(4), (states, group, 8))[..., 0]).astype(np.float32),

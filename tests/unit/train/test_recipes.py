@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from importlib.resources import files
 from pathlib import Path
@@ -71,6 +72,22 @@ def test_the_papers_values(name, column):
     assert (lora.rank, lora.alpha, lora.dropout) == (16, 32, 0.05)
     assert (decoder.width, decoder.layers, decoder.heads, decoder.ffn) == (512, 2, 4, 1024)
     assert start.model.policy.depths == (1, 2, 4, 8)
+
+
+def test_both_puzzles_of_the_paper_have_one_warm_start():
+    """Budgets are the puzzles'; all else must agree, or a warm start of both would be two things."""
+    sliding, sokoban = (plain(config.load(f"paper-{task}")) for task in ("sliding", "sokoban"))
+    assert (sliding["validation"].pop("budget"), sokoban["validation"].pop("budget")) == (15, 6)
+    assert sliding == sokoban
+    for name in config.recipes():
+        text = (LAUNCH.parent / f"{name}.yaml").read_text(encoding="utf-8")
+        assert ("The paper's hyper-parameters" in text) == name.startswith("paper-"), name
+
+
+def test_launchers_have_a_recipe_with_every_stage():
+    for script in LAUNCH.glob("*.s*"):
+        for name in re.findall(r"RECIPE:-([\w.-]+)", script.read_text(encoding="utf-8")):
+            assert all(config.section(name, stage) for stage in STAGES), (script.name, name)
 
 
 #: What the 7B model does otherwise than the laptop's, with the same credit, prices, starts and steps.
