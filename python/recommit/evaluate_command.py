@@ -22,6 +22,7 @@ def evaluate(
     out: Path,
     agents: tuple[str, ...] = AGENTS,
     budgets: tuple[str, ...] = ("loose", "tight"),
+    task: str = "",
     instances: int = 1024,
     validation: int = 256,
     length: tuple[int, ...] = (),
@@ -47,6 +48,7 @@ def evaluate(
             oracle-delta, oracle-rate, solver, walker; NAME@RUN is played by the policy of another run, zero-shot@FOLDER
             is what a model said in a run of recommit zero-shot --data on the same instances.
         budgets: loose, tight, or numbers of decisions.
+        task: Which puzzle of a run that has several: sliding, or sliding-3x3 with its size.
         instances: Test instances.
         validation: Instances that choices are made on.
         length: Shortest and longest length of the instances; as in the data if not said.
@@ -89,7 +91,7 @@ def evaluate(
                 "population: expected none of paper, tables, edges, stop_on_deadlock, whole_commitments beside"
             )
         if population != "none":
-            return _whole(str(chosen), agents, budgets, length, population, out, device, json=json, quiet=quiet)
+            return _whole(str(chosen), agents, budgets, length, population, task, out, device, json=json, quiet=quiet)
         plan = Plan(
             str(chosen),
             agents,
@@ -101,6 +103,7 @@ def evaluate(
             edges,
             stop_on_deadlock,
             whole_commitments,
+            task,
         )
         team = ranks.meet(device)
         with watched(team), Store(out) if team.lead else nullcontext() as store:
@@ -121,6 +124,7 @@ def _whole(
     budgets: tuple[str, ...],
     length: tuple[int, ...],
     kind: str,
+    task: str,
     out: Path,
     device: str,
     *,
@@ -136,7 +140,7 @@ def _whole(
 
     if agents == AGENTS:
         agents = tuple(agent for agent in AGENTS if agent in EXACT or agent.startswith("fixed-"))
-    plan = population_run.Plan(run, agents, budgets, kind, length)
+    plan = population_run.Plan(run, agents, budgets, kind, length, task)
     team = ranks.meet(device)
     with watched(team), Store(out) if team.lead else nullcontext() as store:
         rows = population_run.run(plan, store, team, quiet=quiet)

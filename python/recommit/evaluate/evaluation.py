@@ -51,6 +51,8 @@ class Plan:
     stop_on_deadlock: bool = False
     #: Execute every commitment to its end; the goal counts only there.
     whole_commitments: bool = False
+    #: Which puzzle of a run that has several, with or without its size.
+    task: str = ""
 
     def __post_init__(self) -> None:
         for name in self.agents:
@@ -73,7 +75,7 @@ class Plan:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values; of the options that older plans do not name, those that are not the usual ones."""
-        options = [f for f in fields(Plan) if f.name in ("edges", "stop_on_deadlock", "whole_commitments")]
+        options = [f for f in fields(Plan) if f.name in ("edges", "stop_on_deadlock", "whole_commitments", "task")]
         usual = {f.name for f in options if getattr(self, f.name) == f.default}
         return {f.name: getattr(self, f.name) for f in fields(Plan) if f.name not in usual}
 
@@ -94,7 +96,7 @@ class Evaluation:
     def __init__(self, plan: Plan, store: Store | None, *, team: Team | None = None, quiet: bool = False) -> None:
         self.plan, self.team, self.quiet = plan, team or Team(), quiet
         self._store = store
-        self.recipe = recipe_of(plan.run)
+        self.recipe = recipe_of(plan.run, plan.task)
         puzzle = self.recipe.puzzle()
         self.task = puzzle.to_the_end() if plan.whole_commitments else puzzle
         self.budgets = {name: decisions_of(name, self.recipe.task) for name in plan.budgets}
@@ -137,7 +139,7 @@ class Evaluation:
     def _policies(self) -> dict[str, str]:
         """What plays, by run: the files of its best policy, which further training may change."""
         from recommit.policy.checkpoint import local_folder
-        from recommit.train.grpo import weights_of
+        from recommit.train.start import weights_of
 
         named = [name.partition("@") for name in self.plan.agents]
         runs = {run or self.plan.run for base, _, run in named if base != transcripts.AGENT}

@@ -32,11 +32,13 @@ class Plan:
     budgets: tuple[str, ...]
     kind: str
     length: tuple[int, ...] = ()
+    #: Which puzzle of a run that has several, with or without its size.
+    task: str = ""
 
 
 def run(plan: Plan, store: Store | None, team: Team, *, quiet: bool = False) -> list[dict[str, Any]]:
     """Figures of every agent under every budget; the lead writes them. All ranks look at states."""
-    recipe = recipe_of(plan.run)
+    recipe = recipe_of(plan.run, plan.task)
     budgets = {name: evaluation.decisions_of(name, recipe.task) for name in plan.budgets}
     for agent in plan.agents:
         population.check(agent)

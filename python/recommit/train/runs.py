@@ -122,7 +122,7 @@ def _contents(data: Any) -> list[str]:
 
 def _weights(init: str | Path) -> str:
     from recommit.policy.checkpoint import local_folder
-    from recommit.train.grpo import weights_of
+    from recommit.train.start import weights_of
 
     return weights_of(local_folder(init))
 
