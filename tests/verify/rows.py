@@ -205,6 +205,8 @@ ROWS = (
         "each decision answered once in the journal", Pytest(("tests/unit/evaluate/zero_shot/test_kills.py",))),
     Row("F11", "the same, killed 200 times", "nightly", "the same; repeated calls <= kills x workers",
         Pytest(("tests/unit/evaluate/zero_shot/test_kills.py",), marks="nightly")),
+    Row("F13", "names, titles and words that are HTML, formulas, Markdown and orders to a terminal, everywhere they are shown", "quick",
+        "text everywhere", Pytest(("tests/unit/report/test_injection.py", "tests/unit/report/test_embed.py"))),
     Row("F15", "zero-shot against transformers serve itself: pictures, the paper's sampling, what it refuses", "nightly",
         "played to the end, nothing refused; refusals in its words",
         Pytest(("tests/unit/evaluate/zero_shot/test_transformers_serve.py",), marks="nightly")),

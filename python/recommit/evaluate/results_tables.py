@@ -14,13 +14,15 @@ if TYPE_CHECKING:
 #: Those that ignore the state, and those that know the distance.
 CONTROLS, KNOWING = ("random", "shuffled", "mixture"), ("oracle-dp", "oracle-delta", "oracle-rate")
 ZERO_SHOT = "zero-shot"
+#: Adaptive's depths and actions drawn by their probabilities: the paper does not say whether its figures are of this one.
+DRAWN = "sampled"
 #: The run by the paper's recipe, in families whose adaptive run has another.
 PAPER = "paper"
 
 
 def fixed(members: Members) -> tuple[str, ...]:
     """Agents: adaptive, and fixed depths of the warm start and of the runs that were trained with them."""
-    return ("adaptive", *clamped(EVERY, members.init), *members.trained())
+    return ("adaptive", DRAWN, *clamped(EVERY, members.init), *members.trained())
 
 
 def wanted(members: Members, *names: str) -> list[str]:
@@ -44,6 +46,7 @@ def main_table(found: Found) -> str:
     for budget in ("tight", "loose"):
         printed = paper.MAIN[found.task, budget]
         lines.append(_solving(f"{budget}: adaptive", printed["adaptive"], found.row("adaptive", budget)))
+        lines.append(_solving(f"{budget}: adaptive, drawn", printed["adaptive"], found.row(DRAWN, budget)))
         for kind in ("RL", "SFT"):
             name = f"{kind} best fixed"
             lines.append(_solving(f"{budget}: {name}", printed[name], found.best_fixed(kind, budget)))
@@ -106,13 +109,14 @@ def ablation(found: Found) -> str:
         "random": next(iter(found.of(members.other("random", "random"), "loose")), None),
         "depth-only": next(iter(found.of(members.other("adaptive", "depth-only"), "loose")), None),
         "adaptive": found.row("adaptive", "loose"),
+        "adaptive, drawn": found.row(DRAWN, "loose"),
     }
     more = () if members.like_paper else (PAPER,)
     if more:
         own = found.of(members.other("adaptive", PAPER), "loose")
         ours["adaptive, the paper's recipe"] = next(iter(own), None)
-    printed = {**paper.ABLATION[found.task], "adaptive, the paper's recipe": paper.ABLATION[found.task]["adaptive"]}
-    lines = [[name, *beside(printed[name], hundred(row))] for name, row in ours.items()]
+    printed = paper.ABLATION[found.task]
+    lines = [[name, *beside(printed[name.partition(",")[0]], hundred(row))] for name, row in ours.items()]
     missing = [*unfixed(members), *wanted(members, "random", "depth-only", *more)]
     return grid(("row", "paper %", "ours %", "diff"), lines) + notes(missing)
 

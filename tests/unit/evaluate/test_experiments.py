@@ -80,6 +80,10 @@ def test_all_tables_come_from_one_command(everything):
     assert "| loose: adaptive" in main_table
     solved = 100 * found.row("adaptive", "loose")["solve_rate"]
     assert cells(main_table, "loose: adaptive")[1:4] == ["56.3", f"{solved:.1f}", f"{solved - 56.3:+.1f}"]
+    drawn = 100 * found.row("sampled", "loose")["solve_rate"]
+    for table in (main_table, results_tables.ablation(found)):
+        assert f"{drawn:.1f}" in cells(table, "loose: adaptive, drawn" if table == main_table else "adaptive, drawn")
+    assert len(cells(behaviour_tables.shares(found), "tight: h=4")) == 5
 
 
 def test_every_cell_is_the_figure_of_its_agent(everything, trained):
@@ -156,9 +160,12 @@ def test_mean_progress_stands_beside_depth(everything):
     nothing = {"count": 0, "failure_rate": None, "mean_progress": None, "progress_sd": None, "mean_depth": None}
     near = {"count": 40, "failure_rate": 0.25, "mean_progress": 2.5, "progress_sd": 1.25, "mean_depth": 3.0}
     row = {"budget": "loose", "by_distance_solved": {"near": near, "mid": {**near, "count": 14}, "far": nothing}}
+    drawn = {"by_distance_solved": {**row["by_distance_solved"], "near": {**near, "mean_depth": 4.5}}}
     rows = [{"task": "sliding", "agent": agent, **row} for agent in ("adaptive", "shuffled")]
+    rows.append({"task": "sliding", "agent": "sampled", **row, **drawn})
     table = behaviour_tables.state_dependence(Found(rows, everything[1].members))
     assert cells(table, "near")[-2:] == ["+2.5 ± 1.2", "+2.5 ± 1.2"]
+    assert cells(table, "near, drawn")[1:4] == ["4.0", "4.5", "+0.5"]
     assert cells(table, "far")[-2:] == ["-", "-"]
     assert "Fewer than 15 decisions: mid, far." in table
 
@@ -169,7 +176,7 @@ def test_only_what_the_named_tables_need_is_played(everything, trained, tmp_path
     assert evaluate(trained, few, "--tables", "state", "seeds") == 0
     summary = json.loads((few / "summary.json").read_text())
     assert {row["agent"] for row in summary} == {
-        "adaptive", "shuffled", f"adaptive@{trained / 'adaptive-s1'}",
+        "adaptive", "sampled", "shuffled", f"adaptive@{trained / 'adaptive-s1'}",
         *(f"{agent}@{trained / 'fixed-4-s0'}" for agent in ("fixed-4", "fixed-4-sampled")),
     }  # fmt: skip
     text = capsys.readouterr().out
