@@ -196,5 +196,5 @@ def test_it_is_evaluated_by_puzzle(run, request, tmp_path):
 
 
 def test_what_is_written_of_one_puzzle_is_as_it_was(init):
-    assert "task" not in Plan(str(init), ("adaptive",)).values
+    assert "task" not in Plan(str(init), ("adaptive",)).to_dict()
     assert start.weights_of(best_policy(init))
