@@ -18,8 +18,8 @@ from recommit import preset, reproduce
 from recommit.cli import main
 from recommit.data.recipe import Recipe
 from recommit.train import config
-from recommit.train.grpo import weights_of
 from recommit.train.rundir import best_policy
+from recommit.train.start import weights_of
 from recommit.train_command import planned_family
 
 PRESET = """

@@ -32,7 +32,7 @@ class Plan:
     budgets: tuple[str, ...]
     kind: str
     length: tuple[int, ...] = ()
-    #: Which puzzle of a run that has several.
+    #: Which puzzle of a run that has several, with or without its size.
     task: str = ""
 
 
