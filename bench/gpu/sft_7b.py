@@ -3,7 +3,7 @@
     python bench/gpu/sft_7b.py --out bench/results            # one H200: a few minutes
     python bench/gpu/sft_7b.py --preset tiny --device cpu     # checks the script itself, without a GPU
 
-LoRA on the frozen language model, frozen pictures, bfloat16: the recipe qwen2.5-vl-7b. The yardstick, in the same run with
+LoRA on the frozen language model, frozen pictures, bfloat16: as in the recipe paper-sliding. The yardstick, in the same run with
 the same weights: PIL pictures, the transformers image processor, one pass per (state, depth) sample. Both must give the
 same loss to within bfloat16 before anything is timed. The floor is written down first: multiplications of the matrices
 that every token passes, twice for forward, twice for the gradient of the activations (frozen weights need none).

@@ -11,7 +11,7 @@ from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from recommit.calls import WrongCall, puzzle, window
+from recommit.calls import WrongCall, gathered, puzzle, window
 from recommit.data.command import COMMANDS as DATA
 from recommit.evaluate_command import evaluate
 from recommit.plan_command import plan
@@ -41,6 +41,7 @@ def generate_levels(
     count: int = 100,
     seed: int = 0,
     start: int = 0,
+    generator: str = "",
 ) -> None:
     """Generate solvable levels and write them to a file.
 
@@ -51,13 +52,16 @@ def generate_levels(
         boxes: Boxes of a Sokoban level.
         length: Optimal length of every level, or the shortest and longest.
         count: Number of levels.
-        seed: Level i depends on (task, size, boxes, length, seed, start + i) alone.
+        seed: Level i depends on (task, size, boxes, length, generator, seed, start + i) alone.
         start: Number of the first level.
+        generator: How levels are made: rooms or reverse (Sokoban); uniform, walk or walk_nobacktrack (sliding).
     """
     import recommit
 
     try:
-        instances = puzzle(task, size, boxes).generate(count, seed=seed, length=window(length), start=start)
+        chosen = puzzle(task, size, boxes)
+        how = chosen.options(generator)
+        instances = chosen.generate(count, seed=seed, length=window(length), start=start, **how)
     except ValueError as error:
         raise WrongCall(str(error)) from None
     if not len(instances):
@@ -196,7 +200,7 @@ def _run(words: list[str]) -> int:
         result: Any = tyro.cli(
             VERBS[verb],
             prog=f"recommit {verb}",
-            args=words[len(verb.split()) :],
+            args=gathered(words[len(verb.split()) :], VERBS[verb]),
             config=(tyro.conf.FlagCreatePairsOff,),
         )
     except SystemExit as stop:
@@ -205,11 +209,13 @@ def _run(words: list[str]) -> int:
 
 
 def _usage(words: list[str]) -> int:
-    """Help where it was asked for; otherwise what was wrong."""
-    lines = ["usage: recommit VERB [options]; recommit VERB --help says more", ""]
-    lines += [f"  {verb:<18}{(run.__doc__ or '').splitlines()[0]}" for verb, run in VERBS.items()]
-    lines += [f"  {'--version':<18}Print the version."]
-    if words in ([], ["--help"], ["-h"]):
+    """Help where it was asked for, of everything or of the verbs that begin with one word; otherwise what was wrong."""
+    group = [verb for verb in VERBS if words and verb.startswith(f"{words[0]} ")]
+    first = f"{words[0]} VERB" if group else "VERB"
+    lines = [f"usage: recommit {first} [options]; recommit {first} --help says more", ""]
+    lines += [f"  {verb:<18}{(VERBS[verb].__doc__ or '').splitlines()[0]}" for verb in group or VERBS]
+    lines += [] if group else [f"  {'--version':<18}Print the version."]
+    if words[1 if group else 0 :] in (["--help"], ["-h"]) or not words:
         print("\n".join(lines))
         return DONE if words else WRONG_CALL
     return _fail(f"unknown command: {' '.join(words)}\n" + "\n".join(lines), WRONG_CALL)

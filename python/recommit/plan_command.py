@@ -31,7 +31,8 @@ def plan(
     """Say what a recipe will take, before anything is loaded: parameters, looks, operations, memory, disk, time.
 
     Args:
-        recipe: laptop-sliding, laptop-sokoban, laptop-ice, paper-sliding, paper-sokoban, qwen2.5-vl-7b, or a YAML file.
+        recipe: laptop-sliding, laptop-sokoban, laptop-ice, paper-sliding, paper-sokoban, sound-sliding,
+            sound-sokoban, or a YAML file.
         stage: The warm start, the reinforcement, both, or the evaluation of a family of runs.
         task: Which puzzle, where no preset of recommit reproduce says it for this recipe.
         size: Rows, or rows and columns; the outer wall counts.

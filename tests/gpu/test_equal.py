@@ -121,7 +121,7 @@ def decisions_of(policy, task):
     actor, starts = Actor(policy, task, kind, seed=2), states_of(task, 6)
     trace = play(actor, starts, 2, numbers=np.arange(6, dtype=np.uint64), candidates=3)
     return credit.decisions_of(
-        trace, credit.advantages(credit.by_state(trace, config), "group"), config, kind, greedy=False
+        trace, credit.advantages(credit.by_state(trace, config), config), config, kind, greedy=False
     )
 
 

@@ -24,7 +24,7 @@ RANK = int(os.environ.get("RANK", "0"))
 
 @dataclass(frozen=True)
 class Job:
-    """A run: ``kind`` sft or grpo, ``source`` a data set or a warm start, ``patch`` a planted event."""
+    """A run: ``kind`` sft or grpo, ``source`` data sets (with : between) or a warm start, ``patch`` a planted event."""
 
     kind: str
     recipe: str
@@ -62,7 +62,7 @@ def _train(job: Job) -> int:
     from recommit.train import config, grpo, grpo_config, sft
 
     if job.kind == "sft":
-        return sft.train(config.load(job.recipe, job.changes), job.source, job.out, quiet=job.quiet)
+        return sft.train(config.load(job.recipe, job.changes), job.source.split(":"), job.out, quiet=job.quiet)
     loaded = config.load(job.recipe, job.changes, grpo_config.GrpoConfig, "grpo")
     return grpo.train(loaded, job.source, job.out, quiet=job.quiet)
 
@@ -167,10 +167,19 @@ def no_states() -> Iterator[None]:
 @contextmanager
 def same_rows() -> Iterator[None]:
     """Planted: the second rank reads what the first one reads."""
-    import recommit.data
+    from recommit.data import mixture
 
-    feed = recommit.data.Feed
-    with mock.patch.object(recommit.data, "Feed", lambda *a, rank, **k: feed(*a, rank=0 * rank, **k)):
+    mixed = mixture.Mixture
+    with mock.patch.object(mixture, "Mixture", lambda *a, rank, **k: mixed(*a, rank=0 * rank, **k)):
+        yield
+
+
+@contextmanager
+def weighty_nothing() -> Iterator[None]:
+    """Planted: a state that only goes along, since a rank has no other, counts."""
+    from recommit.train import sft
+
+    with mock.patch.object(sft.targets, "nothing", lambda batch: batch[:1]):
         yield
 
 
@@ -200,6 +209,7 @@ PATCHES = {
     "unseeded": unseeded,
     "no states": no_states,
     "same rows": same_rows,
+    "weighty nothing": weighty_nothing,
     "heads not gathered": heads_not_gathered,
 }
 

@@ -38,6 +38,10 @@ grpo:
   run: {{save_every: 2, log_every: 1, threads: 1, tensorboard: false, device: cpu}}
 """
 STAGES = ("0", "1", "2", "3")
+#: Both puzzles; of 16 rows one or two are levels, so that a rank may have none.
+JOINT = ("data:levels", "mix=[10, 1]")
+#: Reinforced together, one of them with more states than the other.
+TOGETHER = ("joint", "tasks=[sliding, sokoban]", "by_task={sokoban: {rollout.instances: 4, objective.kl: 0.2}}")
 BF16 = {
     "bf16-2": ("2",),
     "bf16-3": ("3",),
@@ -53,7 +57,8 @@ class Place:
         self.folder = folder
 
     def job(self, kind: str, out: str, source: str = "data", *changes: str, patch: str = "", quiet: bool = True) -> Job:
-        recipe, source = str(self.folder / "recipe.yaml"), str(self.folder / source)
+        recipe = str(self.folder / "recipe.yaml")
+        source = ":".join(str(self.folder / each) for each in source.split(":"))
         return Job(kind, recipe, source, str(self.folder / out), list(changes), patch, quiet)
 
     def weights(self, name: str) -> dict[str, torch.Tensor]:
@@ -88,6 +93,7 @@ def zero(stage: str, *more: str) -> list[str]:
 def begin(folder: Path) -> Place:
     """A folder with data and a recipe."""
     build(Recipe("sliding", (3, 3), (Variant((6, 14)),), count=60, ties="random"), folder / "data")
+    build(Recipe("sokoban", (6, 6), (Variant((2, 9), 1),), count=40, ties="random"), folder / "levels")
     (folder / "recipe.yaml").write_text(RECIPE)
     return Place(folder)
 
@@ -97,7 +103,13 @@ def place(tmp_path_factory):
     """One process trains what is compared with; two ranks train everything else, in one go."""
     place = begin(tmp_path_factory.mktemp("zero-lora"))
     folder, job = place.folder, place.job
-    for each in (job("sft", "one"), job("grpo", "one-rl", "one"), job("sft", "begun-alone", patch="interrupted")):
+    alone = [
+        job("sft", "one"),
+        job("grpo", "one-rl", "one"),
+        job("sft", "joint", *JOINT),
+        job("grpo", "joint-rl", *TOGETHER),
+    ]
+    for each in (*alone, job("sft", "begun-alone", patch="interrupted")):
         assert train(each) == (130 if each.patch else 0)
     first, second = run([job("sft", "killed", "data", *zero("2"), patch="killed")], 2, folder)
     assert (first[0], second[0]) == (1, -9)
@@ -121,6 +133,9 @@ def place(tmp_path_factory):
         job("sft", "unequal", "data", *zero("3"), patch="unequal"),
         job("grpo", "no-states", "one", *zero("3"), patch="no states"),
     ]
+    jobs += [job("sft", f"joint-{s}", *JOINT, *zero(s)) for s in ("2", "3")]
+    jobs += [job("grpo", f"joint-rl-{s}", *TOGETHER, *zero(s)) for s in ("2", "3")]
+    jobs += [job("sft", "planted-nothing", *JOINT, *zero("2"), patch="weighty nothing")]
     jobs += [job("sft", "told", "data", *zero("3", "optim.steps=1"), quiet=False)]
     jobs += [job("sft", "planted-rows", "data", *zero("1"), patch="same rows")]
     jobs += [job("sft", "planted-heads", "data", *zero("3"), patch="heads not gathered")]
@@ -142,6 +157,22 @@ def test_two_ranks_equal_one_process(place, stage):
     assert place.losses("one-rl") == pytest.approx(place.losses(f"rl-{stage}"), abs=2e-6)
 
 
+@pytest.mark.parametrize("stage", ["2", "3"])
+def test_runs_of_both_puzzles_are_those_of_one_process(place, stage):
+    limit = 2e-5 if stage == "3" else 2e-6
+    assert place.apart("joint", f"joint-{stage}") <= limit
+    assert place.losses("joint") == pytest.approx(place.losses(f"joint-{stage}"), abs=2e-6)
+    assert place.apart("joint-rl", f"joint-rl-{stage}") <= limit
+    assert place.losses("joint-rl") == pytest.approx(place.losses(f"joint-rl-{stage}"), abs=2e-6)
+    moved = [place.weights("joint")[f"decoder.outputs.{i}.weight"] for i in range(2)]
+    begun = [place.weights("one")[f"decoder.outputs.{i}.weight"] for i in range(2)]
+    assert not any(map(torch.equal, moved, begun))
+
+
+def test_the_comparison_sees_a_state_that_should_not_count(place):
+    assert place.apart("joint", "planted-nothing") > 1e-4
+
+
 def test_the_comparison_sees_a_rank_that_reads_anothers_rows(place):
     assert place.apart("one", "planted-rows") > 1e-4
 
@@ -154,6 +185,9 @@ SAVED = [
     "rl-of-bf16-3",
     "unequal",
     "no-states",
+    "joint-2",
+    "joint-3",
+    "joint-rl-3",
 ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 
@@ -29,13 +30,24 @@ def _price(solved, executed, decisions, config):
     return config.price_action * executed + config.price_decision * decisions
 
 
-def advantages(group, scale):
+def progress(distances, per):
+    """Of one commitment: ``distances`` before it and after each of its actions, negative where nobody can solve it."""
+    if per == "commitment":
+        first, last = distances[0], distances[-1]
+        return 0 if min(first, last) < 0 else first - last
+    total = 0
+    for before, after in itertools.pairwise(distances):
+        total += 0 if before < 0 or after < 0 else before - after
+    return total
+
+
+def advantages(group, scale, floor=1e-6):
     mean = sum(group) / len(group)
     centred = [value - mean for value in group]
     deviation = math.sqrt(sum(c * c for c in centred) / len(group))
     if max(group) == min(group):
         return [0.0] * len(group)
-    return [c / (deviation + 1e-6) for c in centred] if scale == "group" else centred
+    return [c / (deviation + floor) for c in centred] if scale == "group" else centred
 
 
 def log_softmax(logits):
@@ -66,30 +78,39 @@ def loss(depth_logits, action_logits, batch, config, divisor, reference=None):
             if config.ratio == "joint":
                 worth += _joint(s, d, logs, action_logits, batch, config)
                 continue
-            terms = 9
-            if config.length == "own":
-                terms = 1 + sum(w > 0 for w in batch["action_weight"][s][d])
+            terms = _terms(s, d, batch, config)
             if batch["depth_weight"][s][d] > 0:
                 ratio = math.exp(logs[batch["depths"][s][d]] - batch["depth_old"][s][d])
                 advantage = batch["depth_advantage"][s][d]
                 worth += batch["depth_weight"][s][d] * clipped(ratio, advantage, config.clip) / terms
         for g in range(plans):
             scored = [j for j in range(8) if batch["action_weight"][s][g][j] > 0]
-            terms = 1 + len(scored) if config.length == "own" else 9
+            terms = _terms(s, g, batch, config)
             for j in scored:
                 every = action_logits[s][g][j]
-                bonus += config.entropy_actions * batch["weight"][s] / plans * entropy(every) / 8
+                part = batch["weight"][s] / plans
+                if config.mean == "all":
+                    part /= terms
+                spread = entropy(every) if config.mean == "all" else entropy(every) / 8
+                bonus += config.entropy_actions * part * spread
                 if reference is not None:
-                    leash += batch["weight"][s] / plans * kl(every, reference[1][s][g][j])
+                    leash += part * kl(every, reference[1][s][g][j])
                 if config.ratio == "factor":
                     log = log_softmax(every)[batch["actions"][s][g][j]]
                     ratio = math.exp(log - batch["action_old"][s][g][j])
                     advantage = batch["action_advantage"][s][g][j]
                     worth += batch["action_weight"][s][g][j] * clipped(ratio, advantage, config.clip) / terms
-        bonus += config.entropy_depth * batch["weight"][s] * entropy(logits)
+        # The depth is the first term of every commitment that begins here.
+        parts = [batch["weight"][s] / plans / _terms(s, g, batch, config) for g in range(plans)]
+        whole = sum(parts) if config.mean == "all" else batch["weight"][s]
+        bonus += config.entropy_depth * whole * entropy(logits)
         if reference is not None and config.kl_depth:
-            leash += batch["weight"][s] * kl(logits, reference[0][s])
+            leash += whole * kl(logits, reference[0][s])
     return (-worth - bonus + config.kl * leash) / divisor
+
+
+def _terms(s, g, batch, config):
+    return 1 + sum(w > 0 for w in batch["action_weight"][s][g]) if config.length == "own" else 9
 
 
 def _joint(s, d, logs, action_logits, batch, config):

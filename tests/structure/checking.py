@@ -17,6 +17,7 @@ import pytest
 from tests.structure.commands import ROOT, Command, Wrong, call
 
 from recommit import cli, preset
+from recommit.evaluate import experiments
 from recommit.plan import recipes
 from recommit.train_command import planned_family
 
@@ -48,9 +49,11 @@ def check_recommit(words: list[str]) -> None:
         patch.setattr(cli, "VERBS", {verb: recorder(function) for verb, function in cli.VERBS.items()})
         _succeed(words)
     if words[:2] in (["train", "sft"], ["train", "grpo"]) or words[0] == "reproduce":
-        _succeed([*words, "--show"])
+        _succeed([*words, *(["--show"] if "--show" not in words else [])])
     if words[0] == "plan":
         _plannable(words[1], **given[0])
+    if words[0] == "evaluate":
+        _named_tables(given[0].get("tables", ()))
     if words[:2] == ["train", "family"]:
         try:
             planned_family(given[0]["recipe"], given[0]["variants"], given[0]["set"], {})
@@ -64,6 +67,14 @@ def _plannable(recipe: str, stage: str, set: tuple[str, ...] = (), **_rest: Any)
     try:
         for name in recipes.stages(recipe) if stage == "both" else (stage,):
             request.stage(name, recipes.puzzle(recipe))
+    except ValueError as error:
+        raise Wrong(str(error)) from None
+
+
+def _named_tables(names: tuple[str, ...]) -> None:
+    """The tables of the paper that an evaluation is asked for."""
+    try:
+        experiments.check(names)
     except ValueError as error:
         raise Wrong(str(error)) from None
 

@@ -30,7 +30,7 @@ NOT_RUN = {
     r"^python -c .*prepare\('large'": "builds a table for minutes",
     r"^(deepspeed|torchrun|srun|sbatch) ": "needs a launcher and its nodes; tests/invariant/test_zero.py runs two ranks",
     r"^recommit reproduce .*--gpus": "needs GPUs; tests/invariant/test_launchers.py launches two ranks on processors",
-    r"--recipe qwen2\.5-vl-7b": "needs a GPU and 17 GB of weights",
+    r"^recommit train .*--recipe paper-": "needs a GPU and 17 GB of weights",
     r"^ray ": "starts a cluster; tests/unit/data builds with a local one",
     r"--engine ray": "needs that cluster",
     r"^export ": "sets a variable",

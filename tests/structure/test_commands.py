@@ -56,7 +56,7 @@ def test_every_reason_is_needed():
         "recommit data export DIR --out EXPORT --form parket",
         "recommit levels genrate --out levels.txt",
         "recommit reproduce --preset dmeo --out demo",
-        "deepspeed --module recommit.train.sft --recipe qwen2.5-vl-7b --data data --out run --zreo 2",
+        "deepspeed --module recommit.train.sft --recipe paper-sliding --data data --out run --zreo 2",
         "python bench/bench_sft.py run data --bugdet 6",
         "python bench/bench_sfd.py run data",
         "bash scripts/test --onyl cpp",

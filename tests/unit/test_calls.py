@@ -3,12 +3,32 @@ from __future__ import annotations
 import pytest
 
 import recommit
-from recommit.calls import WrongCall, puzzle, window
+from recommit.calls import WrongCall, gathered, puzzle, window
 
 
 @pytest.mark.parametrize(("length", "asked"), [(None, None), ((), None), ((9,), 9), ((8, 32), (8, 32))])
 def test_window(length: tuple[int, ...] | None, asked: object) -> None:
     assert window(length) == asked
+
+
+def command(
+    data: tuple[int, ...], length: tuple[int, int] | None = None, two_words: tuple[int, ...] | None = None
+) -> None:
+    """Flags that take several values, and one that takes two."""
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("--data a --out o --data b c", "--out o --data a b c"),
+        ("x --data=a --two-words 1 --data=b", "x --two-words 1 --data a b"),
+        ("--length 1 2 --length 3 4", "--length 1 2 --length 3 4"),
+        ("--two-words -1 --two-words 2 --show", "--two-words -1 2 --show"),
+        ("x y", "x y"),
+    ],
+)
+def test_a_flag_of_several_values_keeps_all_of_them(words: str, expected: str) -> None:
+    assert gathered(words.split(), command) == expected.split()
 
 
 def test_puzzle() -> None:

@@ -29,9 +29,22 @@ def test_help(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert "usage: recommit" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("group", ["data", "levels", "train"])
+@pytest.mark.parametrize("flag", ["--help", "-h"])
+def test_help_of_a_group_lists_its_verbs(group: str, flag: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main([group, flag]) == 0
+    first, empty, *lines = capsys.readouterr().out.splitlines()
+    assert first.startswith(f"usage: recommit {group} VERB")
+    assert not empty
+    assert [" ".join(line.split()[:2]) for line in lines] == [v for v in cli.VERBS if v.startswith(f"{group} ")]
+    assert all(len(line.split()) > 4 for line in lines), "each with what it does"
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
+        (["train", "nonsense"], "unknown command: train nonsense\nusage: recommit train VERB"),
+        (["data", "nonsense", "--help"], "unknown command: data nonsense --help"),
         ([], "levels generate"),
         (["nonsense"], "unknown command: nonsense"),
         (["levels"], "unknown command: levels"),

@@ -63,3 +63,15 @@ def test_malformed_and_absent_files_fail(tmp_path: Path, capsys: pytest.CaptureF
     assert not (tmp_path / "out.txt").exists()
     assert run("levels", "show", tmp_path / "absent") == 1
     assert "absent" in capsys.readouterr().err
+
+
+def test_generate_by_another_generator(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out, flags = tmp_path / "out.txt", ["--size", 6, "--boxes", 1, "--count", 3]
+    assert run("levels", "generate", "--out", out, *flags, "--generator", "reverse", "--length", 3, 9) == 0
+    assert "sokoban/6x6-1-reverse/0/2" in out.read_text()
+    assert run("levels", "generate", "--out", out, *flags, "--generator", "walk") == 2
+    assert "generator: expected rooms or reverse, got walk" in capsys.readouterr().err
+    assert run("levels", "generate", "--out", out, "--task", "ice", "--generator", "walk") == 2
+    assert "generator: expected usual, got walk" in capsys.readouterr().err
+    assert run("levels", "generate", "--out", out, "--task", "sliding", "--size", 3, "--generator", "walk") == 2
+    assert "length: expected one for a generator that walks, got None" in capsys.readouterr().err

@@ -57,7 +57,6 @@ def test_what_does_not_fit_is_an_answer(capsys):
     ("words", "message"),
     [
         (["nobody"], "recipe: expected a file or one of"),
-        (["qwen2.5-vl-7b"], "task: expected one of sliding, sokoban, since no preset says it"),
         (["paper-sliding", "--backbone", "nobody/nothing"], "model.backbone: expected a local folder"),
         (["paper-sliding", "--card", "abacus"], "card: expected one of a100"),
         (["paper-sliding", "--zero", "2", "--deepspeed", "zero2"], "deepspeed: expected one of --zero and --deepspeed"),
@@ -68,3 +67,10 @@ def test_what_does_not_fit_is_an_answer(capsys):
 def test_wrong_calls_are_refused(words, message, capsys):
     assert main(["plan", *words]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_a_recipe_of_ones_own_needs_a_task(tmp_path, capsys):
+    own = tmp_path / "own.yaml"
+    own.write_text("sft: {model: {backbone: Qwen/Qwen2.5-VL-7B-Instruct, dtype: bfloat16}}\n")
+    assert main(["plan", str(own)]) == 2
+    assert "task: expected one of sliding, sokoban, since no preset says it" in capsys.readouterr().err

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from recommit.data.errors import DataError
     from recommit.data.exports import export
     from recommit.data.feed import Feed
-    from recommit.data.frozen import Frozen, freeze
+    from recommit.data.frozen import Frozen, Stratum, freeze
     from recommit.data.labels import label
     from recommit.data.recipe import Recipe, Variant
     from recommit.data.rows import DEPTHS, Rows
@@ -37,6 +37,7 @@ __all__ = [
     "Recipe",
     "Rows",
     "Samples",
+    "Stratum",
     "Variant",
     "build",
     "expand",
@@ -59,7 +60,7 @@ _HOME = {
     "recipe": ["Recipe", "Variant"],
     "rows": ["DEPTHS", "Rows"],
     "samples": ["Samples", "expand", "position_weights", "sample_count"],
-    "frozen": ["Frozen", "freeze"],
+    "frozen": ["Frozen", "Stratum", "freeze"],
     "verification": ["verify"],
 }
 _RENAMED = {"open": "open_folder"}

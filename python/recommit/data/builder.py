@@ -223,4 +223,5 @@ def _difference(old: bytes, new: Recipe) -> str:
         before, after = recipe.Recipe.from_text(old.decode()).to_dict(), new.to_dict()
     except (errors.DataError, UnicodeDecodeError):
         return "its recipe cannot be read"
-    return "; ".join(f"{k}: {before[k]!r} there, {after[k]!r} asked for" for k in after if before[k] != after[k])
+    either = ((k, before.get(k, "usual"), after.get(k, "usual")) for k in sorted({*before, *after}))
+    return "; ".join(f"{k}: {there!r} there, {here!r} asked for" for k, there, here in either if there != here)

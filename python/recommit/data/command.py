@@ -59,6 +59,7 @@ def build(
     deviation: int | None = None,
     strict_states: bool | None = None,
     disjoint: Literal["starts", "layouts"] | None = None,
+    generator: str | None = None,
     shard: int | None = None,
     recipe: Path | None = None,
     states: Path | None = None,
@@ -85,6 +86,7 @@ def build(
         deviation: how many random actions off the path, at most.
         strict_states: no test start may lie on a training path.
         disjoint: what two splits never share up to symmetry: starts, or (where walls stay) layouts of walls and goals.
+        generator: how instances are made: rooms or reverse (Sokoban); uniform, walk or walk_nobacktrack (sliding).
         shard: instances per file.
         recipe: a YAML or JSON recipe; the flags above change it.
         states: label the states in this .npy file, uint8[N, rows, columns], instead of generated ones.
@@ -98,7 +100,7 @@ def build(
     flags = {
         "task": task, "size": list(size), "count": count, "validation": validation, "test": test, "seed": seed,
         "epoch": epoch, "ties": ties, "perturbed": perturbed, "deviation": deviation,
-        "strict_states": strict_states, "disjoint": disjoint, "shard": shard,
+        "strict_states": strict_states, "disjoint": disjoint, "generator": generator, "shard": shard,
     }  # fmt: skip
     plan = _plan(recipe, {k: v for k, v in flags.items() if v not in (None, [])}, boxes, length, states)
     progress = None if json else _Line()

@@ -1,54 +1,11 @@
-"""Counter-based randomness in numpy: the same numbers as the core's ``Rng``, for whole arrays of streams at once."""
+"""What the streams of a data set are for; the draws themselves are those of ``recommit.draws``."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from recommit.draws import below, derived_seed, draw, mix, streams
 
-import numpy as np
+__all__ = ["CHECK", "PERTURB", "SHUFFLE", "below", "derived_seed", "draw", "mix", "streams"]
 
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    Words = NDArray[np.uint64]
-
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_FIRST = np.uint64(0xBF58476D1CE4E5B9)
-_SECOND = np.uint64(0x94D049BB133111EB)
-
-#: What a stream is for; two purposes never share a stream. The core uses the numbers below 16.
 PERTURB = 16
 SHUFFLE = 17
 CHECK = 18
-
-
-def mix(z: Words) -> Words:
-    """SplitMix64's finaliser, on an array (whose arithmetic wraps silently)."""
-    z = (z ^ (z >> np.uint64(30))) * _FIRST
-    z = (z ^ (z >> np.uint64(27))) * _SECOND
-    result: Words = z ^ (z >> np.uint64(31))
-    return result
-
-
-def _words(values: ArrayLike) -> Words:
-    return np.atleast_1d(np.asarray(values)).astype(np.uint64)
-
-
-def streams(seed: int, purpose: int, index: ArrayLike) -> Words:
-    """The state of each stream (seed, purpose, index)."""
-    key = mix(mix(_words(seed) + _GOLDEN) ^ (_words(purpose) + _GOLDEN))
-    return mix(key ^ (_words(index) + _GOLDEN))
-
-
-def draw(stream: Words, number: int) -> Words:
-    """Draw ``number`` = 0, 1, ... of each stream: 64 random bits."""
-    return mix(stream + _words(number + 1) * _GOLDEN)
-
-
-def below(words: Words, bound: ArrayLike) -> NDArray[np.int64]:
-    """Uniform in 0..bound-1 from one word each, bound < 2**32 (off by at most 2**-32 per value; no rejection)."""
-    return (((words >> np.uint64(32)) * _words(bound)) >> np.uint64(32)).astype(np.int64)
-
-
-def derived_seed(seed: int, purpose: int, index: int) -> int:
-    """A seed of its own for (seed, purpose, index), in 0..2**63-1."""
-    return int(draw(streams(seed, purpose, index), 0)[0] >> np.uint64(1))

@@ -75,25 +75,27 @@ class Feed:
         if self.epochs is not None and self.position + stretch > self.epochs * self.total:
             raise StopIteration
         begin = self.position + self.rank * self.batch
-        result = self._take(begin, begin + self.batch)
+        result = self.take(begin, begin + self.batch)
         self.position += stretch
         return result
 
     def state_dict(self) -> dict[str, Any]:
         """Where the stream is; plain values."""
-        return {"position": self.position, "identity": self._identity()}
+        return {"position": self.position, "identity": self.identity}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on at the exact next row."""
-        if state["identity"] != self._identity():
-            raise ValueError(f"state: expected one of {self._identity()}, got {state['identity']}")
+        if state["identity"] != self.identity:
+            raise ValueError(f"state: expected one of {self.identity}, got {state['identity']}")
         self.position = int(state["position"])
 
-    def _identity(self) -> dict[str, Any]:
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What decides the order of the rows; plain values."""
         order = {"seed": self.seed, "shuffle": self.shuffle, "window": self.window, "dead": self.dead}
         return {"content": self.dataset.manifest.content, "split": self.dataset.split, **order}
 
-    def _take(self, begin: int, end: int) -> Rows:
+    def take(self, begin: int, end: int) -> Rows:
         """Rows number begin..end of the endless stream."""
         parts = []
         while begin < end:

@@ -36,9 +36,9 @@ class Recipe:
     ``count``, ``validation`` and ``test`` are numbers of instances, spread evenly over ``variants``. ``perturbed``
     states are added per instance, each up to ``deviation`` random actions off its expert path. ``epoch`` draws other
     expert paths (ties="random") and other perturbations for the same instances. ``disjoint`` says what two splits never
-    share up to symmetry: starts, or (where walls stay) whole layouts of walls and goals. ``states`` is the sha256 of the
-    states to label instead of generated instances (see ``build``), empty for generated ones. ``shard`` is the number
-    of instances (or given states) per file.
+    share up to symmetry: starts, or (where walls stay) whole layouts of walls and goals. ``generator`` is one of the
+    puzzle's (empty: its usual one). ``states`` is the sha256 of the states to label instead of generated instances (see
+    ``build``), empty for generated ones. ``shard`` is the number of instances (or given states) per file.
     """
 
     task: str
@@ -54,11 +54,14 @@ class Recipe:
     deviation: int = 4
     strict_states: bool = False
     disjoint: Literal["starts", "layouts"] = "starts"
+    generator: str = ""
     states: str = ""
     shard: int = 4096
     format: int = FORMAT
 
     def __post_init__(self) -> None:
+        if not self.generator and self.task in TASKS:
+            object.__setattr__(self, "generator", TASKS[self.task].generators[0])
         _check(self)
 
     @property
@@ -86,8 +89,11 @@ class Recipe:
         return replace(self, variants=tuple(Variant((length[0], length[1]), b) for b in boxes))
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain JSON values, every field present."""
-        return asdict(self)
+        """Plain JSON values, every field present but the usual generator, which older recipes do not name."""
+        plain = asdict(self)
+        if self.generator == TASKS[self.task].generators[0]:
+            del plain["generator"]
+        return plain
 
     def to_json(self) -> str:
         """The same text for equal recipes."""
@@ -95,11 +101,12 @@ class Recipe:
 
     @property
     def variant_names(self) -> list[str]:
-        """One word per variant, as in ids: the size, boxes, and the range of lengths."""
+        """One word per variant, as in ids: the size, boxes, an unusual generator, and the range of lengths."""
         size = f"{self.size[0]}x{self.size[1]}"
         if not self.variants:
             return [size]
-        return [f"{size}{f'-{v.boxes}' if v.boxes else ''}:{v.length[0]}..{v.length[1]}" for v in self.variants]
+        how = "" if self.generator == TASKS[self.task].generators[0] else f"-{self.generator}"
+        return [f"{size}{f'-{v.boxes}' if v.boxes else ''}{how}:{v.length[0]}..{v.length[1]}" for v in self.variants]
 
     def ids(self, variant: Iterable[int], number: Iterable[int]) -> list[str]:
         """Names of instances: task/variant/seed/number."""
@@ -209,6 +216,7 @@ def _check(recipe: Recipe) -> None:
     _choice("ties", recipe.ties, ("first", "random"))
     _choice("strict_states", recipe.strict_states, (True, False))
     _choice("disjoint", recipe.disjoint, TASKS[recipe.task].splits)
+    _choice("generator", recipe.generator, TASKS[recipe.task].generators)
     for name, (low, high) in _BOUNDS.items():
         _number(name, getattr(recipe, name), low, high)
     if len(recipe.size) != 2:

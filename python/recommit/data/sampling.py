@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from recommit.data.recipe import Recipe, Variant
     from recommit.puzzles.instances import Instances
-    from recommit.puzzles.puzzle import Puzzle
 
 #: Every split and shard reads its own stretch of a variant's stream of instances.
 _SPLIT_STRETCH = {"train": 0, "validation": 1 << 60, "test": 2 << 60}
@@ -57,17 +56,30 @@ def starts(
     ``exclude`` holds (sorted) keys that must not occur."""
     begin = shard * recipe.shard
     end = recipe.counts[split] if split == "test" else min(begin + recipe.shard, recipe.counts[split])
-    which = np.arange(begin, end) % len(recipe.variants)
+    return dealt(recipe, split, shard, np.arange(begin, end) % len(recipe.variants), threads=threads, exclude=exclude)
+
+
+def dealt(
+    recipe: Recipe,
+    split: str,
+    shard: int,
+    which: NDArray[np.intp],
+    *,
+    threads: int | None = 1,
+    exclude: NDArray[np.uint64] | None = None,
+    fewer: bool = False,
+) -> Starts:
+    """Instance i is of variant ``which[i]``. ``fewer``: where a variant has not enough of them, all that were met."""
     parts, positions = [], []
     taken = np.zeros(0, np.uint64) if exclude is None else exclude
     for index in range(len(recipe.variants)):
         place = np.flatnonzero(which == index)
         stream = _Stream(recipe, split, shard, index, threads)
-        part, used = _accepted(stream, len(place), taken)
+        part, used = _accepted(stream, len(place), taken, fewer=fewer)
         if split != "train":
             taken = np.union1d(taken, used)  # variants may overlap: the same start in both would be one too few
         parts.append(part)
-        positions.append(place)
+        positions.append(place[: len(part)])
     return join(parts).where(np.argsort(np.concatenate(positions)))
 
 
@@ -88,7 +100,7 @@ class _Stream:
 
     def read(self, count: int) -> Starts:
         first = _SPLIT_STRETCH[self.split] + self.shard * _SHARD_STRETCH + self.used
-        drawn = generate(self.recipe.puzzle(self.variant), self.variant, self.recipe.seed, first, count, self.threads)
+        drawn = generate(self.recipe, self.variant, first, count, self.threads)
         self.used += count
         return Starts(
             np.arange(first, first + count),
@@ -98,15 +110,19 @@ class _Stream:
         )
 
 
-def generate(puzzle: Puzzle, variant: Variant, seed: int, start: int, count: int, threads: int | None = 1) -> Instances:
+def generate(recipe: Recipe, variant: Variant, start: int, count: int, threads: int | None = 1) -> Instances:
     """``count`` instances of a variant's stream, from number ``start`` on."""
+    puzzle = recipe.puzzle(variant)
+    how = {"length": variant.length, **puzzle.options(recipe.generator)}
     try:
-        return puzzle.generate(count, seed=seed, start=start, length=variant.length, threads=threads)
+        return puzzle.generate(count, seed=recipe.seed, start=start, threads=threads, **how)
     except ValueError as error:
         raise errors.WrongRecipe(f"variants: {puzzle!r} of length {list(variant.length)}: {error}") from None
 
 
-def _accepted(stream: _Stream, count: int, taken: NDArray[np.uint64]) -> tuple[Starts, NDArray[np.uint64]]:
+def _accepted(
+    stream: _Stream, count: int, taken: NDArray[np.uint64], *, fewer: bool
+) -> tuple[Starts, NDArray[np.uint64]]:
     """The first ``count`` candidates that belong to the split and are not taken; and their keys."""
     recipe = stream.recipe
     distinct = stream.split != "train"
@@ -114,12 +130,15 @@ def _accepted(stream: _Stream, count: int, taken: NDArray[np.uint64]) -> tuple[S
     parts: list[Starts] = [stream.read(0)]
     used = np.zeros(0, np.uint64)
     while (have := sum(map(len, parts))) < count:
+        if stream.used >= patience and fewer:
+            break
         if stream.used >= patience:
             raise errors.NotEnough(
                 f"{stream.split}: expected {count} distinct instances of length {list(stream.variant.length)}, "
                 f"found {have} among {stream.used} candidates"
             )
-        candidates = stream.read(16 + int((count - have) / _SHARE[stream.split] * 1.05))
+        wanted = 16 + int((count - have) / _SHARE[stream.split] * 1.05)
+        candidates = stream.read(max(wanted, stream.used // 16))
         keys = symmetry.keys(recipe.task, candidates.states, stream.threads)
         deciding = keys if recipe.disjoint == "starts" else symmetry.split_keys(recipe, candidates.states)
         keep = symmetry.belongs(deciding, stream.split) & ~_contains(taken, keys)

@@ -52,9 +52,9 @@ class Request:
         if name == "grpo":
             own = {} if self.variant is None else {"variant": self.variant}
             reinforced: GrpoConfig = self._load(name, GrpoConfig, {**self.flags, **own}, rest)
-            return reinforced
+            return replace(reinforced, validation=reinforced.validation.of(task))
         imitated: SftConfig = self._load(name, SftConfig, self.flags, rest)
-        return replace(imitated, model=self.model)
+        return replace(imitated, model=self.model, validation=imitated.validation.of(task))
 
     def _load(self, name: str, kind: type[Any], flags: dict[str, Any], changes: list[str]) -> Any:
         said = [f"{path}={json.dumps(value)}" for path, value in flags.items()]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Literal
 
 #: Never more actions than this in one commitment: the action decoder has that many positions.
 MAX_ACTIONS = 8
+#: A policy that is told how many decisions are left reads two digits.
+MOST_LEFT = 99
 #: States per pass where nobody learns: more of them leave a processor's caches (1,024 at once take 1.3 times as long).
 PASS = 256
 
@@ -22,6 +25,8 @@ class DecoderConfig:
     #: ``none``: a plan does not know its depth, so a shorter commitment is a prefix of a longer one, and any depth 1..8
     #: can be asked of any policy. ``embedding``: a zero-initialised vector per depth is added to the prefix.
     depth_conditioning: Literal["none", "embedding"] = "none"
+    #: How z comes in: ``prefix``, as the first token of the sequence, or ``cross``: every layer attends to it after itself.
+    z: Literal["prefix", "cross"] = "prefix"
 
     def __post_init__(self) -> None:
         for name in ("width", "layers", "heads", "ffn"):
@@ -31,6 +36,8 @@ class DecoderConfig:
             raise ValueError(f"decoder.width: expected a multiple of heads ({self.heads}), got {self.width}")
         if self.depth_conditioning not in ("none", "embedding"):
             raise ValueError(f"decoder.depth_conditioning: expected none or embedding, got {self.depth_conditioning}")
+        if self.z not in ("prefix", "cross"):
+            raise ValueError(f"decoder.z: expected prefix or cross, got {self.z}")
 
 
 @dataclass(frozen=True)
@@ -41,12 +48,26 @@ class HeadConfig:
     reads: Literal["z", "plan"] = "z"
     #: Width of a hidden layer; 0: none.
     hidden: int = 0
+    #: How its last map begins: ``zero``, exactly uniform; ``default``, torch's own; ``normal:STD``, such as normal:0.01.
+    init: str = "zero"
 
     def __post_init__(self) -> None:
         if self.reads not in ("z", "plan"):
             raise ValueError(f"head.reads: expected z or plan, got {self.reads}")
         if self.hidden < 0:
             raise ValueError(f"head.hidden: expected at least 0, got {self.hidden}")
+        if self.init not in ("zero", "default") and self.deviation is None:
+            raise ValueError(f"head.init: expected zero, default or normal:STD with STD above 0, got {self.init}")
+
+    @property
+    def deviation(self) -> float | None:
+        """STD of ``normal:STD``; None if that is not what is asked."""
+        kind, colon, number = self.init.partition(":")
+        try:
+            deviation = float(number) if kind == "normal" and colon else 0.0
+        except ValueError:
+            return None
+        return deviation if 0.0 < deviation < math.inf else None
 
 
 @dataclass(frozen=True)
@@ -83,6 +104,8 @@ class PolicyConfig:
     theme: str = "light"
     cell: int = 0
     crop: bool = True
+    #: Tell the policy in its prompt how many decisions are left, this one included: it sees more than the paper's.
+    show_budget: bool = False
 
     def __post_init__(self) -> None:
         if not self.depths or list(self.depths) != sorted(set(self.depths)):

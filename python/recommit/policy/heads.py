@@ -16,15 +16,19 @@ TOLD = 3
 
 
 class DepthHead(nn.Linear):
-    """To the depths, from z and perhaps from how sure the plan is. It starts at zero: exactly uniform, with a gradient."""
+    """To the depths, from z and perhaps from how sure the plan is. It starts at zero, unless asked: exactly uniform, with a
+    gradient."""
 
     def __init__(self, width: int, depths: int, config: HeadConfig) -> None:
         inputs = width + (TOLD * MAX_ACTIONS if config.reads == "plan" else 0)
         super().__init__(config.hidden or inputs, depths)
         #: Numbers that it reads.
         self.inputs = inputs
-        nn.init.zeros_(self.weight)
-        nn.init.zeros_(self.bias)
+        if config.init != "default":
+            nn.init.zeros_(self.bias)
+            nn.init.zeros_(self.weight)
+        if config.deviation is not None:
+            nn.init.normal_(self.weight, std=config.deviation)
         self.hidden = nn.Linear(inputs, config.hidden) if config.hidden else None
 
     def forward(self, given: Tensor) -> Tensor:
@@ -49,9 +53,14 @@ class Block(nn.Module):
         self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
         self.qkv, self.proj = nn.Linear(width, 3 * width), nn.Linear(width, width)
         self.up, self.down = nn.Linear(width, config.ffn), nn.Linear(config.ffn, width)
+        #: Attention to one vector alone is certain, whatever asks: it is a map of the vector, the same at every position.
+        self.cross = nn.Linear(width, width) if config.z == "cross" else None
 
-    def forward(self, x: Tensor, past: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-        """``x`` is [batch, positions, width]; ``past`` holds keys and values of earlier positions."""
+    def forward(
+        self, x: Tensor, past: tuple[Tensor, Tensor] | None = None, beside: Tensor | None = None
+    ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+        """``x`` is [batch, positions, width]; ``past`` holds keys and values of earlier positions; ``beside`` [batch, width] is
+        what else is attended to."""
         batch, positions, width = x.shape
         qkv = self.qkv(self.norm1(x)).view(batch, positions, 3, self.heads, width // self.heads)
         q, k, v = qkv.permute(2, 0, 3, 1, 4)
@@ -60,17 +69,22 @@ class Block(nn.Module):
         # With a cache only the newest position asks, and it may see everything.
         attended = F.scaled_dot_product_attention(q, k, v, is_causal=past is None)
         x = x + self.proj(attended.transpose(1, 2).reshape(batch, positions, width))
+        if self.cross is not None and beside is not None:
+            x = x + self.cross(beside)[:, None]
         return x + self.down(F.gelu(self.up(self.norm2(x)))), (k, v)
 
 
 class ActionDecoder(nn.Module):
-    """z -> up to eight actions. Positions: z, a start token, then the actions so far; one output map per task."""
+    """z -> up to eight actions. Positions: z (unless it is attended to), a start token, then the actions so far; one output
+    map per task."""
 
     def __init__(self, z_width: int, tasks: int, config: DecoderConfig) -> None:
         super().__init__()
         self.prefix = nn.Linear(z_width, config.width)
         self.tokens = nn.Embedding(ACTIONS + 1, config.width)  # the last one starts a plan
-        self.positions = nn.Parameter(torch.zeros(MAX_ACTIONS + 1, config.width))
+        #: Positions before the start token.
+        self.first = 1 if config.z == "prefix" else 0
+        self.positions = nn.Parameter(torch.zeros(self.first + MAX_ACTIONS, config.width))
         self.blocks = nn.ModuleList(Block(config) for _ in range(config.layers))
         self.norm = nn.LayerNorm(config.width)
         self.outputs = nn.ModuleList(nn.Linear(config.width, ACTIONS) for _ in range(tasks))
@@ -91,11 +105,10 @@ class ActionDecoder(nn.Module):
         """
         if actions is None:
             return self._plans(z, task, depths, noise)
-        x = torch.cat([self._prefix(z, depths)[:, None], self.tokens(self._started(actions))], dim=1)
-        x = x + self.positions[: x.shape[1]]
+        x, beside = self._begun(z, depths, self.tokens(self._started(actions)))
         for block in self.blocks:
-            x, _ = block(x)
-        return self.outputs[task](self.norm(x[:, 1:]))
+            x, _ = block(x, None, beside)
+        return self.outputs[task](self.norm(x[:, self.first :]))
 
     def plans(
         self, z: Tensor, task: int, *, depths: Tensor | None = None, noise: Tensor | None = None
@@ -108,21 +121,27 @@ class ActionDecoder(nn.Module):
         return result
 
     def _plans(self, z: Tensor, task: int, depths: Tensor | None, noise: Tensor | None) -> tuple[Tensor, Tensor]:
-        begin = self.tokens(torch.full((len(z),), ACTIONS, device=z.device))
-        x = torch.stack([self._prefix(z, depths), begin], dim=1)
-        x = x + self.positions[:2]
+        x, beside = self._begun(z, depths, self.tokens(torch.full((len(z), 1), ACTIONS, device=z.device)))
         caches: list[tuple[Tensor, Tensor] | None] = [None] * len(self.blocks)
         actions, logits = [], []
         for i in range(MAX_ACTIONS):
             for k, block in enumerate(self.blocks):
-                x, caches[k] = block(x, caches[k])
+                x, caches[k] = block(x, caches[k], beside)
             now = self.outputs[task](self.norm(x[:, -1]))
             scores = now.float() if noise is None else now.float() - torch.log(-torch.log(noise[:, i]))
             logits.append(now)
             actions.append(scores.argmax(dim=-1))
             if i + 1 < MAX_ACTIONS:
-                x = (self.tokens(actions[-1]) + self.positions[i + 2])[:, None]
+                x = (self.tokens(actions[-1]) + self.positions[self.first + i + 1])[:, None]
         return torch.stack(actions, dim=1), torch.stack(logits, dim=1)
+
+    def _begun(self, z: Tensor, depths: Tensor | None, tokens: Tensor) -> tuple[Tensor, Tensor | None]:
+        """The sequence of ``tokens`` [batch, n, width] with their positions, and what stands beside it."""
+        prefix = self._prefix(z, depths)
+        if self.first == 0:
+            return tokens + self.positions[: tokens.shape[1]], prefix
+        x = torch.cat([prefix[:, None], tokens], dim=1)
+        return x + self.positions[: x.shape[1]], None
 
     def _prefix(self, z: Tensor, depths: Tensor | None) -> Tensor:
         prefix = self.prefix(z)

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from recommit.policy.backbone import load_backbone
-from recommit.policy.config import MAX_ACTIONS, PASS, PolicyConfig
+from recommit.policy.config import MAX_ACTIONS, MOST_LEFT, PASS, PolicyConfig
 from recommit.policy.heads import ActionDecoder, DepthHead, confidence
 from recommit.policy.prompt import load_prompt
 from recommit.policy.transfer import to_device, to_host
@@ -43,7 +43,7 @@ class CommitPolicy(nn.Module):
         self.depth_head = DepthHead(backbone.width, len(config.depths), config.head)
         self.decoder = ActionDecoder(backbone.width, len(config.tasks), config.decoder)
         self.vision = Vision(backbone, config)
-        self._geometries: dict[tuple[str, int, int], Geometry] = {}
+        self._geometries: dict[tuple[str, int, int, int], Geometry] = {}
         #: Of frozen weights, once somebody asked: see ``recommit.policy.checkpoint``.
         self.known_fingerprint = ""
         if config.lora is not None:
@@ -120,12 +120,22 @@ class CommitPolicy(nn.Module):
         """True unless the picture encoder is trained."""
         return not any(parameter.requires_grad for parameter in self.backbone.vision_parameters())
 
-    def train_only(self, task: Puzzle, *, depth_head: bool) -> None:
+    def train_only(self, *tasks: Puzzle, depth_head: bool) -> None:
         """Freeze the outputs of other tasks, and the depth head unless asked: weights that get no gradient would still
         decay under optimisers that take no gradient for a zero one."""
         self.depth_head.requires_grad_(depth_head)
+        trained = {self.task_index(task) for task in tasks}
         for index, output in enumerate(self.decoder.outputs):
-            output.requires_grad_(index == self.task_index(task))
+            output.requires_grad_(index in trained)
+
+    def idle(self, task: Puzzle) -> Tensor:
+        """Zero, which gives the outputs of other tasks that learn a gradient of zero. DeepSpeed's stage 3 would add what a
+        step's later passes say of a weight to the gradient of the step before, if its first pass says nothing."""
+        others = [
+            o for i, o in enumerate(self.decoder.outputs) if i != self.task_index(task) and o.weight.requires_grad
+        ]
+        nothing = self.depth_head.weight.new_zeros(1, self.config.decoder.width)
+        return sum((output(nothing).sum() for output in others), start=nothing.sum()) * 0.0
 
     def task_index(self, task: Puzzle) -> int:
         """Which of the decoder's outputs serves a task."""
@@ -135,19 +145,38 @@ class CommitPolicy(nn.Module):
 
     def tokens(self, task: Puzzle, shape: tuple[int, int]) -> int:
         """Tokens that the language model reads for a state of ``shape``."""
-        return len(self._geometry(task, shape).tokens)
+        return len(self._geometry(task, shape, 1).tokens)
 
-    def _geometry(self, task: Puzzle, shape: tuple[int, int]) -> Geometry:
+    def _geometry(self, task: Puzzle, shape: tuple[int, int], left: int) -> Geometry:
         rows, cols = self.vision.grid(task, shape)
-        key = (task.task, rows, cols)
+        key = (task.task, rows, cols, left if self.config.show_budget else 0)
         if key not in self._geometries:
             prompt = load_prompt(self.config.prompts[self.task_index(task)])
-            self._geometries[key] = self.backbone.geometry(prompt, rows, cols)
+            told = prompt.told(left) if self.config.show_budget else prompt
+            self._geometries[key] = self.backbone.geometry(told, rows, cols)
         return self._geometries[key]
 
-    def look(self, task: Puzzle, states: NDArray[np.uint8]) -> Tensor:
-        """z of each state: one pass of the backbone, whatever is asked of it afterwards."""
-        geometry = self._geometry(task, (states.shape[1], states.shape[2]))
+    def _told(self, task: Puzzle, shape: tuple[int, int], left: NDArray[np.integer] | None) -> Geometry:
+        """Of prompts that differ in how many decisions are ``left``, and in no more than that token for token."""
+        if not self.config.show_budget:
+            return self._geometry(task, shape, 0)
+        if left is None or not len(left) or not (left.min() >= 1 and left.max() <= MOST_LEFT):
+            raise ValueError(
+                f"left: expected decisions left of each state, 1..{MOST_LEFT}, as show_budget says, got {left}"
+            )
+        numbers, which = np.unique(left, return_inverse=True)
+        every = [self._geometry(task, shape, int(number)) for number in numbers]
+        if len({len(each.tokens) for each in every}) > 1:
+            raise ValueError(
+                "show_budget: expected a tokenizer to which numbers of two digits are equally long, got another"
+            )
+        rows = to_device(which.astype(np.int64), every[0].tokens.device)
+        return replace(every[0], tokens=torch.stack([each.tokens for each in every])[rows])
+
+    def look(self, task: Puzzle, states: NDArray[np.uint8], left: NDArray[np.integer] | None = None) -> Tensor:
+        """z of each state: one pass of the backbone, whatever is asked of it afterwards. ``left`` are the decisions left, this
+        one included, where the policy is told (``show_budget``)."""
+        geometry = self._told(task, (states.shape[1], states.shape[2]), left)
         features = self.vision.features(task, states, frozen=self.vision_frozen)
         return self.backbone.z(features, geometry).to(self.depth_head.weight.dtype)
 
@@ -164,18 +193,26 @@ class CommitPolicy(nn.Module):
         return torch.cat([z, confidence(scores.detach()).to(z.dtype)], dim=-1)
 
     def forward(
-        self, task: Puzzle, states: NDArray[np.uint8], actions: Tensor, heads: tuple[nn.Module, nn.Module] | None = None
+        self,
+        task: Puzzle,
+        states: NDArray[np.uint8],
+        actions: Tensor,
+        depths: Tensor | None = None,
+        heads: tuple[nn.Module, nn.Module] | None = None,
+        left: NDArray[np.integer] | None = None,
     ) -> tuple[Tensor, Tensor]:
         """Teacher forcing: logits of the depths [N, |H|] and of each action [N, 8, 4] of one plan per state [N, 8], or
-        [N, G, 8, 4] of several [N, G, 8]. ``heads`` stand in for the policy's own."""
-        z, index = self.look(task, states), self.task_index(task)
+        [N, G, 8, 4] of several [N, G, 8]. ``depths`` [N] or [N, G] are what the plans were made for, which counts where the
+        decoder is conditioned on them. ``heads`` stand in for the policy's own; ``left``: see ``look``."""
+        z, index = self.look(task, states, left), self.task_index(task)
         depth_head, decoder = heads or (self.depth_head, self.decoder)
         given = actions.to(z.device, non_blocking=True)[..., : MAX_ACTIONS - 1]
-        depths = depth_head(self.read(z, index, decoder=decoder))
+        logits = depth_head(self.read(z, index, decoder=decoder))
+        told = None if depths is None else self.conditioning(depths.to(z.device, non_blocking=True).flatten())
         if actions.ndim == 2:
-            return depths, decoder(z, given, index)
-        plans = decoder(z.repeat_interleave(given.shape[1], dim=0), given.flatten(0, 1), index)
-        return depths, plans.unflatten(0, given.shape[:2])
+            return logits, decoder(z, given, index, told)
+        plans = decoder(z.repeat_interleave(given.shape[1], dim=0), given.flatten(0, 1), index, told)
+        return logits, plans.unflatten(0, given.shape[:2])
 
     @torch.no_grad()
     def act(
@@ -185,22 +222,30 @@ class CommitPolicy(nn.Module):
         *,
         depth: int | None = None,
         noise: tuple[NDArray[np.float32], NDArray[np.float32]] | None = None,
+        left: NDArray[np.integer] | None = None,
     ) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
         """Depths [N] and eight planned actions [N, 8] for each state; only the first ``depths[i]`` are committed.
 
         Greedy, ties to the smaller depth and the lower action, unless ``noise`` (uniform numbers in (0, 1), shaped
         [N, |H|] and [N, 8, 4]) says which sample to draw. ``depth`` fixes the depth, 1..8, in or out of the head's set.
+        ``left``: see ``look``.
         """
         if depth is not None and not 1 <= depth <= MAX_ACTIONS:
             raise ValueError(f"depth: expected 1..{MAX_ACTIONS}, got {depth}")
         if len(states) > PASS:
             parts = [slice(begin, begin + PASS) for begin in range(0, len(states), PASS)]
             done = [
-                self.act(task, states[p], depth=depth, noise=None if noise is None else (noise[0][p], noise[1][p]))
+                self.act(
+                    task,
+                    states[p],
+                    depth=depth,
+                    noise=None if noise is None else (noise[0][p], noise[1][p]),
+                    left=None if left is None else left[p],
+                )
                 for p in parts
             ]
             return np.concatenate([d for d, _ in done]), np.concatenate([a for _, a in done])
-        z, index = self.look(task, states), self.task_index(task)
+        z, index = self.look(task, states, left), self.task_index(task)
         greedy = self.decoder.plans(z, index) if noise is None and self._plans_first else None
         logits = self.depth_head(self.read(z, index, greedy and greedy[1]))
         if noise is not None:
@@ -219,11 +264,15 @@ class CommitPolicy(nn.Module):
 
     @torch.no_grad()
     def plan(
-        self, task: Puzzle, states: NDArray[np.uint8], depths: tuple[int, ...]
+        self,
+        task: Puzzle,
+        states: NDArray[np.uint8],
+        depths: tuple[int, ...],
+        left: NDArray[np.integer] | None = None,
     ) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.uint8]]:
         """What the depth head reads [N, inputs], logits of the policy's own depths [N, |H|], eight greedy actions
-        [N, D, 8] for each of ``depths``."""
-        z, index = self.look(task, states), self.task_index(task)
+        [N, D, 8] for each of ``depths``; ``left``: see ``look``."""
+        z, index = self.look(task, states, left), self.task_index(task)
         if self._plans_first:
             plans, scores = self.decoder.plans(z, index)
             given, actions = self.read(z, index, scores), plans[:, None].expand(-1, len(depths), -1)

@@ -63,16 +63,23 @@ class Reference:
         return self._heads if self._copy is None else (self._copy,)
 
     @torch.no_grad()
-    def __call__(self, task: Puzzle, states: NDArray[np.uint8], actions: Tensor) -> tuple[Tensor, Tensor]:
+    def __call__(
+        self,
+        task: Puzzle,
+        states: NDArray[np.uint8],
+        actions: Tensor,
+        depths: Tensor | None = None,
+        left: NDArray[np.integer] | None = None,
+    ) -> tuple[Tensor, Tensor]:
         """As ``CommitPolicy.forward``."""
         logits: tuple[Tensor, Tensor]
         if self._copy is not None:
-            logits = self._copy(task, states, actions)
+            logits = self._copy(task, states, actions, depths, left=left)
         else:
             dtype = self.policy.depth_head.weight.dtype  # an engine may have changed it since
             heads = (self._heads[0].to(dtype), self._heads[1].to(dtype))
             with self._switched():
-                logits = self.policy(task, states, actions, heads)
+                logits = self.policy(task, states, actions, depths, heads, left)
         return logits
 
     @contextmanager

@@ -16,6 +16,14 @@ def integer(name: str, value: object, low: int, high: int) -> int:
     return number
 
 
+def choice(name: str, value: object, choices: tuple[str, ...]) -> None:
+    """One of the words."""
+    if value not in choices:
+        raise ValueError(
+            f"{name}: expected {' or '.join(filter(None, (', '.join(choices[:-1]), choices[-1])))}, got {value}"
+        )
+
+
 def pair(name: str, value: object) -> tuple[object, object]:
     """Two numbers, or one that stands for both."""
     if not isinstance(value, tuple):

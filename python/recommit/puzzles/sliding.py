@@ -11,6 +11,7 @@ from recommit.puzzles import checks
 from recommit.puzzles.instances import Instances
 from recommit.puzzles.puzzle import Puzzle, Usual
 from recommit.puzzles.solutions import UNKNOWN, Limits
+from recommit.puzzles.walks import TRIES, TRIES_SEARCHED, Walks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -34,6 +35,7 @@ class Sliding(Puzzle):
     sides = (2, 5)
     ringed = False
     turns = False
+    generators = ("uniform", "walk", "walk_nobacktrack")
     usual = Usual(size=(3, 3), length=(16, 24), budgets={"loose": 15, "tight": 10})
     codes = "Tile numbers, 0 is the blank, and `up` moves the blank up."
     rules = (
@@ -70,6 +72,11 @@ class Sliding(Puzzle):
         """For example ``3x3``."""
         return f"{self.rows}x{self.cols}"
 
+    @property
+    def farthest(self) -> int | None:
+        """From complete tables, up to ten cells."""
+        return len(self.core.layer_sizes(*self.shape)) - 1 if self.rows * self.cols <= TABLE_CELLS else None
+
     def legend(self) -> tuple[States, NDArray[np.intp]]:
         """The solved board shows every tile, and the blank last."""
         cells = self.rows * self.cols
@@ -102,17 +109,25 @@ class Sliding(Puzzle):
         length: int | tuple[int, int] | None = None,
         start: int = 0,
         threads: int | None = None,
+        generator: Literal["uniform", "walk", "walk_nobacktrack"] = "uniform",
         progress: Callable[[int], None] | None = None,
     ) -> Instances:
-        """``count`` solvable boards; board i depends on (shape, seed, length, start + i) alone.
+        """``count`` solvable boards; board i depends on (shape, seed, length, generator, start + i) alone.
 
         With ``length``, a length is drawn evenly from the window and then a board of exactly that length: uniformly
         from all of them on up to ten cells, by walks without reversal and an exact check on larger boards. Without it,
         boards come from long walks without reversal; their length is told where a complete table makes it free (up to
         ten cells), else it is ``UNKNOWN``.
+
+        ``walk`` needs a ``length``: it takes random walks from the goal of just so many moves whose end is no nearer,
+        as the paper does, and ``walk_nobacktrack`` such walks that never undo a move. Both prefer some boards.
         """
         count, seed, start = checks.batch(count, seed, start, self.rows * self.cols)
-        if length is not None:
+        checks.choice("generator", generator, self.generators)
+        if generator != "uniform":
+            walks = self._walks(length, plain=generator == "walk")
+            states, lengths = walks.generate(count, seed, start, threads, progress)
+        elif length is not None:
             window = checks.window(length, 1, LONGEST)
             states, lengths = self.core.generate_exact(
                 self.rows,
@@ -131,7 +146,29 @@ class Sliding(Puzzle):
             )
             free = self.rows * self.cols <= TABLE_CELLS
             lengths = self.distance(states, threads=threads) if free else np.full(count, UNKNOWN, np.int32)
-        return Instances(self.task, self.variant, seed, start, states, lengths)
+        return Instances(self.task, self.named(generator), seed, start, states, lengths)
+
+    def _walks(self, length: int | tuple[int, int] | None, *, plain: bool) -> Walks:
+        if length is None:
+            raise ValueError("length: expected one for a generator that walks, got None")
+        low, high = checks.window(length, 1, LONGEST)
+        farthest = self.farthest
+        if farthest is None:
+            return Walks(self, low, high, plain, TRIES_SEARCHED)
+        if low > farthest:
+            raise ValueError(f"length: expected 1..{farthest} for {self.variant} boards, got {low}..{high}")
+        return Walks(self, low, min(high, farthest), plain, TRIES)
+
+    def population(self) -> tuple[States, NDArray[np.int32]]:
+        """All boards but the solved one, nearest first, and their lengths; up to ten cells."""
+        if self.farthest is None:
+            raise ValueError(f"population: expected boards of up to {TABLE_CELLS} cells, got {self.variant}")
+        layers, actions = [self.legend()[0]], np.arange(4, dtype=np.uint8)
+        for length in range(1, self.farthest + 1):
+            beside = self.step(np.repeat(layers[-1], 4, axis=0), np.tile(actions, len(layers[-1])))
+            layers.append(np.unique(beside[self.distance(beside) == length], axis=0))
+        lengths = np.repeat(np.arange(len(layers)), [len(layer) for layer in layers])
+        return np.concatenate(layers)[1:], lengths[1:].astype(np.int32)
 
     def walk_distances(
         self,

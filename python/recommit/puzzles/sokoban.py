@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 #: The longest optimal length that can be asked of a generator.
 LONGEST = 254
 #: Levels tried per instance where a generator cannot aim at a length.
-TRIES = 1000
+TRIES = 8192
+#: Instances between two attempts at the same one: all attempts of the last instance of a data set have numbers of their own.
+ATTEMPT = 1 << 47
 
 
 class Sokoban(Puzzle):
@@ -36,6 +38,7 @@ class Sokoban(Puzzle):
     most_boxes = 1024
     highest = 6
     splits = ("starts", "layouts")
+    generators = ("rooms", "reverse")
     usual = Usual(size=(8, 8), length=(8, 32), budgets={"loose": 6, "tight": 4})
     codes = "0 floor, 1 wall, 2 goal, 3 box, 4 box on goal, 5 player, 6 player on goal."
     rules = (
@@ -117,8 +120,7 @@ class Sokoban(Puzzle):
         and adds walls, on any size; its lengths are known (and kept in the window) only if ``length`` is given.
         """
         count, seed, start = checks.batch(count, seed, start, self.rows * self.cols)
-        if generator not in ("rooms", "reverse"):
-            raise ValueError(f"generator: expected rooms or reverse, got {generator}")
+        checks.choice("generator", generator, self.generators)
         window = (1, LONGEST) if length is None else checks.window(length, 1, LONGEST)
         size = (self.rows, self.cols, self.boxes)
         if generator == "rooms":
@@ -139,7 +141,7 @@ class Sokoban(Puzzle):
             lengths = np.full(count, UNKNOWN, np.int32)
         else:
             states, lengths = self._reverse_in_window(count, seed, start, window, threads, progress)
-        return Instances(self.task, self.variant, seed, start, states, lengths)
+        return Instances(self.task, self.named(generator), seed, start, states, lengths)
 
     def _reverse_in_window(
         self,
@@ -150,7 +152,7 @@ class Sokoban(Puzzle):
         threads: int | None,
         progress: Callable[[int], None] | None,
     ) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
-        """Attempt a of instance i is number a * 2**40 + i of the generator; the first in the window is taken."""
+        """Attempt a of instance i is number a * ATTEMPT + i of the generator; the first in the window is taken."""
         states = np.empty((count, *self.shape), np.uint8)
         lengths = np.full(count, UNKNOWN, np.int32)
         open_ = np.arange(count)
@@ -165,7 +167,7 @@ class Sokoban(Puzzle):
                         self.boxes,
                         int(run[-1] - run[0]) + 1,
                         seed=seed,
-                        start=start + int(run[0]) + (attempt << 40),
+                        start=start + int(run[0]) + attempt * ATTEMPT,
                         threads=threads,
                     )
                     for run in np.split(open_, np.flatnonzero(np.diff(open_) > 1) + 1)

@@ -51,6 +51,11 @@ class Collector:
         self.actor.idle = starts[:1]
         return collect[self.config.credit.group](self, starts, step * _STRETCH)
 
+    @property
+    def sees_depth(self) -> bool:
+        """Is a plan another one for another depth?"""
+        return self.actor.policy.config.decoder.depth_conditioning != "none"
+
     def own(self, starts: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """Those that this rank plays from."""
         return np.ascontiguousarray(starts[self.team.rank :: self.team.world])
@@ -119,7 +124,7 @@ def _candidates(given: Collector, starts: NDArray[np.uint8], first: int) -> Play
 
 
 def _compared(given: Collector, played: Played, reward: Floats) -> Found:
-    trace, advantage = played.trace, credit.advantages(reward, given.config.credit.scale)
+    trace, advantage = played.trace, credit.advantages(reward, given.config.credit)
     followed = played.follow(trace) if len(trace) else np.zeros(0, np.int64)
     signals = _signals(given, trace, followed, len(played.numbers), reward)
     return given.decisions(trace, advantage, played.numbers, played.first), signals
@@ -132,7 +137,7 @@ def by_episode(given: Collector, starts: NDArray[np.uint8], first: int) -> Found
     trace = given.play(copies, given.config.rollout.budget, numbers)
     distance = given.actor.task.distance(copies)
     reward = credit.by_episode(trace, len(copies), distance, config).reshape(-1, config.size)
-    advantage = credit.advantages(reward, config.scale).reshape(-1)[trace.episode][:, None]
+    advantage = credit.advantages(reward, config).reshape(-1)[trace.episode][:, None]
     signals = _signals(given, trace, np.zeros(len(trace), np.int64), len(copies), reward)
     return given.decisions(trace, advantage, numbers, first), signals
 
@@ -172,43 +177,64 @@ def _valued(
     weight: Floats,
     first: int,
 ) -> Decisions:
-    config, task = given.config.credit, given.actor.task
-    many, depths, plans = len(nodes), graph.depths, config.size
-    price = config.price_action
+    config = given.config.credit
+    depths, sees = graph.depths, given.sees_depth
     head = exact.depth_advantages(graph, found, chance, nodes)
     states = graph.states[nodes]
-    made = given.actor.propose(states, plans, np.uint64(first) + nodes.astype(np.uint64))
-    outcome = task.execute(
-        np.repeat(states, plans * len(depths), axis=0),
-        np.repeat(made.actions.reshape(-1, MAX_ACTIONS), len(depths), axis=0),
-        np.tile(np.array(depths, np.int32), many * plans),
-    )
-    shape = (many, plans, len(depths))
-    landing, distance = graph.find(outcome.states).reshape(shape), task.distance(outcome.states).reshape(shape)
-    lost = found.by_distance.shape[1] - 1
-    bucket = np.where(distance < 0, lost, np.minimum(distance, lost - 1))
-    used = chance[nodes] if config.plan_depths == "chosen" else np.full((many, len(depths)), 1.0 / len(depths))
-    advantage, share = exact.plan_advantages(
-        found, found.visits[:, nodes], used, depths, landing, bucket,
-        outcome.solved.reshape(shape), outcome.executed.reshape(shape), price,
-    )  # fmt: skip
+    # A plan that does not know its depth is judged under all of them; one that does, under its own.
+    groups = [(depth,) for depth in depths] if sees else [depths]
+    told = np.repeat(np.array(depths, np.int64), config.size) if sees else None
+    number = np.uint64(first) + nodes.astype(np.uint64)
+    made = given.actor.propose(states, config.size * len(groups), number, told)
+    used = chance[nodes] if config.plan_depths == "chosen" else np.full((len(nodes), len(depths)), 1.0 / len(depths))
+    judged = [
+        _judged(given, graph, found, nodes, plans, group, used[:, [depths.index(depth) for depth in group]])
+        for plans, group in zip(np.split(made.actions, len(groups), axis=1), groups, strict=True)
+    ]
+    advantage, share = (np.concatenate(column, axis=1) for column in zip(*judged, strict=True))
     depth_weight = weight[:, None] * chance[nodes] * given.variant.head
-    action_weight = weight[:, None, None] / plans * share * (given.variant.rest and not given.actor.greedy)
-    columns = np.tile(np.arange(len(depths)), (many, 1))
+    action_weight = weight[:, None, None] / config.size * share * (given.variant.rest and not given.actor.greedy)
+    columns = np.tile(np.arange(len(depths)), (len(nodes), 1))
     return Decisions(
         states=states,
         depths=columns,
-        depth_advantage=credit.whole_batch(head, depth_weight, config.scale, given.team.total).astype(np.float32),
+        depth_advantage=credit.whole_batch(head, depth_weight, config, given.team.total).astype(np.float32),
         depth_weight=depth_weight.astype(np.float32),
         depth_old=np.log(softmax(graph.logits[nodes])).astype(np.float32)[:, : len(depths)],
         actions=made.actions.astype(np.int64),
-        action_advantage=credit.whole_batch(advantage, action_weight, config.scale, given.team.total).astype(
-            np.float32
-        ),
+        plan_depth=made.depth,
+        action_advantage=credit.whole_batch(advantage, action_weight, config, given.team.total).astype(np.float32),
         action_weight=action_weight.astype(np.float32),
         action_old=made.action_log,
+        left=np.zeros(len(nodes), np.int64),
         weight=weight.astype(np.float32),
     )
+
+
+def _judged(
+    given: Collector,
+    graph: Reach,
+    found: exact.Values,
+    nodes: NDArray[np.int64],
+    plans: NDArray[np.uint8],
+    depths: tuple[int, ...],
+    used: Floats,
+) -> tuple[Floats, Floats]:
+    """Advantages and weights [N, G, 8] of ``plans`` [N, G, 8] under ``depths``, each of which is ``used`` [N, depths] so
+    much."""
+    task, shape = given.actor.task, (*plans.shape[:2], len(depths))
+    outcome = task.execute(
+        np.repeat(graph.states[nodes], shape[1] * shape[2], axis=0),
+        np.repeat(plans.reshape(-1, MAX_ACTIONS), len(depths), axis=0),
+        np.tile(np.array(depths, np.int32), shape[0] * shape[1]),
+    )
+    landing, distance = graph.find(outcome.states).reshape(shape), task.distance(outcome.states).reshape(shape)
+    lost = found.by_distance.shape[1] - 1
+    bucket = np.where(distance < 0, lost, np.minimum(distance, lost - 1))
+    return exact.plan_advantages(
+        found, found.visits[:, nodes], used, depths, landing, bucket,
+        outcome.solved.reshape(shape), outcome.executed.reshape(shape), given.config.credit.price_action,
+    )  # fmt: skip
 
 
 def _thinned(

@@ -7,9 +7,12 @@ import typing
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from recommit.policy.config import MAX_ACTIONS, DecoderConfig, HeadConfig, LoraConfig, PolicyConfig
+from recommit.policy.config import MAX_ACTIONS, MOST_LEFT, DecoderConfig, HeadConfig, LoraConfig, PolicyConfig
+
+if TYPE_CHECKING:
+    from recommit.puzzles.puzzle import Puzzle
 
 
 def _at_least(owner: str, values: Any, **low: float) -> None:
@@ -89,8 +92,13 @@ class TargetConfig:
     weighting: Literal["action", "sample"] = "action"
     #: Turn and mirror states at random, where the puzzle allows it.
     augment: bool = False
+    #: A policy that is told the decisions left (``show_budget``) is told 1 to so many, drawn evenly: no path says how many.
+    budget: int = 15
 
     def __post_init__(self) -> None:
+        _at_least("targets", self, budget=1)
+        if self.budget > MOST_LEFT:
+            raise ValueError(f"targets.budget: expected at most {MOST_LEFT}, got {self.budget}")
         choices = {"kind": ("soft", "hard"), "paths": ("resample", "dataset"), "weighting": ("action", "sample")}
         for name, allowed in choices.items():
             if getattr(self, name) not in allowed:
@@ -111,7 +119,7 @@ class ValidationConfig:
     instances: int = 256
     every: int = 500
     depths: tuple[int, ...] = (1, 2, 4, 8)
-    #: Decisions per episode.
+    #: Decisions per episode; 0: the loose budget of the puzzle.
     budget: int = 15
     #: Shortest and longest length of the instances; empty: as in the data.
     length: tuple[int, ...] = ()
@@ -121,11 +129,15 @@ class ValidationConfig:
     samples: int = 4
 
     def __post_init__(self) -> None:
-        _at_least("validation", self, instances=0, every=1, budget=1, patience=0, samples=0)
+        _at_least("validation", self, instances=0, every=1, budget=0, patience=0, samples=0)
         if len(self.length) not in (0, 2):
             raise ValueError(f"validation.length: expected two numbers or none, got {self.length}")
         if not self.depths or not all(1 <= depth <= MAX_ACTIONS for depth in self.depths):
             raise ValueError(f"validation.depths: expected numbers 1..{MAX_ACTIONS}, got {self.depths}")
+
+    def of(self, task: Puzzle) -> ValidationConfig:
+        """With the budget of a puzzle where none is said."""
+        return dataclasses.replace(self, budget=self.budget or task.usual.budgets["loose"])
 
 
 @dataclass(frozen=True)
@@ -187,6 +199,9 @@ class SftConfig:
     model: ModelConfig = field(default_factory=ModelConfig)
     optim: OptimConfig = field(default_factory=OptimConfig)
     targets: TargetConfig = field(default_factory=TargetConfig)
+    #: Rows of each data set in turn, in the order of the data sets: [1, 3] takes three of the second for one of the first.
+    #: Empty: every puzzle alike, and every variant of a puzzle alike.
+    mix: tuple[int, ...] = ()
     validation: ValidationConfig = field(default_factory=ValidationConfig)
     engine: EngineConfig = field(default_factory=EngineConfig)
     run: RunConfig = field(default_factory=RunConfig)

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Total = Callable[[list[float]], list[float]]
 
-#: Added to the standard deviation of a group.
-FLOOR = 1e-6
 #: A deviation that is no more than rounding: all rewards of the group are equal.
 EQUAL = 1e-12
 
@@ -61,13 +59,14 @@ def rewards(
     return result
 
 
-def advantages(reward: Floats, scale: str) -> Floats:
+def advantages(reward: Floats, config: CreditConfig) -> Floats:
     """[N, G]: each reward against its group's mean; a group of equal rewards gives exactly zero."""
     centred = reward - reward.mean(axis=1, keepdims=True)
     deviation = np.sqrt((centred**2).mean(axis=1, keepdims=True))
     centred = np.where(deviation <= EQUAL, 0.0, centred)
-    if scale == "group":
-        return centred / (deviation + FLOOR)
+    if config.scale == "group":
+        # A floor of 0 is allowed: where the deviation is 0, so is what is divided.
+        return centred / np.maximum(deviation + config.floor, EQUAL)
     return centred
 
 
@@ -81,13 +80,13 @@ def alone(values: list[float]) -> list[float]:
     return values
 
 
-def whole_batch(advantage: Floats, weight: NDArray[np.floating], scale: str, total: Total = alone) -> Floats:
-    """With ``batch``: divided by the root of the weighted mean square of all of them, on all ranks together."""
-    if scale != "batch":
+def whole_batch(advantage: Floats, weight: NDArray[np.floating], config: CreditConfig, total: Total = alone) -> Floats:
+    """With ``scale: batch``: divided by the root of the weighted mean square of all of them, on all ranks together."""
+    if config.scale != "batch":
         return advantage
     squares, weights = total([float(np.sum(weight * advantage**2)), float(np.sum(weight))])
     deviation = np.sqrt(squares / weights) if weights else 0.0
-    return advantage / (deviation + FLOOR)
+    return advantage / max(deviation + config.floor, EQUAL)
 
 
 def decisions_of(
@@ -97,7 +96,7 @@ def decisions_of(
     made = trace.proposals
     many, count = made.depth.shape
     weight = np.full((many, count), 1.0 / count, np.float32)
-    scaled = whole_batch(advantage, weight, config.scale, total).astype(np.float32)
+    scaled = whole_batch(advantage, weight, config, total).astype(np.float32)
     executed = np.arange(MAX_ACTIONS) < trace.executed[..., None]
     learns_actions = variant.rest and not greedy
     return Decisions(
@@ -107,18 +106,19 @@ def decisions_of(
         depth_weight=weight * variant.head,
         depth_old=made.depth_log,
         actions=made.actions.astype(np.int64),
+        plan_depth=made.depth,
         action_advantage=np.broadcast_to(scaled[..., None], executed.shape).copy(),
         action_weight=(weight[..., None] * executed * learns_actions).astype(np.float32),
         action_old=made.action_log,
+        left=trace.left,
         weight=np.ones(many, np.float32),
     )
 
 
 def by_state(trace: Trace, config: CreditConfig) -> Floats:
     """[N, G]: rewards of commitments by their own actions alone."""
-    return rewards(
-        trace.solved, trace.progress, trace.executed, 1, config, distance=trace.distance[:, None], lost=trace.lost
-    )
+    progress = trace.progress(config.progress_per)
+    return rewards(trace.solved, progress, trace.executed, 1, config, distance=trace.distance[:, None], lost=trace.lost)
 
 
 def by_episode(trace: Trace, starts: int, first_distance: NDArray[np.int32], config: CreditConfig) -> Floats:
@@ -127,7 +127,7 @@ def by_episode(trace: Trace, starts: int, first_distance: NDArray[np.int32], con
     progress, executed, decisions = (np.zeros(starts, np.int64) for _ in range(3))
     np.logical_or.at(solved, trace.episode, trace.solved[:, 0])
     np.logical_or.at(lost, trace.episode, trace.lost[:, 0])
-    np.add.at(progress, trace.episode, trace.progress[:, 0])
+    np.add.at(progress, trace.episode, trace.progress(config.progress_per)[:, 0])
     np.add.at(executed, trace.episode, trace.executed[:, 0])
     np.add.at(decisions, trace.episode, 1)
     return rewards(solved, progress, executed, decisions, config, distance=first_distance, lost=lost)
@@ -137,11 +137,11 @@ def by_branch(trace: Trace, after: Trace, config: CreditConfig) -> Floats:
     """[N, G]: rewards of commitments together with what followed; episode i of ``after`` continues candidate i of all."""
     many = trace.executed.size
     solved, lost = trace.solved.reshape(-1).copy(), trace.lost.reshape(-1).copy()
-    progress = trace.progress.reshape(-1).astype(np.int64)
+    progress = trace.progress(config.progress_per).reshape(-1).astype(np.int64)
     executed, decisions = trace.executed.reshape(-1).astype(np.int64), np.ones(many, np.int64)
     np.logical_or.at(solved, after.episode, after.solved[:, 0])
     np.logical_or.at(lost, after.episode, after.lost[:, 0])
-    np.add.at(progress, after.episode, after.progress[:, 0])
+    np.add.at(progress, after.episode, after.progress(config.progress_per)[:, 0])
     np.add.at(executed, after.episode, after.executed[:, 0])
     np.add.at(decisions, after.episode, 1)
     distance = np.repeat(trace.distance, trace.executed.shape[1])

@@ -27,9 +27,13 @@ class Decisions:
     depth_weight: NDArray[np.float32]
     depth_old: NDArray[np.float32]
     actions: NDArray[np.int64]  #: [S, G, 8]
+    plan_depth: NDArray[
+        np.int64
+    ]  #: [S, G], that each plan was made for: a decoder that is conditioned on it is told again
     action_advantage: NDArray[np.float32]
     action_weight: NDArray[np.float32]
     action_old: NDArray[np.float32]
+    left: NDArray[np.int64]  #: [S]: decisions left, this one included
     #: [S]: how much a state counts in KL and entropies.
     weight: NDArray[np.float32]
 

@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from recommit.policy.config import MAX_ACTIONS, HeadConfig
-from recommit.train.config import EngineConfig, OptimConfig, RunConfig, ValidationConfig, _at_least
+from recommit.puzzles import registry
+from recommit.train.config import EngineConfig, OptimConfig, RunConfig, ValidationConfig, _at_least, parse, plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _CHOICES = {
     "group": ("state", "episode", "branch", "exact"),
     "reward": ("mean", "total", "rate", "potential", "solved", "spl"),
+    "progress_per": ("action", "commitment"),
     "deadlock": ("zero", "penalty", "terminate"),
     "scale": ("group", "batch", "none"),
     "follow": ("first", "best", "random"),
     "plan_depths": ("chosen", "even"),
 }
+
+#: Sections that a puzzle may have values of its own in.
+OWN = ("credit", "objective", "rollout", "validation")
 
 
 @dataclass(frozen=True)
@@ -37,6 +45,9 @@ class CreditConfig:
     reward: Literal["mean", "total", "rate", "potential", "solved", "spl"] = "mean"
     #: Weight of the progress term (the paper: 0.20).
     progress: float = 0.2
+    #: D is a sum over ``action``s, and one into a state that cannot be solved any more counts 0 (the paper): what was
+    #: gained before it counts. Or over ``commitment``s: one that ends in such a state counts 0 as a whole.
+    progress_per: Literal["action", "commitment"] = "commitment"
     #: Price of an executed action and of a decision. With ``scale: group`` and on failed episodes a price makes depth 1
     #: of everything (groups that all fail differ only in length): ``price_failed`` says whether failures pay.
     price_action: float = 0.0
@@ -46,8 +57,10 @@ class CreditConfig:
     #: also ends the episode.
     deadlock: Literal["zero", "penalty", "terminate"] = "zero"
     penalty: float = 0.2
-    #: Advantages are divided by the standard deviation of their group (the paper), of the batch, or by nothing.
+    #: Advantages are divided by the standard deviation of their group (the paper), of the batch, or by nothing; ``floor`` is
+    #: added to the deviation, so that rewards that hardly differ are not blown up.
     scale: Literal["group", "batch", "none"] = "group"
+    floor: float = 1e-6
     #: Which candidate an episode goes on with (``state`` and ``branch``); the first is a sample of the policy.
     follow: Literal["first", "best", "random"] = "first"
     #: ``exact``: states looked at per instance and decision; what lies beyond is valued by distance and decisions left.
@@ -69,7 +82,16 @@ class CreditConfig:
 
     def __post_init__(self) -> None:
         _at_least(
-            "credit", self, size=1, progress=0, price_action=0, price_decision=0, penalty=0, width=1, head_steps=0
+            "credit",
+            self,
+            size=1,
+            progress=0,
+            floor=0,
+            price_action=0,
+            price_decision=0,
+            penalty=0,
+            width=1,
+            head_steps=0,
         )
         for name, allowed in _CHOICES.items():
             if getattr(self, name) not in allowed:
@@ -119,6 +141,9 @@ class ObjectiveConfig:
     #: KL is log |H| minus its entropy, and the weight adds to that of the entropy.
     kl: float = 0.05
     kl_depth: bool = True
+    #: What is a mean over the terms of a commitment, as ``length`` counts them: ``all``, so that KL and entropies have the
+    #: surrogate's scale, or the ``surrogate`` alone, KL being a sum and the actions' entropy an eighth of one.
+    mean: Literal["all", "surrogate"] = "surrogate"
     #: Weights of the exact entropies (the paper: 0.01 and 0.001).
     entropy_depth: float = 0.01
     entropy_actions: float = 0.001
@@ -127,9 +152,14 @@ class ObjectiveConfig:
 
     def __post_init__(self) -> None:
         _at_least("objective", self, clip=0, kl=0, epochs=1)
-        for name, allowed in {"ratio": ("factor", "joint"), "length": ("constant", "own")}.items():
+        choices = {"ratio": ("factor", "joint"), "length": ("constant", "own"), "mean": ("all", "surrogate")}
+        for name, allowed in choices.items():
             if getattr(self, name) not in allowed:
                 raise ValueError(f"objective.{name}: expected {' or '.join(allowed)}, got {getattr(self, name)}")
+        if self.ratio == "joint" and self.mean == "all":
+            raise ValueError(
+                "objective.mean: expected surrogate with objective.ratio joint, which is one term, got all"
+            )
 
 
 @dataclass(frozen=True)
@@ -223,10 +253,17 @@ class GrpoConfig:
         default_factory=lambda: OptimConfig(steps=100, batch=256, lr=3e-5, vision_lr=0.0, head_lr=1e-4, depth_lr=5e-4)
     )
     validation: ValidationConfig = field(default_factory=lambda: ValidationConfig(every=20))
+    #: Which puzzles of a warm start that has several, by name, with or without size; several are reinforced together.
+    tasks: tuple[str, ...] = ()
+    #: Values that are others for one puzzle, by its name: {sokoban: {rollout.budget: 6}}.
+    by_task: dict[str, dict[str, Any]] = field(default_factory=dict)
     engine: EngineConfig = field(default_factory=EngineConfig)
     run: RunConfig = field(default_factory=RunConfig)
 
     def __post_init__(self) -> None:
+        for task in self.by_task:
+            registry.puzzle(task)
+            self.of(task)
         chosen = variant(self.variant)
         if self.credit.group == "exact":
             for name, paired in (("ratio", "joint"), ("length", "own")):
@@ -252,6 +289,17 @@ class GrpoConfig:
             raise ValueError(
                 f"objective.ratio: expected factor with variant {self.variant}, whose depth is not chosen, got joint"
             )
+
+    def of(self, task: str) -> GrpoConfig:
+        """With the values of one puzzle."""
+        values = {**plain(self), "by_task": {}}
+        for path, value in _dotted(self.by_task.get(task, {})):
+            section, _, name = path.partition(".")
+            if section not in OWN or name not in values[section]:
+                raise ValueError(f"by_task.{task}: expected values of {', '.join(OWN)}, got {path}")
+            values[section][name] = value
+        own: GrpoConfig = parse(GrpoConfig, values) if task in self.by_task else self
+        return own
 
     def credit_at(self, step: int) -> CreditConfig:
         """What holds in ``step`` = 0, 1, ..."""
@@ -281,3 +329,12 @@ class GrpoConfig:
     def joint_steps(self) -> int:
         """Steps before the depth head moves alone."""
         return self.optim.steps - int(self.finish.share * self.optim.steps + 0.5)
+
+
+def _dotted(values: dict[str, Any], outer: str = "") -> Iterator[tuple[str, Any]]:
+    """Each value by its path, whether it was said by path or by sections within sections."""
+    for name, value in values.items():
+        if isinstance(value, dict):
+            yield from _dotted(value, f"{outer}{name}.")
+        else:
+            yield f"{outer}{name}", value

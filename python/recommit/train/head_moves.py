@@ -88,14 +88,15 @@ class Rows:
 
 
 def _gain(program: exact.Program, logits: Tensor, rows: Rows, config: GrpoConfig) -> Tensor:
-    """This rank's part of what the gradient climbs: the return, and as much entropy as ``objective`` has."""
+    """This rank's part of what the gradient climbs: the return, and as much entropy beside it as ``objective`` has."""
     chance = softmax(rows.whole(logits))
     advantage, mass = program.advantages(chance)
     share = mass / mass.sum()
-    scaled = credit.whole_batch(advantage, mass[:, None] * chance, config.credit.scale) * share[:, None]
+    scaled = credit.whole_batch(advantage, mass[:, None] * chance, config.credit) * share[:, None]
     worth = (logits.softmax(-1) * torch.from_numpy(scaled[rows.own]).to(logits)).sum()
     spread = (torch.from_numpy(share[rows.own]).to(logits) * entropy(logits)).sum()
-    return worth + config.objective.entropy_depth * spread * objective.TERMS
+    terms = objective.TERMS if config.objective.mean == "surrogate" else 1
+    return worth + config.objective.entropy_depth * spread * terms
 
 
 def _add_up(parameters: list[torch.nn.Parameter], team: Team) -> None:

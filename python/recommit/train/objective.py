@@ -36,6 +36,7 @@ class Weighed:
     depth_weight: Tensor
     depth_old: Tensor
     actions: Tensor
+    plan_depth: Tensor
     action_advantage: Tensor
     action_weight: Tensor
     action_old: Tensor
@@ -68,7 +69,7 @@ def grpo_loss(
     ``fresh`` says that the weights are still those that made the commitments: the ratio is then exactly 1.
     """
     given = Weighed.of(batch, policy.depth_head.weight.device)
-    depth_logits, action_logits = policy(task, batch.states, given.actions)
+    depth_logits, action_logits = policy(task, batch.states, given.actions, given.plan_depth, left=batch.left)
     return from_logits(depth_logits, action_logits, given, config, divisor, reference, fresh=fresh)
 
 
@@ -83,44 +84,58 @@ def from_logits(
     fresh: bool = False,
 ) -> tuple[Tensor, Tensor]:
     """``grpo_loss`` of [S, |H|] and [S, G, 8, 4] logits."""
-    plans = given.actions.shape[1]
-    depth_log = log_prob(depth_logits[:, None].expand(-1, given.depths.shape[1], -1), given.depths)
-    action_log = log_prob(action_logits, given.actions)
-    depth_old = depth_log.detach() if fresh else given.depth_old
-    action_old = action_log.detach() if fresh else given.action_old
     live = given.action_weight > 0
-    if config.ratio == "joint":
-        change = (depth_log - depth_old) * (given.depth_weight > 0) + ((action_log - action_old) * live).sum(-1)
-        surrogate, clipped, furthest = _clipped(change, given.depth_advantage, given.depth_weight, config.clip)
-        ratios = (given.depth_weight > 0).sum()
-        worth = surrogate.sum()
-    else:
-        first, clipped_1, furthest_1 = _clipped(
-            depth_log - depth_old, given.depth_advantage, given.depth_weight, config.clip
-        )
-        rest, clipped_2, furthest_2 = _clipped(
-            action_log - action_old, given.action_advantage, given.action_weight, config.clip
-        )
-        if config.length == "own":
-            terms = 1.0 + live.sum(-1).to(first.dtype)
-            first, rest = first * (TERMS / terms), rest * (TERMS / terms[..., None])
-        worth = (first.sum() + rest.sum()) / TERMS
-        clipped, furthest = clipped_1 + clipped_2, torch.maximum(furthest_1, furthest_2)
-        ratios = (given.depth_weight > 0).sum() + live.sum()
+    worth, clipped, furthest = _surrogate(depth_logits, action_logits, given, live, config, fresh=fresh)
+    ratios = (given.depth_weight > 0).sum() + (live.sum() if config.ratio == "factor" else 0)
 
-    scored = given.weight[:, None, None] * live / max(plans, 1)
-    depth_entropy = (given.weight * entropy(depth_logits)).sum()
-    action_entropy = (scored * entropy(action_logits)).sum()
-    loss = -worth - config.entropy_depth * depth_entropy - config.entropy_actions * action_entropy / MAX_ACTIONS
-    zero = worth.new_zeros(())
-    depth_kl, action_kl = zero, zero
+    scored = given.weight[:, None, None] * live / max(given.actions.shape[1], 1)
+    share = _share(live, worth.dtype, config) if config.mean == "all" else None
+    entropies = given.weight * entropy(depth_logits), scored * entropy(action_logits)
+    depth_worth, action_worth = _summed(*entropies, share)
+    loss = -worth - config.entropy_depth * depth_worth
+    loss = loss - config.entropy_actions * (action_worth if config.mean == "all" else action_worth / MAX_ACTIONS)
+    leashes = worth.new_zeros(()), worth.new_zeros(())
     if reference is not None:
-        depth_kl = (given.weight * kl(depth_logits, reference[0])).sum()
-        action_kl = (scored * kl(action_logits, reference[1])).sum()
-        loss = loss + config.kl * (action_kl + (depth_kl if config.kl_depth else zero))
-    measured = [worth, action_kl, depth_kl, depth_entropy, action_entropy, clipped, ratios,
+        leashes = given.weight * kl(depth_logits, reference[0]), scored * kl(action_logits, reference[1])
+        depth_leash, action_leash = _summed(*leashes, share)
+        loss = loss + config.kl * (action_leash + (depth_leash if config.kl_depth else 0.0))
+    measured = [worth, leashes[1].sum(), leashes[0].sum(), entropies[0].sum(), entropies[1].sum(), clipped, ratios,
                 given.weight.sum(), scored.sum(), furthest]  # fmt: skip
     return loss / divisor, torch.stack([m.detach().float() for m in measured])
+
+
+def _surrogate(
+    depth_logits: Tensor, action_logits: Tensor, given: Weighed, live: Tensor, config: ObjectiveConfig, *, fresh: bool
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The clipped surrogate, how many ratios were clipped, and the furthest that one was from 1."""
+    depth_log = log_prob(depth_logits[:, None].expand(-1, given.depths.shape[1], -1), given.depths)
+    action_log = log_prob(action_logits, given.actions)
+    depth_change = depth_log - (depth_log.detach() if fresh else given.depth_old)
+    action_change = action_log - (action_log.detach() if fresh else given.action_old)
+    if config.ratio == "joint":
+        change = depth_change * (given.depth_weight > 0) + (action_change * live).sum(-1)
+        values, clipped, furthest = _clipped(change, given.depth_advantage, given.depth_weight, config.clip)
+        return values.sum(), clipped, furthest
+    first, clipped, furthest = _clipped(depth_change, given.depth_advantage, given.depth_weight, config.clip)
+    rest, more, further = _clipped(action_change, given.action_advantage, given.action_weight, config.clip)
+    if config.length == "own":
+        share = _share(live, first.dtype, config)
+        first, rest = first * share, rest * share[..., None]
+    return (first.sum() + rest.sum()) / TERMS, clipped + more, torch.maximum(furthest, further)
+
+
+def _share(live: Tensor, dtype: torch.dtype, config: ObjectiveConfig) -> Tensor:
+    """[S, G]: of each term of a commitment in a mean over its terms, in ninths."""
+    if config.length == "own":
+        return TERMS / (1.0 + live.sum(-1).to(dtype))
+    return torch.ones(live.shape[:2], dtype=dtype, device=live.device)
+
+
+def _summed(depth: Tensor, actions: Tensor, share: Tensor | None) -> tuple[Tensor, Tensor]:
+    """Sums of [S] and [S, G, 8] values, or of their ``share`` in means over terms: a depth has those of its plans."""
+    if share is None:
+        return depth.sum(), actions.sum()
+    return (depth * share.mean(-1)).sum() / TERMS, (actions * share[..., None]).sum() / TERMS
 
 
 def _clipped(change: Tensor, advantage: Tensor, weight: Tensor, clip: float) -> tuple[Tensor, Tensor, Tensor]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -53,17 +52,21 @@ class Trace:
     proposals: Proposals
     after: NDArray[np.uint8]  #: [N, G, rows, columns]
     after_distance: NDArray[np.int32]  #: [N, G], 0 where solved
+    last_distance: NDArray[
+        np.int32
+    ]  #: [N, G], of the last state on the way that could be solved, UNSOLVABLE if none could
     executed: NDArray[np.int32]  #: [N, G]
     solved: NDArray[np.bool_]  #: [N, G]
 
     def __len__(self) -> int:
         return len(self.states)
 
-    @property
-    def progress(self) -> NDArray[np.int32]:
-        """[N, G]: lowered distance; 0 where either end cannot be solved."""
-        known = (self.distance[:, None] >= 0) & (self.after_distance >= 0)
-        result: NDArray[np.int32] = np.where(known, self.distance[:, None] - self.after_distance, 0)
+    def progress(self, per: str) -> NDArray[np.int32]:
+        """[N, G]: lowered distance. ``per`` action, the step into a state that cannot be solved counts 0, like all after it;
+        per commitment, one that ends in such a state counts 0 as a whole."""
+        end = self.last_distance if per == "action" else self.after_distance
+        both = (self.distance[:, None] >= 0) & (end >= 0)
+        result: NDArray[np.int32] = np.where(both, self.distance[:, None] - end, 0)
         return result
 
     @property
@@ -94,8 +97,16 @@ class Actor:
         #: What a rank that has nothing to look at looks at, so that it goes through the policy like the others.
         self.idle: NDArray[np.uint8] | None = None
 
-    def propose(self, states: NDArray[np.uint8], count: int, number: NDArray[np.uint64]) -> Proposals:
-        """``count`` commitments per state; ``number`` names the random stream of each state."""
+    def propose(
+        self,
+        states: NDArray[np.uint8],
+        count: int,
+        number: NDArray[np.uint64],
+        depths: NDArray[np.int64] | None = None,
+        left: NDArray[np.int64] | None = None,
+    ) -> Proposals:
+        """``count`` commitments per state; ``number`` names the random stream of each state. ``depths`` [count], if given,
+        are theirs, whoever chooses otherwise; ``left``: see ``CommitPolicy.look``."""
         parts = []
         self.looked += len(states)
         for begin in range(0, max(self.agree(len(states)), 1), PASS):
@@ -103,35 +114,46 @@ class Actor:
             asked, named = states[part], number[part]
             if not len(asked):
                 if self.idle is not None:
-                    self._propose(self.idle, count, np.zeros(1, np.uint64))
+                    self._propose(self.idle, count, np.zeros(1, np.uint64), depths, np.ones(1, np.int64))
                 continue
-            parts.append(self._propose(asked, count, named))
+            parts.append(self._propose(asked, count, named, depths, None if left is None else left[part]))
         return _joined(parts, count, len(self.policy.config.depths))
 
-    def _propose(self, states: NDArray[np.uint8], count: int, number: NDArray[np.uint64]) -> list[NDArray[np.generic]]:
-        depths = self.policy.config.depths
+    def _propose(
+        self,
+        states: NDArray[np.uint8],
+        count: int,
+        number: NDArray[np.uint64],
+        depths: NDArray[np.int64] | None,
+        left: NDArray[np.int64] | None,
+    ) -> list[NDArray[np.generic]]:
+        own = self.policy.config.depths
         stream = draws.streams(
             self.seed, SAMPLE, (number[:, None] * np.uint64(1024) + np.arange(count, dtype=np.uint64))
         )
-        uniform = uniforms(stream, len(depths) + 4 * MAX_ACTIONS)
-        forced: NDArray[np.int64] | None = None
-        if not self.variant.head:
-            drawn = draws.below(draws.draw(stream, uniform.shape[-1]), len(depths))
-            forced = np.full_like(drawn, self.variant.depth) if self.variant.depth else np.array(depths)[drawn]
-        choice, actions, depth_log, action_log, logits = self.through(partial(self._brought, states, uniform, forced))
-        depth = np.array(depths)[choice] if forced is None else forced
+        uniform = uniforms(stream, len(own) + 4 * MAX_ACTIONS)
+        forced = None if depths is None else np.broadcast_to(depths, stream.shape).copy()
+        if forced is None and not self.variant.head:
+            drawn = draws.below(draws.draw(stream, uniform.shape[-1]), len(own))
+            forced = np.full_like(drawn, self.variant.depth) if self.variant.depth else np.array(own)[drawn]
+        device = self.policy.depth_head.weight.device
+        choice, actions, depth_log, action_log, logits = self.through(
+            # What is executed next is decided here: the only wait of a pass.
+            lambda: to_host(*self._pass(states, to_device(uniform, device), forced, left))
+        )
+        depth = np.array(own)[choice] if forced is None else forced
         return [depth, choice, actions.astype(np.uint8), depth_log, action_log, logits]
 
-    def _brought(
-        self, states: NDArray[np.uint8], uniform: NDArray[np.float32], forced: NDArray[np.int64] | None
-    ) -> list[NDArray[np.generic]]:
-        """What is executed next is decided here: the only wait of a pass."""
-        return to_host(*self._pass(states, to_device(uniform, self.policy.depth_head.weight.device), forced))
-
     @torch.no_grad()
-    def _pass(self, states: NDArray[np.uint8], uniform: Tensor, forced: NDArray[np.int64] | None) -> tuple[Tensor, ...]:
+    def _pass(
+        self,
+        states: NDArray[np.uint8],
+        uniform: Tensor,
+        forced: NDArray[np.int64] | None,
+        left: NDArray[np.int64] | None,
+    ) -> tuple[Tensor, ...]:
         many, (rows, count, _) = len(self.policy.config.depths), uniform.shape
-        z, index = self.policy.look(self.task, states), self.policy.task_index(self.task)
+        z, index = self.policy.look(self.task, states, left), self.policy.task_index(self.task)
         logits = self.policy.depth_head(self.policy.read(z, index)).float()
         choice = (logits[:, None] - torch.log(-torch.log(uniform[..., :many]))).argmax(-1)
         depth_log = log_prob(logits[:, None].expand(-1, count, -1), choice)
@@ -206,13 +228,14 @@ def _decide(
     candidates: int,
 ) -> Trace:
     task = actor.task
-    made = actor.propose(states, candidates, number)
+    made = actor.propose(states, candidates, number, left=left)
     many, shape = len(states), states.shape[1:]
     outcome = task.execute(
         np.repeat(states, candidates, axis=0),
         made.actions.reshape(-1, MAX_ACTIONS),
         made.depth.reshape(-1).astype(np.int32),
     )
+    after = task.distance(outcome.states).reshape(many, candidates)
     return Trace(
         states,
         distance,
@@ -220,10 +243,30 @@ def _decide(
         left,
         made,
         outcome.states.reshape(many, candidates, *shape),
-        task.distance(outcome.states).reshape(many, candidates),
+        after,
+        _last_distance(task, states, distance, made.actions, after),
         outcome.executed.reshape(many, candidates),
         outcome.solved.reshape(many, candidates),
     )
+
+
+def _last_distance(
+    task: Puzzle,
+    states: NDArray[np.uint8],
+    distance: NDArray[np.int32],
+    actions: NDArray[np.uint8],
+    after: NDArray[np.int32],
+) -> NDArray[np.int32]:
+    """See ``Trace``. What cannot be solved stays so, so that a depth need not end the walk."""
+    result = after.copy()
+    row, plan = np.nonzero((distance[:, None] >= 0) & (after < 0))
+    here, last = states[row], distance[row]
+    for step in range(MAX_ACTIONS - 1 if len(row) else 0):
+        here = task.step(here, actions[row, plan, step])
+        now = task.distance(here)
+        last = np.where(now >= 0, now, last)
+    result[row, plan] = last
+    return result
 
 
 def _joined(parts: list[list[NDArray[np.generic]]], count: int, many: int) -> Proposals:
@@ -240,10 +283,20 @@ def _joined_traces(parts: list[Trace], starts: NDArray[np.uint8], candidates: in
         empty = np.zeros(0, np.int64)
         return Trace(starts[:0], empty.astype(np.int32), empty, empty, _joined([], candidates, many),
                      np.zeros((0, candidates, *shape), np.uint8), np.zeros((0, candidates), np.int32),
-                     np.zeros((0, candidates), np.int32), np.zeros((0, candidates), np.bool_))  # fmt: skip
+                     np.zeros((0, candidates), np.int32), np.zeros((0, candidates), np.int32), np.zeros((0, candidates), np.bool_))  # fmt: skip
     joined = {
         name: np.concatenate([getattr(part, name) for part in parts])
-        for name in ("states", "distance", "episode", "left", "after", "after_distance", "executed", "solved")
+        for name in (
+            "states",
+            "distance",
+            "episode",
+            "left",
+            "after",
+            "after_distance",
+            "last_distance",
+            "executed",
+            "solved",
+        )
     }
     columns = ("depth", "choice", "actions", "depth_log", "action_log", "logits")
     proposals = Proposals(*(np.concatenate([getattr(part.proposals, name) for part in parts]) for name in columns))

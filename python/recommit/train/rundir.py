@@ -20,6 +20,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from recommit.data import files
 from recommit.data.lock import Lock
+from recommit.data.mixture import names
 from recommit.data.recipe import Recipe
 from recommit.train.checkpoints import Checkpoints
 
@@ -60,13 +61,14 @@ class RunDirectory:
         if self._lock is not None:
             self._lock.__exit__(kind, error, trace)
 
-    def begin(self, config: dict[str, Any]) -> None:
-        """Write down what runs; going on with another configuration is refused."""
+    def begin(self, config: dict[str, Any], defaults: dict[str, Any] | None = None) -> None:
+        """Write down what runs; going on with another configuration is refused. A run that an older version began does not
+        say what it did not know of: its values are the ``defaults``."""
         if not self.lead:
             return
         before = self.read("config.json")
-        now = json.loads(json.dumps(config))
-        if before is not None and (changed := differences(_lasting(before), _lasting(now))):
+        now, usual = json.loads(json.dumps([config, defaults or {}]))
+        if before is not None and (changed := differences(_lasting(_completed(before, usual)), _lasting(now))):
             raise ValueError(f"{self.folder}: expected the configuration of its run, got another: {changed}")
         if before != now:
             self.write("config.json", now)
@@ -134,6 +136,16 @@ def _lasting(config: dict[str, Any]) -> dict[str, Any]:
     return {**{name: value for name, value in config.items() if name != "ranks"}, "engine": engine}
 
 
+def _completed(values: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
+    """With defaults of what it does not say, at any depth."""
+    inner = {
+        k: _completed(v, defaults[k])
+        for k, v in values.items()
+        if isinstance(v, dict) and isinstance(defaults.get(k), dict)
+    }
+    return {**defaults, **values, **inner}
+
+
 def differences(known: Any, now: Any, name: str = "") -> str:
     """Which fields differ, with both values."""
     if isinstance(known, dict) and isinstance(now, dict):
@@ -150,10 +162,26 @@ def best_policy(folder: str | Path) -> Path:
     return Path(folder) / str(json.loads(pointer.read_text(encoding="utf-8"))["policy"])
 
 
-def recipe_of(run: str | Path) -> Recipe:
-    """What a run's data were made from."""
+def recipe_of(run: str | Path, task: str = "") -> Recipe:
+    """What a run's data were made from; of a run from several data sets those of ``task``, a puzzle with or without its
+    size."""
+    recipes = recipes_of(run)
+    chosen = of_tasks(recipes, (task,)) if task else recipes
+    if len(chosen) != 1:
+        raise ValueError(f"task: expected one of {', '.join(names(recipes))} for {run}, got {task or 'none'}")
+    return chosen[0]
+
+
+def of_tasks(recipes: list[Recipe], tasks: tuple[str, ...]) -> list[Recipe]:
+    """Those of the named puzzles, each of which may be said with its size."""
+    return [recipe for recipe, name in zip(recipes, names(recipes), strict=True) if {recipe.task, name} & set(tasks)]
+
+
+def recipes_of(run: str | Path) -> list[Recipe]:
+    """What each of a run's data sets was made from."""
     path = Path(run) / "config.json"
-    known = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    if "recipe" not in known.get("data", {}):
+    content = json.loads(path.read_text(encoding="utf-8")).get("data", {}) if path.is_file() else {}
+    every = content if isinstance(content, list) else [content]
+    if not all("recipe" in each for each in every):
         raise ValueError(f"run: expected the folder of a training run, whose data say what to play, got {run}")
-    return Recipe.from_dict(known["data"]["recipe"])
+    return [Recipe.from_dict(each["recipe"]) for each in every]

@@ -22,13 +22,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Run:
-    """One warm start from data, or one reinforcement from a warm start."""
+    """One warm start from data sets, or one reinforcement from a warm start."""
 
     verb: Literal["sft", "grpo"]
     config: SftConfig | GrpoConfig
-    #: A data set, or the run (or saved policy) to start from.
-    source: str | Path
+    #: A data set or several, or the run (or saved policy) to start from.
+    source: str | Path | tuple[str | Path, ...]
     folder: Path
+    #: Whose recipe makes the instances, where the warm start has learned several puzzles.
+    data: Path | None = None
 
     @property
     def name(self) -> str:
@@ -38,7 +40,13 @@ class Run:
     @property
     def flags(self) -> list[str]:
         """Of ``recommit train``, but for the recipe."""
-        return ["--data" if self.verb == "sft" else "--init", str(self.source), "--out", str(self.folder)]
+        words = ["--data" if self.verb == "sft" else "--init", *map(str, self.sources), "--out", str(self.folder)]
+        return words if self.data is None else [*words, "--data", str(self.data)]
+
+    @property
+    def sources(self) -> tuple[Path, ...]:
+        """``source``, one or several."""
+        return tuple(map(Path, self.source if isinstance(self.source, tuple) else (self.source,)))
 
     @property
     def step(self) -> int:
@@ -74,19 +82,19 @@ class Run:
         now = json.loads(json.dumps(plain(self.config)))
         if changed := differences(_common(begun, now), _common(now, begun)):
             raise ValueError(f"{self.folder}: expected the configuration of its finished run, got another: {changed}")
-        if Path(self.source).is_dir() and not self._from_here(begun):
+        if all(source.is_dir() for source in self.sources) and not self._from_here(begun):
             what = "warm start" if self.verb == "grpo" else "data set"
             raise ValueError(
-                f"{self.folder}: expected a run from {self.source}, got one that was finished from another {what}"
+                f"{self.folder}: expected a run from {', '.join(map(str, self.sources))}, got one that was finished from another {what}"
             )
         return True
 
     def _from_here(self, begun: dict[str, Any]) -> bool:
         if self.verb == "grpo":
-            return bool(begun["init"] == _weights(self.source))
-        import recommit.data
+            return bool(begun["init"] == _weights(self.sources[0]))
+        from recommit.train.sft import described, opened
 
-        return bool(begun["data"]["content_sha256"] == recommit.data.open(self.source, "train").manifest.content)
+        return _contents(begun["data"]) == _contents(described(opened(self.sources)))
 
     def train(self, quiet: bool) -> int:
         """Run, or go on with it, in this process."""
@@ -96,7 +104,7 @@ class Run:
             return sft.train(self.config, self.source, self.folder, quiet=quiet)  # type: ignore[arg-type]
         if not quiet:
             sys.stderr.write(f"{self.name}\n")
-        return grpo.train(self.config, self.source, self.folder, quiet=quiet)  # type: ignore[arg-type]
+        return grpo.train(self.config, self.sources[0], self.folder, data=self.data, quiet=quiet)  # type: ignore[arg-type]
 
 
 def train(runs: Sequence[Run], *, jobs: int = 1, quiet: bool = False) -> int:
@@ -107,9 +115,14 @@ def train(runs: Sequence[Run], *, jobs: int = 1, quiet: bool = False) -> int:
     return side_by_side.run(Run.train, [(run, quiet) for run in missing], jobs)
 
 
+def _contents(data: Any) -> list[str]:
+    """Of what a configuration says of its data."""
+    return [each["content_sha256"] for each in (data if isinstance(data, list) else [data])]
+
+
 def _weights(init: str | Path) -> str:
     from recommit.policy.checkpoint import local_folder
-    from recommit.train.grpo import weights_of
+    from recommit.train.start import weights_of
 
     return weights_of(local_folder(init))
 

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import sys
 from contextlib import closing
-from functools import partial, reduce
+from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
+from operator import mul
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
 import recommit.data
+from recommit.data import mixture
+from recommit.data.dataset import Dataset
 from recommit.policy.transfer import to_device, to_host
 from recommit.train import losses, ranks, start, state, targets, validate
 from recommit.train.config import plain
@@ -22,27 +27,56 @@ from recommit.train.trainer import Trainer
 from recommit.train.watch import Interrupt
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Sequence
 
     from torch import Tensor
 
-    from recommit.data.dataset import Dataset
+    from recommit.data.mixture import Portion
+    from recommit.puzzles.puzzle import Puzzle
     from recommit.train.config import SftConfig
     from recommit.train.ranks import Team
     from recommit.train.targets import Targets
 
 
-def train(config: SftConfig, data: str | Path, out: str | Path, *, quiet: bool = False) -> int:
-    """Run, or go on with, a warm start; 0 when it is finished and 130 when it was interrupted."""
+def train(config: SftConfig, data: str | Path | Sequence[str | Path], out: str | Path, *, quiet: bool = False) -> int:
+    """Run, or go on with, a warm start from one data set or several; 0 when it is finished and 130 when it was interrupted."""
     if config.run.threads:
         torch.set_num_threads(config.run.threads)
-    dataset = recommit.data.open(data, "train")
+    datasets = opened(data)
     team = ranks.join(config.run.device) if config.engine.kind == "deepspeed" else ranks.alone(config.run.device)
     with watched(team), RunDirectory(out, lead=team.lead) as folder, Interrupt() as interrupt:
-        content = {"content_sha256": dataset.manifest.content, "recipe": dataset.recipe.to_dict()}
-        folder.begin({"kind": "sft", "ranks": team.world, **plain(config), "data": content})
-        with closing(Sft(config, dataset, folder, team, quiet=quiet or not team.lead)) as run:
+        begun = {"kind": "sft", "ranks": team.world, **plain(config), "data": described(datasets)}
+        folder.begin(begun, plain(type(config)()))
+        with closing(Sft(config, datasets, folder, team, quiet=quiet or not team.lead)) as run:
             return run.run(interrupt)
+
+
+def opened(data: str | Path | Sequence[str | Path]) -> list[Dataset]:
+    """The data sets to train on, each of them once."""
+    folders = [data] if isinstance(data, str | Path) else list(data)
+    datasets = [recommit.data.open(folder, "train") for folder in folders]
+    if not datasets:
+        raise ValueError("data: expected at least one data set, got none")
+    contents = [dataset.manifest.content for dataset in datasets]
+    for folder, content in zip(folders, contents, strict=True):
+        if contents.count(content) > 1:
+            raise ValueError(f"data: expected each data set once, got {folder} {contents.count(content)} times")
+    return datasets
+
+
+def described(datasets: Sequence[Dataset]) -> dict[str, Any] | list[dict[str, Any]]:
+    """What a run's configuration says of its data: of several sets a list."""
+    each = [{"content_sha256": d.manifest.content, "recipe": d.recipe.to_dict()} for d in datasets]
+    return each if each[1:] else each[0]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A micro-batch of one data set; its number says which."""
+
+    number: int
+    task: Puzzle
+    batch: Targets
 
 
 class Sft(Trainer):
@@ -52,30 +86,45 @@ class Sft(Trainer):
     config: SftConfig
 
     def __init__(
-        self, config: SftConfig, dataset: Dataset, folder: RunDirectory, team: Team, *, quiet: bool = False
+        self,
+        config: SftConfig,
+        data: Dataset | Sequence[Dataset],
+        folder: RunDirectory,
+        team: Team,
+        *,
+        quiet: bool = False,
     ) -> None:
         super().__init__(config, folder, team, quiet=quiet)
-        self.dataset, self.task = dataset, dataset.puzzle
+        self.datasets = [data] if isinstance(data, Dataset) else list(data)
+        recipes = [dataset.recipe for dataset in self.datasets]
+        self.tasks, self.names = [recipe.puzzle() for recipe in recipes], mixture.names(recipes)
         share, rest = divmod(config.optim.batch, team.world)
         if rest:
             raise ValueError(f"optim.batch: expected a multiple of {team.world} ranks, got {config.optim.batch}")
-        self.parts = -(-share // (config.optim.micro_batch or share))
+        self.feed = mixture.Mixture(
+            self.datasets, share, weights=config.mix, seed=config.run.seed, rank=team.rank, world=team.world
+        )
+        #: Micro-batches per step by data set, the same on every rank.
+        self.parts = [-(-most // (config.optim.micro_batch or most)) for most in self.feed.most]
         state.seed(config.run.seed)
         self.policy = start.policy(config.model, folder.folder, config.run.seed, team)
-        self.policy.train_only(self.task, depth_head=False)  # the depth head learns by reinforcement alone
+        self.policy.train_only(*self.tasks, depth_head=False)  # the depth head learns by reinforcement alone
         self.policy.backbone.recompute = config.engine.checkpointing
         self.policy.train()
         start.keep_features(self.policy, config.run)
-        self.engine = make_engine(self.policy, config.optim, config.engine, team, self.parts)
+        self.engine = make_engine(self.policy, config.optim, config.engine, team, sum(self.parts))
         state.seed(config.run.seed + team.rank)  # dropout differs between ranks, the first weights do not
-        self.feed = recommit.data.Feed(dataset, share, seed=config.run.seed, rank=team.rank, world=team.world)
-        watched = config.validation.instances > 0
-        self.instances = validate.instances(dataset.recipe, config.validation) if watched else None
+        pairs = zip(self.names, recipes, strict=True)
+        self.watched = [each for pair in pairs for each in validate.watched(*pair, config.validation)]
 
     @property
-    def task_shape(self) -> tuple[int, int]:
+    def tokens(self) -> float:
         """See ``Trainer``."""
-        return self.dataset.recipe.size
+        each = [
+            self.policy.tokens(task, dataset.recipe.size)
+            for task, dataset in zip(self.tasks, self.datasets, strict=True)
+        ]
+        return sum(map(mul, self.feed.weights, each)) / sum(self.feed.weights)
 
     def _more(self) -> dict[str, Any]:
         return {"feed": self.feed.state_dict()}
@@ -83,48 +132,79 @@ class Sft(Trainer):
     def _take_up(self, more: dict[str, Any]) -> None:
         self.feed.load_state_dict(more["feed"])
 
-    def _step(self) -> dict[str, float]:
+    def _step(self) -> dict[str, Any]:
         """One step of the optimiser."""
-        first = self.feed.position + self.team.rank * self.feed.batch
-        batch = targets.make(
-            self.task, next(self.feed), self.config.targets, seed=self.config.run.seed, first=first, threads=1
-        )
-        weight = losses.total_weight(batch, self.config.targets)
-        whole = self.team.total([weight])[0]
-        parts, measured = self._parts(batch), []
+        batches = [self._targets(task, portion) for task, portion in zip(self.tasks, next(self.feed), strict=True)]
+        weights = self.team.total([losses.total_weight(batch, self.config.targets) for batch in batches])
+        # Engines average gradients over ranks; the loss is an average over all actions of all data sets and ranks.
+        divisor = max(sum(weights), 1.0) / self.team.world
+        parts, measured = self._parts(batches), []
         for i, part in enumerate(parts):
-            # Engines average gradients over ranks; the loss is an average over all actions of all ranks.
-            divisor = max(whole, 1.0) / self.team.world
-            value, logits = self.engine.run(
-                partial(losses.sft_loss, self.policy, self.task, part, self.config.targets, divisor)
-            )
+            value, logits = self.engine.run(partial(self._loss, part, divisor))
             self.engine.backward(value, last=i + 1 == len(parts))
-            measured.append(_measured(value, logits, part))
+            measured.append(_measured(value, logits, part.batch))
         norm = self.engine.step(schedule(self.config.optim, self.at.step))
         self._watch_for_nan(norm)
         self.at.step += 1
         self.at.states += self.config.optim.batch
-        (each,) = to_host(torch.stack(measured))
-        sums = reduce(np.add, each.astype(np.float64)).tolist()
-        loss, right, live = self.team.total([sums[0] / self.team.world, *sums[1:]])
-        return {"loss": loss, "right": right, "live": live, "norm": norm}
+        return {**self._sums(parts, torch.stack(measured), weights), "norm": norm}
 
-    def _parts(self, batch: Targets) -> list[Targets]:
+    def _targets(self, task: Puzzle, portion: Portion) -> Targets:
+        """What a batch has of a data set; of one that it has nothing of, a state without weight: every rank goes through the
+        same passes, and every weight that learns gets a gradient."""
+        made = targets.make(
+            task, portion.rows, self.config.targets, seed=self.config.run.seed, first=portion.first, threads=1
+        )
+        return made if portion.count else targets.nothing(made)
+
+    def _parts(self, batches: list[Targets]) -> list[Part]:
         """As many micro-batches on every rank, however many rows it got: a missing one weighs nothing."""
-        size = self.config.optim.micro_batch or len(batch)
-        parts = [batch[begin : begin + size] for begin in range(0, len(batch), size)]
-        return parts + [targets.nothing(batch)] * (self.parts - len(parts))
+        parts = []
+        for number, (task, batch) in enumerate(zip(self.tasks, batches, strict=True)):
+            size = self.config.optim.micro_batch or len(batch)
+            own = [batch[begin : begin + size] for begin in range(0, len(batch), size)]
+            own += [targets.nothing(batch)] * (self.parts[number] - len(own))
+            parts += [Part(number, task, each) for each in own]
+        return parts
 
-    def _summary(self, found: list[dict[str, float]]) -> dict[str, Any]:
-        return {
+    def _loss(self, part: Part, divisor: float) -> tuple[Tensor, Tensor]:
+        value, logits = losses.sft_loss(self.policy, part.task, part.batch, self.config.targets, divisor)
+        return value + self.policy.idle(part.task), logits
+
+    def _sums(self, parts: list[Part], measured: Tensor, weights: list[float]) -> dict[str, Any]:
+        """What ``_measured`` said of the parts, of all ranks: together, and by data set."""
+        (each,) = to_host(measured)
+        sums = np.zeros((len(self.tasks), 3))
+        for part, values in zip(parts, each.astype(np.float64), strict=True):
+            sums[part.number] += values
+        sums[:, 0] /= self.team.world
+        every = np.reshape(self.team.total(sums.ravel().tolist()), sums.shape)
+        loss, right, live = every.sum(axis=0).tolist()
+        together = {"loss": loss, "right": right, "live": live}
+        if len(every) == 1:
+            return together
+        own = np.column_stack([every[:, 0] * sum(weights), weights, every[:, 1:]])
+        return {**together, "sets": dict(zip(self.names, own.tolist(), strict=True))}
+
+    def _summary(self, found: list[dict[str, Any]]) -> dict[str, Any]:
+        line = {
             "epoch": round(self.at.states / self.feed.total, 4),
             "loss": round(sum(f["loss"] for f in found) / len(found), 6),
             "optimal": round(sum(f["right"] for f in found) / max(sum(f["live"] for f in found), 1), 4),
             "gradient_norm": round(sum(f["norm"] for f in found) / len(found), 5),
         }
+        own = {name: _own([f["sets"][name] for f in found]) for name in found[0].get("sets", ())}
+        return {**line, "sets": own} if own else line
 
     def _introduction(self) -> str:
-        return f"{self._trained()}, on {self.feed.total:,} states"
+        of = f" of {', '.join(self.names)}, {':'.join(map(str, self.feed.weights))}" if self.names[1:] else ""
+        return f"{self._trained()}, on {self.feed.total:,} states{of}"
+
+
+def _own(steps: list[list[float]]) -> dict[str, float]:
+    """A data set's loss per action, and its share of optimal first actions."""
+    loss, weight, right, live = np.sum(steps, axis=0)
+    return {"loss": round(float(loss / max(weight, 1)), 6), "optimal": round(float(right / max(live, 1)), 4)}
 
 
 @torch.no_grad()

@@ -23,12 +23,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from recommit.policy.policy import CommitPolicy
-    from recommit.puzzles.puzzle import Puzzle
     from recommit.train.checkpoints import Checkpoint
     from recommit.train.engine import Engine
     from recommit.train.ranks import Team
     from recommit.train.rundir import RunDirectory
-    from recommit.train.validate import Instances
+    from recommit.train.validate import Watched
     from recommit.train.watch import Interrupt
 
 #: So many steps in a row whose gradient is not finite end a run.
@@ -58,8 +57,8 @@ class Trainer(ABC):
     kind: str
     policy: CommitPolicy
     engine: Engine
-    task: Puzzle
-    instances: Instances | None
+    #: What is validated on; nothing if nobody asked for it.
+    watched: list[Watched]
     samples: Log
 
     def __init__(self, config: Any, folder: RunDirectory, team: Team, *, quiet: bool) -> None:
@@ -88,23 +87,31 @@ class Trainer(ABC):
 
     def _validate(self) -> dict[str, Any]:
         """How good the policy is."""
-        assert self.instances is not None
-        return validate.measure(self.policy, self.task, self.instances, self.config.validation, self.engine)
+        return validate.together({each.name: self._measure(each) for each in self.watched})
 
-    def _sample(self) -> None:
+    def _measure(self, watched: Watched) -> dict[str, Any]:
+        """How good the policy is in one puzzle."""
+        return validate.measure(self.policy, watched.task, watched.instances, watched.config, self.engine)
+
+    def _sample(self, watched: Watched) -> None:
         """Write down what the policy decides in the first few states of the validation."""
-        assert self.instances is not None
-        shown = self.instances.states[: self.config.validation.samples]
+        shown = watched.instances.states[: watched.config.samples]
         if not len(shown):
             return
         training = self.policy.training
         self.policy.eval()
         made = examples.decisions(
-            self.policy, self.task, shown.states, shown.distance, self.engine.run, self._fixed_depth()
+            self.policy,
+            watched.task,
+            shown.states,
+            shown.distance,
+            self.engine.run,
+            self._fixed_depth(),
+            watched.config.budget,
         )
         self.policy.train(training)
         for sample in made:
-            self.samples.add({"step": self.at.step, "task": self.task.task, **sample})
+            self.samples.add({"step": self.at.step, "task": watched.task.task, **sample})
 
     def _fixed_depth(self) -> int | None:
         """Of a policy that does not choose."""
@@ -170,7 +177,7 @@ class Trainer(ABC):
             **found,
         }
         pace = meter.pace()
-        tokens = pace["states_per_s"] * self.policy.tokens(self.task, self.task_shape)
+        tokens = pace["states_per_s"] * self.tokens
         log.add(values)
         timing.add({"step": self.at.step, **pace, "tokens_per_s": round(tokens, 1), **self._times()})
         curves.add(self.at.step, {**found, "states_per_s": pace["states_per_s"]}, self.kind)
@@ -178,8 +185,8 @@ class Trainer(ABC):
 
     @property
     @abstractmethod
-    def task_shape(self) -> tuple[int, int]:
-        """Rows and columns of the states."""
+    def tokens(self) -> float:
+        """What the language model reads of a state, on average."""
 
     def _times(self) -> dict[str, Any]:
         """What depends on the machine, since the last line."""
@@ -191,18 +198,19 @@ class Trainer(ABC):
         if self.at.skipped:
             return last  # weights that may not be finite are neither judged nor kept
         validated = self.at.step % self.config.validation.every == 0 or last
-        if validated and self.instances is not None:
+        if validated and self.watched:
             found = self._validate()
             log.add({"step": self.at.step, "validation": found})
             curves.add(self.at.step, found, "validation")
             progress.say(f"step {self.at.step:,}  validation: {summary(found)}")
-            self._sample()
+            for each in self.watched:
+                self._sample(each)
             score = list(validate.score(found))
             better = not self.at.best or score > self.at.best["score"]
             self.at.stale = 0 if better else self.at.stale + 1
             if better:
                 self.at.best = {"step": self.at.step, "score": score, "validation": found}
-        elif self.instances is None:
+        elif not self.watched:
             self.at.best = {"step": self.at.step, "score": [], "validation": None}
         return last or validated or self.at.step % self.config.run.save_every == 0 or self._stopped_early()
 
@@ -300,6 +308,8 @@ class Meter:
 
 def summary(found: dict[str, Any]) -> str:
     """A validation in one line."""
+    if "sets" in found:
+        return "; ".join(f"{name}: {summary(each)}" for name, each in found["sets"].items())
     rates = "  ".join(
         f"{f'h={depth}' if depth.isdigit() else depth}: {100 * rate:.1f}% at {found['actions'][depth]:.0f}"
         for depth, rate in found["solved"].items()

@@ -41,6 +41,23 @@ class Instances:
     states: Targets
 
 
+@dataclass(frozen=True)
+class Watched:
+    """One puzzle that a run is validated on; a run from several data sets has several."""
+
+    name: str
+    task: Puzzle
+    instances: Instances
+    config: ValidationConfig
+
+
+def watched(name: str, recipe: Recipe, config: ValidationConfig) -> list[Watched]:
+    """Instances as in the data of a recipe; none if the configuration asks for none."""
+    if not config.instances:
+        return []
+    return [Watched(name, recipe.puzzle(), instances(recipe, config), config.of(recipe.puzzle()))]
+
+
 def instances(recipe: Recipe, config: ValidationConfig, *, threads: int | None = 1) -> Instances:
     """Instances of the validation split: by their start states alone, they are in nobody's training data."""
     wanted = replace(recipe, validation=config.instances, shard=max(recipe.shard, config.instances))
@@ -147,7 +164,28 @@ def rates(found: dict[str, Episodes]) -> dict[str, Any]:
     }
 
 
-def score(found: dict[str, Any]) -> tuple[float, float]:
+def together(measured: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """One validation of what was measured by data set: of several their mean, with each beside it."""
+    if len(measured) == 1:
+        return next(iter(measured.values()))
+    return {**_mean(list(measured.values())), "sets": measured}
+
+
+def _mean(values: list[Any]) -> Any:
+    """Of numbers, and of lists and mappings of them; of what some lack, over those that have it."""
+    if isinstance(values[0], dict):
+        names = dict.fromkeys(name for each in values for name in each)
+        return {name: _mean([each[name] for each in values if name in each]) for name in names}
+    if isinstance(values[0], list):
+        return [_mean(list(each)) for each in zip(*values, strict=True)]
+    return round(sum(values) / len(values), 6)
+
+
+def score(found: dict[str, Any]) -> tuple[float, ...]:
     """Larger is better: what the run's own agent is ``worth``, its controls left out (without one: the solve rate of the best
-    fixed depth), then the loss."""
-    return found.get("worth", max(found["solved"].values())), -found["loss"]
+    fixed depth), then the loss. Of several data sets the mean."""
+    every = [
+        (each.get("worth", max(each["solved"].values())), -each["loss"])
+        for each in found.get("sets", {"": found}).values()
+    ]
+    return tuple(sum(column) / len(every) for column in zip(*every, strict=True))

@@ -15,9 +15,12 @@ SOKOBAN = Recipe(
     "sokoban", (7, 7), (Variant((3, 20), 1), Variant((8, 32), 2)), 300, 40, 50, perturbed=3, shard=128, ties="random"
 )
 SLIDING = Recipe("sliding", (2, 3), (Variant((4, 21)),), 200, 10, 6, perturbed=2, shard=64, ties="random")
+REVERSE = SOKOBAN.changed(generator="reverse", count=60, validation=9, test=9, shard=32)
+WALK = SLIDING.changed(generator="walk")
+RECIPES = {"sokoban": SOKOBAN, "sliding": SLIDING, "reverse": REVERSE, "walk": WALK}
 
 
-@pytest.fixture(scope="module", params=[SOKOBAN, SLIDING], ids=["sokoban", "sliding"])
+@pytest.fixture(scope="module", params=RECIPES.values(), ids=RECIPES.keys())
 def data(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("set") / "set"
     recommit.data.build(request.param, folder)
@@ -67,10 +70,21 @@ def test_ids_give_the_instances_again(data):
     for i, name in enumerate(recommit.data.open(data.folder, "test").ids(starts)[:10]):
         task, _, seed, number = name.split("/")
         variant = data.recipe.variants[starts.variant[i]]
-        again = data.recipe.puzzle(variant).generate(1, seed=int(seed), start=int(number), length=variant.length)
+        puzzle = data.recipe.puzzle(variant)
+        how = puzzle.options(data.recipe.generator)
+        again = puzzle.generate(1, seed=int(seed), start=int(number), length=variant.length, **how)
         assert task == data.recipe.task
         assert np.array_equal(again.states[0], starts.states[i])
         assert again.length[0] == starts.length[i]
+
+
+@pytest.mark.parametrize("recipe", [REVERSE, WALK], ids=["reverse", "walk"])
+def test_workers_change_no_byte(recipe, tmp_path):
+    one = recommit.data.build(recipe, tmp_path / "one")
+    assert recommit.data.build(recipe, tmp_path / "two", workers=2, threads=2) == one
+    assert one.recipe.generator == recipe.generator
+    with pytest.raises(errors.WrongRecipe, match=r"generator: '[a-z]+' there, 'usual' asked for"):
+        recommit.data.build(recipe.changed(generator=""), tmp_path / "one")
 
 
 def test_overlap_is_what_sets_say(data):

@@ -28,6 +28,23 @@ def test_round_trip():
     assert Recipe.from_text(yaml) == recipe
 
 
+def test_the_usual_generator_changes_no_hash():
+    recipe = Recipe.from_dict(GOOD)
+    assert (
+        recipe.hash == "3c3b67be5f1ade70965212226e885137a943bc0962c82d24bdbfcd24c3deed86"
+    )  # of before there were others
+    assert Recipe.from_dict({**GOOD, "generator": "rooms"}) == recipe
+    assert Recipe.from_dict({**GOOD, "generator": ""}) == recipe
+    assert "generator" not in recipe.to_dict()
+
+
+def test_another_generator_is_in_the_text_and_in_the_ids():
+    recipe = Recipe.from_dict({**GOOD, "generator": "reverse"})
+    assert recipe.hash != Recipe.from_dict(GOOD).hash
+    assert Recipe.from_text(recipe.to_json()) == recipe
+    assert recipe.ids([0], [7]) == ["sokoban/8x8-2-reverse:8..32/0/7"]
+
+
 WRONG = {
     "task": ({"task": "chess"}, "task: expected one of sliding, sokoban, .*, got 'chess'"),
     "no task": ({"task": None}, "task: expected one of"),
@@ -54,6 +71,8 @@ WRONG = {
         {"task": "sliding", "size": 3, "variants": [{"length": [8, 9]}], "disjoint": "layouts"},
         "disjoint: expected one of starts, got 'layouts'",
     ),
+    "generator": ({"generator": "walk"}, "generator: expected one of rooms, reverse, got 'walk'"),
+    "generator's type": ({"generator": 3}, "generator: expected one of rooms, reverse, got 3"),
     "shard": ({"shard": 0}, "shard: expected 1..1048576, got 0"),
     "format": ({"format": 2}, "format: expected 1..1, got 2"),
     "states": ({"states": "../x", "variants": []}, "states: expected a sha256"),

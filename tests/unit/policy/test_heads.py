@@ -9,7 +9,7 @@ torch = pytest.importorskip("torch")
 
 from recommit.policy.config import DecoderConfig, HeadConfig, PolicyConfig
 from recommit.policy.distributions import entropy, kl, log_prob
-from recommit.policy.heads import ActionDecoder, DepthHead, confidence
+from recommit.policy.heads import ActionDecoder, Block, DepthHead, confidence
 
 
 def test_the_papers_sizes():
@@ -41,10 +41,51 @@ def test_confidence_is_told_of_the_likeliest_actions():
     assert (changed != told).nonzero().flatten().tolist() == [3, *range(11, 16), 19]
 
 
-@pytest.fixture
-def decoder():
+@pytest.mark.parametrize(("init", "deviation"), [("default", 1 / math.sqrt(3 * 3584)), ("normal:0.02", 0.02)])
+def test_other_beginnings_of_the_depth_head(init, deviation):
+    """A20: random, and not flat; torch's own is even within one over the root of its inputs."""
     torch.manual_seed(0)
-    return ActionDecoder(24, 2, DecoderConfig(width=32, layers=2, heads=4, ffn=64)).eval()
+    head = DepthHead(3584, 4, HeadConfig(init=init))
+    assert head.weight.std().item() == pytest.approx(deviation, rel=0.02)
+    assert (head.bias == 0).all() == (init != "default")
+    assert entropy(head(torch.randn(200, 3584))).mean().item() < 0.98 * math.log(4)
+    torch.manual_seed(0)
+    assert torch.equal(DepthHead(3584, 4, HeadConfig(init=init)).weight, head.weight)
+
+
+@pytest.fixture(params=["prefix", "cross"])
+def decoder(request):
+    torch.manual_seed(0)
+    return ActionDecoder(24, 2, DecoderConfig(width=32, layers=2, heads=4, ffn=64, z=request.param)).eval()
+
+
+def test_attention_to_one_vector_is_a_map_of_it():
+    """A21: torch's attention with z as its only key, whatever asks; and the decoder does depend on z in every layer."""
+    torch.manual_seed(0)
+    attention = torch.nn.MultiheadAttention(32, 4, batch_first=True)
+    z, asking = torch.randn(5, 32), torch.randn(5, 8, 32)
+    values = attention.in_proj_weight[64:], attention.in_proj_bias[64:]
+    block = Block(DecoderConfig(width=32, heads=4, ffn=64, z="cross"))
+    with torch.no_grad():
+        block.cross.weight.copy_(attention.out_proj.weight @ values[0])
+        block.cross.bias.copy_(attention.out_proj.weight @ values[1] + attention.out_proj.bias)
+    wanted, _ = attention(asking, z[:, None], z[:, None])
+    assert (block.cross(z)[:, None] - wanted).abs().max() < 1e-5
+    with torch.no_grad():
+        block.proj.weight.zero_(), block.proj.bias.zero_(), block.down.weight.zero_(), block.down.bias.zero_()
+    out, _ = block(asking, None, z)
+    assert (out - asking - wanted).abs().max() < 1e-5
+
+
+def test_a_decoder_with_z_beside_it_reads_z_and_learns_all_it_has():
+    torch.manual_seed(0)
+    decoder = ActionDecoder(24, 1, DecoderConfig(width=32, layers=2, heads=4, ffn=64, z="cross"))
+    z, actions = torch.randn(3, 24), torch.randint(0, 4, (3, 7))
+    logits = decoder(z, actions, 0)
+    assert (logits - decoder(z.flip(0), actions, 0)).abs().max() > 1e-2
+    logits.square().sum().backward()
+    assert not [name for name, p in decoder.named_parameters() if p.grad is None or not p.grad.any()]
+    assert decoder.positions.shape == (8, 32)
 
 
 def test_greedy_plans_agree_with_teacher_forcing(decoder):
@@ -106,6 +147,11 @@ def test_exact_quantities_against_numpy():
         (lambda: PolicyConfig(depths=(4, 2)), "depths: expected ascending numbers"),
         (lambda: PolicyConfig(depths=(0, 1)), r"depths: expected numbers 1..8, got \(0, 1\)"),
         (lambda: PolicyConfig(cell=-1), "cell: expected 0 or a number of pixels, got -1"),
+        (lambda: DecoderConfig(z="suffix"), "decoder.z: expected prefix or cross, got suffix"),
+        (lambda: HeadConfig(init="normal"), "head.init: expected zero, default or normal:STD .*, got normal"),
+        (lambda: HeadConfig(init="normal:-1"), "head.init: expected zero, default or normal:STD .*, got normal:-1"),
+        (lambda: HeadConfig(init="normal:x"), "head.init: expected zero, default or normal:STD .*, got normal:x"),
+        (lambda: HeadConfig(init="uniform"), "head.init: expected zero, default or normal:STD .*, got uniform"),
         (lambda: DecoderConfig(width=30, heads=4), r"decoder.width: expected a multiple of heads \(4\), got 30"),
     ],
 )

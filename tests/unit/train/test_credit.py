@@ -47,13 +47,22 @@ def test_the_papers_reward_keeps_its_bounds():
         assert found.max() == pytest.approx(solved + 0.1523, abs=1e-4)
 
 
+def test_progress_before_a_deadlock_counts():
+    """Five actions forward, the sixth loses the level: eight were executed, and tanh(5 / 8) of them count."""
+    distances = [19, 18, 17, 16, 15, 14, -1, -1, -1]
+    gained = {per: slow.progress(distances, per) for per in ("action", "commitment")}
+    assert gained == {"action": 5, "commitment": 0}
+    reward = credit.rewards(np.array(False), np.array(gained["action"]), np.array(8), 1, CreditConfig())
+    assert float(reward) == pytest.approx(0.111, abs=5e-4)
+
+
 def test_ten_thousand_groups_equal_plain_python():
     draw = np.random.default_rng(1)
     reward = draw.normal(size=(10_000, 4)) * 10.0 ** draw.integers(-9, 3, (10_000, 1))
     reward[::7] = reward[::7, :1]  # equal rewards
     reward[::11, 1] = reward[::11, 0]
     for scale in ("group", "none"):
-        found = credit.advantages(reward, scale)
+        found = credit.advantages(reward, CreditConfig(scale=scale))
         assert np.isfinite(found).all()
         assert (found[::7] == 0).all()
         wanted = np.array([slow.advantages(list(group), scale) for group in reward])
@@ -61,10 +70,18 @@ def test_ten_thousand_groups_equal_plain_python():
         assert np.abs(found - wanted)[~small].max() <= 1e-6 * np.abs(wanted).max()
 
 
+@pytest.mark.parametrize("floor", [0.0, 1e-6, 1e-3])
+def test_the_floor_is_added_to_the_deviation(floor):
+    group = [1e-3, 2e-3, 4e-3, 0.0]
+    found = credit.advantages(np.array([group, [0.5] * 4]), CreditConfig(floor=floor))
+    assert found[0] == pytest.approx(slow.advantages(group, "group", floor), rel=1e-9)
+    assert (found[1] == 0).all()
+
+
 def test_equal_rewards_that_differ_by_rounding_are_dead():
     reward = np.full((1, 8), 0.1) * 3
     reward[0, 3] = 0.1 + 0.2
-    assert (credit.advantages(reward, "group") == 0).all()
+    assert (credit.advantages(reward, CreditConfig()) == 0).all()
     assert credit.dead_share(np.vstack([reward, np.arange(8.0)[None]])) == 0.5
 
 
@@ -75,5 +92,5 @@ def test_a_price_on_failures_alone_separates_them_by_length():
         CreditConfig(reward="solved", price_action=0.01, price_failed=True),
     )
     failed, executed = np.zeros((1, 4), bool), np.array([[15, 30, 60, 120]])
-    assert (credit.advantages(credit.rewards(failed, 0 * executed, executed, 15, free), "group") == 0).all()
-    assert credit.advantages(credit.rewards(failed, 0 * executed, executed, 15, paying), "group").argmax() == 0
+    assert (credit.advantages(credit.rewards(failed, 0 * executed, executed, 15, free), free) == 0).all()
+    assert credit.advantages(credit.rewards(failed, 0 * executed, executed, 15, paying), paying).argmax() == 0

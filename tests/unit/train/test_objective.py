@@ -21,6 +21,9 @@ CONFIGS = [
     for ratio, length, (kl, kl_depth) in itertools.product(
         ("factor", "joint"), ("constant", "own"), ((0.0, True), (0.2, True), (0.2, False))
     )
+] + [
+    ObjectiveConfig(length=length, kl=kl, kl_depth=kl_depth, entropy_actions=0.3, clip=0.1, mean="all")
+    for length, (kl, kl_depth) in itertools.product(("constant", "own"), ((0.0, True), (0.2, True), (0.2, False)))
 ]
 
 
@@ -35,6 +38,7 @@ def random_batch(states, group, *, seed=0, depth_rows=None):
         depth_weight=(draw.random((states, rows)) * (draw.random((states, rows)) < 0.8)).astype(np.float32),
         depth_old=np.log(draw.dirichlet(np.ones(4), (states, rows))[..., 0]).astype(np.float32),
         actions=draw.integers(0, 4, (states, group, 8)),
+        plan_depth=np.zeros((states, group), np.int64),
         action_advantage=draw.normal(size=(states, group, 8)).astype(np.float32),
         action_weight=(draw.random((states, group, 8)) * (np.arange(8) < executed)).astype(np.float32),
         action_old=np.log(draw.dirichlet(np.ones(4), (states, group, 8))[..., 0]).astype(np.float32),
@@ -55,7 +59,7 @@ def doubled(batch):
     return objective.Weighed(**{k: v.double() if v.is_floating_point() else v for k, v in values.items()})
 
 
-@pytest.mark.parametrize("config", CONFIGS, ids=lambda c: f"{c.ratio}-{c.length}-{c.kl}-{c.kl_depth}")
+@pytest.mark.parametrize("config", CONFIGS, ids=lambda c: f"{c.ratio}-{c.length}-{c.kl}-{c.kl_depth}-{c.mean}")
 def test_the_loss_equals_plain_python(config, monkeypatch):
     monkeypatch.setattr(torch.Tensor, "float", torch.Tensor.double)  # no rounding in the way
     batch = random_batch(30, 3)
@@ -68,7 +72,9 @@ def test_the_loss_equals_plain_python(config, monkeypatch):
     assert float(found) == pytest.approx(wanted, rel=1e-9)
 
 
-@pytest.mark.parametrize("config", [CONFIGS[0], CONFIGS[4], CONFIGS[7]], ids=lambda c: f"{c.ratio}-{c.length}")
+@pytest.mark.parametrize(
+    "config", [CONFIGS[0], CONFIGS[4], CONFIGS[7], CONFIGS[-2]], ids=lambda c: f"{c.ratio}-{c.length}-{c.mean}"
+)
 def test_gradcheck(config, monkeypatch):
     monkeypatch.setattr(torch.Tensor, "float", torch.Tensor.double)
     batch, now, before = doubled(random_batch(3, 2)), logits(3, 2, 1), logits(3, 2, 2)
@@ -135,3 +141,19 @@ def test_kl_to_a_uniform_depth_head_is_entropy():
     first, _ = objective.from_logits(*now, given, one, 1.0, flat)
     second, _ = objective.from_logits(*now, given, other, 1.0)
     assert float(first - second) == pytest.approx(0.05 * np.log(4) * float(batch.weight.sum()), rel=1e-4)
+
+
+def test_one_mean_over_all_terms_is_the_other_reading_with_ninths_of_its_weights():
+    """With nine terms always, a mean divides all of them by nine; the actions' entropy was divided by eight before."""
+    batch, now, before = random_batch(9, 2), logits(9, 2, 1), logits(9, 2, 2)
+    one = ObjectiveConfig(kl=0.2, entropy_depth=0.01, entropy_actions=0.001, mean="all")
+    other = ObjectiveConfig(kl=0.2 / 9, entropy_depth=0.01 / 9, entropy_actions=0.001 * 8 / 9)
+    first, measured = objective.from_logits(*now, doubled(batch), one, 1.0, before)
+    second, same = objective.from_logits(*now, doubled(batch), other, 1.0, before)
+    assert float(first) == pytest.approx(float(second), rel=1e-6)
+    assert torch.equal(measured, same), "what is measured is not weighed"
+
+
+def test_a_joint_ratio_is_one_term():
+    with pytest.raises(ValueError, match=r"objective\.mean: expected surrogate with objective\.ratio joint"):
+        ObjectiveConfig(ratio="joint", mean="all")

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
+from tests.reference import grpo as slow
 from tests.unit.train.runs import actor
 
 import recommit
-from recommit.train.rollout import play
+from recommit.train.rollout import Proposals, play
 
 
 def test_samples_depend_on_their_counter_alone(init):
@@ -63,8 +66,44 @@ def test_episodes_replay_action_by_action(init, name):
                     break
             assert (trace.after[row, g] == here).all()
             assert trace.executed[row, g] == executed
-            assert trace.progress[row, g] == task.distance(trace.states[row][None])[0] - task.distance(here[None])[0]
+            lowered = task.distance(trace.states[row][None])[0] - task.distance(here[None])[0]
+            assert trace.progress("action")[row, g] == trace.progress("commitment")[row, g] == lowered
         state[who] = trace.after[row, 0]
+
+
+class Wanderer:
+    """Proposes what chance says, like an actor without a policy."""
+
+    def __init__(self, task, seed):
+        self.task, self.draw = task, np.random.default_rng(seed)
+        self.policy = SimpleNamespace(config=SimpleNamespace(depths=(1, 2, 4, 8)))
+
+    agree = staticmethod(int)
+
+    def propose(self, states, count, _number, *, left):
+        assert (left > 0).all()
+        shape = (len(states), count)
+        depth, actions = self.draw.integers(1, 9, shape), self.draw.integers(0, 4, (*shape, 8)).astype(np.uint8)
+        return Proposals(depth, 0 * depth, actions, *np.zeros((3, *shape), np.float32))
+
+
+def test_progress_before_a_loss_is_that_of_its_single_actions():
+    """Of random walks between boxes, some of which end where nobody can solve; against one action at a time."""
+    task = recommit.Sokoban(7, boxes=2)
+    starts = task.generate(60, seed=1, length=(4, 20)).states
+    trace = play(Wanderer(task, 3), starts, 4, numbers=np.arange(60, dtype=np.uint64), candidates=3)
+    gained = {per: trace.progress(per) for per in ("action", "commitment")}
+    for row, g in np.ndindex(trace.executed.shape):
+        walk = [trace.states[row]]
+        for action in trace.proposals.actions[row, g, : trace.executed[row, g]]:
+            walk.append(task.step(walk[-1][None], np.array([action], np.uint8))[0])
+        distances = task.distance(np.array(walk)).tolist()
+        assert {per: values[row, g] for per, values in gained.items()} == {
+            per: slow.progress(distances, per) for per in gained
+        }
+    assert trace.lost.sum() > 20
+    assert (gained["action"] != gained["commitment"])[trace.lost].sum() > 5
+    assert (trace.distance < 0).any(), "no walk that began where all was lost"
 
 
 def test_branches_go_on_from_where_their_candidates_end(init):

@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
 # One machine: DATA=folder OUT=run bash deepspeed.sh. Several: HOSTFILE=hostfile besides, the same folders on all of them.
 # CPUs: GPUS=2 starts two ranks.
-# VERB: sft (with DATA) or grpo (with INIT). RECIPE: a name or file; paper-sliding if not said. Engine: ZERO=0..3, or
-# DEEPSPEED=zero1, zero2, zero3, these with -offload, or a JSON file. More flags of `recommit train` follow the script's name.
+# VERB: sft (with DATA; DATA=one:other mixes two data sets) or grpo (with INIT). RECIPE: a name or file; paper-sliding if not
+# said. Engine: ZERO=0..3, or DEEPSPEED=zero1, zero2, zero3, these with -offload, or a JSON file. More flags of
+# `recommit train` follow the script's name.
 set -euo pipefail
 verb="${VERB:-sft}"
 if [ "$verb" = grpo ]; then
   what=(--init "${INIT:?the run to start from}")
 else
-  what=(--data "${DATA:?the folder of a data set}")
+  IFS=: read -r -a sets <<< "${DATA:?the folder of a data set}"
+  what=(--data "${sets[@]}")
 fi
 if [ -n "${DEEPSPEED:-}" ]; then
   what+=(--deepspeed "$DEEPSPEED")

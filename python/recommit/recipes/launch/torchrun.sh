@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
 # On every machine: DATA=folder OUT=run NODES=2 NODE=0 MASTER=host GPUS=8 bash torchrun.sh (NODE counts from 0).
-# VERB: sft (with DATA) or grpo (with INIT). RECIPE: a name or file; paper-sliding if not said. Engine: ZERO=0..3, or
-# DEEPSPEED=zero1, zero2, zero3, these with -offload, or a JSON file. More flags of `recommit train` follow the script's name.
+# VERB: sft (with DATA; DATA=one:other mixes two data sets) or grpo (with INIT). RECIPE: a name or file; paper-sliding if not
+# said. Engine: ZERO=0..3, or DEEPSPEED=zero1, zero2, zero3, these with -offload, or a JSON file. More flags of
+# `recommit train` follow the script's name.
 set -euo pipefail
 verb="${VERB:-sft}"
 if [ "$verb" = grpo ]; then
   what=(--init "${INIT:?the run to start from}")
 else
-  what=(--data "${DATA:?the folder of a data set}")
+  IFS=: read -r -a sets <<< "${DATA:?the folder of a data set}"
+  what=(--data "${sets[@]}")
 fi
 if [ -n "${DEEPSPEED:-}" ]; then
   what+=(--deepspeed "$DEEPSPEED")

@@ -1,0 +1,173 @@
+"""Reinforcement of a decoder that is told the depth: the paper's formula, pi(a | z, h)."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+from tests.unit.train import runs
+
+import recommit
+from recommit.policy.policy import CommitPolicy
+from recommit.policy.reference import Reference
+from recommit.train import grpo, objective
+from recommit.train.collect import Collector
+from recommit.train.grpo_config import ObjectiveConfig, variant
+from recommit.train.reach import Reach
+from recommit.train.rollout import Actor
+from recommit.train.rundir import best_policy
+
+TASK = recommit.Sliding(2, 3)
+#: What a depth outside the grid is told as: the next larger one (A29).
+TOLD = {1: 1, 2: 2, 3: 4, 4: 4, 5: 8, 6: 8, 7: 8, 8: 8}
+
+
+@pytest.fixture(scope="module")
+def told(data, tmp_path_factory):
+    """A warm start whose plans depend on their depth."""
+    return runs.warm_start(data, tmp_path_factory.mktemp("told") / "run", depth_conditioning="embedding")
+
+
+def policy_of(run):
+    policy = CommitPolicy.from_pretrained(best_policy(run)).eval()
+    with torch.no_grad():  # supervision has hardly begun: make the depth matter
+        policy.decoder.depth_vectors.weight.mul_(30.0)
+    return policy
+
+
+def decisions(policy, name="adaptive", **credit):
+    """What one step would learn from."""
+    given, config = variant(name), runs.plan_of(credit=credit, rollout={"instances": 12})
+    graph = lambda depths: Reach(policy, TASK, depths)
+    collector = Collector(Actor(policy, TASK, given, seed=5), config, given, graph, lambda *_: None)
+    return collector(TASK.generate(12, seed=9, length=(4, 9)).states, 0)[0]
+
+
+CREDITS = [{"group": group} for group in ("state", "episode", "branch", "exact")]
+
+
+@pytest.mark.parametrize("credit", CREDITS, ids=lambda c: c["group"])
+@pytest.mark.parametrize("name", ["adaptive", "fixed-3", "random"])
+def test_log_probabilities_are_those_under_the_plans_own_depth(told, name, credit):
+    """Against one action at a time, from z and the depth, in every decision."""
+    policy = policy_of(told)
+    batch = decisions(policy, name, **credit)
+    z = policy.look(TASK, batch.states).detach()
+    for row, plan in np.ndindex(batch.plan_depth.shape):
+        depth, actions = int(batch.plan_depth[row, plan]), torch.from_numpy(batch.actions[row, plan])
+        entry = torch.tensor([TOLD[depth]])
+        for j in np.flatnonzero(batch.action_weight[row, plan] > 0):
+            with torch.no_grad():
+                logits = policy.decoder(z[row : row + 1], actions[None, :j], 0, entry)[0, j]
+            wanted = float(logits.log_softmax(-1)[actions[j]])
+            assert batch.action_old[row, plan, j] == pytest.approx(wanted, abs=2e-5)
+    assert set(batch.plan_depth.flat) <= ({3} if name == "fixed-3" else {1, 2, 4, 8})
+
+
+def measured(policy, batch, config, reference=None):
+    loss, sums = objective.grpo_loss(policy, TASK, batch, config, objective.total_weight(batch), reference)
+    return loss, dict(zip(objective.MEASURES, sums.tolist(), strict=True))
+
+
+@pytest.mark.parametrize("credit", CREDITS, ids=lambda c: c["group"])
+def test_ratios_begin_at_one_and_the_warm_start_is_no_distance_away(told, credit):
+    policy = policy_of(told)
+    batch = decisions(policy, **credit)
+    plans, depths = torch.from_numpy(batch.actions), torch.from_numpy(batch.plan_depth)
+    before = Reference(policy)(TASK, batch.states, plans, depths)
+    _, sums = measured(policy, batch, ObjectiveConfig(), before)
+    assert sums["furthest"] < 1e-4
+    assert abs(sums["kl"]) < 1e-4
+    wrong = replace(batch, plan_depth=np.where(batch.plan_depth == 8, 1, 8))
+    _, sums = measured(policy, wrong, ObjectiveConfig(), before)
+    assert sums["furthest"] > 0.1, "another depth is another plan"
+    assert sums["kl"] > 0.01
+
+
+def test_gradients_are_finite_differences(told, monkeypatch):
+    policy = policy_of(told)
+    batch = decisions(policy, group="state")
+    before = tuple(
+        t.double() for t in policy(TASK, batch.states, *map(torch.from_numpy, (batch.actions, batch.plan_depth)))
+    )
+    policy = policy.double()
+    monkeypatch.setattr(torch.Tensor, "float", torch.Tensor.double)  # no rounding in the way
+    config = ObjectiveConfig(kl=0.3, mean="all", clip=1e6)
+    weights = {
+        "depth": policy.decoder.depth_vectors.weight, "prefix": policy.decoder.prefix.weight,
+        "head": policy.depth_head.weight,
+    }  # fmt: skip
+    with torch.no_grad():
+        weights["depth"].add_(0.05 * torch.randn_like(weights["depth"]))
+    loss, _ = measured(policy, batch, config, before)
+    gradients = dict(zip(weights, torch.autograd.grad(loss, list(weights.values())), strict=True))
+    unused = [h for h in range(9) if h not in (1, 2, 4, 8)]
+    assert (gradients["depth"][unused] == 0).all()
+    assert (gradients["depth"][[1, 2, 4, 8]].abs().sum(1) > 0).all()
+    for name, weight in weights.items():
+        place = tuple(int(i) for i in np.unravel_index(int(gradients[name].abs().argmax()), weight.shape))
+        values = []
+        for step in (1e-5, -2e-5):
+            with torch.no_grad():
+                weight[place] += step
+                values.append(float(measured(policy, batch, config, before)[0]))
+        with torch.no_grad():
+            weight[place] += 1e-5
+        assert float(gradients[name][place]) == pytest.approx((values[0] - values[1]) / 2e-5, rel=1e-5), name
+
+
+def test_exact_credit_gives_every_depth_plans_of_its_own(told):
+    batch = decisions(policy_of(told), group="exact", size=3)
+    assert batch.plan_depth.tolist() == [[1] * 3 + [2] * 3 + [4] * 3 + [8] * 3] * len(batch)
+    assert (batch.action_weight[np.arange(8) >= batch.plan_depth[..., None]] == 0).all()
+    first = batch.action_advantage[..., 0].reshape(len(batch), 4, 3)
+    assert np.abs(first).max() > 0.1
+    assert np.abs(first.sum(axis=2)).max() < 1e-4, "compared with plans of the same depth alone"
+
+
+@pytest.mark.parametrize(
+    ("name", "credit"),
+    [("adaptive", CREDITS[0]), ("adaptive", CREDITS[1]), ("random", CREDITS[2]), ("fixed-3", CREDITS[3])],
+    ids=lambda c: c if isinstance(c, str) else c["group"],
+)
+def test_vectors_of_zeros_are_a_decoder_that_is_told_nothing(told, name, credit):
+    policy = policy_of(told)
+    with torch.no_grad():
+        policy.decoder.depth_vectors.weight.zero_()
+    conditioned = decisions(policy, name, **credit)
+    plain = replace(policy.config.decoder, depth_conditioning="none")
+    policy.config = replace(policy.config, decoder=plain)
+    policy.decoder.depth_vectors = None
+    without = decisions(policy, name, **credit)
+    assert all((getattr(conditioned, f.name) == getattr(without, f.name)).all() for f in fields(without))
+
+
+@pytest.mark.parametrize(
+    ("name", "credit"),
+    [("adaptive", CREDITS[0]), ("fixed-3", CREDITS[1]), ("random", CREDITS[2]), ("adaptive", CREDITS[3])],
+)
+def test_runs_learn_and_validate(told, tmp_path, name, credit):
+    assert grpo.train(runs.plan_of(variant=name, credit=credit), told, tmp_path / "run", quiet=True) == 0
+    changed = runs.moved(best_policy(told), tmp_path / "run" / "checkpoints" / "step-00000004" / "policy")
+    assert "decoder.depth_vectors.weight" in changed
+
+
+def test_a_decoder_that_attends_to_z_is_trained_saved_and_reinforced(data, tmp_path):
+    """With every option of the heads at once."""
+    start = runs.warm_start(data, tmp_path / "start", z="cross", depth_conditioning="embedding")
+    plan = runs.plan_of(head={"init": "normal:0.5"})
+    assert grpo.train(plan, start, tmp_path / "run", quiet=True) == 0
+    policy = CommitPolicy.from_pretrained(best_policy(tmp_path / "run"))
+    assert (policy.config.decoder.z, policy.config.head.init) == ("cross", "normal:0.5")
+    assert 0.2 < policy.depth_head.weight.std().item() < 0.8
+    changed = runs.moved(best_policy(start), tmp_path / "run" / "checkpoints" / "step-00000004" / "policy")
+    assert {"decoder.blocks.0.cross.weight", "decoder.depth_vectors.weight", "depth_head.weight"} <= changed
+
+
+def test_a_head_alone_leaves_the_vectors(told, tmp_path):
+    assert grpo.train(runs.plan_of(variant="depth-only"), told, tmp_path / "run", quiet=True) == 0
+    changed = runs.moved(best_policy(told), tmp_path / "run" / "checkpoints" / "step-00000004" / "policy")
+    assert changed == {"depth_head.weight", "depth_head.bias"}
