@@ -25,12 +25,13 @@ from stand_in import MODEL, Stages, StandInEngine, policy
 
 import recommit.data
 from recommit.data import Recipe, Variant, sampling
+from recommit.data.mixture import Mixture
 from recommit.plan import CARDS, Machine, plan
 from recommit.policy.heads import ActionDecoder, DepthHead
 from recommit.policy.policy import CommitPolicy
 from recommit.policy.reference import Reference
 from recommit.policy.vision import Vision
-from recommit.train import collect, exact, grpo, losses, objective, ranks, rollout, sft, targets, trainer
+from recommit.train import collect, exact, grpo, learner, losses, objective, ranks, rollout, sft, targets, trainer
 from recommit.train.config import SftConfig, load
 from recommit.train.decisions import Decisions
 from recommit.train.grpo_config import GrpoConfig
@@ -88,7 +89,7 @@ def watch(stages: Stages) -> None:
         (exact, "explore", "graph"), (exact, "evaluate", "program"), (HeadMover, "__call__", "head moves"),
         (exact, "plan_advantages", "credit"), (collect.Collector, "__call__", "credit"),
         (ranks.Team, "_reduce", "messages"), (ranks.Team, "gather", "messages"), (Decisions, "where", "batches"),
-        (Decisions, "padded", "batches"), (recommit.data.Feed, "__next__", "batches"), (losses, "sft_loss", "loss"),
+        (Decisions, "padded", "batches"), (Mixture, "__next__", "batches"), (losses, "sft_loss", "loss"),
         (objective, "grpo_loss", "loss"), (Reference, "__call__", "reference"), (trainer.Trainer, "_tell", "logs"),
         (trainer.Trainer, "_save", "checkpoint"),
     ]  # fmt: skip
@@ -103,7 +104,7 @@ def rank(name: str, given: argparse.Namespace, place: Path) -> dict[str, Any]:
     config, between = configuration(name, given.steps + 1)
     own = policy(stages, given.preset, *given.seconds)
     sft.start.policy = lambda *_: own
-    for module in (sft, grpo):
+    for module in (sft, learner):
         module.make_engine = lambda policy, *_: StandInEngine(
             stages, [p for p in policy.parameters() if p.requires_grad], team
         )

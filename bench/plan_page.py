@@ -71,9 +71,8 @@ def runs() -> list[Runs]:
 
     alike: dict[tuple[str, str], list[Any]] = {}
     planner = reproduce_table.Planner("a100", 8)
-    for task in preset.plans(preset.load("paper"), Path("OUT")):
-        for run in task.runs:
-            alike.setdefault((task.values["recipe"], _kind(run)), []).append(planner(task, run))
+    for task, run in preset.every_run(preset.plans(preset.load("paper"), Path("OUT"))):
+        alike.setdefault((task.values["recipe"], _kind(run)), []).append(planner(task, run))
     return [
         Runs(recipe, kind, len(needs), needs[0].gib_per_rank, sum(need.hours for need in needs))
         for (recipe, kind), needs in alike.items()

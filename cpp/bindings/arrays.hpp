@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "bindings/recycled.hpp"
 #include "core/errors.hpp"
 #include "core/types.hpp"
 
@@ -191,12 +192,6 @@ class Narrowed {
 };
 
 using Actions = Narrowed<std::uint8_t>;
-
-/// A fresh result array; numpy owns it.
-template <class T>
-py::array_t<T> fresh(const std::vector<py::ssize_t>& shape) {
-  return py::array_t<T>(shape);
-}
 
 /// The bytes behind a bool array (one byte each, 0 or 1).
 inline std::uint8_t* bytes(py::array_t<bool>& array) { return reinterpret_cast<std::uint8_t*>(array.mutable_data()); }

@@ -10,8 +10,8 @@
 #include "bindings/arrays.hpp"
 #include "bindings/bind.hpp"
 #include "bindings/gil.hpp"
-#include "bindings/recycled.hpp"
 #include "bindings/run.hpp"
+#include "core/copy.hpp"
 #include "core/episodes.hpp"
 #include "core/level_bank.hpp"
 
@@ -25,13 +25,9 @@ using Seeds = std::vector<std::optional<std::uint64_t>>;
 
 /// What Python holds: the episodes and room for actions as bytes. `Episodes::Turn` guards both.
 struct Running {
-  explicit Running(std::unique_ptr<Episodes> made)
-      : episodes(std::move(made)),
-        actions(episodes->slots()),
-        recycler(std::make_shared<Recycler>(episodes->slots() * episodes->cells())) {}
+  explicit Running(std::unique_ptr<Episodes> made) : episodes(std::move(made)), actions(episodes->slots()) {}
   std::unique_ptr<Episodes> episodes;
   std::vector<std::uint8_t> actions;
-  std::shared_ptr<Recycler> recycler;
 
   py::ssize_t slots() const noexcept { return size(episodes->slots()); }
   std::vector<py::ssize_t> grids_shape(py::ssize_t count) const {
@@ -80,7 +76,7 @@ Stepped step(Running& self, const Integers& actions_, bool grids, bool masks) {
   std::optional<Bools> mask;
   StepResults out{rewards.mutable_data(), bytes(terminated), bytes(truncated), nullptr, nullptr};
   if (grids) {
-    after = self.recycler->array(self.grids_shape(n));
+    after = fresh<std::uint8_t>(self.grids_shape(n));
     out.grids = after->mutable_data();
   }
   if (masks) {
@@ -140,7 +136,7 @@ Bytes live(const py::object& self) {
 Bytes grids(Running& self) {
   const Episodes::Turn turn(*self.episodes);
   auto out = fresh<std::uint8_t>(self.grids_shape(self.slots()));
-  std::memcpy(out.mutable_data(), self.episodes->grids(), static_cast<std::size_t>(out.nbytes()));
+  copy_in_pieces(out.mutable_data(), self.episodes->grids(), static_cast<std::size_t>(out.nbytes()));
   return out;
 }
 

@@ -5,68 +5,49 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
-#include <mutex>
-#include <new>
 #include <utility>
 #include <vector>
 
-/// Result arrays whose memory is used again. An allocator gives blocks of some 100 KB back to the system as soon as
-/// they are freed, and the next one costs a page fault for every 4 KB: more than computing what goes into it.
+#include "core/recycler.hpp"
+
 namespace recommit::bindings {
 
 namespace py = pybind11;
 
-/// Keeps a few freed blocks of one size. Arrays may outlive whoever made them, and be freed on any thread.
-class Recycler : public std::enable_shared_from_this<Recycler> {
- public:
-  explicit Recycler(std::size_t bytes) : bytes_(bytes) {}
-
-  /// A new array of bytes, with whatever was in the block before; its shape must have `bytes` elements.
-  py::array_t<std::uint8_t> array(const std::vector<py::ssize_t>& shape) {
-    auto lease = std::make_unique<Lease>(Lease{shared_from_this(), take()});
-    auto* data = reinterpret_cast<std::uint8_t*>(lease->block.get());
-    const py::capsule owner(lease.get(), [](void* pointer) {
-      const std::unique_ptr<Lease> ended(static_cast<Lease*>(pointer));
-      ended->recycler->give(std::move(ended->block));
-    });
-    lease.release();
-    return py::array_t<std::uint8_t>(shape, data, owner);
-  }
-
- private:
-  static constexpr std::align_val_t kLine{64};
-  static constexpr std::size_t kKept = 4;
-
-  struct Free {
-    void operator()(std::byte* block) const noexcept { ::operator delete(block, kLine); }
+/// What an array holds on to: a block goes back to the recycler with the last array that looks at it.
+inline py::capsule owner_of(Recycler::Block block) {
+  auto held = std::make_unique<Recycler::Block>(std::move(block));
+  const auto give_back = [](void* pointer) {
+    const std::unique_ptr<Recycler::Block> ended(static_cast<Recycler::Block*>(pointer));
+    recycler().give(std::move(*ended));
   };
-  using Block = std::unique_ptr<std::byte, Free>;
-  struct Lease {
-    std::shared_ptr<Recycler> recycler;
-    Block block;
-  };
+  py::capsule owner(held.get(), give_back);
+  held.release();
+  return owner;
+}
 
-  Block take() {
-    {
-      const std::lock_guard lock(mutex_);
-      if (!kept_.empty()) {
-        Block block = std::move(kept_.back());
-        kept_.pop_back();
-        return block;
-      }
-    }
-    return Block(static_cast<std::byte*>(::operator new(bytes_, kLine)));
+/// Bytes of an array of this shape; 0 where they cannot be counted, and numpy says so.
+inline std::size_t bytes_of(const std::vector<py::ssize_t>& shape, std::size_t item) noexcept {
+  constexpr std::size_t kMost = std::numeric_limits<py::ssize_t>::max();
+  std::size_t bytes = item;
+  for (const py::ssize_t side : shape) {
+    if (side > 0 && bytes > kMost / static_cast<std::size_t>(side)) return 0;
+    bytes *= static_cast<std::size_t>(side);
   }
+  return bytes;
+}
 
-  void give(Block block) {
-    const std::lock_guard lock(mutex_);
-    if (kept_.size() < kKept) kept_.push_back(std::move(block));
-  }
-
-  std::size_t bytes_;
-  std::mutex mutex_;
-  std::vector<Block> kept_;
-};
+/// A new result array. Numpy owns a small one; a big one lies in a block that no living array has.
+template <class T>
+py::array_t<T> fresh(const std::vector<py::ssize_t>& shape) {
+  constexpr std::size_t kBig = std::size_t{64} << 10;  // allocators keep less than that themselves
+  const std::size_t bytes = bytes_of(shape, sizeof(T));
+  if (bytes < kBig) return py::array_t<T>(shape);
+  Recycler::Block block = recycler().take(bytes);
+  auto* data = reinterpret_cast<T*>(block.data());
+  return py::array_t<T>(shape, data, owner_of(std::move(block)));
+}
 
 }  // namespace recommit::bindings

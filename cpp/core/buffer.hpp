@@ -39,6 +39,14 @@ class Buffer {
   const std::uint8_t* data() const noexcept { return bytes_.get(); }
   std::size_t size() const noexcept { return size_; }
 
+  /// Lets the system take the huge pages of a big buffer when it needs memory; what they hold is lost then, and zeros
+  /// are read instead. Those that it leaves cost nothing to use again; to split the last one would.
+  void offer() noexcept {
+#if defined(__linux__) && defined(MADV_FREE)
+    if (bytes_.get_deleter().raw != nullptr) madvise(bytes_.get(), size_ / kHuge * kHuge, MADV_FREE);  // a hint, too
+#endif
+  }
+
  private:
   static constexpr std::size_t kHuge = std::size_t{2} << 20;
   struct Free {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <utility>
 
+#include "core/copy.hpp"
 #include "core/episodes.hpp"
 
 namespace recommit {
@@ -36,7 +37,7 @@ class EpisodePool final : public Episodes {
       judge_block(out, at, stop);
       if (options_.autoreset == Autoreset::SameStep) reset_block(at, stop);
       if (out.masks != nullptr) mask_slots(out.masks, at, stop);
-      if (out.grids != nullptr) std::memcpy(out.grids + at * cells(), grid(at), (stop - at) * cells());
+      if (out.grids != nullptr) copy_in_pieces(out.grids + at * cells(), grid(at), (stop - at) * cells());
     }
   }
 

@@ -18,6 +18,7 @@ from recommit.plan_command import plan
 from recommit.puzzles.registry import Task
 from recommit.report_command import report
 from recommit.reproduce_command import reproduce
+from recommit.shown import plain
 from recommit.solve_command import solve
 from recommit.train import tether
 from recommit.train_command import family, grpo, sft
@@ -229,7 +230,9 @@ def _rows(levels: Levels) -> list[dict[str, Any]]:
 
 def _list(levels: Levels) -> str:
     lines = [f"{levels!r}"[1:-1]]
-    lines += [f"{row['index']:>6}  {row['rows']:>2} x {row['columns']:<2}  {row['title']}" for row in _rows(levels)]
+    lines += [
+        f"{row['index']:>6}  {row['rows']:>2} x {row['columns']:<2}  {plain(row['title'])}" for row in _rows(levels)
+    ]
     return "\n".join(line.rstrip() for line in lines)
 
 

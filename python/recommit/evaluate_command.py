@@ -6,6 +6,7 @@ import json as json_module
 import sys
 from contextlib import nullcontext
 from pathlib import Path
+from typing import Literal
 
 from recommit.calls import WrongCall
 
@@ -21,9 +22,14 @@ def evaluate(
     out: Path,
     agents: tuple[str, ...] = AGENTS,
     budgets: tuple[str, ...] = ("loose", "tight"),
+    task: str = "",
     instances: int = 1024,
     validation: int = 256,
     length: tuple[int, ...] = (),
+    population: Literal["none", "all", "data"] = "none",
+    edges: Literal["fixed", "thirds", "terciles"] = "fixed",
+    stop_on_deadlock: bool = False,
+    whole_commitments: bool = False,
     seed: int = 0,
     threads: int = 1,
     device: str = "auto",
@@ -42,9 +48,16 @@ def evaluate(
             oracle-delta, oracle-rate, solver, walker; NAME@RUN is played by the policy of another run, zero-shot@FOLDER
             is what a model said in a run of recommit zero-shot --data on the same instances.
         budgets: loose, tight, or numbers of decisions.
+        task: Which puzzle of a run that has several: sliding, or sliding-3x3 with its size.
         instances: Test instances.
         validation: Instances that choices are made on.
         length: Shortest and longest length of the instances; as in the data if not said.
+        population: Instead of test instances: all starts there are, or all of the data's lengths. Exact values, no
+            intervals; of agents whose plans are greedy and who have no memory; for sliding boards of up to ten cells.
+        edges: What is near, mid and far: up to 8, up to 16 and more actions from the goal; thirds of the way from the start;
+            or as many decisions of solved episodes in each.
+        stop_on_deadlock: End episodes at the first look at a state that nobody can solve. For analysis: no policy knows it.
+        whole_commitments: Execute every commitment to its end; the goal counts only there.
         seed: With paper: which seed of the family. The test set is fixed by the data.
         threads: Threads of torch; 0 for as many as it likes.
         device: cpu, cuda, or auto. Under torchrun all processes share the work.
@@ -73,7 +86,25 @@ def evaluate(
             members = Members(run, seed)
             experiments.require_paper(members)
             chosen, agents = members.adaptive, experiments.agents_of(members, tables)
-        plan = Plan(str(chosen), agents, budgets, instances, validation, length, seed)
+        if population != "none" and (paper or tables or edges != "fixed" or stop_on_deadlock or whole_commitments):
+            raise WrongCall(
+                "population: expected none of paper, tables, edges, stop_on_deadlock, whole_commitments beside"
+            )
+        if population != "none":
+            return _whole(str(chosen), agents, budgets, length, population, task, out, device, json=json, quiet=quiet)
+        plan = Plan(
+            str(chosen),
+            agents,
+            budgets,
+            instances,
+            validation,
+            length,
+            seed,
+            edges,
+            stop_on_deadlock,
+            whole_commitments,
+            task,
+        )
         team = ranks.meet(device)
         with watched(team), Store(out) if team.lead else nullcontext() as store:
             summary = Evaluation(plan, store, team=team, quiet=quiet).run()
@@ -84,4 +115,38 @@ def evaluate(
     except ValueError as error:
         raise WrongCall(str(error)) from None
     sys.stdout.write(json_module.dumps(summary, indent=2) + "\n" if json else text)
+    return 0
+
+
+def _whole(
+    run: str,
+    agents: tuple[str, ...],
+    budgets: tuple[str, ...],
+    length: tuple[int, ...],
+    kind: str,
+    task: str,
+    out: Path,
+    device: str,
+    *,
+    json: bool,
+    quiet: bool,
+) -> int:
+    """Exact figures over a population; of the usual agents those that have them."""
+    from recommit.evaluate import population_run
+    from recommit.evaluate.population import EXACT
+    from recommit.evaluate.store import Store
+    from recommit.train import ranks
+    from recommit.train.peers import watched
+
+    if agents == AGENTS:
+        agents = tuple(agent for agent in AGENTS if agent in EXACT or agent.startswith("fixed-"))
+    plan = population_run.Plan(run, agents, budgets, kind, length, task)
+    team = ranks.meet(device)
+    with watched(team), Store(out) if team.lead else nullcontext() as store:
+        rows = population_run.run(plan, store, team, quiet=quiet)
+        if store is None:
+            return 0
+        text = population_run.text(rows)
+        store.write_text("population.md", text)
+    sys.stdout.write(json_module.dumps(rows, indent=2) + "\n" if json else text)
     return 0

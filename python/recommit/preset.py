@@ -1,4 +1,7 @@
-"""Presets: what to make of each puzzle, as a YAML file with one entry per puzzle, and the runs that follow from it."""
+"""Presets: what to make of each puzzle, as a YAML file with one entry per puzzle, and the runs that follow from it.
+
+All runs of a puzzle begin with a warm start of that puzzle; where a preset has ``joint``, with one warm start of all puzzles.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +21,13 @@ _FOLDER = "recipes/reproduce"
 #: What an entry may say.
 KEYS = (
     "data", "recipe", "sft", "grpo", "variants", "seeds", "warm_starts", "ablations", "singles", "training_budgets", "evaluate",
+    "zero_shot",
 )  # fmt: skip
+#: What ``joint`` may say.
+JOINT_KEYS = ("recipe", "sft")
 #: Lists of changes to the stages of the recipe, and mappings.
 _CHANGES, _MAPPINGS = ("sft", "grpo"), ("data", "training_budgets", "evaluate")
-_LISTS = ("sft", "grpo", "variants", "seeds", "ablations", "singles")
+_LISTS = ("sft", "grpo", "variants", "seeds", "ablations", "singles", "zero_shot")
 
 
 def names() -> list[str]:
@@ -42,18 +48,28 @@ def load(preset: str, changes: Sequence[str] = ()) -> dict[str, Any]:
     if not isinstance(whole, dict) or not isinstance(whole.get("tasks"), dict):
         raise ValueError(f"preset: expected a mapping with tasks, got {type(whole).__name__} in {preset}")  # noqa: TRY004
     for change in changes:
-        _change(whole["tasks"], change)
-    for name, values in whole["tasks"].items():
-        _check(name, values)
+        _change(whole, change)
+    check(whole)
     return whole
 
 
-def _change(tasks: dict[str, Any], change: str) -> None:
+def check(whole: dict[str, Any]) -> None:
+    """Refuse what a preset cannot say."""
+    for name, values in whole["tasks"].items():
+        _check(name, values)
+    if "joint" in whole:
+        _check_joint(whole["joint"], whole["tasks"])
+
+
+def _change(whole: dict[str, Any], change: str) -> None:
     import yaml
 
+    tasks: dict[str, Any] = whole["tasks"]
     path, equals, text = change.partition("=")
     first, *rest = path.strip().split(".")
     meant = [tasks[first]] if first in tasks else list(tasks.values())
+    if first == "sft" and "joint" in whole:
+        meant = [whole["joint"]]
     first, *rest = rest if first in tasks and rest else [first, *rest]
     if not equals or first not in KEYS or (rest and first not in (*_CHANGES, *_MAPPINGS)):
         raise ValueError(
@@ -86,8 +102,42 @@ def _check(name: str, values: Any) -> None:
                 raise ValueError(f"tasks.{name}.{key}: expected a {word}, got {values[key]!r}")
     if not values["seeds"] or not all(isinstance(seed, int) for seed in values["seeds"]):
         raise ValueError(f"tasks.{name}.seeds: expected numbers, got {values['seeds']}")
+    for asking in values.get("zero_shot", []):
+        if not isinstance(asking, dict) or "model" not in asking:
+            raise ValueError(f"tasks.{name}.zero_shot: expected mappings with a model, got {asking!r}")
     if values.get("warm_starts", "one") not in ("one", "each"):
         raise ValueError(f"tasks.{name}.warm_starts: expected one or each, got {values['warm_starts']}")
+
+
+def _check_joint(joint: Any, tasks: dict[str, Any]) -> None:
+    wrong = [key for key in joint if key not in JOINT_KEYS] if isinstance(joint, dict) else [type(joint).__name__]
+    if wrong or "recipe" not in joint:
+        raise ValueError(f"joint: expected recipe, and sft if need be, got {', '.join(wrong or joint) or 'nothing'}")
+    if not isinstance(joint.get("sft", []), list):
+        raise ValueError(f"joint.sft: expected a list, got {joint['sft']!r}")  # noqa: TRY004
+    for name, values in tasks.items():
+        if own := [key for key in ("sft", "warm_starts") if key in values]:
+            raise ValueError(f"tasks.{name}.{own[0]}: expected none beside joint, got {values[own[0]]!r}")
+
+
+@dataclass(frozen=True)
+class Imitation:
+    """Where warm starts come from: a recipe with its changes, the data of one puzzle or of all, and the folder for them."""
+
+    recipe: str
+    changes: tuple[str, ...]
+    #: What the data of each puzzle are made from, and their folders.
+    recipes: tuple[Recipe, ...]
+    data: tuple[Path, ...]
+    folder: Path
+
+    def run(self, name: str, changes: Sequence[str] = ()) -> Run:
+        """The warm start in one of its folders."""
+        from recommit.train import config
+        from recommit.train.runs import Run
+
+        source = self.data[0] if len(self.data) == 1 else self.data
+        return Run("sft", config.load(self.recipe, [*self.changes, *changes]), source, self.folder / name)
 
 
 @dataclass(frozen=True)
@@ -99,6 +149,8 @@ class TaskPlan:
     folder: Path
     #: Of all runs; None for that of the recipe.
     device: str | None = None
+    #: The warm start that all puzzles share; None for one of this puzzle.
+    joint: Imitation | None = None
 
     @property
     def data(self) -> Recipe:
@@ -122,6 +174,14 @@ class TaskPlan:
         """Where recipes and logs of the runs lie."""
         return self.folder / "launch"
 
+    def zero_shot(self) -> dict[Path, dict[str, Any]]:
+        """Models that are played untrained, on the instances of the evaluation: the folder and the flags of each."""
+        shared = {"data": self.folder / "data", "instances": self.values.get("evaluate", {}).get("instances", 1024)}
+        return {
+            self.family / f"zero-shot-{asking['model'].replace('/', '-')}": {**shared, **asking}
+            for asking in self.values.get("zero_shot", [])
+        }
+
     def evaluation(self, seed: int) -> Path:
         """Where the figures of a seed lie."""
         return self.folder / f"eval-s{seed}"
@@ -132,23 +192,24 @@ class TaskPlan:
         imitated, reinforced = self.single_runs()
         return [*self.warm_runs(), *self.reinforced(), *imitated, *self.budget_runs(), *reinforced]
 
+    @property
+    def imitation(self) -> Imitation:
+        """What its warm starts are made of."""
+        if self.joint is not None:
+            return self.joint
+        changes = (*self.values.get("sft", []), *_on(self.device))
+        return Imitation(self.values["recipe"], changes, (self.data,), (self.folder / "data",), self.folder)
+
     def starts(self) -> dict[int, Path]:
         """The warm start of every seed."""
         each = self.values.get("warm_starts", "one") == "each"
-        return {seed: self.folder / (f"sft-s{seed}" if each else "sft") for seed in self.seeds}
+        return {seed: self.imitation.folder / (f"sft-s{seed}" if each else "sft") for seed in self.seeds}
 
     def warm_runs(self) -> list[Run]:
         """Imitation: one for all seeds, or one each."""
         each = self.values.get("warm_starts", "one") == "each"
-        own = {folder: [f"run.seed={seed}"] if each else [] for seed, folder in self.starts().items()}
-        return [self._imitation(folder, more) for folder, more in own.items()]
-
-    def _imitation(self, folder: Path, changes: list[str]) -> Run:
-        from recommit.train import config
-        from recommit.train.runs import Run
-
-        every = [*self.values.get("sft", []), *self._device(), *changes]
-        return Run("sft", config.load(self.values["recipe"], every), self.folder / "data", folder)
+        own = {folder.name: [f"run.seed={seed}"] if each else [] for seed, folder in self.starts().items()}
+        return [self.imitation.run(name, more) for name, more in own.items()]
 
     def reinforced(self) -> list[Run]:
         """Every variant with every seed, then the ablations with the first."""
@@ -156,7 +217,7 @@ class TaskPlan:
 
         once = tuple(self.values.get("ablations", ()))
         plans = self._plans((*self.values["variants"], *once))
-        return family.members(plans, self.starts(), self.family, self.seeds, once)
+        return family.members(plans, self.starts(), self.family, self.seeds, once, self._instances)
 
     def main_runs(self) -> list[Run]:
         """Those of the main table: adaptive and fixed depths, the first seed."""
@@ -173,7 +234,7 @@ class TaskPlan:
             if budget != own:
                 plans = self._plans(tuple(study["variants"]), {"rollout.budget": budget})
                 named = {f"{name}{family.BUDGET}{budget}": plan for name, plan in plans.items()}
-                runs += family.members(named, self.starts(), self.family, self.seeds[:1])
+                runs += family.members(named, self.starts(), self.family, self.seeds[:1], data=self._instances)
         return runs
 
     def single_runs(self) -> tuple[list[Run], list[Run]]:
@@ -182,21 +243,45 @@ class TaskPlan:
 
         seed, imitated, reinforced = self.seeds[0], list["Run"](), list["Run"]()
         for depth in self.values.get("singles", []):
-            imitated.append(self._imitation(self.family / f"single-{depth}-init", [f"targets.depths=[{depth}]"]))
+            folder = f"single-{depth}-init" if self.joint else f"{self.family.name}/single-{depth}-init"
+            imitated.append(self.imitation.run(folder, [f"targets.depths=[{depth}]"]))
             plan = self._plans((f"fixed-{depth}",))[f"fixed-{depth}"]
-            reinforced += family.members({f"single-{depth}": plan}, imitated[-1].folder, self.family, (seed,))
+            source = imitated[-1].folder
+            reinforced += family.members({f"single-{depth}": plan}, source, self.family, (seed,), data=self._instances)
         return imitated, reinforced
+
+    @property
+    def _instances(self) -> Path | None:
+        """The data whose recipe makes the instances of reinforcement, where the warm start does not say it."""
+        return self.folder / "data" if self.joint else None
 
     def _plans(self, variants: tuple[str, ...], flags: dict[str, Any] | None = None) -> dict[str, Any]:
         from recommit.train_command import planned_family
 
-        changes = (*self.values.get("grpo", []), *self._device())
+        changes = (*self.values.get("grpo", []), *_on(self.device))
         return planned_family(self.values["recipe"], variants, changes, flags or {})
 
-    def _device(self) -> list[str]:
-        return [] if self.device is None else [f"run.device={self.device}"]
+
+def _on(device: str | None) -> list[str]:
+    return [] if device is None else [f"run.device={device}"]
 
 
 def plans(preset: dict[str, Any], out: Path, device: str | None = None) -> list[TaskPlan]:
     """Of every puzzle, in order."""
-    return [TaskPlan(name, values, out / name, device) for name, values in preset["tasks"].items()]
+    joint = _joint(preset, out, device) if "joint" in preset else None
+    return [TaskPlan(name, values, out / name, device, joint) for name, values in preset["tasks"].items()]
+
+
+def _joint(preset: dict[str, Any], out: Path, device: str | None) -> Imitation:
+    values, tasks = preset["joint"], [TaskPlan(name, values, out / name) for name, values in preset["tasks"].items()]
+    recipes, data = tuple(task.data for task in tasks), tuple(task.folder / "data" for task in tasks)
+    return Imitation(values["recipe"], (*values.get("sft", []), *_on(device)), recipes, data, out / "joint")
+
+
+def every_run(plans: Sequence[TaskPlan]) -> list[tuple[TaskPlan, Run]]:
+    """All runs of all puzzles; a shared one stands once, with the first puzzle."""
+    runs: dict[Path, tuple[TaskPlan, Run]] = {}
+    for plan in plans:
+        for run in plan.runs:
+            runs.setdefault(run.folder, (plan, run))
+    return list(runs.values())

@@ -7,6 +7,7 @@ the main table of every puzzle comes before all that is trained besides.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 import time
@@ -44,11 +45,8 @@ def reproduce(
     tasks = [Task(plan, jobs, fleet, quiet) for plan in plans]
     for task in tasks:
         task.prepare()
-    if fleet is None:
-        stages = [stage for task in tasks for stage in task.stages()]
-    else:
-        stages = [stage for late in (False, True) for task in tasks for stage in task.stages() if stage.late == late]
-    for stage in stages:
+    stages = [stage for task in tasks for stage in task.stages()]
+    for stage in sorted(stages, key=lambda stage: stage.turn):
         stage.run(quiet)
     return plans[0].folder / "report.html"
 
@@ -60,8 +58,8 @@ class Stage:
     puzzle: str
     what: str
     work: Callable[[], None]
-    #: Is it work that the main table can do without?
-    late: bool
+    #: Those of all puzzles with a lower number come first.
+    turn: int
 
     def run(self, quiet: bool) -> None:
         """Do it, and say how long it took."""
@@ -83,13 +81,20 @@ class Task:
     quiet: bool
 
     def stages(self) -> list[Stage]:
-        """All of them, in order."""
-        early: dict[str, Callable[[], None]] = {"data": self.data, "warm start": self.warm_start}
+        """All of them, in order. A joint warm start needs the data of all puzzles; on a fleet the main tables come before
+        what they can do without."""
+        first: dict[str, Callable[[], None]] = {"data": self.data}
+        main: dict[str, Callable[[], None]] = {"warm start": self.warm_start}
         if self.fleet is not None:
-            early |= {"main runs": self.main_runs, "main table": self.main_table}
-        late = {"reinforcement": self.reinforcement, "evaluation": self.evaluation, "report": self.report}
-        work = [(what, call, False) for what, call in early.items()] + [(w, c, True) for w, c in late.items()]
-        return [Stage(self.plan.name, what, call, is_late) for what, call, is_late in work]
+            main |= {"main runs": self.main_runs, "main table": self.main_table}
+        rest = {"reinforcement": self.reinforcement}
+        if self.plan.zero_shot():
+            rest |= {"zero-shot": self.zero_shot}
+        rest |= {"evaluation": self.evaluation, "report": self.report}
+        turns = (first, main, rest) if self.fleet is not None else (first, main | rest)
+        return [
+            Stage(self.plan.name, what, call, turn) for turn, work in enumerate(turns) for what, call in work.items()
+        ]
 
     def prepare(self) -> None:
         """Refuse what cannot be done before anything is, and write down what every run is made of."""
@@ -124,6 +129,14 @@ class Task:
         imitated, reinforced = self.plan.single_runs()
         self._train([*self.plan.reinforced(), *imitated, *self.plan.budget_runs()])
         self._train(reinforced)
+
+    def zero_shot(self) -> None:
+        """Models behind an endpoint, untrained; their keys and caps are those of ``recommit zero-shot``."""
+        from recommit.zero_shot_command import zero_shot
+
+        for folder, flags in self.plan.zero_shot().items():
+            with contextlib.redirect_stdout(sys.stderr):  # whose last line is the report's path
+                _fine(zero_shot(out=folder, quiet=self.quiet, **flags))
 
     def _train(self, every: list[Run]) -> None:
         from recommit.train import processes, runs

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from recommit.evaluate.tables import grid
+from recommit.preset import every_run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,8 +53,12 @@ class Planner:
     def _count(plan: TaskPlan, run: Run, machine: Machine) -> Needs:
         from recommit.plan import plan as count
 
-        counted = count(run.config, plan.warm_runs()[0].config.model, plan.data.puzzle(), machine, fit=False)  # type: ignore[union-attr]
-        return Needs(counted.memory.peak / 2**30, None if counted.seconds is None else counted.seconds / 3600)
+        recipes = plan.imitation.recipes if run.verb == "sft" else (plan.data,)
+        model = plan.warm_runs()[0].config.model  # type: ignore[union-attr]
+        each = [count(run.config, model, recipe.puzzle(), machine, fit=False) for recipe in recipes]
+        hours = [one.seconds / 3600 for one in each if one.seconds is not None]
+        # Puzzles share the batches of a joint warm start evenly.
+        return Needs(max(one.memory.peak for one in each) / 2**30, sum(hours) / len(hours) if hours else None)
 
 
 def alike(run: Run) -> dict[str, Any]:
@@ -86,7 +91,7 @@ def rows(plans: Sequence[TaskPlan], fleet: Fleet | None, *, looked: bool, card: 
     """One per run, in the order of training; ``looked``: with its state in its folder; with what it needs on a card."""
     ranks = fleet.places()[0].ranks if fleet else 1
     planner = Planner(card, ranks)
-    return [_row(plan, run, fleet, planner(plan, run), looked) for plan in plans for run in plan.runs]
+    return [_row(plan, run, fleet, planner(plan, run), looked) for plan, run in every_run(plans)]
 
 
 def _row(plan: TaskPlan, run: Run, fleet: Fleet | None, need: Needs, looked: bool) -> Row:
@@ -94,7 +99,7 @@ def _row(plan: TaskPlan, run: Run, fleet: Fleet | None, need: Needs, looked: boo
     return Row(
         run.folder.relative_to(out).as_posix(),
         " ".join(source.relative_to(out).as_posix() for source in run.sources),
-        f"{plan.values['recipe']} {run.verb} {getattr(run.config, 'variant', '')}".strip(),
+        f"{_recipe(plan, run)} {run.verb} {getattr(run.config, 'variant', '')}".strip(),
         run.config.optim.steps,
         fleet.places()[0].ranks if fleet else 1,
         run.state if looked else "",
@@ -102,6 +107,10 @@ def _row(plan: TaskPlan, run: Run, fleet: Fleet | None, need: Needs, looked: boo
         need.hours,
         shlex.join(command(plan, run, fleet)),
     )
+
+
+def _recipe(plan: TaskPlan, run: Run) -> str:
+    return plan.imitation.recipe if run.verb == "sft" else str(plan.values["recipe"])
 
 
 def command(plan: TaskPlan, run: Run, fleet: Fleet | None) -> list[str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from recommit.calls import WrongCall, puzzle, window
 from recommit.puzzles.registry import TASKS, Task
+from recommit.shown import plain
 
 if TYPE_CHECKING:
     from recommit.levels import Grid
@@ -157,7 +158,7 @@ def _text(level: Solved) -> str:
     """Two lines: what it is and costs; the plan."""
     cost = f"{level.nodes:,} nodes, {level.seconds * 1e3:,.3f} ms"
     head = f"{level.index:>6}  {level.rows:>2} x {level.columns:<2}  "
-    title = f"  {level.title}" if level.title else ""
+    title = f"  {plain(level.title)}" if level.title else ""
     if level.status == "exact":
         return f"{head}{level.length} actions, {cost}{title}\n        {level.plan}".rstrip()
     if level.status == "unsolvable":

@@ -36,7 +36,7 @@ def sft(
     """Train a policy by imitation, or go on with a run that was interrupted: the same command does both.
 
     Args:
-        recipe: laptop-sliding, laptop-sokoban, laptop-ice, paper-sliding, paper-sokoban, or a YAML file.
+        recipe: laptop-sliding, laptop-sokoban, laptop-joint, laptop-ice, paper-sliding, paper-sokoban, or a YAML file.
         data: A data set (see recommit data build), or several, also of different puzzles: batches mix them.
         out: The folder of the run.
         set: Any value of the recipe, for example --set optim.lr=3e-4 model.shape.width=192
@@ -78,7 +78,8 @@ def grpo(
     init: Path,
     out: Path,
     variant: str | None = None,
-    data: Path | None = None,
+    task: tuple[str, ...] = (),
+    data: tuple[Path, ...] = (),
     set: tuple[str, ...] = (),
     steps: int | None = None,
     budget: int | None = None,
@@ -99,7 +100,9 @@ def grpo(
         init: A run to start from (its best policy), or a saved policy (then with --data).
         out: The folder of the run.
         variant: adaptive, fixed-1 to fixed-8, random or depth-only.
-        data: A data set whose recipe makes the instances, if not that of the warm start.
+        task: Which puzzle of a warm start that has several (sliding, or sliding-3x3 with its size); several are reinforced
+            together.
+        data: Data sets whose recipes make the instances, if not those of the warm start.
         set: Any value of the recipe, for example --set credit.group=episode objective.kl=0.01
         steps: Rounds of playing and learning.
         budget: Decisions per training episode.
@@ -116,7 +119,7 @@ def grpo(
     from recommit.train import grpo_config
 
     flags = {
-        "variant": variant, "optim.steps": steps, "rollout.budget": budget,
+        "variant": variant, "tasks": list(task) or None, "optim.steps": steps, "rollout.budget": budget,
         "rollout.length": None if length is None else list(length), "run.seed": seed, "run.threads": threads,
         "run.device": device, "run.vision_cache": _absolute(vision_cache), **_engine(zero, deepspeed),
     }  # fmt: skip
@@ -126,7 +129,7 @@ def grpo(
     from recommit.train.grpo import train
 
     try:
-        return train(plan, init, out, data=data, quiet=quiet)
+        return train(plan, init, out, data=data or None, quiet=quiet)
     except ValueError as error:
         raise WrongCall(str(error)) from None
 
@@ -138,6 +141,7 @@ def family(
     variants: tuple[str, ...] = ("adaptive", "fixed-1", "fixed-2", "fixed-4", "fixed-8", "random", "depth-only"),
     seeds: tuple[int, ...] = (0,),
     budgets: tuple[int, ...] = (),
+    task: tuple[str, ...] = (),
     set: tuple[str, ...] = (),
     steps: int | None = None,
     threads: int | None = None,
@@ -158,6 +162,7 @@ def family(
         variants: adaptive, fixed-1 to fixed-8, random, depth-only, and runs that the recipe names (paper).
         seeds: Seeds of the runs.
         budgets: Decisions per training episode, each a run of its own; that of the recipe if not said.
+        task: Which puzzle of a warm start that has several; several are reinforced together.
         set: Any value of the stage grpo, for all variants.
         steps: Rounds of playing and learning.
         threads: Threads of torch; 0 for as many as it likes.
@@ -172,7 +177,9 @@ def family(
     from recommit.train.family import BUDGET, train
 
     fleet = fleet_of(gpus, gpus_per_run, hostfile, launcher, device)
-    flags = {"optim.steps": steps, "run.threads": threads, "run.device": device}
+    flags = {
+        "tasks": list(task) or None, "optim.steps": steps, "run.threads": threads, "run.device": device
+    }  # fmt: skip
     plans = {} if budgets else planned_family(recipe, variants, set, flags)
     for budget in budgets:
         planned = planned_family(recipe, variants, set, {**flags, "rollout.budget": budget})

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json as json_module
 import math
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from recommit.calls import WrongCall, window
 from recommit.puzzles.registry import TASKS, Task
@@ -34,6 +34,7 @@ def zero_shot(
     seed: int = 0,
     workers: int = 4,
     lenient: bool = False,
+    moves: Literal["blank", "tile"] = "blank",
     max_requests: int | None = None,
     max_tokens: int | None = None,
     max_money: float | None = None,
@@ -71,6 +72,7 @@ def zero_shot(
         seed: Other seeds give other instances.
         workers: Requests at a time.
         lenient: Take the first eight actions of an answer, whatever h it says.
+        moves: What moves the way that an action of a sliding puzzle names: the blank, or the tile beside it.
         max_requests: Send at most so many requests, over all starts of the run; failed ones count.
         max_tokens: Spend at most so many tokens, questions and answers together.
         max_money: Spend at most so much, by the prices given.
@@ -106,7 +108,7 @@ def zero_shot(
         most = answer_tokens or found.answer_tokens
         asked = _sampling(temperature, top_p, most, without)
         wanted = _of_data(data, task, size, boxes, length, seed) if data else _wanted(task, size, boxes, length)
-        plan = _plan(service, wanted, instances, seed, budget, lenient, cell, asked)
+        plan = replace(_plan(service, wanted, instances, seed, budget, lenient, cell, asked), moves=moves)
         _free_of_key(service.key, [str(out), str(cache), str(service.address), str(plan)])
         starts = plan.starts()
     except ValueError as error:

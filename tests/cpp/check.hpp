@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
 #include <string>
 #include <vector>
@@ -28,14 +29,29 @@ struct Register {
   std::exit(1);
 }
 
-inline int run() {
+/// Is a case among the words of the command line? All are if there are none.
+inline bool wanted(const char* name, int count, char** words) {
+  if (count < 2) return true;
+  for (int i = 1; i < count; ++i)
+    if (std::strcmp(words[i], name) == 0) return true;
+  return false;
+}
+
+/// `PROGRAM` runs all cases, `PROGRAM NAME...` some, `PROGRAM --list` none: it says what there are.
+inline int run(int count, char** words) {
+  const bool list = count == 2 && std::strcmp(words[1], "--list") == 0;
+  std::size_t passed = 0;
   for (const Case& each : cases()) {
+    if (!list && !wanted(each.name, count, words)) continue;
     std::printf("%s\n", each.name);
     std::fflush(stdout);
+    if (list) continue;
     each.body();
+    ++passed;
   }
-  std::printf("%zu cases passed\n", cases().size());
-  return cases().empty() ? 1 : 0;
+  if (list) return 0;
+  std::printf("%zu cases passed\n", passed);
+  return passed == 0 ? 1 : 0;
 }
 
 }  // namespace check
@@ -62,4 +78,4 @@ inline int run() {
   } while (false)
 
 #define TEST_MAIN \
-  int main() { return check::run(); }
+  int main(int count, char** words) { return check::run(count, words); }

@@ -123,13 +123,13 @@ TEST(a_step_is_that_of_the_pure_functions) {
 TEST(threads_and_modes_agree) {
   for (const Puzzle& puzzle : puzzles()) {
     for (const Autoreset mode : {Autoreset::NextStep, Autoreset::SameStep}) {
-      constexpr std::size_t kSlots = 3000;
+      constexpr std::size_t kSlots = 5000;  // more than one piece
       const auto one = puzzle.make(puzzle.bank, {kSlots, 20, mode, 1});
       const auto many = puzzle.make(puzzle.bank, {kSlots, 20, mode, 8});
       one->reset(seeds(kSlots), nullptr);
       many->reset(seeds(kSlots), nullptr);
       Results first(*one), second(*many);
-      for (std::uint64_t step = 0; step < 50; ++step) {
+      for (std::uint64_t step = 0; step < 30; ++step) {
         const Bytes chosen = actions(kSlots, step);
         one->step(chosen.data(), first.to());
         many->step(chosen.data(), second.to());

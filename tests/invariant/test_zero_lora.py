@@ -38,6 +38,8 @@ grpo:
 STAGES = ("0", "1", "2", "3")
 #: Both puzzles; of 16 rows one or two are levels, so that a rank may have none.
 JOINT = ("data:levels", "mix=[10, 1]")
+#: Reinforced together, one of them with more states than the other.
+TOGETHER = ("joint", "tasks=[sliding, sokoban]", "by_task={sokoban: {rollout.instances: 4, objective.kl: 0.2}}")
 BF16 = {
     "bf16-2": ("2",),
     "bf16-3": ("3",),
@@ -99,7 +101,12 @@ def place(tmp_path_factory):
     """One process trains what is compared with; two ranks train everything else, in one go."""
     place = begin(tmp_path_factory.mktemp("zero-lora"))
     folder, job = place.folder, place.job
-    alone = [job("sft", "one"), job("grpo", "one-rl", "one"), job("sft", "joint", *JOINT)]
+    alone = [
+        job("sft", "one"),
+        job("grpo", "one-rl", "one"),
+        job("sft", "joint", *JOINT),
+        job("grpo", "joint-rl", *TOGETHER),
+    ]
     for each in (*alone, job("sft", "begun-alone", patch="interrupted")):
         assert train(each) == (130 if each.patch else 0)
     first, second = run([job("sft", "killed", "data", *zero("2"), patch="killed")], 2, folder)
@@ -125,6 +132,7 @@ def place(tmp_path_factory):
         job("grpo", "no-states", "one", *zero("3"), patch="no states"),
     ]
     jobs += [job("sft", f"joint-{s}", *JOINT, *zero(s)) for s in ("2", "3")]
+    jobs += [job("grpo", f"joint-rl-{s}", *TOGETHER, *zero(s)) for s in ("2", "3")]
     jobs += [job("sft", "planted-nothing", *JOINT, *zero("2"), patch="weighty nothing")]
     jobs += [job("sft", "told", "data", *zero("3", "optim.steps=1"), quiet=False)]
     jobs += [job("sft", "planted-rows", "data", *zero("1"), patch="same rows")]
@@ -148,10 +156,12 @@ def test_two_ranks_equal_one_process(place, stage):
 
 
 @pytest.mark.parametrize("stage", ["2", "3"])
-def test_a_warm_start_of_both_puzzles_is_that_of_one_process(place, stage):
+def test_runs_of_both_puzzles_are_those_of_one_process(place, stage):
     limit = 2e-5 if stage == "3" else 2e-6
     assert place.apart("joint", f"joint-{stage}") <= limit
     assert place.losses("joint") == pytest.approx(place.losses(f"joint-{stage}"), abs=2e-6)
+    assert place.apart("joint-rl", f"joint-rl-{stage}") <= limit
+    assert place.losses("joint-rl") == pytest.approx(place.losses(f"joint-rl-{stage}"), abs=2e-6)
     moved = [place.weights("joint")[f"decoder.outputs.{i}.weight"] for i in range(2)]
     begun = [place.weights("one")[f"decoder.outputs.{i}.weight"] for i in range(2)]
     assert not any(map(torch.equal, moved, begun))
@@ -175,6 +185,7 @@ SAVED = [
     "no-states",
     "joint-2",
     "joint-3",
+    "joint-rl-3",
 ]
 
 

@@ -48,3 +48,39 @@ def best(step, state, left, goal, depths):
         rest = (1, 0, 0) if solved else best(step, after, left - 1, goal, depths)
         options.append((rest[0], rest[1] - executed, rest[2] - 1))
     return max(options)
+
+
+def expected(step, chances, state, left, goal, memory):
+    """[solved, actions, actions * solved, decisions] that an episode comes to on average: every choice of depths is played
+    to its end. ``chances(state, left)`` gives the probability of each depth; equal states are played once (``memory``)."""
+    if goal(state):
+        return [1, 0, 0, 0]
+    if left == 0:
+        return [0, 0, 0, 0]
+    if (state, left) not in memory:
+        total = [0, 0, 0, 0]
+        for depth, chance in chances(state, left).items():
+            after, executed, solved = step(state, depth)
+            rest = [1, 0, 0, 0] if solved else expected(step, chances, after, left - 1, goal, memory)
+            play = [rest[0], rest[1] + executed, rest[2] + executed * rest[0], rest[3] + 1]
+            total = [one + chance * other for one, other in zip(total, play, strict=True)]
+        memory[state, left] = total
+    return memory[state, left]
+
+
+def sides(decisions, edges):
+    """near, mid or far for each decision (distance, distance of its start), by one of the three ways to tell them."""
+    known = [here for here, _ in decisions if here >= 0]
+
+    def exceeded(here, start, part):
+        if edges == "thirds":
+            return here > start * part / 3
+        if edges == "terciles":
+            least = min((n for n in known if 3 * sum(m <= n for m in known) >= part * len(known)), default=0)
+            return here > least
+        return here > 8 * part
+
+    return [
+        "far" if here < 0 else ("near", "mid", "far")[sum(exceeded(here, start, part) for part in (1, 2))]
+        for here, start in decisions
+    ]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 PAGE = ROOT / "docs" / "paper.md"
 COLUMNS = ("paper", "here", "command", "test", "ours", "differs")
-#: Cells that say nothing.
+#: Cells that say nothing, a dash among them.
 EMPTY = {"", "-", "--", "\N{EN DASH}", "\N{EM DASH}", "?", "...", "n/a", "none", "todo", "tbd"}
 _TICKED = re.compile(r"`([^`]+)`")
 _LINK = re.compile(r"\[([^\]]+)\]\(([^)]+)\)")
@@ -35,21 +35,14 @@ class Row:
     differs: str
 
 
-@dataclass(frozen=True)
-class Line:
-    """A row, or a line that should have been one (then without a row), and where it stands."""
-
-    number: int
-    row: Row | None
+def rows(text: str) -> list[tuple[int, Row | None]]:
+    """Every line of a table but its head and rule, by number; None for a line with too few cells or too many."""
+    cells = ((number, _cells(line)) for number, line in enumerate(text.splitlines(), 1) if line.startswith("|"))
+    return [(number, Row(*each) if len(each) == len(COLUMNS) else None) for number, each in cells if not _frame(each)]
 
 
-def lines(text: str) -> list[Line]:
-    """All lines of tables but their heads and rules."""
-    listed = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.startswith("|")]
-    cells = [(number, [cell.strip() for cell in line.strip("|").split("|")]) for number, line in listed]
-    return [
-        Line(number, Row(*each) if len(each) == len(COLUMNS) else None) for number, each in cells if not _frame(each)
-    ]
+def _cells(line: str) -> list[str]:
+    return [cell.strip() for cell in line.strip("|").split("|")]
 
 
 def _frame(cells: list[str]) -> bool:
@@ -58,11 +51,7 @@ def _frame(cells: list[str]) -> bool:
 
 def faults(text: str) -> list[str]:
     """What is wrong with a page."""
-    return [f"line {number}: {fault}" for number, row in _numbered(text) for fault in _faults(row)]
-
-
-def _numbered(text: str) -> list[tuple[int, Row | None]]:
-    return [(line.number, line.row) for line in lines(text)]
+    return [f"line {number}: {fault}" for number, row in rows(text) for fault in _faults(row)]
 
 
 def _faults(row: Row | None) -> Iterator[str]:
@@ -153,5 +142,5 @@ def _text(path: Path) -> str:
 
 def absent(text: str, wanted: tuple[str, ...]) -> list[str]:
     """Names that no row begins with; a row may begin with several, each in backticks."""
-    named = {name for line in lines(text) if line.row for name in _TICKED.findall(line.row.paper)}
+    named = {name for _, row in rows(text) if row for name in _TICKED.findall(row.paper)}
     return [name for name in wanted if name not in named]

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.structure import paper_page
-from tests.structure.paper_page import PAGE, absent, faults, lines
+from tests.structure.paper_page import COLUMNS, PAGE, absent, faults, rows
 
 pytest.importorskip("tyro")
 pytest.importorskip("yaml")
@@ -46,7 +45,7 @@ def test_every_cell_leads_somewhere():
 def test_nothing_that_the_paper_numbers_is_left_out():
     text = PAGE.read_text(encoding="utf-8")
     assert absent(text, (*NUMBERED, *DISPLAYED, *HYPERPARAMETERS)) == []
-    assert len(lines(text)) > 200
+    assert len(rows(text)) > 200
 
 
 def test_the_planted_row_is_right():
@@ -89,5 +88,5 @@ def test_what_is_left_out_is_said():
 
 
 def test_heads_and_rules_are_no_rows():
-    head = "| " + " | ".join(paper_page.COLUMNS) + " |\n|---|---|---|---|---|---|\n"
-    assert [line.number for line in lines(head + RIGHT)] == [3]
+    head = "| " + " | ".join(COLUMNS) + " |\n|---|---|---|---|---|---|\n"
+    assert [number for number, _ in rows(head + RIGHT)] == [3]

@@ -17,6 +17,8 @@ pytest.importorskip("pyarrow")
         (["--agents", "clever"], "agents: expected names of adaptive"),
         (["--length", "3"], "length: expected two numbers or none, got (3,)"),
         (["--instances", "0"], "instances: expected at least 1, got 0"),
+        (["--population", "all", "--edges", "thirds"], "population: expected none of paper, tables, edges"),
+        (["--edges", "halves"], "halves"),
         ([], "run: expected the folder of a training run"),
     ],
 )

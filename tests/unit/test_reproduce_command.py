@@ -10,10 +10,16 @@ pytest.importorskip("torch")
 pytest.importorskip("transformers")
 pytest.importorskip("pyarrow")
 
+import yaml
+from tests.unit.evaluate.zero_shot.servers import Server, expert
+
+import recommit
 from recommit import preset, reproduce
 from recommit.cli import main
 from recommit.data.recipe import Recipe
 from recommit.train import config
+from recommit.train.rundir import best_policy
+from recommit.train.start import weights_of
 from recommit.train_command import planned_family
 
 PRESET = """
@@ -89,6 +95,68 @@ def test_a_warm_start_for_every_seed(tmp_path, capsys):
     capsys.readouterr()
     assert main(call) == 2
     assert "warm_starts: expected one or each, got all" in capsys.readouterr().err
+
+
+def test_one_warm_start_of_both_puzzles(tmp_path):
+    """Every run of either puzzle begins with it, and those at one depth alone with one of that depth."""
+    whole = yaml.safe_load(PRESET)
+    (small,) = whole["tasks"].values()
+    small |= {"variants": ["adaptive"], "seeds": [0], "ablations": [], "singles": [4]}
+    whole["joint"] = {"recipe": small["recipe"], "sft": [c for c in small.pop("sft") if not c.startswith("validation")]}
+    whole["joint"]["sft"] += ["validation={instances: 4, every: 4, budget: 3}"]
+    boxes = {"task": "sokoban", "size": 6, "variants": [{"length": [2, 10], "boxes": 1}]}
+    grpo = [change.replace("[4, 14]", "[2, 10]") for change in small["grpo"]]
+    whole["tasks"]["boxes"] = {**small, "data": {**small["data"], **boxes}, "grpo": grpo}
+    (tmp_path / "both.yaml").write_text(yaml.safe_dump(whole))
+    call = [
+        "reproduce",
+        "--preset",
+        str(tmp_path / "both.yaml"),
+        "--out",
+        str(tmp_path / "out"),
+        "--jobs",
+        "1",
+        "--quiet",
+    ]
+    assert main(call) == 0
+    out = tmp_path / "out"
+    assert {path.name for path in (out / "joint").iterdir()} == {"sft", "single-4-init"}
+    for puzzle, task in (("small", "sliding"), ("boxes", "sokoban")):
+        family = out / puzzle / "family"
+        assert {path.name for path in family.iterdir()} == {"adaptive-s0", "single-4-s0"}
+        begun = json.loads((family / "adaptive-s0" / "config.json").read_text())
+        assert begun["data"]["recipe"]["task"] == task
+        assert begun["init"] == weights_of(best_policy(out / "joint" / "sft"))
+        tables = (out / puzzle / "eval-s0" / "tables.md").read_text()
+        assert "No run for SFT, h=4" not in tables
+        assert "No run for SFT, h=8" in tables
+    made = times(out)
+    assert main(call) == 0
+    assert times(out) == made
+
+
+def test_a_model_behind_an_endpoint_plays_too(tmp_path, capsys):
+    """Untrained, on the instances of the evaluation; its row stands in the paper's table."""
+    server = Server(script=expert(recommit.Sliding(2, 3)))
+    model = f"{{model: tiny, endpoint: custom, base_url: {server.url}, any_model: true}}"
+    text = PRESET.replace("ablations: [paper]", f"zero_shot: [{model}]").replace("seeds: [0, 1]", "seeds: [0]")
+    text = text.replace('["3", "2"]', "[loose]")
+    (tmp_path / "asked.yaml").write_text(text)
+    call = ["reproduce", "--preset", str(tmp_path / "asked.yaml"), "--out", str(tmp_path / "out"), "--quiet"]
+    try:
+        assert main(call) == 0
+    finally:
+        server.close()
+    small = tmp_path / "out" / "small"
+    assert capsys.readouterr().out.splitlines()[-1] == str(small / "report.html")
+    rows = json.loads((small / "family" / "zero-shot-tiny" / "summary.json").read_text())
+    row = next(row for row in rows if row["budget"] == "loose")
+    assert row["instances"] == 8
+    (printed,) = [line for line in (small / "eval-s0" / "tables.md").read_text().splitlines() if "| tiny " in line]
+    assert [cell.strip() for cell in printed.split("|")[2:4]] == ["-", f"{100 * row['solve_rate']:.1f}"]
+    (tmp_path / "asked.yaml").write_text(text.replace("{model: tiny,", "{name: tiny,"))
+    assert main(call) == 2
+    assert "tasks.small.zero_shot: expected mappings with a model, got {'name': 'tiny'" in capsys.readouterr().err
 
 
 def test_a_puzzle_that_the_paper_does_not_have(tmp_path, capsys):

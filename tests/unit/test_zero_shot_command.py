@@ -38,6 +38,7 @@ def no_keys(monkeypatch):
         ({"length": (8, 4)}, "length"),
         ({"task": "chess"}, "task: expected one of sliding, sokoban, "),
         ({"cell": 3}, "cell: expected 4..112, got 3"),
+        ({"task": "sokoban", "moves": "tile"}, "moves: expected blank, or tile for sliding, got tile for sokoban"),
         ({"retries": -1}, "retries: expected 0..100, got -1"),
     ],
 )

@@ -43,14 +43,20 @@ def run_harness(check: Harness) -> Ran:
     raise Finding(f"{check.module}: the planted defect went unnoticed")
 
 
-def run_ctest(check: Ctest) -> Ran:
-    """In the build of scripts/test if there is one, else in the release build; brought up to date first."""
+def cpp_tests() -> Path:
+    """The folder of the C++ tests: the build of scripts/test if there is one, else the release build; brought up to date."""
     folder = ROOT / "build" / f"test-{sys.implementation.cache_tag}"
     if not (folder / "CTestTestfile.cmake").exists():
         command(["cmake", "--preset", "release"])
         folder = ROOT / "build" / "release"
     command(["cmake", "--build", str(folder)])
-    output = command(["ctest", "--test-dir", str(folder), "--verbose", "-R", check.pattern, "--no-tests=error"])
+    return folder
+
+
+def run_ctest(check: Ctest) -> Ran:
+    """The programs that the pattern names."""
+    folder = str(cpp_tests())
+    output = command(["ctest", "--test-dir", folder, "--verbose", "-R", check.pattern, "--no-tests=error"])
     return Ran(sum(int(n) for n in re.findall(r"(\d+) cases passed", output)), "C++ cases")
 
 

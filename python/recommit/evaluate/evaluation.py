@@ -45,6 +45,14 @@ class Plan:
     #: Shortest and longest length; empty: as in the data of the run.
     length: tuple[int, ...] = ()
     seed: int = 0
+    #: What is near, mid and far; see ``metrics.EDGES``.
+    edges: str = metrics.EDGES[0]
+    #: End an episode at the first look at a state that nobody can solve: for analysis, since no policy knows it.
+    stop_on_deadlock: bool = False
+    #: Execute every commitment to its end; the goal counts only there.
+    whole_commitments: bool = False
+    #: Which puzzle of a run that has several, with or without its size.
+    task: str = ""
 
     def __post_init__(self) -> None:
         for name in self.agents:
@@ -58,6 +66,18 @@ class Plan:
                 raise ValueError(f"{name}: expected at least 1, got {getattr(self, name)}")
         if len(self.length) not in (0, 2):
             raise ValueError(f"length: expected two numbers or none, got {self.length}")
+        if self.edges not in metrics.EDGES:
+            raise ValueError(f"edges: expected one of {', '.join(metrics.EDGES)}, got {self.edges}")
+        if self.whole_commitments and any(name.startswith(f"{transcripts.AGENT}@") for name in self.agents):
+            raise ValueError(
+                "whole_commitments: expected no zero-shot agents, whose episodes have been played to the goal"
+            )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values; of the options that older plans do not name, those that are not the usual ones."""
+        options = [f for f in fields(Plan) if f.name in ("edges", "stop_on_deadlock", "whole_commitments", "task")]
+        usual = {f.name for f in options if getattr(self, f.name) == f.default}
+        return {f.name: getattr(self, f.name) for f in fields(Plan) if f.name not in usual}
 
 
 def decisions_of(budget: str, task: str) -> int:
@@ -76,8 +96,9 @@ class Evaluation:
     def __init__(self, plan: Plan, store: Store | None, *, team: Team | None = None, quiet: bool = False) -> None:
         self.plan, self.team, self.quiet = plan, team or Team(), quiet
         self._store = store
-        self.recipe = recipe_of(plan.run)
-        self.task = self.recipe.puzzle()
+        self.recipe = recipe_of(plan.run, plan.task)
+        puzzle = self.recipe.puzzle()
+        self.task = puzzle.to_the_end() if plan.whole_commitments else puzzle
         self.budgets = {name: decisions_of(name, self.recipe.task) for name in plan.budgets}
         self.drawn = test_set.starts(self.recipe, "test", plan.instances, plan.length)
         self.starts = np.ascontiguousarray(self.drawn.states)
@@ -91,9 +112,7 @@ class Evaluation:
     def run(self) -> list[dict[str, Any]]:
         """Play whoever has not been played; then the lead writes every figure. The summary, empty but for the lead."""
         if self.team.lead:
-            self.store.begin(
-                {**{f.name: getattr(self.plan, f.name) for f in fields(Plan)}, "test_set": test_set.name(self.starts)}
-            )
+            self.store.begin({**self.plan.to_dict(), "test_set": test_set.name(self.starts)})
             self.store.same_policies(self._policies())
             self._write_instances()
         number = 0
@@ -121,7 +140,7 @@ class Evaluation:
     def _policies(self) -> dict[str, str]:
         """What plays, by run: the files of its best policy, which further training may change."""
         from recommit.policy.checkpoint import local_folder
-        from recommit.train.grpo import weights_of
+        from recommit.train.start import weights_of
 
         named = [name.partition("@") for name in self.plan.agents]
         runs = {run or self.plan.run for base, _, run in named if base != transcripts.AGENT}
@@ -202,7 +221,7 @@ class Evaluation:
                 every = [self._kept(name, k, seed) for seed in range(agents.seeds(_base(name)))]
                 played[name, budget] = [metrics.episodes(rows, self.length, k) for rows in every]
                 head = {"agent": name, "task": self.recipe.task, "budget": budget, "seeds": len(every), **_model(name)}
-                figures = summaries.row(every, played[name, budget], k, self.rooms)
+                figures = summaries.row(every, played[name, budget], k, self.rooms, self.plan.edges)
                 summary.append({**head, **figures, **self._validated(name, k)})
             first = self._kept(name, self._largest, 0)
             curves[name] = metrics.over_budgets(first, self.length, self._largest)
@@ -215,7 +234,7 @@ class Evaluation:
     def _kept(self, name: str, k: int, seed: int) -> Rows:
         rows = self.store.rows(file_name(name, self._played(name, k), seed))
         assert rows is not None
-        return rows
+        return metrics.until_lost(rows) if self.plan.stop_on_deadlock else rows
 
     def _validated(self, name: str, k: int) -> dict[str, float]:
         """Of fixed depths: how many validation instances they solve, so that the best is not chosen on the test set."""

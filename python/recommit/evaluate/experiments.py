@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from recommit.evaluate import behaviour_tables, paper, results_tables, training_tables
 from recommit.evaluate.members import Found, Members
+from recommit.evaluate.results_tables import DRAWN
 from recommit.train.rundir import recipe_of
 
 if TYPE_CHECKING:
@@ -30,10 +31,12 @@ TABLES = {
     "sweep": Table("Sweep of fixed depths", results_tables.sweep, results_tables.sweeping),
     "ablation": Table("Ablation", results_tables.ablation, results_tables.reduced),
     "single": Table("Trained at one depth alone", results_tables.single, results_tables.lonely),
-    "state": Table("Depth by distance", behaviour_tables.state_dependence, lambda _members: ("adaptive", "shuffled")),
+    "state": Table(
+        "Depth by distance", behaviour_tables.state_dependence, lambda _members: ("adaptive", DRAWN, "shuffled")
+    ),
     "emergence": Table("Depths in the course of training", training_tables.emergence, training_tables.growing),
     "efficiency": Table("Efficiency", behaviour_tables.efficiency, results_tables.fixed),
-    "depths": Table("Shares of the depths", behaviour_tables.shares, lambda _members: ("adaptive",)),
+    "depths": Table("Shares of the depths", behaviour_tables.shares, lambda _members: ("adaptive", DRAWN)),
     "entropy": Table("Entropy", training_tables.entropy, lambda _members: ("adaptive",)),
     "seeds": Table("Seeds", training_tables.seeds, training_tables.sown),
     "budgets": Table("Training budgets", training_tables.training_budgets, training_tables.budgeted),

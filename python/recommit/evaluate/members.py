@@ -2,7 +2,7 @@
 
 adaptive-s0  fixed-4-s0  random-s0  depth-only-s0    what recommit train family makes, by variant and seed
 adaptive-k5-s0                                       the same with five decisions per training episode
-single-4-init  single-4-s0                           one depth alone: the warm start, and its reinforcement
+single-4-init  single-4-s0                           one depth alone: the warm start, and its reinforcement with a copy of it
 zero-shot-NAME                                       a run of recommit zero-shot
 """
 
@@ -64,10 +64,13 @@ class Members:
 
     def single(self, depth: int, kind: str) -> Path | None:
         """What learned from one depth alone: imitation (``SFT``), then also reinforcement (``RL``)."""
+        reinforced = self.run(f"single-{depth}")
         if kind == "RL":
-            return self.run(f"single-{depth}")
+            return reinforced
         folder = self.family / f"single-{depth}-init"
-        return folder if (folder / "best.json").is_file() else None
+        if (folder / "best.json").is_file():
+            return folder
+        return None if reinforced is None else reinforced / "init"  # of all puzzles, so it lies in no family
 
     @cached_property
     def seeds(self) -> list[int]:
@@ -178,9 +181,11 @@ class Found:
             return self.of(self.members.trained(), budget)
         return self.of(clamped(EVERY, self.members.init if kind == "SFT" else None), budget)
 
-    def best_fixed(self, kind: str, budget: str, by: str = "validation") -> dict[str, Any] | None:
-        """The fixed depth that solves most, on ``test`` or ``validation`` instances; ties to the smaller depth."""
-        return best(self.kind(kind, budget), by)
+    def best_fixed(
+        self, kind: str, budget: str, by: str = "validation", depths: Sequence[int] = EVERY
+    ) -> dict[str, Any] | None:
+        """The one of ``depths`` that solves most, on ``test`` or ``validation`` instances; ties to the smaller depth."""
+        return best([row for row in self.kind(kind, budget) if depth_of(row) in depths], by)
 
 
 def best(rows: list[dict[str, Any]], by: str = "validation") -> dict[str, Any] | None:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 #: Distances up to which a state is near, and up to which it is half-way.
 NEAR, MID = 8, 16
 BUCKETS = ("near", "mid", "far")
+#: How else near and far can be told: by thirds of the way from the start, or so that each holds a third of the decisions.
+EDGES = ("fixed", "thirds", "terciles")
 
 
 @dataclass(frozen=True)
@@ -127,14 +129,21 @@ def mean(values: NDArray[Any]) -> float | None:
     return float(np.mean(values)) if len(values) else None
 
 
-def by_distance(rows: Rows, played: Episodes, budget: int, *, solved_only: bool = True) -> dict[str, dict[str, Any]]:
+def until_lost(rows: Rows) -> Rows:
+    """The same episodes, ended where nobody can solve them any more: at the end of the commitment that lost them."""
+    return rows.where(rows.before >= 0)
+
+
+def by_distance(
+    rows: Rows, played: Episodes, budget: int, *, solved_only: bool = True, edges: str = EDGES[0]
+) -> dict[str, dict[str, Any]]:
     """Near, mid and far decisions: how many, how deep, how often they fail to get closer."""
     kept = within(rows, budget)
     gained = progress(kept)
-    bucket = np.where(kept.before < 0, 2, (kept.before > NEAR).astype(np.int64) + (kept.before > MID))
+    chosen = played.solved[kept.instance] if solved_only else np.ones(len(kept), np.bool_)
+    bucket = np.where(kept.before < 0, 2, _buckets(kept, played, chosen, edges))
     lowest = int(gained.min(initial=0))
     span = int(gained.max(initial=0)) - lowest + 1
-    chosen = played.solved[kept.instance] if solved_only else slice(None)
     taken = np.bincount((bucket * 9 + kept.depth)[chosen], minlength=27).reshape(3, 9)
     moved = np.bincount((bucket * span + gained - lowest)[chosen], minlength=3 * span).reshape(3, span)
     values = np.arange(lowest, lowest + span)
@@ -142,6 +151,19 @@ def by_distance(rows: Rows, played: Episodes, budget: int, *, solved_only: bool 
         name: {"count": int(moved[i].sum()), **_moved(moved[i], values), **_taken(taken[i])}
         for i, name in enumerate(BUCKETS)
     }
+
+
+def _buckets(rows: Rows, played: Episodes, chosen: NDArray[np.bool_], edges: str) -> NDArray[np.int64]:
+    """0 near, 1 mid, 2 far: by the distance, by its share of the start's, or by a third of the ``chosen`` decisions each."""
+    if edges == "thirds":
+        whole = played.length[rows.instance]
+        result: NDArray[np.int64] = (3 * rows.before > whole).astype(np.int64) + (3 * rows.before > 2 * whole)
+        return result
+    near, mid = NEAR, MID
+    if edges == "terciles":
+        known = np.sort(rows.before[chosen & (rows.before >= 0)])
+        near, mid = (int(known[(part * len(known) - 1) // 3]) if len(known) else 0 for part in (1, 2))
+    return (rows.before > near).astype(np.int64) + (rows.before > mid)
 
 
 def _moved(counts: NDArray[np.int64], values: NDArray[np.int64]) -> dict[str, float | None]:

@@ -70,7 +70,7 @@ def close(reach: Reach, roots: NDArray[np.int64], budget: int, columns: NDArray[
             continue
         if wasted.min() == FAILED:
             return 0
-        cost = _costs(reach, budget, columns)[0][budget, open_roots]
+        cost = costs(reach, budget, columns)[0][budget, open_roots]
         least = cost // STEP - reach.task.distance(reach.states[open_roots])
         open_roots = open_roots[(cost >= FAILED) | (least > level)]
         level = max(level + WIDER, int(wasted.min()))
@@ -106,10 +106,10 @@ def ceiling(
     columns = np.array([reach.depths.index(depth) for depth in depths])
     missing = close(reach, reach.nodes(starts, budget), budget, columns, cap)
     shallow = int(columns[np.argmin(depths)])
-    return Ceiling(*_costs(reach, budget, columns), shallow, missing)
+    return Ceiling(*costs(reach, budget, columns), shallow, missing)
 
 
-def _costs(reach: Reach, budget: int, columns: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
+def costs(reach: Reach, budget: int, columns: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
     """``Ceiling.cost`` and ``Ceiling.column`` over what has been looked at."""
     nodes, depths = len(reach), [reach.depths[column] for column in columns]
     cost = np.full((budget + 1, nodes), FAILED, np.int64)

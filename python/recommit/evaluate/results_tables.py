@@ -14,13 +14,15 @@ if TYPE_CHECKING:
 #: Those that ignore the state, and those that know the distance.
 CONTROLS, KNOWING = ("random", "shuffled", "mixture"), ("oracle-dp", "oracle-delta", "oracle-rate")
 ZERO_SHOT = "zero-shot"
+#: Adaptive's depths and actions drawn by their probabilities: the paper does not say whether its figures are of this one.
+DRAWN = "sampled"
 #: The run by the paper's recipe, in families whose adaptive run has another.
 PAPER = "paper"
 
 
 def fixed(members: Members) -> tuple[str, ...]:
     """Agents: adaptive, and fixed depths of the warm start and of the runs that were trained with them."""
-    return ("adaptive", *clamped(EVERY, members.init), *members.trained())
+    return ("adaptive", DRAWN, *clamped(EVERY, members.init), *members.trained())
 
 
 def wanted(members: Members, *names: str) -> list[str]:
@@ -38,24 +40,37 @@ def unfixed(members: Members) -> list[str]:
 
 
 def main_table(found: Found) -> str:
-    """Solve rate and actions at both budgets; best fixed depths chosen on validation and on test instances."""
+    """Solve rate and actions at both budgets; best fixed depths chosen on validation and on test instances, and of those
+    that the depth head has."""
     lines = []
     for budget in ("tight", "loose"):
         printed = paper.MAIN[found.task, budget]
-        chosen = {
-            "adaptive": found.row("adaptive", budget),
-            **{f"{kind} best fixed": found.best_fixed(kind, budget) for kind in ("RL", "SFT")},
-        }
-        for name, row in chosen.items():
-            cell = printed[name]
-            lines.append([f"{budget}: {name}", short(row), *beside(cell.solved, hundred(row)),
-                          *beside(cell.actions, of(row, "actions_per_episode"))])  # fmt: skip
+        lines.append(_solving(f"{budget}: adaptive", printed["adaptive"], found.row("adaptive", budget)))
+        lines.append(_solving(f"{budget}: adaptive, drawn", printed["adaptive"], found.row(DRAWN, budget)))
         for kind in ("RL", "SFT"):
-            row = found.best_fixed(kind, budget, "test")
-            lines.append([f"{budget}: {kind} best fixed, chosen on the test set", short(row), *beside(None, hundred(row)),
-                          *beside(None, of(row, "actions_per_episode"))])  # fmt: skip
+            name = f"{kind} best fixed"
+            lines.append(_solving(f"{budget}: {name}", printed[name], found.best_fixed(kind, budget)))
+        for kind in ("RL", "SFT"):
+            name = f"{budget}: {kind} best fixed, chosen on the test set"
+            lines.append(_solving(name, paper.Printed(), found.best_fixed(kind, budget, "test")))
+        for kind in ("RL", "SFT"):
+            name = f"{budget}: {kind} best fixed of h = {', '.join(map(str, DEPTHS))}"
+            row = found.best_fixed(kind, budget, depths=DEPTHS)
+            lines.append(_solving(name, _printed_within(found.task, budget, kind), row))
     head = ("row", "agent", "paper %", "ours %", "diff", "paper actions", "ours", "diff")
     return grid(head, lines) + notes(unfixed(found.members))
+
+
+def _solving(name: str, cell: paper.Printed, row: dict[str, Any] | None) -> list[str]:
+    """Who it is, what is solved, and with how many actions."""
+    solved, actions = beside(cell.solved, hundred(row)), beside(cell.actions, of(row, "actions_per_episode"))
+    return [name, short(row), *solved, *actions]
+
+
+def _printed_within(task: str, budget: str, kind: str) -> paper.Printed:
+    """The paper's best fixed depth of those that the head has: where the best of all is one of them, that one."""
+    cell = paper.MAIN[task, budget][f"{kind} best fixed"]
+    return cell if cell.depth in DEPTHS else paper.WITHIN.get((task, budget, kind), paper.Printed())
 
 
 def sweeping(members: Members) -> tuple[str, ...]:
@@ -94,13 +109,14 @@ def ablation(found: Found) -> str:
         "random": next(iter(found.of(members.other("random", "random"), "loose")), None),
         "depth-only": next(iter(found.of(members.other("adaptive", "depth-only"), "loose")), None),
         "adaptive": found.row("adaptive", "loose"),
+        "adaptive, drawn": found.row(DRAWN, "loose"),
     }
     more = () if members.like_paper else (PAPER,)
     if more:
         own = found.of(members.other("adaptive", PAPER), "loose")
         ours["adaptive, the paper's recipe"] = next(iter(own), None)
-    printed = {**paper.ABLATION[found.task], "adaptive, the paper's recipe": paper.ABLATION[found.task]["adaptive"]}
-    lines = [[name, *beside(printed[name], hundred(row))] for name, row in ours.items()]
+    printed = paper.ABLATION[found.task]
+    lines = [[name, *beside(printed[name.partition(",")[0]], hundred(row))] for name, row in ours.items()]
     missing = [*unfixed(members), *wanted(members, "random", "depth-only", *more)]
     return grid(("row", "paper %", "ours %", "diff"), lines) + notes(missing)
 

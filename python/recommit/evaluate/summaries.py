@@ -16,13 +16,19 @@ if TYPE_CHECKING:
     from recommit.evaluate.play import Rows
 
 
-def row(rows: list[Rows], played: list[Episodes], k: int, rooms: NDArray[np.int64] | None = None) -> dict[str, Any]:
+def row(
+    rows: list[Rows],
+    played: list[Episodes],
+    k: int,
+    rooms: NDArray[np.int64] | None = None,
+    edges: str = metrics.EDGES[0],
+) -> dict[str, Any]:
     """One agent under one budget: means over its seeds, the interval of the share of instances solved."""
     rows = [metrics.within(one, k) for one in rows]
     merged = averaged([metrics.summarise(p, r, k) for p, r in zip(played, rows, strict=True)])
     merged["solve_low"], merged["solve_high"] = stats.share(per_instance(played, "solved"), rooms)
-    merged["by_distance_solved"] = metrics.by_distance(rows[0], played[0], k)
-    merged["by_distance"] = metrics.by_distance(rows[0], played[0], k, solved_only=False)
+    merged["by_distance_solved"] = metrics.by_distance(rows[0], played[0], k, edges=edges)
+    merged["by_distance"] = metrics.by_distance(rows[0], played[0], k, solved_only=False, edges=edges)
     return merged
 
 

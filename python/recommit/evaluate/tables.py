@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from recommit.evaluate import metrics
+from recommit.shown import cell
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,6 +18,7 @@ _COLUMNS = ("agent", "solved %", "95 %", "actions", "looks", "SPL", "lost %", "d
 
 def grid(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A Markdown table, padded so that it reads as plain text too; every column but the first to the right."""
+    rows = [[cell(value) for value in row] for row in rows]
     widths = [max(len(line[i]) for line in [head, *rows]) for i in range(len(head))]
 
     def line(cells: Sequence[str]) -> str:
@@ -64,8 +66,8 @@ def limits(rows: list[dict[str, Any]]) -> str:
     spared = ", ".join(f"h={depth}" for depth in never) or "none"
     front = metrics.front([metrics.Point(r["agent"], r["solve_rate"], r["actions_per_episode"]) for r in rows])
     return (
-        f"Fixed depths that {first['agent']} cannot dominate, since they never spend as many actions: {spared}.\n"
-        f"Pareto front: {', '.join(point.name for point in front)}."
+        f"Fixed depths that {cell(first['agent'])} cannot dominate, since they never spend as many actions: {spared}.\n"
+        f"Pareto front: {', '.join(cell(point.name) for point in front)}."
     )
 
 

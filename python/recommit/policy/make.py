@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from recommit.policy import shards
+from recommit.policy import served, shards
 
 SPECIALS = [
     "<|endoftext|>",
@@ -228,6 +228,8 @@ def make_backbone(
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     family, tokenizer = adapter(shape.family), make_tokenizer(shape.family)
+    if shape.family in ("qwen2_5_vl", "qwen3_vl"):
+        served.write(folder, tokenizer)
     if shard or shape.width > WIDEST:
         _make_shards(folder, shape, tokenizer, seed=seed, dtype=dtype, shard=shard or shards.SHARD)
         return folder

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -10,6 +11,7 @@ import numpy as np
 
 from recommit.puzzles import checks
 from recommit.puzzles.frames import Frames, look
+from recommit.puzzles.outcomes import Outcome, whole
 from recommit.puzzles.solutions import Limits, Solutions
 
 if TYPE_CHECKING:
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from numpy.typing import NDArray
+    from typing_extensions import Self
 
     from recommit.puzzles.instances import Instances
 
@@ -31,20 +34,6 @@ class Usual:
     length: tuple[int, int]
     #: Decisions per episode, by the name of the budget.
     budgets: dict[str, int]
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What open-loop execution did to a batch of states.
-
-    ``executed`` counts actions up to the goal or the end of the commitment; ``moved`` of them changed the state, the
-    others were blocked.
-    """
-
-    states: NDArray[np.uint8]
-    executed: NDArray[np.int32]
-    solved: NDArray[np.bool_]
-    moved: NDArray[np.int32]
 
 
 class Puzzle(ABC):
@@ -70,6 +59,8 @@ class Puzzle(ABC):
     #: What the cells of a state hold, and the rules, in a sentence or two each.
     codes: ClassVar[str]
     rules: ClassVar[str]
+    #: Does a commitment end at the goal? See ``to_the_end``.
+    stops: bool = True
 
     @classmethod
     def of(cls, size: tuple[int, int], boxes: int) -> Puzzle:  # noqa: ARG003
@@ -109,6 +100,11 @@ class Puzzle(ABC):
     def farthest(self) -> int | None:
         """The longest optimal length of any instance, where that is known."""
         return None
+
+    def population(self) -> tuple[States, NDArray[np.int32]]:
+        """Every state of this size that is not solved and can be, nearest first, and its length; most puzzles have too many
+        to list."""
+        raise ValueError(f"population: expected a puzzle whose states can be listed, got {self!r}")
 
     @abstractmethod
     def generate(
@@ -175,10 +171,18 @@ class Puzzle(ABC):
         result: States = self.core.step(self.check(states), actions, threads=threads)
         return result
 
+    def to_the_end(self) -> Self:
+        """The same puzzle, but ``execute`` goes on past the goal: a commitment counts as solved where it ends there."""
+        other = copy.copy(self)
+        other.stops = False
+        return other
+
     def execute(
         self, states: States, actions: NDArray[Any], depths: NDArray[Any], *, threads: int | None = None
     ) -> Outcome:
         """Execute row i of ``actions`` open loop for up to ``depths[i]`` actions, stopping at the goal."""
+        if not self.stops:
+            return whole(self, states, actions, depths, threads)
         return Outcome(*self.core.execute(self.check(states), actions, depths, threads=threads))
 
     def is_solved(self, states: States, *, threads: int | None = None) -> NDArray[np.bool_]:

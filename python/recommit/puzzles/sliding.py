@@ -159,6 +159,17 @@ class Sliding(Puzzle):
             raise ValueError(f"length: expected 1..{farthest} for {self.variant} boards, got {low}..{high}")
         return Walks(self, low, min(high, farthest), plain, TRIES)
 
+    def population(self) -> tuple[States, NDArray[np.int32]]:
+        """All boards but the solved one, nearest first, and their lengths; up to ten cells."""
+        if self.farthest is None:
+            raise ValueError(f"population: expected boards of up to {TABLE_CELLS} cells, got {self.variant}")
+        layers, actions = [self.legend()[0]], np.arange(4, dtype=np.uint8)
+        for length in range(1, self.farthest + 1):
+            beside = self.step(np.repeat(layers[-1], 4, axis=0), np.tile(actions, len(layers[-1])))
+            layers.append(np.unique(beside[self.distance(beside) == length], axis=0))
+        lengths = np.repeat(np.arange(len(layers)), [len(layer) for layer in layers])
+        return np.concatenate(layers)[1:], lengths[1:].astype(np.int32)
+
     def walk_distances(
         self,
         states: States,

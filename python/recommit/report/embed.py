@@ -10,14 +10,13 @@ import csv
 import html
 import io
 import json
-import re
 from typing import TYPE_CHECKING, Any
+
+from recommit.shown import plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-#: What a terminal, a spreadsheet or a parser might take for an order; line feeds and tabs are text.
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u2028-\u202e\u2066-\u2069]")
 #: A spreadsheet takes cells that begin so for formulas.
 _FORMULA = ("=", "+", "-", "@", "\t")
 
@@ -26,11 +25,6 @@ class Html(str):
     """Text that is HTML already."""
 
     __slots__ = ()
-
-
-def plain(value: object) -> str:
-    """Text without control characters, whose places stay visible."""
-    return _CONTROL.sub("\ufffd", str(value))
 
 
 def escaped(value: object) -> Html:

@@ -32,13 +32,14 @@ def members(
     out: str | Path,
     seeds: tuple[int, ...],
     once: Collection[str] = (),
+    data: Path | None = None,
 ) -> list[Run]:
-    """All runs, in order. ``init`` is a warm start, or one per seed. ``plans`` has one configuration per name (see
+    """All runs, in order. ``init`` is a warm start, or one per seed; ``data`` says which puzzle, where it has several. ``plans`` has one configuration per name (see
     ``member``), usually that of its variant; those of ``once`` come last, with the first seed alone."""
     order = [(seed, name) for seed in seeds for name in plans if name not in once]
     order += [(seed, name) for seed in seeds[:1] for name in plans if name in once]
     starts = init if isinstance(init, Mapping) else dict.fromkeys(seeds, init)
-    return [Run("grpo", seeded(plans[name], seed), starts[seed], member(out, name, seed)) for seed, name in order]
+    return [Run("grpo", seeded(plans[name], seed), starts[seed], member(out, name, seed), data) for seed, name in order]
 
 
 def seeded(plan: GrpoConfig, seed: int) -> GrpoConfig:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from contextlib import closing
 from dataclasses import replace
@@ -14,28 +13,26 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import torch
 
-import recommit.data
 from recommit.data import draws, errors, sampling
-from recommit.data.files import file_sha256, sha256
-from recommit.policy.checkpoint import local_folder
 from recommit.policy.policy import CommitPolicy
-from recommit.policy.reference import Reference
 from recommit.policy.transfer import to_device, to_host
-from recommit.train import objective, ranks, reach, signals, start, state, targets, validate
+from recommit.train import joint, objective, ranks, reach, signals, start, targets, validate
 from recommit.train.collect import Collector
 from recommit.train.config import plain
-from recommit.train.engine import make_engine, schedule
+from recommit.train.engine import schedule
 from recommit.train.grpo_config import variant
 from recommit.train.head_moves import HeadMover
+from recommit.train.learner import prepared
 from recommit.train.peers import watched
 from recommit.train.reach import Reach
 from recommit.train.rollout import ORDER, Actor
-from recommit.train.rundir import RunDirectory, recipe_of
+from recommit.train.rundir import RunDirectory, recipes_of
+from recommit.train.sft import opened
 from recommit.train.trainer import Trainer
 from recommit.train.watch import Clock, Interrupt
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
     from torch import Tensor
@@ -43,52 +40,57 @@ if TYPE_CHECKING:
     from recommit.data.recipe import Recipe
     from recommit.train.decisions import Decisions
     from recommit.train.grpo_config import GrpoConfig
+    from recommit.train.joint import Part
+    from recommit.train.learner import Learner
     from recommit.train.ranks import Team
+    from recommit.train.signals import Signals
     from recommit.train.validate import Watched
 
 T = TypeVar("T")
 
 
 def train(
-    config: GrpoConfig, init: str | Path, out: str | Path, *, data: str | Path | None = None, quiet: bool = False
+    config: GrpoConfig,
+    init: str | Path,
+    out: str | Path,
+    *,
+    data: str | Path | Sequence[str | Path] | None = None,
+    quiet: bool = False,
 ) -> int:
     """Run, or go on with, a reinforcement run; 0 when it is finished and 130 when it was interrupted.
 
-    ``init`` is a run (its best policy is taken) or a saved policy; instances are made by the recipe of the data that it was
-    trained on, or of ``data``.
+    ``init`` is a run (its best policy is taken) or a saved policy; instances are made by the recipes of the data that it was
+    trained on, or of ``data``. Where these are of several puzzles, ``config.tasks`` says which.
     """
     if config.run.threads:
         torch.set_num_threads(config.run.threads)
-    known = (Path(out) / "config.json").is_file()  # it holds the recipe, whatever becomes of the other run
-    recipe = recommit.data.open(data, "train").recipe if data else recipe_of(out if known else init)
+    known = (Path(out) / "config.json").is_file()  # it holds the recipes, whatever becomes of the other run
+    every = [each.recipe for each in opened(data)] if data else recipes_of(out if known else init)
+    parts = joint.parts(config, joint.chosen(every, config.tasks, data or init))
     team = ranks.join(config.run.device) if config.engine.kind == "deepspeed" else ranks.alone(config.run.device)
     with watched(team), RunDirectory(out, lead=team.lead) as folder, Interrupt() as interrupt:
-        begin = warm_start(init, folder, team)
-        begun = {"init": weights_of(begin), "data": {"recipe": recipe.to_dict()}}
+        begin = start.warm_start(init, folder, team)
+        content = [{"recipe": part.recipe.to_dict()} for part in parts]
+        begun = {"init": start.weights_of(begin), "data": content if content[1:] else content[0]}
         folder.begin({"kind": "grpo", "ranks": team.world, **plain(config), **begun}, plain(type(config)()))
         policy = CommitPolicy.from_pretrained(begin, device=team.device)
         if config.head is not None:
             policy.replace_head(config.head, seed=config.run.seed)
-        with closing(Grpo(config, policy, recipe, folder, team, quiet=quiet or not team.lead)) as run:
+        with closing(_trainer(config, parts, policy, folder, team, quiet=quiet or not team.lead)) as run:
             return run.run(interrupt)
 
 
-def warm_start(init: str | Path, folder: RunDirectory, team: Team) -> Path:
-    """The run's own copy of the policy it starts from: whatever becomes of the other run, this one can go on."""
-    kept = folder.folder / "init"
-    if team.lead and not kept.is_dir():
-        temporary = folder.folder / ".init.tmp"
-        shutil.rmtree(temporary, ignore_errors=True)
-        shutil.copytree(local_folder(init), temporary)
-        temporary.rename(kept)
-    team.barrier()
-    return kept
-
-
-def weights_of(policy: Path) -> str:
-    """One sha256 of all files of a saved policy."""
-    listed = sorted(p for p in policy.rglob("*") if p.is_file())
-    return sha256("\n".join(f"{p.relative_to(policy).as_posix()} {file_sha256(p)}" for p in listed).encode())
+def _trainer(
+    config: GrpoConfig, parts: list[Part], policy: CommitPolicy, folder: RunDirectory, team: Team, *, quiet: bool
+) -> Trainer:
+    """Of one puzzle, or of several that share the policy and what moves it."""
+    if len(parts) == 1:
+        return Grpo(parts[0].config, policy, parts[0].recipe, folder, team, quiet=quiet)
+    shared = joint.learner(config, parts, policy, team)
+    members = {
+        part.name: Grpo(part.config, policy, part.recipe, folder, team, quiet=quiet, learner=shared) for part in parts
+    }
+    return joint.Joint(config, members, folder, team, quiet=quiet)
 
 
 class Grpo(Trainer):
@@ -98,7 +100,15 @@ class Grpo(Trainer):
     config: GrpoConfig
 
     def __init__(
-        self, config: GrpoConfig, policy: CommitPolicy, recipe: Recipe, folder: RunDirectory, team: Team, *, quiet: bool
+        self,
+        config: GrpoConfig,
+        policy: CommitPolicy,
+        recipe: Recipe,
+        folder: RunDirectory,
+        team: Team,
+        *,
+        quiet: bool,
+        learner: Learner | None = None,
     ) -> None:
         if policy.config.show_budget and config.credit.group == "exact":
             raise ValueError(
@@ -115,14 +125,8 @@ class Grpo(Trainer):
                 f"got {config.optim.batch} and {config.rollout.instances}"
             )
         self.share, self.micro = share, config.optim.micro_batch or share
-        state.seed(config.run.seed)
-        self._choose_parameters()
-        start.keep_features(policy, config.run)
-        policy.backbone.recompute = config.engine.checkpointing
-        policy.eval()  # no dropout: what is compared must differ by its weights alone
-        self.reference = Reference(policy) if config.objective.kl > 0 else None
-        parts = -(-share // self.micro)
-        self.engine = make_engine(policy, config.optim, config.engine, team, parts)
+        shared = learner or prepared(config, policy, [self.task], team, -(-share // self.micro))
+        self.engine, self.reference = shared.engine, shared.reference if config.objective.kl > 0 else None
         self._clock = Clock()
         actor = Actor(
             policy,
@@ -141,15 +145,6 @@ class Grpo(Trainer):
     def _through(self, work: Callable[[], T]) -> T:
         with self._clock("model"):
             return self.engine.run(work)
-
-    def _choose_parameters(self) -> None:
-        self.policy.train_only(self.task, depth_head=self.variant.head)
-        vision = {id(p) for p in self.policy.backbone.vision_parameters()}
-        for parameter in self.policy.parameters():
-            if (id(parameter) in vision and not self.config.optim.vision_lr) or not self.variant.rest:
-                parameter.requires_grad_(False)
-        if not self.variant.rest:
-            self.policy.depth_head.requires_grad_(True)
 
     @property
     def tokens(self) -> float:
@@ -175,33 +170,51 @@ class Grpo(Trainer):
 
     def _step(self) -> dict[str, Any]:
         """Play, compare, learn."""
+        batch, said = self.played()
+        learned = self._learn(batch)
+        self.at.step += 1
+        return signals.told(said, learned)
+
+    def played(self) -> tuple[Decisions, Signals]:
+        """What this step learns from, and what there is to tell of it."""
         credit = self.config.credit_at(self.at.step)
         collect = replace(self.collect, config=replace(self.config, credit=credit))
         batch, said = collect(self._starts(), self.at.step)
-        learned = self._learn(batch.where(slice(0)) if self.config.finishing(self.at.step) else batch)
-        self.at.step += 1
         self.at.states += len(batch)
-        return signals.told(said, learned)
+        return batch.where(slice(0)) if self.config.finishing(self.at.step) else batch, said
 
     def _learn(self, batch: Decisions) -> dict[str, float]:
         """Move the weights, ``optim.batch`` states of all ranks at a time."""
-        size, rank, world = self.config.optim.batch, self.team.rank, self.team.world
-        moves = -(-len(batch) // size)
+        size = self.config.optim.batch
         measured, norms = [], []
         scale = schedule(self.config.optim, self.at.step)
         for epoch in range(self.config.objective.epochs):
-            number = self.at.step * self.config.objective.epochs + epoch
-            places = np.uint64(number << 32) + np.arange(len(batch), dtype=np.uint64)
-            order = np.argsort(draws.draw(draws.streams(self.config.run.seed, ORDER, places), 0))
-            for move in range(moves):
-                whole = order[move * size : (move + 1) * size]
-                mine = whole[rank::world]
-                part = (batch.where(mine) if len(mine) else batch.where(order[:1]).nothing()).padded(self.share)
-                weight = objective.total_weight(batch.where(whole))
-                measured.append(self._move(part, weight, fresh=epoch == 0 and move == 0))
+            order = self.order(batch, epoch)
+            for begin in range(0, len(batch), size):
+                measured.append(self.gradient(batch, order[begin : begin + size], fresh=epoch == begin == 0))
                 with self._clock("model"):
                     norms.append(self.engine.step(scale))
                 self._watch_for_nan(norms[-1])
+        return self.learned(measured, norms)
+
+    def order(self, batch: Decisions, epoch: int) -> NDArray[np.intp]:
+        """In which the states of a step are learned from."""
+        number = self.at.step * self.config.objective.epochs + epoch
+        places = np.uint64(number << 32) + np.arange(len(batch), dtype=np.uint64)
+        return np.argsort(draws.draw(draws.streams(self.config.run.seed, ORDER, places), 0))
+
+    def gradient(self, batch: Decisions, whole: NDArray[np.intp], *, fresh: bool, among: int = 1) -> Tensor:
+        """Add the gradient of some states of all ranks, as the mean over them, divided by ``among`` puzzles; see ``_move``."""
+        mine = whole[self.team.rank :: self.team.world]
+        part = (batch.where(mine) if len(mine) else self._nothing(batch)).padded(self.share)
+        return self._move(part, among * objective.total_weight(batch.where(whole)), fresh=fresh)
+
+    def _nothing(self, batch: Decisions) -> Decisions:
+        """One state without weight, to go through the policy as other ranks do."""
+        return batch.where(slice(0, 1)).nothing()
+
+    def learned(self, measured: list[Tensor], norms: list[float]) -> dict[str, float]:
+        """Sums over a step of ``objective.MEASURES``, with the loss and the norm of the gradient."""
         named = dict(zip(objective.MEASURES, self._over_ranks(self._read(measured)), strict=True))
         return {
             **named,
@@ -217,14 +230,18 @@ class Grpo(Trainer):
         for begin in range(0, self.share, self.micro):
             piece = part.where(slice(begin, begin + self.micro))
             against = self._against(piece)
-            work = partial(
-                objective.grpo_loss, self.policy, self.task, piece, self.config.objective, divisor, against, fresh=fresh
-            )
-            loss, measures = self._through(work)
+            loss, measures = self._through(partial(self._loss, piece, divisor, against, fresh=fresh))
             with self._clock("model"):
                 self.engine.backward(loss, last=begin + self.micro >= self.share)
             pieces.append(measures)
         return torch.stack(pieces)
+
+    def _loss(
+        self, piece: Decisions, divisor: float, against: tuple[Tensor, Tensor] | None, *, fresh: bool
+    ) -> tuple[Tensor, Tensor]:
+        config = self.config.objective
+        loss, measures = objective.grpo_loss(self.policy, self.task, piece, config, divisor, against, fresh=fresh)
+        return loss + self.policy.idle(self.task), measures
 
     def _read(self, measured: list[Tensor]) -> NDArray[np.float64]:
         """The measures of all moves together: the only time that a step asks the device for them."""
@@ -292,10 +309,15 @@ class Grpo(Trainer):
         return (config.depth_lr or config.head_lr) * schedule(config, self.at.step)
 
     def _introduction(self) -> str:
+        return f"{self._trained()}; {self.variant.name}, {self.introduction}"
+
+    @property
+    def introduction(self) -> str:
+        """How the puzzle is played and judged."""
         leash = "no KL" if self.reference is None else f"KL {self.config.objective.kl} to the warm start"
         return (
-            f"{self._trained()}; {self.variant.name}, {self.config.credit.group} credit, "
-            f"{self.config.rollout.instances} instances of {self.config.rollout.budget} decisions per step, {leash}"
+            f"{self.config.credit.group} credit, {self.config.rollout.instances} instances of "
+            f"{self.config.rollout.budget} decisions per step, {leash}"
         )
 
 

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from recommit.policy.config import MAX_ACTIONS, HeadConfig
-from recommit.train.config import EngineConfig, OptimConfig, RunConfig, ValidationConfig, _at_least
+from recommit.puzzles import registry
+from recommit.train.config import EngineConfig, OptimConfig, RunConfig, ValidationConfig, _at_least, parse, plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _CHOICES = {
     "group": ("state", "episode", "branch", "exact"),
@@ -18,6 +22,9 @@ _CHOICES = {
     "follow": ("first", "best", "random"),
     "plan_depths": ("chosen", "even"),
 }
+
+#: Sections that a puzzle may have values of its own in.
+OWN = ("credit", "objective", "rollout", "validation")
 
 
 @dataclass(frozen=True)
@@ -246,10 +253,17 @@ class GrpoConfig:
         default_factory=lambda: OptimConfig(steps=100, batch=256, lr=3e-5, vision_lr=0.0, head_lr=1e-4, depth_lr=5e-4)
     )
     validation: ValidationConfig = field(default_factory=lambda: ValidationConfig(every=20))
+    #: Which puzzles of a warm start that has several, by name, with or without size; several are reinforced together.
+    tasks: tuple[str, ...] = ()
+    #: Values that are others for one puzzle, by its name: {sokoban: {rollout.budget: 6}}.
+    by_task: dict[str, dict[str, Any]] = field(default_factory=dict)
     engine: EngineConfig = field(default_factory=EngineConfig)
     run: RunConfig = field(default_factory=RunConfig)
 
     def __post_init__(self) -> None:
+        for task in self.by_task:
+            registry.puzzle(task)
+            self.of(task)
         chosen = variant(self.variant)
         if self.credit.group == "exact":
             for name, paired in (("ratio", "joint"), ("length", "own")):
@@ -275,6 +289,17 @@ class GrpoConfig:
             raise ValueError(
                 f"objective.ratio: expected factor with variant {self.variant}, whose depth is not chosen, got joint"
             )
+
+    def of(self, task: str) -> GrpoConfig:
+        """With the values of one puzzle."""
+        values = {**plain(self), "by_task": {}}
+        for path, value in _dotted(self.by_task.get(task, {})):
+            section, _, name = path.partition(".")
+            if section not in OWN or name not in values[section]:
+                raise ValueError(f"by_task.{task}: expected values of {', '.join(OWN)}, got {path}")
+            values[section][name] = value
+        own: GrpoConfig = parse(GrpoConfig, values) if task in self.by_task else self
+        return own
 
     def credit_at(self, step: int) -> CreditConfig:
         """What holds in ``step`` = 0, 1, ..."""
@@ -304,3 +329,12 @@ class GrpoConfig:
     def joint_steps(self) -> int:
         """Steps before the depth head moves alone."""
         return self.optim.steps - int(self.finish.share * self.optim.steps + 0.5)
+
+
+def _dotted(values: dict[str, Any], outer: str = "") -> Iterator[tuple[str, Any]]:
+    """Each value by its path, whether it was said by path or by sections within sections."""
+    for name, value in values.items():
+        if isinstance(value, dict):
+            yield from _dotted(value, f"{outer}{name}.")
+        else:
+            yield f"{outer}{name}", value

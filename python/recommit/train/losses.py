@@ -49,15 +49,14 @@ def sft_loss(
     if policy.config.decoder.depth_conditioning == "none":
         logits = policy.decoder(z, before, index)
         weight = to_device(targets.weights(batch.distance, config.depths, config.weighting), device)
-        loss = weighted(action_losses(logits, actions, optimal, config.kind), weight)
-        return loss / divisor + policy.idle(task), logits
+        return weighted(action_losses(logits, actions, optimal, config.kind), weight) / divisor, logits
     loss = z.new_zeros((), dtype=torch.float32)
     for depth in sorted(config.depths):
         told = policy.conditioning(torch.full((len(batch),), depth, device=device))
         logits = policy.decoder(z, before, index, depths=told)
         weight = to_device(targets.weights(batch.distance, (depth,), config.weighting), device)
         loss = loss + weighted(action_losses(logits, actions, optimal, config.kind), weight)
-    return loss / divisor + policy.idle(task), logits
+    return loss / divisor, logits
 
 
 def weighted(losses: Tensor, weight: Tensor) -> Tensor:

@@ -20,6 +20,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from recommit.data import files
 from recommit.data.lock import Lock
+from recommit.data.mixture import names
 from recommit.data.recipe import Recipe
 from recommit.train.checkpoints import Checkpoints
 
@@ -162,13 +163,18 @@ def best_policy(folder: str | Path) -> Path:
 
 
 def recipe_of(run: str | Path, task: str = "") -> Recipe:
-    """What a run's data were made from; of a run from several data sets, those of ``task``."""
+    """What a run's data were made from; of a run from several data sets those of ``task``, a puzzle with or without its
+    size."""
     recipes = recipes_of(run)
-    chosen = [recipe for recipe in recipes if task in ("", recipe.task)]
+    chosen = of_tasks(recipes, (task,)) if task else recipes
     if len(chosen) != 1:
-        names = ", ".join(recipe.task for recipe in recipes)
-        raise ValueError(f"task: expected one of {names} for {run}, got {task or 'none'}")
+        raise ValueError(f"task: expected one of {', '.join(names(recipes))} for {run}, got {task or 'none'}")
     return chosen[0]
+
+
+def of_tasks(recipes: list[Recipe], tasks: tuple[str, ...]) -> list[Recipe]:
+    """Those of the named puzzles, each of which may be said with its size."""
+    return [recipe for recipe, name in zip(recipes, names(recipes), strict=True) if {recipe.task, name} & set(tasks)]
 
 
 def recipes_of(run: str | Path) -> list[Recipe]:

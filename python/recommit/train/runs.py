@@ -29,6 +29,8 @@ class Run:
     #: A data set or several, or the run (or saved policy) to start from.
     source: str | Path | tuple[str | Path, ...]
     folder: Path
+    #: Whose recipe makes the instances, where the warm start has learned several puzzles.
+    data: Path | None = None
 
     @property
     def name(self) -> str:
@@ -38,7 +40,8 @@ class Run:
     @property
     def flags(self) -> list[str]:
         """Of ``recommit train``, but for the recipe."""
-        return ["--data" if self.verb == "sft" else "--init", *map(str, self.sources), "--out", str(self.folder)]
+        words = ["--data" if self.verb == "sft" else "--init", *map(str, self.sources), "--out", str(self.folder)]
+        return words if self.data is None else [*words, "--data", str(self.data)]
 
     @property
     def sources(self) -> tuple[Path, ...]:
@@ -101,7 +104,7 @@ class Run:
             return sft.train(self.config, self.source, self.folder, quiet=quiet)  # type: ignore[arg-type]
         if not quiet:
             sys.stderr.write(f"{self.name}\n")
-        return grpo.train(self.config, self.source, self.folder, quiet=quiet)  # type: ignore[arg-type]
+        return grpo.train(self.config, self.sources[0], self.folder, data=self.data, quiet=quiet)  # type: ignore[arg-type]
 
 
 def train(runs: Sequence[Run], *, jobs: int = 1, quiet: bool = False) -> int:
@@ -119,7 +122,7 @@ def _contents(data: Any) -> list[str]:
 
 def _weights(init: str | Path) -> str:
     from recommit.policy.checkpoint import local_folder
-    from recommit.train.grpo import weights_of
+    from recommit.train.start import weights_of
 
     return weights_of(local_folder(init))
 

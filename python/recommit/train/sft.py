@@ -140,9 +140,7 @@ class Sft(Trainer):
         divisor = max(sum(weights), 1.0) / self.team.world
         parts, measured = self._parts(batches), []
         for i, part in enumerate(parts):
-            value, logits = self.engine.run(
-                partial(losses.sft_loss, self.policy, part.task, part.batch, self.config.targets, divisor)
-            )
+            value, logits = self.engine.run(partial(self._loss, part, divisor))
             self.engine.backward(value, last=i + 1 == len(parts))
             measured.append(_measured(value, logits, part.batch))
         norm = self.engine.step(schedule(self.config.optim, self.at.step))
@@ -168,6 +166,10 @@ class Sft(Trainer):
             own += [targets.nothing(batch)] * (self.parts[number] - len(own))
             parts += [Part(number, task, each) for each in own]
         return parts
+
+    def _loss(self, part: Part, divisor: float) -> tuple[Tensor, Tensor]:
+        value, logits = losses.sft_loss(self.policy, part.task, part.batch, self.config.targets, divisor)
+        return value + self.policy.idle(part.task), logits
 
     def _sums(self, parts: list[Part], measured: Tensor, weights: list[float]) -> dict[str, Any]:
         """What ``_measured`` said of the parts, of all ranks: together, and by data set."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import torch
 
+from recommit.data.files import file_sha256, sha256
+from recommit.policy.checkpoint import local_folder
 from recommit.policy.make import PRESETS, make_backbone
 from recommit.policy.policy import CommitPolicy
 
@@ -15,6 +18,7 @@ if TYPE_CHECKING:
 
     from recommit.train.config import ModelConfig, RunConfig
     from recommit.train.ranks import Team
+    from recommit.train.rundir import RunDirectory
 
 RANDOM = "random:"
 
@@ -29,6 +33,24 @@ def policy(config: ModelConfig, folder: Path, seed: int, team: Team) -> CommitPo
         source = str(folder / "backbone")
     dtype = getattr(torch, config.dtype)
     return CommitPolicy.from_backbone(source, config.policy, seed=seed, dtype=dtype, device=team.device)
+
+
+def warm_start(init: str | Path, folder: RunDirectory, team: Team) -> Path:
+    """The run's own copy of the policy it starts from: whatever becomes of the other run, this one can go on."""
+    kept = folder.folder / "init"
+    if team.lead and not kept.is_dir():
+        temporary = folder.folder / ".init.tmp"
+        shutil.rmtree(temporary, ignore_errors=True)
+        shutil.copytree(local_folder(init), temporary)
+        temporary.rename(kept)
+    team.barrier()
+    return kept
+
+
+def weights_of(policy: Path) -> str:
+    """One sha256 of all files of a saved policy."""
+    listed = sorted(p for p in policy.rglob("*") if p.is_file())
+    return sha256("\n".join(f"{p.relative_to(policy).as_posix()} {file_sha256(p)}" for p in listed).encode())
 
 
 def keep_features(policy: CommitPolicy, config: RunConfig) -> None:

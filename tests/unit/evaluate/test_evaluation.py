@@ -94,6 +94,39 @@ def test_a_policy_that_has_changed_since_is_refused(run, tmp_path, capsys):
     assert call(moved, tmp_path / "other") == 0
 
 
+OPTIONS = {"--edges": ["thirds"], "--stop-on-deadlock": [], "--whole-commitments": []}
+
+
+def test_other_readings_are_in_the_plan_and_usual_ones_are_not(done, run, tmp_path, capsys):
+    usual = json.loads((done / "plan.json").read_text())
+    names = {flag.strip("-").replace("-", "_") for flag in OPTIONS}
+    assert not names & usual.keys(), "folders of before there were options are still the same"
+    for flag, value in OPTIONS.items():
+        assert call(run, done, flag, *value) == 2
+        assert f"got another: {flag.strip('-').replace('-', '_')} differ" in capsys.readouterr().err
+    every = [word for flag, value in OPTIONS.items() for word in (flag, *value)]
+    assert call(run, tmp_path / "other", *every) == 0
+    other = json.loads((tmp_path / "other" / "plan.json").read_text())
+    assert other == usual | {"edges": "thirds", "stop_on_deadlock": True, "whole_commitments": True}
+
+
+def test_whole_commitments_solve_no_more_and_cost_no_less(done, run, tmp_path):
+    out = tmp_path / "whole"
+    assert call(run, out, "--whole-commitments") == 0
+    before, after = (
+        {(r["agent"], r["budget"]): r for r in json.loads((f / "summary.json").read_text())} for f in (done, out)
+    )
+    assert after["solver", "loose"]["solve_rate"] == 1, "plans end at the goal"
+    for key in (("fixed-4", "loose"), ("fixed-4", "tight")):
+        assert after[key]["solve_rate"] <= before[key]["solve_rate"]
+        assert after[key]["actions_per_episode"] == 4 * after[key]["decisions_per_episode"]
+    assert after["oracle-dp", "loose"]["solved"] <= before["oracle-dp", "loose"]["solved"]
+    walker = pq.read_table(out / "decisions" / "walker@15-s0.parquet").to_pydict()
+    assert walker["depth"] == walker["executed"]
+    sampled = pq.read_table(out / "decisions" / "fixed-4-sampled@15-s0.parquet").to_pydict()
+    assert set(sampled["executed"]) == {4}
+
+
 def test_budgets_are_names_or_numbers(run, tmp_path, capsys):
     assert main(["evaluate", str(run), "--out", str(tmp_path / "e"), "--budgets", "huge"]) == 2
     assert "budgets: expected loose, tight or 1..64, got huge" in capsys.readouterr().err

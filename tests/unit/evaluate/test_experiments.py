@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("torch")
 
 from recommit.cli import main
-from recommit.evaluate import experiments, paper, results_tables, training_tables
+from recommit.evaluate import behaviour_tables, experiments, paper, results_tables, training_tables
 from recommit.evaluate.members import Found, Members, best, stage_of
 from recommit.train import family, grpo, sft
 from recommit.train.config import parse
@@ -80,6 +80,10 @@ def test_all_tables_come_from_one_command(everything):
     assert "| loose: adaptive" in main_table
     solved = 100 * found.row("adaptive", "loose")["solve_rate"]
     assert cells(main_table, "loose: adaptive")[1:4] == ["56.3", f"{solved:.1f}", f"{solved - 56.3:+.1f}"]
+    drawn = 100 * found.row("sampled", "loose")["solve_rate"]
+    for table in (main_table, results_tables.ablation(found)):
+        assert f"{drawn:.1f}" in cells(table, "loose: adaptive, drawn" if table == main_table else "adaptive, drawn")
+    assert len(cells(behaviour_tables.shares(found), "tight: h=4")) == 5
 
 
 def test_every_cell_is_the_figure_of_its_agent(everything, trained):
@@ -103,6 +107,7 @@ def test_every_cell_is_the_figure_of_its_agent(everything, trained):
     own, other = (rate(a) for a in ("adaptive", f"adaptive@{trained / 'adaptive-s1'}"))
     assert (cells(seeds, "seed 0")[1], cells(seeds, "seed 1")[1]) == (own, other)
     assert cells(seeds, "mean")[:2] == ["54.8", f"{(float(own) + float(other)) / 2:.1f}"]
+    assert cells(seeds, "seed 42")[:3] == ["56.3", "-", "-"]
     asked = results_tables.frontier(found.members)
     alone = Found([row for row in found.rows if row["agent"] in asked], found.members)
     assert len(alone.rows) < len(found.rows)
@@ -117,13 +122,61 @@ def test_every_cell_is_the_figure_of_its_agent(everything, trained):
     assert cells(emergence, "middle")[1] == rate(f"fixed-1@{stages['middle'].policy}")
 
 
+def test_seeds_of_one_number_stand_in_one_row(everything, monkeypatch):
+    _, found = everything
+    monkeypatch.setattr(paper, "SEEDS", {"sliding": {1: (50.0, 40.0), 42: (60.0, 44.0)}})
+    seeds = training_tables.seeds(found)
+    other = 100 * found.of(found.members.other("adaptive", "adaptive", 1), "loose")[0]["solve_rate"]
+    assert cells(seeds, "seed 1")[:3] == ["50.0", f"{other:.1f}", f"{other - 50.0:+.1f}"]
+    assert cells(seeds, "seed 42")[:3] == ["60.0", "-", "-"]
+    assert cells(seeds, "mean")[0] == "55.0"
+    assert "Seeds of one number share nothing" in seeds
+
+
+def fixed_rows(rates, validation):
+    rows = zip(range(1, 9), rates, validation, strict=True)
+    return [
+        {"agent": f"fixed-{depth}", "budget": "tight", "solve_rate": rate, "actions_per_episode": 10.0 + depth,
+         "validation_solve_rate": other} for depth, rate, other in rows
+    ]  # fmt: skip
+
+
+def test_the_best_fixed_depth_of_the_head_has_a_row_of_its_own(everything, monkeypatch):
+    found = Found([{"task": "sokoban", "agent": "adaptive", "budget": "x"}], everything[1].members)
+    rows = fixed_rows([0.1, 0.2, 0.3, 0.4, 0.5, 0.9, 0.6, 0.35], [0.1, 0.2, 0.3, 0.4, 0.5, 0.9, 0.6, 0.45])
+    monkeypatch.setattr(Found, "kind", lambda _self, kind, budget: rows if (kind, budget) == ("RL", "tight") else [])
+    monkeypatch.setattr(Found, "row", lambda *_: None)
+    table = results_tables.main_table(found)
+    assert cells(table, "tight: RL best fixed")[:4] == ["fixed-6", "23.4", "90.0", "+66.6"]
+    within = cells(table, "tight: RL best fixed of h = 1, 2, 4, 8")
+    assert within == ["fixed-8", "18.8", "35.0", "+16.2", "29.0", "18.0", "-11.0"]
+    assert cells(table, "tight: SFT best fixed of h = 1, 2, 4, 8") == ["no run", "-", "-", "-", "-", "-", "-"]
+    assert cells(table, "loose: SFT best fixed of h = 1, 2, 4, 8")[1] == "34.4", (
+        "the paper's best of all is one of them"
+    )
+
+
+def test_mean_progress_stands_beside_depth(everything):
+    nothing = {"count": 0, "failure_rate": None, "mean_progress": None, "progress_sd": None, "mean_depth": None}
+    near = {"count": 40, "failure_rate": 0.25, "mean_progress": 2.5, "progress_sd": 1.25, "mean_depth": 3.0}
+    row = {"budget": "loose", "by_distance_solved": {"near": near, "mid": {**near, "count": 14}, "far": nothing}}
+    drawn = {"by_distance_solved": {**row["by_distance_solved"], "near": {**near, "mean_depth": 4.5}}}
+    rows = [{"task": "sliding", "agent": agent, **row} for agent in ("adaptive", "shuffled")]
+    rows.append({"task": "sliding", "agent": "sampled", **row, **drawn})
+    table = behaviour_tables.state_dependence(Found(rows, everything[1].members))
+    assert cells(table, "near")[-2:] == ["+2.5 ± 1.2", "+2.5 ± 1.2"]
+    assert cells(table, "near, drawn")[1:4] == ["4.0", "4.5", "+0.5"]
+    assert cells(table, "far")[-2:] == ["-", "-"]
+    assert "Fewer than 15 decisions: mid, far." in table
+
+
 def test_only_what_the_named_tables_need_is_played(everything, trained, tmp_path, capsys):
     _, found = everything
     few = tmp_path / "few"
     assert evaluate(trained, few, "--tables", "state", "seeds") == 0
     summary = json.loads((few / "summary.json").read_text())
     assert {row["agent"] for row in summary} == {
-        "adaptive", "shuffled", f"adaptive@{trained / 'adaptive-s1'}",
+        "adaptive", "sampled", "shuffled", f"adaptive@{trained / 'adaptive-s1'}",
         *(f"{agent}@{trained / 'fixed-4-s0'}" for agent in ("fixed-4", "fixed-4-sampled")),
     }  # fmt: skip
     text = capsys.readouterr().out

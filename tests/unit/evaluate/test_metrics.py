@@ -65,6 +65,59 @@ def test_episodes_equal_plain_python_under_every_budget(seed):
         assert sum(bucket["count"] for bucket in near.values()) == sum(one["decisions"] for one in slow_ones)
 
 
+@pytest.mark.parametrize("edges", metrics.EDGES)
+@pytest.mark.parametrize("solved_only", [True, False])
+def test_near_and_far_by_every_edge(edges, solved_only):
+    every, length = random_episodes(200, 6)
+    rows = rows_of(every)
+    played = metrics.episodes(rows, length, LARGEST)
+    fast = metrics.by_distance(rows, played, LARGEST, solved_only=solved_only, edges=edges)
+    chosen = [
+        (depth, before, int(length[i]), max(before, 0) - max(after, 0) if after >= 0 else 0)
+        for i, decisions in enumerate(every)
+        for depth, _, before, after, _ in decisions
+        if played.solved[i] or not solved_only
+    ]
+    sides = slow.sides([(before, start) for _, before, start, _ in chosen], edges)
+    for name in metrics.BUCKETS:
+        own = [line for line, side in zip(chosen, sides, strict=True) if side == name]
+        assert fast[name]["count"] == len(own)
+        if own:
+            assert fast[name]["mean_depth"] == pytest.approx(np.mean([depth for depth, *_ in own]))
+            assert fast[name]["mean_progress"] == pytest.approx(np.mean([0 if b < 0 else g for _, b, _, g in own]))
+    assert solved_only or all(fast[name]["count"] for name in metrics.BUCKETS)
+
+
+def test_the_edges_differ_and_nothing_has_no_edges():
+    every, length = random_episodes(200, 6)
+    rows = rows_of(every)
+    played = metrics.episodes(rows, length, LARGEST)
+    counts = {
+        e: [b["count"] for b in metrics.by_distance(rows, played, LARGEST, edges=e).values()] for e in metrics.EDGES
+    }
+    assert len(set(map(tuple, counts.values()))) == 3
+    assert max(counts["terciles"]) < 2 * min(counts["terciles"]), "a third each, but for equal distances"
+    nothing = rows.where(np.zeros(len(rows), bool))
+    for edges in metrics.EDGES:
+        played = metrics.episodes(nothing, length, LARGEST)
+        assert all(b["count"] == 0 for b in metrics.by_distance(nothing, played, LARGEST, edges=edges).values())
+
+
+def test_episodes_that_end_where_they_are_lost():
+    every, length = random_episodes(300, 4)
+    rows = metrics.until_lost(rows_of(every))
+    fast = metrics.episodes(rows, length, LARGEST)
+    ended = [[d for d in decisions if d[2] >= 0] for decisions in every]
+    assert sum(map(len, ended)) < sum(map(len, every))
+    for i, decisions in enumerate(ended):
+        wanted = slow.episode(decisions, int(length[i]), LARGEST)
+        assert {name: int(getattr(fast, name)[i]) for name in wanted} == {k: int(v) for k, v in wanted.items()}
+    whole = metrics.episodes(rows_of(every), length, LARGEST)
+    assert np.array_equal(fast.solved, whole.solved)
+    assert np.array_equal(fast.lost, whole.lost)
+    assert fast.actions[whole.lost].sum() < whole.actions[whole.lost].sum()
+
+
 def test_a_planted_defect_is_caught():
     """The slow twin tells the difference if the last decision of each episode is dropped."""
     every, length = random_episodes(50, 9)

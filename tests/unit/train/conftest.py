@@ -22,6 +22,12 @@ def data(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
+def levels(tmp_path_factory):
+    """A small data set of 6x6 Sokoban levels."""
+    return runs.small_levels(tmp_path_factory.mktemp("data") / "sokoban")
+
+
+@pytest.fixture(scope="session")
 def plan():
     """The configuration of a short run of a model that takes milliseconds per step."""
     from recommit.train.config import SftConfig, parse
@@ -33,3 +39,9 @@ def plan():
 def init(data, tmp_path_factory):
     """A warm start that plays a little."""
     return runs.warm_start(data, tmp_path_factory.mktemp("init") / "run")
+
+
+@pytest.fixture(scope="session")
+def both(data, levels, tmp_path_factory):
+    """A warm start that plays both puzzles a little."""
+    return runs.warm_start([data, levels], tmp_path_factory.mktemp("both") / "run")

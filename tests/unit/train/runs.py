@@ -45,6 +45,12 @@ def small_boards(folder):
     return folder
 
 
+def small_levels(folder):
+    """A small data set of 6x6 Sokoban levels."""
+    build(Recipe("sokoban", (6, 6), (Variant((2, 9), 1),), count=40, ties="random"), folder)
+    return folder
+
+
 def warm_start(data, out, *, lora=None, show_budget=False, **decoder):
     """A run whose policy plays a little; ``decoder`` changes its decoder."""
     policy = TINY["model"]["policy"]

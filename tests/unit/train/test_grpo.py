@@ -17,7 +17,7 @@ from recommit.train import grpo, trainer, validate
 from recommit.train.config import parse
 from recommit.train.engine import TorchEngine
 from recommit.train.grpo_config import variant
-from recommit.train.rundir import RunDirectory, best_policy
+from recommit.train.rundir import RunDirectory, best_policy, recipe_of
 
 CREDITS = [
     {"group": "state", "reward": "mean"},
@@ -59,7 +59,7 @@ def test_a_run_is_judged_by_all_of_its_budgets(init, tmp_path, variant):
     assert set(judged) == {"2", "4", str(given.validation.budget)}
     own, price = ("adaptive", 0.03) if variant == "adaptive" else ("2", 0.01)
     assert judged[str(given.validation.budget)] == best["validation"]["solved"][own]
-    policy, recipe = CommitPolicy.from_pretrained(best_policy(tmp_path / "run")), grpo.recipe_of(init)
+    policy, recipe = CommitPolicy.from_pretrained(best_policy(tmp_path / "run")), recipe_of(init)
     starts = validate.instances(grpo._instances(recipe, given), given.validation).starts
     slow = [one_by_one(policy, recipe.puzzle(), starts, int(budget), given.variant) for budget in judged]
     assert [share for share, _ in slow] == pytest.approx(list(judged.values()), abs=1e-4)

@@ -14,19 +14,10 @@ from safetensors.torch import load_file
 from tests.unit.train.runs import lines, same
 
 import recommit
-from recommit.data import Recipe, Variant, build
 from recommit.policy.policy import CommitPolicy
 from recommit.train import losses, sft, targets, validate
 from recommit.train.ranks import Team
 from recommit.train.rundir import RunDirectory, best_policy, recipe_of, recipes_of
-
-
-@pytest.fixture(scope="session")
-def levels(tmp_path_factory):
-    """A small data set of 6x6 Sokoban levels."""
-    folder = tmp_path_factory.mktemp("data") / "sokoban"
-    build(Recipe("sokoban", (6, 6), (Variant((2, 9), 1),), count=40, ties="random"), folder)
-    return folder
 
 
 @pytest.fixture(scope="module")

@@ -144,7 +144,7 @@ def complaint(body: bytes) -> Complaint:
     except Malformed:
         return Complaint(text)
     found = found[0] if isinstance(found, list) and found else found
-    inner = found.get("error", found) if isinstance(found, dict) else found
+    inner = found.get("error", found.get("detail", found)) if isinstance(found, dict) else found
     if not isinstance(inner, dict):
         return Complaint(inner if isinstance(inner, str) else text)
     message = inner.get("message")

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 #: In this order, where a refusal names several: a model that takes one of two samplers keeps its temperature.
 _DROPPED = ("top_p", "temperature")
+#: Words of a refusal that is about how many tokens, not about the name of their parameter.
+_TOO_MANY = re.compile(r"context length|too large|too long", re.IGNORECASE)
 #: Of a line of ``attempts.jsonl`` that holds a ``Lesson``.
 REFUSED = "refused"
 
@@ -69,8 +71,7 @@ class Parameters:
         with self._lock:
             if self._values != sent:
                 return True, None  # another worker has learned since
-            refused = [named] if named in sent else [name for name in (*_DROPPED, *TOKEN_PARAMETERS) if _in(name, said)]
-            lessons = (self._adapt(name, said) for name in refused if name in self._values)
+            lessons = (self._adapt(name, said) for name in _refused(said, named, sent) if name in self._values)
             lesson = next((lesson for lesson in lessons if lesson), None)
             return lesson is not None, lesson
 
@@ -101,6 +102,12 @@ def sampling(
         "sent": [{"parameters": dict(values), "decisions": count} for values, count in sent.items()],
         "refused": [asdict(lesson) for lesson in lessons_of(attempts)],
     }
+
+
+def _refused(said: str, named: str | None, sent: dict[str, Any]) -> list[str]:
+    """Which parameters a refusal is about: the one that it names, else those that its words do."""
+    adaptable = _DROPPED if _TOO_MANY.search(said) else (*_DROPPED, *TOKEN_PARAMETERS)
+    return [name for name in adaptable if (name == named if named in sent else _in(name, said))]
 
 
 def _in(name: str, said: str) -> bool:

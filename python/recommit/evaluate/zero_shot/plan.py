@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from recommit.evaluate.zero_shot.prompt import Prompt
     from recommit.puzzles.puzzle import Puzzle
 
 FORMAT = 1
@@ -70,6 +71,16 @@ class Plan:
     extra: dict[str, Any] = field(default_factory=dict)
     #: The recipe of a data set: its test instances are played, those of ``recommit evaluate``.
     data: dict[str, Any] | None = None
+    #: What an action of the sliding puzzle moves; see ``prompt.MOVES``.
+    moves: str = prompt.MOVES[0]
+
+    def __post_init__(self) -> None:
+        prompt.of(self.task, self.moves)
+
+    @property
+    def prompts(self) -> tuple[Prompt, Prompt]:
+        """What the model is told."""
+        return prompt.of(self.task, self.moves)
 
     def puzzle(self) -> Puzzle:
         """The task."""
@@ -102,13 +113,15 @@ class Plan:
 
     def manifest(self, starts: Instances) -> dict[str, Any]:
         """Plain values. ``run`` must be the same when a run goes on."""
-        prompts = {each.name: each.sha256 for each in prompt.of(self.task)}
+        prompts = {each.name: each.sha256 for each in self.prompts}
         sha256 = files.sha256(np.ascontiguousarray(starts.states).tobytes())
         played = {"variant": starts.variant, "seed": starts.seed, "states_sha256": sha256}
         versions = {"recommit": recommit.__version__, "python": platform.python_version(), "numpy": np.__version__}
         if self.data is not None:
             played["test_set"] = test_set.name(starts.states)
         run = {**asdict(self), "agent": self.agent, "prompts": prompts, "played": played}
+        if self.moves == prompt.MOVES[0]:
+            del run["moves"]  # which older runs do not name
         plain: dict[str, Any] = json.loads(json.dumps({"format": FORMAT, "run": run, "versions": versions}))
         return plain
 

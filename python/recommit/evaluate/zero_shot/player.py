@@ -12,6 +12,7 @@ from recommit.evaluate.zero_shot import parser
 from recommit.evaluate.zero_shot.bodies import Question
 from recommit.evaluate.zero_shot.client import Place
 from recommit.evaluate.zero_shot.errors import Damaged
+from recommit.evaluate.zero_shot.prompt import MOVES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,10 +61,12 @@ class Player:
 
     def __init__(
         self, task: Puzzle, instances: Instances, prompts: tuple[Prompt, Prompt], ask: Callable[[Question, Place], Answer],
-        journal: Journal, *, budget: int, cell: int, lenient: bool,
+        journal: Journal, *, budget: int, cell: int, lenient: bool, moves: str = MOVES[0],
     ) -> None:  # fmt: skip
         self.task, self.instances, self.prompts, self.ask, self.journal = task, instances, prompts, ask, journal
         self.budget, self.cell, self.lenient = budget, cell, lenient
+        #: Where a word means the tile's way, the blank goes the opposite one, whose code differs in the last bit.
+        self.turned = int(moves != MOVES[0])
         self._known: dict[tuple[str, int], dict[str, Any]] = {}
 
     def restore(self, records: list[dict[str, Any]]) -> None:
@@ -110,7 +113,7 @@ class Player:
         made = parser.parse(said.text, lenient=self.lenient, refused=said.refused, cut_off=said.cut_off)
         return {
             "instance": episode.instance, "decision": decision, "outcome": made.outcome.value, "h": made.depth,
-            "actions": [parser.ACTIONS[action] for action in made.actions], "text": said.text, "finish": said.finish,
+            "actions": [parser.ACTIONS[action ^ self.turned] for action in made.actions], "text": said.text, "finish": said.finish,
             "model": said.model, "id": said.id, "tokens_in": said.tokens_in, "tokens_out": said.tokens_out,
             "charged": list(answer.charged), "number": answer.number, "attempts": answer.attempts,
             "seconds": answer.seconds, "address": answer.address, "parameters": answer.parameters, "request": answer.request,

@@ -8,6 +8,8 @@ from importlib.resources import files
 
 #: The wordings in use. A published file never changes; a new wording is a new file.
 VERSION = "v1"
+#: What moves in the direction that an action of the sliding puzzle names: the blank, or the tile that changes places with it.
+MOVES = ("blank", "tile")
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,9 @@ def load(name: str) -> Prompt:
     return Prompt(name, source.read_text(encoding="utf-8").strip())
 
 
-def of(task: str) -> tuple[Prompt, Prompt]:
+def of(task: str, moves: str = MOVES[0]) -> tuple[Prompt, Prompt]:
     """The system prompt, and the prompt beside the picture."""
-    return load(f"system-{VERSION}"), load(f"{task}-{VERSION}")
+    if moves != MOVES[0] and (moves not in MOVES or task != "sliding"):
+        raise ValueError(f"moves: expected {MOVES[0]}, or {MOVES[1]} for sliding, got {moves} for {task}")
+    named = task if moves == MOVES[0] else f"{task}-{moves}"
+    return load(f"system-{VERSION}"), load(f"{named}-{VERSION}")

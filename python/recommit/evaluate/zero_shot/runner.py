@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from recommit.data import files
 from recommit.data.errors import DataError
 from recommit.data.lock import Lock
-from recommit.evaluate.zero_shot import figures, lines, prompt
+from recommit.evaluate.zero_shot import figures, lines
 from recommit.evaluate.zero_shot.cache import Cache
 from recommit.evaluate.zero_shot.client import Client, Clock, Service
 from recommit.evaluate.zero_shot.errors import GaveUp, Stopped, Unusable
@@ -68,8 +68,8 @@ def run(
             ledger = Ledger(limits.caps, log, answer_tokens, clock.stop)
             client = Client(service, parameters, ledger, cache=Cache(limits.cache), clock=clock, seed=plan.seed)
             plays = player(
-                plan.puzzle(), starts, prompt.of(plan.task), client.ask, journal,
-                budget=plan.budget, cell=plan.cell, lenient=plan.lenient,
+                plan.puzzle(), starts, plan.prompts, client.ask, journal,
+                budget=plan.budget, cell=plan.cell, lenient=plan.lenient, moves=plan.moves,
             )  # fmt: skip
             plays.restore(decisions)
             ledger.restore(attempts, decisions)

@@ -180,14 +180,14 @@ def hang_up(data=b""):
     return send
 
 
-def expert(task, cell=56, depth=8):
-    """A script that sees the picture, solves the puzzle and commits to the best actions."""
+def expert(task, cell=56, depth=8, words=ACTIONS):
+    """A script that sees the picture, solves the puzzle and commits to the best actions, by these words."""
 
     def script(request, _):
         state = task.decode(np.ascontiguousarray(request.picture())[None], cell=cell)
         plan = task.solve(state).actions
         count = max(h for h in (1, 2, 4, 8) if h <= min(depth, len(plan)))
-        return answer(json.dumps({"h": count, "actions": [ACTIONS[a] for a in plan[:count]]}))
+        return answer(json.dumps({"h": count, "actions": [words[a] for a in plan[:count]]}))
 
     return script
 

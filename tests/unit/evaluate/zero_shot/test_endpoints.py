@@ -109,6 +109,8 @@ def test_what_is_no_answer_is_said_to_be_none(body):
         (b'{"type": "error", "error": {"type": "t", "message": "m"}}', Complaint("m", None, "t")),
         (b'[{"error": {"message": "m", "code": 400}}]', Complaint("m", None, "400")),
         (b'{"error": "m"}', Complaint("m")),
+        (b'{"detail": "m"}', Complaint("m")),
+        (b'{"detail": [{"loc": ["body"], "msg": "m"}]}', Complaint('{"detail": [{"loc": ["body"], "msg": "m"}]}')),
         (b'{"object": "error", "message": "m", "type": "t", "param": null, "code": 400}', Complaint("m", None, "400")),
         (b"\xffplain", Complaint("\ufffdplain")),
         (b"", Complaint("")),

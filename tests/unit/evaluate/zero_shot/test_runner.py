@@ -7,7 +7,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from tests.unit.evaluate.zero_shot.servers import answer, chat, expert, journal_of, reply
+from tests.unit.evaluate.zero_shot.servers import ACTIONS, answer, chat, expert, journal_of, reply
 
 import recommit
 from recommit.calls import WrongCall
@@ -59,6 +59,27 @@ def test_both_tasks_at_the_budgets_of_the_paper(task, serve, tmp_path):
     system, look = server.seen[0].body["messages"]
     assert "JSON" in system["content"]
     assert {"sliding": "tiles", "sokoban": "Sokoban"}[task.task] in look["content"][1]["text"]
+
+
+def test_words_may_say_where_the_tile_goes(serve, tmp_path):
+    tiles = ("down", "up", "right", "left")  # of the tile that changes places with a blank going up, down, left, right
+    server = serve(script=expert(TASK, words=tiles))
+    assert play(server.url, tmp_path / "tile", moves="tile") == 0
+    decisions, episodes, _ = read(tmp_path / "tile")
+    assert all(e["solved"] and e["actions"] == e["length"] for e in episodes)
+    assert all(
+        json.loads(d["text"])["actions"] == [tiles[ACTIONS.index(word)] for word in d["actions"]] for d in decisions
+    )
+    assert "a tile moves into the empty cell" in json.dumps(server.seen[0].body)
+    manifests = [json.loads((tmp_path / "tile" / "manifest.json").read_text())["run"]]
+    assert play(server.url, tmp_path / "blank", instances=1) == 0
+    assert not any(e["solved"] for e in read(tmp_path / "blank")[1]), "the same words, taken for the blank's way"
+    manifests.append(json.loads((tmp_path / "blank" / "manifest.json").read_text())["run"])
+    assert [run.get("moves") for run in manifests] == ["tile", None]
+    assert [sorted(run["prompts"]) for run in manifests] == [
+        ["sliding-tile-v1", "system-v1"],
+        ["sliding-v1", "system-v1"],
+    ]
 
 
 def test_malformed_answers_spend_decisions_and_run_nothing(serve, tmp_path, capsys):

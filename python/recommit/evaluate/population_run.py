@@ -1,0 +1,106 @@
+"""``recommit evaluate --population``: exact figures of several agents over all starts, and their table."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from recommit.evaluate import evaluation, population
+from recommit.evaluate.agents import Player
+from recommit.evaluate.population import Population
+from recommit.evaluate.tables import grid, number, percent
+from recommit.train.rundir import recipe_of
+
+if TYPE_CHECKING:
+    from recommit.evaluate.store import Store
+    from recommit.train.ranks import Team
+
+HEAD = ("agent", "solved %", "solved", "by lengths %", "actions", "of solved", "looks", "depth")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is asked for; ``length`` is a shortest and a longest one, or empty."""
+
+    run: str
+    agents: tuple[str, ...]
+    budgets: tuple[str, ...]
+    kind: str
+    length: tuple[int, ...] = ()
+    #: Which puzzle of a run that has several, with or without its size.
+    task: str = ""
+
+
+def run(plan: Plan, store: Store | None, team: Team, *, quiet: bool = False) -> list[dict[str, Any]]:
+    """Figures of every agent under every budget; the lead writes them. All ranks look at states."""
+    recipe = recipe_of(plan.run, plan.task)
+    budgets = {name: evaluation.decisions_of(name, recipe.task) for name in plan.budgets}
+    for agent in plan.agents:
+        population.check(agent)
+    states, lengths = population.starts(recipe, plan.kind, plan.length)
+    head = {"task": recipe.task, "size": list(recipe.size), "population": plan.kind}
+    rows: list[dict[str, Any]] = []
+    for name, own in _by_run(plan).items():
+        began = time.monotonic()
+        policy = _policy(name, team)
+        everybody = Population(Player(policy, recipe.puzzle(), states, max(budgets.values()), team=team), lengths)
+        for agent in own:
+            figures = everybody.rows(agent.partition("@")[0], budgets)
+            rows += [{"agent": agent, **head, **row} for row in figures]
+        if team.lead and not quiet:
+            looks = int(everybody.player.reach.expanded.sum())
+            sys.stderr.write(f"{name}: {looks:,} states looked at, {time.monotonic() - began:.1f} s\n")
+        del policy, everybody
+        gc.collect()  # modules refer to each other
+        torch.cuda.empty_cache()
+    if store is not None:
+        store.write_json("population.json", rows)
+    return rows
+
+
+def _by_run(plan: Plan) -> dict[str, list[str]]:
+    """Agents by the run whose policy they ask."""
+    grouped: dict[str, list[str]] = {}
+    for agent in plan.agents:
+        grouped.setdefault(agent.partition("@")[2] or plan.run, []).append(agent)
+    return grouped
+
+
+def _policy(name: str, team: Team) -> Any:
+    from recommit.policy.policy import CommitPolicy
+
+    return CommitPolicy.from_pretrained(name, device=team.device).eval()
+
+
+def text(rows: list[dict[str, Any]]) -> str:
+    """One block per budget."""
+    blocks = []
+    for budget in dict.fromkeys(row["budget"] for row in rows):
+        own = [row for row in rows if row["budget"] == budget]
+        first, lengths = own[0], [line["length"] for line in own[0]["lengths"]]
+        title = (
+            f"{first['task']} {'x'.join(map(str, first['size']))}, {budget} budget: K = {first['decisions']}, all "
+            f"{first['starts']:,} starts of length {lengths[0]} to {lengths[-1]}, exact"
+        )
+        blocks.append(f"{title}\n\n{grid(HEAD, [_cells(row) for row in own])}")
+    remark = "Solved % counts every start alike, by lengths every length alike, as a data set does."
+    return "\n\n".join([*blocks, remark]) + "\n"
+
+
+def _cells(row: dict[str, Any]) -> list[str]:
+    whole = row["solved"] == int(row["solved"])
+    return [
+        row["agent"],
+        percent(row["solve_rate"]),
+        f"{row['solved']:,.0f}" if whole else f"{row['solved']:,.2f}",
+        percent(row["solve_rate_by_lengths"]),
+        number(row["actions_per_episode"]),
+        number(row["actions_solved"]),
+        number(row["decisions_per_episode"]),
+        number(row["mean_depth"]),
+    ]

@@ -1,0 +1,40 @@
+"""What open-loop execution does to states."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from recommit.puzzles.puzzle import Puzzle
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What open-loop execution did to a batch of states.
+
+    ``executed`` counts actions up to the goal or the end of the commitment; ``moved`` of them changed the state, the
+    others were blocked.
+    """
+
+    states: NDArray[np.uint8]
+    executed: NDArray[np.int32]
+    solved: NDArray[np.bool_]
+    moved: NDArray[np.int32]
+
+
+def whole(
+    puzzle: Puzzle, states: NDArray[np.uint8], actions: NDArray[Any], depths: NDArray[Any], threads: int | None
+) -> Outcome:
+    """Every commitment to its end, whatever it comes by; solved is who is at the goal then."""
+    states, moved = puzzle.check(states).copy(), np.zeros(len(states), np.int32)
+    for place in range(int(depths.max(initial=0))):
+        who = np.flatnonzero(depths > place)
+        after = puzzle.step(states[who], np.ascontiguousarray(actions[who, place]), threads=threads)
+        moved[who] += (after != states[who]).any(axis=(1, 2))
+        states[who] = after
+    return Outcome(states, depths.astype(np.int32), puzzle.is_solved(states, threads=threads), moved)
