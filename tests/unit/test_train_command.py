@@ -49,3 +49,20 @@ def test_deepspeed_is_told_by_name_or_file(verb, capsys, tmp_path):
     assert "deepspeed: expected a file or one of zero1, zero1-offload, zero2" in capsys.readouterr().err
     assert main([*call, "--deepspeed", "zero2", "--zero", "2"]) == 2
     assert "expected one of --zero and --deepspeed" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [["--data", "a", "b"], ["--data", "a", "--data=b"]])
+def test_every_data_set_counts(words, monkeypatch):
+    """None but the last would be left if a flag that is there twice were read as usual."""
+    sft, heard = pytest.importorskip("recommit.train.sft"), []
+    monkeypatch.setattr(sft, "train", lambda _plan, data, *_a, **_k: heard.append([str(each) for each in data]) or 0)
+    assert main(["train", "sft", "--recipe", "laptop-joint", *words, "--out", "o"]) == 0
+    assert heard == [["a", "b"]]
+
+
+def test_puzzles_of_a_warm_start_are_named(capsys):
+    call = ["train", "grpo", "--recipe", "paper-joint", "--init", "i", "--out", "o", "--show"]
+    assert main([*call, "--task", "sliding", "sokoban"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["tasks"] == ["sliding", "sokoban"]
+    assert shown["by_task"]["sokoban"]["credit.size"] == 8

@@ -274,6 +274,7 @@ def commands(folder: Folder, instances: int) -> Html:
     words += ["--budgets", *map(str, plan.get("budgets", ()))]
     words += [w for key in ("instances", "validation", "seed") if key in plan for w in (f"--{key}", str(plan[key]))]
     words += ["--length", *map(str, plan["length"])] if plan.get("length") else []
+    words += ["--task", plan["task"]] if plan.get("task") else []
     report = ["recommit", "report", "EVAL", "--out", "report.html", "--instances", str(instances)]
     return tag("pre", tag("code", "\n".join(shlex.join(line) for line in (words, report))), tabindex=0)
 
