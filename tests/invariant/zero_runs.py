@@ -6,11 +6,15 @@ import os
 import socket
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import torch
 from safetensors.torch import load_file
 
+#: Seconds in which every other rank has ended once one was killed.
+MOURNING = 60
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -28,7 +32,13 @@ def launch(module: str, arguments: list[str], world: int, log: Path, limit: floa
             command = [sys.executable, "-m", module, *arguments]
             ranks.append(subprocess.Popen(command, cwd=ROOT, env=own, stdout=file, stderr=subprocess.STDOUT))
     try:
-        return [(rank.wait(timeout=limit), path.read_text()) for rank, path in zip(ranks, printed, strict=True)]
+        with ThreadPoolExecutor(world) as threads:
+            ends = list(threads.map(lambda rank: (rank.wait(timeout=limit), time.monotonic()), ranks))
+        killed = [moment for status, moment in ends if status < 0]
+        if killed:
+            mourned = max(moment for _, moment in ends) - min(killed)
+            assert mourned < MOURNING, f"a rank was killed, and another one went on for {mourned:.0f} s"
+        return [(status, path.read_text()) for (status, _), path in zip(ends, printed, strict=True)]
     finally:
         for rank in ranks:
             rank.kill()

@@ -71,6 +71,17 @@ def test_nothing_executed_is_no_pass(ran: runners.Ran, result: str, monkeypatch:
     assert verify.verify(ROWS[0], None, "here").result == result
 
 
+def test_what_a_machine_cannot_run_neither_passes_nor_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    row = next(row for row in ROWS if isinstance(row.check, Harness))
+    monkeypatch.setattr(runners, "command", lambda _words: '{"impossible": "unshare is not installed"}')
+    assert verify.verify(row, None, "here").result == "not possible here: unshare is not installed"
+    monkeypatch.setattr(verify, "REPORTS", tmp_path)
+    monkeypatch.setattr(verify, "ROWS", (row,))
+    monkeypatch.setattr("sys.argv", ["verify", "release"])
+    assert verify.main() == 0
+    assert "not possible here" in (tmp_path / "verify-release.md").read_text()
+
+
 def test_a_harness_that_misses_its_defect_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runners, "command", lambda _words: '{"executed": 1, "unit": "x"}')
     with pytest.raises(Finding, match="went unnoticed"):

@@ -25,6 +25,10 @@ class Finding(Exception):
     """Something is wrong; the message says what and how to see it again."""
 
 
+class Impossible(Exception):
+    """What a check needs cannot be had on this machine; the message says what. It neither passed nor failed."""
+
+
 def expect(condition: object, finding: str) -> None:
     """Raise a finding unless the condition holds."""
     if not condition:
@@ -55,4 +59,7 @@ def main(check: Callable[[bool], tuple[int, str]]) -> None:
     except Finding as finding:
         print(f"finding: {finding}", file=sys.stderr)
         sys.exit(1)
+    except Impossible as reason:
+        print(json.dumps({"impossible": str(reason)}))
+        return
     print(json.dumps({"executed": executed, "unit": what}))

@@ -11,7 +11,7 @@ import xml.etree.ElementTree as ET
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.verify.harness import ROOT, Finding, expect
+from tests.verify.harness import ROOT, Finding, Impossible, expect
 from tests.verify.harness import run as command
 from tests.verify.rows import Ctest, Harness, Pytest
 
@@ -36,10 +36,12 @@ def run_harness(check: Harness) -> Ran:
     """The planted defect first: a harness that misses it proves nothing."""
     words = [sys.executable, "-m", f"tests.verify.{check.module}", *check.arguments]
     try:
-        command([*words, "--plant"])
+        planted = json.loads(command([*words, "--plant"]).splitlines()[-1])
     except Finding:
         said = json.loads(command(words).splitlines()[-1])
         return Ran(said["executed"], said["unit"])
+    if "impossible" in planted:
+        raise Impossible(planted["impossible"])
     raise Finding(f"{check.module}: the planted defect went unnoticed")
 
 

@@ -82,8 +82,9 @@ class Player:
         return self.task.distance(self.starts)
 
     def rows(self, agent: str, budget: int, seed: int = 0) -> Rows:
-        """Decisions of an agent. Only ``by_budget`` agents depend on the budget; the others are cut from the largest."""
-        asked = budget if by_budget(agent) else self.budget
+        """Decisions of an agent. Only ``by_budget`` agents depend on the budget, and those of a policy that is told it; the
+        others are cut from the largest."""
+        asked = budget if by_budget(agent) or self.policy.config.show_budget else self.budget
         key = (agent, asked, seed)
         if key not in self._kept:
             if agent.endswith("-sampled"):
@@ -154,7 +155,7 @@ def _scores(player: Player, budget: int, choices: list[Choose], limit: int) -> l
     """Of each choice, episodes solved, and the actions of all with a minus; (-1, 0) if those are more than ``limit``. All
     are played side by side, so that states are looked at in large batches."""
     reach = player.reach
-    at = np.tile(reach.nodes(player.starts), (len(choices), 1))
+    at = np.tile(reach.nodes(player.starts, budget), (len(choices), 1))
     solved, actions = reach.goal[at], np.zeros(len(choices), np.int64)
     for turn in range(budget):
         under_way = ~solved & (actions <= limit)[:, None]

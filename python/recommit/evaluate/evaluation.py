@@ -106,6 +106,7 @@ class Evaluation:
         self.rooms = test_set.rooms(self.recipe, self.starts)
         self.ids = self.recipe.ids(self.drawn.variant.tolist(), self.drawn.number.tolist())
         self._players: dict[str, Player] = {}
+        self._tells: dict[str, bool] = {}
         self._validation: NDArray[np.uint8] | None = None
 
     def run(self) -> list[dict[str, Any]]:
@@ -158,14 +159,29 @@ class Evaluation:
     def _play(self, name: str) -> None:
         """Decisions under every budget, and those of fixed depths on validation instances too, unless they are kept."""
         base = _base(name)
-        for seed, k in product(range(agents.seeds(base)), self._distinct(base)):
+        for seed, k in product(range(agents.seeds(base)), self._distinct(name)):
             self._keep(file_name(name, k, seed), partial(self._rows_of, name, k, seed))
             if base.startswith("fixed-"):
                 self._keep(validation_name(name, k, seed), partial(self._rows_of, name, k, seed, validation=True))
 
-    def _distinct(self, base: str) -> list[int]:
+    def _distinct(self, name: str) -> list[int]:
         """Budgets under which it plays differently."""
-        return sorted(set(self.budgets.values())) if agents.by_budget(base) else [self._largest]
+        return sorted({self._played(name, k) for k in self.budgets.values()})
+
+    def _played(self, name: str, k: int) -> int:
+        """The budget whose decisions hold those under ``k``: the largest, of an agent to which budgets are all the same."""
+        base, _, run = name.partition("@")
+        asks = base not in (transcripts.AGENT, "solver", "walker")
+        return k if agents.by_budget(base) or (asks and self._told(run or self.plan.run)) else self._largest
+
+    def _told(self, run: str) -> bool:
+        """Does its policy see how many decisions are left?"""
+        from recommit.policy.checkpoint import local_folder, read_config
+
+        if run not in self._tells:
+            about = read_config(local_folder(run) / "config.json")
+            self._tells[run] = bool(about["policy"].get("show_budget", False))
+        return self._tells[run]
 
     def _keep(self, stored: str, play: Callable[[], Rows]) -> None:
         """All ranks play what the lead does not have."""
@@ -216,7 +232,7 @@ class Evaluation:
         return summary
 
     def _kept(self, name: str, k: int, seed: int) -> Rows:
-        rows = self.store.rows(file_name(name, k if agents.by_budget(_base(name)) else self._largest, seed))
+        rows = self.store.rows(file_name(name, self._played(name, k), seed))
         assert rows is not None
         return metrics.until_lost(rows) if self.plan.stop_on_deadlock else rows
 
@@ -226,7 +242,7 @@ class Evaluation:
             return {}
         solved = []
         for seed in range(agents.seeds(_base(name))):
-            rows = self.store.rows(validation_name(name, self._largest, seed))
+            rows = self.store.rows(validation_name(name, self._played(name, k), seed))
             assert rows is not None
             solved.append(float((rows.solved & (rows.turn < k)).sum()))
         return {"validation_solve_rate": sum(solved) / len(solved) / self.plan.validation}

@@ -104,7 +104,7 @@ def ceiling(
 ) -> Ceiling:
     """Over ``depths``; exact, unless ``cap`` states do not suffice."""
     columns = np.array([reach.depths.index(depth) for depth in depths])
-    missing = close(reach, reach.nodes(starts), budget, columns, cap)
+    missing = close(reach, reach.nodes(starts, budget), budget, columns, cap)
     shallow = int(columns[np.argmin(depths)])
     return Ceiling(*costs(reach, budget, columns), shallow, missing)
 

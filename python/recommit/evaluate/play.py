@@ -61,7 +61,7 @@ def join(parts: list[Rows]) -> Rows:
 
 def on_graph(reach: Reach, starts: NDArray[np.uint8], budget: int, choose: Choose) -> Rows:
     """Episodes whose plans are the policy's greedy ones and whose depths are chosen by ``choose``."""
-    at = reach.nodes(starts)
+    at = reach.nodes(starts, budget)
     alive = ~reach.goal[at]
     steps = []
     for turn in range(budget):

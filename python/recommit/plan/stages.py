@@ -106,15 +106,15 @@ class Reinforcement(Shadow):
             plans *= judged  # those of each depth
         whole, part = np.zeros((many, judged), np.float32), np.zeros((many, plans, MAX_ACTIONS), np.float32)
         columns, actions = whole.astype(np.int64), part.astype(np.int64)
-        weight = np.ones(many, np.float32)
+        weight, left = np.ones(many, np.float32), np.ones(many, np.int64)
         told = np.full((many, plans), self.policy.config.depths[-1], np.int64)
-        return Decisions(self.states(many), columns, whole, whole, whole, actions, told, part, part, part, weight)
+        return Decisions(self.states(many), columns, whole, whole, whole, actions, told, part, part, part, left, weight)
 
     def _reference(self, passes: Passes) -> Work:
         assert self.reference is not None
         batch = self._decisions(passes.states)
         actions, depths = torch.from_numpy(batch.actions), torch.from_numpy(batch.plan_depth)
-        return partial(self.reference.__call__, self.task, self.states(passes.states), actions, depths)
+        return partial(self.reference.__call__, self.task, batch.states, actions, depths, batch.left)
 
     def _propose(self, passes: Passes) -> Work:
         return self.proposed(passes, self.variant)

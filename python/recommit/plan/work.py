@@ -172,8 +172,10 @@ class Shadow(ABC):
         return lambda: self.imitated(passes.states, TargetConfig())
 
     def _plans(self, passes: Passes) -> Work:
+        left = np.ones(passes.states, np.int64)
+
         def work() -> Any:
-            z, index = self.policy.look(self.task, self.states(passes.states)), self.policy.task_index(self.task)
+            z, index = self.policy.look(self.task, self.states(passes.states), left), self.policy.task_index(self.task)
             plans, scores = self.policy.decoder.plans(z, index)
             return plans, self.policy.depth_head(self.policy.read(z, index, scores))
 
@@ -185,7 +187,8 @@ class Shadow(ABC):
         actor = Actor(self.policy, self.task, kind, seed=0)
         uniform = torch.empty((*shape, len(self.policy.config.depths) + 4 * MAX_ACTIONS), device="meta")
         forced = None if kind.head else np.full(shape, max(kind.depth, 1))
-        return partial(actor._pass, self.states(passes.states), uniform, forced)
+        left = np.ones(passes.states, np.int64)
+        return partial(actor._pass, self.states(passes.states), uniform, forced, left)
 
     def _pictures(self, passes: Passes) -> Work:
         return partial(self.policy.vision._encode, self.task, self.states(passes.states))

@@ -39,7 +39,7 @@ class Geometry:
     #: Grid of merged visual tokens.
     rows: int
     cols: int
-    #: Token ids of the whole sequence, placeholders included: [length].
+    #: Token ids of the whole sequence, placeholders included: [length], or [pictures, length] where they differ.
     tokens: Tensor
     #: Positions for the rotary embedding: [3, 1, length], or [1, length] where they only count.
     positions: Tensor

@@ -8,6 +8,8 @@ from typing import Literal
 
 #: Never more actions than this in one commitment: the action decoder has that many positions.
 MAX_ACTIONS = 8
+#: A policy that is told how many decisions are left reads two digits.
+MOST_LEFT = 99
 #: States per pass where nobody learns: more of them leave a processor's caches (1,024 at once take 1.3 times as long).
 PASS = 256
 
@@ -102,6 +104,8 @@ class PolicyConfig:
     theme: str = "light"
     cell: int = 0
     crop: bool = True
+    #: Tell the policy in its prompt how many decisions are left, this one included: it sees more than the paper's.
+    show_budget: bool = False
 
     def __post_init__(self) -> None:
         if not self.depths or list(self.depths) != sorted(set(self.depths)):

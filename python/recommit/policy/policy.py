@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from recommit.policy.backbone import load_backbone
-from recommit.policy.config import MAX_ACTIONS, PASS, PolicyConfig
+from recommit.policy.config import MAX_ACTIONS, MOST_LEFT, PASS, PolicyConfig
 from recommit.policy.heads import ActionDecoder, DepthHead, confidence
 from recommit.policy.prompt import load_prompt
 from recommit.policy.transfer import to_device, to_host
@@ -43,7 +43,7 @@ class CommitPolicy(nn.Module):
         self.depth_head = DepthHead(backbone.width, len(config.depths), config.head)
         self.decoder = ActionDecoder(backbone.width, len(config.tasks), config.decoder)
         self.vision = Vision(backbone, config)
-        self._geometries: dict[tuple[str, int, int], Geometry] = {}
+        self._geometries: dict[tuple[str, int, int, int], Geometry] = {}
         #: Of frozen weights, once somebody asked: see ``recommit.policy.checkpoint``.
         self.known_fingerprint = ""
         if config.lora is not None:
@@ -145,19 +145,38 @@ class CommitPolicy(nn.Module):
 
     def tokens(self, task: Puzzle, shape: tuple[int, int]) -> int:
         """Tokens that the language model reads for a state of ``shape``."""
-        return len(self._geometry(task, shape).tokens)
+        return len(self._geometry(task, shape, 1).tokens)
 
-    def _geometry(self, task: Puzzle, shape: tuple[int, int]) -> Geometry:
+    def _geometry(self, task: Puzzle, shape: tuple[int, int], left: int) -> Geometry:
         rows, cols = self.vision.grid(task, shape)
-        key = (task.task, rows, cols)
+        key = (task.task, rows, cols, left if self.config.show_budget else 0)
         if key not in self._geometries:
             prompt = load_prompt(self.config.prompts[self.task_index(task)])
-            self._geometries[key] = self.backbone.geometry(prompt, rows, cols)
+            told = prompt.told(left) if self.config.show_budget else prompt
+            self._geometries[key] = self.backbone.geometry(told, rows, cols)
         return self._geometries[key]
 
-    def look(self, task: Puzzle, states: NDArray[np.uint8]) -> Tensor:
-        """z of each state: one pass of the backbone, whatever is asked of it afterwards."""
-        geometry = self._geometry(task, (states.shape[1], states.shape[2]))
+    def _told(self, task: Puzzle, shape: tuple[int, int], left: NDArray[np.integer] | None) -> Geometry:
+        """Of prompts that differ in how many decisions are ``left``, and in no more than that token for token."""
+        if not self.config.show_budget:
+            return self._geometry(task, shape, 0)
+        if left is None or not len(left) or not (left.min() >= 1 and left.max() <= MOST_LEFT):
+            raise ValueError(
+                f"left: expected decisions left of each state, 1..{MOST_LEFT}, as show_budget says, got {left}"
+            )
+        numbers, which = np.unique(left, return_inverse=True)
+        every = [self._geometry(task, shape, int(number)) for number in numbers]
+        if len({len(each.tokens) for each in every}) > 1:
+            raise ValueError(
+                "show_budget: expected a tokenizer to which numbers of two digits are equally long, got another"
+            )
+        rows = to_device(which.astype(np.int64), every[0].tokens.device)
+        return replace(every[0], tokens=torch.stack([each.tokens for each in every])[rows])
+
+    def look(self, task: Puzzle, states: NDArray[np.uint8], left: NDArray[np.integer] | None = None) -> Tensor:
+        """z of each state: one pass of the backbone, whatever is asked of it afterwards. ``left`` are the decisions left, this
+        one included, where the policy is told (``show_budget``)."""
+        geometry = self._told(task, (states.shape[1], states.shape[2]), left)
         features = self.vision.features(task, states, frozen=self.vision_frozen)
         return self.backbone.z(features, geometry).to(self.depth_head.weight.dtype)
 
@@ -180,11 +199,12 @@ class CommitPolicy(nn.Module):
         actions: Tensor,
         depths: Tensor | None = None,
         heads: tuple[nn.Module, nn.Module] | None = None,
+        left: NDArray[np.integer] | None = None,
     ) -> tuple[Tensor, Tensor]:
         """Teacher forcing: logits of the depths [N, |H|] and of each action [N, 8, 4] of one plan per state [N, 8], or
         [N, G, 8, 4] of several [N, G, 8]. ``depths`` [N] or [N, G] are what the plans were made for, which counts where the
-        decoder is conditioned on them. ``heads`` stand in for the policy's own."""
-        z, index = self.look(task, states), self.task_index(task)
+        decoder is conditioned on them. ``heads`` stand in for the policy's own; ``left``: see ``look``."""
+        z, index = self.look(task, states, left), self.task_index(task)
         depth_head, decoder = heads or (self.depth_head, self.decoder)
         given = actions.to(z.device, non_blocking=True)[..., : MAX_ACTIONS - 1]
         logits = depth_head(self.read(z, index, decoder=decoder))
@@ -202,22 +222,30 @@ class CommitPolicy(nn.Module):
         *,
         depth: int | None = None,
         noise: tuple[NDArray[np.float32], NDArray[np.float32]] | None = None,
+        left: NDArray[np.integer] | None = None,
     ) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
         """Depths [N] and eight planned actions [N, 8] for each state; only the first ``depths[i]`` are committed.
 
         Greedy, ties to the smaller depth and the lower action, unless ``noise`` (uniform numbers in (0, 1), shaped
         [N, |H|] and [N, 8, 4]) says which sample to draw. ``depth`` fixes the depth, 1..8, in or out of the head's set.
+        ``left``: see ``look``.
         """
         if depth is not None and not 1 <= depth <= MAX_ACTIONS:
             raise ValueError(f"depth: expected 1..{MAX_ACTIONS}, got {depth}")
         if len(states) > PASS:
             parts = [slice(begin, begin + PASS) for begin in range(0, len(states), PASS)]
             done = [
-                self.act(task, states[p], depth=depth, noise=None if noise is None else (noise[0][p], noise[1][p]))
+                self.act(
+                    task,
+                    states[p],
+                    depth=depth,
+                    noise=None if noise is None else (noise[0][p], noise[1][p]),
+                    left=None if left is None else left[p],
+                )
                 for p in parts
             ]
             return np.concatenate([d for d, _ in done]), np.concatenate([a for _, a in done])
-        z, index = self.look(task, states), self.task_index(task)
+        z, index = self.look(task, states, left), self.task_index(task)
         greedy = self.decoder.plans(z, index) if noise is None and self._plans_first else None
         logits = self.depth_head(self.read(z, index, greedy and greedy[1]))
         if noise is not None:
@@ -236,11 +264,15 @@ class CommitPolicy(nn.Module):
 
     @torch.no_grad()
     def plan(
-        self, task: Puzzle, states: NDArray[np.uint8], depths: tuple[int, ...]
+        self,
+        task: Puzzle,
+        states: NDArray[np.uint8],
+        depths: tuple[int, ...],
+        left: NDArray[np.integer] | None = None,
     ) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.uint8]]:
         """What the depth head reads [N, inputs], logits of the policy's own depths [N, |H|], eight greedy actions
-        [N, D, 8] for each of ``depths``."""
-        z, index = self.look(task, states), self.task_index(task)
+        [N, D, 8] for each of ``depths``; ``left``: see ``look``."""
+        z, index = self.look(task, states, left), self.task_index(task)
         if self._plans_first:
             plans, scores = self.decoder.plans(z, index)
             given, actions = self.read(z, index, scores), plans[:, None].expand(-1, len(depths), -1)

@@ -30,6 +30,10 @@ class Prompt:
         """Identifies the wording in manifests."""
         return hashlib.sha256(self.text.encode()).hexdigest()
 
+    def told(self, left: int) -> Prompt:
+        """The same with the number of decisions left behind the picture, always of two digits."""
+        return Prompt(self.name, self.text.replace(IMAGE, f"{IMAGE}Decisions left: {left:02}. "))
+
     def expand(self, visual_tokens: int, markers: Markers) -> str:
         """The text with as many placeholders as the picture has tokens."""
         return self.text.replace(IMAGE, markers.before + markers.token * visual_tokens + markers.after)

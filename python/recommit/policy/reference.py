@@ -64,17 +64,22 @@ class Reference:
 
     @torch.no_grad()
     def __call__(
-        self, task: Puzzle, states: NDArray[np.uint8], actions: Tensor, depths: Tensor | None = None
+        self,
+        task: Puzzle,
+        states: NDArray[np.uint8],
+        actions: Tensor,
+        depths: Tensor | None = None,
+        left: NDArray[np.integer] | None = None,
     ) -> tuple[Tensor, Tensor]:
         """As ``CommitPolicy.forward``."""
         logits: tuple[Tensor, Tensor]
         if self._copy is not None:
-            logits = self._copy(task, states, actions, depths)
+            logits = self._copy(task, states, actions, depths, left=left)
         else:
             dtype = self.policy.depth_head.weight.dtype  # an engine may have changed it since
             heads = (self._heads[0].to(dtype), self._heads[1].to(dtype))
             with self._switched():
-                logits = self.policy(task, states, actions, depths, heads)
+                logits = self.policy(task, states, actions, depths, heads, left)
         return logits
 
     @contextmanager

@@ -139,8 +139,9 @@ class TransformersBackbone(nn.Module):
         language = self.base.language_model
         embedded = language.embed_tokens(geometry.tokens)
         batch, start, end = len(features), geometry.image_start, geometry.image_start + features.shape[1]
+        embedded = embedded.expand(batch, -1, -1)
         seen, *deeper = features.to(embedded.dtype).split(self.width, dim=-1)
-        x = torch.cat([embedded[:start].expand(batch, -1, -1), seen, embedded[end:].expand(batch, -1, -1)], dim=1)
+        x = torch.cat([embedded[:, :start], seen, embedded[:, end:]], dim=1)
         angles = language.rotary_emb(x, geometry.positions)
         *layers, last = language.layers
         for number, layer in enumerate(layers):

@@ -206,6 +206,7 @@ def _valued(
         action_advantage=credit.whole_batch(advantage, action_weight, config, given.team.total).astype(np.float32),
         action_weight=action_weight.astype(np.float32),
         action_old=made.action_log,
+        left=np.zeros(len(nodes), np.int64),
         weight=weight.astype(np.float32),
     )
 

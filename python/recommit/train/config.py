@@ -9,7 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from recommit.policy.config import MAX_ACTIONS, DecoderConfig, HeadConfig, LoraConfig, PolicyConfig
+from recommit.policy.config import MAX_ACTIONS, MOST_LEFT, DecoderConfig, HeadConfig, LoraConfig, PolicyConfig
 
 if TYPE_CHECKING:
     from recommit.puzzles.puzzle import Puzzle
@@ -92,8 +92,13 @@ class TargetConfig:
     weighting: Literal["action", "sample"] = "action"
     #: Turn and mirror states at random, where the puzzle allows it.
     augment: bool = False
+    #: A policy that is told the decisions left (``show_budget``) is told 1 to so many, drawn evenly: no path says how many.
+    budget: int = 15
 
     def __post_init__(self) -> None:
+        _at_least("targets", self, budget=1)
+        if self.budget > MOST_LEFT:
+            raise ValueError(f"targets.budget: expected at most {MOST_LEFT}, got {self.budget}")
         choices = {"kind": ("soft", "hard"), "paths": ("resample", "dataset"), "weighting": ("action", "sample")}
         for name, allowed in choices.items():
             if getattr(self, name) not in allowed:

@@ -110,6 +110,7 @@ def decisions_of(
         action_advantage=np.broadcast_to(scaled[..., None], executed.shape).copy(),
         action_weight=(weight[..., None] * executed * learns_actions).astype(np.float32),
         action_old=made.action_log,
+        left=trace.left,
         weight=np.ones(many, np.float32),
     )
 

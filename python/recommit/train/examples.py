@@ -26,11 +26,13 @@ def decisions(
     distances: NDArray[np.int32],
     through: Run = plainly,
     depth: int | None = None,
+    budget: int = 0,
 ) -> list[dict[str, Any]]:
     """One greedy decision per state. ``depth`` is that of a policy whose depth is fixed; else the depth head's likeliest one
-    is committed."""
+    is committed. ``budget``: decisions left, for a policy that is told."""
     depths = policy.config.depths if depth is None else (depth,)
-    _, logits, plans = through(partial(policy.plan, task, states, depths))
+    told = {"left": np.full(len(states), budget)} if policy.config.show_budget else {}
+    _, logits, plans = through(partial(policy.plan, task, states, depths, **told))
     chance = softmax(logits)
     column = chance.argmax(axis=1) if depth is None else np.zeros(len(states), np.int64)
     actions = plans[np.arange(len(states)), column]

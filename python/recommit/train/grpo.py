@@ -110,6 +110,11 @@ class Grpo(Trainer):
         quiet: bool,
         learner: Learner | None = None,
     ) -> None:
+        if policy.config.show_budget and config.credit.group == "exact":
+            raise ValueError(
+                "credit.group: expected state, episode or branch with a policy that is told the decisions left "
+                "(show_budget): the exact program gives a state one plan whatever is left; got exact"
+            )
         super().__init__(config, folder, team, quiet=quiet)
         self.variant = variant(config.variant)
         self.recipe, self.policy, self.task = _instances(recipe, config), policy, recipe.puzzle()
@@ -253,7 +258,7 @@ class Grpo(Trainer):
         if reference is None:
             return None
         actions, depths = (to_device(each, self.team.device) for each in (piece.actions, piece.plan_depth))
-        return self._through(lambda: reference(self.task, piece.states, actions, depths))
+        return self._through(lambda: reference(self.task, piece.states, actions, depths, piece.left))
 
     def _over_ranks(self, sums: NDArray[np.float64]) -> list[float]:
         return [*self.team.total(sums[:-1].tolist()), float(sums[-1])]

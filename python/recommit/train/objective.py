@@ -69,7 +69,7 @@ def grpo_loss(
     ``fresh`` says that the weights are still those that made the commitments: the ratio is then exactly 1.
     """
     given = Weighed.of(batch, policy.depth_head.weight.device)
-    depth_logits, action_logits = policy(task, batch.states, given.actions, given.plan_depth)
+    depth_logits, action_logits = policy(task, batch.states, given.actions, given.plan_depth, left=batch.left)
     return from_logits(depth_logits, action_logits, given, config, divisor, reference, fresh=fresh)
 
 

@@ -70,6 +70,9 @@ class Reach:
         #: Eight greedy actions by depth, and logits of the policy's own depths.
         self.plans: NDArray[np.uint8] = np.empty((0, many, MAX_ACTIONS), np.uint8)
         self.logits: NDArray[np.float32] = np.empty((0, len(policy.config.depths)), np.float32)
+        #: Is the policy told how many decisions are left? Then the same state is another node with another number of them.
+        self.told = policy.config.show_budget
+        self.left: NDArray[np.int64] = np.empty(0, np.int64)
         #: By depth: the node that the plan leads to, the actions until then, and whether that is the goal.
         self.landing: NDArray[np.int64] = np.empty((0, many), np.int64)
         self.executed: NDArray[np.int32] = np.empty((0, many), np.int32)
@@ -80,26 +83,29 @@ class Reach:
     def __len__(self) -> int:
         return len(self.states)
 
-    def nodes(self, states: NDArray[np.uint8]) -> NDArray[np.int64]:
-        """The node of each state; new ones are added without a plan."""
-        keys = [state.tobytes() for state in states]
+    def nodes(self, states: NDArray[np.uint8], left: NDArray[np.int64] | int = 0) -> NDArray[np.int64]:
+        """The node of each state, with so many decisions ``left``, which only counts where the policy is told; new ones are
+        added without a plan."""
+        numbers = np.broadcast_to(left if self.told else 0, len(states))
+        keys = [state.tobytes() + bytes([number]) for state, number in zip(states, numbers.tolist(), strict=True)]
         fresh: list[int] = []
         for i, key in enumerate(keys):
             if key not in self._index:
                 self._index[key] = len(self) + len(fresh)
                 fresh.append(i)
         if fresh:
-            self._append(np.ascontiguousarray(states[fresh]))
+            self._append(np.ascontiguousarray(states[fresh]), numbers[fresh])
         return np.fromiter((self._index[key] for key in keys), np.int64, len(keys))
 
     def find(self, states: NDArray[np.uint8]) -> NDArray[np.int64]:
-        """The node of each state, -1 where it is none."""
-        return np.fromiter((self._index.get(state.tobytes(), -1) for state in states), np.int64, len(states))
+        """The node of each state, -1 where it is none; of a policy that is told nothing of the decisions left."""
+        return np.fromiter((self._index.get(state.tobytes() + b"\0", -1) for state in states), np.int64, len(states))
 
-    def _append(self, states: NDArray[np.uint8]) -> None:
+    def _append(self, states: NDArray[np.uint8], left: NDArray[np.int64]) -> None:
         more = len(states)
         fresh = {
             "states": states,
+            "left": left.astype(np.int64),
             "plans": np.zeros((more, len(self.depths), MAX_ACTIONS), np.uint8),
             "logits": np.zeros((more, self.logits.shape[1]), np.float32),
             "landing": np.zeros((more, len(self.depths)), np.int64),
@@ -131,7 +137,10 @@ class Reach:
     def _look(self, piece: NDArray[np.int64], others: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[Any]]:
         """Logits and plans of a piece; with an empty one the first of ``others`` is looked at, and nothing comes of it."""
         asked = piece if len(piece) else others[:1]
-        inputs, logits, plans = self.through(partial(self.policy.plan, self.task, self.states[asked], self.depths))
+        told = {"left": self.left[asked]} if self.told else {}
+        inputs, logits, plans = self.through(
+            partial(self.policy.plan, self.task, self.states[asked], self.depths, **told)
+        )
         if self.keep_inputs and len(piece):
             self._inputs.append((piece, inputs))
         return logits[: len(piece)], plans[: len(piece)]
@@ -151,7 +160,7 @@ class Reach:
             plans.reshape(-1, MAX_ACTIONS),
             np.tile(np.array(self.depths, np.int32), len(chosen)),
         )
-        landing = self.nodes(outcome.states).reshape(-1, many)
+        landing = self.nodes(outcome.states, np.repeat(self.left[chosen] - 1, many)).reshape(-1, many)
         self.plans[chosen], self.logits[chosen], self.landing[chosen] = plans, logits, landing
         self.executed[chosen] = outcome.executed.reshape(-1, many)
         self.solved[chosen] = outcome.solved.reshape(-1, many)
@@ -188,7 +197,7 @@ class Choose(Protocol):
 
 def walk(reach: Reach, starts: NDArray[np.uint8], budget: int, choose: Choose) -> Episodes:
     """Play one episode from every start, at most ``budget`` decisions each."""
-    at = reach.nodes(starts)
+    at = reach.nodes(starts, budget)
     solved = reach.goal[at].copy()
     actions, decisions = np.zeros(len(at), np.int64), np.zeros(len(at), np.int64)
     used = np.zeros(len(reach.depths), np.int64)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -104,9 +103,10 @@ class Actor:
         count: int,
         number: NDArray[np.uint64],
         depths: NDArray[np.int64] | None = None,
+        left: NDArray[np.int64] | None = None,
     ) -> Proposals:
         """``count`` commitments per state; ``number`` names the random stream of each state. ``depths`` [count], if given,
-        are theirs, whoever chooses otherwise."""
+        are theirs, whoever chooses otherwise; ``left``: see ``CommitPolicy.look``."""
         parts = []
         self.looked += len(states)
         for begin in range(0, max(self.agree(len(states)), 1), PASS):
@@ -114,9 +114,9 @@ class Actor:
             asked, named = states[part], number[part]
             if not len(asked):
                 if self.idle is not None:
-                    self._propose(self.idle, count, np.zeros(1, np.uint64), depths)
+                    self._propose(self.idle, count, np.zeros(1, np.uint64), depths, np.ones(1, np.int64))
                 continue
-            parts.append(self._propose(asked, count, named, depths))
+            parts.append(self._propose(asked, count, named, depths, None if left is None else left[part]))
         return _joined(parts, count, len(self.policy.config.depths))
 
     def _propose(
@@ -125,6 +125,7 @@ class Actor:
         count: int,
         number: NDArray[np.uint64],
         depths: NDArray[np.int64] | None,
+        left: NDArray[np.int64] | None,
     ) -> list[NDArray[np.generic]]:
         own = self.policy.config.depths
         stream = draws.streams(
@@ -135,20 +136,24 @@ class Actor:
         if forced is None and not self.variant.head:
             drawn = draws.below(draws.draw(stream, uniform.shape[-1]), len(own))
             forced = np.full_like(drawn, self.variant.depth) if self.variant.depth else np.array(own)[drawn]
-        choice, actions, depth_log, action_log, logits = self.through(partial(self._brought, states, uniform, forced))
+        device = self.policy.depth_head.weight.device
+        choice, actions, depth_log, action_log, logits = self.through(
+            # What is executed next is decided here: the only wait of a pass.
+            lambda: to_host(*self._pass(states, to_device(uniform, device), forced, left))
+        )
         depth = np.array(own)[choice] if forced is None else forced
         return [depth, choice, actions.astype(np.uint8), depth_log, action_log, logits]
 
-    def _brought(
-        self, states: NDArray[np.uint8], uniform: NDArray[np.float32], forced: NDArray[np.int64] | None
-    ) -> list[NDArray[np.generic]]:
-        """What is executed next is decided here: the only wait of a pass."""
-        return to_host(*self._pass(states, to_device(uniform, self.policy.depth_head.weight.device), forced))
-
     @torch.no_grad()
-    def _pass(self, states: NDArray[np.uint8], uniform: Tensor, forced: NDArray[np.int64] | None) -> tuple[Tensor, ...]:
+    def _pass(
+        self,
+        states: NDArray[np.uint8],
+        uniform: Tensor,
+        forced: NDArray[np.int64] | None,
+        left: NDArray[np.int64] | None,
+    ) -> tuple[Tensor, ...]:
         many, (rows, count, _) = len(self.policy.config.depths), uniform.shape
-        z, index = self.policy.look(self.task, states), self.policy.task_index(self.task)
+        z, index = self.policy.look(self.task, states, left), self.policy.task_index(self.task)
         logits = self.policy.depth_head(self.policy.read(z, index)).float()
         choice = (logits[:, None] - torch.log(-torch.log(uniform[..., :many]))).argmax(-1)
         depth_log = log_prob(logits[:, None].expand(-1, count, -1), choice)
@@ -223,7 +228,7 @@ def _decide(
     candidates: int,
 ) -> Trace:
     task = actor.task
-    made = actor.propose(states, candidates, number)
+    made = actor.propose(states, candidates, number, left=left)
     many, shape = len(states), states.shape[1:]
     outcome = task.execute(
         np.repeat(states, candidates, axis=0),

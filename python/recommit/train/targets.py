@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from recommit.train.config import TargetConfig
 
 #: Purposes of random streams; the data's are below 32.
-PATH, AUGMENT = 32, 33
+PATH, AUGMENT, LEFT = 32, 33, 39
 
 
 @dataclass(frozen=True)
@@ -31,12 +31,13 @@ class Targets:
     actions: NDArray[np.int64]  #: [N, 8], 0 behind the goal
     optimal: NDArray[np.bool_]  #: [N, 8, 4]: all actions that would have been optimal after the path so far
     distance: NDArray[np.int32]
+    left: NDArray[np.int64]  #: decisions left, which no expert path says: drawn, for a policy that is told
 
     def __len__(self) -> int:
         return len(self.states)
 
     def __getitem__(self, key: slice | NDArray[np.intp]) -> Targets:
-        return Targets(self.states[key], self.actions[key], self.optimal[key], self.distance[key])
+        return Targets(*(getattr(self, f.name)[key] for f in fields(self)))
 
 
 def make(
@@ -65,12 +66,13 @@ def make(
             here = np.where(
                 live.reshape(-1, 1, 1), task.step(here, actions[:, i].astype(np.uint8), threads=threads), here
             )
-    return Targets(states, actions, optimal, content.distance.astype(np.int32))
+    left = 1 + draws.below(draws.draw(draws.streams(seed, LEFT, number), 0), config.budget)
+    return Targets(states, actions, optimal, content.distance.astype(np.int32), left)
 
 
 def nothing(batch: Targets) -> Targets:
     """One state of a batch, to go through the model without any weight."""
-    return Targets(batch.states[:1], batch.actions[:1], batch.optimal[:1], np.zeros(1, np.int32))
+    return replace(batch[:1], distance=np.zeros(1, np.int32))
 
 
 def pick(optimal: NDArray[np.bool_], words: NDArray[np.uint64]) -> NDArray[np.int64]:

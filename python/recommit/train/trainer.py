@@ -101,7 +101,13 @@ class Trainer(ABC):
         training = self.policy.training
         self.policy.eval()
         made = examples.decisions(
-            self.policy, watched.task, shown.states, shown.distance, self.engine.run, self._fixed_depth()
+            self.policy,
+            watched.task,
+            shown.states,
+            shown.distance,
+            self.engine.run,
+            self._fixed_depth(),
+            watched.config.budget,
         )
         self.policy.train(training)
         for sample in made:

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from tests.reference import sliding as slow
 
 import recommit.data
-from recommit.data import errors, frozen, symmetry
-from recommit.data.recipe import Variant
+from recommit.data import errors, frozen, sampling, symmetry
+from recommit.data.recipe import Recipe, Variant
 from recommit.puzzles.registry import TASKS
 
 SIZES = [("sliding", size) for size in ((2, 2), (2, 3), (3, 2), (3, 3), (2, 5), (4, 4))]
@@ -97,6 +97,20 @@ def test_enough_starts_are_as_before_and_nothing_is_said():
         warnings.simplefilter("error")
         assert recommit.data.freeze("sliding", 64).name == "sliding-3x3-64-b8c89eba008f"
         assert recommit.data.freeze("sokoban", 48).name == "sokoban-7x7-48-920dca83c209"
+
+
+@pytest.mark.parametrize(
+    ("task", "generator", "meet", "windows", "boxes"),
+    [("sokoban", "reverse", 17, ((8, 17), (17, 32)), (2, 3)), ("sliding", "walk", 20, ((16, 20), (20, 24)), (0,))],
+)
+def test_variants_that_meet_in_a_number_put_the_median_there(task, generator, meet, windows, boxes):
+    variants = tuple(Variant(window, many) for many in boxes for window in windows)
+    size = {"sokoban": (7, 7), "sliding": (3, 3)}[task]
+    recipe = Recipe(task, size, variants, 200, test=64, generator=generator)
+    for split in ("train", "test"):
+        length = sampling.starts(recipe, split, 0).length
+        assert np.median(length) == meet
+        assert (length < meet).sum() > len(length) / 4 < (length > meet).sum()
 
 
 def test_a_size_without_test_starts_is_an_error():

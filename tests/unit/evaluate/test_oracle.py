@@ -21,7 +21,7 @@ DEPTHS = (1, 2, 4)
 class Scripted:
     """Plans that are right or wrong by a hash of the state."""
 
-    config = SimpleNamespace(depths=DEPTHS)
+    config = SimpleNamespace(depths=DEPTHS, show_budget=False)
     asked = 0
 
     def plan(self, task, states, depths):

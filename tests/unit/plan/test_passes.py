@@ -84,7 +84,7 @@ def test_no_play_looks_more_often_than_was_planned(group, data, tmp_path):
     with RunDirectory(tmp_path / "run") as run:
         trainer = trainer_of(config, data, run, sft(ADAPTED).model)
         seen, look = [], trainer.policy.look
-        trainer.policy.look = lambda task, states: (seen.append(len(states)), look(task, states))[1]
+        trainer.policy.look = lambda task, states, left: (seen.append(len(states)), look(task, states, left))[1]
         trainer._step()
     step = schedule(config, 1, 4).step
     bound = sum(p.looks for p in step if p.kind in ("propose", "plans", "reference", "learn"))

@@ -51,10 +51,11 @@ def small_levels(folder):
     return folder
 
 
-def warm_start(data, out, *, lora=None, **decoder):
+def warm_start(data, out, *, lora=None, show_budget=False, **decoder):
     """A run whose policy plays a little; ``decoder`` changes its decoder."""
     policy = TINY["model"]["policy"]
     model = {**TINY["model"], "policy": {**policy, "lora": lora, "decoder": {**policy["decoder"], **decoder}}}
+    model["policy"]["show_budget"] = show_budget
     plan = parse(SftConfig, {**TINY, "model": model})
     longer = replace(plan, optim=replace(plan.optim, steps=40, batch=32, lr=3e-3, head_lr=3e-3))
     assert sft.train(replace(longer, run=replace(longer.run, save_every=40)), data, out, quiet=True) == 0

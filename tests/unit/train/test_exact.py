@@ -21,7 +21,7 @@ DEPTHS = (1, 2, 4)
 class Scripted:
     """Plans and depth logits by a hash of the state: wrong as often as right."""
 
-    config = SimpleNamespace(depths=DEPTHS)
+    config = SimpleNamespace(depths=DEPTHS, show_budget=False)
 
     def plan(self, task, states, depths):
         flat = states.reshape(len(states), -1).astype(np.uint64)

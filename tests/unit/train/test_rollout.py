@@ -80,7 +80,8 @@ class Wanderer:
 
     agree = staticmethod(int)
 
-    def propose(self, states, count, _number):
+    def propose(self, states, count, _number, *, left):
+        assert (left > 0).all()
         shape = (len(states), count)
         depth, actions = self.draw.integers(1, 9, shape), self.draw.integers(0, 4, (*shape, 8)).astype(np.uint8)
         return Proposals(depth, 0 * depth, actions, *np.zeros((3, *shape), np.float32))

@@ -1,0 +1,141 @@
+"""A policy that is told how many decisions are left: in supervision, rollouts, the loss, validation and evaluation (A44)."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+from tests.unit.train import runs
+
+import recommit
+from recommit.cli import main
+from recommit.evaluate import metrics
+from recommit.evaluate.agents import Player
+from recommit.evaluate.population import Population
+from recommit.policy.policy import CommitPolicy
+from recommit.policy.reference import Reference
+from recommit.train import grpo, objective
+from recommit.train.collect import Collector
+from recommit.train.grpo_config import ObjectiveConfig, variant
+from recommit.train.reach import Reach
+from recommit.train.rollout import Actor
+from recommit.train.rundir import best_policy
+
+TASK = recommit.Sliding(2, 3)
+
+
+@pytest.fixture(scope="module")
+def told(data, tmp_path_factory):
+    return runs.warm_start(data, tmp_path_factory.mktemp("left") / "run", show_budget=True)
+
+
+@pytest.fixture(scope="module")
+def policy(told):
+    """Whose depths and plans depend on what is left, as they would after reinforcement."""
+    made, given = torch.Generator().manual_seed(1), CommitPolicy.from_pretrained(best_policy(told)).eval()
+    with torch.no_grad():
+        given.depth_head.weight.copy_(torch.randn(given.depth_head.weight.shape, generator=made))
+        given.backbone.model.language_model.embed_tokens.weight.mul_(5.0)
+    return given
+
+
+def test_only_the_number_differs_and_only_where_the_policy_is_told(policy, init):
+    states = TASK.generate(3, seed=1, length=(4, 9)).states
+    together = policy.look(TASK, states, np.array([2, 15, 2]))
+    alone = [policy.look(TASK, states[i : i + 1], np.array([left])) for i, left in enumerate((2, 15, 2))]
+    assert (together - torch.cat(alone)).abs().max() < 1e-4
+    assert (policy.look(TASK, states, np.array([3, 3, 3])) - together).abs().max() > 1e-3
+    with pytest.raises(ValueError, match=r"left: expected decisions left of each state, 1\.\.99"):
+        policy.look(TASK, states)
+    with pytest.raises(ValueError, match="left: expected decisions left"):
+        policy.look(TASK, states, np.array([0, 1, 2]))
+    other = CommitPolicy.from_pretrained(best_policy(init)).eval()
+    assert torch.equal(other.look(TASK, states), other.look(TASK, states, np.array([1, 2, 3])))
+
+
+def decisions(policy, group):
+    given, config = variant("adaptive"), runs.plan_of(credit={"group": group}, rollout={"instances": 12, "budget": 3})
+    actor = Actor(policy, TASK, given, seed=5)
+    collector = Collector(actor, config, given, lambda depths: Reach(policy, TASK, depths), lambda *_: None)
+    return collector(TASK.generate(12, seed=9, length=(4, 9)).states, 0)[0]
+
+
+@pytest.mark.parametrize("group", ["state", "episode", "branch"])
+def test_what_was_told_while_playing_is_told_while_learning(policy, group):
+    batch = decisions(policy, group)
+    assert set(batch.left) == {1, 2, 3}
+    for row in range(len(batch)):  # alone, and by hand
+        z = policy.look(TASK, batch.states[row : row + 1], batch.left[row : row + 1])
+        logs = policy.depth_head(z).log_softmax(-1)[0, batch.depths[row]]
+        assert logs.detach().numpy() == pytest.approx(batch.depth_old[row], abs=1e-4)
+    before = Reference(policy)
+    plans, depths = torch.from_numpy(batch.actions), torch.from_numpy(batch.plan_depth)
+    reference = before(TASK, batch.states, plans, depths, batch.left)
+    sums = measured(policy, batch, reference)
+    assert (sums["furthest"] < 1e-4, abs(sums["kl"]) < 1e-4) == (True, True)
+    sums = measured(policy, replace(batch, left=batch.left % 3 + 1), reference)
+    assert sums["furthest"] > 1e-3, "another number is another look"
+
+
+def measured(policy, batch, reference):
+    config, weight = ObjectiveConfig(), objective.total_weight(batch)
+    _, sums = objective.grpo_loss(policy, TASK, batch, config, weight, reference)
+    return dict(zip(objective.MEASURES, sums.tolist(), strict=True))
+
+
+@pytest.mark.parametrize("budget", [2, 4])
+def test_agents_hear_their_own_budget_count_down(policy, budget):
+    """Against one look at a time; and nobody's rows are cut from those of a larger budget."""
+    player = Player(policy, TASK, TASK.generate(15, seed=3, length=(3, 12)).states, 4)
+    rows = player.rows("adaptive", budget)
+    for i, state in enumerate(player.starts):
+        own = rows.where(rows.instance == i)
+        for turn in range(len(own)):
+            depth, plan = policy.act(TASK, state[None], left=np.array([budget - turn]))
+            outcome = TASK.execute(state[None], plan, depth)
+            assert (own.depth[turn], own.executed[turn]) == (depth[0], outcome.executed[0])
+            state = outcome.states[0]
+    best = metrics.episodes(player.rows("oracle-dp", budget), player.length, budget).solved.sum()
+    assert all(
+        metrics.episodes(player.rows(agent, budget), player.length, budget).solved.sum() <= best
+        for agent in ("adaptive", "fixed-2", "random", "oracle-delta")
+    )
+    cut = metrics.within(player.rows("fixed-2", 4), budget)
+    assert budget == 4 or not np.array_equal(cut.chances, player.rows("fixed-2", budget).chances)
+
+
+def test_runs_are_trained_watched_and_evaluated(told, tmp_path):
+    assert grpo.train(runs.plan_of(), told, tmp_path / "run", quiet=True) == 0
+    assert json.loads((tmp_path / "run" / "samples.jsonl").read_text().splitlines()[0])["plan"]
+    words = [
+        "--instances",
+        "6",
+        "--validation",
+        "4",
+        "--agents",
+        "adaptive",
+        "fixed-2",
+        "--budgets",
+        "3",
+        "2",
+        "--quiet",
+    ]
+    assert main(["evaluate", str(tmp_path / "run"), "--out", str(tmp_path / "evaluation"), *words]) == 0
+    rows = json.loads((tmp_path / "evaluation" / "summary.json").read_text())
+    assert {(row["agent"], row["decisions"]) for row in rows} == {
+        (a, k) for a in ("adaptive", "fixed-2") for k in (2, 3)
+    }
+    kept = {path.stem for path in (tmp_path / "evaluation").rglob("*.parquet")}
+    assert {"adaptive@2", "adaptive@3", "fixed-2@2-validation"} <= kept
+
+
+def test_exact_credit_and_whole_populations_are_refused(policy, told, tmp_path):
+    with pytest.raises(ValueError, match=r"population: expected a policy that is not told .*, got show_budget true"):
+        Population(Player(policy, TASK, TASK.generate(2, seed=1).states, 3), np.zeros(2, np.int32))
+    given = runs.plan_of(credit={"group": "exact"})
+    with pytest.raises(ValueError, match=r"credit\.group: expected state, episode or branch .*show_budget.*got exact"):
+        grpo.train(given, told, tmp_path / "run", quiet=True)
