@@ -104,13 +104,13 @@ def build(
         "epoch": epoch, "ties": ties, "perturbed": perturbed, "deviation": deviation,
         "strict_states": strict_states, "disjoint": disjoint, "generator": generator, "shard": shard,
     }  # fmt: skip
-    said = {k: v for k, v in flags.items() if v not in (None, [])}
+    changes = {k: v for k, v in flags.items() if v not in (None, [])}
     progress = None if json else _Line()
     options: dict[str, Any] = {"workers": workers, "threads": threads, "engine": engine, "progress": progress}
-    if plans := _plans(recipe, said, several=bool(boxes or length or states)):
+    if plans := _plans(recipe, changes, several=bool(boxes or length or states)):
         made = {out / name: each for name, each in make_each(plans, out, **options).items()}
     else:
-        made = {out: make(_plan(recipe, said, boxes, length, states), out, states=states, **options)}
+        made = {out: make(_plan(recipe, changes, boxes, length, states), out, states=states, **options)}
     if progress:
         progress.end()
     say = _summary if json else _sentence

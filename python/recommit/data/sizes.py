@@ -35,7 +35,7 @@ def recipes(plain: Mapping[str, Any]) -> list[Recipe]:
     for variant in plain["variants"]:
         own = {name: value for name, value in variant.items() if name != "size"}
         groups.setdefault(_size(variant.get("size", plain.get("size"))), []).append(own)
-    whole, made, before = len(plain["variants"]), [], 0
+    whole, plans, before = len(plain["variants"]), [], 0
     for size, variants in groups.items():
         after = before + len(variants)
         counts = {
@@ -43,9 +43,9 @@ def recipes(plain: Mapping[str, Any]) -> list[Recipe]:
             for name in ("count", "validation", "test")
             if name in plain
         }
-        made.append(Recipe.from_dict({**plain, **counts, "size": list(size), "variants": variants}))
+        plans.append(Recipe.from_dict({**plain, **counts, "size": list(size), "variants": variants}))
         before = after
-    return made
+    return plans
 
 
 def build(plans: Sequence[Recipe], folder: str | Path, **options: Any) -> dict[str, Manifest]:
@@ -54,11 +54,11 @@ def build(plans: Sequence[Recipe], folder: str | Path, **options: Any) -> dict[s
     target, work = Path(folder).absolute(), files.Files()
     every = names(plans)
     _refuse_others(target, every)
-    made = {name: builder.build(plan, target / name, **options) for plan, name in zip(plans, every, strict=True)}
-    body = {"sets": [{"folder": name, "content_sha256": each.content} for name, each in made.items()]}
+    manifests = {name: builder.build(plan, target / name, **options) for plan, name in zip(plans, every, strict=True)}
+    body = {"sets": [{"folder": name, "content_sha256": each.content} for name, each in manifests.items()]}
     text = json.dumps({**body, "check": _check(body)}, indent=1, sort_keys=True) + "\n"
     files.replace(work, target / INDEX, text.encode())
-    return made
+    return manifests
 
 
 def open_all(folder: str | Path, split: str | None = "train") -> list[Dataset]:

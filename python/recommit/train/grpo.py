@@ -170,18 +170,18 @@ class Grpo(Trainer):
 
     def _step(self) -> dict[str, Any]:
         """Play, compare, learn."""
-        batch, said = self.played()
+        batch, notes = self.played()
         learned = self._learn(batch)
         self.at.step += 1
-        return signals.told(said, learned)
+        return signals.told(notes, learned)
 
     def played(self) -> tuple[Decisions, Signals]:
         """What this step learns from, and what there is to tell of it."""
         credit = self.config.credit_at(self.at.step)
         collect = replace(self.collect, config=replace(self.config, credit=credit))
-        batch, said = collect(self._starts(), self.at.step)
+        batch, notes = collect(self._starts(), self.at.step)
         self.at.states += len(batch)
-        return batch.where(slice(0)) if self.config.finishing(self.at.step) else batch, said
+        return batch.where(slice(0)) if self.config.finishing(self.at.step) else batch, notes
 
     def _learn(self, batch: Decisions) -> dict[str, float]:
         """Move the weights, ``optim.batch`` states of all ranks at a time."""

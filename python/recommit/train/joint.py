@@ -33,12 +33,12 @@ SEED = 39
 
 def chosen(recipes: list[Recipe], tasks: tuple[str, ...], source: Any) -> list[Recipe]:
     """Those that ``tasks`` names. Nobody need say it if there is one puzzle, whatever its sizes."""
-    known = ", ".join(names(recipes))
+    choices = ", ".join(names(recipes))
     for task in tasks:
         if not of_tasks(recipes, (task,)):
-            raise ValueError(f"tasks: expected some of {known} of {source}, got {task}")
+            raise ValueError(f"tasks: expected some of {choices} of {source}, got {task}")
     if not tasks and len({recipe.task for recipe in recipes}) > 1:
-        raise ValueError(f"tasks: expected one or several of {known} of {source}, got none")
+        raise ValueError(f"tasks: expected one or several of {choices} of {source}, got none")
     return of_tasks(recipes, tasks) if tasks else recipes
 
 
@@ -122,7 +122,7 @@ class Joint(Trainer):
         learned = self._learn({name: batch for name, (batch, _) in played.items()})
         self.at.step += 1
         self.at.states += sum(member.at.states for member in self.members.values())
-        return {name: signals.told(said, learned[name]) for name, (_, said) in played.items()}
+        return {name: signals.told(notes, learned[name]) for name, (_, notes) in played.items()}
 
     def _learn(self, batches: dict[str, Decisions]) -> dict[str, dict[str, float]]:
         """As many moves for each puzzle as the one with the most states needs; the loss of a move is their mean."""

@@ -117,12 +117,12 @@ def test_a_move_is_the_mean_of_what_both_ask_for(both, tmp_path):
     config = plan_of(tasks=BOTH, by_task=OWN, optim={"batch": 512, "micro_batch": 7})
     policy = CommitPolicy.from_pretrained(both)
     run = trainer(config, both, policy, tmp_path)
-    found = []
-    run.engine.step = lambda _scale: found.append(gradients(policy)) or 1.0
+    added = []
+    run.engine.step = lambda _scale: added.append(gradients(policy)) or 1.0
     batches = {name: member.played()[0] for name, member in run.members.items()}
     policy.zero_grad()
     run._learn(batches)
-    assert len(found) == 1
+    assert len(added) == 1
     policy.zero_grad()
     for name, batch in batches.items():
         member = run.members[name]
@@ -132,9 +132,9 @@ def test_a_move_is_the_mean_of_what_both_ask_for(both, tmp_path):
         )
         (loss / 2).backward()
     by_hand = gradients(policy)
-    assert by_hand.keys() == found[0].keys()
+    assert by_hand.keys() == added[0].keys()
     assert max(value.abs().max() for value in by_hand.values()) > 1e-4
-    assert all(torch.allclose(found[0][name], value, atol=1e-6) for name, value in by_hand.items())
+    assert all(torch.allclose(added[0][name], value, atol=1e-6) for name, value in by_hand.items())
 
 
 def test_one_that_has_fewer_states_takes_as_many_moves(both, tmp_path):

@@ -74,13 +74,13 @@ def test_the_loss_is_one_mean_over_all_actions(joint, data, levels, tmp_path):
     )
     whole = sum(losses.total_weight(batch, joint.targets) for batch in batches)
     (values.sum() / whole).backward()
-    by_hand, found = gradients(run.policy), {}
+    by_hand, added = gradients(run.policy), {}
     run.policy.zero_grad()
-    run.engine.step = lambda _scale: found.update(gradients(run.policy)) or 1.0
+    run.engine.step = lambda _scale: added.update(gradients(run.policy)) or 1.0
     line, values = run._step(), values.detach()
     assert line["loss"] == pytest.approx(float(values.sum()) / whole, rel=1e-5)
-    assert by_hand.keys() == found.keys()
-    assert all(torch.allclose(found[name], value, atol=1e-6) for name, value in by_hand.items())
+    assert by_hand.keys() == added.keys()
+    assert all(torch.allclose(added[name], value, atol=1e-6) for name, value in by_hand.items())
     own = values.view(2, 8).sum(1).tolist()
     assert [line["sets"][name][0] for name in ("sliding-2x3", "sokoban-6x6")] == pytest.approx(own, rel=1e-4)
 
