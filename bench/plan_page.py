@@ -1,7 +1,8 @@
-"""Plans of the paper's recipes on three machines, as the tables of docs/a100.md: python bench/plan_page.py [--count | --check].
+"""Plans of the paper's recipes on three machines, as the tables of docs/a100.md: python bench/plan_page.py [--count | --runs | --check].
 
-``--count`` plans every stage anew (minutes), keeps the figures in the package, where ``recommit doctor`` reads them, and writes the page.
-Without it the page is written from what is kept; ``--check`` writes nothing and exits with 1 if the page is not that.
+``--count`` plans every stage anew (minutes), keeps the figures in the package, where ``recommit doctor`` reads them, and
+writes the page. ``--runs`` does so for the runs of the preset alone. Without them the page is written from what is kept;
+``--check`` writes nothing and exits with 1 if the page is not that.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from recommit.plan.report import gib, operations, seconds
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "a100.md"
+#: In the table of runs: of both puzzles.
+BOTH = "both"
 TITLES = {("a100", 8): "8 x A100", ("h200", 1): "one H200", ("rtx4090", 1): "one card of 24 GB"}
 
 
@@ -65,6 +68,16 @@ def count(recipe: str, stage: str, card: str, gpus: int) -> Figures:
     )  # fmt: skip
 
 
+def everything() -> list[Figures]:
+    """Every stage on every machine."""
+    figures = []
+    for card, gpus in MACHINES:
+        for recipe, stage in STAGES:
+            figures.append(count(recipe, stage, card, gpus))
+            print(figures[-1], file=sys.stderr, flush=True)
+    return figures
+
+
 def runs() -> list[Runs]:
     """The runs of the preset on eight ranks, those that cost the same together."""
     from recommit import preset, reproduce_table
@@ -72,7 +85,8 @@ def runs() -> list[Runs]:
     alike: dict[tuple[str, str], list[Any]] = {}
     planner = reproduce_table.Planner("a100", 8)
     for task, run in preset.every_run(preset.plans(preset.load("paper"), Path("OUT"))):
-        alike.setdefault((task.values["recipe"], _kind(run)), []).append(planner(task, run))
+        recipe = BOTH if run.verb == "sft" else task.values["recipe"]
+        alike.setdefault((recipe, _kind(run)), []).append(planner(task, run))
     return [
         Runs(recipe, kind, len(needs), needs[0].gib_per_rank, sum(need.hours for need in needs))
         for (recipe, kind), needs in alike.items()
@@ -122,8 +136,11 @@ def whole(listed: list[Runs]) -> str:
     """All runs of the preset."""
     head = ["recipe", "runs of", "how many", "GiB of a rank", "hours of all"]
     rows = [head, ["---"] * len(head)]
-    rows += [[f"`{r.recipe}`", r.kind, str(r.count), f"{r.gib:.1f}", f"{r.hours:.2f}"] for r in listed]
-    rows.append(["both", "all", str(sum(r.count for r in listed)), "", f"{sum(r.hours for r in listed):.1f}"])
+    rows += [
+        [r.recipe if r.recipe == BOTH else f"`{r.recipe}`", r.kind, str(r.count), f"{r.gib:.1f}", f"{r.hours:.2f}"]
+        for r in listed
+    ]
+    rows.append([BOTH, "all", str(sum(r.count for r in listed)), "", f"{sum(r.hours for r in listed):.1f}"])
     return _table(rows)
 
 
@@ -147,13 +164,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", action="store_true")
     parser.add_argument("--check", action="store_true")
+    parser.add_argument("--runs", action="store_true")
     options = parser.parse_args()
-    if options.count:
-        figures = []
-        for card, gpus in MACHINES:
-            for recipe, stage in STAGES:
-                figures.append(count(recipe, stage, card, gpus))
-                print(figures[-1], file=sys.stderr, flush=True)
+    if options.count or options.runs:
+        figures = kept()[0] if options.runs else everything()
         lines = {"figures": [vars(f) for f in figures], "runs": [vars(r) for r in runs()]}
         (ROOT / "python" / "recommit" / "plan" / KEPT).write_text(json.dumps(lines, indent=1) + "\n")
     text = PAGE.read_text(encoding="utf-8")

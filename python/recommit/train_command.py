@@ -36,7 +36,8 @@ def sft(
     """Train a policy by imitation, or go on with a run that was interrupted: the same command does both.
 
     Args:
-        recipe: laptop-sliding, laptop-sokoban, laptop-joint, laptop-ice, paper-sliding, paper-sokoban, or a YAML file.
+        recipe: laptop-sliding, laptop-sokoban, laptop-joint, laptop-ice, paper-sliding, paper-sokoban, paper-joint, or a
+            YAML file.
         data: A data set (see recommit data build), or several, also of different puzzles: batches mix them.
         out: The folder of the run.
         set: Any value of the recipe, for example --set optim.lr=3e-4 model.shape.width=192

@@ -47,7 +47,7 @@ SMALLER = {
         "model.policy.decoder={width: 32, layers: 1, heads: 2, ffn: 64}",
     ],
     "train grpo": [
-        "--steps", "1", "--set", "rollout.instances=4", "rollout.budget=3", "rollout.states=64", "optim.batch=16", _VALIDATION,
+        "--steps", "1", "--set", "rollout.instances=4", "rollout.budget=3", "rollout.states=64", "optim.batch=16", "by_task={}", _VALIDATION,
         "run.tensorboard=false",
     ],
     "evaluate": ["--instances", "8", "--validation", "4"],

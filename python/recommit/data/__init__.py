@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from recommit.data.recipe import Recipe, Variant
     from recommit.data.rows import DEPTHS, Rows
     from recommit.data.samples import Samples, expand, position_weights, sample_count
+    from recommit.data.sizes import open_all
     from recommit.data.verification import verify
 
 __all__ = [
@@ -45,6 +46,7 @@ __all__ = [
     "freeze",
     "label",
     "open",
+    "open_all",
     "position_weights",
     "sample_count",
     "verify",
@@ -59,6 +61,7 @@ _HOME = {
     "labels": ["label"],
     "recipe": ["Recipe", "Variant"],
     "rows": ["DEPTHS", "Rows"],
+    "sizes": ["open_all"],
     "samples": ["Samples", "expand", "position_weights", "sample_count"],
     "frozen": ["Frozen", "Stratum", "freeze"],
     "verification": ["verify"],

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, Literal, ParamSpec
 from recommit.puzzles.registry import Task
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from recommit.data.builder import Progress
+    from recommit.data.manifest import Manifest
     from recommit.data.recipe import Recipe
 
 
@@ -96,22 +97,38 @@ def build(
         json: print the result as JSON.
     """
     from recommit.data.builder import build as make
+    from recommit.data.sizes import build as make_each
 
     flags = {
         "task": task, "size": list(size), "count": count, "validation": validation, "test": test, "seed": seed,
         "epoch": epoch, "ties": ties, "perturbed": perturbed, "deviation": deviation,
         "strict_states": strict_states, "disjoint": disjoint, "generator": generator, "shard": shard,
     }  # fmt: skip
-    plan = _plan(recipe, {k: v for k, v in flags.items() if v not in (None, [])}, boxes, length, states)
+    said = {k: v for k, v in flags.items() if v not in (None, [])}
     progress = None if json else _Line()
-    made = make(plan, out, workers=workers, threads=threads, engine=engine, states=states, progress=progress)
+    options: dict[str, Any] = {"workers": workers, "threads": threads, "engine": engine, "progress": progress}
+    if plans := _plans(recipe, said, several=bool(boxes or length or states)):
+        made = {out / name: each for name, each in make_each(plans, out, **options).items()}
+    else:
+        made = {out: make(_plan(recipe, said, boxes, length, states), out, states=states, **options)}
     if progress:
         progress.end()
-    summary = {"folder": str(out), "content_sha256": made.content, "rows": made.total("rows"), "overlap": made.overlap}
-    _say(
-        summary if json else f"{out}: {made.total('rows'):,} rows, content {made.content[:16]}{_overlap(made.overlap)}"
-    )
+    say = _summary if json else _sentence
+    _each([say(folder, each) for folder, each in made.items()])
     return 0
+
+
+def _summary(folder: Path, made: Manifest) -> dict[str, Any]:
+    return {
+        "folder": str(folder),
+        "content_sha256": made.content,
+        "rows": made.total("rows"),
+        "overlap": made.overlap,
+    }
+
+
+def _sentence(folder: Path, made: Manifest) -> str:
+    return f"{folder}: {made.total('rows'):,} rows, content {made.content[:16]}{_overlap(made.overlap)}"
 
 
 def _overlap(found: dict[str, int]) -> str:
@@ -121,6 +138,18 @@ def _overlap(found: dict[str, int]) -> str:
         f"\noverlap: {found['test_starts_on_training_paths']} of {found['test_starts']} test starts and "
         f"{found['test_states_on_training_paths']} of {found['test_states']} test states lie on training paths"
     )
+
+
+def _plans(path: Path | None, flags: dict[str, Any], *, several: bool) -> list[Recipe]:
+    """The recipes of a file whose variants have sizes of their own; none if they do not."""
+    from recommit.data import errors, recipe, sizes
+
+    plain = recipe.plain(path) if path else {}
+    if not sizes.several(plain):
+        return []
+    if several or "size" in flags:
+        raise errors.WrongRecipe(f"expected none of --size --boxes --length --states with the sizes of {path}")
+    return sizes.recipes({**plain, **flags})
 
 
 def _plan(
@@ -163,13 +192,14 @@ def show(folder: Path, /, split: str = "all", picture: Path | None = None, json:
         json: print as JSON.
     """
     from recommit.data import show as shown
-    from recommit.data.dataset import open_folder
+    from recommit.data.sizes import open_all
 
-    data = open_folder(folder, None if split == "all" else split)
-    found = shown.describe(data)
-    _say(found if json else shown.text(found))
+    every = {data: shown.describe(data) for data in open_all(folder, None if split == "all" else split)}
+    _each([found if json else shown.text(found) for found in every.values()])
     if picture:
-        shown.picture(data, picture, found)
+        for data, found in every.items():
+            own = picture.with_stem(f"{picture.stem}-{data.folder.name}") if len(every) > 1 else picture
+            shown.picture(data, own, found)
     return 0
 
 
@@ -193,12 +223,14 @@ def export(
         cell: pixels per cell.
         states_per_file: at most so many states in one file.
     """
-    from recommit.data.dataset import open_folder
     from recommit.data.exports import export as write
+    from recommit.data.sizes import open_all
 
-    data = open_folder(folder, None if split == "all" else split)
-    names = write(data, out, form, cell=cell, states_per_file=states_per_file)
-    _say(f"{out}: {len(names)} files")
+    every = open_all(folder, None if split == "all" else split)
+    for data in every:
+        place = out / data.folder.name if every[1:] else out
+        names = write(data, place, form, cell=cell, states_per_file=states_per_file)
+        _say(f"{place}: {len(names)} files")
     return 0
 
 
@@ -210,10 +242,10 @@ def verify(folder: Path, /, labels: bool = False) -> int:
         folder: the data set.
         labels: also solve every state again.
     """
-    from recommit.data.dataset import open_folder
+    from recommit.data.sizes import open_all
     from recommit.data.verification import verify as check
 
-    checked = check(open_folder(folder, None), labels=labels)
+    checked = sum(check(dataset, labels=labels) for dataset in open_all(folder, None))
     _say(f"{folder}: {checked:,} rows, all as they should be")
     return 0
 
@@ -236,6 +268,14 @@ class _Line:
     def end(self) -> None:
         if self.tty:
             sys.stderr.write("\n")
+
+
+def _each(parts: Sequence[Any]) -> None:
+    """Of every data set of a folder; JSON of several is one list."""
+    if all(isinstance(part, str) for part in parts):
+        _say("\n".join(parts))
+    else:
+        _say(parts[0] if len(parts) == 1 else list(parts))
 
 
 def _say(what: object) -> None:

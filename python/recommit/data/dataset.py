@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from recommit.data.shards import Record
     from recommit.puzzles.puzzle import Puzzle
 
+#: The file of a folder that holds a data set of each of several sizes; see ``recommit.data.sizes``.
+INDEX = "sizes.json"
+
 
 class Dataset:
     """One split of a data folder, or all of them. Holds no rows and no open files; safe to share and to send."""
@@ -78,4 +81,8 @@ def open_folder(folder: str | Path, split: str | None = "train") -> Dataset:
     if split is not None and split not in SPLITS:
         raise errors.WrongRecipe(f"split: expected one of {', '.join(SPLITS)} or None, got {split!r}")
     path = Path(folder).absolute()
+    if (path / INDEX).is_file():
+        raise errors.WrongFolder(
+            f"{path}: expected a data set of one size, got several; recommit.data.open_all opens each"
+        )
     return Dataset(path, manifest.read(path), split)

@@ -139,36 +139,46 @@ class Recipe:
     @classmethod
     def from_text(cls, text: str) -> Recipe:
         """From YAML or JSON (which is YAML)."""
-        try:
-            return cls.from_dict(json.loads(text))
-        except RecursionError:
-            raise errors.WrongRecipe("recipe: nested too deeply") from None
-        except json.JSONDecodeError:
-            pass
-        try:
-            import yaml
-        except ImportError:
-            raise errors.need("pyyaml", "data") from None
-        try:
-            return cls.from_dict(yaml.safe_load(text))
-        except (yaml.YAMLError, RecursionError) as error:
-            raise errors.WrongRecipe(f"recipe: not YAML: {error}") from None
+        return cls.from_dict(parsed(text))
 
     @classmethod
     def read(cls, path: Path) -> Recipe:
         """From a YAML or JSON file of at most a mebibyte."""
-        try:
-            if path.stat().st_size > 1 << 20:
-                raise errors.WrongRecipe(f"{path}: expected at most 1 MiB, got {path.stat().st_size} bytes")
-            return cls.from_text(path.read_text("utf-8"))
-        except UnicodeDecodeError as error:
-            raise errors.WrongRecipe(f"{path}: not UTF-8: {error}") from None
-        except OSError as error:
-            raise errors.WrongRecipe(f"{path}: expected a recipe file, got: {error.strerror}") from None
+        return cls.from_dict(plain(path))
 
     def changed(self, **values: Any) -> Recipe:
         """The same but for some fields."""
         return replace(self, **values)
+
+
+def plain(path: Path) -> Any:
+    """What a YAML or JSON file of at most a mebibyte says, not checked."""
+    try:
+        if path.stat().st_size > 1 << 20:
+            raise errors.WrongRecipe(f"{path}: expected at most 1 MiB, got {path.stat().st_size} bytes")
+        return parsed(path.read_text("utf-8"))
+    except UnicodeDecodeError as error:
+        raise errors.WrongRecipe(f"{path}: not UTF-8: {error}") from None
+    except OSError as error:
+        raise errors.WrongRecipe(f"{path}: expected a recipe file, got: {error.strerror}") from None
+
+
+def parsed(text: str) -> Any:
+    """What YAML or JSON says, not checked."""
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise errors.WrongRecipe("recipe: nested too deeply") from None
+    except json.JSONDecodeError:
+        pass
+    try:
+        import yaml
+    except ImportError:
+        raise errors.need("pyyaml", "data") from None
+    try:
+        return yaml.safe_load(text)
+    except (yaml.YAMLError, RecursionError) as error:
+        raise errors.WrongRecipe(f"recipe: not YAML: {error}") from None
 
 
 def _listed(name: str, value: object) -> list[Any]:

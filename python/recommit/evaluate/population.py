@@ -107,6 +107,11 @@ class Population:
     length: NDArray[np.int32]
 
     def __post_init__(self) -> None:
+        if self.player.policy.config.show_budget:
+            raise ValueError(
+                "population: expected a policy that is not told the decisions left, since one table holds all budgets, "
+                "got show_budget true"
+            )
         self.roots = self.player.reach.nodes(self.player.starts)
 
     def rows(self, agent: str, budgets: dict[str, int]) -> list[dict[str, Any]]:

@@ -54,13 +54,13 @@ def train(config: SftConfig, data: str | Path | Sequence[str | Path], out: str |
 def opened(data: str | Path | Sequence[str | Path]) -> list[Dataset]:
     """The data sets to train on, each of them once."""
     folders = [data] if isinstance(data, str | Path) else list(data)
-    datasets = [recommit.data.open(folder, "train") for folder in folders]
+    datasets = [dataset for folder in folders for dataset in recommit.data.open_all(folder, "train")]
     if not datasets:
         raise ValueError("data: expected at least one data set, got none")
     contents = [dataset.manifest.content for dataset in datasets]
-    for folder, content in zip(folders, contents, strict=True):
-        if contents.count(content) > 1:
-            raise ValueError(f"data: expected each data set once, got {folder} {contents.count(content)} times")
+    for dataset in datasets:
+        if (times := contents.count(dataset.manifest.content)) > 1:
+            raise ValueError(f"data: expected each data set once, got {dataset.folder} {times} times")
     return datasets
 
 

@@ -11,7 +11,7 @@ import pytest
 torch = pytest.importorskip("torch")
 from tests.unit.train.runs import FINISHED, TINY, lines, moved, plan_of, same
 
-from recommit.data import Recipe, Variant, build
+from recommit.data import sizes
 from recommit.evaluate.evaluation import Evaluation, Plan
 from recommit.evaluate.store import Store
 from recommit.policy.policy import CommitPolicy
@@ -168,16 +168,18 @@ def test_exact_credit_of_both(both, tmp_path):
     assert outputs(moved(tmp_path / "rl" / "init", best_policy(tmp_path / "rl"))) == {"0", "1"}
 
 
-def test_sizes_of_one_puzzle_are_played_together(data, tmp_path):
-    """Nobody need name them: which puzzle it is, is clear."""
-    build(Recipe("sliding", (2, 2), (Variant((1, 6)),), count=6), tmp_path / "smaller")
-    folders, plan = [data, tmp_path / "smaller"], plan_of(optim={"steps": 1})
-    run = plan_of(optim={"steps": 1}, validation={"instances": 0})
+def test_sizes_of_one_puzzle_are_played_together(tmp_path):
+    """A folder of two sizes. Nobody need name the puzzle, since there is one; an evaluation needs the size."""
+    plain = {"task": "sliding", "count": 24, "variants": [{"size": [2, s], "length": [3, 12]} for s in (3, 4)]}
+    sizes.build(sizes.recipes(plain), tmp_path / "data")
     warm = parse(SftConfig, {**TINY, "validation": {"instances": 0}})
-    assert sft.train(warm, folders, tmp_path / "start", quiet=True) == 0
+    assert sft.train(warm, tmp_path / "data", tmp_path / "start", quiet=True) == 0
+    run = plan_of(optim={"steps": 1}, validation={"instances": 0})
     assert grpo.train(run, tmp_path / "start", tmp_path / "rl", quiet=True) == 0
-    assert set(lines(tmp_path / "rl")[-1]["sets"]) == {"sliding-2x3", "sliding-2x2"}
-    assert plan.tasks == ()
+    assert set(lines(tmp_path / "rl")[-1]["sets"]) == {"sliding-2x3", "sliding-2x4"}
+    assert recipe_of(tmp_path / "rl", "sliding-2x4").size == (2, 4)
+    with pytest.raises(ValueError, match=r"task: expected one of sliding-2x3, sliding-2x4 for .*, got sliding"):
+        recipe_of(tmp_path / "rl", "sliding")
 
 
 @pytest.mark.parametrize("run", ["both", "straight"])

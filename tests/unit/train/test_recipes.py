@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 
@@ -88,6 +89,18 @@ def test_launchers_have_a_recipe_with_every_stage():
     for script in LAUNCH.glob("*.s*"):
         for name in re.findall(r"RECIPE:-([\w.-]+)", script.read_text(encoding="utf-8")):
             assert all(config.section(name, stage) for stage in STAGES), (script.name, name)
+
+
+@pytest.mark.parametrize("task", ["sliding", "sokoban"])
+def test_the_papers_values_of_both_tasks_at_once(task):
+    """The joint recipe is that of each task, but for what both must share."""
+    alone = config.load(f"paper-{task}", cls=GrpoConfig, stage="grpo")
+    both = config.load("paper-joint", cls=GrpoConfig, stage="grpo").of(task)
+    assert (both.credit, both.objective, both.rollout) == (alone.credit, alone.objective, alone.rollout)
+    slow = config.load("paper-sokoban", cls=GrpoConfig, stage="grpo").optim
+    assert both.optim == replace(slow, batch=2 * alone.optim.batch), "one optimiser: the lower rates"
+    start, joint = config.load(f"paper-{task}"), config.load("paper-joint")
+    assert (joint.model, joint.optim, joint.targets) == (start.model, start.optim, start.targets)
 
 
 #: What the 7B model does otherwise than the laptop's, with the same credit, prices, starts and steps.

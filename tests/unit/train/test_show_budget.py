@@ -15,6 +15,7 @@ import recommit
 from recommit.cli import main
 from recommit.evaluate import metrics
 from recommit.evaluate.agents import Player
+from recommit.evaluate.population import Population
 from recommit.policy.policy import CommitPolicy
 from recommit.policy.reference import Reference
 from recommit.train import grpo, objective
@@ -132,7 +133,9 @@ def test_runs_are_trained_watched_and_evaluated(told, tmp_path):
     assert {"adaptive@2", "adaptive@3", "fixed-2@2-validation"} <= kept
 
 
-def test_exact_credit_is_refused(told, tmp_path):
+def test_exact_credit_and_whole_populations_are_refused(policy, told, tmp_path):
+    with pytest.raises(ValueError, match=r"population: expected a policy that is not told .*, got show_budget true"):
+        Population(Player(policy, TASK, TASK.generate(2, seed=1).states, 3), np.zeros(2, np.int32))
     given = runs.plan_of(credit={"group": "exact"})
     with pytest.raises(ValueError, match=r"credit\.group: expected state, episode or branch .*show_budget.*got exact"):
         grpo.train(given, told, tmp_path / "run", quiet=True)
