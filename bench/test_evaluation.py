@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+
+pytest.importorskip("torch", reason="evaluation needs the policy extra")
+
 from bench.answers import group
 from bench.plain import BOARDS, FARTHEST, breadth_first
 

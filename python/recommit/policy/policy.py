@@ -147,7 +147,7 @@ class CommitPolicy(nn.Module):
         """Tokens that the language model reads for a state of ``shape``."""
         return len(self._geometry(task, shape, 1).tokens)
 
-    def _geometry(self, task: Puzzle, shape: tuple[int, int], left: int) -> Geometry:
+    def _geometry(self, task: Puzzle, shape: tuple[int, int], left: int = 0) -> Geometry:
         rows, cols = self.vision.grid(task, shape)
         key = (task.task, rows, cols, left if self.config.show_budget else 0)
         if key not in self._geometries:
@@ -159,7 +159,7 @@ class CommitPolicy(nn.Module):
     def _told(self, task: Puzzle, shape: tuple[int, int], left: NDArray[np.integer] | None) -> Geometry:
         """Of prompts that differ in how many decisions are ``left``, and in no more than that token for token."""
         if not self.config.show_budget:
-            return self._geometry(task, shape, 0)
+            return self._geometry(task, shape)
         if left is None or not len(left) or not (left.min() >= 1 and left.max() <= MOST_LEFT):
             raise ValueError(
                 f"left: expected decisions left of each state, 1..{MOST_LEFT}, as show_budget says, got {left}"
