@@ -1,0 +1,29 @@
+"""Foreign text is shown and never obeyed."""
+
+from __future__ import annotations
+
+import pytest
+
+from recommit import shown
+
+#: What a terminal obeys: escapes, bells, carriage returns, C1 controls, marks of direction, halves of surrogates.
+ORDERS = ["\x1b[2J", "\x1b]0;title\x07", "\r", "\x9b31m", "\u202e", "\u2066", "\ud800", "\x00"]
+
+
+@pytest.mark.parametrize("order", ORDERS, ids=ascii)
+def test_orders_to_a_terminal_leave_a_mark(order):
+    text = shown.plain(f"a{order}b")
+    assert text.startswith("a\ufffd")
+    assert not set(text) & set("\x00\x07\r\x1b\x9b\u202e\u2066\ud800")
+
+
+def test_text_stays_text():
+    text = "Größe 3x3, 日本\tline\nnext"
+    assert shown.plain(text) == text
+    assert shown.plain(7) == "7"
+
+
+def test_a_cell_of_a_table_stays_one():
+    cell = shown.cell("a|b\n<script>&#x41; [x](y)")
+    assert cell == "a\\|b &lt;script>&amp;#x41; [x]\\(y)"
+    assert shown.cell("AT&T, 1 < 2 > 0") == "AT&T, 1 &lt; 2 > 0"
