@@ -68,7 +68,7 @@ def test_episodes_equal_plain_python_under_every_budget(seed):
 @pytest.mark.parametrize("edges", metrics.EDGES)
 @pytest.mark.parametrize("solved_only", [True, False])
 def test_near_and_far_by_every_edge(edges, solved_only):
-    every, length = random_episodes(200, 6)
+    every, length = random_episodes(60, 6)
     rows = rows_of(every)
     played = metrics.episodes(rows, length, LARGEST)
     fast = metrics.by_distance(rows, played, LARGEST, solved_only=solved_only, edges=edges)
