@@ -35,8 +35,9 @@ class Recycler final : public ForkAware {
     std::size_t bytes = std::size_t{512} << 20, blocks = 16;
   };
 
-  Recycler() = default;
-  explicit Recycler(Most most) : most_(most) {}
+  Recycler() : Recycler(Most{}) {}
+  /// Room for every block is made at once: giving one back, which the end of an array does, cannot fail.
+  explicit Recycler(Most most) : most_(most) { kept_.reserve(most.blocks + 1); }
 
   Block take(std::size_t bytes);
   void give(Block block);
