@@ -53,7 +53,9 @@ class Suicidal(Files):
         return result
 
 
-OPERATIONS = ("make_folder", "create", "append", "write", "flush", "close", "rename", "remove", "flush_folder")
+OPERATIONS = (
+    "make_folder", "create", "append", "write", "flush", "close", "rename", "remove", "remove_folder", "flush_folder",
+)  # fmt: skip
 for _name in OPERATIONS:
     setattr(Suicidal, _name, lambda self, *a, _name=_name: self._around(_name, *a))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 from pathlib import Path
 
 from recommit.data import errors
@@ -46,6 +47,10 @@ class Files:
     def remove(self, path: Path) -> None:
         """Remove a file; fine if it is gone already."""
         path.unlink(missing_ok=True)
+
+    def remove_folder(self, path: Path) -> None:
+        """Remove a folder with all that is in it, but nothing that a link in it leads to."""
+        shutil.rmtree(path)
 
     def flush_folder(self, path: Path) -> None:
         """Return once the folder's entries are on the disk."""
@@ -110,10 +115,10 @@ def make_folders(files: Files, path: Path) -> None:
 
 
 def sweep(files: Files, folder: Path) -> None:
-    """Remove the temporary files that interrupted writers left in ``folder``."""
+    """Remove the temporary files and folders that interrupted writers left in ``folder``."""
     try:
         for entry in sorted(folder.glob(f".*{TEMPORARY}")):
-            files.remove(entry)
+            (files.remove_folder if entry.is_dir() and not entry.is_symlink() else files.remove)(entry)
     except OSError as error:
         raise errors.from_os(error, folder) from error
 

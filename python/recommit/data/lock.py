@@ -49,10 +49,15 @@ class Lock:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        # Removed before it is let go: whoever opened it in between sees that its file has no name any more.
-        self.path.unlink(missing_ok=True)
-        os.close(self.descriptor)
-        self.descriptor = -1
+        # Removed before it is let go: whoever opened it in between sees that its file has no name any more. A file that
+        # cannot be removed holds nobody up: the kernel's lock, or the pid in it, says that its holder is gone.
+        try:
+            self.path.unlink(missing_ok=True)
+        except OSError:
+            pass
+        finally:
+            os.close(self.descriptor)
+            self.descriptor = -1
 
     def _try(self) -> bool:
         try:

@@ -127,6 +127,10 @@ def local_folder(name: str | Path) -> Path:
     """A folder as it is, of a run its best policy; anything else is a hub repository, downloaded."""
     if (Path(name) / "best.json").is_file():
         return Path(name) / str(json.loads((Path(name) / "best.json").read_text(encoding="utf-8"))["policy"])
+    if (Path(name) / "checkpoints").is_dir():
+        raise ValueError(
+            f"{name}: expected a run with a best policy, got one without best.json; go on with its training"
+        )
     if Path(name).is_dir():
         return Path(name)
     from huggingface_hub import snapshot_download

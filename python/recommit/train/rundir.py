@@ -51,8 +51,12 @@ class RunDirectory:
         files.make_folders(disk, self.folder)
         self._lock = Lock(self.folder, work="training run")
         self._lock.__enter__()
-        files.sweep(disk, self.folder)
-        self.checkpoints.sweep()
+        try:
+            files.sweep(disk, self.folder)
+            self.checkpoints.sweep()
+        except BaseException:
+            self._lock.__exit__(None, None, None)
+            raise
         return self
 
     def __exit__(

@@ -154,6 +154,8 @@ class Trainer(ABC):
                     self._save(log)
         finally:
             curves.close()
+        if self.at.skipped:
+            raise Diverged(f"step {self.at.step}: the gradient of the last step was not finite; lower optim.lr")
         progress.say(f"finished: {self.folder.folder / 'best.json'} names the best policy")
         return 0
 
@@ -230,17 +232,20 @@ class Trainer(ABC):
 
         if self.at.skipped:
             return  # weights of a step that was not finite are never kept
-        made = self.folder.checkpoints.save(self.at.step, write, lead=self.team.lead, barrier=self.team.barrier)
         if not self.at.best:
             self.at.best = {"step": self.at.step, "score": [], "validation": None}
-        if self.team.lead:
-            self._point_to_best(made)
-            self.folder.checkpoints.prune(self.config.run.keep, {self.at.best["step"]})
+        self._settle(self.folder.checkpoints.save(self.at.step, write, lead=self.team.lead, barrier=self.team.barrier))
 
-    def _point_to_best(self, made: Checkpoint) -> None:
+    def _settle(self, newest: Checkpoint) -> None:
+        """What follows from a checkpoint: which policy is the best, and which checkpoints go. After every save, and again
+        when a run goes on, since the last one may have died between the two."""
+        if not self.team.lead:
+            return
         policy = f"checkpoints/step-{self.at.best['step']:08d}/policy"
-        if (self.folder.folder / policy).is_dir():
-            self.folder.write("best.json", {**self.at.best, "policy": policy, "last": made.folder.name})
+        pointer = {**self.at.best, "policy": policy, "last": newest.folder.name}
+        if (self.folder.folder / policy).is_dir() and self.folder.read("best.json") != json.loads(json.dumps(pointer)):
+            self.folder.write("best.json", pointer)
+        self.folder.checkpoints.prune(self.config.run.keep, {self.at.best["step"]})
 
     def _resume(self, log: Log) -> None:
         newest = self.folder.checkpoints.newest(self._say)
@@ -255,6 +260,8 @@ class Trainer(ABC):
         log.cut(kept["log"])
         self.samples.cut(kept["samples"])
         self._restore_randomness(newest.folder / f"random-{self.team.rank}.json")
+        self.at.best = self.at.best or {"step": newest.step, "score": [], "validation": None}
+        self._settle(newest)
         self._say(f"going on after step {newest.step:,}")
 
     def _restore_randomness(self, path: Path) -> None:
