@@ -7,6 +7,7 @@ import math
 import sys
 import time
 from abc import ABC, abstractmethod
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +33,10 @@ if TYPE_CHECKING:
 
 #: So many steps in a row whose gradient is not finite end a run.
 PATIENCE_WITH_NAN = 10
+
+
+#: What a run says of its steps, of the machine, and of a few decisions.
+LOGS = ("metrics", "timing", "samples")
 
 
 class Diverged(RuntimeError):
@@ -123,15 +128,13 @@ class Trainer(ABC):
 
     def run(self, interrupt: Interrupt) -> int:
         """Until the last step, an early stop, or an interruption; the exit status."""
-        log, timing, self.samples = (
-            Log(self.folder.folder / f"{name}.jsonl", lead=self.team.lead) for name in ("metrics", "timing", "samples")
-        )
-        try:
+        with ExitStack() as logs:
+            log, timing, self.samples = (logs.enter_context(closing(self._log(name))) for name in LOGS)
             self._resume(log)
             return self._steps(log, timing, interrupt)
-        finally:
-            for each in (log, timing, self.samples):
-                each.close()
+
+    def _log(self, name: str) -> Log:
+        return Log(self.folder.folder / f"{name}.jsonl", lead=self.team.lead)
 
     def _steps(self, log: Log, timing: Log, interrupt: Interrupt) -> int:
         progress = Progress(self.config.optim.steps, self.at.step, quiet=self.quiet)

@@ -69,7 +69,7 @@ MOMENTS = [
     (TorchEngine, "save"),
     (sft.Sft, "_save"),
     (checkpoints, "commit"),
-    (sft.Sft, "_point_to_best"),
+    (sft.Sft, "_settle"),
     (checkpoints.Checkpoints, "prune"),
 ]
 
