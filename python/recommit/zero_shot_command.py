@@ -249,7 +249,7 @@ def _fields(extra: str) -> dict[str, Any]:
 
 
 def _free_of_key(key: Key, texts: list[str]) -> None:
-    if any(key.redact(text) != text for text in texts):
+    if any(key.stands_in(text) for text in texts):
         raise WrongCall(f"key_variable: expected the key in {key.variable} alone, got it in another argument too")
 
 
