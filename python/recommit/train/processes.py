@@ -10,7 +10,6 @@ import os
 import shlex
 import signal
 import subprocess
-import sys
 import time
 from dataclasses import dataclass
 from functools import partial
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recommit.data import files
+from recommit.shown import say
 from recommit.train import launch, tether
 from recommit.train.board import Board, last_step
 from recommit.train.watch import Interrupt
@@ -167,9 +167,7 @@ def _judged(ended: _Running, board: Board, *, stopped: bool) -> int:
         return INTERRUPTED
     lines = ended.said()
     reason = next((line.strip() for line in lines if "recommit: " in line), f"ended with status {status}")
-    sys.stderr.write(
-        "".join(f"  {line}\n" for line in lines[-SHOWN:]) + f"{ended.job.name}: {reason}; see {ended.log}\n"
-    )
+    say("".join(f"  {line}\n" for line in lines[-SHOWN:]) + f"{ended.job.name}: {reason}; see {ended.log}")
     return FAILED
 
 
@@ -229,7 +227,7 @@ class _Running:
             try:
                 self.process.wait(PATIENCE)
             except subprocess.TimeoutExpired:
-                sys.stderr.write(f"{self.job.name}: its launcher does not end; it is killed\n")
+                say(f"{self.job.name}: its launcher does not end; it is killed")
         try:
             os.killpg(self.process.pid, signal.SIGKILL)
         except ProcessLookupError:
