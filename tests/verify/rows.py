@@ -141,7 +141,7 @@ ROWS = (
         Harness("determinism", ("environment",))),
     Row("D1", "data sets: the same bytes for any threads and workers", "quick", "byte-identical",
         Pytest(("tests/crash/test_same_bytes.py::test_workers_and_threads",))),
-    Row("D2", "data sets: shards finished in any order, with delays, by processes and by Ray", "quick", "byte-identical",
+    Row("D2", "data sets: shards finished in any order, by processes and by Ray", "quick", "byte-identical",
         Pytest(("tests/crash/test_same_bytes.py::test_order_of_shards", "tests/crash/test_same_bytes.py::test_ray"))),
     Row("D3", "data sets: the same bytes whatever cwd, TZ, LANG, PYTHONHASHSEED and umask", "quick", "byte-identical",
         Pytest(("tests/crash/test_same_bytes.py::test_other_worlds",))),
