@@ -190,7 +190,7 @@ ROWS = (
                 "tests/invariant/test_zero_lora.py::test_a_run_goes_on_with_another_number_of_ranks",
                 "tests/unit/train/test_peers.py"))),
     Row("C5", "runs of two ranks at ZeRO 1, 2 and 3, killed 14 times each; over three and two ranks and three stages", "nightly",
-        "the other rank ends within 60 s; bitwise, 2e-6 over ranks", Pytest(("tests/invariant/test_zero_lora.py",), marks="nightly")),
+        "the other rank ends with a sentence; bitwise, 2e-6 over ranks", Pytest(("tests/invariant/test_zero_lora.py",), marks="nightly")),
     Row("T4", "two ranks at ZeRO 0, 1, 2 and 3 against one process, 20 steps; resumed; with unequal rows", "nightly",
         "1e-6, bitwise, no hang", Pytest(("tests/invariant/test_zero.py",), marks="nightly")),
     Row("T4", "our recipe, state and exact credit on two ranks at ZeRO 2 and 3 against one process; planted omissions", "quick",
