@@ -57,12 +57,29 @@ def measured(work: Path) -> dict[str, object]:
     result: dict[str, object] = {}
     for task, extra in (("sliding", ["--size", "3"]), ("sokoban", ["--size", "6", "--boxes", "1"])):
         data = work / f"data-{task}"
-        run("data", "build", "--task", task, *extra, "--length", "4", "12", "--count", "200", "--seed", "1", "--out", str(data))
+        run(
+            "data",
+            "build",
+            "--task",
+            task,
+            *extra,
+            "--length",
+            "4",
+            "12",
+            "--count",
+            "200",
+            "--seed",
+            "1",
+            "--out",
+            str(data),
+        )
         result[f"data {task}"] = folder_digests(data, "*.parquet")
     (work / "sft.yaml").write_text(SFT, encoding="utf-8")
     for task in ("sliding", "sokoban"):
         warm = work / f"warm-{task}"
-        run("train", "sft", "--recipe", str(work / "sft.yaml"), "--data", str(work / f"data-{task}"), "--out", str(warm))
+        run(
+            "train", "sft", "--recipe", str(work / "sft.yaml"), "--data", str(work / f"data-{task}"), "--out", str(warm)
+        )
         result[f"sft {task}"] = folder_digests(warm, "*.safetensors", "metrics.jsonl")
     for kind, credit in GRPO.items():
         recipe, out = work / f"{kind}.yaml", work / f"grpo-{kind}"
@@ -73,7 +90,25 @@ def measured(work: Path) -> dict[str, object]:
     out = work / "eval"
     run("evaluate", str(work / "grpo-exact"), *AGENTS, "--instances", "32", "--validation", "16", "--out", str(out))
     result["evaluation"] = folder_digests(out, "summary.json")
-    run("levels", "generate", "--task", "sokoban", "--size", "7", "--boxes", "2", "--length", "4", "20", "--count", "20", "--seed", "3", "--out", str(work / "levels.txt"))
+    run(
+        "levels",
+        "generate",
+        "--task",
+        "sokoban",
+        "--size",
+        "7",
+        "--boxes",
+        "2",
+        "--length",
+        "4",
+        "20",
+        "--count",
+        "20",
+        "--seed",
+        "3",
+        "--out",
+        str(work / "levels.txt"),
+    )
     result["levels"] = digest(work / "levels.txt")
     return result
 
