@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from recommit.data import files
 from recommit.shown import say
-from recommit.train import launch, tether
+from recommit.train import launch, ports, tether
 from recommit.train.board import Board, last_step
 from recommit.train.watch import Interrupt
 
@@ -124,7 +124,7 @@ class _Crew:
     def begin(self) -> None:
         """Start what there is a place for."""
         while self.waiting and self.places and not self.status:
-            port = launch.free_port({each.port for each in self.running})
+            port = ports.free_port({each.port for each in self.running})
             self.running.append(_Running(self.fleet, self.places.pop(0), self.waiting.pop(0), self.logs, port))
 
     def collect(self) -> None:

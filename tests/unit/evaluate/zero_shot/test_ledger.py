@@ -39,7 +39,7 @@ def test_many_workers_stay_within_the_caps(caps):
     for worker in workers:
         worker.start()
     for worker in workers:
-        worker.join(20)
+        worker.join()
     assert len(reached) == 8
     assert sorted(sent) == list(range(1, len(sent) + 1))
     spent = shared.spent
@@ -167,7 +167,7 @@ def test_one_that_may_fit_later_waits():
     waiting.join(0.2)
     assert not second
     shared.answered(first, 50, 10)
-    waiting.join(5)
+    waiting.join()
     assert second[0].reserved == (50, 100)
 
 
