@@ -17,6 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from recommit import files as plain
 from recommit.data import files
 from recommit.train import launch, tether
 from recommit.train.board import Board, last_step
@@ -184,7 +185,7 @@ class _Running:
         self._signal = signal.SIGTERM if fleet.launcher == "srun" else signal.SIGINT
         words = launch.command(fleet, place, job.module, job.words, port)
         more = {**launch.environment(fleet, place, port), **({tether.VARIABLE: "1"} if self._tethered else {})}
-        with self.log.open("ab") as log:
+        with os.fdopen(plain.append(self.log), "ab") as log:
             log.write(f"$ {shlex.join(words)}\n".encode())
             self._begin = log.tell()
             log.flush()
@@ -200,7 +201,7 @@ class _Running:
 
     def said(self) -> list[str]:
         """Since it was started, without what launchers note for themselves."""
-        with self.log.open("rb") as log:
+        with plain.reading(self.log) as log:
             log.seek(self._begin)
             lines = log.read().decode("utf-8", "replace").splitlines()
         return [line for line in lines if "] [INFO] [" not in line]
