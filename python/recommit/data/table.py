@@ -19,7 +19,6 @@ except ImportError:
 __all__ = ["COLUMNS", "GROUP", "SCHEMA", "decode", "encode", "pa", "parsed", "pq", "read_groups", "reader", "to_table"]
 
 if TYPE_CHECKING:
-    from pathlib import Path
 
     from numpy.typing import NDArray
 
