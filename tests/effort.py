@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-#: Turns of the loop that is one unit: about a millisecond.
+#: Turns of the loop that is one unit: half a millisecond or so.
 TURNS = 20_000
 
 

@@ -111,7 +111,7 @@ def evaluate(
             if store is None:
                 return 0
             text = experiments.write(Found(summary, members), tables) if members else printed.text(summary, out)
-            store.write_text("tables.md", text)
+            store.write_page("tables.md", text)
     except ValueError as error:
         raise WrongCall(str(error)) from None
     tell(json_module.dumps(summary, indent=2) + "\n" if json else text, end="")
@@ -147,6 +147,6 @@ def _whole(
         if store is None:
             return 0
         text = population_run.text(rows)
-        store.write_text("population.md", text)
+        store.write_page("population.md", text)
     tell(json_module.dumps(rows, indent=2) + "\n" if json else text, end="")
     return 0

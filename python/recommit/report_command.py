@@ -41,6 +41,8 @@ def report(
         made = page.make(Folder(eval), instances, seeds)
     except ValueError as error:
         raise WrongCall(str(error)) from None
+    except (KeyError, TypeError, IndexError, AttributeError) as error:
+        raise WrongCall(f"eval: {eval} holds an evaluation that cannot be read: {error!r}") from None
     files.make_folders(files.Files(), Path(out).absolute().parent)
     files.replace(files.Files(), Path(out), made.html.encode())
     if figures is not None:

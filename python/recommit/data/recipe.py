@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 #: Raised when the same recipe would give other bytes than before.
 FORMAT = 1
 SPLITS = ("train", "validation", "test")
+#: Files of a data set: their names are listed before one of them is looked at.
+MOST_SHARDS = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -231,6 +233,10 @@ def _check(recipe: Recipe) -> None:
     _choice("generator", recipe.generator, TASKS[recipe.task].generators)
     for name, (low, high) in _BOUNDS.items():
         _number(name, getattr(recipe, name), low, high)
+    if (files := sum(map(recipe.shards, SPLITS))) > MOST_SHARDS:
+        raise errors.WrongRecipe(
+            f"shard: expected enough instances per file for {MOST_SHARDS} files, got {files} files"
+        )
     if len(recipe.size) != 2:
         raise errors.WrongRecipe(f"size: expected rows and columns, got {len(recipe.size)} numbers")
     low, high = TASKS[recipe.task].sides

@@ -16,9 +16,10 @@ try:
 except ImportError:
     raise errors.need("pyarrow", "data") from None
 
-__all__ = ["COLUMNS", "GROUP", "SCHEMA", "decode", "encode", "pa", "pq", "read_groups", "reader", "to_table"]
+__all__ = ["COLUMNS", "GROUP", "SCHEMA", "decode", "encode", "pa", "parsed", "pq", "read_groups", "reader", "to_table"]
 
 if TYPE_CHECKING:
+
     from numpy.typing import NDArray
 
     from recommit.data.recipe import Recipe
@@ -180,8 +181,16 @@ def read_groups(recipe: Recipe, file: pq.ParquetFile, groups: list[int]) -> Rows
         return decode(recipe, file.read_row_groups(groups, columns=_READ, use_threads=False))
     except MemoryError:  # Arrow's is an ArrowException as well
         raise
-    except (OSError, ValueError, KeyError, pa.ArrowException) as error:
+    except (OSError, ValueError, KeyError, IndexError, pa.ArrowException) as error:
         raise errors.Damaged(f"a shard cannot be decoded: {error}") from error
+
+
+def parsed(path: Path, data: bytes) -> pa.Table:
+    """The table in the bytes of a Parquet file; ``path`` is for the message."""
+    try:
+        return pq.read_table(pa.BufferReader(data))
+    except (OSError, ValueError, KeyError, pa.ArrowException) as error:
+        raise errors.Damaged(f"{path}: cannot be read: {error}") from None
 
 
 def _chunk(column: pa.ChunkedArray) -> pa.Array:

@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from recommit import files as plain
 from recommit.data import files
 from recommit.shown import say
 from recommit.train import launch, ports, tether
@@ -182,7 +183,7 @@ class _Running:
         self._signal = signal.SIGTERM if fleet.launcher == "srun" else signal.SIGINT
         words = launch.command(fleet, place, job.module, job.words, port)
         more = {**launch.environment(fleet, place, port), **({tether.VARIABLE: "1"} if self._tethered else {})}
-        with self.log.open("ab") as log:
+        with os.fdopen(plain.append(self.log), "ab") as log:
             log.write(f"$ {shlex.join(words)}\n".encode())
             self._begin = log.tell()
             log.flush()
@@ -198,7 +199,7 @@ class _Running:
 
     def said(self) -> list[str]:
         """Since it was started, without what launchers note for themselves."""
-        with self.log.open("rb") as log:
+        with plain.reading(self.log) as log:
             log.seek(self._begin)
             lines = log.read().decode("utf-8", "replace").splitlines()
         return [line for line in lines if "] [INFO] [" not in line]

@@ -16,7 +16,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from recommit.data import files
+from recommit.data import files, reading
 from recommit.data.errors import DataError
 from recommit.data.lock import Lock
 from recommit.evaluate.zero_shot import figures, lines
@@ -183,7 +183,7 @@ class _Run:
 def note(out: Path, asked: dict[str, Any]) -> None:
     """Add to the manifest how the model was really sampled, over all starts of the run."""
     path = out / MANIFEST
-    kept = json.loads(path.read_text("utf-8"))
+    kept = reading.values(out, MANIFEST)
     kept["sampling"] = sampling(asked, lines.read(out / "attempts.jsonl"), lines.read(out / "decisions.jsonl"))
     files.replace(files.Files(), path, (json.dumps(kept, indent=2) + "\n").encode())
 
