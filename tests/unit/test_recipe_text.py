@@ -31,8 +31,8 @@ BOMBS = {
     "a long text": f"a: &a {'x' * 100_000}\nb: [" + ", ".join(["*a"] * 5000) + "]\n",
     "itself": "sft: &a {optim: *a}\n",
     "itself in a list": "sft: &a [*a]\n",
-    "deep lists": "sft: " + "[" * 5000 + "]" * 5000,
-    "deep mappings": "sft: " + "{a: " * 2000 + "1" + "}" * 2000,
+    "deep lists": "sft: " + "[" * 600 + "]" * 600,
+    "deep mappings": "sft: " + "{a: " * 600 + "1" + "}" * 600,
     "a long file": "a: 1\n" * 100_000,
 }  # fmt: skip
 
