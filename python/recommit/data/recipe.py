@@ -7,6 +7,7 @@ import json
 from dataclasses import asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from recommit import recipe_text
 from recommit.data import errors
 from recommit.puzzles.registry import TASKS
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 #: Raised when the same recipe would give other bytes than before.
 FORMAT = 1
 SPLITS = ("train", "validation", "test")
+#: Files of a data set: their names are listed before one of them is looked at.
+MOST_SHARDS = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -172,13 +175,11 @@ def parsed(text: str) -> Any:
     except json.JSONDecodeError:
         pass
     try:
-        import yaml
+        return recipe_text.read(text)
     except ImportError:
         raise errors.need("pyyaml", "data") from None
-    try:
-        return yaml.safe_load(text)
-    except (yaml.YAMLError, RecursionError) as error:
-        raise errors.WrongRecipe(f"recipe: not YAML: {error}") from None
+    except ValueError as error:
+        raise errors.WrongRecipe(f"recipe: {error}") from None
 
 
 def _listed(name: str, value: object) -> list[Any]:
@@ -229,6 +230,10 @@ def _check(recipe: Recipe) -> None:
     _choice("generator", recipe.generator, TASKS[recipe.task].generators)
     for name, (low, high) in _BOUNDS.items():
         _number(name, getattr(recipe, name), low, high)
+    if (files := sum(map(recipe.shards, SPLITS))) > MOST_SHARDS:
+        raise errors.WrongRecipe(
+            f"shard: expected enough instances per file for {MOST_SHARDS} files, got {files} files"
+        )
     if len(recipe.size) != 2:
         raise errors.WrongRecipe(f"size: expected rows and columns, got {len(recipe.size)} numbers")
     low, high = TASKS[recipe.task].sides

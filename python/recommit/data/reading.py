@@ -1,0 +1,94 @@
+"""Finished files, read by whoever uses them: checked against their digests, and never a surprise in their place.
+
+Whatever is wrong -- no file, a pipe, other bytes, no JSON, a field that is missing -- is one sentence that names the file.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+from recommit import files as plain
+from recommit.data import digests, errors, files
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    #: Expected fields by name, and what each may be.
+    Fields = Mapping[str, type | tuple[type, ...]]
+
+NUMBER = (int, float)
+PERHAPS = (int, float, type(None))
+
+
+def there(folder: Path, name: str) -> bool:
+    """Is anything by this name in the folder? Whether it can be read is another question."""
+    return os.path.lexists(folder / name)
+
+
+def content(folder: Path, name: str) -> bytes:
+    """All bytes of a file."""
+    path = folder / name
+    try:
+        data = plain.content(path)
+    except FileNotFoundError:
+        raise errors.Damaged(f"{path}: expected a file, got none") from None
+    except OSError as error:
+        raise errors.Damaged(f"{path}: cannot be read: {error.strerror}") from None
+    if digests.read(folder).get(name, wanted := files.sha256(data)) != wanted:
+        raise digests.another(path)
+    return data
+
+
+def values(folder: Path, name: str, fields: Fields | None = None) -> dict[str, Any]:
+    """The JSON object of a file, with at least these fields."""
+    found = _parsed(folder / name, content(folder, name))
+    _check(folder / name, found, fields or {})
+    return found  # type: ignore[no-any-return]
+
+
+def rows(folder: Path, name: str, fields: Fields | None = None) -> list[dict[str, Any]]:
+    """The JSON objects in the list of a file, each with at least these fields."""
+    found = _parsed(folder / name, content(folder, name))
+    if not isinstance(found, list):
+        raise errors.Damaged(f"{folder / name}: expected a list, got {_kind(found)}")
+    for row in found:
+        _check(folder / name, row, fields or {})
+    return found
+
+
+def lines(folder: Path, name: str) -> list[dict[str, Any]]:
+    """The JSON objects of a file, one per line; a last line that is being written is left out."""
+    path, every = folder / name, content(folder, name).split(b"\n")
+    last = every.pop()
+    found = [_parsed(path, line) for line in every if line]
+    found += [_parsed(path, last)] if last.endswith(b"}") else []
+    for line in found:
+        _check(path, line, {})
+    return found
+
+
+def _parsed(path: Path, data: bytes) -> Any:
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise errors.Damaged(f"{path}: cannot be read: not JSON: {error}") from None
+
+
+def _check(path: Path, found: Any, fields: Fields) -> None:
+    if not isinstance(found, dict):
+        raise errors.Damaged(f"{path}: expected an object, got {_kind(found)}")
+    for name, kinds in fields.items():
+        if not isinstance(found.get(name), kinds) or name not in found:
+            words = " or ".join(_WORDS[kind] for kind in (kinds if isinstance(kinds, tuple) else (kinds,)))
+            raise errors.Damaged(f"{path}: {name}: expected {words}, got {_kind(found.get(name))}")
+
+
+_WORDS = {dict: "an object", list: "a list", str: "text", bool: "true or false", int: "a whole number", float: "a number",
+          type(None): "nothing"}  # fmt: skip
+
+
+def _kind(value: Any) -> str:
+    return _WORDS[type(value)]
