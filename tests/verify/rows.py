@@ -70,7 +70,7 @@ ROWS = (
     Row("C9", "data sets: no folder, no permission, a folder that vanishes, somebody else's files", "quick",
         "typed error, exit status 2, nothing written",
         Pytest(("tests/crash/test_faults.py::test_not_a_folder", "tests/crash/test_faults.py::test_no_permission", "tests/crash/test_faults.py::test_folder_vanishes", "tests/crash/test_faults.py::test_another_recipe"))),
-    Row("C10", "data sets: two and three builders in one folder, 75 times; stale locks", "quick", "exactly one proceeds",
+    Row("C10", "data sets: two and three builders in one folder, 20 times; stale locks", "quick", "exactly one proceeds",
         Pytest(("tests/crash/test_faults.py::test_two_writers", "tests/crash/test_faults.py::test_started_at_the_same_moment", "tests/crash/test_faults.py::test_stale_locks", "tests/crash/test_faults.py::test_second_opinion_without_working_locks"))),
     Row("C11", "data sets: clocks that jump", "quick", "byte-identical",
         Pytest(("tests/crash/test_same_bytes.py::test_clock_jumps",))),
