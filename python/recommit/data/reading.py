@@ -24,8 +24,8 @@ PERHAPS = (int, float, type(None))
 
 
 def there(folder: Path, name: str) -> bool:
-    """Is anything by this name in the folder? Whether it can be read is another question."""
-    return os.path.lexists(folder / name)
+    """Is anything by this name in the folder, or should it be? Whether it can be read is another question."""
+    return os.path.lexists(folder / name) or name in digests.read(folder)
 
 
 def content(folder: Path, name: str) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from dataclasses import dataclass
 from functools import cached_property
@@ -241,12 +242,12 @@ class Folder:
 
     def run_json(self, name: str) -> dict[str, Any] | None:
         """A file of the run; None if it is gone."""
-        return reading.values(self.run, name) if reading.there(self.run, name) else None
+        return reading.values(self.run, name) if os.path.lexists(self.run / name) else None
 
     @cached_property
     def training(self) -> list[dict[str, Any]]:
         """Lines of the run's metrics; none if it is gone. A last line that is being written is left out."""
-        if not reading.there(self.run, "metrics.jsonl"):
+        if not os.path.lexists(self.run / "metrics.jsonl"):
             return []
         return [line for line in reading.lines(self.run, "metrics.jsonl") if isinstance(line.get("step"), int)]
 
