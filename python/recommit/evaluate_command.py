@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json as json_module
-import sys
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Literal
 
 from recommit.calls import WrongCall
+from recommit.shown import tell
 
 AGENTS = (
     "adaptive", "sampled", "fixed-1", "fixed-2", "fixed-4", "fixed-8", "random", "shuffled", "mixture",
@@ -114,7 +114,7 @@ def evaluate(
             store.write_page("tables.md", text)
     except ValueError as error:
         raise WrongCall(str(error)) from None
-    sys.stdout.write(json_module.dumps(summary, indent=2) + "\n" if json else text)
+    tell(json_module.dumps(summary, indent=2) + "\n" if json else text, end="")
     return 0
 
 
@@ -148,5 +148,5 @@ def _whole(
             return 0
         text = population_run.text(rows)
         store.write_page("population.md", text)
-    sys.stdout.write(json_module.dumps(rows, indent=2) + "\n" if json else text)
+    tell(json_module.dumps(rows, indent=2) + "\n" if json else text, end="")
     return 0

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recommit.calls import WrongCall
+from recommit.shown import tell
 
 if TYPE_CHECKING:
     from recommit.report.axes import Figure
@@ -49,7 +49,7 @@ def report(
         _write_figures(made.figures, Path(figures))
     if not quiet:
         text = f"{out}: {len(made.figures)} figures, {made.watched} of {made.of} instances to watch\n"
-        sys.stdout.write(text)
+        tell(text, end="")
     return 0
 
 

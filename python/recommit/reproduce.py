@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recommit import preset as presets
+from recommit.shown import say
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -64,10 +65,10 @@ class Stage:
         """Do it, and say how long it took."""
         began = time.monotonic()
         if not quiet:
-            sys.stderr.write(f"== {self.puzzle}: {self.what}\n")
+            say(f"== {self.puzzle}: {self.what}")
         self.work()
         if not quiet:
-            sys.stderr.write(f"== {self.puzzle}: {self.what} took {time.monotonic() - began:.0f} s\n")
+            say(f"== {self.puzzle}: {self.what} took {time.monotonic() - began:.0f} s")
 
 
 @dataclass(frozen=True)

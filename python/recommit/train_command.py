@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json as json_module
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recommit.calls import WrongCall
+from recommit.shown import tell
 from recommit.train.launch import Launcher
 
 if TYPE_CHECKING:
@@ -276,5 +276,5 @@ def _planned(recipe: str, flags: dict[str, Any], set: tuple[str, ...], cls: type
 def _shown(plan: Any) -> int:
     from recommit.train.config import plain
 
-    sys.stdout.write(json_module.dumps(plain(plan), indent=2) + "\n")
+    tell(json_module.dumps(plain(plan), indent=2))
     return 0

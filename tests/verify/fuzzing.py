@@ -1,4 +1,8 @@
-"""F1: every libFuzzer target for RECOMMIT_FUZZ_RUNS inputs (10 million), from the saved ones on, under ASan and UBSan."""
+"""F1: a campaign of libFuzzer on every parser, under ASan and UBSan: 100 million inputs each, a part of them every night.
+
+``RECOMMIT_FUZZ_RUNS`` says how many at most of each parser this time (10 million), ``RECOMMIT_FUZZ_ROUND`` after how many the
+count is written (250,000). A campaign that was stopped goes on; one that is whole runs one more round.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +11,16 @@ import re
 import shutil
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from tests.verify.campaign import FOLDER, Campaign
 from tests.verify.harness import ROOT, Finding, expect, main, run
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 RUNS = int(os.environ.get("RECOMMIT_FUZZ_RUNS", "10_000_000"))
+ROUND = int(os.environ.get("RECOMMIT_FUZZ_ROUND", "250_000"))
 FUZZ = ROOT / "tests" / "fuzz"
 SANITIZERS = "-fsanitize=fuzzer,address,undefined"
 
@@ -23,17 +33,38 @@ def compiler() -> str:
     return str(found)
 
 
-def fuzz(target: Path, name: str, runs: int, folder: Path) -> int:
-    """Run a target; how many inputs it took. A crash, an input over one second and 256 MB are findings."""
+def fuzz(target: Path, name: str, runs: int, folder: Path, seed: int = 1) -> int:
+    """Run a target on what ``folder/NAME`` holds; how many inputs it took. A crash, over one second or 768 MB are findings."""
     corpus = folder / name
-    shutil.copytree(FUZZ / "corpus" / name, corpus) if (FUZZ / "corpus" / name).is_dir() else corpus.mkdir()
-    dictionary = FUZZ / f"{name}.dict"
+    corpus.mkdir(parents=True, exist_ok=True)
+    saved, dictionary = FUZZ / "corpus" / name, FUZZ / f"{name}.dict"
     options = [f"-dict={dictionary}"] if dictionary.exists() else []
-    command = ["sh", "-c", '"$@" 2>&1', "sh", target, f"-runs={runs}", "-timeout=1", "-rss_limit_mb=768", "-seed=1"]
-    output = run([*command, f"-artifact_prefix={folder}/", *options, corpus])
+    command = [
+        "sh",
+        "-c",
+        '"$@" 2>&1',
+        "sh",
+        target,
+        f"-runs={runs}",
+        "-timeout=1",
+        "-rss_limit_mb=768",
+        f"-seed={seed}",
+    ]
+    output = run([*command, f"-artifact_prefix={folder}/", *options, corpus, *([saved] if saved.is_dir() else [])])
     done = re.search(r"Done (\d+) runs", output)
     expect(done, f"{name} did not finish:\n{output[-2000:]}")
     return int(done[1]) if done else 0
+
+
+def rounds(campaign: Campaign, name: str, most: int, play: Callable[[int, int], int]) -> int:
+    """Rounds of one parser until ``most`` inputs or the goal; ``play(inputs, seed)`` is one. How many inputs it took now."""
+    taken = 0
+    while taken < most and (taken == 0 or campaign.left(name) > 0):
+        inputs = play(min(ROUND, most - taken), campaign.of(name).rounds + 1)
+        expect(inputs > 0, f"{name} took no input")
+        campaign.add(name, inputs)
+        taken += inputs
+    return taken
 
 
 def planted_is_found(cxx: str, folder: Path) -> bool:
@@ -41,25 +72,26 @@ def planted_is_found(cxx: str, folder: Path) -> bool:
     target = folder / "planted"
     run([cxx, "-std=c++20", "-O1", "-g", SANITIZERS, FUZZ / "planted.cpp", "-o", target])
     try:
-        fuzz(target, "planted", 5_000_000, folder / "out")
+        fuzz(target, "planted", 5_000_000, folder)
     except Finding as finding:
         return "heap-buffer-overflow" in str(finding)
     return False
 
 
 def check(plant: bool) -> tuple[int, str]:
-    """Build and run all targets."""
+    """Build all targets, and let each go on."""
     cxx = compiler()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        (folder / "out").mkdir()
         expect(planted_is_found(cxx, folder), "the fuzzer did not find the planted overflow")
         expect(not plant, "the planted overflow was found")
-        run(["cmake", "--preset", "fuzz", f"-DCMAKE_CXX_COMPILER={cxx}"])
-        run(["cmake", "--build", "--preset", "fuzz"])
-        names = sorted(path.stem.removeprefix("fuzz_") for path in FUZZ.glob("fuzz_*.cpp"))
-        done = {each: fuzz(ROOT / "build" / "fuzz" / f"fuzz_{each}", each, RUNS, folder) for each in names}
-    return sum(done.values()), "inputs (" + ", ".join(f"{name} {count:,}" for name, count in done.items()) + ")"
+    run(["cmake", "--preset", "fuzz", f"-DCMAKE_CXX_COMPILER={cxx}"])
+    run(["cmake", "--build", "--preset", "fuzz"])
+    campaign = Campaign()
+    for parser in sorted(path.stem.removeprefix("fuzz_") for path in FUZZ.glob("fuzz_*.cpp")):
+        target = ROOT / "build" / "fuzz" / f"fuzz_{parser}"
+        rounds(campaign, parser, RUNS, lambda runs, seed, t=target, p=parser: fuzz(t, p, runs, FOLDER, seed))
+    return sum(count.inputs for count in campaign.counts.values()), str(campaign)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ import json
 from dataclasses import asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from recommit import recipe_text
 from recommit.data import errors
 from recommit.puzzles.registry import TASKS
 
@@ -174,13 +175,11 @@ def parsed(text: str) -> Any:
     except json.JSONDecodeError:
         pass
     try:
-        import yaml
+        return recipe_text.read(text)
     except ImportError:
         raise errors.need("pyyaml", "data") from None
-    try:
-        return yaml.safe_load(text)
-    except (yaml.YAMLError, RecursionError) as error:
-        raise errors.WrongRecipe(f"recipe: not YAML: {error}") from None
+    except ValueError as error:
+        raise errors.WrongRecipe(f"recipe: {error}") from None
 
 
 def _listed(name: str, value: object) -> list[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +19,6 @@ except ImportError:
 __all__ = ["COLUMNS", "GROUP", "SCHEMA", "decode", "encode", "pa", "parsed", "pq", "read_groups", "reader", "to_table"]
 
 if TYPE_CHECKING:
-    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -162,7 +162,17 @@ def decode(recipe: Recipe, table: pa.Table) -> Rows:
 
 def reader(source: Any) -> pq.ParquetFile:
     """A Parquet file opened for `decode`."""
+    if isinstance(source, str | Path) and not _is_text(str(source)):
+        source = pa.BufferReader(Path(source).read_bytes())
     return pq.ParquetFile(source, read_dictionary=["id", "kind", "variant"], memory_map=False)
+
+
+def _is_text(name: str) -> bool:
+    """Arrow opens no other names, though Linux has them."""
+    try:
+        return bool(name.encode())
+    except UnicodeEncodeError:
+        return False
 
 
 def read_groups(recipe: Recipe, file: pq.ParquetFile, groups: list[int]) -> Rows:

@@ -10,7 +10,6 @@ import os
 import shlex
 import signal
 import subprocess
-import sys
 import time
 from dataclasses import dataclass
 from functools import partial
@@ -19,7 +18,8 @@ from typing import TYPE_CHECKING
 
 from recommit import files as plain
 from recommit.data import files
-from recommit.train import launch, tether
+from recommit.shown import say
+from recommit.train import launch, ports, tether
 from recommit.train.board import Board, last_step
 from recommit.train.watch import Interrupt
 
@@ -125,7 +125,7 @@ class _Crew:
     def begin(self) -> None:
         """Start what there is a place for."""
         while self.waiting and self.places and not self.status:
-            port = launch.free_port({each.port for each in self.running})
+            port = ports.free_port({each.port for each in self.running})
             self.running.append(_Running(self.fleet, self.places.pop(0), self.waiting.pop(0), self.logs, port))
 
     def collect(self) -> None:
@@ -168,9 +168,7 @@ def _judged(ended: _Running, board: Board, *, stopped: bool) -> int:
         return INTERRUPTED
     lines = ended.said()
     reason = next((line.strip() for line in lines if "recommit: " in line), f"ended with status {status}")
-    sys.stderr.write(
-        "".join(f"  {line}\n" for line in lines[-SHOWN:]) + f"{ended.job.name}: {reason}; see {ended.log}\n"
-    )
+    say("".join(f"  {line}\n" for line in lines[-SHOWN:]) + f"{ended.job.name}: {reason}; see {ended.log}")
     return FAILED
 
 
@@ -230,7 +228,7 @@ class _Running:
             try:
                 self.process.wait(PATIENCE)
             except subprocess.TimeoutExpired:
-                sys.stderr.write(f"{self.job.name}: its launcher does not end; it is killed\n")
+                say(f"{self.job.name}: its launcher does not end; it is killed")
         try:
             os.killpg(self.process.pid, signal.SIGKILL)
         except ProcessLookupError:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from recommit.data import reading
+from recommit.shown import say
 from recommit.train import side_by_side
 from recommit.train.checkpoints import COMMIT, Checkpoints
 from recommit.train.config import plain
@@ -104,7 +104,7 @@ class Run:
         if self.verb == "sft":
             return sft.train(self.config, self.source, self.folder, quiet=quiet)  # type: ignore[arg-type]
         if not quiet:
-            sys.stderr.write(f"{self.name}\n")
+            say(self.name)
         return grpo.train(self.config, self.sources[0], self.folder, data=self.data, quiet=quiet)  # type: ignore[arg-type]
 
 

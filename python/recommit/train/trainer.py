@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import sys
 import time
 from abc import ABC, abstractmethod
 from contextlib import ExitStack, closing
@@ -15,6 +14,7 @@ import torch
 
 from recommit.data import reading
 from recommit.files import replace_file
+from recommit.shown import say
 from recommit.train import examples, state, validate
 from recommit.train.config import plain
 from recommit.train.engine import schedule
@@ -281,7 +281,7 @@ class Trainer(ABC):
 
     def _say(self, text: str) -> None:
         if not self.quiet:
-            sys.stderr.write(text + "\n")
+            say(text)
 
     def _trained(self) -> str:
         """For the introduction."""

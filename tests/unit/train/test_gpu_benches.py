@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.waiting import HANG
 
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
@@ -72,10 +73,10 @@ def program(text):
 
 WRITES = "import pathlib, sys; pathlib.Path(sys.argv[1], 'a.json').write_text('{\"rate\": 2.5}')"
 PLANTED = {
-    "fails": (program("import sys; print('no such card'); sys.exit(3)"), 20.0, r"exit status 3: no such card"),
-    "silent": (program("pass"), 20.0, r"no figure"),
-    "hangs": (program("import time; time.sleep(600)"), 3.0, r"not done after 9 s"),
-    "fine": ([*program(WRITES), "OUT"], 20.0, None),
+    "fails": (program("import sys; print('no such card'); sys.exit(3)"), HANG, r"exit status 3: no such card"),
+    "silent": (program("pass"), HANG, r"no figure"),
+    "hangs": (program("import signal; signal.pause()"), 1.8, r"not done after 5 s"),
+    "fine": ([*program(WRITES), "OUT"], HANG, None),
 }
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -11,14 +10,16 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("torch")
+from tests.waiting import HANG
+
+from recommit.train.ports import free_port
+
 SENTENCE = "rank {}: rank 2 ended before its work was done, so this one stops, too"
 
 
 def run(how: str) -> list[tuple[int, str]]:
     """Exit status and what was said by three ranks."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     place = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": "3", "OMP_NUM_THREADS": "1"}
     command = [sys.executable, str(Path(__file__).parent / "peer.py"), how]
     ranks = [
@@ -26,7 +27,7 @@ def run(how: str) -> list[tuple[int, str]]:
         for r in range(3)
     ]
     try:
-        return [(rank.wait(), text) for rank in ranks for text in [rank.communicate(timeout=300)[1]]]
+        return [(rank.wait(), text) for rank in ranks for text in [rank.communicate(timeout=HANG)[1]]]
     finally:
         for rank in ranks:
             rank.kill()

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import sys
 import threading
 from collections import deque
 from dataclasses import dataclass, field
@@ -28,6 +27,7 @@ from recommit.evaluate.zero_shot.ledger import Caps, Ledger
 from recommit.evaluate.zero_shot.parameters import Parameters, sampling
 from recommit.evaluate.zero_shot.plan import MANIFEST, Named, keep
 from recommit.evaluate.zero_shot.player import Episode, Player
+from recommit.shown import say
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -161,7 +161,7 @@ class _Run:
 
     def _say(self, text: str) -> None:
         if not self.quiet:
-            sys.stderr.write(text + "\n")
+            say(text)
 
     def _write(self) -> list[dict[str, Any]]:
         summary = figures.summary(self.plan, self.episodes, self.rooms)
