@@ -127,11 +127,14 @@ class Ended:
     status: int | None
     words: str
     made: dict[str, bytes]
+    #: Names of the files that it opened.
+    opened: frozenset[str] = frozenset()
 
 
 def called(place, words, made):
     """A verb in a process of its own, which may hang."""
     out = place / "words"
+    (place / "opened").write_text("")
     process = multiprocessing.get_context("fork").Process(target=_child, args=(words, out))
     process.start()
     process.join(PATIENCE)
@@ -139,15 +142,19 @@ def called(place, words, made):
         process.kill()
         process.join()
         return Ended(None, "", {})
-    return Ended(process.exitcode, out.read_text("utf-8", "replace"), contents(place, made))
+    opened = frozenset((place / "opened").read_text().split("\n"))
+    return Ended(process.exitcode, out.read_text("utf-8", "replace"), contents(place, made), opened)
 
 
 def _child(words, out):
     with out.open("w") as file:
         os.dup2(file.fileno(), 1)
         os.dup2(file.fileno(), 2)
+    ear = finished.Ear()
+    ear.folder = str(out.parent)
     with open(1, "w", closefd=False) as text, contextlib.redirect_stdout(text), contextlib.redirect_stderr(text):
         status = main(words)
+    out.with_name("opened").write_text("\n".join(ear.names))
     os._exit(status)
 
 
@@ -178,9 +185,13 @@ class Cases:
         self.usual = {}
 
     def all(self):
+        """Every file, everything in its place, and every verb that opens it; the first verb for what none opens."""
         files = [name for name in finished.every_file(self.kept) if name.partition("/")[0] in VERBS]
-        verbs = {area: range(len(VERBS[area])) for area in VERBS}
-        return [(name, kind, number) for name in files for kind in KINDS for number in verbs[name.partition("/")[0]]]
+        return [(name, kind, number) for name in files for kind in KINDS for number in self.readers(name)]
+
+    def readers(self, name):
+        area = name.partition("/")[0]
+        return [n for n in range(len(VERBS[area])) if name in self.undisturbed(area, n).opened] or [0]
 
     def undisturbed(self, area, number):
         key = area, number
