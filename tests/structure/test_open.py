@@ -50,7 +50,8 @@ def words(call):
 
 def writes(call):
     name = name_of(call)
-    if name == "open" and not any(keyword.arg == "fileobj" for keyword in call.keywords):
+    elsewhere = any(keyword.arg == "fileobj" for keyword in call.keywords) or "devnull" in words(call)
+    if name == "open" and not elsewhere:
         modes = [text for text in words(call) if 0 < len(text) <= 3 and set(text) <= set("rwaxbt+U")]
         return any(set(mode) & set("wax+") for mode in modes) or bool(
             {"O_CREAT", "O_WRONLY", "O_RDWR", "O_APPEND", "O_TRUNC"} & set(words(call))

@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    #: Expected fields by name, and what each may be.
-    Fields = Mapping[str, type | tuple[type, ...]]
+    #: Expected fields by name, and what each may be: one of some types, or fields again, or a list of such.
+    Fields = Mapping[str, Any]
 
 NUMBER = (int, float)
 PERHAPS = (int, float, type(None))
 
 
 def there(folder: Path, name: str) -> bool:
-    """Is anything by this name in the folder? Whether it can be read is another question."""
-    return os.path.lexists(folder / name)
+    """Is anything by this name in the folder, or should it be? Whether it can be read is another question."""
+    return os.path.lexists(folder / name) or name in digests.read(folder)
 
 
 def content(folder: Path, name: str) -> bytes:
@@ -45,18 +45,15 @@ def content(folder: Path, name: str) -> bytes:
 def values(folder: Path, name: str, fields: Fields | None = None) -> dict[str, Any]:
     """The JSON object of a file, with at least these fields."""
     found = _parsed(folder / name, content(folder, name))
-    _check(folder / name, found, fields or {})
+    expect(folder / name, found, dict(fields or {}))
     return found  # type: ignore[no-any-return]
 
 
 def rows(folder: Path, name: str, fields: Fields | None = None) -> list[dict[str, Any]]:
     """The JSON objects in the list of a file, each with at least these fields."""
     found = _parsed(folder / name, content(folder, name))
-    if not isinstance(found, list):
-        raise errors.Damaged(f"{folder / name}: expected a list, got {_kind(found)}")
-    for row in found:
-        _check(folder / name, row, fields or {})
-    return found
+    expect(folder / name, found, [dict(fields or {})])
+    return found  # type: ignore[no-any-return]
 
 
 def lines(folder: Path, name: str) -> list[dict[str, Any]]:
@@ -66,7 +63,7 @@ def lines(folder: Path, name: str) -> list[dict[str, Any]]:
     found = [_parsed(path, line) for line in every if line]
     found += [_parsed(path, last)] if last.endswith(b"}") else []
     for line in found:
-        _check(path, line, {})
+        expect(path, line, {})
     return found
 
 
@@ -77,13 +74,25 @@ def _parsed(path: Path, data: bytes) -> Any:
         raise errors.Damaged(f"{path}: cannot be read: not JSON: {error}") from None
 
 
-def _check(path: Path, found: Any, fields: Fields) -> None:
-    if not isinstance(found, dict):
-        raise errors.Damaged(f"{path}: expected an object, got {_kind(found)}")
-    for name, kinds in fields.items():
-        if not isinstance(found.get(name), kinds) or name not in found:
-            words = " or ".join(_WORDS[kind] for kind in (kinds if isinstance(kinds, tuple) else (kinds,)))
-            raise errors.Damaged(f"{path}: {name}: expected {words}, got {_kind(found.get(name))}")
+def expect(path: Path, found: Any, wanted: Any, name: str = "") -> None:
+    """Refuse what is not as wanted: an object of at least these fields, a list of these, or one of some types."""
+    if isinstance(wanted, dict | list):
+        _is(path, found, type(wanted), name)
+        inner = (
+            ((key, found.get(key, ...), wanted[key]) for key in wanted)
+            if isinstance(wanted, dict)
+            else ((str(number), each, wanted[0]) for number, each in enumerate(found))
+        )
+        for key, value, kind in inner:
+            expect(path, value, kind, f"{name}.{key}" if name else key)
+    else:
+        _is(path, found, wanted, name)
+
+
+def _is(path: Path, found: Any, kinds: type | tuple[type, ...], name: str) -> None:
+    if not isinstance(found, kinds):
+        words = " or ".join(_WORDS[kind] for kind in (kinds if isinstance(kinds, tuple) else (kinds,)))
+        raise errors.Damaged(f"{path}: {name + ': ' if name else ''}expected {words}, got {_kind(found)}")
 
 
 _WORDS = {dict: "an object", list: "a list", str: "text", bool: "true or false", int: "a whole number", float: "a number",
@@ -91,4 +100,4 @@ _WORDS = {dict: "an object", list: "a list", str: "text", bool: "true or false",
 
 
 def _kind(value: Any) -> str:
-    return _WORDS[type(value)]
+    return "no such field" if value is ... else _WORDS[type(value)]

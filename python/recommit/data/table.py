@@ -9,6 +9,7 @@ import numpy as np
 
 from recommit.data import errors, rows
 from recommit.data.rows import Rows
+from recommit.files import content
 
 try:
     import pyarrow as pa
@@ -19,7 +20,6 @@ except ImportError:
 __all__ = ["COLUMNS", "GROUP", "SCHEMA", "decode", "encode", "pa", "parsed", "pq", "read_groups", "reader", "to_table"]
 
 if TYPE_CHECKING:
-
     from numpy.typing import NDArray
 
     from recommit.data.recipe import Recipe
@@ -163,7 +163,7 @@ def decode(recipe: Recipe, table: pa.Table) -> Rows:
 def reader(source: Any) -> pq.ParquetFile:
     """A Parquet file opened for `decode`."""
     if isinstance(source, str | Path) and not _is_text(str(source)):
-        source = pa.BufferReader(Path(source).read_bytes())
+        source = pa.BufferReader(content(source))
     return pq.ParquetFile(source, read_dictionary=["id", "kind", "variant"], memory_map=False)
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -77,8 +78,8 @@ class Store:
     def rows(self, name: str) -> Rows | None:
         """Decisions that an earlier call has kept."""
         stored = f"decisions/{name}.parquet"
-        if not reading.there(self.folder, stored):
-            return None
+        if not os.path.lexists(self.folder / stored):
+            return None  # played again
         data = reading.content(self.folder, stored)
         table = parsed(self.folder / stored, data)
         if any(f.name not in table.column_names for f in fields(Rows)):

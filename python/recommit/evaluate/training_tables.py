@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def said(run: Path) -> list[dict[str, Any]]:
     """The steps of a run, as it wrote them down."""
-    lines = reading.lines(run, "metrics.jsonl") if reading.there(run, "metrics.jsonl") else []
+    lines = reading.lines(run, "metrics.jsonl") if (run / "metrics.jsonl").exists() else []
     return [line for line in lines if "loss" in line]
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -139,7 +140,7 @@ def _check_backbone(policy: CommitPolicy, about: dict[str, Any], folder: Path) -
 
 def local_folder(name: str | Path) -> Path:
     """A folder as it is, of a run its best policy; anything else is a hub repository, downloaded."""
-    if reading.there(Path(name), "best.json"):
+    if os.path.lexists(Path(name) / "best.json"):
         return Path(name) / reading.values(Path(name), "best.json", {"policy": str})["policy"]
     if (Path(name) / "checkpoints").is_dir():
         raise ValueError(

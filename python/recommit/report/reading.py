@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from dataclasses import dataclass
 from functools import cached_property
@@ -28,10 +29,15 @@ SUMMARY: reading.Fields = {
     **dict.fromkeys(("solve_rate", "solve_low", "solve_high", "actions_per_episode"), reading.NUMBER),
     **dict.fromkeys(("decisions_per_episode", "spl", "lost", "mean_depth"), reading.PERHAPS),
 }  # fmt: skip
+_DIFFERENCE = dict.fromkeys(("mean", "low", "high"), reading.NUMBER)
 COMPARISON: reading.Fields = {
-    "against": str, "budget": str, "solve_difference": dict, "actions_difference": dict, "mcnemar_p": reading.PERHAPS,
-    "dominates": bool, "dominates_surely": bool,
+    "against": str, "budget": str, "solve_difference": _DIFFERENCE, "actions_difference": _DIFFERENCE,
+    "mcnemar_p": reading.PERHAPS, "dominates": bool, "dominates_surely": bool,
 }  # fmt: skip
+POINT: reading.Fields = dict.fromkeys(("budget", "solve_rate", "actions"), reading.NUMBER)
+#: Of a plan; older ones lack some of the last.
+PLAN: reading.Fields = {"agents": [str], "instances": int}
+OPTIONS: reading.Fields = {"run": str, "budgets": [(str, int)], "length": [int], "task": str}
 #: More instances than any recipe can ask for.
 _MOST = 1 << 24
 #: Those that use the exact distance: no policy can be asked to do as well.
@@ -122,7 +128,9 @@ class Folder:
         self.path = Path(path)
         if not self._has("plan.json") or not self._has("summary.json"):
             raise ValueError(f"eval: expected the folder of a finished evaluation, got {self.path}")
-        self.plan = reading.values(self.path, "plan.json", {"agents": list, "instances": int})
+        self.plan = reading.values(self.path, "plan.json", PLAN)
+        options = {name: wanted for name, wanted in OPTIONS.items() if name in self.plan}
+        reading.expect(self.path / "plan.json", self.plan, options)
         self.summary = reading.rows(self.path, "summary.json", SUMMARY)
         self.comparisons = (
             reading.rows(self.path, "comparisons.json", COMPARISON) if self._has("comparisons.json") else None
@@ -130,6 +138,8 @@ class Folder:
         self.curves: dict[str, list[dict[str, float]]] | None = (
             reading.values(self.path, "curves.json") if self._has("curves.json") else None
         )
+        if self.curves is not None:
+            reading.expect(self.path / "curves.json", list(self.curves.values()), [[POINT]])
         if not self.summary:
             raise ValueError(f"{self.path / 'summary.json'}: expected a row for every agent and budget, got none")
         try:
@@ -241,12 +251,12 @@ class Folder:
 
     def run_json(self, name: str) -> dict[str, Any] | None:
         """A file of the run; None if it is gone."""
-        return reading.values(self.run, name) if reading.there(self.run, name) else None
+        return reading.values(self.run, name) if os.path.lexists(self.run / name) else None
 
     @cached_property
     def training(self) -> list[dict[str, Any]]:
         """Lines of the run's metrics; none if it is gone. A last line that is being written is left out."""
-        if not reading.there(self.run, "metrics.jsonl"):
+        if not os.path.lexists(self.run / "metrics.jsonl"):
             return []
         return [line for line in reading.lines(self.run, "metrics.jsonl") if isinstance(line.get("step"), int)]
 

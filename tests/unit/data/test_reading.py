@@ -74,11 +74,11 @@ def test_a_hash_is_computed_again_when_a_file_changes(tmp_path):
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        ({"seed": int}, "seed: expected a whole number, got nothing"),
+        ({"seed": int}, "seed: expected a whole number, got no such field"),
         ({"run": int}, "run: expected a whole number, got text"),
         ({"instances": str}, "instances: expected text, got a whole number"),
         ({"rate": reading.NUMBER, "none": dict}, "none: expected an object, got nothing"),
-        ({"missing": reading.PERHAPS}, "missing: expected a whole number or a number or nothing, got nothing"),
+        ({"missing": reading.PERHAPS}, "missing: expected a whole number or a number or nothing, got no such field"),
     ],
 )
 def test_fields(folder, fields, words):
@@ -104,7 +104,7 @@ def test_what_is_no_json_or_another(folder, text, words):
 def test_rows_are_objects(folder):
     assert [row["agent"] for row in reading.rows(folder, "rows.json", {"agent": str})] == ["a", "b"]
     (folder / "rows.json").write_text('[{"agent": "a"}, 3]')
-    with pytest.raises(Damaged, match=r"rows\.json: expected an object, got a whole number"):
+    with pytest.raises(Damaged, match=r"rows\.json: 1: expected an object, got a whole number"):
         reading.rows(folder, "rows.json")
 
 
