@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 RUNS = int(os.environ.get("RECOMMIT_MUTATIONS", "20_000"))
 SO_FAR = Path(__file__).with_name("mutations.json")
-#: Of CPU time per input, and of memory above what the process had.
+#: Effort per input (tests/effort.py), and memory above what the process had.
 UNITS, BYTES = 4000, 256 << 20
 #: Bounds are passed where values are strange, not where they are long.
 VALUES: tuple[Any, ...] = (
