@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import time
 
 import pytest
+from tests.effort import work
 from tests.verify import mutations
 from tests.verify.harness import Finding
 
@@ -32,9 +32,7 @@ def deep(text):
 
 
 def busy(_):
-    begin = time.process_time()
-    while time.process_time() - begin < 0.1:
-        pass
+    work(1000)
 
 
 CARELESS = {
@@ -45,7 +43,7 @@ CARELESS = {
 
 @pytest.mark.parametrize("name", CARELESS)
 def test_careless_readers_are_caught(name, monkeypatch):
-    monkeypatch.setattr(mutations, "SECONDS", 0.05)
+    monkeypatch.setattr(mutations, "UNITS", 100)
     with pytest.raises(Finding):
         mutations.campaign("data recipes", 0, 30, CARELESS[name])
 
