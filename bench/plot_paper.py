@@ -117,9 +117,12 @@ def budgets(axes: Axes, found: Found) -> None:
     axes.legend(fontsize=7, frameon=False)
 
 
-def plot(folder: Path, out: Path) -> None:
+def read(folder: Path) -> Found:
     rows = json.loads((folder / f"eval-s{SEED}" / "summary.json").read_text(encoding="utf-8"))
-    found = Found(rows, Members(folder / "family", SEED))
+    return Found(rows, Members(folder / "family", SEED))
+
+
+def plot(found: Found, out: Path) -> None:
     figure, panels = plt.subplots(2, 3, figsize=(12, 7))
     for axes, draw in zip(panels.flat, (sweep, distance, progress, emergence, entropy, budgets), strict=True):
         draw(axes, found)
@@ -138,7 +141,7 @@ def main() -> None:
         {"svg.hashsalt": "recommit", "font.size": 9, "svg.fonttype": "path", "savefig.facecolor": "white"}
     )
     for folder in arguments.folders:
-        plot(folder, arguments.out)
+        plot(read(folder), arguments.out)
 
 
 if __name__ == "__main__":

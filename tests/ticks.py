@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 
 def goes_on(call: Callable[[], object], tries: int) -> bool:
-    """Whether another thread runs during the call, in one of the tries: a busy machine may give it no core in some."""
-    return any(silence(call) < 0.5 for _ in range(tries))
+    """Whether another thread has a turn during the call, in one of the tries: a busy machine may give it no core in some.
+
+    Nobody is made to give the interpreter up meanwhile, so that a turn between two looks at the count means that the call
+    itself let go of it: no matter how long anything takes.
+    """
+    with _other_thread() as turns, _patience():
+        return any(_moves(turns, call) for _ in range(tries))
 
 
 def holder() -> Callable[[], object]:
@@ -23,27 +30,37 @@ def holder() -> Callable[[], object]:
     return lambda: sorted(values)
 
 
-def silence(call: Callable[[], object]) -> float:
-    """The longest time without a turn of another thread's Python loop, as a share of the call.
-
-    Turns per second would not do: the few milliseconds for which the interpreter lets the other thread go on at both
-    ends, and whatever the system adds to them, are a good part of a short call, whoever holds the GIL inside it.
-    """
-    longest, last, stop = [0.0], [time.perf_counter()], threading.Event()
-
-    def tick() -> None:
-        while not stop.is_set():
-            now = time.perf_counter()
-            longest[0], last[0] = max(longest[0], now - last[0]), now
-
-    thread = threading.Thread(target=tick)
-    thread.start()
-    time.sleep(0.05)
-    longest[0], start = 0.0, time.perf_counter()
+def _moves(turns: list[int], call: Callable[[], object]) -> bool:
+    before = turns[0]
     call()
-    end = time.perf_counter()
-    while last[0] < end:  # the turn that ends a silence at the call's end
-        time.sleep(0.001)
-    stop.set()
-    thread.join()
-    return min(longest[0] / (end - start), 1.0)
+    return turns[0] > before
+
+
+@contextmanager
+def _patience() -> Iterator[None]:
+    """Threads wait for the interpreter until whoever has it lets go."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1000.0)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(interval)
+
+
+@contextmanager
+def _other_thread() -> Iterator[list[int]]:
+    """One that counts its turns, and offers the interpreter to others after each."""
+    turns, stop = [0], threading.Event()
+
+    def take() -> None:
+        while not stop.is_set():
+            turns[0] += 1
+            time.sleep(0)
+
+    thread = threading.Thread(target=take)
+    thread.start()
+    try:
+        yield turns
+    finally:
+        stop.set()
+        thread.join()

@@ -1,6 +1,6 @@
 """The command line: one verb per stage. A verb's module is imported when it runs, so that ``--help`` is quick.
 
-Exit status: 0 done, 1 failed while working, 2 the call was wrong, 130 interrupted.
+Exit status: 0 done, 1 failed while working, 2 the call was wrong, 130 interrupted, 141 nobody reads the output any more.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from recommit.plan_command import plan
 from recommit.puzzles.registry import Task
 from recommit.report_command import report
 from recommit.reproduce_command import reproduce
-from recommit.shown import plain
+from recommit.shown import plain, say, tell, unread
 from recommit.solve_command import solve
 from recommit.train import tether
 from recommit.train_command import family, grpo, sft
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from recommit.levels import Levels
 
-DONE, FAILED, WRONG_CALL, INTERRUPTED = 0, 1, 2, 130
+DONE, FAILED, WRONG_CALL, INTERRUPTED, UNREAD = 0, 1, 2, 130, 141
 
 
 def generate_levels(
@@ -67,7 +67,7 @@ def generate_levels(
     if not len(instances):
         raise WrongCall("count: expected at least 1, got 0")
     recommit.write_levels(out, instances.states, titles=instances.ids, task=task)
-    print(f"{len(instances)} {task} levels written to {out}")
+    tell(f"{len(instances)} {task} levels written to {out}")
 
 
 def show_levels(file: Path, /, index: int | None = None, json: bool = False) -> None:
@@ -82,12 +82,12 @@ def show_levels(file: Path, /, index: int | None = None, json: bool = False) -> 
 
     levels = recommit.read_levels(file)
     if index is None:
-        print(dumps({"task": levels.task, "levels": _rows(levels)}, indent=2) if json else _list(levels))
+        tell(dumps({"task": levels.task, "levels": _rows(levels)}, indent=2) if json else _list(levels))
         return
     if not 0 <= index < len(levels):
         raise WrongCall(f"index: expected 0..{len(levels) - 1}, got {index}")
     row = _rows(levels)[index] | {"state": levels[index].tolist()}
-    print(dumps(row, indent=2) if json else recommit.format_levels(levels[index : index + 1]).rstrip("\n"))
+    tell(dumps(row, indent=2) if json else recommit.format_levels(levels[index : index + 1]).rstrip("\n"))
 
 
 def import_levels(file: Path, /, out: Path, format: Literal["xsb", "boxoban", "plain"] = "xsb") -> None:
@@ -102,7 +102,7 @@ def import_levels(file: Path, /, out: Path, format: Literal["xsb", "boxoban", "p
 
     levels = recommit.read_levels(file)
     recommit.write_levels(out, levels, format=format)
-    print(f"{len(levels)} {levels.task} levels written to {out}")
+    tell(f"{len(levels)} {levels.task} levels written to {out}")
 
 
 def bench(signature: bool = False, json: bool = False) -> None:
@@ -116,14 +116,14 @@ def bench(signature: bool = False, json: bool = False) -> None:
         from recommit.signature import signature as compute
 
         numbers = {part: f"{number:016x}" for part, number in compute().items()}
-        print(dumps(numbers, indent=2) if json else "\n".join(f"{p:<8}{n}" for p, n in numbers.items()))
+        tell(dumps(numbers, indent=2) if json else "\n".join(f"{p:<8}{n}" for p, n in numbers.items()))
         return
     from dataclasses import asdict
 
     from recommit import bench as timing
 
     rows = [timing.play(task) for task in timing.TASKS]
-    print(dumps([asdict(row) for row in rows], indent=2) if json else timing.table(rows))
+    tell(dumps([asdict(row) for row in rows], indent=2) if json else timing.table(rows))
 
 
 def doctor(json: bool = False) -> int:
@@ -135,7 +135,7 @@ def doctor(json: bool = False) -> int:
     from recommit.doctor import examine
 
     report = examine()
-    print(dumps(report.to_json(), indent=2) if json else report)
+    tell(dumps(report.to_json(), indent=2) if json else report)
     return DONE if report.works else FAILED
 
 
@@ -176,11 +176,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
         tether.hold()
-        return _run(words)
+        status = _run(words)
+        sys.stdout.flush()  # here, where a reader that has gone is no failure
+        return status
     except KeyboardInterrupt:
         return _fail("interrupted", INTERRUPTED)
     except WrongCall as error:
         return _fail(str(error), WRONG_CALL)
+    except BrokenPipeError as error:
+        return UNREAD if unread() else _fail(_explain(error), FAILED)
     except Exception as error:  # noqa: BLE001  (the last resort of a command line)
         return _fail(_explain(error), FAILED)
 
@@ -189,7 +193,7 @@ def _run(words: list[str]) -> int:
     if words == ["--version"]:
         import recommit
 
-        print(f"recommit {recommit.__version__}")
+        tell(f"recommit {recommit.__version__}")
         return DONE
     verb = next((verb for verb in VERBS if words[: len(verb.split())] == verb.split()), None)
     if verb is None:
@@ -213,12 +217,17 @@ def _usage(words: list[str]) -> int:
     group = [verb for verb in VERBS if words and verb.startswith(f"{words[0]} ")]
     first = f"{words[0]} VERB" if group else "VERB"
     lines = [f"usage: recommit {first} [options]; recommit {first} --help says more", ""]
-    lines += [f"  {verb:<18}{(VERBS[verb].__doc__ or '').splitlines()[0]}" for verb in group or VERBS]
+    lines += [f"  {verb:<18}{_first_line(VERBS[verb])}" for verb in group or VERBS]
     lines += [] if group else [f"  {'--version':<18}Print the version."]
     if words[1 if group else 0 :] in (["--help"], ["-h"]) or not words:
-        print("\n".join(lines))
+        tell("\n".join(lines))
         return DONE if words else WRONG_CALL
     return _fail(f"unknown command: {' '.join(words)}\n" + "\n".join(lines), WRONG_CALL)
+
+
+def _first_line(command: Callable[..., object]) -> str:
+    """What it does; nothing where Python leaves docstrings out (``-OO``)."""
+    return next(iter((command.__doc__ or "").splitlines()), "")
 
 
 def _rows(levels: Levels) -> list[dict[str, Any]]:
@@ -248,7 +257,7 @@ def _explain(error: Exception) -> str:
 
 
 def _fail(message: str, status: int) -> int:
-    print(f"recommit: {message}", file=sys.stderr)
+    say(f"recommit: {message}")
     return status
 
 

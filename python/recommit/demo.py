@@ -10,16 +10,17 @@ from pathlib import Path
 
 from recommit import bench
 from recommit.gallery import gallery
+from recommit.shown import tell
 
 
 def main(folder: Path) -> None:
     """Play every task, print what happened, and leave ``gallery.png`` in ``folder``."""
-    print("2,048 boards of each puzzle, up to 256 random actions on each, one thread:\n")
-    print(bench.table(bench.play(task) for task in bench.TASKS))
+    tell("2,048 boards of each puzzle, up to 256 random actions on each, one thread:\n")
+    tell(bench.table(bench.play(task) for task in bench.TASKS))
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "gallery.png"
     gallery(path)
-    print(f"\nA picture of the puzzles: {path}")
+    tell(f"\nA picture of the puzzles: {path}")
 
 
 if __name__ == "__main__":

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json as json_module
-import sys
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Literal
 
 from recommit.calls import WrongCall
+from recommit.shown import tell
 
 AGENTS = (
     "adaptive", "sampled", "fixed-1", "fixed-2", "fixed-4", "fixed-8", "random", "shuffled", "mixture",
@@ -111,10 +111,10 @@ def evaluate(
             if store is None:
                 return 0
             text = experiments.write(Found(summary, members), tables) if members else printed.text(summary, out)
-            store.write_text("tables.md", text)
+            store.write_page("tables.md", text)
     except ValueError as error:
         raise WrongCall(str(error)) from None
-    sys.stdout.write(json_module.dumps(summary, indent=2) + "\n" if json else text)
+    tell(json_module.dumps(summary, indent=2) + "\n" if json else text, end="")
     return 0
 
 
@@ -147,6 +147,6 @@ def _whole(
         if store is None:
             return 0
         text = population_run.text(rows)
-        store.write_text("population.md", text)
-    sys.stdout.write(json_module.dumps(rows, indent=2) + "\n" if json else text)
+        store.write_page("population.md", text)
+    tell(json_module.dumps(rows, indent=2) + "\n" if json else text, end="")
     return 0

@@ -1,26 +1,116 @@
-"""Files that are either the old ones or the new ones, never a part of both."""
+"""The one place that opens files: never through a link where it writes, never waiting for what is no file.
+
+Files that are replaced are the old ones or the new ones, never a part of both.
+"""
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
+from contextlib import contextmanager
 from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+#: Windows has neither links that a folder from a stranger could bring nor pipes in folders.
+_PLAIN = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+_ALWAYS = getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+_KINDS = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFLNK: "a link"}
 
 
-def replace_file(path: str | os.PathLike[str], data: bytes) -> None:
+class NotAFile(OSError):
+    """Something else than a regular file lies where one is read or written."""
+
+
+def create(path: str | os.PathLike[str]) -> int:
+    """A descriptor of a new, empty file; whatever is there already is an error."""
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _ALWAYS, 0o666)
+
+
+def append(path: str | os.PathLike[str]) -> int:
+    """A descriptor that writes at the end of a file, made if it is not there."""
+    return _regular(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | _PLAIN)
+
+
+def edit(path: str | os.PathLike[str]) -> int:
+    """A descriptor that reads and writes a file, made if it is not there."""
+    return _regular(path, os.O_RDWR | os.O_CREAT | _PLAIN)
+
+
+def reading(path: str | os.PathLike[str], buffering: int = -1) -> IO[bytes]:
+    """A file to be read, links followed; a pipe, a folder or a device is an error at once."""
+    descriptor = _regular(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    return os.fdopen(descriptor, "rb", buffering)
+
+
+def content(path: str | os.PathLike[str]) -> bytes:
+    """All bytes of a file."""
+    with reading(path) as file:
+        return file.read()
+
+
+def text(path: str | os.PathLike[str]) -> str:
+    """All of a file of UTF-8."""
+    return content(path).decode("utf-8")
+
+
+def _regular(path: str | os.PathLike[str], flags: int) -> int:
+    try:
+        descriptor = os.open(path, flags | _ALWAYS, 0o666)
+    except OSError as error:
+        raise _named(error, path) from None
+    mode = os.fstat(descriptor).st_mode
+    if not stat.S_ISREG(mode):
+        os.close(descriptor)
+        raise _not_a_file(path, mode)
+    return descriptor
+
+
+def _named(error: OSError, path: str | os.PathLike[str]) -> OSError:
+    """What the system said, or what lies there: a link or a pipe without a reader cannot even be opened."""
+    try:
+        mode = os.lstat(path).st_mode
+    except OSError:
+        return error
+    wrong = not stat.S_ISREG(mode) and error.errno in (errno.ELOOP, errno.EMLINK, errno.ENXIO, errno.EISDIR)
+    return _not_a_file(path, mode) if wrong else error
+
+
+def _not_a_file(path: str | os.PathLike[str], mode: int) -> NotAFile:
+    kind = _KINDS.get(stat.S_IFMT(mode), "a device")
+    return NotAFile(errno.EINVAL, f"expected a file, got {kind}", os.fspath(path))
+
+
+def temporary(path: Path) -> Path:
+    """A name beside ``path`` that nobody can foresee, for what will take its place."""
+    return path.with_name(f".{path.name}.{os.getpid()}-{os.urandom(4).hex()}.tmp")
+
+
+def replace_file(path: str | os.PathLike[str], data: bytes | memoryview) -> None:
     """Write ``data`` under a temporary name beside ``path``, flush it to the disk, then rename it.
 
-    A reader, or a crash at any moment, sees the whole old file or the whole new one. One writer per path at a time.
+    A reader, or a crash at any moment, sees the whole old file or the whole new one.
     """
+    with replacing(path) as file:
+        file.write(data)
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """The same for what is written in pieces: it takes the place of ``path`` at the end of the block."""
     target = Path(path)
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    beside = temporary(target)
     try:
-        with temporary.open("wb") as file:
-            file.write(data)
+        with os.fdopen(create(beside), "wb") as file:
+            yield file
             file.flush()
             os.fsync(file.fileno())
-        temporary.replace(target)
+        beside.replace(target)
     except BaseException:
-        temporary.unlink(missing_ok=True)
+        beside.unlink(missing_ok=True)
         raise
     _flush_folder(target.parent)
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from recommit.files import replacing
 from recommit.puzzles.frames import THEMES
 from recommit.puzzles.sliding import Sliding
 from recommit.puzzles.sokoban import Sokoban
@@ -43,7 +44,8 @@ def gallery(path: str | PathLike[str], *, seed: int = 0) -> None:
     from PIL import Image
 
     halves = [page(theme, seed) for theme in THEMES]
-    Image.fromarray(np.concatenate(halves, axis=1)).save(path, format="PNG")
+    with replacing(path) as file:
+        Image.fromarray(np.concatenate(halves, axis=1)).save(file, format="PNG")
 
 
 def page(theme: str, seed: int = 0) -> Picture:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from json import dumps
 from typing import Any, Literal
 
 from recommit.calls import WrongCall
 from recommit.puzzles.registry import Task
+from recommit.shown import tell
 
 
 def plan(
@@ -60,9 +60,9 @@ def plan(
     except ValueError as error:
         raise WrongCall(str(error)) from None
     if json:
-        sys.stdout.write(dumps([each.to_json() for each in plans], indent=2) + "\n")
+        tell(dumps([each.to_json() for each in plans], indent=2))
     else:
-        sys.stdout.write("\n".join(report.text(each) for each in plans))
+        tell("\n".join(report.text(each) for each in plans), end="")
     return 0
 
 

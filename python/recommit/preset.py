@@ -10,6 +10,10 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from recommit import recipe_text
+from recommit.preset_check import CHANGES, KEYS, MAPPINGS, check
+from recommit.recipe_text import brief
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -18,16 +22,6 @@ if TYPE_CHECKING:
 
 #: The folder of presets in the package.
 _FOLDER = "recipes/reproduce"
-#: What an entry may say.
-KEYS = (
-    "data", "recipe", "sft", "grpo", "variants", "seeds", "warm_starts", "ablations", "singles", "training_budgets", "evaluate",
-    "zero_shot",
-)  # fmt: skip
-#: What ``joint`` may say.
-JOINT_KEYS = ("recipe", "sft")
-#: Lists of changes to the stages of the recipe, and mappings.
-_CHANGES, _MAPPINGS = ("sft", "grpo"), ("data", "training_budgets", "evaluate")
-_LISTS = ("sft", "grpo", "variants", "seeds", "ablations", "singles", "zero_shot")
 
 
 def names() -> list[str]:
@@ -38,32 +32,24 @@ def names() -> list[str]:
 
 def load(preset: str, changes: Sequence[str] = ()) -> dict[str, Any]:
     """A preset by name or file, with changes ``KEY=VALUE`` for all puzzles, or ``PUZZLE.KEY=VALUE`` for one."""
-    import yaml
-
     named = resources.files("recommit") / _FOLDER / f"{preset}.yaml"
     if not named.is_file() and not Path(preset).is_file():
         raise ValueError(f"preset: expected a file or one of {', '.join(names())}, got {preset}")
     text = named.read_text(encoding="utf-8") if named.is_file() else Path(preset).read_text(encoding="utf-8")
-    whole: dict[str, Any] = yaml.safe_load(text)
+    try:
+        whole: dict[str, Any] = recipe_text.read(text)
+    except ValueError as error:
+        raise ValueError(f"preset: {error} in {preset}") from None
     if not isinstance(whole, dict) or not isinstance(whole.get("tasks"), dict):
         raise ValueError(f"preset: expected a mapping with tasks, got {type(whole).__name__} in {preset}")  # noqa: TRY004
+    check(whole)
     for change in changes:
         _change(whole, change)
     check(whole)
     return whole
 
 
-def check(whole: dict[str, Any]) -> None:
-    """Refuse what a preset cannot say."""
-    for name, values in whole["tasks"].items():
-        _check(name, values)
-    if "joint" in whole:
-        _check_joint(whole["joint"], whole["tasks"])
-
-
 def _change(whole: dict[str, Any], change: str) -> None:
-    import yaml
-
     tasks: dict[str, Any] = whole["tasks"]
     path, equals, text = change.partition("=")
     first, *rest = path.strip().split(".")
@@ -71,53 +57,22 @@ def _change(whole: dict[str, Any], change: str) -> None:
     if first == "sft" and "joint" in whole:
         meant = [whole["joint"]]
     first, *rest = rest if first in tasks and rest else [first, *rest]
-    if not equals or first not in KEYS or (rest and first not in (*_CHANGES, *_MAPPINGS)):
+    if not equals or first not in KEYS or (rest and first not in (*CHANGES, *MAPPINGS)):
         raise ValueError(
             f"set: expected NAME=VALUE with a name of {', '.join(KEYS)} (of all puzzles, or after {'. or '.join(tasks)}. "
-            f"of one), got {change!r}"
+            f"of one), got {brief(change)}"
         )
     try:
-        value = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise ValueError(f"set: expected a value in YAML, got {change!r}: {error}") from None
+        value = recipe_text.read(text)
+    except ValueError as error:
+        raise ValueError(f"set: expected a value in YAML, got {brief(change)}: {error}") from None
     for values in meant:
-        if rest and first in _CHANGES:
+        if rest and first in CHANGES:
             values[first] = [*values.get(first, []), f"{'.'.join(rest)}={text}"]
         elif rest:
             values[first] = {**values.get(first, {}), ".".join(rest): value}
         else:
             values[first] = value
-
-
-def _check(name: str, values: Any) -> None:
-    wrong = [key for key in values if key not in KEYS] if isinstance(values, dict) else [type(values).__name__]
-    if wrong:
-        raise ValueError(f"tasks.{name}: expected keys of {', '.join(KEYS)}, got {', '.join(wrong)}")
-    for key in ("data", "recipe", "variants", "seeds"):
-        if key not in values:
-            raise ValueError(f"tasks.{name}: expected {key}, got {', '.join(values)}")
-    for keys, kind, word in ((_LISTS, list, "list"), (_MAPPINGS, dict, "mapping")):
-        for key in keys:
-            if key in values and not isinstance(values[key], kind):
-                raise ValueError(f"tasks.{name}.{key}: expected a {word}, got {values[key]!r}")
-    if not values["seeds"] or not all(isinstance(seed, int) for seed in values["seeds"]):
-        raise ValueError(f"tasks.{name}.seeds: expected numbers, got {values['seeds']}")
-    for asking in values.get("zero_shot", []):
-        if not isinstance(asking, dict) or "model" not in asking:
-            raise ValueError(f"tasks.{name}.zero_shot: expected mappings with a model, got {asking!r}")
-    if values.get("warm_starts", "one") not in ("one", "each"):
-        raise ValueError(f"tasks.{name}.warm_starts: expected one or each, got {values['warm_starts']}")
-
-
-def _check_joint(joint: Any, tasks: dict[str, Any]) -> None:
-    wrong = [key for key in joint if key not in JOINT_KEYS] if isinstance(joint, dict) else [type(joint).__name__]
-    if wrong or "recipe" not in joint:
-        raise ValueError(f"joint: expected recipe, and sft if need be, got {', '.join(wrong or joint) or 'nothing'}")
-    if not isinstance(joint.get("sft", []), list):
-        raise ValueError(f"joint.sft: expected a list, got {joint['sft']!r}")  # noqa: TRY004
-    for name, values in tasks.items():
-        if own := [key for key in ("sft", "warm_starts") if key in values]:
-            raise ValueError(f"tasks.{name}.{own[0]}: expected none beside joint, got {values[own[0]]!r}")
 
 
 @dataclass(frozen=True)

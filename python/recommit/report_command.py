@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recommit.calls import WrongCall
+from recommit.shown import tell
 
 if TYPE_CHECKING:
     from recommit.report.axes import Figure
@@ -41,13 +41,15 @@ def report(
         made = page.make(Folder(eval), instances, seeds)
     except ValueError as error:
         raise WrongCall(str(error)) from None
+    except (KeyError, TypeError, IndexError, AttributeError) as error:
+        raise WrongCall(f"eval: {eval} holds an evaluation that cannot be read: {error!r}") from None
     files.make_folders(files.Files(), Path(out).absolute().parent)
     files.replace(files.Files(), Path(out), made.html.encode())
     if figures is not None:
         _write_figures(made.figures, Path(figures))
     if not quiet:
         text = f"{out}: {len(made.figures)} figures, {made.watched} of {made.of} instances to watch\n"
-        sys.stdout.write(text)
+        tell(text, end="")
     return 0
 
 

@@ -8,7 +8,6 @@ the main table of every puzzle comes before all that is trained besides.
 from __future__ import annotations
 
 import contextlib
-import json
 import sys
 import time
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recommit import preset as presets
+from recommit.shown import say
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -65,10 +65,10 @@ class Stage:
         """Do it, and say how long it took."""
         began = time.monotonic()
         if not quiet:
-            sys.stderr.write(f"== {self.puzzle}: {self.what}\n")
+            say(f"== {self.puzzle}: {self.what}")
         self.work()
         if not quiet:
-            sys.stderr.write(f"== {self.puzzle}: {self.what} took {time.monotonic() - began:.0f} s\n")
+            say(f"== {self.puzzle}: {self.what} took {time.monotonic() - began:.0f} s")
 
 
 @dataclass(frozen=True)
@@ -232,7 +232,7 @@ def _evaluate(plan: TaskPlan, seed: int, tables: tuple[str, ...], quiet: bool, t
         text = (
             experiments.write(Found(summary, members), tables) if beside_paper else printed.text(summary, store.folder)
         )
-        store.write_text("tables.md", text)
+        store.write_page("tables.md", text)
     return 0
 
 
@@ -243,6 +243,8 @@ def _fine(status: int) -> None:
 
 def figures(folder: str | Path) -> dict[str, Any]:
     """The solve rates of a finished puzzle's first seed, by agent and budget."""
+    from recommit.data import reading
+
     path = next(iter(sorted(Path(folder).glob("eval-s*/summary.json"))))
-    rows = json.loads(path.read_text(encoding="utf-8"))
+    rows = reading.rows(path.parent, path.name, {"agent": str, "budget": str, "solve_rate": float})
     return {f"{row['agent'].partition('@')[0]} {row['budget']}": row["solve_rate"] for row in rows}

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recommit.calls import WrongCall
+from recommit.shown import tell
 from recommit.train.launch import Launcher
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def reproduce(
         return int(stopped.args[0])
     except ValueError as error:
         raise WrongCall(str(error)) from None
-    sys.stdout.write(f"{report}\n")
+    tell(report)
     return 0
 
 
@@ -78,7 +78,7 @@ def _show(
     plans = presets.plans(whole, out.absolute() if out else Path("OUT"), device)
     listed = reproduce_table.rows(plans, fleet, looked=out is not None, card=card)
     if json:
-        sys.stdout.write(dumps(reproduce_table.plain(listed, whole), indent=2) + "\n")
+        tell(dumps(reproduce_table.plain(listed, whole), indent=2))
     else:
-        sys.stdout.write(f"{reproduce_table.text(listed)}\n{yaml.safe_dump(whole, sort_keys=False)}")
+        tell(f"{reproduce_table.text(listed)}\n{yaml.safe_dump(whole, sort_keys=False)}", end="")
     return 0

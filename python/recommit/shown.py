@@ -1,14 +1,30 @@
-"""Foreign text for people: names in files, titles of levels and words of models are shown and never obeyed."""
+"""Foreign text for people: names in files, titles of levels and words of models are shown and never obeyed.
+
+All that the package writes to a terminal goes through ``say`` and ``tell``.
+"""
 
 from __future__ import annotations
 
+import os
 import re
+import select
+import sys
+from typing import TYPE_CHECKING
 
-#: What a terminal, a spreadsheet or a parser might take for an order; line feeds and tabs are text.
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u2028-\u202e\u2066-\u2069]")
+if TYPE_CHECKING:
+    from typing import TextIO
+
+#: What a terminal, a spreadsheet or a parser might take for an order, and what is not seen or turns what is around it; line
+#: feeds and tabs are text.
+_CONTROL = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb"
+    "\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e007f]"
+)
 #: What ends a cell of a Markdown table, and what begins a tag, an entity or a link in one.
 _MARKDOWN = re.compile(r"[|\n<]|&(?=#|\w+;)|\]\(")
 _ESCAPES = {"|": "\\|", "\n": " ", "<": "&lt;", "&": "&amp;", "](": "]\\("}
+#: Takes away what a terminal shows on the line.
+_WIPE = "\r\x1b[K"
 
 
 def plain(value: object) -> str:
@@ -19,3 +35,42 @@ def plain(value: object) -> str:
 def cell(value: object) -> str:
     """Text for a table in Markdown that is read in a terminal too."""
     return _MARKDOWN.sub(lambda found: _ESCAPES[found[0]], plain(value))
+
+
+def say(text: object = "", *, end: str = "\n", over: bool = False) -> None:
+    """Write to standard error; ``over`` what is on the terminal's line."""
+    sys.stderr.write((_WIPE if over else "") + plain(text) + end)
+    sys.stderr.flush()
+
+
+def tell(text: object, *, end: str = "\n") -> None:
+    """Write to standard output, by characters that it can write."""
+    _lenient()
+    sys.stdout.write(plain(text) + end)
+    sys.stdout.flush()
+
+
+def _lenient() -> None:
+    """A character that is not in the output's encoding is written by its number, as Python does on standard error."""
+    if getattr(sys.stdout, "errors", "") == "strict" and hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
+def unread() -> bool:
+    """Has whoever read what is written gone, as ``head`` does? Then the rest goes nowhere."""
+    left = [stream for stream in (sys.stdout, sys.stderr) if _left(stream)]
+    for stream in left:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
+    return bool(left)
+
+
+def _left(stream: TextIO) -> bool:
+    """Is it a pipe without a reader? Where that cannot be asked, no."""
+    try:
+        pipe = select.poll()
+        pipe.register(stream.fileno(), 0)
+        return any(event & select.POLLERR for _, event in pipe.poll(0))
+    except (AttributeError, OSError, ValueError):
+        return False

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from recommit.calls import WrongCall, puzzle, window
 from recommit.puzzles.registry import TASKS, Task
-from recommit.shown import plain
+from recommit.shown import plain, say, tell
 
 if TYPE_CHECKING:
     from recommit.levels import Grid
@@ -73,16 +73,16 @@ def solve(
     line = _Line()
     set_up = _prepare(task_name, states, database, line)
     if not json:
-        print(f"{len(states)} {task_name} levels", flush=True)
+        tell(f"{len(states)} {task_name} levels")
     solved = []
     for level in solve_all(task_name, states, titles, request, line.levels(len(states))):
         solved.append(level)
         if not json:
             line.clear()
-            print(_text(level), flush=True)
+            tell(_text(level))
     line.clear()
     sums = totals(solved)
-    print(dumps(_document(task_name, file, request, set_up, solved, sums), indent=2) if json else _sum_text(sums))
+    tell(dumps(_document(task_name, file, request, set_up, solved, sums), indent=2) if json else _sum_text(sums))
 
 
 T = TypeVar("T", int, "int | None")
@@ -187,15 +187,13 @@ class _Line:
         if not self.live:
             return
         full = self.WIDTH * done // max(total, 1)
-        sys.stderr.write(f"\r\x1b[K[{'#' * full}{'.' * (self.WIDTH - full)}] {done:,}/{total:,} {what}")
-        sys.stderr.flush()
+        say(f"[{'#' * full}{'.' * (self.WIDTH - full)}] {done:,}/{total:,} {what}", over=True, end="")
         self.shown = True
 
     def clear(self) -> None:
         """Take the bar away."""
         if self.shown:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
+            say(over=True, end="")
             self.shown = False
 
     def levels(self, total: int) -> Any:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json as json_module
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recommit.calls import WrongCall
+from recommit.recipe_text import brief
+from recommit.shown import tell
 from recommit.train.launch import Launcher
 
 if TYPE_CHECKING:
@@ -223,8 +224,11 @@ def planned_family(
 
     try:
         changes = config.section(recipe, "family")
+        for name, values in changes.items():
+            if not isinstance(values, dict):
+                raise ValueError(f"family.{name}: expected a mapping, got {brief(values)}")  # noqa: TRY004
         said = {name: {"variant": name, **changes.get(name, {})} for name in variants}
-        kinds = {name: grpo_config.variant(values["variant"]) for name, values in said.items()}
+        kinds = {name: grpo_config.variant(str(values["variant"])) for name, values in said.items()}
     except ValueError as error:
         raise WrongCall(str(error)) from None
     return {
@@ -276,5 +280,5 @@ def _planned(recipe: str, flags: dict[str, Any], set: tuple[str, ...], cls: type
 def _shown(plan: Any) -> int:
     from recommit.train.config import plain
 
-    sys.stdout.write(json_module.dumps(plain(plan), indent=2) + "\n")
+    tell(json_module.dumps(plain(plan), indent=2))
     return 0

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json as json_module
 import math
-import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from recommit.calls import WrongCall, window
 from recommit.puzzles.registry import TASKS, Task
+from recommit.shown import say, tell
 
 if TYPE_CHECKING:
     from recommit.evaluate.zero_shot.client import Service
@@ -122,12 +122,12 @@ def zero_shot(
         return _failed(error, error.exit_status)
     except ZeroShotError as error:
         return _failed(error, 1)
-    sys.stdout.write(json_module.dumps(summary, indent=2) + "\n" if json else figures.table(summary))
+    tell(json_module.dumps(summary, indent=2) + "\n" if json else figures.table(summary), end="")
     return 0 if summary[0]["instances"] else 1  # not one episode got its answers
 
 
 def _failed(error: Exception, status: int) -> int:
-    sys.stderr.write(f"recommit zero-shot: {error}\n")
+    say(f"recommit zero-shot: {error}")
     return status
 
 
@@ -249,7 +249,7 @@ def _fields(extra: str) -> dict[str, Any]:
 
 
 def _free_of_key(key: Key, texts: list[str]) -> None:
-    if any(key.redact(text) != text for text in texts):
+    if any(key.stands_in(text) for text in texts):
         raise WrongCall(f"key_variable: expected the key in {key.variable} alone, got it in another argument too")
 
 

@@ -7,7 +7,8 @@ deep), or just before, in the middle of, or just after one of the operations tha
 folder is looked at as a reader would see it: no file but temporary ones may differ from the undisturbed tree; and every
 series of kills ends with a build that finishes, whose tree must be byte-identical to the undisturbed one.
 
-``--plant naive`` swaps the safe writer for one that writes in place: the campaign must then have findings.
+``--plant naive`` swaps the safe writer for one that writes in place; builds then die at one operation after another, by
+count and not by chance: the campaign must have findings, each time the same.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from itertools import islice
+from itertools import cycle, islice
 from pathlib import Path
 
 from tests.crash.trees import SMALL, differences, findings, tree
@@ -35,20 +36,20 @@ SURVIVED, KILLED, FAILED = "survived", "killed", "failed"
 
 
 class Suicidal(Files):
-    """Dies at operation number ``at``: before it, after it, or (a write) half way through."""
+    """Dies at operation number ``at``, before or after it; ``middle``: half way through write number ``at``."""
 
     def __init__(self, at, moment):
         self.left, self.moment = at, moment
 
     def _around(self, name, *arguments):
-        self.left -= 1
+        self.left -= self.moment != "middle" or name == "write"
         if self.left == 0 and self.moment == "before":
             os.kill(os.getpid(), signal.SIGKILL)
-        if self.left == 0 and self.moment == "middle" and name == "write":
+        if self.left == 0 and self.moment == "middle":
             getattr(Files, name)(self, arguments[0], arguments[1][: len(arguments[1]) // 2])
             os.kill(os.getpid(), signal.SIGKILL)
         result = getattr(Files, name)(self, *arguments)
-        if self.left == 0:
+        if self.left == 0 and self.moment == "after":
             os.kill(os.getpid(), signal.SIGKILL)
         return result
 
@@ -75,13 +76,13 @@ def plant_naive_writer():
     files.replace = careless
 
 
-def run(folder, kill_after=None, files_=None, recipe=SMALL):
+def run(folder, kill_after=None, files_=None, recipe=SMALL, **options):
     """Build in a child; kill it after some seconds. What became of it."""
     child = os.fork()
     if child == 0:
         status = 1
         try:
-            build(recipe, folder, files_=files_)
+            build(recipe, folder, files_=files_, **options)
             status = 0
         except BaseException as error:  # noqa: BLE001  (the child must not return into the harness)
             sys.stderr.write(f"{type(error).__name__}: {error}\n")
@@ -103,9 +104,10 @@ MOST = 30
 class Campaign:
     """Series of kills until enough of them have been made."""
 
-    def __init__(self, seed, scratch, recovery=False):
+    def __init__(self, seed, scratch, recovery=False, counted=False):
         self.random = random.Random(seed)
         self.recovery = recovery
+        self.counted = cycle(range(4, 120, 4)) if counted else None
         self.scratch = Path(scratch)
         reference = self.scratch / "undisturbed"
         begin = time.monotonic()
@@ -130,7 +132,9 @@ class Campaign:
     def _kinds(self):
         """How each attempt of a series is killed; with ``recovery`` a kill anywhere, then three restarts."""
         while True:
-            if self.recovery:
+            if self.counted:
+                yield "operation"
+            elif self.recovery:
                 yield from ("anywhere", "restart", "restart", "restart")
             else:
                 yield self.random.choice(["anywhere", "anywhere", "restart", "operation"])
@@ -139,8 +143,7 @@ class Campaign:
         if kind == "undisturbed":
             end = run(folder)
         elif kind == "operation":
-            moment = self.random.choice(["before", "middle", "after"])
-            end = run(folder, files_=Suicidal(self.random.randint(1, 60), moment))
+            end = run(folder, files_=Suicidal(*self._operation()))
         else:
             end = run(folder, self.random.uniform(0, 0.05 if kind == "restart" else self.duration))
         self.counts[f"{end} ({kind})" if end == KILLED else end] += 1
@@ -149,10 +152,16 @@ class Campaign:
             self.found.append("a build failed by itself")
         return end
 
+    def _operation(self):
+        if self.counted:
+            return next(self.counted), "before"
+        moment = self.random.choice(["before", "middle", "after"])
+        return self.random.randint(1, 10 if moment == "middle" else 60), moment
+
 
 def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--kills", type=int, default=100)
+    parser.add_argument("--kills", type=int, default=100, help="with --recovery: of restarts")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument(
         "--recovery", action="store_true", help="kill builds while they recover from a kill, three deep"
@@ -163,8 +172,9 @@ def main(arguments=None):
     if given.plant:
         plant_naive_writer()
     with tempfile.TemporaryDirectory() as scratch:
-        begin, campaign = time.monotonic(), Campaign(given.seed, scratch, given.recovery)
-        while campaign.counts["kills"] < given.kills:
+        begin, campaign = time.monotonic(), Campaign(given.seed, scratch, given.recovery, bool(given.plant))
+        goal = "killed (restart)" if given.recovery else "kills"
+        while campaign.counts[goal] < given.kills:
             campaign.series()
     report = {
         "seed": given.seed,

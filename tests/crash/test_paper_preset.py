@@ -9,7 +9,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,8 @@ import pytest
 
 pytest.importorskip("torch")
 pytest.importorskip("deepspeed", reason="needs the deepspeed extra")
+from tests.waiting import until
+
 from recommit import CommitPolicy
 from recommit.cli import main
 from recommit.train.rundir import best_policy
@@ -77,8 +78,7 @@ def whole(out: Path, *preset: Any) -> None:
 def killed(out: Path, pattern: str, count: int) -> None:
     """The command until there are so many such files, and no longer."""
     process = subprocess.Popen(command(out), start_new_session=True, stderr=subprocess.PIPE)
-    while process.poll() is None and sum(1 for _ in out.glob(pattern)) < count:
-        time.sleep(0.01)
+    until(lambda: process.poll() is not None or sum(1 for _ in out.glob(pattern)) >= count)
     early = process.poll()
     if early is None:
         os.killpg(process.pid, signal.SIGKILL)

@@ -33,12 +33,11 @@ def test_workers_and_threads(tmp_path, undisturbed, workers, threads):
 
 
 def test_order_of_shards(tmp_path, undisturbed, monkeypatch):
-    """Shards finished in any order, with delays."""
+    """Shards finished in any order."""
 
     def shuffled(_engine, requests, _workers, _lock):
         rng = random.Random(7)
         for asked in rng.sample(requests, len(requests)):
-            time.sleep(rng.uniform(0, 0.01))
             yield engines.worker.unwrap(engines.worker.answer(asked))
 
     monkeypatch.setattr(builder.engines, "run", shuffled)

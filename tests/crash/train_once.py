@@ -1,6 +1,7 @@
-"""A training run for ``test_train_kills``: python train_once.py MODE RECIPE FROM OUT.
+"""A training run for ``test_train_kills``: python train_once.py MODE RECIPE FROM OUT [AT [SECONDS]].
 
-``sft`` begins from data, ``grpo`` from a warm start; ``naive`` is ``sft`` that writes checkpoints in place.
+``sft`` begins from data, ``grpo`` from a warm start; ``naive`` is ``sft`` that writes checkpoints in place. It is killed at
+change number AT of its folder, or after SECONDS more of processor time.
 """
 
 from __future__ import annotations
@@ -8,6 +9,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+from tests.crash.changes import Changes, killed, soon_killed
 
 from recommit.train import checkpoints, config, grpo, sft
 from recommit.train.grpo_config import GrpoConfig
@@ -20,7 +24,8 @@ def naive_save(self: checkpoints.Checkpoints, step: int, write: Any, **_: Any) -
     return checkpoints.Checkpoint(folder, step)
 
 
-def main(mode: str, recipe: str, begin: str, out: str) -> int:
+def main(mode: str, recipe: str, begin: str, out: str, at: str = "0", seconds: str = "0") -> int:
+    Changes().watch(Path(out), int(at), soon_killed(float(seconds)) if float(seconds) else killed)
     if mode == "naive":
         checkpoints.Checkpoints.save = naive_save  # type: ignore[method-assign]
         checkpoints.verify = lambda folder: int(folder.name[5:])

@@ -35,13 +35,13 @@ class Job:
     quiet: bool = True
 
 
-def run(jobs: list[Job], world: int, folder: Path, limit: float = 570) -> list[tuple[int, str]]:
+def run(jobs: list[Job], world: int, folder: Path) -> list[tuple[int, str]]:
     """Start ``world`` ranks and wait; exit status and everything printed of each."""
     from tests.invariant.zero_runs import launch
 
     listed = folder / f"jobs-{len(list(folder.glob('jobs-*.json')))}.json"
     listed.write_text(json.dumps([asdict(job) for job in jobs]), encoding="utf-8")
-    return launch("tests.invariant.rank_jobs", [str(listed)], world, listed.with_suffix(""), limit)
+    return launch("tests.invariant.rank_jobs", [str(listed)], world, listed.with_suffix(""))
 
 
 def main(listed: str) -> int:

@@ -246,7 +246,7 @@ def test_what_is_said_of_parameters_that_are_split_is_true(place):
 @pytest.mark.parametrize("stage", ["1", "2", "3"])
 def test_a_run_that_is_killed_a_dozen_times_ends_in_the_same_bits(tmp_path, stage, record_property):
     """C5: of either rank in turn, at the 12th to 25th time that ranks meet in a life: in steps, validations, and saving.
-    ``launch`` sees to it that the other rank ends within a minute."""
+    ``launch`` sees to it that the other rank ends."""
     place = begin(tmp_path)
     longer = [*zero(stage), "optim.steps=80", "validation.every=20"]
     job = place.job("sft", "straight", "data", *longer)

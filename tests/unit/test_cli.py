@@ -7,10 +7,10 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
+from tests.waiting import HANG
 
 import recommit
 from recommit import cli
@@ -96,15 +96,27 @@ def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytes
     assert "pip install 'recommit[cli]'" in capsys.readouterr().err
 
 
+#: Says when levels begin to be generated.
+BEGUN = """
+import sys
+import recommit
+from recommit.cli import main
+generate = recommit.Sokoban.generate
+def begun(*arguments, **options):
+    print("ready", flush=True)
+    return generate(*arguments, **options)
+recommit.Sokoban.generate = begun
+sys.exit(main())
+"""
+
+
 @pytest.mark.skipif(os.name == "nt", reason="Ctrl-C cannot be sent to one process there")
 def test_interrupted_is_130(tmp_path: Path) -> None:
-    code = "import sys; from recommit.cli import main; print('ready', flush=True); sys.exit(main())"
     words = ["levels", "generate", "--size", "30", "--boxes", "20", "--count", "1000000", "--out", str(tmp_path / "x")]
-    process = subprocess.Popen([sys.executable, "-c", code, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process = subprocess.Popen([sys.executable, "-c", BEGUN, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout is not None
     process.stdout.readline()
-    time.sleep(1.0)
     process.send_signal(signal.SIGINT)
-    assert process.wait(timeout=60) == 130
+    assert process.wait(timeout=HANG) == 130
     assert process.communicate()[1].decode().strip() == "recommit: interrupted"
     assert list(tmp_path.iterdir()) == []

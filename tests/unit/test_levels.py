@@ -156,16 +156,15 @@ def test_what_is_no_file(tmp_path: Path) -> None:
 
 
 GIANT = """
-import resource, sys, time
+import resource, sys
 import recommit
 resource.setrlimit(resource.RLIMIT_AS, (2**30, 2**30))
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # a child inherits its parent's peak
-start = time.perf_counter()
 try:
     recommit.read_levels(sys.argv[1])
 except recommit.LevelError as error:
     print(error.line, error.column, "1073741824" in str(error) and "67108864" in str(error))
-print(time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 """
 
 
@@ -181,11 +180,9 @@ def test_a_giant_file_is_refused_unread(tmp_path: Path) -> None:
     with path.open("wb") as file:
         file.truncate(2**30)
     done = subprocess.run([sys.executable, "-c", GIANT, str(path)], capture_output=True, text=True, check=True)
-    refusal, figures = done.stdout.splitlines()
-    seconds, kilobytes = map(float, figures.split())
+    refusal, kilobytes = done.stdout.splitlines()
     assert refusal == "0 0 True"
-    assert seconds < 10  # reading it would take a gigabyte, which the next line would see
-    assert kilobytes * (1 if sys.platform != "darwin" else 1 / 1024) < 200_000
+    assert int(kilobytes) * (1 if sys.platform != "darwin" else 1 / 1024) < 200_000
 
 
 def test_a_file_that_grows_while_it_is_read_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+import unicodedata
+
 import pytest
 
 from recommit import shown
@@ -27,3 +30,17 @@ def test_a_cell_of_a_table_stays_one():
     cell = shown.cell("a|b\n<script>&#x41; [x](y)")
     assert cell == "a\\|b &lt;script>&amp;#x41; [x]\\(y)"
     assert shown.cell("AT&T, 1 < 2 > 0") == "AT&T, 1 &lt; 2 > 0"
+
+
+def test_nothing_unseen_is_left():
+    """All of Unicode by its own categories; the signs that stand before Arabic numbers are seen."""
+    seen = {chr(code) for code in (*range(0x600, 0x606), 0x6DD, 0x70F, 0x890, 0x891, 0x8E2, 0x110BD, 0x110CD)}
+    every = map(chr, range(sys.maxunicode + 1))
+    left = [c for c in every if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp") and shown.plain(c) == c]
+    assert set(left) - seen == {"\n", "\t"}
+
+
+def test_one_place_writes_to_the_terminal(capsys):
+    shown.tell("a\x1bb")
+    shown.say("c\rd", over=True, end="")
+    assert capsys.readouterr() == ("a\ufffdb\n", "\r\x1b[Kc\ufffdd")

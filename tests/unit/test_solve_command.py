@@ -7,12 +7,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.waiting import HANG
 
 import recommit
 from recommit import cli
@@ -194,7 +194,6 @@ def test_interrupted_is_130() -> None:
     assert process.stdout is not None
     process.stdout.readline()
     process.stdout.readline()  # the levels are being solved
-    time.sleep(0.3)
     process.send_signal(signal.SIGINT)
-    assert process.wait(timeout=60) == 130
+    assert process.wait(timeout=HANG) == 130
     assert process.communicate()[1].decode().strip() == "recommit: interrupted"

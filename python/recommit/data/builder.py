@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from recommit import files as plain
 from recommit.data import card, engines, errors, files, given, journal, manifest, overlap, recipe, shards, worker
 from recommit.data.files import Files
 from recommit.data.lock import NAME as LOCK
@@ -148,7 +149,7 @@ class _Build:
         files.sweep(self.files, self.folder / shards.FOLDER)
         path, text = self.folder / RECIPE, self.recipe.to_json()
         try:
-            old = path.read_bytes()
+            old = plain.content(path)
         except FileNotFoundError:
             files.replace(self.files, path, text.encode())
             old = text.encode()
@@ -206,7 +207,7 @@ class _Build:
     def _keep(self, name: str, text: str) -> None:
         """Write a file unless it is there already, byte for byte."""
         path = self.folder / name
-        if not path.is_file() or path.read_bytes() != text.encode():
+        if not path.is_file() or plain.content(path) != text.encode():
             files.replace(self.files, path, text.encode())
 
     def _overlap(self, records: list[Record]) -> dict[str, int]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec
 
 from recommit.puzzles.registry import Task
+from recommit.shown import say, tell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -31,13 +32,13 @@ def _status(command: Callable[P, int]) -> Callable[P, int]:
         try:
             return command(*args, **kwargs)
         except DataError as error:
-            sys.stderr.write(f"recommit data: {error}\n")
+            say(f"recommit data: {error}")
             return error.exit_status
         except MemoryError as error:
-            sys.stderr.write(f"recommit data: out of memory: {error}\n")
+            say(f"recommit data: out of memory: {error}")
             return 1
         except KeyboardInterrupt:
-            sys.stderr.write("recommit data: interrupted; the same command goes on where it was\n")
+            say("recommit data: interrupted; the same command goes on where it was")
             return 130
 
     return run
@@ -262,12 +263,11 @@ class _Line:
     def __call__(self, now: Progress) -> None:
         left = f"{now.left:.0f} s left" if now.left < 1e9 else ""
         line = f"{now.shards}/{now.all_shards} shards, {now.rows:,} rows, {now.rate:,.0f} rows/s, {left}"
-        sys.stderr.write(f"\r\x1b[K{line}" if self.tty else line + "\n")
-        sys.stderr.flush()
+        say(line, over=self.tty, end="" if self.tty else "\n")
 
     def end(self) -> None:
         if self.tty:
-            sys.stderr.write("\n")
+            say()
 
 
 def _each(parts: Sequence[Any]) -> None:
@@ -279,7 +279,7 @@ def _each(parts: Sequence[Any]) -> None:
 
 
 def _say(what: object) -> None:
-    sys.stdout.write((what if isinstance(what, str) else json.dumps(what, indent=2)) + "\n")
+    tell(what if isinstance(what, str) else json.dumps(what, indent=2))
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -105,7 +105,7 @@ def _ray(requests: Requests, workers: int) -> Iterator[Record]:
     started = not ray.is_initialized()
     if started:
         cores = None if os.environ.get("RAY_ADDRESS") else workers
-        ray.init(num_cpus=cores, log_to_driver=False, configure_logging=False)
+        ray.init(num_cpus=cores, log_to_driver=False, configure_logging=False, include_dashboard=False)
     try:
         task = ray.remote(max_retries=3)(worker.answer)
         cores = max(workers, int(ray.cluster_resources().get("CPU", 1)))

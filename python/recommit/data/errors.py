@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 from typing import TYPE_CHECKING
 
+from recommit.files import NotAFile
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -31,8 +33,8 @@ class FolderVanished(DataError):
     """The folder was removed or unmounted under a running build."""
 
 
-class Damaged(DataError):
-    """A file does not hold what the manifest says; building again repairs it."""
+class Damaged(DataError, ValueError):
+    """A file does not hold what was written into it; the message names it."""
 
 
 class WorkerDied(DataError):
@@ -69,6 +71,8 @@ _NO_FOLDER = {errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ELOOP, errno.ENAM
 def from_os(error: OSError, path: Path | str) -> DataError:
     """The typed error for what the operating system said about ``path``."""
     why = error.strerror or str(error)
+    if isinstance(error, NotAFile):
+        return WrongFolder(f"{error.filename}: {why}")
     if error.errno in _FULL:
         return DiskFull(f"{path}: {why}; finished shards are intact, make room and run the same command again")
     if error.errno in _REFUSED:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import time
 from pathlib import Path
 
+from recommit import files as plain
 from recommit.data import errors
 
 #: Temporary files are hidden, carry this ending, and are swept away by the next holder of the folder's lock.
@@ -22,11 +24,11 @@ class Files:
 
     def create(self, path: Path) -> int:
         """A descriptor of a new, empty file."""
-        return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+        return plain.create(path)
 
     def append(self, path: Path) -> int:
         """A descriptor that writes at the end of a file, made if it is not there."""
-        return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), 0o666)
+        return plain.append(path)
 
     def write(self, descriptor: int, data: memoryview) -> int:
         """Write some of ``data``; how much."""
@@ -72,7 +74,7 @@ def write_all(files: Files, descriptor: int, data: bytes | memoryview) -> None:
 
 def replace(files: Files, path: Path, data: bytes | memoryview) -> None:
     """Make ``path`` hold ``data``; whoever looks, at any moment and after any crash, sees the old file or the new."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}-{os.urandom(4).hex()}{TEMPORARY}")
+    temporary = plain.temporary(path)
     try:
         descriptor = files.create(temporary)
         try:
@@ -128,10 +130,22 @@ def sha256(data: bytes | memoryview) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
+#: By path, inode, size and time of change: hashes of files that this process has read.
+_HASHED: dict[tuple[str, int, int, int], str] = {}
+#: Clocks of file systems are coarse: a file that changed so recently (in seconds) may change again at the same time.
+_SETTLED = 2.0
+
+
 def file_sha256(path: Path) -> str:
-    """Of a file's content, read in pieces."""
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
+    """Of a file's content, read in pieces, and once by this process unless the file changes."""
+    with plain.reading(path) as file:
+        about = os.fstat(file.fileno())
+        key = (str(path), about.st_ino, about.st_size, about.st_mtime_ns)
+        if key in _HASHED:
+            return _HASHED[key]
+        digest = hashlib.sha256()
         while piece := file.read(1 << 20):
             digest.update(piece)
+    if time.time() - about.st_mtime > _SETTLED:
+        _HASHED[key] = digest.hexdigest()
     return digest.hexdigest()

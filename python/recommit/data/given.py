@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recommit.data import errors, files
+from recommit.files import reading
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,6 +39,7 @@ def check(states: object) -> None:
 def load(path: Path) -> NDArray[np.uint8]:
     """From a ``.npy`` file, mapped, never unpickled."""
     try:
+        reading(path).close()  # a pipe would be waited for
         states = np.load(path, mmap_mode="r", allow_pickle=False)
     except Exception as error:  # noqa: BLE001  (numpy lets all errors of Python's own tokenizer through)
         raise errors.WrongRecipe(f"{path}: expected a .npy file of states, got: {error}") from None

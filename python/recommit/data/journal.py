@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from recommit.data import errors, files
 from recommit.data.shards import Record
+from recommit.files import content
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -58,7 +59,7 @@ def _line(record: Record) -> bytes:
 def read(folder: Path) -> dict[str, Record]:
     """The records of all whole lines, by name; the last one of a name counts."""
     try:
-        lines = (folder / NAME).read_bytes().split(b"\n")
+        lines = content(folder / NAME).split(b"\n")
     except FileNotFoundError:
         return {}
     except OSError as error:

@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from recommit import files as plain
 from recommit.data import errors
 
 try:
@@ -61,7 +62,7 @@ class Lock:
 
     def _try(self) -> bool:
         try:
-            descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666)
+            descriptor = plain.edit(self.path)
         except OSError as error:
             raise errors.from_os(error, self.path.parent) from error
         try:
@@ -105,7 +106,7 @@ def _kernel_lock(descriptor: int) -> bool | None:
 
 def _same_file(descriptor: int, path: Path) -> bool:
     try:
-        return os.path.samestat(os.fstat(descriptor), path.stat())
+        return os.path.samestat(os.fstat(descriptor), path.lstat())
     except FileNotFoundError:
         return False
 
@@ -120,7 +121,7 @@ class _Holder(NamedTuple):
 def _read(path: Path) -> _Holder | None:
     """Who wrote the file; None if nobody did, or not to the end."""
     try:
-        text = path.read_text("ascii")
+        text = plain.content(path).decode("ascii")
         pid, boot, host, *work = text.split(maxsplit=3)
         named = work[0].strip() if work else ""
         # An older version did not name the work.

@@ -6,9 +6,10 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from recommit.data import errors, files, table
+from recommit.data import errors, files, overlap, table
 from recommit.data.recipe import SPLITS, Recipe
 from recommit.data.shards import Record, name, parse_name
+from recommit.files import content
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -80,7 +81,7 @@ def read(folder: Path) -> Manifest:
     try:
         if path.stat().st_size > _MOST_BYTES:
             raise errors.Damaged(f"{path}: expected at most {_MOST_BYTES} bytes, got {path.stat().st_size}")
-        plain = json.loads(path.read_bytes())
+        plain = json.loads(content(path))
     except FileNotFoundError:
         raise errors.WrongFolder(f"{folder}: expected a finished data set, found no {NAME}") from None
     except OSError as error:
@@ -102,6 +103,9 @@ def _parse(path: Path, plain: Any) -> Manifest:
         recipe = Recipe.from_dict(plain["recipe"])
     except errors.WrongRecipe as error:
         raise errors.Damaged(f"{path}: {error}") from None
+    _check_counts(path, plain)
+    if (count := sum(map(recipe.shards, SPLITS))) != len(plain["shards"]):
+        raise errors.Damaged(f"{path}: shards: expected the {count} that the recipe makes, got {len(plain['shards'])}")
     records = tuple(Record.from_dict(item) for item in plain["shards"])
     expected = [name(recipe, split, shard) for split, shard in order(recipe)]
     if [record.name for record in records] != expected:
@@ -110,3 +114,12 @@ def _parse(path: Path, plain: Any) -> Manifest:
     if result.content != plain["content_sha256"]:
         raise errors.Damaged(f"{path}: content_sha256: expected {result.content}, got {plain['content_sha256'][:80]!r}")
     return result
+
+
+def _check_counts(path: Path, plain: dict[str, Any]) -> None:
+    """What is printed of a manifest, and read by name."""
+    seen = plain["overlap"]
+    if seen and not (set(overlap.COUNTS) <= set(seen) and all(type(value) is int for value in seen.values())):
+        raise errors.Damaged(f"{path}: overlap: expected counts {', '.join(overlap.COUNTS)}, got others")
+    if not all(type(value) is str for value in plain["versions"].values()):
+        raise errors.Damaged(f"{path}: versions: expected text for every package, got something else")

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 #: Keys gathered before duplicates among them are dropped.
 _COMPACT = 1 << 23
+#: What ``measure`` counts, for each test set.
+COUNTS = ("test_starts", "test_starts_on_training_paths", "test_states", "test_states_on_training_paths",
+          "distinct_training_states")  # fmt: skip
 
 
 def seen(folder: Path, recipe: Recipe, records: list[Record], threads: int) -> NDArray[np.uint64]:
@@ -39,10 +42,5 @@ def measure(recipe: Recipe, test: Rows, keys: NDArray[np.uint64]) -> dict[str, i
     expert = test[test.kind == rows.EXPERT]
     hit = np.isin(symmetry.keys(recipe.task, expert.states), keys)
     start = expert.t == 0
-    return {
-        "test_starts": int(start.sum()),
-        "test_starts_on_training_paths": int((hit & start).sum()),
-        "test_states": len(expert),
-        "test_states_on_training_paths": int(hit.sum()),
-        "distinct_training_states": len(keys),
-    }
+    counts = (int(start.sum()), int((hit & start).sum()), len(expert), int(hit.sum()), len(keys))
+    return dict(zip(COUNTS, counts, strict=True))

@@ -119,8 +119,10 @@ def read(folder: Path, recipe: Recipe, record: Record) -> Rows:
 
 
 def open_file(folder: Path, record: Record) -> Any:
-    """The Parquet file of a shard, with as many rows as its record says."""
+    """The Parquet file of a shard, which is what its record says."""
     path = folder / record.name
+    if not intact(folder, record):
+        raise errors.Damaged(f"{path}: not what the manifest says; building again repairs it")
     try:
         file = table.reader(path)
     except MemoryError:  # Arrow's is an ArrowException as well

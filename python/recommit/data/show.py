@@ -8,6 +8,7 @@ import numpy as np
 
 from recommit.data import errors, rows
 from recommit.data.exports import ACTIONS
+from recommit.files import replacing
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -141,7 +142,8 @@ def picture(dataset: Dataset, path: Path, found: dict[str, Any] | None = None) -
         axes.set_title(words, fontsize=10)
     for axes in bottom.axes:
         axes.set_axis_off()
-    figure.savefig(path, dpi=110)
+    with replacing(path) as file:
+        figure.savefig(file, format=path.suffix.removeprefix(".") or None, dpi=110)
 
 
 _BLUE, _RED = "#4878a8", "#b8483c"

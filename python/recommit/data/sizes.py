@@ -8,6 +8,7 @@ sliding-3x4/     another one
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from recommit.data import builder, errors, files
 from recommit.data.dataset import INDEX, open_folder
 from recommit.data.mixture import names
 from recommit.data.recipe import Recipe
+from recommit.files import content
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -64,7 +66,7 @@ def build(plans: Sequence[Recipe], folder: str | Path, **options: Any) -> dict[s
 def open_all(folder: str | Path, split: str | None = "train") -> list[Dataset]:
     """Every data set of a folder: one, or one of each size."""
     path = Path(folder).absolute()
-    if not (path / INDEX).is_file():
+    if not os.path.lexists(path / INDEX):
         return [open_folder(path, split)]
     return [_opened(path, each, split) for each in _read(path / INDEX)]
 
@@ -80,7 +82,7 @@ def _opened(path: Path, entry: dict[str, str], split: str | None) -> Dataset:
 
 def _read(path: Path) -> list[dict[str, str]]:
     try:
-        plain = json.loads(path.read_bytes())
+        plain = json.loads(content(path))
         check = plain.pop("check")
         sets: list[dict[str, str]] = plain["sets"]
     except OSError as error:

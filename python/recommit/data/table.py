@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from recommit.data import errors, rows
 from recommit.data.rows import Rows
+from recommit.files import content
 
 try:
     import pyarrow as pa
@@ -15,7 +17,7 @@ try:
 except ImportError:
     raise errors.need("pyarrow", "data") from None
 
-__all__ = ["COLUMNS", "GROUP", "SCHEMA", "decode", "encode", "pa", "pq", "read_groups", "reader", "to_table"]
+__all__ = ["COLUMNS", "GROUP", "SCHEMA", "decode", "encode", "pa", "parsed", "pq", "read_groups", "reader", "to_table"]
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -160,7 +162,17 @@ def decode(recipe: Recipe, table: pa.Table) -> Rows:
 
 def reader(source: Any) -> pq.ParquetFile:
     """A Parquet file opened for `decode`."""
+    if isinstance(source, str | Path) and not _is_text(str(source)):
+        source = pa.BufferReader(content(source))
     return pq.ParquetFile(source, read_dictionary=["id", "kind", "variant"], memory_map=False)
+
+
+def _is_text(name: str) -> bool:
+    """Arrow opens no other names, though Linux has them."""
+    try:
+        return bool(name.encode())
+    except UnicodeEncodeError:
+        return False
 
 
 def read_groups(recipe: Recipe, file: pq.ParquetFile, groups: list[int]) -> Rows:
@@ -169,8 +181,16 @@ def read_groups(recipe: Recipe, file: pq.ParquetFile, groups: list[int]) -> Rows
         return decode(recipe, file.read_row_groups(groups, columns=_READ, use_threads=False))
     except MemoryError:  # Arrow's is an ArrowException as well
         raise
-    except (OSError, ValueError, KeyError, pa.ArrowException) as error:
+    except (OSError, ValueError, KeyError, IndexError, pa.ArrowException) as error:
         raise errors.Damaged(f"a shard cannot be decoded: {error}") from error
+
+
+def parsed(path: Path, data: bytes) -> pa.Table:
+    """The table in the bytes of a Parquet file; ``path`` is for the message."""
+    try:
+        return pq.read_table(pa.BufferReader(data))
+    except (OSError, ValueError, KeyError, pa.ArrowException) as error:
+        raise errors.Damaged(f"{path}: cannot be read: {error}") from None
 
 
 def _chunk(column: pa.ChunkedArray) -> pa.Array:

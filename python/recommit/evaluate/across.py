@@ -6,15 +6,15 @@ instances (over rooms, where the data keeps rooms apart), of the mean over seeds
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recommit.data.table import pq
+from recommit.data import reading
+from recommit.data.table import pa, parsed
 from recommit.evaluate import stats
 from recommit.evaluate.names import readable
 from recommit.evaluate.tables import grid
@@ -55,9 +55,9 @@ def seed_of(run: str) -> str:
 
 def read(folder: str | Path) -> dict[tuple[str, str], Seen]:
     """By kind of agent and budget, without runs of other seeds than the evaluation's own."""
-    own = seed_of(json.loads((Path(folder) / "plan.json").read_text(encoding="utf-8"))["run"])
+    own = seed_of(_plan(folder)["run"])
     rooms = rooms_of(folder)
-    table = pq.read_table(Path(folder) / "episodes.parquet")
+    table = _table(folder, "episodes.parquet", ("seed", "instance", "solved", "actions", "agent", "budget"))
     columns = {name: table[name].to_numpy() for name in ("seed", "instance", "solved", "actions")}
     agents, budgets = (np.array(table[name].to_pylist(), object) for name in ("agent", "budget"))
     found: dict[tuple[str, str], Seen] = {}
@@ -76,13 +76,25 @@ def read(folder: str | Path) -> dict[tuple[str, str], Seen]:
 
 def rooms_of(folder: str | Path) -> NDArray[np.int64] | None:
     """One number per instance, where the data keeps rooms apart."""
-    table = pq.read_table(Path(folder) / "instances.parquet")
+    table = _table(folder, "instances.parquet")
     return table["room"].to_numpy() if "room" in table.column_names else None
+
+
+def _plan(folder: str | Path) -> dict[str, Any]:
+    return reading.values(Path(folder), "plan.json", {"run": str, "test_set": str, "budgets": list})
+
+
+def _table(folder: str | Path, name: str, columns: Sequence[str] = ()) -> pa.Table:
+    path = Path(folder) / name
+    table = parsed(path, reading.content(Path(folder), name))
+    if missing := sorted(set(columns) - set(table.column_names)):
+        raise ValueError(f"{path}: expected the column {missing[0]}, got {', '.join(table.column_names)}")
+    return table
 
 
 def together(folders: Sequence[str | Path]) -> str:
     """The table, as Markdown: a block per budget."""
-    plans = [json.loads((Path(folder) / "plan.json").read_text(encoding="utf-8")) for folder in folders]
+    plans = [_plan(folder) for folder in folders]
     if any(plan["test_set"] != plans[0]["test_set"] for plan in plans):
         raise ValueError(f"folders: expected evaluations on one test set, got {len(folders)} that differ")
     seen = [read(folder) for folder in folders]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import hashlib
-import sys
 import time
 from dataclasses import dataclass, fields
 from functools import partial
@@ -19,6 +18,7 @@ from recommit.evaluate import agents, metrics, summaries, test_set, transcripts
 from recommit.evaluate.agents import Player
 from recommit.evaluate.store import flat
 from recommit.puzzles import registry
+from recommit.shown import say
 from recommit.train.ranks import Team
 from recommit.train.rundir import recipe_of
 
@@ -255,8 +255,7 @@ class Evaluation:
 
     def _say(self, text: str) -> None:
         if self.team.lead and not self.quiet:
-            sys.stderr.write(text + "\n")
-            sys.stderr.flush()
+            say(text)
 
 
 def file_name(agent: str, k: int, seed: int) -> str:

@@ -8,13 +8,13 @@ zero-shot-NAME                                       a run of recommit zero-shot
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from recommit.data import reading
 from recommit.train.checkpoints import TornCheckpoint, verify
 from recommit.train.family import BUDGET, member
 from recommit.train.rundir import best_policy
@@ -91,8 +91,7 @@ class Members:
     @cached_property
     def config(self) -> dict[str, Any]:
         """Of the adaptive run."""
-        found: dict[str, Any] = json.loads((self.adaptive / "config.json").read_text(encoding="utf-8"))
-        return found
+        return reading.values(self.adaptive, "config.json", {"optim": dict, "rollout": dict, "credit": dict})
 
     @property
     def like_paper(self) -> bool:

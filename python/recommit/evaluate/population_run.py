@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import sys
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ from recommit.evaluate import evaluation, population
 from recommit.evaluate.agents import Player
 from recommit.evaluate.population import Population
 from recommit.evaluate.tables import grid, number, percent
+from recommit.shown import say
 from recommit.train.rundir import recipe_of
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def run(plan: Plan, store: Store | None, team: Team, *, quiet: bool = False) -> 
             rows += [{"agent": agent, **head, **row} for row in figures]
         if team.lead and not quiet:
             looks = int(everybody.player.reach.expanded.sum())
-            sys.stderr.write(f"{name}: {looks:,} states looked at, {time.monotonic() - began:.1f} s\n")
+            say(f"{name}: {looks:,} states looked at, {time.monotonic() - began:.1f} s")
         del policy, everybody
         gc.collect()  # modules refer to each other
         torch.cuda.empty_cache()

@@ -5,21 +5,23 @@ episodes.parquet                      one row per agent, seed, budget and instan
 instances.parquet                     the start states, their lengths
 plan.json                             what was asked for: going on with another plan is refused
 summary.json comparisons.json         see ``recommit.evaluate.evaluation``
+DIGESTS                               sha256 of all of them, checked by whoever reads one
 """
 
 from __future__ import annotations
 
 import io
 import json
+import os
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recommit.data import files
+from recommit.data import digests, files, reading
 from recommit.data.lock import Lock
-from recommit.data.table import pa, pq
+from recommit.data.table import pa, parsed, pq
 from recommit.evaluate.play import Rows
 
 if TYPE_CHECKING:
@@ -36,12 +38,14 @@ class Store:
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder).absolute()
         self._lock = Lock(self.folder, work="evaluation")
+        self._digests: dict[str, str] = {}
 
     def __enter__(self) -> Self:
         files.make_folders(files.Files(), self.folder / "decisions")
         self._lock.__enter__()
         for place in (self.folder, self.folder / "decisions"):
             files.sweep(files.Files(), place)
+        self._digests = digests.read(self.folder)
         return self
 
     def __exit__(
@@ -51,9 +55,9 @@ class Store:
 
     def begin(self, plan: dict[str, Any]) -> None:
         """Write down what is asked for. Other agents may be asked for in the same folder, nothing else may change."""
-        path, now = self.folder / "plan.json", json.loads(json.dumps(plan))
-        if path.is_file():
-            known = json.loads(path.read_text(encoding="utf-8"))
+        now = json.loads(json.dumps(plan))
+        if reading.there(self.folder, "plan.json"):
+            known = reading.values(self.folder, "plan.json")
             changed = sorted(k for k in known.keys() | now.keys() if known.get(k) != now.get(k) and k != "agents")
             if changed:
                 raise ValueError(f"out: expected the plan of {self.folder}, got another: {', '.join(changed)} differ")
@@ -61,8 +65,8 @@ class Store:
 
     def same_policies(self, policies: dict[str, str]) -> None:
         """Note what plays; a run whose best policy is not the one that played before would mix two in one figure."""
-        path = self.folder / "policies.json"
-        known = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        name = "policies.json"
+        known = reading.values(self.folder, name) if reading.there(self.folder, name) else {}
         changed = [run for run, policy in policies.items() if known.get(run, policy) != policy]
         if changed:
             raise ValueError(
@@ -73,12 +77,15 @@ class Store:
 
     def rows(self, name: str) -> Rows | None:
         """Decisions that an earlier call has kept."""
-        path = self.folder / "decisions" / f"{name}.parquet"
-        if not path.is_file():
-            return None
-        table = pq.read_table(path)
+        stored = f"decisions/{name}.parquet"
+        if not os.path.lexists(self.folder / stored):
+            return None  # played again
+        data = reading.content(self.folder, stored)
+        table = parsed(self.folder / stored, data)
         if any(f.name not in table.column_names for f in fields(Rows)):
             return None  # of an older version: played again
+        if stored not in self._digests:
+            self._note(stored, files.sha256(data))
         return Rows(*(table[f.name].to_numpy() for f in fields(Rows)))
 
     def keep(self, name: str, rows: Rows) -> None:
@@ -89,16 +96,26 @@ class Store:
         """Columns of equal length, as Parquet."""
         buffer = io.BytesIO()
         pq.write_table(pa.table({k: pa.array(v) for k, v in columns.items()}), buffer, compression="zstd")
-        files.replace(files.Files(), self.folder / name, buffer.getbuffer())
+        self._put(name, buffer.getbuffer())
 
     def write_json(self, name: str, value: Any) -> None:
         """Plain values; a number that is not finite is an error here, not for the reader."""
-        text = json.dumps(value, indent=2, allow_nan=False) + "\n"
-        files.replace(files.Files(), self.folder / name, text.encode())
+        self._put(name, (json.dumps(value, indent=2, allow_nan=False) + "\n").encode())
 
-    def write_text(self, name: str, text: str) -> None:
+    def write_page(self, name: str, text: str) -> None:
         """UTF-8."""
-        files.replace(files.Files(), self.folder / name, text.encode())
+        self._put(name, text.encode())
+
+    def _put(self, name: str, data: bytes | memoryview) -> None:
+        """Write a file; from before it changes until it has changed, its digest is not on the list."""
+        if self._digests.pop(name, ""):
+            digests.write(files.Files(), self.folder, self._digests)
+        files.replace(files.Files(), self.folder / name, data)
+        self._note(name, files.sha256(data))
+
+    def _note(self, name: str, digest: str) -> None:
+        self._digests[name] = digest
+        digests.write(files.Files(), self.folder, self._digests)
 
 
 def flat(states: NDArray[np.uint8]) -> list[bytes]:

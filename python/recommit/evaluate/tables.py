@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
+from recommit.data import reading
 from recommit.evaluate import metrics
 from recommit.shown import cell
 
@@ -31,7 +31,7 @@ def grid(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def text(summary: list[dict[str, Any]], folder: Path) -> str:
     """What an evaluation says."""
-    compared = json.loads((folder / "comparisons.json").read_text(encoding="utf-8"))
+    compared = reading.rows(folder, "comparisons.json")
     return main_table(summary) + "\n" + comparisons(compared)
 
 

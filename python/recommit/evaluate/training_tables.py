@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from math import log
 from typing import TYPE_CHECKING, Any
 
+from recommit.data import reading
 from recommit.evaluate import metrics, paper
 from recommit.evaluate.members import DEPTHS, EVERY, STAGES, best, depth_of, stage_of
 from recommit.evaluate.tables import beside, grid, hundred, less, notes, number, of, percent
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
 def said(run: Path) -> list[dict[str, Any]]:
     """The steps of a run, as it wrote them down."""
-    path = run / "metrics.jsonl"
-    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.is_file() else []
+    lines = reading.lines(run, "metrics.jsonl") if (run / "metrics.jsonl").exists() else []
     return [line for line in lines if "loss" in line]
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from recommit.data import reading
 from recommit.evaluate.play import NOT_ASKED, Rows, packed
 from recommit.evaluate.zero_shot import lines
 from recommit.evaluate.zero_shot.parser import ACTIONS
@@ -26,9 +26,9 @@ AGENT = "zero-shot"
 
 def _plan(folder: Path) -> dict[str, Any]:
     try:
-        found: dict[str, Any] = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["run"]
-    except (OSError, ValueError, KeyError, TypeError):
-        raise ValueError(f"agents: expected the folder of a zero-shot run, got {folder}") from None
+        found: dict[str, Any] = reading.values(folder, MANIFEST, {"run": dict})["run"]
+    except ValueError as error:
+        raise ValueError(f"agents: expected the folder of a zero-shot run, got {folder} ({error})") from None
     return found
 
 

@@ -8,6 +8,7 @@ from importlib.resources import files
 from math import factorial
 from typing import TYPE_CHECKING, Any
 
+from recommit import recipe_text
 from recommit.plan.passes import Evaluation
 from recommit.train import config as configuration
 from recommit.train.config import SftConfig
@@ -101,12 +102,10 @@ def evaluation(recipe: str, task: Puzzle) -> Evaluation:
 
 def _entries(recipe: str) -> Iterator[dict[str, Any]]:
     """Of the presets that train by a recipe, what they say of its puzzle."""
-    import yaml
-
     folder = files("recommit") / "recipes" / "reproduce"
     for file in sorted(folder.iterdir(), key=lambda f: f.name):
         if file.name.endswith(".yaml"):
-            entries = yaml.safe_load(file.read_text(encoding="utf-8"))["tasks"].values()
+            entries = recipe_text.read(file.read_text(encoding="utf-8"))["tasks"].values()
             yield from (entry for entry in entries if entry["recipe"] == recipe)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 import torch.nn.functional as F
 
+from recommit.data import reading
 from recommit.plan.names import RANDOM, PublishedTokenizer, preset_of
 from recommit.policy.backbone import adapter
 from recommit.policy.make import PRESETS, config, make_tokenizer
@@ -39,7 +39,7 @@ def _language(model: ModelConfig) -> tuple[Callable[[], Any], Any, Any]:
 
     name = preset_of(model.backbone)
     if name is None:
-        family = adapter(json.loads((Path(model.backbone) / "config.json").read_text(encoding="utf-8"))["model_type"])
+        family = adapter(reading.values(Path(model.backbone), "config.json", {"model_type": str})["model_type"])
         said = AutoConfig.from_pretrained(model.backbone)
         return partial(AutoModel.from_config, said), AutoTokenizer.from_pretrained(model.backbone), family
     shape = _shape(name, model)

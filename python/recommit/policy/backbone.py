@@ -7,12 +7,13 @@ A backbone sees pictures of one size at a time, so everything but the pixels is 
 
 from __future__ import annotations
 
-import json
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
+
+from recommit.data import digests, reading
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -114,7 +115,8 @@ def load_backbone(path: str | Path, **options: Any) -> Backbone:
     """
     folder = Path(path)
     if folder.is_dir():
-        model_type = json.loads((folder / "config.json").read_text(encoding="utf-8")).get("model_type")
+        digests.verify(folder)
+        model_type = reading.values(folder, "config.json").get("model_type")
     else:
         from transformers import AutoConfig
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
+
+from recommit.data import reading
+from recommit.files import replace_file
 
 _TEXT = """---
 library_name: recommit
@@ -65,5 +67,5 @@ def _table(figures: dict[str, Any]) -> str:
 
 def write(folder: Path, name: str, figures: dict[str, Any] | None = None) -> None:
     """Put README.md beside a saved policy."""
-    about = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    (folder / "README.md").write_text(card(about, name, figures), encoding="utf-8")
+    about = reading.values(folder, "config.json")
+    replace_file(folder / "README.md", card(about, name, figures).encode())

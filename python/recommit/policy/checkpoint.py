@@ -4,20 +4,25 @@ config.json          configuration, and what backbone it belongs to, of which dt
 heads.safetensors    depth head and action decoder
 adapter/             LoRA weights in PEFT's format            (adapters on a backbone that lives elsewhere)
 backbone/            the whole model in its published format  (backbones that were trained whole)
+DIGESTS              sha256 of every file that loading reads, checked before it does; older policies have none
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load, save
 
+from recommit.data import digests, reading
+from recommit.data.files import Files
+from recommit.files import content, replace_file
 from recommit.policy.backbone import load_backbone
 from recommit.policy.config import DecoderConfig, HeadConfig, LoraConfig, PolicyConfig
 from recommit.policy.policy import ADAPTER, CommitPolicy
@@ -58,7 +63,8 @@ def save_policy(policy: CommitPolicy, folder: str | Path) -> Path:
     """Write everything that tells this policy from its source into ``folder``."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    save_file(heads(policy), folder / "heads.safetensors")
+    (folder / digests.NAME).unlink(missing_ok=True)
+    replace_file(folder / "heads.safetensors", save(heads(policy)))
     whole = policy.config.lora is None
     if whole:
         policy.backbone.save(folder / "backbone")
@@ -74,9 +80,17 @@ def save_policy(policy: CommitPolicy, folder: str | Path) -> Path:
             "fingerprint": fingerprint_of(policy),
         },
     }
-    (folder / "config.json").write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
+    replace_file(folder / "config.json", (json.dumps(about, indent=2) + "\n").encode())
     policy.backbone.save_processor(folder)
+    digests.seal(Files(), folder, _read_by_loading(folder))
     return folder
+
+
+def _read_by_loading(folder: Path) -> list[str]:
+    """Names of the files of a policy, without pages for people."""
+    inner = (path for part in ("adapter", "backbone") for path in (folder / part).rglob("*"))
+    files = sorted(path.relative_to(folder).as_posix() for path in inner if path.is_file() and path.suffix != ".md")
+    return ["config.json", "heads.safetensors", *files]
 
 
 def load_policy(
@@ -91,6 +105,7 @@ def load_policy(
     where an adapter's backbone lies if it has moved."""
     folder = local_folder(folder)
     about = read_config(folder / "config.json")
+    digests.verify(folder)
     config = parse_config(about["policy"], folder / "config.json")
     source = folder / "backbone" if config.lora is None else (backbone or about["backbone"]["source"])
     dtype = dtype or saved_dtype(about["backbone"], folder / "config.json")
@@ -125,8 +140,8 @@ def _check_backbone(policy: CommitPolicy, about: dict[str, Any], folder: Path) -
 
 def local_folder(name: str | Path) -> Path:
     """A folder as it is, of a run its best policy; anything else is a hub repository, downloaded."""
-    if (Path(name) / "best.json").is_file():
-        return Path(name) / str(json.loads((Path(name) / "best.json").read_text(encoding="utf-8"))["policy"])
+    if os.path.lexists(Path(name) / "best.json"):
+        return Path(name) / reading.values(Path(name), "best.json", {"policy": str})["policy"]
     if (Path(name) / "checkpoints").is_dir():
         raise ValueError(
             f"{name}: expected a run with a best policy, got one without best.json; go on with its training"
@@ -156,7 +171,8 @@ def save_adapter(policy: CommitPolicy, folder: Path) -> None:
     model: Any = policy.backbone.model
     folder.mkdir(parents=True, exist_ok=True)
     weights = get_peft_model_state_dict(model, adapter_name=ADAPTER)
-    save_file({name: tensor.contiguous() for name, tensor in weights.items()}, folder / "adapter_model.safetensors")
+    data = save({name: tensor.contiguous() for name, tensor in weights.items()})
+    replace_file(folder / "adapter_model.safetensors", data)
     about = model.peft_config[ADAPTER]
     about.base_model_name_or_path = policy.source
     about.inference_mode = True
@@ -178,7 +194,7 @@ def read_weights(path: Path) -> dict[str, torch.Tensor]:
     if not path.is_file():
         raise ValueError(f"{path}: expected a file of weights, got none")
     try:
-        return load_file(path)
+        return load(content(path))
     except (SafetensorError, MemoryError, OverflowError) as error:
         raise ValueError(f"{path}: expected a whole safetensors file, got one that is damaged ({error})") from None
 
@@ -203,8 +219,8 @@ def read_config(path: Path) -> dict[str, Any]:
     if not path.is_file():
         raise ValueError(f"{path}: expected the configuration of a policy, got no file")
     try:
-        about = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
+        about = json.loads(content(path))
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{path}: expected JSON, got a file that is damaged ({error})") from None
     if not isinstance(about, dict) or about.get("format") != FORMAT:
         found = about.get("format") if isinstance(about, dict) else type(about).__name__

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from recommit.files import replace_file
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -29,7 +31,7 @@ CHAT = """\
 
 def write(folder: Path, tokenizer: Any) -> None:
     """The chat template and the generation settings, without which a server ignores temperature and top-p."""
-    (folder / "chat_template.jinja").write_text(CHAT, encoding="utf-8")
+    replace_file(folder / "chat_template.jinja", CHAT.encode())
     end, pad = (int(tokenizer.convert_tokens_to_ids(token)) for token in ("<|im_end|>", "<|endoftext|>"))
     settings = {"do_sample": True, "eos_token_id": end, "pad_token_id": pad}
-    (folder / "generation_config.json").write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
+    replace_file(folder / "generation_config.json", (json.dumps(settings, indent=2) + "\n").encode())

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import torch
+
+from recommit.files import replace_file, replacing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -63,7 +64,7 @@ def write(
     total = wide * sum(tensor.count for part in parts for tensor in part)
     places = {tensor.name: name for name, part in zip(names, parts, strict=True) for tensor in part}
     index = {"metadata": {"total_size": total}, "weight_map": places}
-    (folder / INDEX).write_text(json.dumps(index, indent=2) + "\n", encoding="utf-8")
+    replace_file(folder / INDEX, (json.dumps(index, indent=2) + "\n").encode())
 
 
 def _split(tensors: list[Drawn], limit: int) -> list[list[Drawn]]:
@@ -78,13 +79,11 @@ def _split(tensors: list[Drawn], limit: int) -> list[list[Drawn]]:
 
 def _write_file(path: Path, tensors: list[Drawn], seed: int, dtype: str) -> None:
     kind = getattr(torch, dtype)
-    with path.open("wb") as file:
+    with replacing(path) as file:
         file.write(_header(tensors, dtype))
         for tensor in tensors:
             for piece in tensor.pieces(seed, kind):
                 file.write(memoryview(piece.view(torch.uint8).numpy()))
-        file.flush()
-        os.fsync(file.fileno())
 
 
 def _header(tensors: list[Drawn], dtype: str) -> bytes:

@@ -22,6 +22,7 @@ from torch import Tensor
 
 from recommit.data.errors import DataError
 from recommit.data.files import Files, make_folders, replace, write_all
+from recommit.files import NotAFile, reading
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -76,7 +77,7 @@ class Segment:
     def keys(self) -> list[bytes]:
         """Of all whole records; one that is being written, or never was to the end, is not seen."""
         found = []
-        with self.path.open("rb", buffering=0) as file:
+        with reading(self.path, 0) as file:
             for number in range((os.fstat(file.fileno()).st_size - self.start) // self.record):
                 file.seek(self.start + number * self.record)
                 found.append(file.read(KEY))
@@ -93,7 +94,7 @@ class Segment:
     @classmethod
     def open(cls, path: Path, about: dict[str, Any]) -> Self:
         """Read and check a header."""
-        with path.open("rb") as file:
+        with reading(path) as file:
             return cls(path, *_header(file, about))
 
 
@@ -149,6 +150,8 @@ class Store:
             self._index |= {key: (segment, number) for number, key in enumerate(segment.keys())}
         except FileNotFoundError:
             return  # made room for others just now
+        except NotAFile as error:
+            self._tell(path, error)
         except (Damaged, ValueError, KeyError, AttributeError) as error:
             self._tell(path, error)
             self._files.remove(path)
@@ -172,7 +175,7 @@ class Store:
 
     def _read(self, segment: Segment, wanted: list[bytes]) -> dict[bytes, Tensor]:
         try:
-            with segment.path.open("rb", buffering=0) as file:
+            with reading(segment.path, 0) as file:
                 found = {key: segment.read(file, self._index[key][1], key) for key in wanted}
         except FileNotFoundError:  # made room for others
             found = dict.fromkeys(wanted)

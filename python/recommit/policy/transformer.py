@@ -16,6 +16,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
+from recommit.files import replace_file
 from recommit.policy.backbone import Geometry, quiet
 
 if TYPE_CHECKING:
@@ -172,7 +173,7 @@ class TransformersBackbone(nn.Module):
         """See ``Backbone.save_processor``."""
         self.tokenizer.save_pretrained(folder)
         text = json.dumps(self.processor(), indent=2) + "\n"
-        (folder / "preprocessor_config.json").write_text(text, encoding="utf-8")
+        replace_file(folder / "preprocessor_config.json", text.encode())
 
 
 def last_position(layer: Any, x: Tensor, angles: tuple[Tensor, Tensor]) -> Tensor:

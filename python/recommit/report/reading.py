@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import json
+import os
 import re
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recommit.data.table import pa, pq
+from recommit.data import reading
+from recommit.data.table import parsed
 from recommit.evaluate.across import seed_of
 from recommit.evaluate.names import readable
 
@@ -22,6 +23,23 @@ if TYPE_CHECKING:
 #: Depths drawn without a look at the state: what adaptive depth has to beat.
 CONTROLS = ("random", "shuffled", "mixture")
 CEILING = "oracle-dp"
+#: What a page needs of the rows of summary.json and comparisons.json.
+SUMMARY: reading.Fields = {
+    **dict.fromkeys(("agent", "task", "budget"), str), "decisions": int,
+    **dict.fromkeys(("solve_rate", "solve_low", "solve_high", "actions_per_episode"), reading.NUMBER),
+    **dict.fromkeys(("decisions_per_episode", "spl", "lost", "mean_depth"), reading.PERHAPS),
+}  # fmt: skip
+_DIFFERENCE = dict.fromkeys(("mean", "low", "high"), reading.NUMBER)
+COMPARISON: reading.Fields = {
+    "against": str, "budget": str, "solve_difference": _DIFFERENCE, "actions_difference": _DIFFERENCE,
+    "mcnemar_p": reading.PERHAPS, "dominates": bool, "dominates_surely": bool,
+}  # fmt: skip
+POINT: reading.Fields = dict.fromkeys(("budget", "solve_rate", "actions"), reading.NUMBER)
+#: Of a plan; older ones lack some of the last.
+PLAN: reading.Fields = {"agents": [str], "instances": int}
+OPTIONS: reading.Fields = {"run": str, "budgets": [(str, int)], "length": [int], "task": str}
+#: More instances than any recipe can ask for.
+_MOST = 1 << 24
 #: Those that use the exact distance: no policy can be asked to do as well.
 KNOWING = (CEILING, "oracle-delta", "oracle-rate", "solver")
 
@@ -108,12 +126,22 @@ class Folder:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        if not (self.path / "plan.json").is_file() or not (self.path / "summary.json").is_file():
+        if not self._has("plan.json") or not self._has("summary.json"):
             raise ValueError(f"eval: expected the folder of a finished evaluation, got {self.path}")
-        self.plan: dict[str, Any] = self._json("plan.json")
-        self.summary: list[dict[str, Any]] = self._json("summary.json")
-        self.comparisons: list[dict[str, Any]] | None = self._json("comparisons.json", needed=False)
-        self.curves: dict[str, list[dict[str, float]]] | None = self._json("curves.json", needed=False)
+        self.plan = reading.values(self.path, "plan.json", PLAN)
+        options = {name: wanted for name, wanted in OPTIONS.items() if name in self.plan}
+        reading.expect(self.path / "plan.json", self.plan, options)
+        self.summary = reading.rows(self.path, "summary.json", SUMMARY)
+        self.comparisons = (
+            reading.rows(self.path, "comparisons.json", COMPARISON) if self._has("comparisons.json") else None
+        )
+        self.curves: dict[str, list[dict[str, float]]] | None = (
+            reading.values(self.path, "curves.json") if self._has("curves.json") else None
+        )
+        if self.curves is not None:
+            reading.expect(self.path / "curves.json", list(self.curves.values()), [[POINT]])
+        if not self.summary:
+            raise ValueError(f"{self.path / 'summary.json'}: expected a row for every agent and budget, got none")
         try:
             self.agents = agents_of([str(name) for name in self.plan["agents"]])
             self.rows = {(row["agent"], row["budget"]): row for row in self.summary}
@@ -122,6 +150,8 @@ class Folder:
             missing = [(a.name, b) for a in self.agents for b in self.budgets if (a.name, b) not in self.rows]
         except (KeyError, IndexError, TypeError, AttributeError) as error:
             raise ValueError(f"eval: {self.path} holds an evaluation that cannot be read: {error!r}") from None
+        if not 0 <= self.plan["instances"] <= _MOST:
+            raise ValueError(f"{self.path / 'plan.json'}: instances: expected 0..{_MOST}, got {self.plan['instances']}")
         if missing or not self.agents:
             raise ValueError(f"eval: expected a row for every agent and budget in summary.json, {missing[:3]} missing")
 
@@ -203,7 +233,7 @@ class Folder:
         """Rows for every seed that was kept, under a budget that the agent was played for; the largest by default."""
         stem = f"{stem_of(agent)}@{budget or self.budgets[self.widest]}"
         names = [f"{stem}.parquet", *(f"{stem}-s{seed}.parquet" for seed in range(64))]
-        return [self._decided(f"decisions/{n}") for n in names if (self.path / "decisions" / n).is_file()]
+        return [self._decided(f"decisions/{n}") for n in names if self._has(f"decisions/{n}")]
 
     def _decided(self, name: str) -> Decisions:
         table = self._table(name)
@@ -221,51 +251,24 @@ class Folder:
 
     def run_json(self, name: str) -> dict[str, Any] | None:
         """A file of the run; None if it is gone."""
-        try:
-            found = json.loads((self.run / name).read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            return None
-        return found if isinstance(found, dict) else None
+        return reading.values(self.run, name) if os.path.lexists(self.run / name) else None
 
     @cached_property
     def training(self) -> list[dict[str, Any]]:
         """Lines of the run's metrics; none if it is gone. A last line that is being written is left out."""
-        try:
-            text = (self.run / "metrics.jsonl").read_text(encoding="utf-8")
-        except (OSError, ValueError):
+        if not os.path.lexists(self.run / "metrics.jsonl"):
             return []
-        lines = []
-        for line in text.splitlines():
-            try:
-                found = json.loads(line)
-            except ValueError:
-                continue
-            if isinstance(found, dict) and isinstance(found.get("step"), int):
-                lines.append(found)
-        return lines
+        return [line for line in reading.lines(self.run, "metrics.jsonl") if isinstance(line.get("step"), int)]
 
     def text(self, name: str) -> str | None:
         """A file of the evaluation, as text."""
-        path = self.path / name
-        return path.read_text(encoding="utf-8") if path.is_file() else None
+        return reading.content(self.path, name).decode("utf-8", "replace") if self._has(name) else None
 
-    def _json(self, name: str, *, needed: bool = True) -> Any:
-        path = self.path / name
-        if not needed and not path.is_file():
-            return None
-        try:
-            return json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise ValueError(f"eval: {name} cannot be read: {error}") from None
+    def _has(self, name: str) -> bool:
+        return reading.there(self.path, name)
 
     def _table(self, name: str) -> Any:
-        path = self.path / name
-        if not path.is_file():
-            return None
-        try:
-            return pq.read_table(path)
-        except (OSError, ValueError, pa.ArrowException) as error:
-            raise ValueError(f"eval: {name} cannot be read: {error}") from None
+        return parsed(self.path / name, reading.content(self.path, name)) if self._has(name) else None
 
 
 def stem_of(agent: Agent) -> str:

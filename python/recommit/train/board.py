@@ -7,6 +7,7 @@ import re
 import time
 from typing import TYPE_CHECKING
 
+from recommit.files import reading
 from recommit.train.watch import Progress, clock
 
 if TYPE_CHECKING:
@@ -53,7 +54,10 @@ class Board:
 def last_step(folder: Path) -> int:
     """The step in the last whole line of a run's ``timing.jsonl``; 0 if there is none."""
     whole = [line for line in _end(folder / "timing.jsonl") if line.startswith(b"{") and line.endswith(b"\n")]
-    return int(json.loads(whole[-1])["step"]) if whole else 0
+    try:
+        return int(json.loads(whole[-1])["step"]) if whole else 0
+    except (ValueError, KeyError, TypeError):
+        return 0  # a line that is shown while a run goes on is not worth its end
 
 
 def last_agent(log: Path) -> tuple[int, int]:
@@ -66,7 +70,7 @@ def last_agent(log: Path) -> tuple[int, int]:
 def _end(file: Path) -> list[bytes]:
     """The last lines of a file, the first of them perhaps cut; none if it is not there."""
     try:
-        with file.open("rb") as opened:
+        with reading(file) as opened:
             opened.seek(max(opened.seek(0, 2) - 4096, 0))
             return opened.read().splitlines(keepends=True)
     except OSError:

@@ -10,13 +10,13 @@ flushed. Whatever a crash leaves is either swept away or fails the check, and is
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recommit.data import files
+from recommit.files import content
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -83,8 +83,7 @@ class Checkpoints:
 
     def sweep(self) -> None:
         """Remove what interrupted writers left."""
-        for leftover in self.folder.glob(".*.tmp"):
-            shutil.rmtree(leftover, ignore_errors=True)
+        files.sweep(files.Files(), self.folder)
 
     def prune(self, keep: int, besides: set[int]) -> None:
         """Remove all but the ``keep`` newest and those of the steps ``besides``."""
@@ -99,7 +98,7 @@ def commit(folder: Path, step: int) -> None:
     disk = files.Files()
     listed: dict[str, Any] = {}
     for path in sorted(p for p in folder.rglob("*") if p.is_file() and p.name != COMMIT):
-        descriptor = os.open(path, os.O_RDWR)
+        descriptor = disk.append(path)
         try:
             disk.flush(descriptor)
         finally:
@@ -114,7 +113,7 @@ def commit(folder: Path, step: int) -> None:
 def verify(folder: Path) -> int:
     """The step of a checkpoint, once every file is known to be what it was."""
     try:
-        digest, _, text = (folder / COMMIT).read_bytes().partition(b" ")
+        digest, _, text = content(folder / COMMIT).partition(b" ")
     except OSError:
         raise TornCheckpoint(f"{folder.name}: expected the file {COMMIT}, got none") from None
     text = text.removesuffix(b"\n")

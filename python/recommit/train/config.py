@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import math
 import typing
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from recommit import recipe_text
 from recommit.policy.config import MAX_ACTIONS, MOST_LEFT, DecoderConfig, HeadConfig, LoraConfig, PolicyConfig
+from recommit.recipe_text import brief
 
 if TYPE_CHECKING:
     from recommit.puzzles.puzzle import Puzzle
@@ -221,7 +225,7 @@ def parse(cls: type[Any], values: Any, name: str = "") -> Any:
     known = [f.name for f in dataclasses.fields(cls)]
     if unknown := [key for key in values if key not in known]:
         raise ValueError(
-            f"{name or 'recipe'}: expected fields of {', '.join(known)}, got {', '.join(map(str, unknown))}"
+            f"{name or 'recipe'}: expected fields of {', '.join(known)}, got {', '.join(map(str, unknown))[:200]}"
         )
     return cls(**{key: _value(hints[key], value, f"{name}.{key}".lstrip(".")) for key, value in values.items()})
 
@@ -235,16 +239,20 @@ def _value(hint: Any, value: Any, name: str) -> Any:
     origin = typing.get_origin(hint)
     if origin is tuple:
         if not isinstance(value, list | tuple):
-            raise ValueError(f"{name}: expected a list, got {value!r}")
+            raise ValueError(f"{name}: expected a list, got {brief(value)}")
         item = typing.get_args(hint)[0]
         return tuple(_value(item, v, name) for v in value)
+    if origin is dict:
+        if not isinstance(value, dict):
+            raise ValueError(f"{name}: expected a mapping, got {brief(value)}")
+        return {key: _value(typing.get_args(hint)[1], each, f"{name}.{key}") for key, each in value.items()}
     if hint is float and isinstance(value, str | int) and not isinstance(value, bool):
-        try:
-            return float(value)  # YAML reads 1e-3 as text
-        except ValueError:
-            pass
+        with contextlib.suppress(ValueError):
+            value = float(value)  # YAML reads 1e-3 as text
+        if isinstance(value, float) and not math.isfinite(value):
+            raise ValueError(f"{name}: expected a finite number, got {value}")
     if hint in (int, float, bool, str) and (not isinstance(value, hint) or (hint is int and isinstance(value, bool))):
-        raise ValueError(f"{name}: expected {hint.__name__}, got {value!r}")
+        raise ValueError(f"{name}: expected {hint.__name__}, got {brief(value)}")
     return value
 
 
@@ -252,8 +260,6 @@ def load(
     recipe: str | Path, changes: list[str] | tuple[str, ...] = (), cls: type[Any] = SftConfig, stage: str = "sft"
 ) -> Any:
     """The configuration of a recipe's ``stage``, by name or file, with ``field.field=value`` changes (values as in YAML)."""
-    import yaml
-
     values = section(recipe, stage)
     if not values:
         raise ValueError(f"recipe: expected the stage {stage}, got none in {recipe}")
@@ -268,17 +274,18 @@ def load(
             if not isinstance(inner, dict):
                 raise ValueError(f"set: expected the name of one value, got {path!r}")  # noqa: TRY004
         try:
-            inner[last] = yaml.safe_load(value)
-        except yaml.YAMLError as error:
-            raise ValueError(f"set: expected a value in YAML, got {change!r}: {error}") from None
+            inner[last] = recipe_text.read(value)
+        except ValueError as error:
+            raise ValueError(f"set: expected a value in YAML, got {brief(change)}: {error}") from None
     return parse(cls, values)
 
 
 def section(recipe: str | Path, stage: str) -> dict[str, Any]:
     """What a recipe says of a stage; empty if it says nothing."""
-    import yaml
-
-    whole = yaml.safe_load(_text(recipe)) or {}
+    try:
+        whole = recipe_text.read(_text(recipe)) or {}
+    except ValueError as error:
+        raise ValueError(f"recipe: {error} in {recipe}") from None
     if not isinstance(whole, dict) or not isinstance(whole.get(stage) or {}, dict):
         raise ValueError(f"recipe: expected a mapping with the stage {stage}, got {type(whole).__name__} in {recipe}")  # noqa: TRY004
     return whole.get(stage) or {}

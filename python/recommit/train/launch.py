@@ -12,7 +12,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
 Launcher = Literal["deepspeed", "torchrun", "srun"]
 #: What a launcher is as a module, so that ranks run in this process's Python whatever PATH says.
@@ -129,16 +128,6 @@ def program(words: list[str]) -> list[str]:
     """The same with the launcher of this Python."""
     name, *rest = words
     return [sys.executable, "-m", _MODULES[name], *rest] if name in _MODULES else words
-
-
-def free_port(taken: Collection[int] = ()) -> int:
-    """One that the kernel gives out and no run of ours is about to use."""
-    while True:
-        with socket.socket() as probe:
-            probe.bind(("", 0))
-            port = int(probe.getsockname()[1])
-        if port not in taken:
-            return port
 
 
 def slots(hostfile: str | Path) -> dict[str, int]:

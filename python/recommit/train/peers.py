@@ -12,10 +12,11 @@ import os
 import secrets
 import selectors
 import socket
-import sys
 import threading
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
+
+from recommit.shown import say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -93,11 +94,10 @@ class Peers:
         if self._failed.wait(_HEARING) and not isinstance(self._error, RuntimeError):
             return  # every rank has the same to say, a wrong argument for instance
         self._tell(b"!" + rank.to_bytes(4, "little"))
-        sys.stderr.write(
+        say(
             f"rank {self.team.rank}: rank {rank} ended before its work was done, so this one stops, too; "
-            "the same command goes on from the last checkpoint\n"
+            "the same command goes on from the last checkpoint"
         )
-        sys.stderr.flush()
         os._exit(1)
 
     def _tell(self, content: bytes) -> None:

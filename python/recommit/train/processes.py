@@ -10,15 +10,16 @@ import os
 import shlex
 import signal
 import subprocess
-import sys
 import time
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from recommit import files as plain
 from recommit.data import files
-from recommit.train import launch, tether
+from recommit.shown import say
+from recommit.train import launch, ports, tether
 from recommit.train.board import Board, last_step
 from recommit.train.watch import Interrupt
 
@@ -124,7 +125,7 @@ class _Crew:
     def begin(self) -> None:
         """Start what there is a place for."""
         while self.waiting and self.places and not self.status:
-            port = launch.free_port({each.port for each in self.running})
+            port = ports.free_port({each.port for each in self.running})
             self.running.append(_Running(self.fleet, self.places.pop(0), self.waiting.pop(0), self.logs, port))
 
     def collect(self) -> None:
@@ -167,9 +168,7 @@ def _judged(ended: _Running, board: Board, *, stopped: bool) -> int:
         return INTERRUPTED
     lines = ended.said()
     reason = next((line.strip() for line in lines if "recommit: " in line), f"ended with status {status}")
-    sys.stderr.write(
-        "".join(f"  {line}\n" for line in lines[-SHOWN:]) + f"{ended.job.name}: {reason}; see {ended.log}\n"
-    )
+    say("".join(f"  {line}\n" for line in lines[-SHOWN:]) + f"{ended.job.name}: {reason}; see {ended.log}")
     return FAILED
 
 
@@ -184,7 +183,7 @@ class _Running:
         self._signal = signal.SIGTERM if fleet.launcher == "srun" else signal.SIGINT
         words = launch.command(fleet, place, job.module, job.words, port)
         more = {**launch.environment(fleet, place, port), **({tether.VARIABLE: "1"} if self._tethered else {})}
-        with self.log.open("ab") as log:
+        with os.fdopen(plain.append(self.log), "ab") as log:
             log.write(f"$ {shlex.join(words)}\n".encode())
             self._begin = log.tell()
             log.flush()
@@ -200,7 +199,7 @@ class _Running:
 
     def said(self) -> list[str]:
         """Since it was started, without what launchers note for themselves."""
-        with self.log.open("rb") as log:
+        with plain.reading(self.log) as log:
             log.seek(self._begin)
             lines = log.read().decode("utf-8", "replace").splitlines()
         return [line for line in lines if "] [INFO] [" not in line]
@@ -229,7 +228,7 @@ class _Running:
             try:
                 self.process.wait(PATIENCE)
             except subprocess.TimeoutExpired:
-                sys.stderr.write(f"{self.job.name}: its launcher does not end; it is killed\n")
+                say(f"{self.job.name}: its launcher does not end; it is killed")
         try:
             os.killpg(self.process.pid, signal.SIGKILL)
         except ProcessLookupError:

@@ -6,7 +6,6 @@ import atexit
 import json
 import math
 import os
-import socket
 import sys
 import warnings
 from dataclasses import dataclass, field
@@ -14,6 +13,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import torch
+
+from recommit.train.ports import free_port
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -150,7 +151,7 @@ def announce(environment: Any) -> None:
     for name, value in (("RANK", "0"), ("WORLD_SIZE", "1"), ("LOCAL_RANK", "0"), ("MASTER_ADDR", "127.0.0.1")):
         environment.setdefault(name, value)
     if "MASTER_PORT" not in environment:
-        environment["MASTER_PORT"] = str(_free_port())
+        environment["MASTER_PORT"] = str(free_port())
 
 
 def arguments(given: list[str]) -> list[str]:
@@ -199,9 +200,3 @@ def _from_bytes(content: bytes) -> dict[str, NDArray[Any]]:
         arrays[name] = np.frombuffer(buffer, kind, count, at).reshape(shape)
         at += arrays[name].nbytes
     return arrays
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

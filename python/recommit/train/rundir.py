@@ -6,6 +6,7 @@ samples.jsonl    a few decisions per validation
 checkpoints/     see ``recommit.train.checkpoints``
 best.json        names the best checkpoint so far
 tensorboard/     the same figures as curves
+DIGESTS          of a finished run, see ``recommit.data.digests``
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from recommit.data import files
+from recommit import files as plain
+from recommit.data import digests, files, reading
 from recommit.data.lock import Lock
 from recommit.data.mixture import names
 from recommit.data.recipe import Recipe
@@ -32,6 +34,9 @@ if TYPE_CHECKING:
 PACKAGES = ("recommit", "numpy", "torch", "transformers", "peft", "safetensors", "deepspeed", "pyarrow")
 
 
+#: What a finished run's digests are of; ``timing.jsonl`` and the curves differ from machine to machine.
+LOGS = ("metrics.jsonl", "samples.jsonl")
+SEALED = ("config.json", "versions.json", "best.json", *LOGS)
 #: Fields of ``EngineConfig`` that decide where numbers lie, not which they are.
 PLACEMENT = ("kind", "stage", "offload", "checkpointing", "settings")
 
@@ -74,19 +79,34 @@ class RunDirectory:
         now, usual = json.loads(json.dumps([config, defaults or {}]))
         if before is not None and (changed := differences(_lasting(_completed(before, usual)), _lasting(now))):
             raise ValueError(f"{self.folder}: expected the configuration of its run, got another: {changed}")
-        if before != now:
-            self.write("config.json", now)
+        digests.verify(self.folder, LOGS)
+        files.Files().remove(self.folder / digests.NAME)
+        self.write("config.json", now)
         self.write("versions.json", versions())
+
+    def seal(self) -> None:
+        """Note what the files of a run hold that has taken its last step; ``begin`` checks and forgets it."""
+        if self.lead:
+            names = [name for name in SEALED if (self.folder / name).is_file()]
+            digests.seal(files.Files(), self.folder, names)
 
     def read(self, name: str) -> Any:
         """A JSON file of the run, None if there is none."""
-        path = self.folder / name
-        return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+        return reading.values(self.folder, name) if reading.there(self.folder, name) else None
 
     def write(self, name: str, value: Any) -> None:
-        """Replace a JSON file of the run, whole or not at all."""
-        if self.lead:
-            files.replace(files.Files(), self.folder / name, (json.dumps(value, indent=2) + "\n").encode())
+        """Replace a JSON file of the run, whole or not at all, unless it is the same."""
+        data = (json.dumps(value, indent=2) + "\n").encode()
+        if self.lead and not _holds(self.folder / name, data):
+            files.replace(files.Files(), self.folder / name, data)
+
+
+def _holds(path: Path, data: bytes) -> bool:
+    """Is it this that a file holds? What is no file, or cannot be read, does not."""
+    try:
+        return plain.content(path) == data
+    except OSError:
+        return False
 
 
 class Log:
@@ -94,7 +114,7 @@ class Log:
 
     def __init__(self, path: Path, *, lead: bool = True) -> None:
         self.path, self.lead = path, lead
-        self._file: IO[bytes] = path.open("ab") if lead else io.BytesIO()
+        self._file: IO[bytes] = os.fdopen(plain.append(path), "ab") if lead else io.BytesIO()
 
     def add(self, values: dict[str, Any]) -> None:
         """Append a line."""
@@ -120,6 +140,7 @@ class Log:
 
     def close(self) -> None:
         """No more lines."""
+        self.size()
         self._file.close()
 
 
@@ -160,10 +181,9 @@ def differences(known: Any, now: Any, name: str = "") -> str:
 
 def best_policy(folder: str | Path) -> Path:
     """The best policy of a run so far."""
-    pointer = Path(folder) / "best.json"
-    if not pointer.is_file():
+    if not reading.there(Path(folder), "best.json"):
         raise ValueError(f"{folder}: expected a run with a checkpoint, got none")
-    return Path(folder) / str(json.loads(pointer.read_text(encoding="utf-8"))["policy"])
+    return Path(folder) / str(reading.values(Path(folder), "best.json", {"policy": str})["policy"])
 
 
 def recipe_of(run: str | Path, task: str = "") -> Recipe:
@@ -183,9 +203,9 @@ def of_tasks(recipes: list[Recipe], tasks: tuple[str, ...]) -> list[Recipe]:
 
 def recipes_of(run: str | Path) -> list[Recipe]:
     """What each of a run's data sets was made from."""
-    path = Path(run) / "config.json"
-    content = json.loads(path.read_text(encoding="utf-8")).get("data", {}) if path.is_file() else {}
+    there = reading.there(Path(run), "config.json")
+    content = reading.values(Path(run), "config.json").get("data", {}) if there else {}
     every = content if isinstance(content, list) else [content]
-    if not all("recipe" in each for each in every):
+    if not all(isinstance(each, dict) and "recipe" in each for each in every):
         raise ValueError(f"run: expected the folder of a training run, whose data say what to play, got {run}")
     return [Recipe.from_dict(each["recipe"]) for each in every]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from recommit.data import reading
+from recommit.shown import say
 from recommit.train import side_by_side
 from recommit.train.checkpoints import COMMIT, Checkpoints
 from recommit.train.config import plain
@@ -78,7 +79,7 @@ class Run:
         """Is it finished? With another configuration or from another start it is refused, not mixed in."""
         if not self.finished:
             return False
-        begun: dict[str, Any] = json.loads((self.folder / "config.json").read_text(encoding="utf-8"))
+        begun = reading.values(self.folder, "config.json")
         now = json.loads(json.dumps(plain(self.config)))
         if changed := differences(_common(begun, now), _common(now, begun)):
             raise ValueError(f"{self.folder}: expected the configuration of its finished run, got another: {changed}")
@@ -103,7 +104,7 @@ class Run:
         if self.verb == "sft":
             return sft.train(self.config, self.source, self.folder, quiet=quiet)  # type: ignore[arg-type]
         if not quiet:
-            sys.stderr.write(f"{self.name}\n")
+            say(self.name)
         return grpo.train(self.config, self.sources[0], self.folder, data=self.data, quiet=quiet)  # type: ignore[arg-type]
 
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from recommit.data.files import file_sha256, sha256
+from recommit.data.digests import NAME, seal
+from recommit.data.files import Files, file_sha256, sha256
 from recommit.policy.checkpoint import local_folder
 from recommit.policy.make import PRESETS, make_backbone
 from recommit.policy.policy import CommitPolicy
@@ -48,8 +49,8 @@ def warm_start(init: str | Path, folder: RunDirectory, team: Team) -> Path:
 
 
 def weights_of(policy: Path) -> str:
-    """One sha256 of all files of a saved policy."""
-    listed = sorted(p for p in policy.rglob("*") if p.is_file())
+    """One sha256 of all files of a saved policy but for their digests, which older ones do not have."""
+    listed = sorted(p for p in policy.rglob("*") if p.is_file() and p.name != NAME)
     return sha256("\n".join(f"{p.relative_to(policy).as_posix()} {file_sha256(p)}" for p in listed).encode())
 
 
@@ -72,5 +73,6 @@ def _made(config: ModelConfig, folder: Path, seed: int) -> Path:
     if not folder.is_dir():
         temporary = folder.with_name(f".{folder.name}.tmp")
         make_backbone(temporary, wanted, seed=seed, dtype=config.dtype)
+        seal(Files(), temporary, [path.name for path in temporary.iterdir() if path.is_file()])
         temporary.rename(folder)
     return folder

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import sys
 import time
 from abc import ABC, abstractmethod
 from contextlib import ExitStack, closing
@@ -13,6 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from recommit.data import reading
+from recommit.files import replace_file
+from recommit.shown import say
 from recommit.train import examples, state, validate
 from recommit.train.config import plain
 from recommit.train.engine import schedule
@@ -131,7 +133,10 @@ class Trainer(ABC):
         with ExitStack() as logs:
             log, timing, self.samples = (logs.enter_context(closing(self._log(name))) for name in LOGS)
             self._resume(log)
-            return self._steps(log, timing, interrupt)
+            status = self._steps(log, timing, interrupt)
+        if status == 0:
+            self.folder.seal()
+        return status
 
     def _log(self, name: str) -> Log:
         return Log(self.folder.folder / f"{name}.jsonl", lead=self.team.lead)
@@ -228,10 +233,10 @@ class Trainer(ABC):
             with self.engine.whole(self.policy):
                 if self.team.lead:
                     self.policy.save_pretrained(folder / "policy")
-            (folder / f"random-{self.team.rank}.json").write_text(json.dumps(state.capture()), encoding="utf-8")
+            replace_file(folder / f"random-{self.team.rank}.json", json.dumps(state.capture()).encode())
             if self.team.lead:
                 rest = {"at": vars(self.at), **self._more(), "log": log.size(), "samples": self.samples.size()}
-                (folder / "state.json").write_text(json.dumps(rest), encoding="utf-8")
+                replace_file(folder / "state.json", json.dumps(rest).encode())
 
         if self.at.skipped:
             return  # weights of a step that was not finite are never kept
@@ -246,7 +251,7 @@ class Trainer(ABC):
             return
         policy = f"checkpoints/step-{self.at.best['step']:08d}/policy"
         pointer = {**self.at.best, "policy": policy, "last": newest.folder.name}
-        if (self.folder.folder / policy).is_dir() and self.folder.read("best.json") != json.loads(json.dumps(pointer)):
+        if (self.folder.folder / policy).is_dir():
             self.folder.write("best.json", pointer)
         self.folder.checkpoints.prune(self.config.run.keep, {self.at.best["step"]})
 
@@ -256,7 +261,7 @@ class Trainer(ABC):
             log.cut(0)
             self.samples.cut(0)
             return
-        kept = json.loads((newest.folder / "state.json").read_text(encoding="utf-8"))
+        kept = reading.values(newest.folder, "state.json", {"at": dict, "log": int, "samples": int})
         self.engine.load(newest.folder)
         self.at = Progressed(**kept["at"])
         self._take_up(kept)
@@ -270,13 +275,13 @@ class Trainer(ABC):
     def _restore_randomness(self, path: Path) -> None:
         """A rank that was not there before begins a stream of its own."""
         if path.is_file():
-            state.restore(json.loads(path.read_text(encoding="utf-8")))
+            state.restore(reading.values(path.parent, path.name))
         else:
             state.seed(self.config.run.seed + self.team.rank + (self.at.step << 16))
 
     def _say(self, text: str) -> None:
         if not self.quiet:
-            sys.stderr.write(text + "\n")
+            say(text)
 
     def _trained(self) -> str:
         """For the introduction."""

@@ -9,6 +9,8 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from recommit.shown import say
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
@@ -71,14 +73,12 @@ class Progress:
 
     def write(self, line: str) -> None:
         """Replace the line."""
-        sys.stderr.write(f"\r\x1b[K{line}" if self.live else f"{line}\n")
-        sys.stderr.flush()
+        say(line, over=self.live, end="" if self.live else "\n")
 
     def say(self, text: str) -> None:
         """A line that stays."""
         if not self.quiet:
-            sys.stderr.write(f"\r\x1b[K{text}\n" if self.live else f"{text}\n")
-            sys.stderr.flush()
+            say(text, over=self.live)
 
 
 def clock(seconds: float) -> str:

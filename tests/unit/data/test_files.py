@@ -117,6 +117,62 @@ def test_manifests_that_are_not_even_that(tmp_path, text):
         manifest.read(tmp_path)
 
 
+ABSURD = {"count": 10**12, "shard": 1}
+
+
+@pytest.mark.parametrize("change", [ABSURD, {"count": 10**8, "shard": 1}, {"validation": 2**24, "shard": 1}], ids=str)
+def test_more_files_than_anybody_has_are_refused_before_their_names_are_listed(plain, tmp_path, monkeypatch, change):
+    monkeypatch.setattr(manifest, "order", lambda _: pytest.fail("listed every name"))
+    reseal(tmp_path, {**plain[1], "recipe": {**plain[1]["recipe"], **change}})
+    with pytest.raises(errors.Damaged, match=r"manifest\.json: (shard|count): expected"):
+        manifest.read(tmp_path)
+    with pytest.raises(errors.WrongRecipe, match=r"(shard|count): expected"):
+        build(Recipe.from_dict({**PLAN.to_dict(), **change}), tmp_path / "built")
+    assert not (tmp_path / "built").exists()
+
+
+def test_a_manifest_with_fewer_shards_than_its_recipe_is_refused_before_names_are_listed(plain, tmp_path, monkeypatch):
+    monkeypatch.setattr(manifest, "order", lambda _: pytest.fail("listed every name"))
+    reseal(tmp_path, {**plain[1], "recipe": {**plain[1]["recipe"], "count": 2**19, "shard": 1}})
+    with pytest.raises(errors.Damaged, match=r"shards: expected the 524288 that the recipe makes, got 1"):
+        manifest.read(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "change", [{"overlap": {"test_starts": 1}}, {"overlap": {"x": "y"}}, {"versions": {"pyarrow": None}}], ids=str
+)
+def test_fields_that_are_printed_are_checked(plain, tmp_path, change):
+    reseal(tmp_path, {**plain[1], **change})
+    with pytest.raises(errors.Damaged, match=rf"manifest\.json: {next(iter(change))}: expected"):
+        manifest.read(tmp_path)
+
+
+def test_a_shard_is_checked_when_it_is_read(plain, tmp_path):
+    """Bits that flip leave many a shard readable, with other rows."""
+    record = shards.Record.from_dict(plain[1]["shards"][0])
+    (tmp_path / "data").mkdir()
+    data = (plain[0] / record.name).read_bytes()
+    for at in range(0, len(data), 97):
+        (tmp_path / record.name).write_bytes(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
+        with pytest.raises(errors.Damaged, match=rf"{record.name}: not what the manifest says"):
+            shards.read(tmp_path, PLAN, record)
+    (tmp_path / record.name).write_bytes(data)
+    assert shards.read(tmp_path, PLAN, record).sha256() == record.content
+
+
+@pytest.mark.parametrize("name", [".lock", ".journal", "recipe.json", "manifest.json", "README.md"])
+def test_nothing_is_built_through_a_link(tmp_path, name):
+    """In a folder that came with a recipe and links in it."""
+    (tmp_path / "mine").write_text("mine\n")
+    (tmp_path / "set").mkdir()
+    (tmp_path / "set" / "recipe.json").write_text(PLAN.to_json())
+    (tmp_path / "set" / name).unlink(missing_ok=True)
+    (tmp_path / "set" / name).symlink_to(tmp_path / "mine")
+    with contextlib.suppress(errors.DataError):
+        build(PLAN, tmp_path / "set")
+    assert (tmp_path / "mine").read_text() == "mine\n"
+
+
 def test_records_are_checked(plain):
     good = plain[1]["shards"][0]
     assert shards.Record.from_dict(good).to_dict() == good

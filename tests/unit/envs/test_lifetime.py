@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from tests.growth import growth, leak, needs_proc
 from tests.ticks import goes_on, holder
+from tests.waiting import HANG
 
 import recommit  # noqa: F401  (registers the environments)
 
@@ -22,7 +23,7 @@ import os, signal, sys
 import numpy as np
 import recommit, gymnasium
 
-signal.alarm(120)
+signal.alarm({hang})
 env = gymnasium.make_vec("recommit/Sliding-v0", num_envs={slots}, size=3, threads=4)
 actions = np.random.default_rng(0).integers(0, 4, (3, {slots}))
 
@@ -33,7 +34,7 @@ expected = play()
 for number in range({forks}):
     child = os.fork()
     if child == 0:
-        signal.alarm(30)  # a hang in the child kills it
+        signal.alarm({hang})  # a hang in the child kills it
         os._exit(0 if play() == expected else 1)
     if number % 10 == 0:
         assert play() == expected
@@ -45,7 +46,7 @@ print({forks})
 
 def python(code: str, *options: str) -> str:
     done = subprocess.run(
-        [sys.executable, *options, "-c", code], capture_output=True, text=True, timeout=180, check=False
+        [sys.executable, *options, "-c", code], capture_output=True, text=True, timeout=HANG, check=False
     )
     assert done.returncode == 0, (done.returncode, done.stderr)
     return done.stdout
@@ -53,7 +54,7 @@ def python(code: str, *options: str) -> str:
 
 @pytest.mark.skipif(not hasattr(__import__("os"), "fork"), reason="no fork on this platform")
 def test_two_hundred_forks_with_a_live_pool() -> None:
-    assert python(FORKS.format(slots=SLOTS, forks=200)) == "200\n"
+    assert python(FORKS.format(slots=SLOTS, forks=200, hang=HANG)) == "200\n"
 
 
 def worker(seed: int) -> bytes:
@@ -73,18 +74,16 @@ def test_workers_of_every_kind(method: str, workers: int) -> None:
     expected = [worker(seed) for seed in range(4)]  # workers=0, and a pool that lives when processes start
     context = multiprocessing.get_context(method)
     with context.Pool(workers) as pool:
-        assert pool.map_async(worker, range(4)).get(timeout=90) == expected
+        assert pool.map_async(worker, range(4)).get(timeout=HANG) == expected
     assert [worker(seed) for seed in range(4)] == expected
 
 
 def test_the_interpreter_runs_during_a_step() -> None:
-    env = gymnasium.make_vec(
-        "recommit/Sliding-v0", num_envs=2_000_000, size=4, threads=1, action_mask=False, copy=False
-    )
+    env = gymnasium.make_vec("recommit/Sliding-v0", num_envs=500_000, size=4, threads=1, action_mask=False, copy=False)
     env.reset(seed=0)
-    actions = np.zeros(2_000_000, np.uint8)
+    actions = np.zeros(500_000, np.uint8)
     episodes = env._episodes
-    assert goes_on(lambda: episodes.step(actions, grids=False, masks=True), tries=50)
+    assert goes_on(lambda: episodes.step(actions, grids=False, masks=True), tries=200)
     assert not goes_on(holder(), tries=3)
 
 
@@ -138,7 +137,7 @@ def test_a_hundred_exits_with_a_live_pool(how: str) -> None:
         command = [sys.executable, "-c", start + EXITS[how]]
         started = [subprocess.Popen(command, stderr=subprocess.PIPE) for _ in range(5)]
         for process in started:
-            said = process.communicate(timeout=60)[1]
+            said = process.communicate(timeout=HANG)[1]
             assert (process.returncode, said) == (0, b"")
 
 

@@ -85,6 +85,8 @@ def test_a_policy_that_has_changed_since_is_refused(run, tmp_path, capsys):
     """Old decisions would pass for those of the new policy."""
     moved = tmp_path / "run"
     shutil.copytree(run, moved)
+    for digests in moved.rglob("DIGESTS"):
+        digests.unlink()
     assert call(moved, tmp_path / "eval") == 0
     best = moved / json.loads((moved / "best.json").read_text())["policy"] / "heads.safetensors"
     whole = best.read_bytes()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import runpy
 import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -16,6 +18,8 @@ from recommit.evaluate.members import Found, Members, best, stage_of
 from recommit.train import family, grpo, sft
 from recommit.train.config import parse
 from recommit.train.grpo_config import GrpoConfig
+
+ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture(scope="module")
@@ -84,6 +88,23 @@ def test_all_tables_come_from_one_command(everything):
     for table in (main_table, results_tables.ablation(found)):
         assert f"{drawn:.1f}" in cells(table, "loose: adaptive, drawn" if table == main_table else "adaptive, drawn")
     assert len(cells(behaviour_tables.shares(found), "tight: h=4")) == 5
+
+
+def test_its_figures_are_drawn(everything, tmp_path):
+    mpl = pytest.importorskip("matplotlib")
+    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "recommit"}):
+        drawing = runpy.run_path(str(ROOT / "bench" / "plot_paper.py"))
+        drawing["plot"](everything[1], tmp_path)
+    picture = (tmp_path / "paper-small-sliding.svg").read_text(encoding="utf-8")
+    for title in (
+        "fixed depths and adaptive",
+        "depths by distance, solved",
+        "entropy while training, nats",
+        "looks while",
+    ):
+        assert title in picture
+    for label in ("warm start, fixed", "adaptive, drawn", "exact ceiling", "best fixed depth", "depth head"):
+        assert label in picture, f"no line of {label}"
 
 
 def test_every_cell_is_the_figure_of_its_agent(everything, trained):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import subprocess
 import sys
 import threading
@@ -12,8 +11,10 @@ import threading
 import numpy as np
 import pytest
 import torch
+from tests.waiting import HANG
 
 import recommit
+from recommit.train.ports import free_port
 from recommit.train.ranks import Team
 from recommit.train.reach import Reach
 
@@ -56,11 +57,9 @@ def files_of(folder):
 
 
 def test_two_processes_write_the_same_bytes_as_one(larger, tmp_path):
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     called = [start(larger, tmp_path / "one"), *(start(larger, tmp_path / "two", rank, 2, port) for rank in (0, 1))]
-    said = [process.communicate(timeout=600) for process in called]
+    said = [process.communicate(timeout=HANG) for process in called]
     assert [process.returncode for process in called] == [0, 0, 0], said
     assert said[0][0] == said[1][0]
     assert said[2][0] == b"", "one of them speaks"

@@ -77,6 +77,12 @@ def test_an_adapter_needs_its_own_backbone(saved, tmp_path):
     assert torch.equal(logits(recommit.CommitPolicy.from_pretrained(folder, backbone=moved)), logits(policy))
 
 
+def unlisted(folder):
+    """A policy without digests, as older ones are: what it holds is judged by itself."""
+    (folder / "DIGESTS").unlink()
+    return folder
+
+
 def changed(path, change):
     tensors = load_file(path)
     change(tensors)
@@ -102,7 +108,7 @@ def spoil(tensors):
 @pytest.mark.parametrize("change", [rename, drop, reshape, spoil])
 @pytest.mark.parametrize("part", ["heads.safetensors", "adapter/adapter_model.safetensors"])
 def test_weights_that_do_not_fit_are_refused(saved, part, change):
-    folder = saved[1]
+    folder = unlisted(saved[1])
     if not (folder / part).exists():
         pytest.skip("not saved for this kind of policy")
     changed(folder / part, change)
@@ -112,7 +118,7 @@ def test_weights_that_do_not_fit_are_refused(saved, part, change):
 
 @pytest.mark.parametrize("keep", [0, 4, 100])
 def test_truncated_weights_are_refused(saved, keep):
-    _, folder = saved
+    folder = unlisted(saved[1])
     path = folder / "heads.safetensors"
     path.write_bytes(path.read_bytes()[:keep])
     with pytest.raises(ValueError, match=r"heads\.safetensors"):
@@ -121,9 +127,47 @@ def test_truncated_weights_are_refused(saved, keep):
 
 @pytest.mark.parametrize(("key", "value"), [("format", 99), ("policy", {"depths": [1]}), ("policy", 3)])
 def test_configurations_that_do_not_fit_are_refused(saved, key, value):
-    _, folder = saved
+    folder = unlisted(saved[1])
     about = json.loads((folder / "config.json").read_text())
     about[key] = value
     (folder / "config.json").write_text(json.dumps(about))
     with pytest.raises(ValueError, match=r"config\.json"):
         recommit.CommitPolicy.from_pretrained(folder)
+
+
+@pytest.mark.parametrize("name", ["config.json", "heads.safetensors", "adapter/adapter_model.safetensors", "DIGESTS"])
+def test_a_bit_that_flips_is_noticed(saved, name):
+    path = saved[1] / name
+    if not path.exists():
+        pytest.skip("not saved for this kind of policy")
+    data = bytearray(path.read_bytes())
+    data[-3] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(ValueError, match=path.name):
+        recommit.CommitPolicy.from_pretrained(saved[1])
+
+
+def test_policies_without_digests_are_read(saved):
+    again = recommit.CommitPolicy.from_pretrained(unlisted(saved[1]))
+    assert torch.equal(logits(again), logits(saved[0]))
+
+
+def test_what_is_saved_over_another_policy_is_listed_anew(saved):
+    """Also what somebody has added for people, which nobody checks."""
+    policy, folder = saved
+    with torch.no_grad():
+        policy.depth_head.bias.add_(1.0)
+    policy.save_pretrained(folder)
+    (folder / "README.md").write_text("mine")
+    assert torch.equal(logits(recommit.CommitPolicy.from_pretrained(folder)), logits(policy))
+
+
+def test_weights_are_not_written_through_a_link(saved, tmp_path):
+    policy, folder = saved
+    (tmp_path / "mine").write_text("mine")
+    for name in ("heads.safetensors", "config.json", "preprocessor_config.json"):
+        (folder / name).unlink(missing_ok=True)
+        (folder / name).symlink_to(tmp_path / "mine")
+    policy.save_pretrained(folder)
+    assert (tmp_path / "mine").read_text() == "mine"
+    assert torch.equal(logits(recommit.CommitPolicy.from_pretrained(folder)), logits(policy))

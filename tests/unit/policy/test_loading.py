@@ -145,6 +145,7 @@ def test_older_policies_say_no_dtype(sharded, tmp_path):
     about = json.loads((policy.save_pretrained(tmp_path) / "config.json").read_text())
     assert about["backbone"].pop("dtype") == "float32"
     about["backbone"]["fingerprint"] = fingerprint(policy.backbone, torch.float32)
+    (tmp_path / "DIGESTS").unlink()
     (tmp_path / "config.json").write_text(json.dumps(about))
     again = recommit.CommitPolicy.from_pretrained(tmp_path)
     assert {p.dtype for p in again.parameters()} == {torch.float32}
@@ -167,6 +168,7 @@ def test_an_unknown_dtype_is_refused(sharded, tmp_path):
     policy = recommit.CommitPolicy.from_backbone(sharded, CONFIG, dtype=torch.float32)
     about = json.loads((policy.save_pretrained(tmp_path) / "config.json").read_text())
     about["backbone"]["dtype"] = "int8"
+    (tmp_path / "DIGESTS").unlink()
     (tmp_path / "config.json").write_text(json.dumps(about))
     with pytest.raises(ValueError, match=r"expected a backbone of dtype float32, bfloat16, float16, got int8"):
         recommit.CommitPolicy.from_pretrained(tmp_path)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import threading
-import time
 
 import numpy as np
 import pytest
@@ -146,16 +145,15 @@ def test_a_limit_gives_unknown_with_a_proven_bound() -> None:
 
 
 def test_ctrl_c_ends_a_hopeless_search() -> None:
+    """That it ends at all is what is tested: alone, the search would take hours."""
     task = recommit.Sliding(5)
     states = task.generate(1, seed=1).states
     task.prepare()
     timer = threading.Timer(0.3, signal.raise_signal, (signal.SIGINT,))
-    began = time.process_time()
     with pytest.raises(KeyboardInterrupt):  # noqa: PT012  (on a busy machine it comes before the search)
         timer.start()
         task.distance(states)
     timer.join()
-    assert time.process_time() - began < 5.0
 
 
 def test_progress_is_told() -> None:

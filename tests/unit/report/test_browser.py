@@ -12,6 +12,7 @@ import subprocess
 import numpy as np
 import pytest
 from tests.unit.report.conftest import puzzle, write
+from tests.waiting import HANG
 
 from recommit.puzzles.registry import TASKS
 from recommit.report import axes, page
@@ -29,7 +30,7 @@ def opened(path, tmp_path, anchor=""):
     home.mkdir(exist_ok=True)
     done = subprocess.run(
         [BROWSER, *flags, f"--user-data-dir={home}", "--dump-dom", f"{path.as_uri()}{anchor}"],
-        check=True, capture_output=True, text=True, timeout=120, env=os.environ | {"HOME": str(home)},
+        check=True, capture_output=True, text=True, timeout=HANG, env=os.environ | {"HOME": str(home)},
     )  # fmt: skip
     return done.stdout
 

@@ -107,7 +107,7 @@ def test_what_is_damaged_is_an_error_that_says_so(copy, name, content):
     (copy / name).unlink()
     if content is not None:
         (copy / name).write_text(content)
-    with pytest.raises(ValueError, match=r"^eval: "):
+    with pytest.raises(ValueError, match=r"^eval: " if content is None else name):
         Folder(copy)
 
 
@@ -121,5 +121,8 @@ def test_training_is_read_up_to_a_line_that_is_being_written(copy, tmp_path):
     plan = json.loads((copy / "plan.json").read_text()) | {"run": str(tmp_path / "run")}
     (copy / "plan.json").write_text(json.dumps(plan))
     (tmp_path / "run").mkdir()
-    (tmp_path / "run" / "metrics.jsonl").write_text('{"step": 1, "loss": 2}\n[1]\n{"step": 2, "lo')
+    (tmp_path / "run" / "metrics.jsonl").write_text('{"step": 1, "loss": 2}\n{"step": 2, "lo')
     assert Folder(copy).training == [{"step": 1, "loss": 2}]
+    (tmp_path / "run" / "metrics.jsonl").write_text('{"step": 1, "loss": 2}\n[1]\n{"step": 2, "lo')
+    with pytest.raises(ValueError, match=r"metrics\.jsonl: expected an object, got a list"):
+        _ = Folder(copy).training

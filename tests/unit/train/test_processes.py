@@ -7,12 +7,12 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import pytest
 
 pytest.importorskip("torch")
+from tests.waiting import until
 
 from recommit.train import launch, processes
 from recommit.train.board import Board, last_agent, last_step
@@ -47,12 +47,6 @@ def jobs(out, *modes):
 
 def run(out, *modes, places=2):
     return processes.run(launch.fleet(places, 1, device="cpu"), jobs(out, *modes), out / "logs")
-
-
-def until(look):
-    """Wait for something that must come."""
-    while not look():
-        time.sleep(0.01)
 
 
 def alive(folder):

@@ -7,9 +7,9 @@ import signal
 import subprocess
 import sys
 import textwrap
-import time
 
 import pytest
+from tests.waiting import HANG, until
 
 from recommit.train import side_by_side
 
@@ -54,9 +54,7 @@ def test_ctrl_c_begins_nothing_else(tmp_path):
     runs = tmp_path / "runs"
     runs.mkdir()
     process = subprocess.Popen([sys.executable, str(script), str(runs)], start_new_session=True)
-    while len(list(runs.iterdir())) < 2:
-        assert process.poll() is None
-        time.sleep(0.01)
+    until(lambda: len(list(runs.iterdir())) == 2, process)
     os.killpg(process.pid, signal.SIGINT)
-    assert process.wait(timeout=120) == 130
+    assert process.wait(timeout=HANG) == 130
     assert {p.name: p.read_text() for p in runs.iterdir()} == {"0": "saved", "1": "saved"}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from recommit.data import files
 from recommit.evaluate.zero_shot.bodies import Said
+from recommit.files import content
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,7 +25,7 @@ class Cache:
         if self.folder is None:
             return None
         try:
-            values = json.loads(self._path(name).read_bytes())
+            values = json.loads(content(self._path(name)))
             said = Said(**values)
         except (OSError, ValueError, TypeError, RecursionError):
             return None

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 JITTER = 56
 #: The first pause before another attempt, which doubles each time, and the longest.
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 60.0
+#: Characters of what a server says about a failure that are looked at.
+MOST_SAID = 4096
 
 
 class Clock:
@@ -207,7 +209,12 @@ class Client:
 def _without(result: Said | Failure, key: Key) -> Said | Failure:
     """The same without the key, should a server have put it there; only then is anything cut to a sensible length."""
     if isinstance(result, Failure):
-        named = None if result.parameter is None else key.redact(result.parameter)
-        return replace(result, said=key.redact(result.said)[:4096], parameter=named)
-    finish, model, name = (key.redact(text)[:200] for text in (result.finish, result.model, result.id))
+        named = None if result.parameter is None else _short(result.parameter, key)
+        return replace(result, said=_short(result.said, key), parameter=named)
+    finish, model, name = (_short(text, key)[:200] for text in (result.finish, result.model, result.id))
     return replace(result, text=key.redact(result.text), finish=finish, model=model, id=name)
+
+
+def _short(text: str, key: Key) -> str:
+    # Cut first, since a server may say a lot; a part of the key at the cut is hidden like any other part.
+    return key.redact(text[: 16 * MOST_SAID])[:MOST_SAID]

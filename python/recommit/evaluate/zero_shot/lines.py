@@ -6,6 +6,7 @@ import json
 import threading
 from typing import TYPE_CHECKING, Any
 
+from recommit import files as plain
 from recommit.data import errors as data_errors
 from recommit.data import files
 from recommit.evaluate.zero_shot.errors import Damaged
@@ -65,9 +66,11 @@ class Lines:
 def _mend(files_: Files, path: Path) -> None:
     """Cut off what a crash left of a line."""
     try:
-        content = path.read_bytes()
+        content = plain.content(path)
     except FileNotFoundError:
         return
+    except OSError as error:
+        raise data_errors.from_os(error, path) from error
     whole = content.rfind(b"\n") + 1
     if whole < len(content):
         files.replace(files_, path, content[:whole])
@@ -76,9 +79,11 @@ def _mend(files_: Files, path: Path) -> None:
 def read(path: Path) -> list[dict[str, Any]]:
     """All whole lines; one that is not a record is an error, since nothing here writes such a line."""
     try:
-        content = path.read_bytes()
+        content = plain.content(path)
     except FileNotFoundError:
         return []
+    except OSError as error:
+        raise data_errors.from_os(error, path) from error
     records = []
     for number, line in enumerate(content[: content.rfind(b"\n") + 1].splitlines(), 1):
         try:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import recommit
-from recommit.data import draws, files
+from recommit.data import draws, files, reading
 from recommit.data.recipe import Recipe
 from recommit.evaluate import test_set
 from recommit.evaluate.zero_shot import prompt
@@ -136,7 +136,7 @@ def keep(plan: dict[str, Any], folder: Path) -> None:
         files.replace(files.Files(), path, (json.dumps(plan, indent=2) + "\n").encode())
         return
     try:
-        known = json.loads(path.read_text("utf-8"))
+        known = reading.values(folder, MANIFEST)
         before, now = known["run"], plan["run"]
         changed = [name for name in {**now, **before} if before.get(name) != now.get(name)]
     except (ValueError, KeyError, TypeError, AttributeError):

@@ -11,13 +11,12 @@ from __future__ import annotations
 
 import contextlib
 import json
-import sys
 import threading
 from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from recommit.data import files
+from recommit.data import files, reading
 from recommit.data.errors import DataError
 from recommit.data.lock import Lock
 from recommit.evaluate.zero_shot import figures, lines
@@ -28,6 +27,7 @@ from recommit.evaluate.zero_shot.ledger import Caps, Ledger
 from recommit.evaluate.zero_shot.parameters import Parameters, sampling
 from recommit.evaluate.zero_shot.plan import MANIFEST, Named, keep
 from recommit.evaluate.zero_shot.player import Episode, Player
+from recommit.shown import say
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -161,7 +161,7 @@ class _Run:
 
     def _say(self, text: str) -> None:
         if not self.quiet:
-            sys.stderr.write(text + "\n")
+            say(text)
 
     def _write(self) -> list[dict[str, Any]]:
         summary = figures.summary(self.plan, self.episodes, self.rooms)
@@ -183,7 +183,7 @@ class _Run:
 def note(out: Path, asked: dict[str, Any]) -> None:
     """Add to the manifest how the model was really sampled, over all starts of the run."""
     path = out / MANIFEST
-    kept = json.loads(path.read_text("utf-8"))
+    kept = reading.values(out, MANIFEST)
     kept["sampling"] = sampling(asked, lines.read(out / "attempts.jsonl"), lines.read(out / "decisions.jsonl"))
     files.replace(files.Files(), path, (json.dumps(kept, indent=2) + "\n").encode())
 

@@ -6,6 +6,8 @@ import os
 import re
 from typing import TYPE_CHECKING
 
+from recommit.evaluate.zero_shot.masking import Mask
+
 if TYPE_CHECKING:
     from typing import NoReturn
 
@@ -13,19 +15,19 @@ if TYPE_CHECKING:
 _USABLE = re.compile(r"[\x21-\x7e]+")
 #: Shorter keys are placeholders of local servers ("EMPTY"), and may well be ordinary words.
 SHORTEST_SECRET = 8
-HIDDEN = "[key]"
 
 
 class Key:
     """The value of an environment variable. Neither its ``repr``, nor a pickle, nor an error shows it."""
 
-    __slots__ = ("__text", "variable")
+    __slots__ = ("__mask", "__text", "variable")
 
     def __init__(self, text: str, variable: str) -> None:
         self.variable = variable
         if text and not _USABLE.fullmatch(text):
             raise ValueError(f"{variable}: expected a key of printable characters without spaces, got another text")
         self.__text = text
+        self.__mask = Mask(text) if len(text) >= SHORTEST_SECRET else None
 
     @classmethod
     def from_environment(cls, variable: str) -> Key:
@@ -40,8 +42,12 @@ class Key:
         return self.__text
 
     def redact(self, text: str) -> str:
-        """``text`` with every occurrence of the key replaced: a server may send back what it was sent."""
-        return text.replace(self.__text, HIDDEN) if len(self.__text) >= SHORTEST_SECRET else text
+        """``text`` without the key and its parts, also where they are encoded: a server may send back what it was sent."""
+        return self.__mask.over(text) if self.__mask else text
+
+    def stands_in(self, text: str) -> bool:
+        """Is the whole key in ``text``, as it is?"""
+        return len(self.__text) >= SHORTEST_SECRET and self.__text in text
 
     def __repr__(self) -> str:
         return f"<key from {self.variable or 'nowhere'}>"

@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+import itertools
 import threading
+import types
 
 import pytest
 from tests.unit.evaluate.zero_shot.servers import Server
+from tests.waiting import HANG
 
+from recommit.evaluate.zero_shot import wire
 from recommit.evaluate.zero_shot.cache import Cache
 from recommit.evaluate.zero_shot.client import Client, Service
 from recommit.evaluate.zero_shot.endpoints import ENDPOINTS
@@ -14,6 +18,8 @@ from recommit.evaluate.zero_shot.secret import Key
 from recommit.evaluate.zero_shot.wire import Address
 
 CANARY = "sk-canary-9f8e7d6c5b4a3210"
+#: A time limit of six looks at the clock of ``looks``, for servers that never end an answer.
+SHORT = 0.3
 
 
 @pytest.fixture(autouse=True)
@@ -34,6 +40,14 @@ def serve():
     yield start
     for server in started:
         server.close()
+
+
+@pytest.fixture
+def looks(monkeypatch):
+    """The clock of connections goes on by a twentieth of a second whenever it is looked at, and not by itself: a time limit
+    is never over before the question is sent, on however slow a machine."""
+    ticks = itertools.count()
+    monkeypatch.setattr(wire, "time", types.SimpleNamespace(monotonic=lambda: next(ticks) / 20))
 
 
 class FakeClock:
@@ -65,7 +79,7 @@ def client_of():
     """Makes a client of a server, with a fake clock, a canary for a key and a log in memory."""
 
     def make(
-        url, *, endpoint="custom", model="tiny", timeout=5.0, retries=1, caps=None, cache=None, key=CANARY, **more
+        url, *, endpoint="custom", model="tiny", timeout=HANG, retries=1, caps=None, cache=None, key=CANARY, **more
     ):
         record, clock, log = ENDPOINTS[endpoint], FakeClock(), Kept()
         service = Service(record, Address.parse(url), model, Key(key, "CANARY"), timeout, retries, **more)

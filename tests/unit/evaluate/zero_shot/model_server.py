@@ -88,6 +88,8 @@ class ModelServer(ThreadingHTTPServer):
     def __init__(self, model, port=0):
         super().__init__(("127.0.0.1", port), _Handler)
         self.model, self.seen, self.lock = model, [], threading.Lock()
+        #: Requests that are answered; who asks for more waits for ever.
+        self.most = None
 
     @property
     def url(self):
@@ -103,6 +105,9 @@ class _Handler(BaseHTTPRequestHandler):
         with self.server.lock:
             reply, picture = self.server.model.answer(body)
             self.server.seen.append((picture, reply["choices"][0]["message"]["content"]))
+            number = len(self.server.seen)
+        if self.server.most is not None and number > self.server.most:
+            threading.Event().wait()
         content = json.dumps(reply).encode()
         self.send_response(200)
         self.send_header("Content-Type", "application/json")

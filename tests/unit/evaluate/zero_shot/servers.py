@@ -12,6 +12,7 @@ import threading
 import zlib
 
 import numpy as np
+from tests.waiting import HANG
 
 from recommit.evaluate.zero_shot import lines
 from recommit.evaluate.zero_shot.parser import ACTIONS
@@ -116,7 +117,7 @@ class _Handler(socketserver.BaseRequestHandler):
         server = self.server
         with server.lock:
             server.connections += 1
-        self.request.settimeout(20)
+        self.request.settimeout(HANG)
         head = b""
         while b"\r\n\r\n" not in head:
             piece = self.request.recv(65536)
@@ -148,7 +149,7 @@ def drip(data, pause=0.05):
             connection.sendall(data[i : i + 1])
             if ended.wait(pause):
                 return
-        ended.wait(20)
+        ended.wait()
 
     return send
 
@@ -166,7 +167,17 @@ def flood(head, piece):
 
 def silence(_, ended):
     """Never answer."""
-    ended.wait(20)
+    ended.wait()
+
+
+class Held:
+    """A script that answers all requests but number ``at`` and those after it, if any: whoever asks waits for ever."""
+
+    def __init__(self, say=lambda _: answer()):
+        self.at, self.say = None, say
+
+    def __call__(self, request, number):
+        return silence if self.at is not None and number >= self.at else self.say(request)
 
 
 def hang_up(data=b""):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import gzip
 import json
-import time
 import urllib.request
 
 import pytest
-from tests.unit.evaluate.zero_shot.conftest import CANARY
+from tests.unit.evaluate.zero_shot.conftest import CANARY, SHORT
 from tests.unit.evaluate.zero_shot.servers import answer, chat, drip, error, flood, hang_up, reply, silence
+from tests.waiting import HANG, until
 
 from recommit.evaluate.zero_shot.bodies import Question
 from recommit.evaluate.zero_shot.client import Place
@@ -17,8 +17,6 @@ from recommit.evaluate.zero_shot.errors import GaveUp, Unusable
 from recommit.evaluate.zero_shot.verdicts import LONGEST_WAIT
 
 LOOK, PLACE = Question("rules", "look", b"PNG"), Place("task/0", 0, 0)
-#: Long enough for a reply on this machine, short enough to wait for its end.
-SHORT = 0.4
 JSON = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 BOMB = gzip.compress(b" " * 50_000_000)
 
@@ -91,18 +89,17 @@ def test_there_are_more_than_thirty():
     assert len(HOSTILE) > 50
 
 
+@pytest.mark.usefixtures("looks")
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile(name, serve, client_of):
+    """It ends, and by the bound that it should end by: what some of them send has no end, nor has the time that others take."""
     does, kind, raised = HOSTILE[name]
     server = serve(does)
-    slow = kind in ("timeout", "too_large")
-    client = client_of(server.url, timeout=SHORT if kind == "timeout" else 5.0)
-    begin, cpu = time.monotonic(), time.process_time()
+    client = client_of(server.url, timeout=SHORT if kind == "timeout" else HANG)
     with pytest.raises(raised, match=kind) as caught:
         client.ask(LOOK, PLACE)
-    assert time.monotonic() - begin < (2 * SHORT + 10 if kind == "timeout" else 20)
-    assert time.process_time() - cpu < (3.0 if slow else 1.5)
     asked = 2 if raised is GaveUp and kind not in ("http_400", "http_413", "http_418") else 1
+    until(lambda: len(server.seen) >= asked)  # one that nobody waited for may still be on its way
     assert len(server.seen) == asked == client.ledger.spent.requests
     assert all(0 < pause <= LONGEST_WAIT for pause in client.clock.slept)
     assert CANARY not in f"{caught.value!r} {client.ledger.log.records}"
@@ -131,6 +128,6 @@ def test_a_client_that_follows_redirects_is_caught(serve):
     other = serve()
     server = serve(reply(b"", "302 Found", [f"Location: {other.url}/x"]))
     request = urllib.request.Request(server.url, b"{}", {"Authorization": f"Bearer {CANARY}"})
-    urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=5).close()
+    urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=HANG).close()
     assert other.connections == 1
     assert other.seen[0].headers["authorization"] == f"Bearer {CANARY}"

@@ -39,7 +39,7 @@ def test_many_workers_stay_within_the_caps(caps):
     for worker in workers:
         worker.start()
     for worker in workers:
-        worker.join(20)
+        worker.join()
     assert len(reached) == 8
     assert sorted(sent) == list(range(1, len(sent) + 1))
     spent = shared.spent
@@ -47,6 +47,116 @@ def test_many_workers_stay_within_the_caps(caps):
     assert caps.tokens is None or spent.tokens_in + spent.tokens_out <= caps.tokens
     assert caps.money is None or shared.money <= caps.money
     assert len(sent) > 2
+
+
+#: What one question and its answer take, where the ledger was never told.
+LARGE = (60_000, 100)
+#: Caps that hold three of them, and some change.
+THREE = [Caps(tokens=200_000), Caps(money=1.0, price_in=5.0, price_out=15.0)]
+
+
+class Naive(Ledger):
+    """The planted defect: everybody starts at once, with 4,096 tokens reserved for each question."""
+
+    def _must_wait(self):
+        return False
+
+
+def crowd(shared, workers=32, cost=LARGE):
+    """The worst that so many workers can do: all that are let in ask before the first answer comes. Requests sent."""
+    sent, under_way = 0, []
+    try:
+        while True:
+            while len(under_way) < workers and (ticket := shared.admit({})) is not None:
+                under_way.append(ticket)
+            sent += len(under_way)
+            for ticket in under_way:
+                shared.answered(ticket, *cost)
+            under_way.clear()
+    except CapReached:
+        for ticket in under_way:
+            shared.answered(ticket, *cost)
+        return sent + len(under_way)
+
+
+def overrun(shared, cost=LARGE):
+    """By how many answers a cap is exceeded."""
+    caps, tokens = shared.caps, shared.spent.tokens_in + shared.spent.tokens_out
+    by_tokens = 0.0 if caps.tokens is None else (tokens - caps.tokens) / sum(cost)
+    return max(by_tokens, 0.0 if caps.money is None else (shared.money - caps.money) / caps.price(*cost))
+
+
+@pytest.mark.parametrize("caps", THREE)
+def test_thirty_two_workers_with_huge_questions_stay_within_the_caps(caps):
+    shared = ledger(caps)
+    assert crowd(shared) == 3
+    assert overrun(shared) <= 0
+
+
+@pytest.mark.parametrize("caps", [Caps(tokens=5_000), Caps(money=0.03, price_in=5.0, price_out=15.0)])
+def test_what_is_too_small_for_the_first_answer_is_exceeded_by_that_one_alone(caps):
+    shared = ledger(caps)
+    assert crowd(shared) == 1
+    assert 0 < overrun(shared) <= 1
+
+
+@pytest.mark.parametrize("caps", THREE)
+def test_answers_may_be_longer_than_was_asked_for(caps):
+    shared = ledger(caps)
+    crowd(shared, cost=(300, 50_000))
+    assert overrun(shared) <= 0
+
+
+@pytest.mark.parametrize("caps", THREE)
+def test_a_ledger_that_lets_all_start_at_once_is_caught(caps):
+    shared = Naive(caps, Kept(), 100, threading.Event())
+    crowd(shared)
+    assert overrun(shared) > 25
+
+
+@pytest.mark.parametrize("caps", [Caps(tokens=320_000), Caps(money=1.6, price_in=5.0, price_out=15.0)])
+@pytest.mark.parametrize("said", [True, False])
+def test_a_start_with_a_higher_cap_remembers_how_large_questions_are(caps, said):
+    log = Kept()
+    before = ledger(THREE[0], log)
+    crowd(before)
+    sizes = {"tokens_in": LARGE[0], "tokens_out": LARGE[1]} if said else {}
+    after = ledger(caps)
+    after.restore(log.records, [{"number": n, "charged": list(LARGE), **sizes} for n in (1, 2, 3)])
+    assert (after.spent.tokens_in, after.spent.requests) == (180_000, 3)
+    assert crowd(after) == 2
+    assert overrun(after) <= 0
+
+
+def test_one_request_is_under_way_until_a_server_says_what_it_took():
+    shared = ledger(Caps(tokens=100_000))
+    first = shared.admit({})
+    assert shared.admit({}) is None
+    shared.answered(first, None, None)
+    second = shared.admit({})
+    assert shared.admit({}) is None
+    shared.answered(second, 50, 10)
+    assert all(shared.admit({}) for _ in range(8))
+
+
+@pytest.mark.parametrize("caps", [Caps(), Caps(requests=9)])
+def test_without_a_cap_on_tokens_nobody_waits(caps):
+    shared = ledger(caps)
+    assert all(shared.admit({}) for _ in range(9))
+
+
+def test_failures_before_the_first_answer_are_charged_with_its_size_once_it_is_said():
+    log = Kept()
+    shared = ledger(Caps(tokens=10**6), log)
+    shared.failed(shared.admit({}), True, {"kind": "timeout"})
+    shared.failed(shared.admit({}), False, {"kind": "http_500"})
+    assert shared.spent.tokens_in == QUESTION_TOKENS
+    charged = shared.answered(shared.admit({}), *LARGE)
+    assert shared.spent.tokens_in == 2 * LARGE[0]
+    after = ledger()
+    decision = {"number": 3, "charged": list(charged), "tokens_in": LARGE[0], "tokens_out": LARGE[1]}
+    after.restore(log.records, [decision])
+    assert after.spent == shared.spent
 
 
 def test_one_that_may_fit_later_waits():
@@ -57,7 +167,7 @@ def test_one_that_may_fit_later_waits():
     waiting.join(0.2)
     assert not second
     shared.answered(first, 50, 10)
-    waiting.join(5)
+    waiting.join()
     assert second[0].reserved == (50, 100)
 
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
-import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 from urllib.error import URLError
 from urllib.request import urlopen
@@ -18,8 +16,11 @@ import pytest
 torch = pytest.importorskip("torch", reason="the model behind the server needs the train extra")
 pytest.importorskip("transformers", reason="the server is a part of it")
 
+from tests.waiting import HANG, until
+
 import recommit
 from recommit.evaluate.zero_shot import lines
+from recommit.train.ports import free_port
 
 pytestmark = pytest.mark.nightly
 ROOT = Path(__file__).resolve().parents[4]
@@ -42,9 +43,7 @@ def server(tmp_path_factory):
         pytest.skip(f"transformers serve needs {', '.join(missing())}: pip install 'transformers[serving]' torchvision")
     folder = tmp_path_factory.mktemp("served")
     make_backbone(folder / "tiny", "tiny")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     environment = {**os.environ, "PYTHONPATH": str(SERVING), "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
     words = [sys.executable, str(Path(__file__).with_name("serve.py")), "tiny", str(port)]
     with (folder / "said.txt").open("w") as said:
@@ -59,14 +58,17 @@ def server(tmp_path_factory):
 
 def wait(process, address, said):
     """Until it answers."""
-    while process.poll() is None:
-        try:
-            with urlopen(address, timeout=5) as reply:
-                assert json.load(reply) == {"status": "ok"}
-                return
-        except (URLError, OSError):
-            time.sleep(0.2)
-    pytest.fail(f"the server ended with {process.returncode}:\n{said.read_text()[-3000:]}")
+    until(lambda: process.poll() is not None or answers(address))
+    if process.poll() is not None:
+        pytest.fail(f"the server ended with {process.returncode}:\n{said.read_text()[-3000:]}")
+
+
+def answers(address):
+    try:
+        with urlopen(address, timeout=HANG) as reply:
+            return json.load(reply) == {"status": "ok"}
+    except (URLError, OSError):
+        return False
 
 
 def play(server, out, *more, model="tiny", cell=28):

@@ -1,0 +1,113 @@
+"""Recipes and presets as text: YAML that a stranger may have written, read in bounded time and memory into plain values."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+#: Characters of a text, and values in it once every alias is written out. The largest recipe of this package has a few hundred.
+MOST_CHARACTERS, MOST_VALUES = 1 << 18, 10_000
+#: So many characters of one value count as a further value.
+LONG = 100
+#: Mappings and lists in each other.
+DEEPEST = 32
+
+
+def read(text: str) -> Any:
+    """Mappings with text for keys, lists, texts, numbers, truth values and None; anything else is a ``ValueError``."""
+    import yaml
+
+    if len(text) > MOST_CHARACTERS:
+        raise ValueError(f"expected at most {MOST_CHARACTERS:,} characters, got {len(text):,}")
+    loader = None
+    try:
+        loader = yaml.SafeLoader(text)
+        node = loader.get_single_node()
+        if node is None:
+            return None
+        _count(node, {}, ())
+        value = _built(loader, node)
+    except RecursionError:
+        raise ValueError(f"expected at most {DEEPEST} mappings and lists in each other, got more") from None
+    except yaml.YAMLError as error:
+        raise ValueError(f"expected YAML, got another text: {error}") from None
+    finally:
+        if loader is not None:
+            loader.dispose()
+    _check(value)
+    return value
+
+
+def _built(loader: Any, node: Any) -> Any:
+    import yaml
+
+    try:
+        return loader.construct_document(node)
+    except yaml.YAMLError:
+        raise
+    except (AttributeError, LookupError, TypeError, ValueError, OverflowError) as error:  # of a date that is none
+        raise ValueError(f"expected YAML, got a value that its tag does not fit: {error}") from None
+
+
+def brief(value: object, most: int = 80) -> str:
+    """The ``repr`` of a value, cut in the middle of its work where it is long."""
+    text = ""
+    for part in _parts(value):
+        text += part
+        if len(text) > most:
+            return text[:most] + "..."
+    return text
+
+
+def _parts(value: object) -> Iterator[str]:
+    if isinstance(value, dict):
+        yield "{"
+        for i, (key, each) in enumerate(value.items()):
+            yield (", " if i else "") + brief(key) + ": "
+            yield from _parts(each)
+        yield "}"
+    elif isinstance(value, list | tuple):
+        yield "[" if isinstance(value, list) else "("
+        for i, each in enumerate(value):
+            yield ", " if i else ""
+            yield from _parts(each)
+        yield "]" if isinstance(value, list) else ")"
+    else:
+        yield repr(value[:200] if isinstance(value, str | bytes) else value)
+
+
+def _count(node: Any, counts: dict[int, int], above: tuple[int, ...]) -> int:
+    """Values of a node once its aliases are written out, each of which is counted once: that is quick for any text."""
+    if id(node) in above:
+        raise ValueError("expected values that end, got one that holds itself")
+    if len(above) > DEEPEST:
+        raise ValueError(f"expected at most {DEEPEST} mappings and lists in each other, got more")
+    if id(node) not in counts:
+        inner = node.value if isinstance(node.value, list) else []
+        parts = [part for each in inner for part in (each if isinstance(each, tuple) else (each,))]
+        own = 1 + len(node.value) // LONG if not inner else 1
+        counts[id(node)] = own + sum(_count(part, counts, (*above, id(node))) for part in parts)
+    if counts[id(node)] > MOST_VALUES:
+        raise ValueError(f"expected at most {MOST_VALUES:,} values, got aliases that make more of them")
+    return counts[id(node)]
+
+
+def _check(value: object) -> None:
+    """Refuse what JSON does not know: dates, sets, bytes, keys that are no text, numbers that are not finite."""
+    if isinstance(value, dict):
+        for key, each in value.items():
+            if not isinstance(key, str):
+                raise ValueError(f"expected text for keys, got {brief(key)}")  # noqa: TRY004
+            _check(each)
+    elif isinstance(value, list):
+        for each in value:
+            _check(each)
+    elif isinstance(value, int) and value.bit_length() > 64:
+        raise ValueError(f"expected whole numbers of 64 bits, got one of {value.bit_length():,}")
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"expected finite numbers, got {value}")
+    elif not isinstance(value, str | int | float | None):
+        raise ValueError(f"expected text, numbers, lists and mappings, got {type(value).__name__}: {brief(value)}")

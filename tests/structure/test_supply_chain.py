@@ -1,0 +1,116 @@
+"""What workflows run is named by its content, may do little, and runs on machines that exist; what is installed has no known hole."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+yaml = pytest.importorskip("yaml")
+requirements = pytest.importorskip("packaging.requirements")
+
+ROOT = Path(__file__).resolve().parents[2]
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+#: An action by its commit, and which version that is.
+PINNED = re.compile(r"uses: [\w.-]+/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$")
+#: Of GitHub, in November 2026; macos-13 has been gone since December 2025.
+RUNNERS = {
+    "ubuntu-latest", "ubuntu-24.04", "ubuntu-24.04-arm", "macos-latest", "macos-14", "macos-15", "macos-15-intel", "windows-latest",
+}  # fmt: skip
+#: The first version without a known hole.
+SOUND = {
+    "pyarrow": "23.0.1", "torch": "2.11", "pillow": "12.2", "transformers": "5", "deepspeed": "0.16", "jinja2": "3.1.6",
+    "ray": "2.54", "pyyaml": "6",
+}  # fmt: skip
+
+
+def faults(text):
+    """What is wrong with a workflow."""
+    found = [line.strip() for line in text.splitlines() if "uses:" in line and not PINNED.search(line.rstrip())]
+    whole = yaml.safe_load(text)
+    if whole.get("permissions") != {"contents": "read"}:
+        found.append("permissions: expected contents: read for all jobs")
+    for name, job in whole["jobs"].items():
+        systems = job.get("strategy", {}).get("matrix", {}).get("os", [job["runs-on"]])
+        found += [f"{name}: {system}" for system in systems if system not in RUNNERS]
+        more = {} if name == "publish" else {"contents": "read"}
+        if name != "publish" and job.get("permissions", more) != more:
+            found.append(f"{name}: {job['permissions']}")
+        if name == "publish" and job.get("permissions") != {"id-token": "write"}:
+            found.append(f"{name}: expected id-token: write alone")
+        if any(str(step.get("uses")).startswith("actions/checkout@") and step.get("with") != {"persist-credentials": False} for step in job["steps"]):  # fmt: skip
+            found.append(f"{name}: checkout leaves the token behind")
+    return found
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_a_workflow_runs_what_it_names(path):
+    assert faults(path.read_text(encoding="utf-8")) == []
+
+
+def test_there_are_workflows():
+    assert {path.stem for path in WORKFLOWS} == {"nightly", "test", "wheels"}
+    assert sum(path.read_text().count("uses:") for path in WORKFLOWS) >= 10
+
+
+@pytest.mark.parametrize(
+    ("good", "bad"),
+    [
+        ("actions/checkout@11bd71901bbe5b1630ceea73d27597364c9af683 # v4.2.2", "actions/checkout@v4"),
+        (" # v4.2.2", ""),
+        ("permissions: {contents: read}", "permissions: {contents: write}"),
+        ("permissions: {contents: read}\n", ""),
+        ("macos-15-intel", "macos-13"),
+        ("persist-credentials: false", "persist-credentials: true"),
+        ("{id-token: write}", "{id-token: write, contents: write}"),
+    ],
+)
+def test_planted_faults_are_seen(good, bad):
+    text = (ROOT / ".github" / "workflows" / "wheels.yml").read_text(encoding="utf-8")
+    assert good in text
+    assert faults(text.replace(good, bad))
+
+
+def listed():
+    """Every requirement of pyproject.toml."""
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    names = "|".join(SOUND)
+    return [
+        requirements.Requirement(one)
+        for one in re.findall(rf'"((?:{names})[^"]*)"', text)
+        if re.match(rf"({names})[<>=]", one)
+    ]
+
+
+@pytest.mark.parametrize("name", SOUND)
+def test_no_version_with_a_known_hole_is_allowed(name):
+    from packaging.version import Version
+
+    lows = [
+        Version(part.version)
+        for each in listed()
+        if each.name == name
+        for part in each.specifier
+        if part.operator == ">="
+    ]
+    assert lows
+    assert min(lows) >= Version(SOUND[name])
+
+
+def test_what_the_tests_run_with_is_within_the_bounds():
+    from packaging.version import Version
+
+    pins = re.findall(r"(?m)^([\w.-]+)==([\w.]+)", (ROOT / "constraints.txt").read_text(encoding="utf-8"))
+    bounds = {each.name: each.specifier for each in listed()}
+    own = [(name, version) for name, version in pins if name.lower() in bounds]
+    assert {name.lower() for name, _ in own} >= set(SOUND) - {"jinja2"}
+    assert [(name, version) for name, version in own if Version(version) not in bounds[name.lower()]] == []
+
+
+def test_ray_opens_no_page():
+    tree = ast.parse((ROOT / "python" / "recommit" / "data" / "engines.py").read_text(encoding="utf-8"))
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and ast.unparse(node.func) == "ray.init"]
+    assert len(calls) == 1
+    assert "include_dashboard=False" in ast.unparse(calls[0])

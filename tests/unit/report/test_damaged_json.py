@@ -1,0 +1,64 @@
+"""L7: well-formed JSON with other values in it: a page, or a sentence that names the file and says what was expected."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+
+import pytest
+
+from recommit.cli import main
+
+VALUES = (None, True, -1, 2**70, 1.5, "", "../x", [], {}, [[]], {"x": 0})
+FILES = ("plan.json", "summary.json", "comparisons.json", "curves.json")
+
+
+def places(value, path=()):
+    """The path to every value, in objects and lists."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [path] + [place for key, inner in items for place in places(inner, (*path, key))]
+
+
+def changed(value, path, new):
+    """The same but for one value; ``places`` is told to drop it by ``...``."""
+    if not path:
+        return new
+    copy = value.copy()
+    copy[path[0]] = changed(value[path[0]], path[1:], new)
+    if copy[path[0]] is ...:
+        del copy[path[0]]
+    return copy
+
+
+def mutations(folder, count, seed):
+    """(file, content) at random: a value exchanged or left out."""
+    rng = random.Random(seed)
+    for _ in range(count):
+        name = rng.choice(FILES)
+        whole = json.loads((folder / name).read_text())
+        path = rng.choice(places(whole))
+        yield name, path, changed(whole, path, rng.choice(VALUES if not path else (*VALUES, ...)))
+
+
+def check(folder, tmp_path, capsys, count, seed):
+    for name, path, value in mutations(folder, count, seed):
+        copy = shutil.copytree(folder, tmp_path / "eval")
+        (copy / name).write_text(json.dumps(value))
+        status = main(["report", str(copy), "--out", str(tmp_path / "page.html"), "--instances", "0", "--quiet"])
+        said = capsys.readouterr().err
+        shutil.rmtree(copy)
+        where = f"seed {seed}, {name} {path}: {said}"
+        assert status in (0, 2), where
+        assert status == 0 or (said.startswith("recommit: ") and name in said and "Error" not in said), where
+
+
+def test_some(evaluations, tmp_path, capsys, record_property):
+    record_property("executed", 40)
+    check(evaluations["sliding"], tmp_path, capsys, 40, seed=0)
+
+
+@pytest.mark.nightly
+def test_many(evaluations, tmp_path, capsys, record_property):
+    record_property("executed", 1000)
+    check(evaluations["sliding"], tmp_path, capsys, 1000, seed=1)
