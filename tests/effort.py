@@ -12,8 +12,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from typing_extensions import Self
+
 #: Turns of the loop that is one unit: half a millisecond or so.
 TURNS = 20_000
+#: Seconds that no machine needs less for.
+LEAST = 1e-5
 
 
 def unit() -> float:
@@ -26,6 +30,31 @@ def effort(call: Callable[[], object]) -> float:
     before = unit()
     cost = min(_seconds(call) for _ in range(3))
     return cost / max(before, unit())
+
+
+class Meter:
+    """What a block of this thread costs: ``with Meter() as meter: ...``, then ``meter.units``."""
+
+    def __enter__(self) -> Self:
+        self._begin = time.thread_time()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._seconds = time.thread_time() - self._begin
+
+    @property
+    def units(self) -> float:
+        return self._seconds / unit()
+
+    def cheaper(self, units: float) -> bool:
+        """Did it cost less? A call far below the limit is not compared with a loop."""
+        return self._seconds < units * LEAST or self.units < units
+
+
+def work(units: int) -> None:
+    """Cost so much."""
+    for _ in range(units):
+        _loop()
 
 
 def _loop() -> int:

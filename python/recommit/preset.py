@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recommit import recipe_text
+from recommit.preset_check import CHANGES, KEYS, MAPPINGS, check
 from recommit.recipe_text import brief
 
 if TYPE_CHECKING:
@@ -21,16 +22,6 @@ if TYPE_CHECKING:
 
 #: The folder of presets in the package.
 _FOLDER = "recipes/reproduce"
-#: What an entry may say.
-KEYS = (
-    "data", "recipe", "sft", "grpo", "variants", "seeds", "warm_starts", "ablations", "singles", "training_budgets", "evaluate",
-    "zero_shot",
-)  # fmt: skip
-#: What ``joint`` may say.
-JOINT_KEYS = ("recipe", "sft")
-#: Lists of changes to the stages of the recipe, and mappings.
-_CHANGES, _MAPPINGS = ("sft", "grpo"), ("data", "training_budgets", "evaluate")
-_LISTS = ("sft", "grpo", "variants", "seeds", "ablations", "singles", "zero_shot")
 
 
 def names() -> list[str]:
@@ -51,18 +42,11 @@ def load(preset: str, changes: Sequence[str] = ()) -> dict[str, Any]:
         raise ValueError(f"preset: {error} in {preset}") from None
     if not isinstance(whole, dict) or not isinstance(whole.get("tasks"), dict):
         raise ValueError(f"preset: expected a mapping with tasks, got {type(whole).__name__} in {preset}")  # noqa: TRY004
+    check(whole)
     for change in changes:
         _change(whole, change)
     check(whole)
     return whole
-
-
-def check(whole: dict[str, Any]) -> None:
-    """Refuse what a preset cannot say."""
-    for name, values in whole["tasks"].items():
-        _check(name, values)
-    if "joint" in whole:
-        _check_joint(whole["joint"], whole["tasks"])
 
 
 def _change(whole: dict[str, Any], change: str) -> None:
@@ -73,7 +57,7 @@ def _change(whole: dict[str, Any], change: str) -> None:
     if first == "sft" and "joint" in whole:
         meant = [whole["joint"]]
     first, *rest = rest if first in tasks and rest else [first, *rest]
-    if not equals or first not in KEYS or (rest and first not in (*_CHANGES, *_MAPPINGS)):
+    if not equals or first not in KEYS or (rest and first not in (*CHANGES, *MAPPINGS)):
         raise ValueError(
             f"set: expected NAME=VALUE with a name of {', '.join(KEYS)} (of all puzzles, or after {'. or '.join(tasks)}. "
             f"of one), got {brief(change)}"
@@ -83,43 +67,12 @@ def _change(whole: dict[str, Any], change: str) -> None:
     except ValueError as error:
         raise ValueError(f"set: expected a value in YAML, got {brief(change)}: {error}") from None
     for values in meant:
-        if rest and first in _CHANGES:
+        if rest and first in CHANGES:
             values[first] = [*values.get(first, []), f"{'.'.join(rest)}={text}"]
         elif rest:
             values[first] = {**values.get(first, {}), ".".join(rest): value}
         else:
             values[first] = value
-
-
-def _check(name: str, values: Any) -> None:
-    wrong = [key for key in values if key not in KEYS] if isinstance(values, dict) else [type(values).__name__]
-    if wrong:
-        raise ValueError(f"tasks.{name}: expected keys of {', '.join(KEYS)}, got {', '.join(wrong)}")
-    for key in ("data", "recipe", "variants", "seeds"):
-        if key not in values:
-            raise ValueError(f"tasks.{name}: expected {key}, got {', '.join(values)}")
-    for keys, kind, word in ((_LISTS, list, "list"), (_MAPPINGS, dict, "mapping")):
-        for key in keys:
-            if key in values and not isinstance(values[key], kind):
-                raise ValueError(f"tasks.{name}.{key}: expected a {word}, got {brief(values[key])}")
-    if not values["seeds"] or not all(isinstance(seed, int) for seed in values["seeds"]):
-        raise ValueError(f"tasks.{name}.seeds: expected numbers, got {brief(values['seeds'])}")
-    for asking in values.get("zero_shot", []):
-        if not isinstance(asking, dict) or "model" not in asking:
-            raise ValueError(f"tasks.{name}.zero_shot: expected mappings with a model, got {brief(asking)}")
-    if values.get("warm_starts", "one") not in ("one", "each"):
-        raise ValueError(f"tasks.{name}.warm_starts: expected one or each, got {str(values['warm_starts'])[:80]}")
-
-
-def _check_joint(joint: Any, tasks: dict[str, Any]) -> None:
-    wrong = [key for key in joint if key not in JOINT_KEYS] if isinstance(joint, dict) else [type(joint).__name__]
-    if wrong or "recipe" not in joint:
-        raise ValueError(f"joint: expected recipe, and sft if need be, got {', '.join(wrong or joint) or 'nothing'}")
-    if not isinstance(joint.get("sft", []), list):
-        raise ValueError(f"joint.sft: expected a list, got {brief(joint['sft'])}")  # noqa: TRY004
-    for name, values in tasks.items():
-        if own := [key for key in ("sft", "warm_starts") if key in values]:
-            raise ValueError(f"tasks.{name}.{own[0]}: expected none beside joint, got {brief(values[own[0]])}")
 
 
 @dataclass(frozen=True)

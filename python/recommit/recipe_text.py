@@ -29,18 +29,27 @@ def read(text: str) -> Any:
         if node is None:
             return None
         _count(node, {}, ())
-        value = loader.construct_document(node)
+        value = _built(loader, node)
     except RecursionError:
         raise ValueError(f"expected at most {DEEPEST} mappings and lists in each other, got more") from None
     except yaml.YAMLError as error:
         raise ValueError(f"expected YAML, got another text: {error}") from None
-    except (AttributeError, LookupError, TypeError, OverflowError) as error:  # of a wrong date, for instance
-        raise ValueError(f"expected YAML, got a value that its tag does not fit: {error}") from None
     finally:
         if loader is not None:
             loader.dispose()
     _check(value)
     return value
+
+
+def _built(loader: Any, node: Any) -> Any:
+    import yaml
+
+    try:
+        return loader.construct_document(node)
+    except yaml.YAMLError:
+        raise
+    except (AttributeError, LookupError, TypeError, ValueError, OverflowError) as error:  # of a date that is none
+        raise ValueError(f"expected YAML, got a value that its tag does not fit: {error}") from None
 
 
 def brief(value: object, most: int = 80) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recommit.calls import WrongCall
+from recommit.recipe_text import brief
 from recommit.shown import tell
 from recommit.train.launch import Launcher
 
@@ -223,8 +224,11 @@ def planned_family(
 
     try:
         changes = config.section(recipe, "family")
+        for name, values in changes.items():
+            if not isinstance(values, dict):
+                raise ValueError(f"family.{name}: expected a mapping, got {brief(values)}")  # noqa: TRY004
         said = {name: {"variant": name, **changes.get(name, {})} for name in variants}
-        kinds = {name: grpo_config.variant(values["variant"]) for name, values in said.items()}
+        kinds = {name: grpo_config.variant(str(values["variant"])) for name, values in said.items()}
     except ValueError as error:
         raise WrongCall(str(error)) from None
     return {

@@ -36,20 +36,20 @@ SURVIVED, KILLED, FAILED = "survived", "killed", "failed"
 
 
 class Suicidal(Files):
-    """Dies at operation number ``at``: before it, after it, or (a write) half way through."""
+    """Dies at operation number ``at``, before or after it; ``middle``: half way through write number ``at``."""
 
     def __init__(self, at, moment):
         self.left, self.moment = at, moment
 
     def _around(self, name, *arguments):
-        self.left -= 1
+        self.left -= self.moment != "middle" or name == "write"
         if self.left == 0 and self.moment == "before":
             os.kill(os.getpid(), signal.SIGKILL)
-        if self.left == 0 and self.moment == "middle" and name == "write":
+        if self.left == 0 and self.moment == "middle":
             getattr(Files, name)(self, arguments[0], arguments[1][: len(arguments[1]) // 2])
             os.kill(os.getpid(), signal.SIGKILL)
         result = getattr(Files, name)(self, *arguments)
-        if self.left == 0:
+        if self.left == 0 and self.moment == "after":
             os.kill(os.getpid(), signal.SIGKILL)
         return result
 
@@ -155,7 +155,8 @@ class Campaign:
     def _operation(self):
         if self.counted:
             return next(self.counted), "before"
-        return self.random.randint(1, 60), self.random.choice(["before", "middle", "after"])
+        moment = self.random.choice(["before", "middle", "after"])
+        return self.random.randint(1, 10 if moment == "middle" else 60), moment
 
 
 def main(arguments=None):

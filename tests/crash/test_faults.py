@@ -253,9 +253,10 @@ def test_every_bit_of_a_manifest(tmp_path):
                 open_folder(tmp_path / "set")
 
 
-def test_two_writers(tmp_path, undisturbed, record_property):
-    """Of two builds at once exactly one proceeds, 50 times; the folder of a killed one is taken over."""
-    for _ in range(50):
+@pytest.mark.parametrize("times", [10, pytest.param(50, marks=pytest.mark.nightly)])
+def test_two_writers(tmp_path, undisturbed, times, record_property):
+    """Of two builds at once exactly one proceeds; the folder of a killed one is taken over."""
+    for _ in range(times):
         folder, seen = tmp_path / "set", []
 
         def other(_progress, folder=folder, seen=seen):
@@ -266,11 +267,12 @@ def test_two_writers(tmp_path, undisturbed, record_property):
         assert set(seen) == {errors.FolderBusy.exit_status + 10}
         assert differences(folder, undisturbed) == []
         shutil.rmtree(folder)
-    record_property("executed", 50)
+    record_property("executed", times)
 
 
-def test_started_at_the_same_moment(tmp_path, undisturbed, record_property):
-    for _ in range(25):
+@pytest.mark.parametrize("times", [10, pytest.param(25, marks=pytest.mark.nightly)])
+def test_started_at_the_same_moment(tmp_path, undisturbed, times, record_property):
+    for _ in range(times):
         folder = tmp_path / "set"
         children = [_start_child(folder) for _ in range(3)]
         ends = sorted(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children)
@@ -278,7 +280,7 @@ def test_started_at_the_same_moment(tmp_path, undisturbed, record_property):
         assert set(ends) <= {0, 11}
         assert differences(folder, undisturbed) == []
         shutil.rmtree(folder)
-    record_property("executed", 25)
+    record_property("executed", times)
 
 
 def _start_child(folder):

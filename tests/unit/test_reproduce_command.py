@@ -79,7 +79,16 @@ def test_a_warm_start_for_every_seed(tmp_path, capsys):
     """Seeds differ from the first weights on; their runs stand in one table."""
     each = PRESET.replace("seeds: [0, 1]", "seeds: [0, 1]\n    warm_starts: each").replace("ablations: [paper]", "")
     (tmp_path / "each.yaml").write_text(each)
-    call = ["reproduce", "--preset", str(tmp_path / "each.yaml"), "--out", str(tmp_path / "out"), "--quiet"]
+    call = [
+        "reproduce",
+        "--preset",
+        str(tmp_path / "each.yaml"),
+        "--out",
+        str(tmp_path / "out"),
+        "--quiet",
+        "--jobs",
+        "1",
+    ]
     assert main(call) == 0
     out = tmp_path / "out" / "small"
     assert not (out / "sft").exists()
@@ -164,7 +173,8 @@ def test_a_puzzle_that_the_paper_does_not_have(tmp_path, capsys):
     caves = PRESET.replace("task: sliding, size: [2, 3]", "task: ice, size: 6").replace("laptop-sliding", "laptop-ice")
     (tmp_path / "caves.yaml").write_text(caves.replace("seeds: [0, 1]", "seeds: [0]").replace("ablations: [paper]", ""))
     out = tmp_path / "out" / "small"
-    assert main(["reproduce", "--preset", str(tmp_path / "caves.yaml"), "--out", str(tmp_path / "out"), "--quiet"]) == 0
+    call = ["reproduce", "--preset", str(tmp_path / "caves.yaml"), "--out", str(tmp_path / "out"), "--quiet"]
+    assert main([*call, "--jobs", "1"]) == 0
     assert "plans trained for depth 4, always 4" in (out / "results.md").read_text()
     assert (out / "eval-s0" / "tables.md").read_text().startswith("ice, ")
     assert (out / "report.html").is_file()

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import MISSING, asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from recommit import recipe_text
 from recommit.data import errors
 from recommit.puzzles.registry import TASKS
+from recommit.recipe_text import brief
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -128,7 +129,9 @@ class Recipe:
             raise errors.WrongRecipe(f"recipe: expected a mapping, got {type(values).__name__}")
         known = {field.name for field in fields(cls)}
         if unknown := sorted(map(str, set(values) - known)):
-            raise errors.WrongRecipe(f"recipe: expected the fields {sorted(known)}, got {unknown} besides")
+            raise errors.WrongRecipe(f"recipe: expected the fields {sorted(known)}, got {brief(unknown)} besides")
+        if missing := [field.name for field in fields(cls) if field.default is MISSING and field.name not in values]:
+            raise errors.WrongRecipe(f"recipe: expected {', '.join(missing)}, got {brief(list(values))} alone")
         plain = dict(values)
         if isinstance(plain.get("size"), int):
             plain["size"] = [plain["size"]] * 2
@@ -136,8 +139,8 @@ class Recipe:
         plain["size"] = tuple(_listed("size", plain.get("size")))
         try:
             return cls(**plain)
-        except TypeError as error:
-            raise errors.WrongRecipe(f"recipe: {error}".replace("Recipe.__init__() ", "")) from None
+        except TypeError as error:  # a list where a text belongs, for instance
+            raise errors.WrongRecipe(f"recipe: expected fields of other kinds, got {error}") from None
 
     @classmethod
     def from_text(cls, text: str) -> Recipe:
@@ -192,7 +195,7 @@ def _variant(item: object) -> Variant:
     if isinstance(item, Variant):
         return item
     if not isinstance(item, dict) or set(item) - {"length", "boxes"} or "length" not in item:
-        raise errors.WrongRecipe(f"variants: expected items with length and boxes, got {item!r}")
+        raise errors.WrongRecipe(f"variants: expected items with length and boxes, got {brief(item)}")
     return Variant(tuple(_listed("variants.length", item["length"])), item.get("boxes", 0))
 
 
@@ -214,12 +217,12 @@ def _number(name: str, value: object, low: int, high: int) -> None:
     if not isinstance(value, int) or isinstance(value, bool):
         raise errors.WrongRecipe(f"{name}: expected an integer, got {type(value).__name__}")
     if not low <= value <= high:
-        raise errors.WrongRecipe(f"{name}: expected {low}..{high}, got {value}")
+        raise errors.WrongRecipe(f"{name}: expected {low}..{high}, got {brief(value)}")
 
 
 def _choice(name: str, value: object, choices: tuple[object, ...]) -> None:
     if not any(value is choice or (isinstance(value, str) and value == choice) for choice in choices):
-        raise errors.WrongRecipe(f"{name}: expected one of {', '.join(map(str, choices))}, got {value!r}")
+        raise errors.WrongRecipe(f"{name}: expected one of {', '.join(map(str, choices))}, got {brief(value)}")
 
 
 def _check(recipe: Recipe) -> None:

@@ -242,6 +242,10 @@ def _value(hint: Any, value: Any, name: str) -> Any:
             raise ValueError(f"{name}: expected a list, got {brief(value)}")
         item = typing.get_args(hint)[0]
         return tuple(_value(item, v, name) for v in value)
+    if origin is dict:
+        if not isinstance(value, dict):
+            raise ValueError(f"{name}: expected a mapping, got {brief(value)}")
+        return {key: _value(typing.get_args(hint)[1], each, f"{name}.{key}") for key, each in value.items()}
     if hint is float and isinstance(value, str | int) and not isinstance(value, bool):
         with contextlib.suppress(ValueError):
             value = float(value)  # YAML reads 1e-3 as text

@@ -234,7 +234,9 @@ def variant(name: str) -> Variant:
         return known[name]
     if match := re.fullmatch(rf"fixed-([1-{MAX_ACTIONS}])", name):
         return Variant(name, depth=int(match[1]), head=False)
-    raise ValueError(f"variant: expected adaptive, fixed-1 to fixed-{MAX_ACTIONS}, random or depth-only, got {name}")
+    raise ValueError(
+        f"variant: expected adaptive, fixed-1 to fixed-{MAX_ACTIONS}, random or depth-only, got {name[:80]}"
+    )
 
 
 @dataclass(frozen=True)

@@ -183,7 +183,7 @@ def best_policy(folder: str | Path) -> Path:
     """The best policy of a run so far."""
     if not reading.there(Path(folder), "best.json"):
         raise ValueError(f"{folder}: expected a run with a checkpoint, got none")
-    return Path(folder) / reading.values(Path(folder), "best.json", {"policy": str})["policy"]
+    return Path(folder) / str(reading.values(Path(folder), "best.json", {"policy": str})["policy"])
 
 
 def recipe_of(run: str | Path, task: str = "") -> Recipe:

@@ -69,7 +69,7 @@ def test_a_function_that_takes_long_is_seen_where_it_is(stages):
     [
         pytest.param("sft", "targets", marks=pytest.mark.nightly),
         pytest.param("state credit", "reference", marks=pytest.mark.nightly),
-        ("exact credit", "head moves"),
+        pytest.param("exact credit", "head moves", marks=pytest.mark.nightly),
     ],
 )
 def test_two_ranks_run_whole(name, stage, tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -12,41 +13,34 @@ import pytest
 pytest.importorskip("torch")
 from tests.waiting import HANG
 
-from recommit.train.ports import free_port
-
 SENTENCE = "rank {}: rank 2 ended before its work was done, so this one stops, too"
+ENDS = ("killed", "failed", "failed in a collective", "done", "wrong")
 
 
-def run(how: str) -> list[tuple[int, str]]:
-    """Exit status and what was said by three ranks."""
-    port = free_port()
-    place = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": "3", "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, str(Path(__file__).parent / "peer.py"), how]
-    ranks = [
-        subprocess.Popen(command, env={**os.environ, **place, "RANK": str(r)}, stderr=subprocess.PIPE, text=True)
-        for r in range(3)
-    ]
-    try:
-        return [(rank.wait(), text) for rank in ranks for text in [rank.communicate(timeout=HANG)[1]]]
-    finally:
-        for rank in ranks:
-            rank.kill()
+@pytest.fixture(scope="module")
+def ends(tmp_path_factory):
+    """By what the last rank did: exit status and what was said by three ranks."""
+    call = [sys.executable, str(Path(__file__).parent / "peer.py"), str(tmp_path_factory.mktemp("peers")), *ENDS]
+    done = subprocess.run(
+        call, env={**os.environ, "OMP_NUM_THREADS": "1"}, capture_output=True, text=True, check=False, timeout=HANG
+    )
+    assert done.returncode == 0, done.stderr
+    return {how: ranks for line in done.stdout.splitlines() for how, ranks in json.loads(line).items()}
 
 
 @pytest.mark.parametrize(("how", "status"), [("killed", -9), ("failed", 1), ("failed in a collective", 1)])
-def test_the_others_end_and_say_why(how, status):
-    *others, last = run(how)
+def test_the_others_end_and_say_why(ends, how, status):
+    *others, last = ends[how]
     assert last[0] == status
     assert [each[0] for each in others] == [1, 1]
     assert all(SENTENCE.format(rank) in said for rank, (_, said) in enumerate(others))
     assert ("as gloo says it" in last[1]) == (how == "failed in a collective")
 
 
-def test_ranks_that_are_done_part_in_peace():
-    assert [(status, "ended" in said) for status, said in run("done")] == [(0, False)] * 3
+def test_ranks_that_are_done_part_in_peace(ends):
+    assert [(status, "ended" in said) for status, said in ends["done"]] == [(0, False)] * 3
 
 
-def test_an_error_of_all_ranks_is_said_by_each():
-    ranks = run("wrong")
-    assert [status for status, _ in ranks] == [1, 1, 1]
-    assert all("an error that every rank has" in said and "before its work" not in said for _, said in ranks)
+def test_an_error_of_all_ranks_is_said_by_each(ends):
+    assert [status for status, _ in ends["wrong"]] == [1, 1, 1]
+    assert all("an error that every rank has" in said and "before its work" not in said for _, said in ends["wrong"])

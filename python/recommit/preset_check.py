@@ -1,0 +1,98 @@
+"""What a preset may say: names, kinds of values, and what excludes each other. Every refusal names the entry and the value."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from recommit.recipe_text import brief
+
+#: What an entry may say.
+KEYS = (
+    "data", "recipe", "sft", "grpo", "variants", "seeds", "warm_starts", "ablations", "singles", "training_budgets", "evaluate",
+    "zero_shot",
+)  # fmt: skip
+#: What ``joint``, ``training_budgets`` and ``evaluate`` may say.
+JOINT_KEYS, BUDGET_KEYS = ("recipe", "sft"), ("budgets", "variants")
+EVALUATE_KEYS = (
+    "instances", "validation", "length", "budgets", "edges", "stop_on_deadlock", "whole_commitments", "task",
+)  # fmt: skip
+#: Lists of changes to the stages of the recipe, and mappings.
+CHANGES, MAPPINGS = ("sft", "grpo"), ("data", "training_budgets", "evaluate")
+#: Lists, with what stands in them.
+_TEXTS, _NUMBERS = (*CHANGES, "variants", "ablations"), ("seeds", "singles")
+#: Puzzles name folders.
+_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,63}", re.ASCII)
+
+
+def check(whole: dict[str, Any]) -> None:
+    """Refuse what a preset cannot say."""
+    for name, values in whole["tasks"].items():
+        if not _NAME.fullmatch(name):
+            raise ValueError(f"tasks: expected names of letters, digits, dots and dashes, got {brief(name)}")
+        _check(f"tasks.{name}", values)
+    if "joint" in whole:
+        _check_joint(whole["joint"], whole["tasks"])
+
+
+def _check(name: str, values: Any) -> None:
+    _keys(name, values, KEYS)
+    for key in ("data", "recipe", "variants", "seeds"):
+        if key not in values:
+            raise ValueError(f"{name}: expected {key}, got {', '.join(values)}")
+    _text(f"{name}.recipe", values["recipe"])
+    for key in MAPPINGS:
+        if not isinstance(values.get(key, {}), dict):
+            raise ValueError(f"{name}.{key}: expected a mapping, got {brief(values[key])}")  # noqa: TRY004
+    for key in (*_TEXTS, *_NUMBERS, "zero_shot"):
+        _list(f"{name}.{key}", values.get(key, []), str if key in _TEXTS else int if key in _NUMBERS else dict)
+    if not values["seeds"]:
+        raise ValueError(f"{name}.seeds: expected numbers, got none")
+    for asking in values.get("zero_shot", []):
+        if "model" not in asking:
+            raise ValueError(f"{name}.zero_shot: expected mappings with a model, got {brief(asking)}")
+        _text(f"{name}.zero_shot.model", asking["model"])
+    _keys(f"{name}.evaluate", values.get("evaluate", {}), EVALUATE_KEYS)
+    _check_budgets(f"{name}.training_budgets", values.get("training_budgets", {}))
+    if values.get("warm_starts", "one") not in ("one", "each"):
+        raise ValueError(f"{name}.warm_starts: expected one or each, got {str(values['warm_starts'])[:80]}")
+
+
+def _check_budgets(name: str, values: dict[str, Any]) -> None:
+    _keys(name, values, BUDGET_KEYS)
+    if values and len(values) < len(BUDGET_KEYS):
+        raise ValueError(f"{name}: expected {' and '.join(BUDGET_KEYS)}, got {', '.join(values)}")
+    _list(f"{name}.budgets", values.get("budgets", []), int)
+    _list(f"{name}.variants", values.get("variants", []), str)
+
+
+def _check_joint(joint: Any, tasks: dict[str, Any]) -> None:
+    wrong = [key for key in joint if key not in JOINT_KEYS] if isinstance(joint, dict) else [type(joint).__name__]
+    if wrong or "recipe" not in joint:
+        raise ValueError(
+            f"joint: expected recipe, and sft if need be, got {', '.join(wrong or joint)[:200] or 'nothing'}"
+        )
+    _text("joint.recipe", joint["recipe"])
+    _list("joint.sft", joint.get("sft", []), str)
+    for name, values in tasks.items():
+        if own := [key for key in ("sft", "warm_starts") if key in values]:
+            raise ValueError(f"tasks.{name}.{own[0]}: expected none beside joint, got {brief(values[own[0]])}")
+
+
+def _keys(name: str, values: Any, known: tuple[str, ...]) -> None:
+    wrong = [key for key in values if key not in known] if isinstance(values, dict) else [type(values).__name__]
+    if wrong:
+        raise ValueError(f"{name}: expected keys of {', '.join(known)}, got {', '.join(wrong)[:200]}")
+
+
+def _text(name: str, value: Any) -> None:
+    if not isinstance(value, str) or not value or "\0" in value or len(value) > 1000:
+        raise ValueError(f"{name}: expected a text, got {brief(value)}")
+
+
+def _list(name: str, values: Any, kind: type) -> None:
+    if not isinstance(values, list):
+        raise ValueError(f"{name}: expected a list, got {brief(values)}")  # noqa: TRY004
+    if not all(isinstance(each, kind) and not isinstance(each, bool) for each in values):
+        words = {str: "texts", int: "numbers", dict: "mappings with a model"}
+        raise ValueError(f"{name}: expected {words[kind]}, got {brief(values)}")

@@ -1,0 +1,67 @@
+"""Recipes, presets and answers that strangers wrote: a few of the nightly campaign's inputs, and the readers that it must catch."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from tests.effort import work
+from tests.verify import mutations
+from tests.verify.harness import Finding
+
+pytest.importorskip("torch")
+pytest.importorskip("pyarrow")
+
+
+@pytest.mark.parametrize(("name", "count"), [("recipes", 4), ("presets", 2), ("data recipes", 20), ("answers", 60)])
+def test_mutated_inputs_end_in_a_sentence(name, count, record_property):
+    assert mutations.campaign(name, 0, count) <= count
+    record_property("executed", count)
+
+
+def test_a_campaign_refuses_most_and_takes_some():
+    assert 0 < mutations.campaign("data recipes", 100, 40) < 40
+
+
+def endless(_):
+    raise ValueError("x: expected a short sentence, got " + "x" * 5000)
+
+
+def deep(text):
+    return deep(text)
+
+
+def busy(_):
+    work(1000)
+
+
+CARELESS = {
+    "trusting": mutations.careless, "KeyError": lambda text: {}[text], "IndexError": lambda text: [][len(text)],
+    "TypeError": lambda text: text + 1, "RecursionError": deep, "no sentence": lambda text: int(f"x{text}"), "endless": endless, "slow": busy,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CARELESS)
+def test_careless_readers_are_caught(name, monkeypatch):
+    monkeypatch.setattr(mutations, "UNITS", 100)
+    with pytest.raises(Finding):
+        mutations.campaign("data recipes", 0, 30, CARELESS[name])
+
+
+def test_greedy_readers_are_caught(monkeypatch):
+    peaks = iter([1 << 30, 2 << 30])
+    monkeypatch.setattr(mutations, "peak", lambda: next(peaks))
+    with pytest.raises(Finding, match="1,073,741,824 bytes more than before"):
+        mutations.campaign("data recipes", 0, 1, len)
+
+
+def test_inputs_depend_on_their_number_alone():
+    texts = [[], []]
+    for each in texts:
+        mutations.campaign("answers", 5, 20, each.append)
+    assert texts[0] == texts[1]
+    assert len(set(texts[0])) > 10
+
+
+def test_the_counter_names_every_target(tmp_path):
+    assert set(json.loads(mutations.SO_FAR.read_text())) == set(mutations.Targets(tmp_path).all)

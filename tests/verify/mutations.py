@@ -1,0 +1,259 @@
+"""F1: recipes, presets and answers of endpoints, mutated where they mean something: success or a sentence, soon, in little memory.
+
+Input ``n`` of a target depends on its name and ``n`` alone. A campaign goes on where the last one ended: ``mutations.json``
+says how many inputs of each target have been run so far, over all campaigns.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import random
+import resource
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+from tests.effort import Meter
+from tests.verify.harness import Finding, expect, main
+
+from recommit import preset
+from recommit.calls import WrongCall
+from recommit.data.errors import DataError
+from recommit.data.recipe import Recipe
+from recommit.evaluate.zero_shot import bodies, parser, verdicts, wire
+from recommit.evaluate.zero_shot.endpoints import ENDPOINTS
+from recommit.evaluate.zero_shot.masking import Mask
+from recommit.evaluate.zero_shot.parameters import Parameters
+from recommit.train import config
+from recommit.train.grpo_config import GrpoConfig
+from recommit.train_command import planned_family
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+RUNS = int(os.environ.get("RECOMMIT_MUTATIONS", "20_000"))
+SO_FAR = Path(__file__).with_name("mutations.json")
+#: Of CPU time per input, and of memory above what the process had.
+UNITS, BYTES = 4000, 256 << 20
+#: Bounds are passed where values are strange, not where they are long.
+VALUES: tuple[Any, ...] = (
+    None, True, False, 0, 1, -1, 2, 8, 9, 15, 64, 2**31, 2**63, -(2**63), 10**30, 0.0, -0.0, 0.5, 1e-9, 1e308, -1e308, float("nan"),
+    float("inf"), "", " ", "1e-3", "nan", "1e999", "x", "\x1b[2J", "\u202e", "../x", "/", "a.b=c", "=", "adaptive", "fixed-4", "fixed-x", "sft",
+    "x" * 5000, "\ud800", [], [[]], {}, {"": 0}, [None], [1, "a"], {"x": {"y": 1}}, b"\xff", [0] * 500, "*a", "&a", "!!set", "0x10", "1:30",
+)  # fmt: skip
+#: Put into the text of a file.
+TOKENS = (
+    "&a ", "*a", "<<: *a\n", "!!set ", "!!timestamp x", "!!int x", "!!binary x", "!!python/name:os.system ", "---\n", "...\n", "? ", ": ", "- ",
+    "[", "]", "{", "}", '"', "'", "|\n", ">\n", "\t", "\n", "%YAML 9.9\n", "# ", "\x00", "\ufeff", "\u2028", "2026-99-99", ".nan", "0o9", "1_0",
+)  # fmt: skip
+
+
+def places(tree: Any) -> list[tuple[Any, Any]]:
+    """Every mapping or list in a tree with every key of it."""
+    inner = list(tree.items()) if isinstance(tree, dict) else list(enumerate(tree)) if isinstance(tree, list) else []
+    return [(tree, key) for key, _ in inner] + [place for _, each in inner for place in places(each)]
+
+
+def mutated(rng: random.Random, tree: Any, words: list[str]) -> Any:
+    """A tree with a few changes that keep it a tree: values, names, places and depths."""
+    tree = copy.deepcopy(tree)
+    for _ in range(rng.choice([1, 1, 1, 2, 3, 6])):
+        where = places(tree)
+        if not where:
+            return rng.choice(VALUES)
+        holder, key = rng.choice(where)
+        kind = rng.choice(["value", "value", "value", "neighbour", "lose", "name", "deeper", "twice", "up", "number"])
+        if kind == "value":
+            holder[key] = copy.deepcopy(rng.choice(VALUES))
+        elif kind == "neighbour":
+            other, name = rng.choice(where)
+            holder[key] = copy.deepcopy(other[name])
+        elif kind == "lose":
+            del holder[key]
+        elif kind == "name" and isinstance(holder, dict):
+            holder[rng.choice([*words, "", 1, None, True, f"{key}s", "x" * 300])] = holder.pop(key)
+        elif kind == "deeper":
+            for _ in range(rng.choice([1, 2, 40])):
+                holder[key] = rng.choice([[holder[key]], {rng.choice(words): holder[key]}])
+        elif kind == "twice" and isinstance(holder, list):
+            holder += holder[: rng.randrange(1, 40)]
+        elif kind == "up":
+            tree = holder[key]
+        elif kind == "number" and isinstance(holder[key], int | float):
+            holder[key] = rng.choice(
+                [-holder[key], holder[key] * 1000, holder[key] / 3, str(holder[key]), [holder[key]]]
+            )
+    return tree
+
+
+def written(rng: random.Random, tree: Any) -> str:
+    """As YAML or JSON; sometimes with damage in the text, too."""
+    try:
+        text = yaml.safe_dump(tree, allow_unicode=True) if rng.random() < 0.7 else json.dumps(tree)
+    except (yaml.YAMLError, TypeError, ValueError, RecursionError):
+        text = repr(tree)
+    for _ in range(rng.choice([0, 0, 0, 1, 2])):
+        at = rng.randrange(len(text) + 1)
+        text = text[:at] + rng.choice(TOKENS) + text[at + rng.choice([0, 0, 1, 8]) :]
+    return text if rng.random() < 0.97 else text[: rng.randrange(len(text) + 1)]
+
+
+def words_of(trees: list[Any]) -> list[str]:
+    """All names in some trees."""
+    return sorted(
+        {key for tree in trees for holder, key in places(tree) if isinstance(holder, dict) and isinstance(key, str)}
+    )
+
+
+def shipped(pattern: str) -> list[Any]:
+    """The recipes of the package."""
+    folder = Path(config.__file__).parents[1] / "recipes"
+    return [yaml.safe_load(path.read_text(encoding="utf-8")) for path in sorted(folder.glob(pattern))]
+
+
+class Targets:
+    """What reads foreign text, each with the trees that it reads well."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        recipes, presets = shipped("*.yaml"), shipped("reproduce/*.yaml")
+        data = [values["data"] for each in presets for values in each["tasks"].values()]
+        self.all: dict[str, tuple[list[Any], Callable[[str], object]]] = {
+            "recipes": (recipes, self.recipe),
+            "presets": (presets, self.preset),
+            "data recipes": (data, Recipe.from_text),
+            "answers": (list(replies()), self.answer),
+        }
+
+    def recipe(self, text: str) -> None:
+        """Both stages of a recipe, and a value of ``--set``."""
+        path = self.folder / "r.yaml"
+        path.write_bytes(text.encode("utf-8", "replace"))
+        refused(planned, path, config.SftConfig, "sft")
+        refused(planned_family, str(path), ("adaptive", "fixed-4", "paper"), (), {})
+        if len(text) < 400:
+            refused(config.load, "laptop-sliding", [text])
+        planned(path, GrpoConfig, "grpo")
+
+    def preset(self, text: str) -> None:
+        """A preset, and all the runs that it means."""
+        path = self.folder / "p.yaml"
+        path.write_bytes(text.encode("utf-8", "replace"))
+        refused(preset.load, str(path), ["seeds=[0]", "evaluate.instances=3", text[:60]])
+        for plan in preset.plans(preset.load(str(path)), self.folder / "out"):
+            _ = plan.data, plan.runs, plan.zero_shot(), [plan.evaluation(seed) for seed in plan.seeds]
+
+    def answer(self, text: str) -> None:
+        """A reply as an answer in both dialects, as a complaint, as a lesson, and without a key that it repeats."""
+        body, known = text.encode("utf-8", "surrogatepass"), ENDPOINTS["openai"]
+        complaint = bodies.complaint(body)
+        verdicts.of_reply(wire.Reply(400, {"retry-after": text[:40]}, body))
+        sampled = Parameters(known, {"temperature": 0.7, "top_p": 0.9, "answer_tokens": 512})
+        sampled.learn(sampled.current(), complaint.message, complaint.parameter)
+        Mask("sk-canary-9f8e7d6c5b4a3210").over(complaint.message[:4096])
+        for endpoint in (known, ENDPOINTS["anthropic"]):
+            try:
+                said = bodies.read(endpoint, body)
+            except bodies.Malformed:
+                continue
+            bodies.same_model("tiny", said.model)
+            json.dumps([said.text, said.finish, said.id, said.tokens_in]).encode("ascii")
+            for lenient in (False, True):
+                parser.parse(said.text, lenient=lenient, refused=said.refused, cut_off=said.cut_off)
+
+
+def replies() -> Iterator[Any]:
+    """Good and bad replies of both dialects."""
+    text = json.dumps({"h": 2, "actions": ["up", "left"]})
+    usage = {"prompt_tokens": 300, "completion_tokens": 20, "total_tokens": 330}
+    message = {"role": "assistant", "content": text, "refusal": None}
+    choice = {"index": 0, "message": message, "finish_reason": "stop"}
+    yield {"id": "chat-1", "model": "tiny-2026-01-01", "choices": [choice], "usage": usage}
+    parts = [{"type": "thinking", "thinking": "up"}, {"type": "text", "text": text}]
+    yield {
+        "id": "m-1",
+        "model": "tiny",
+        "content": parts,
+        "stop_reason": "end_turn",
+        "usage": {"input_tokens": 3, "output_tokens": 2},
+    }
+    wrong = {"message": "max_tokens is not known, retry in 7.5s", "param": "max_tokens", "type": "invalid", "code": "x"}
+    yield {"error": wrong}
+    yield [{"error": {**wrong, "code": 400}}]
+    yield {"detail": [{"loc": ["body", "top_p"], "msg": "no"}]}
+
+
+def sentence(error: Exception) -> None:
+    """Refused with words for a person, of bounded length."""
+    said = str(error)
+    expect("expected" in said and len(said) < 4000, f"no sentence of bounded length: {said[:300]!r}")
+
+
+def planned(path: Path, cls: type[Any], stage: str) -> None:
+    """A stage of a recipe, as it is written down with a run."""
+    json.dumps(config.plain(config.load(path, [], cls, stage)), allow_nan=False)
+
+
+def refused(call: Callable[..., object], *arguments: Any) -> bool:
+    """Does a call refuse its arguments with a sentence?"""
+    try:
+        call(*arguments)
+    except (ValueError, WrongCall, DataError) as error:
+        sentence(error)
+        return True
+    return False
+
+
+def one(read: Callable[[str], object], trees: list[Any], words: list[str], name: str, number: int) -> bool:
+    """Was input ``number`` refused?"""
+    rng = random.Random(f"{name} {number}")
+    text = written(rng, mutated(rng, rng.choice(trees), words))
+    try:
+        with Meter() as meter:
+            answer = refused(read, text)
+    except Finding:
+        raise
+    except Exception as error:
+        raise Finding(f"{name} {number}: {type(error).__name__}: {error}\n{text[:2000]}") from error
+    expect(meter.cheaper(UNITS), f"{name} {number}: more than {UNITS} units of effort\n{text[:2000]}")
+    return answer
+
+
+def peak() -> int:
+    """The most bytes that this process has had."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
+
+
+def campaign(name: str, first: int, count: int, read: Callable[[str], object] | None = None) -> int:
+    """How many of so many inputs were refused."""
+    with tempfile.TemporaryDirectory() as folder:
+        trees, usual = Targets(Path(folder)).all[name]
+        words, before = words_of(trees), peak()
+        count_refused = sum(one(read or usual, trees, words, name, number) for number in range(first, first + count))
+        grown = peak() - before
+    expect(grown < BYTES, f"{name}: {grown:,} bytes more than before")
+    return count_refused
+
+
+def careless(text: str) -> None:
+    """The planted defect: a reader that trusts what it reads."""
+    yaml.safe_load(text)["tasks"]["sliding"]["data"]["size"] + 1
+
+
+def check(plant: bool) -> tuple[int, str]:
+    """Run the next inputs of every target."""
+    if plant:
+        campaign("presets", 0, 500, careless)
+    so_far = json.loads(SO_FAR.read_text(encoding="utf-8"))
+    for name in so_far:
+        campaign(name, so_far[name], RUNS)
+        so_far[name] += RUNS
+        SO_FAR.write_text(json.dumps(so_far, indent=2) + "\n", encoding="utf-8")
+    return RUNS * len(so_far), "mutated inputs; so far " + ", ".join(f"{n:,} {name}" for name, n in so_far.items())
+
+
+if __name__ == "__main__":
+    main(check)
