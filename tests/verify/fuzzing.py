@@ -69,7 +69,7 @@ def rounds(campaign: Campaign, name: str, most: int, play: Callable[[int, int], 
 
 def planted_is_found(cxx: str, folder: Path) -> bool:
     """Does the fuzzer find the target's defect?"""
-    target = folder / "planted"
+    target = folder / "planted_target"
     run([cxx, "-std=c++20", "-O1", "-g", SANITIZERS, FUZZ / "planted.cpp", "-o", target])
     try:
         fuzz(target, "planted", 5_000_000, folder)
