@@ -18,7 +18,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from recommit.evaluate import metrics
-from recommit.evaluate.members import DEPTHS, EVERY, STAGES, Found, Members, depth_of
+from recommit.evaluate.members import DEPTHS, EVERY, STAGES, Found, Members, best, depth_of
 from recommit.evaluate.training_tables import said
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def sweep(axes: Axes, found: Found) -> None:
             axes.plot(row["actions_per_episode"], solved(row), mark, color=color, label=label, markersize=8)
     axes.set(title="fixed depths and adaptive", xlabel="actions per episode", ylabel="solved, %", ylim=(0, 105))
     axes.set_xlim(left=0)
-    axes.legend(fontsize=7, frameon=False, loc="lower right")
+    axes.legend(fontsize=7, frameon=False, loc="lower right" if found.task == "sliding" else "upper right")
 
 
 def distance(axes: Axes, found: Found) -> None:
@@ -66,7 +66,7 @@ def distance(axes: Axes, found: Found) -> None:
     twin.plot(list(cells), [cell["mean_depth"] for cell in cells.values()], "D-", color=RED)
     twin.set(ylim=(0, 8), ylabel="mean depth")
     axes.set(title="depths by distance, solved", ylabel="decisions, %", ylim=(0, 100))
-    axes.legend(fontsize=7, loc="lower left")
+    axes.legend(fontsize=7, frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.08), ncols=len(DEPTHS))
 
 
 def progress(axes: Axes, found: Found) -> None:
@@ -94,7 +94,7 @@ def entropy(axes: Axes, found: Found) -> None:
     for field, color, label in (("entropy_depth", BLUE, "depth head"), ("entropy_actions", RED, "actions")):
         steps, values = zip(*((line["step"], line[field]) for line in lines if field in line), strict=True)
         axes.plot(steps, smooth(np.array(values)), color=color, label=label)
-    axes.axhline(log(4), color=SAND, linestyle="--")
+    axes.axhline(log(4), color=SAND, linestyle="--", label="a draw among four")
     axes.set(title="entropy while training, nats", xlabel="step", ylim=(0, 1.5))
     axes.legend(fontsize=7, frameon=False)
 
@@ -108,12 +108,11 @@ def budgets(axes: Axes, found: Found) -> None:
     ours, fixed = [], []
     for suffix in found.members.budgets.values():
         ours.append(solved(next(iter(found.of(found.members.other("adaptive", f"adaptive{suffix}"), "loose")), None)))
-        rows = found.of(found.members.trained(suffix), "loose")
-        fixed.append(max((solved(row) for row in rows), default=float("nan")))
+        fixed.append(solved(best(found.of(found.members.trained(suffix), "loose"))))
     ticks = [str(budget) for budget in found.members.budgets]
     axes.plot(ticks, ours, "o-", color=BLUE, label="adaptive")
     axes.plot(ticks, fixed, "s-", color=RED, label="best fixed depth")
-    axes.set(title="looks while training", xlabel="K", ylabel="solved, %", ylim=(0, 105))
+    axes.set(title="looks while training", xlabel="looks per episode", ylabel="solved, %", ylim=(0, 105))
     axes.legend(fontsize=7, frameon=False)
 
 
