@@ -76,6 +76,24 @@ def test_a_finished_one_is_left_as_it_is_and_a_torn_one_completed(done, run, tmp
     assert files_of(again) == before
 
 
+@pytest.mark.parametrize("name", ["decisions/solver@15.parquet", "plan.json", "policies.json"])
+def test_other_bytes_in_a_file_are_noticed(done, run, tmp_path, capsys, name):
+    again = shutil.copytree(done, tmp_path / "again")
+    data = bytearray((again / name).read_bytes())
+    data[len(data) // 2] ^= 1
+    (again / name).write_bytes(data)
+    assert call(run, again) == 2
+    assert f"{name}: expected what was written there, got other bytes" in capsys.readouterr().err
+
+
+def test_digests_of_older_evaluations_are_made(done, run, tmp_path):
+    """They are read unchecked; once the same command has run they have the list of a new one."""
+    again = shutil.copytree(done, tmp_path / "again")
+    (again / "DIGESTS").unlink()
+    assert call(run, again) == 0
+    assert files_of(again) == files_of(done)
+
+
 def test_another_plan_in_the_same_folder_is_refused(done, run, capsys):
     assert call(run, done, "--budgets", "tight") == 2
     assert "expected the plan of" in capsys.readouterr().err

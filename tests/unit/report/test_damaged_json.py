@@ -50,7 +50,8 @@ def check(folder, tmp_path, capsys, count, seed):
         shutil.rmtree(copy)
         where = f"seed {seed}, {name} {path}: {said}"
         assert status in (0, 2), where
-        assert status == 0 or (said.startswith("recommit: ") and name in said and "Error" not in said), where
+        named = any(file in said for file in FILES)  # the plan and the rows may contradict each other
+        assert status == 0 or (said.startswith("recommit: ") and named and "Error" not in said), where
 
 
 def test_some(evaluations, tmp_path, capsys, record_property):
