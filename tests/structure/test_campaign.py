@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -59,6 +60,24 @@ def test_inputs_of_other_code_are_earlier_ones(tmp_path: Path) -> None:
 def test_a_round_without_inputs_is_a_finding(tmp_path: Path) -> None:
     with pytest.raises(Finding, match="took no input"):
         fuzzing.rounds(campaign.Campaign(tmp_path / "counts.json"), PARSER, 10, lambda _inputs, _seed: 0)
+
+
+def target(folder: Path, work: str) -> Path:
+    """A program that does some work for inputs that are not empty."""
+    program = folder / "target"
+    program.write_text(f"#!/bin/sh\n[ ! -s $1 ] || {work}\n")
+    program.chmod(0o755)
+    return program
+
+
+def test_slowness_of_the_machine_is_forgiven_and_that_of_a_parser_is_not(tmp_path: Path) -> None:
+    slow = tmp_path / "slow-unit-1"
+    slow.write_text("#")
+    busy = f"{sys.executable} -c 'import time\nwhile time.process_time() < 1.2: pass'"
+    with pytest.raises(Finding, match=r"takes \d\.\d s"):
+        fuzzing.check_slow(target(tmp_path, busy), slow, tmp_path)
+    fuzzing.check_slow(target(tmp_path, "true"), slow, tmp_path)
+    assert not slow.exists()
 
 
 def test_every_parser_has_sources_of_its_own() -> None:
