@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import sys
 from typing import TYPE_CHECKING
@@ -13,7 +14,8 @@ if TYPE_CHECKING:
 _PORTS = range(20_000, 32_000)
 #: How many ports a process reserves: the last ones, longer than any launcher needs until it listens.
 _MOST = 64
-_reserved: list[socket.socket] = []
+#: Descriptors, which the end of the process closes without a word.
+_reserved: list[int] = []
 
 
 def free_port(taken: Collection[int] = ()) -> int:
@@ -38,9 +40,9 @@ def _reserve(port: int) -> bool:
     if not _is_free(port):
         name.close()
         return False
-    _reserved.append(name)
+    _reserved.append(name.detach())
     if len(_reserved) > _MOST:
-        _reserved.pop(0).close()
+        os.close(_reserved.pop(0))
     return True
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import subprocess
 import sys
@@ -10,7 +11,7 @@ import pytest
 
 from recommit.train import ports
 
-CODE = "from recommit.train.ports import free_port; print(*(free_port() for _ in range(9)), flush=True); input()"
+CODE = "import warnings; warnings.simplefilter('error'); from recommit.train.ports import free_port; print(*(free_port() for _ in range(9)), flush=True); input()"
 
 
 def test_ports_are_given_once():
@@ -21,12 +22,12 @@ def test_ports_are_given_once():
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reserved on Linux alone")
 def test_no_two_processes_are_given_the_same():
-    ends = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    ends = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     others = [subprocess.Popen([sys.executable, "-c", CODE], **ends) for _ in range(3)]
     given = [int(port) for other in others for port in other.stdout.readline().split()]
     own = [ports.free_port() for _ in range(9)]
     for other in others:
-        other.communicate("\n")
+        assert other.communicate("\n")[1] == ""
     assert len({*given, *own}) == 36
 
 
@@ -35,7 +36,7 @@ def test_a_port_at_which_somebody_listens_is_not_given():
     with socket.socket() as listener:
         listener.bind(("", first))
         listener.listen()
-        ports._reserved.pop().close()
+        os.close(ports._reserved.pop())
         assert ports.free_port() != first
 
 
