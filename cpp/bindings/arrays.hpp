@@ -9,19 +9,26 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "bindings/recycled.hpp"
 #include "core/errors.hpp"
+#include "core/narrow.hpp"
 #include "core/types.hpp"
 
 /// The only code that knows numpy. Arguments arrive as Array<T> (anything at all), are checked here, by name, with both
-/// values in the message, and become plain pointers; nothing is ever converted, wrapped or copied silently. The Python
-/// objects stay referenced by the caller's frame for as long as a call runs, so pointers outlive a released GIL.
+/// values in the message, and become plain pointers; nothing is ever converted or wrapped silently. The Python objects
+/// stay referenced by the caller's frame for as long as a call runs, so pointers outlive a released GIL.
+///
+/// Another thread may write into an argument while a call without the GIL reads it. What the answer then is, nobody
+/// promises: that of some mixture, or a ValueError. But nothing is read or written out of bounds and every call ends.
+/// Actions, depths and shapes are copied here, being small, and never read again. Of a state the core either takes a
+/// copy before it looks (executions, searches, banks of levels, planes of bits) or uses no index that it has not
+/// bounded since (single steps, masks and pictures, which would be a third slower with a copy).
 namespace recommit::bindings {
 
 namespace py = pybind11;
@@ -52,10 +59,20 @@ inline std::string shape_text(const py::array& array) {
   return shape_text(std::vector<py::ssize_t>(array.shape(), array.shape() + array.ndim()));
 }
 
+inline bool is_masked(const py::object& array) {
+  if (Py_TYPE(array.ptr()) == py::detail::npy_api::get().PyArray_Type_) return false;  // no subclass at all
+  return py::isinstance(array, py::module_::import("numpy.ma").attr("MaskedArray"));
+}
+
 inline py::array as_array(const py::object& object, const char* name) {
   if (!py::isinstance<py::array>(object)) {
     throw py::type_error(std::string(name) + ": expected a numpy array, got " +
                          text(py::type::of(object).attr("__name__")));
+  }
+  if (is_masked(object)) {
+    throw py::type_error(std::string(name) +
+                         ": expected an array without a mask, got a masked one (its mask would be " +
+                         "ignored; use numpy.ma.filled)");
   }
   return py::reinterpret_borrow<py::array>(object);
 }
@@ -128,7 +145,7 @@ T* destination(const Array<T>& argument, const char* name, const std::vector<py:
   return static_cast<T*>(array.mutable_data());
 }
 
-/// Integers of any width, checked against lo..hi and narrowed to T. An array that already has type T is used in place.
+/// Integers of any width, checked against lo..hi and narrowed to T: always a copy, so that what was checked stays.
 template <class T>
 class Narrowed {
  public:
@@ -149,7 +166,7 @@ class Narrowed {
     }
   }
 
-  const T* data() const noexcept { return data_; }
+  const T* data() const noexcept { return values_.get(); }
   py::ssize_t shape(py::ssize_t axis) const { return array_.shape(axis); }
 
  private:
@@ -165,30 +182,19 @@ class Narrowed {
 
   template <class From>
   void take(const char* name, std::int64_t lo, std::int64_t hi) {
-    const auto* from = static_cast<const From*>(array_.data());
     const auto count = static_cast<std::size_t>(array_.size());
-    From smallest = count ? from[0] : static_cast<From>(lo), largest = smallest;
-    for (std::size_t i = 0; i < count; ++i) {
-      smallest = from[i] < smallest ? from[i] : smallest;
-      largest = from[i] > largest ? from[i] : largest;
-    }
+    if (count == 0) return;
+    values_ = std::make_unique_for_overwrite<T[]>(count);
+    const auto [smallest, largest] = narrow(static_cast<const From*>(array_.data()), count, values_.get());
     if (std::cmp_less(smallest, lo) || std::cmp_greater(largest, hi)) {
       const std::string bad = std::cmp_less(smallest, lo) ? std::to_string(smallest) : std::to_string(largest);
       throw ValueError(std::string(name) + ": expected values " + std::to_string(lo) + ".." + std::to_string(hi) +
                        ", got " + bad);
     }
-    if constexpr (std::is_same_v<From, T>) {
-      data_ = from;
-    } else {
-      copy_.resize(count);
-      for (std::size_t i = 0; i < count; ++i) copy_[i] = static_cast<T>(from[i]);
-      data_ = copy_.data();
-    }
   }
 
   py::array array_;
-  std::vector<T> copy_;
-  const T* data_ = nullptr;
+  std::unique_ptr<T[]> values_;
 };
 
 using Actions = Narrowed<std::uint8_t>;

@@ -46,6 +46,7 @@ const std::uint8_t* narrow(Running& self, const py::array& array) {
                          " for slot " + std::to_string(i));
       }
     }
+    throw ValueError("actions: expected memory that no other thread writes to, got some that changed during the call");
   }
   return self.actions.data();
 }

@@ -21,7 +21,9 @@ Registered::Registered(const PuzzleBinding& puzzle) {
 
 }  // namespace recommit::bindings
 
-PYBIND11_MODULE(_core, module, pybind11::mod_gil_not_used()) {
+/// Making it takes the GIL as only the main interpreter can: in another one it would wait for ever. So Python asks
+/// PyInit__core, below.
+PYBIND11_MODULE(_core_of_main, module, pybind11::mod_gil_not_used(), pybind11::multiple_interpreters::not_supported()) {
   using namespace recommit::bindings;
   module.doc() = "The compiled core of recommit. One submodule per puzzle, with the same functions in each.";
   bind_errors(module);
@@ -34,4 +36,10 @@ PYBIND11_MODULE(_core, module, pybind11::mod_gil_not_used()) {
     define_artist(puzzle, each.artist);
     define_episodes(puzzle, each.task, each.maker);
   }
+}
+
+extern "C" PYBIND11_EXPORT PyObject* PyInit__core() {
+  if (PyInterpreterState_Get() == PyInterpreterState_Main()) return PyInit__core_of_main();
+  PyErr_SetString(PyExc_ImportError, "recommit: expected the main interpreter, got a sub-interpreter");
+  return nullptr;
 }

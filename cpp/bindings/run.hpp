@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <exception>
-#include <limits>
 #include <optional>
 #include <string>
 
@@ -25,7 +24,7 @@ struct Threads {
 
 inline int thread_count(const Threads& threads) {
   if (threads.object.is_none()) return default_threads();
-  const std::string expected = "threads: expected at least 1 or None, got ";
+  const std::string expected = "threads: expected 1.." + std::to_string(kMaxThreads) + " or None, got ";
   if (PyIndex_Check(threads.object.ptr()) == 0) {
     throw py::type_error(expected + py::str(py::type::of(threads.object).attr("__name__")).cast<std::string>());
   }
@@ -33,7 +32,7 @@ inline int thread_count(const Threads& threads) {
   if (!number) throw py::error_already_set();
   int overflow = 0;
   const long long count = PyLong_AsLongLongAndOverflow(number.ptr(), &overflow);
-  if (overflow != 0 || count < 1 || count > std::numeric_limits<int>::max()) {
+  if (overflow != 0 || count < 1 || count > kMaxThreads) {
     throw ValueError(expected + py::str(number).cast<std::string>());
   }
   return static_cast<int>(count);

@@ -131,8 +131,9 @@ template <class Integer>
 bool narrow_actions(const Integer* actions, std::size_t count, std::uint8_t* out) noexcept {
   Integer seen = 0;
   for (std::size_t i = 0; i < count; ++i) {
-    seen = static_cast<Integer>(seen | actions[i]);
-    out[i] = static_cast<std::uint8_t>(actions[i]);
+    const Integer action = actions[i];  // read once: another thread may write there
+    seen = static_cast<Integer>(seen | action);
+    out[i] = static_cast<std::uint8_t>(action);
   }
   return (seen & ~Integer{kActions - 1}) == 0;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <stdexcept>
 #include <string>
 
@@ -9,6 +10,13 @@ namespace recommit {
 struct ValueError : std::invalid_argument {
   using std::invalid_argument::invalid_argument;
 };
+
+/// For a state that was found wrong, and is right now that its defect should be named.
+[[noreturn]] inline void refuse_changing(std::size_t index) {
+  throw ValueError(
+      "states: expected memory that no other thread writes to, got some that changed during the call, in state " +
+      std::to_string(index));
+}
 
 /// A malformed level; line and column count from 1, 0 where the whole text is meant. Python: recommit.LevelError.
 struct LevelError : ValueError {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include "core/fork.hpp"
 #include "core/watch.hpp"
@@ -20,31 +21,31 @@ class Once final : public ForkAware {
  public:
   using Pointer = std::shared_ptr<const Value>;
 
-  /// The value of `key`; waits, polling `watch`, while another thread makes it.
+  /// The value of `key`; waits, polling `watch`, while another thread makes it. Where that thread's callback keeps it,
+  /// a second one is made, and the first to be ready is everybody's.
   Pointer get(const Key& key, Watch* watch, const std::function<Pointer()>& make) {
     std::unique_lock lock(guard_);
     Slot& slot = slots_[key];
-    while (slot.making) {
+    Patience patience(50);
+    while (slot.making && !slot.value && !patience.ends(slot.maker)) {
       lock.unlock();
       if (watch != nullptr) watch->poll();
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
       lock.lock();
     }
     if (slot.value) return slot.value;
-    slot.making = true;
+    const Making making(slot, watch);
     lock.unlock();
     Pointer made;
     try {
       made = make();
     } catch (...) {
       lock.lock();
-      slot.making = false;
       throw;
     }
     lock.lock();
-    slot.making = false;
-    slot.value = made;
-    return made;
+    if (!slot.value) slot.value = std::move(made);
+    return slot.value;
   }
 
   /// The value if it is there already; never waits.
@@ -62,7 +63,27 @@ class Once final : public ForkAware {
  private:
   struct Slot {
     bool making = false;
+    const Watch* maker = nullptr;
     Pointer value;
+  };
+
+  /// Marks a slot, unless another thread has; changed with the lock held.
+  class Making {
+   public:
+    Making(Slot& slot, const Watch* maker) : slot_(slot), first_(!slot.making) {
+      if (!first_) return;
+      slot_.making = true;
+      slot_.maker = maker;
+    }
+    ~Making() {
+      if (first_) slot_.making = false, slot_.maker = nullptr;
+    }
+    Making(const Making&) = delete;
+    Making& operator=(const Making&) = delete;
+
+   private:
+    Slot& slot_;
+    const bool first_;
   };
 
   std::mutex guard_;

@@ -7,7 +7,10 @@
 
 namespace recommit {
 
-/// Cores this process may run on.
+/// Threads stay for the life of the process, and each takes memory; no machine that we know has more cores.
+inline constexpr int kMaxThreads = 1024;
+
+/// Cores this process may run on, at most kMaxThreads.
 int default_threads() noexcept;
 
 /// Calls body(begin, end) over 0..count in pieces of `grain`, on at most `threads` threads (the caller's is one).

@@ -1,20 +1,20 @@
 #include "core/table_file.hpp"
 
 #include <array>
-#include <atomic>
 #include <bit>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <random>
 #include <system_error>
 
 #if defined(_WIN32)
 #include <io.h>
-#include <process.h>
 #else
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #endif
 
@@ -59,14 +59,42 @@ struct Close {
 };
 using File = std::unique_ptr<std::FILE, Close>;
 
-File open(const fs::path& path, const char* mode) {
 #if defined(_WIN32)
-  const std::string text = path.string();
-  return File(std::fopen(text.c_str(), mode));
-#else
-  return File(std::fopen(path.c_str(), mode));
-#endif
+
+File open_regular(const fs::path& path, std::string& note) {
+  std::error_code error;
+  if (fs::exists(path, error) && !fs::is_regular_file(path, error)) note = "not a regular file";
+  return note.empty() ? File(std::fopen(path.string().c_str(), "rb")) : File();
 }
+
+File create(const fs::path& path) { return File(std::fopen(path.string().c_str(), "wbx")); }
+
+#else
+
+File stream_of(int handle, const char* mode) {
+  std::FILE* stream = handle < 0 ? nullptr : fdopen(handle, mode);
+  if (stream == nullptr && handle >= 0) ::close(handle);
+  return File(stream);
+}
+
+/// Nothing where there is nothing, or something that is no file: then `note` says so. Never waits: a pipe is opened
+/// without a writer, and closed.
+File open_regular(const fs::path& path, std::string& note) {
+  const int handle = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+  struct stat what{};
+  if (handle < 0 || (fstat(handle, &what) == 0 && S_ISREG(what.st_mode))) return stream_of(handle, "rb");
+  ::close(handle);
+  note = "not a regular file";
+  return nullptr;
+}
+
+/// A new file: what has the name already, a link above all, is neither followed nor written to.
+File create(const fs::path& path) {
+  constexpr mode_t kByUmask = 0666;
+  return stream_of(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kByUmask), "wb");
+}
+
+#endif
 
 std::string system_text() { return std::generic_category().message(errno); }
 
@@ -82,7 +110,7 @@ bool flush_to_disk(std::FILE* file) noexcept {
 /// The name in the folder is durable only once the folder itself is on disk.
 void flush_folder(const fs::path& folder) noexcept {
 #if !defined(_WIN32)
-  const int handle = ::open(folder.c_str(), O_RDONLY);
+  const int handle = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (handle < 0) return;
   (void)fsync(handle);
   ::close(handle);
@@ -91,14 +119,12 @@ void flush_folder(const fs::path& folder) noexcept {
 #endif
 }
 
+/// Of this process alone, and nobody can guess it: no result depends on these numbers.
 fs::path temporary_name(const fs::path& path) {
-  static std::atomic<unsigned> counter{0};
-#if defined(_WIN32)
-  const int process = _getpid();
-#else
-  const int process = static_cast<int>(getpid());
-#endif
-  return path.string() + "." + std::to_string(process) + "." + std::to_string(counter++) + ".tmp";
+  std::random_device device;
+  std::array<char, 24> number;
+  std::snprintf(number.data(), number.size(), ".%08x%08x.tmp", device(), device());
+  return path.string() + number.data();
 }
 
 std::string header_problem(const Header& header, const TableKey& key) {
@@ -146,7 +172,7 @@ std::uint64_t checksum(const std::uint8_t* data, std::size_t size) noexcept {
 }
 
 std::optional<Buffer> read_table(const fs::path& path, const TableKey& key, std::string& note) {
-  const File file = open(path, "rb");
+  const File file = open_regular(path, note);
   if (!file) return std::nullopt;
   Header header{};
   if (std::fread(header.data(), 1, kHeader, file.get()) != kHeader) {
@@ -172,12 +198,12 @@ bool write_table(const fs::path& path, const TableKey& key, const Buffer& conten
   const fs::path temporary = temporary_name(path);
   const Header header = make_header(key, checksum(content.data(), key.bytes));
   errno = 0;
-  bool written = false;
-  if (const File file = open(temporary, "wb")) {
-    written = std::fwrite(header.data(), 1, kHeader, file.get()) == kHeader &&
-              std::fwrite(content.data(), 1, key.bytes, file.get()) == key.bytes && flush_to_disk(file.get());
-  }
+  File file = create(temporary);
+  const bool created = file != nullptr;
+  const bool written = created && std::fwrite(header.data(), 1, kHeader, file.get()) == kHeader &&
+                       std::fwrite(content.data(), 1, key.bytes, file.get()) == key.bytes && flush_to_disk(file.get());
   if (!written) note = "not kept: " + system_text();
+  file.reset();
   if (written) {
     fs::rename(temporary, path, error);
     if (!error) {
@@ -186,7 +212,7 @@ bool write_table(const fs::path& path, const TableKey& key, const Buffer& conten
     }
     note = "not kept: " + error.message();
   }
-  fs::remove(temporary, error);
+  if (created) fs::remove(temporary, error);
   return false;
 }
 

@@ -14,9 +14,11 @@ namespace recommit {
 /// A table that takes long to make and is the same on every machine: bytes, found again on disk.
 ///
 /// The file is a header of 64 bytes (magic, format, version of the content, size, checksums of content and header, all
-/// little-endian) and the content. It is written under a temporary name of its own, flushed and renamed, so a reader
-/// never sees half a table and two builders at once both end with the same good file. Whatever is wrong with a file
-/// (short, long, a flipped bit, another version) is found when it is read; the table is then made again.
+/// little-endian) and the content. It is written under a temporary name that nobody has or can guess, flushed and
+/// renamed, so a reader never sees half a table and two builders at once both end with the same good file; where the
+/// name is a link, the link is replaced, and what it leads to stays as it is. Whatever is wrong with a file (short,
+/// long, a flipped bit, another version, a pipe or a device in its place) is found when it is read, without waiting;
+/// the table is then made again.
 struct TableKey {
   std::string name;       ///< of the file, without its ending
   std::uint32_t version;  ///< of the content: changes whenever the bytes would

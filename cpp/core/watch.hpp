@@ -26,6 +26,9 @@ class Watch {
   void stop() noexcept { stop_.store(true, std::memory_order_relaxed); }
   bool stopped() const noexcept { return stop_.load(std::memory_order_relaxed); }
 
+  /// Is the callback at work? It may wait for whatever it likes, other callers of the core included.
+  bool calling() const noexcept { return calling_.load(std::memory_order_relaxed); }
+
   void add(std::uint64_t done) noexcept { done_.fetch_add(done, std::memory_order_relaxed); }
   std::uint64_t done() const noexcept { return done_.load(std::memory_order_relaxed); }
 
@@ -35,7 +38,9 @@ class Watch {
       const auto now = Clock::now();
       if (now >= next_) {
         next_ = now + std::chrono::milliseconds(20);
+        calling_.store(true, std::memory_order_relaxed);
         callback_(*this);
+        calling_.store(false, std::memory_order_relaxed);
       }
     }
     if (stopped()) throw Interrupted();
@@ -46,8 +51,22 @@ class Watch {
   Callback callback_;
   std::thread::id owner_ = std::this_thread::get_id();
   Clock::time_point next_ = Clock::now();
-  std::atomic<bool> stop_{false};
+  std::atomic<bool> stop_{false}, calling_{false};
   std::atomic<std::uint64_t> done_{0};
+};
+
+/// For a call that waits for another one to make something: is it time to make that itself? The maker's callback may
+/// wait for the very call that waits here, so whoever sees it at work for some looks in a row waits no longer.
+class Patience {
+ public:
+  explicit Patience(int looks) noexcept : looks_(looks) {}
+  bool ends(const Watch* maker) noexcept {
+    seen_ = maker != nullptr && maker->calling() ? seen_ + 1 : 0;
+    return seen_ > looks_;
+  }
+
+ private:
+  int looks_, seen_ = 0;
 };
 
 }  // namespace recommit

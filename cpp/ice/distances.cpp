@@ -7,8 +7,8 @@ namespace recommit::ice {
 void Distances::read(const std::uint8_t* states, Shape shape, std::size_t index) {
   const auto n = static_cast<std::size_t>(shape.cells());
   const std::uint8_t* state = states + index * n;
-  player_ = find_player(state, shape, index);
   scratch_.assign(state, state + n);
+  player_ = find_player(scratch_.data(), shape, index);
   std::uint8_t& under = scratch_[static_cast<std::size_t>(player_)];
   under = has_goal(under) ? kGoal : kIce;
   if (shape == shape_ && scratch_ == cave_) return;

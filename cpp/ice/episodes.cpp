@@ -35,16 +35,16 @@ std::shared_ptr<const LevelBank> make_bank(const std::uint8_t* levels, std::size
   const auto n = static_cast<std::size_t>(shape.cells());
   auto bank = std::make_shared<LevelBank>();
   bank->shape = shape;
+  bank->grids.assign(levels, levels + count * n);
   bank->walled = true;
   for (std::size_t i = 0; i < count; ++i) {
-    const int player = find_player(levels + i * n, shape, i);
-    if (levels[i * n + static_cast<std::size_t>(player)] == kPlayerOnGoal) {
+    const int player = find_player(bank->grid(i), shape, i);
+    if (bank->grid(i)[player] == kPlayerOnGoal) {
       throw ValueError("levels: expected a player off the goal, got a solved state in level " + std::to_string(i));
     }
     bank->starts.push_back({player, 1});
-    bank->walled = bank->walled && first_gap(levels + i * n, shape, kRock) < 0;
+    bank->walled = bank->walled && first_gap(bank->grid(i), shape, kRock) < 0;
   }
-  bank->grids.assign(levels, levels + count * n);
   return bank;
 }
 

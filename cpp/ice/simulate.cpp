@@ -52,7 +52,9 @@ bool is_state(const std::uint8_t* state, Shape shape) noexcept {
 int find_player(const std::uint8_t* state, Shape shape, std::size_t index) {
   const int cells = shape.cells();
   if (!is_state(state, shape)) refuse(state, cells, index);
-  return static_cast<int>(std::find_if(state, state + cells, has_player) - state);
+  const std::uint8_t* player = std::find_if(state, state + cells, has_player);
+  if (player == state + cells) refuse_changing(index);
+  return static_cast<int>(player - state);
 }
 
 int slide(const std::uint8_t* state, Shape shape, int at, std::size_t action) noexcept {

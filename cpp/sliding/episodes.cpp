@@ -59,9 +59,9 @@ std::shared_ptr<const LevelBank> make_bank(const std::uint8_t* levels, std::size
   const auto n = static_cast<std::size_t>(shape.cells());
   auto bank = std::make_shared<LevelBank>();
   bank->shape = shape;
-  bank->starts.reserve(count);
-  for (std::size_t i = 0; i < count; ++i) bank->starts.push_back(start_of(levels + i * n, shape, i));
   bank->grids.assign(levels, levels + count * n);
+  bank->starts.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) bank->starts.push_back(start_of(bank->grid(i), shape, i));
   return bank;
 }
 

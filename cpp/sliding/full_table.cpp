@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <utility>
 
+#include "core/errors.hpp"
 #include "core/once.hpp"
 #include "sliding/permutation.hpp"
 #include "sliding/simulate.hpp"
@@ -21,11 +23,13 @@ void look_up(const std::uint8_t* states, Shape shape, const std::uint8_t* table,
     const std::size_t count = std::min(Lanes::kLanes, end - at);
     const std::uint8_t* block = states + at * N;
     if (count < Lanes::kLanes) {  // fill up with the last state
-      for (std::size_t i = 0; i < rest.size(); ++i) rest[i] = block[i < count * N ? i : (count - 1) * N + i % N];
+      std::memcpy(rest.data(), block, count * N);
+      for (std::size_t i = count * N; i < rest.size(); ++i) rest[i] = rest[i - N];
       block = rest.data();
     }
     if (!Lanes(block).ranks(ranks)) {
       for (std::size_t i = 0; i < count; ++i) find_blank(states + (at + i) * N, shape, at + i);  // throws
+      refuse_changing(at);
     }
     for (std::size_t i = 0; i < count; ++i) {
       const std::uint8_t value = table[ranks[i]];

@@ -45,8 +45,9 @@ int find_blank(const std::uint8_t* state, Shape shape, std::size_t index) {
     throw ValueError("states: expected every tile 0.." + std::to_string(shape.cells() - 1) +
                      " exactly once, got something else in state " + std::to_string(index));
   }
-  return static_cast<int>(
-      static_cast<const std::uint8_t*>(std::memchr(state, 0, static_cast<std::size_t>(shape.cells()))) - state);
+  const void* blank = std::memchr(state, 0, static_cast<std::size_t>(shape.cells()));
+  if (blank == nullptr) refuse_changing(index);
+  return static_cast<int>(static_cast<const std::uint8_t*>(blank) - state);
 }
 
 bool is_solvable(const std::uint8_t* state, Shape shape) noexcept {

@@ -36,8 +36,8 @@ class Solver::Worker {
 
   /// Checks state number `index` of the batch and makes it the question.
   void take(const std::uint8_t* state, std::size_t index) {
-    blank_ = find_blank(state, solver_.shape_, index);
     std::memcpy(board_.data(), state, static_cast<std::size_t>(solver_.shape_.cells()));
+    blank_ = find_blank(board_.data(), solver_.shape_, index);
     effort_ = Effort(solver_.options_.limits, watch_);
   }
 

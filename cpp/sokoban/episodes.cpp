@@ -57,13 +57,13 @@ std::shared_ptr<const LevelBank> make_bank(const std::uint8_t* levels, std::size
   const auto n = static_cast<std::size_t>(shape.cells());
   auto bank = std::make_shared<LevelBank>();
   bank->shape = shape;
+  bank->grids.assign(levels, levels + count * n);
   bank->starts.reserve(count);
   bank->walled = true;
   for (std::size_t i = 0; i < count; ++i) {
-    bank->starts.push_back(start_of(levels + i * n, shape, i));
-    bank->walled = bank->walled && first_gap(levels + i * n, shape, kWall) < 0;
+    bank->starts.push_back(start_of(bank->grid(i), shape, i));
+    bank->walled = bank->walled && first_gap(bank->grid(i), shape, kWall) < 0;
   }
-  bank->grids.assign(levels, levels + count * n);
   return bank;
 }
 

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstring>
 
+#include "core/errors.hpp"
 #include "core/rng.hpp"
 
 #if defined(__SSE2__) || defined(_M_X64)
@@ -88,8 +89,23 @@ int read_planes(const std::uint8_t* state, Shape shape, std::size_t index, Plane
       players += (marks.players & (marks.players - 1)) == 0 ? 1 : 2;
     }
   }
-  if (bad || players != 1) find_player(state, shape, index);  // throws, with the full story
+  if (bad || players != 1) {
+    find_player(state, shape, index);  // throws, with the full story
+    refuse_changing(index);
+  }
   return player;
+}
+
+std::vector<std::uint8_t> cells_of(const Planes& planes, Shape shape) {
+  std::vector<std::uint8_t> cells(static_cast<std::size_t>(shape.cells()));
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const auto in = [i](const auto& plane) { return (plane[i / 64] >> (i % 64) & 1) != 0; };
+    const bool goal = in(planes.goals);
+    cells[i] = in(planes.walls) ? kWall : goal ? kGoal : kFloor;
+    if (in(planes.boxes)) cells[i] = goal ? kBoxOnGoal : kBox;
+    if (in(planes.players)) cells[i] = goal ? kPlayerOnGoal : kPlayer;
+  }
+  return cells;
 }
 
 std::uint64_t hash_still(const Planes& planes, Shape shape) noexcept {

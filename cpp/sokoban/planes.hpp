@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "core/types.hpp"
 #include "sokoban/simulate.hpp"
@@ -22,6 +23,9 @@ inline constexpr std::size_t plane_words(Shape shape) noexcept {
 
 /// Grid position of the player. Throws ValueError, naming the batch index, unless the state is well formed.
 int read_planes(const std::uint8_t* state, Shape shape, std::size_t index, Planes& out);
+
+/// The state that has these planes.
+std::vector<std::uint8_t> cells_of(const Planes& planes, Shape shape);
 
 /// Hash of walls and goals; the same on every platform.
 std::uint64_t hash_still(const Planes& planes, Shape shape) noexcept;

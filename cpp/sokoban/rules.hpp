@@ -103,7 +103,8 @@ class WalledGrid {
   std::ptrdiff_t stride_[kActions];
 };
 
-/// Looks ahead in any level: what lies outside the grid is wall.
+/// Looks ahead in any level: what lies outside the grid is wall. The codes lie within the tables, whoever writes into
+/// the state since it was checked.
 class OpenGrid {
  public:
   explicit OpenGrid(Shape shape) noexcept
@@ -121,8 +122,8 @@ class OpenGrid {
     const std::int32_t last = (action < 2 ? shape_.rows : shape_.cols) - 1;
     const std::int32_t room = (action & 1) != 0 ? last - along : along;
     const std::int32_t step = stride_[action];
-    const std::uint8_t front = state[player + (room >= 1 ? step : 0)],
-                       behind = state[player + (room >= 2 ? 2 * step : 0)];
+    const std::uint8_t front = state[player + (room >= 1 ? step : 0)] & 7U,
+                       behind = state[player + (room >= 2 ? 2 * step : 0)] & 7U;
     return {room >= 1 ? front : static_cast<std::uint8_t>(kWall),
             room >= 2 ? behind : static_cast<std::uint8_t>(kWall)};
   }

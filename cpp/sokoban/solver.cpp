@@ -29,12 +29,11 @@ class Reader {
 
   /// Finds the level of states[index]; throws ValueError if the state is malformed.
   void read(const std::uint8_t* states, std::size_t index) {
-    const std::uint8_t* state = states + index * cells_;
-    player_ = read_planes(state, shape_, index, planes_);
+    player_ = read_planes(states + index * cells_, shape_, index, planes_);
     if (current_ != nullptr && here(*current_)) return;
     const std::size_t slot = hash_still(planes_, shape_) & (recent_.size() - 1);
     if (recent_[slot].level == nullptr || !here(*recent_[slot].level)) {
-      Found found = cache_.find(state, shape_, planes_, player_, limits_, watch_);
+      Found found = cache_.find(shape_, planes_, player_, limits_, watch_);
       here(*found.level);
       if (recent_[slot].level != nullptr) retired_.push_back(std::move(recent_[slot].level));
       recent_[slot] = std::move(found);

@@ -50,8 +50,7 @@ TableCache& TableCache::shared() {
   return cache;
 }
 
-Found TableCache::find(const std::uint8_t* state, Shape shape, const Planes& planes, int player, const Limits& limits,
-                       Watch* watch) {
+Found TableCache::find(Shape shape, const Planes& planes, int player, const Limits& limits, Watch* watch) {
   const std::uint64_t hash = hash_still(planes, shape);
   std::shared_ptr<const LevelTable> known = look(hash, planes, player, shape);
   if (known != nullptr && known->has_table()) {
@@ -59,8 +58,9 @@ Found TableCache::find(const std::uint8_t* state, Shape shape, const Planes& pla
     return {std::move(known), status};
   }
   if (known == nullptr) {
-    const Level level = Level::of_state(state, shape);
-    known = std::make_shared<const LevelTable>(level, boxes_inside(level, state), nullptr);
+    const std::vector<std::uint8_t> state = cells_of(planes, shape);
+    const Level level = Level::of_state(state.data(), shape);
+    known = std::make_shared<const LevelTable>(level, boxes_inside(level, state.data()), nullptr);
   }
   Built built = table_of(known->level(), known->boxes(), limits, watch);
   if (built.table == nullptr) return {known, built.status};
@@ -90,14 +90,17 @@ Built TableCache::table_of(const Level& level, int boxes, const Limits& limits, 
   if (const Status status = verdict(level, boxes, false, limits); status != Status::Exact) return {nullptr, status};
   const TableKey key = key_of(level, boxes);
   std::unique_lock lock(tables_mutex_);
-  for (;;) {
+  bool first = false;  // or this thread makes a second one, since the maker's callback keeps the first
+  for (Patience patience(5);;) {
     if (const auto known = tables_.find(key); known != tables_.end()) {
       if (std::shared_ptr<const Table> table = known->second.lock()) {
         const Status status = verdict(level, boxes, table->wide(), limits);
         return {status == Status::Exact ? std::move(table) : nullptr, status};
       }
     }
-    if (building_.insert(key).second) break;
+    const auto [building, inserted] = building_.try_emplace(key, watch);
+    first = inserted;
+    if (first || patience.ends(building->second)) break;
     built_.wait_for(lock, std::chrono::milliseconds(20));
     if (watch == nullptr) continue;
     lock.unlock();  // the callback may wait for an interpreter whose thread waits for this lock
@@ -106,6 +109,7 @@ Built TableCache::table_of(const Level& level, int boxes, const Limits& limits, 
   }
   lock.unlock();
   const AtEnd done([&] {
+    if (!first) return;
     const std::lock_guard relock(tables_mutex_);
     building_.erase(key);
     built_.notify_all();

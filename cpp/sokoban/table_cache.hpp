@@ -7,7 +7,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <shared_mutex>
 #include <string>
 #include <unordered_map>
@@ -34,7 +33,8 @@ struct CacheStats {
 
 /// Tables of many levels, each built once and shared by all callers, least recently used ones dropped beyond a budget
 /// of bytes (whoever still holds one keeps it alive). Safe to use from any number of threads: two that ask for the
-/// same missing table get one build. What a call answers depends on its limits alone, not on what is cached.
+/// same missing table get one build, unless the builder's callback keeps the other waiting. What a call answers depends
+/// on its limits alone, not on what is cached.
 class TableCache final : public ForkAware {
  public:
   static constexpr std::uint64_t kDefaultBudget = std::uint64_t{256} << 20;
@@ -46,9 +46,9 @@ class TableCache final : public ForkAware {
   /// The one that all callers share unless they bring their own; never destroyed.
   static TableCache& shared();
 
-  /// The level of a well-formed state with these planes and player.
-  Found find(const std::uint8_t* state, Shape shape, const Planes& planes, int player, const Limits& limits,
-             Watch* watch = nullptr);
+  /// The level of a well-formed state with these planes and player. The planes alone count: what they were read from
+  /// may be another state by now.
+  Found find(Shape shape, const Planes& planes, int player, const Limits& limits, Watch* watch = nullptr);
 
   CacheStats stats() const;
   std::uint64_t budget() const noexcept { return budget_.load(std::memory_order_relaxed); }
@@ -86,7 +86,7 @@ class TableCache final : public ForkAware {
   mutable std::mutex tables_mutex_;  // guards the rest
   std::condition_variable built_;
   std::map<TableKey, std::weak_ptr<const Table>> tables_;
-  std::set<TableKey> building_;
+  std::map<TableKey, const Watch*> building_;  ///< and the watch of whoever does
   std::string folder_, note_;
   std::uint64_t damaged_ = 0;
 };

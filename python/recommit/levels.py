@@ -51,6 +51,9 @@ class Levels:
         object.__setattr__(self, "cells", self.cells.view())  # the caller's array stays as it is
         self.cells.flags.writeable = False
 
+    def __reduce__(self) -> tuple[type[Levels], tuple[object, ...]]:
+        return type(self), (self.task, self.shapes, self.titles, self.cells)  # copies are made read-only, too
+
     @cached_property
     def _ends(self) -> list[int]:
         return [0, *accumulate(rows * cols for rows, cols in self.shapes)]

@@ -52,14 +52,19 @@ def _built(loader: Any, node: Any) -> Any:
         raise ValueError(f"expected YAML, got a value that its tag does not fit: {error}") from None
 
 
+def cut(text: str, most: int = 2000) -> str:
+    """A message of bounded length, whatever the values in it."""
+    return text if len(text) <= most else text[:most] + "..."
+
+
 def brief(value: object, most: int = 80) -> str:
     """The ``repr`` of a value, cut in the middle of its work where it is long."""
     text = ""
     for part in _parts(value):
         text += part
         if len(text) > most:
-            return text[:most] + "..."
-    return text
+            break
+    return cut(text, most)
 
 
 def _parts(value: object) -> Iterator[str]:

@@ -98,8 +98,12 @@ class Task:
 
     def prepare(self) -> None:
         """Refuse what cannot be done before anything is, and write down what every run is made of."""
+        from recommit.data import files
         from recommit.train import processes
 
+        # Runs and evaluations sweep their own folders; these two hold recipes, tables and the report.
+        for folder in (self.plan.folder, self.plan.launch):
+            files.sweep(files.Files(), folder)
         if self.fleet is not None:
             processes.check(self.fleet, self.plan.runs)
         processes.write_recipes(self.plan.runs, self.plan.launch)

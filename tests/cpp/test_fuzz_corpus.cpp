@@ -27,7 +27,7 @@ std::string read_file(const std::filesystem::path& path) {
 
 /// Every file, and every prefix of it, so that each level is also seen cut off at each byte.
 void replay(const char* name, Target target) {
-  const auto folder = std::filesystem::path(__FILE__).parent_path() / ".." / "fuzz" / "corpus" / name;
+  const auto folder = std::filesystem::path(RECOMMIT_TESTS_FOLDER) / "fuzz" / "corpus" / name;
   int files = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     const std::string bytes = read_file(entry.path());

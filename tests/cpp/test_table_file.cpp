@@ -10,6 +10,11 @@
 #include "core/table_file.hpp"
 #include "sliding_fixtures.hpp"
 
+#if !defined(_WIN32)
+#include <sys/stat.h>
+#include <unistd.h>
+#endif
+
 using namespace recommit;
 
 namespace {
@@ -97,6 +102,45 @@ TEST(no_usable_folder_is_no_error) {
   CHECK(!source.loaded && source.note.rfind("not kept: ", 0) == 0);
 #endif
 }
+
+#if !defined(_WIN32)
+
+TEST(links_are_replaced_and_never_written_through) {
+  const fixtures::CacheFolder folder("links");
+  const auto path = folder.path() / "squares.tbl", victim = folder.path() / "victim";
+  const std::vector<char> words{'m', 'i', 'n', 'e'};
+  spill(victim, words);
+  std::filesystem::create_symlink(victim, path);
+  // A name that can be guessed is a place for a link: of the process, and counted.
+  for (int i = 0; i < 100; ++i) {
+    const std::string name = path.string() + "." + std::to_string(getpid()) + "." + std::to_string(i) + ".tmp";
+    std::filesystem::create_symlink(victim, name);
+  }
+  TableSource source;
+  CHECK(good(load_or_make_table(kKey, squares, source)) && source.note == "truncated, made again");
+  CHECK(slurp(victim) == words);
+  CHECK(std::filesystem::symlink_status(path).type() == std::filesystem::file_type::regular);
+  CHECK(good(load_or_make_table(kKey, squares, source)) && source.loaded);
+}
+
+TEST(what_is_no_file_is_made_again_without_waiting) {
+  const fixtures::CacheFolder folder("pipe");
+  const auto path = folder.path() / "squares.tbl";
+  TableSource source;
+  CHECK(mkfifo(path.c_str(), 0600) == 0);  // whoever opens it for reading waits for a writer
+  CHECK(good(load_or_make_table(kKey, squares, source)) && source.note == "not a regular file, made again");
+  CHECK(good(load_or_make_table(kKey, squares, source)) && source.loaded);
+  std::filesystem::remove(path);
+  std::filesystem::create_symlink("/dev/zero", path);
+  CHECK(good(load_or_make_table(kKey, squares, source)) && source.note == "not a regular file, made again");
+  CHECK(good(load_or_make_table(kKey, squares, source)) && source.loaded);
+  std::filesystem::remove(path);
+  std::filesystem::create_directory(path);
+  CHECK(good(load_or_make_table(kKey, squares, source)));
+  CHECK(source.note.rfind("not a regular file, made again; not kept: ", 0) == 0);
+}
+
+#endif
 
 TEST(many_builders_at_once) {
   const fixtures::CacheFolder folder("builders");

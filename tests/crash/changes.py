@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import signal
 import sys
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from itertools import cycle
+from pathlib import Path
 
 #: Events of the interpreter that change a disk; ``open`` does if it is for writing.
 CHANGES = {"os.rename", "os.mkdir", "os.remove", "os.rmdir", "os.truncate"}
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
+
+
+class Dead(BaseException):
+    """This process is as good as dead: nothing catches it, and nothing changes the disk any more."""
 
 
 class Changes:
@@ -38,7 +42,7 @@ class Changes:
         path = arguments[0]
         if isinstance(path, str | os.PathLike) and os.fspath(path).startswith(self.folder):
             self.count += 1
-            if self.count == self.at:
+            if self.count == self.at or (self.act is dead and 0 < self.at < self.count):
                 self.act(os.fspath(path))
 
 
@@ -50,6 +54,11 @@ def full(path: str) -> None:
 def refused(path: str) -> None:
     """It is not allowed."""
     raise OSError(errno.EACCES, os.strerror(errno.EACCES), path)
+
+
+def dead(path: str) -> None:
+    """It ends here, in the middle of everything."""
+    raise Dead(path)
 
 
 def killed(_path: str) -> None:
@@ -65,3 +74,60 @@ def soon_killed(seconds: float) -> Callable[[str], None]:
 def _flags(arguments: tuple[object, ...]) -> int:
     flags = arguments[2]
     return flags if isinstance(flags, int) else 0
+
+
+#: What may become of a change, by name.
+ACTS = {"full disk": full, "no permission": refused, "killed": dead}
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    """Every file but for what depends on the machine, and for the locks."""
+    names = (p for p in sorted(folder.rglob("*")) if p.is_file() and p.name not in ("timing.jsonl", ".lock"))
+    return {p.relative_to(folder).as_posix(): p.read_bytes() for p in names}
+
+
+@dataclass(frozen=True)
+class Undisturbed:
+    """A command, the folder that it makes, and what is in there when nobody disturbs it."""
+
+    run: Callable[[Path], int]
+    out: Path
+    files: dict[str, bytes]
+    count: int  #: of changes
+
+    @classmethod
+    def of(cls, run: Callable[[Path], int], out: Path, changes: Changes) -> Undisturbed:
+        changes.watch(out)
+        assert run(out) == 0
+        return cls(run, out, content(out), changes.stop())
+
+    def survives(self, changes: Changes, at: int, act: Callable[[str], None]) -> bool:
+        """One change that fails or is the last, then the same command again. Did the first one end as if all were well?
+
+        If it did, all had better be there: nobody calls it again."""
+        shutil.rmtree(self.out, ignore_errors=True)
+        changes.watch(self.out, at, act)
+        try:
+            well = self.run(self.out) == 0
+        except (Exception, Dead):  # noqa: BLE001  (whatever it is called: the command ends)
+            well = False
+        changes.stop()
+        if not well:
+            assert self.run(self.out) == 0, f"change {at} of {self.count}"
+        assert self.others() == [], f"change {at} of {self.count}"
+        return well
+
+    def others(self) -> list[str]:
+        """Names of the files that are not as they would be undisturbed."""
+        now = content(self.out)
+        return [name for name in sorted(now.keys() | self.files.keys()) if now.get(name) != self.files.get(name)]
+
+    def check(self, changes: Changes, acts: Iterable[Callable[[str], None]], points: Iterable[int]) -> None:
+        """At every one of the points, the acts in turn; if nothing failed, nobody heard of the changes."""
+        ends = {self.survives(changes, at, act) for at, act in zip(points, cycle(acts))}
+        assert False in ends
+
+    def points(self, some: int) -> list[int]:
+        """The first ones and the last ones, where runs are made and ended, and as many between."""
+        ends = [*range(1, some + 1), *range(self.count - some + 1, self.count + 1)]
+        return sorted({*ends, *range(some + 1, self.count - some + 1, max(1, self.count // some))})

@@ -118,6 +118,37 @@ def test_looking_at_the_cache_while_others_wait_for_a_table():
     assert said(code) == "[[-1], [-1], [-1]]\n"
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        "Sliding(3).distance(board, **how).tolist()",
+        "Sokoban(9, 5).distance(hall(), **how).tolist()",
+    ],
+    ids=["table", "level"],
+)
+def test_progress_may_wait_for_a_thread_that_needs_the_same_table(call, tmp_path):
+    """The other thread makes a second one, and its answer is the same; else both would wait for ever."""
+    code = f"""
+        import os, threading
+        import numpy as np
+        import recommit
+        from tests.invariant.test_callbacks import hall
+        os.environ["RECOMMIT_CACHE"] = {str(tmp_path)!r}
+        board = np.arange(9, dtype=np.uint8)[::-1].reshape(1, 3, 3).copy()
+        answers, others = [], []
+        def ask(**how):
+            answers.append(recommit.{call})
+        def progress(*_done):
+            if not others:
+                others.append(threading.Thread(target=ask))
+                others[0].start()
+                others[0].join()
+        ask(progress=progress)
+        print(len(others), len(answers), answers[0] == answers[1])
+    """
+    assert said(code) == "1 2 True\n"
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork there")
 def test_a_child_forked_in_the_middle_of_a_build_can_build():
     """In a process of its own: the parent's other thread is making tables when the child begins."""

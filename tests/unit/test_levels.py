@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import copy
 import os
+import pickle
 import re
 import subprocess
 import sys
 import threading
 import types
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -87,6 +90,19 @@ def test_levels_are_a_frozen_sequence() -> None:
     with pytest.raises(AttributeError):
         levels.task = "sliding"  # type: ignore[misc]
     assert repr(levels) == "<3 sokoban levels>"
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda levels: pickle.loads(pickle.dumps(levels))])
+def test_copies_are_read_only_as_well(copied: Callable[[recommit.Levels], recommit.Levels]) -> None:
+    levels = recommit.parse_levels("; 0\n#####\n#@$.#\n#####\n\n; 1\n######\n#@ $.#\n######\n")
+    assert levels.states.shape == (2, 3, 6)
+    again = copied(levels)
+    assert (again.task, again.shapes, again.titles) == (levels.task, levels.shapes, levels.titles)
+    assert again.cells.tobytes() == levels.cells.tobytes()
+    assert again.states.tobytes() == levels.states.tobytes()
+    for array in (again.cells, again.states, again[0], again[:1].cells):
+        with pytest.raises(ValueError, match="read-only"):
+            array.flat[0] = 7
 
 
 def test_states_of_equal_sizes_share_memory_with_the_levels() -> None:

@@ -170,7 +170,7 @@ WRONG = {
     "theme": (lambda: SLIDING.render(BOARD, theme="pink"), ValueError, "theme: expected one of light, dark, got pink"),
     "theme type": (lambda: SLIDING.render(BOARD, theme=None), TypeError, "theme: expected a string, got NoneType"),
     "crop type": (lambda: SLIDING.render(BOARD, crop=1), TypeError, "crop: expected a bool, got int"),
-    "threads": (lambda: SLIDING.render(BOARD, threads=0), ValueError, "threads: expected at least 1 or None, got 0"),
+    "threads": (lambda: SLIDING.render(BOARD, threads=0), ValueError, "threads: expected 1..1024 or None, got 0"),
     "cropped board": (lambda: SLIDING.render(BOARD, crop=True), ValueError, "crop: expected False for sliding boards"),
     "open level": (
         lambda: SOKOBAN.render(levels(7, 7, 1, walled=False), crop=True),

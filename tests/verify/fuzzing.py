@@ -69,7 +69,7 @@ def rounds(campaign: Campaign, name: str, most: int, play: Callable[[int, int], 
 
 def planted_is_found(cxx: str, folder: Path) -> bool:
     """Does the fuzzer find the target's defect?"""
-    target = folder / "planted"
+    target = folder / "planted_target"
     run([cxx, "-std=c++20", "-O1", "-g", SANITIZERS, FUZZ / "planted.cpp", "-o", target])
     try:
         fuzz(target, "planted", 5_000_000, folder)
@@ -86,9 +86,10 @@ def check(plant: bool) -> tuple[int, str]:
         expect(planted_is_found(cxx, folder), "the fuzzer did not find the planted overflow")
         expect(not plant, "the planted overflow was found")
     run(["cmake", "--preset", "fuzz", f"-DCMAKE_CXX_COMPILER={cxx}"])
-    run(["cmake", "--build", "--preset", "fuzz"])
+    parsers = sorted(path.stem.removeprefix("fuzz_") for path in FUZZ.glob("fuzz_*.cpp"))
+    run(["cmake", "--build", "--preset", "fuzz", "--target", *(f"fuzz_{parser}" for parser in parsers)])
     campaign = Campaign()
-    for parser in sorted(path.stem.removeprefix("fuzz_") for path in FUZZ.glob("fuzz_*.cpp")):
+    for parser in parsers:
         target = ROOT / "build" / "fuzz" / f"fuzz_{parser}"
         rounds(campaign, parser, RUNS, lambda runs, seed, t=target, p=parser: fuzz(t, p, runs, FOLDER, seed))
     return sum(count.inputs for count in campaign.counts.values()), str(campaign)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 from tests.effort import Meter
-from tests.verify.harness import Finding, expect, main
+from tests.verify.harness import ROOT, Finding, expect, main
 
 from recommit import preset
 from recommit.calls import WrongCall
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 RUNS = int(os.environ.get("RECOMMIT_MUTATIONS", "20_000"))
-SO_FAR = Path(__file__).with_name("mutations.json")
-#: Of CPU time per input, and of memory above what the process had.
+SO_FAR = ROOT / "docs" / "reliability" / "mutations.json"
+#: Effort per input (tests/effort.py), and memory above what the process had.
 UNITS, BYTES = 4000, 256 << 20
 #: Bounds are passed where values are strange, not where they are long.
 VALUES: tuple[Any, ...] = (

@@ -1,10 +1,14 @@
-"""K3: the extension exports its init function alone and is linked safely."""
+"""K3: the extension exports its init function alone, is compiled and linked safely, and does not say where."""
 
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from tests.verify.harness import BUILD, expect, main, run
+
+#: An absolute path of a source file, as assertions and debug information have them.
+SOURCE = re.compile(rb"(?<![\w.+-])/(?:[\w.+ -]+/)+[\w.+-]+\.(?:h|hpp|c|cc|cpp|inc|tcc)\b")
 
 
 def extension() -> str:
@@ -28,8 +32,13 @@ def check(plant: bool) -> tuple[int, str]:
     expect("GNU_RELRO" in headers, "no RELRO")
     stack = re.search(r"GNU_STACK.*?\s([RWE]+)\s+0x", headers)
     expect(stack and "E" not in stack[1], f"executable stack: {stack and stack[0]}")
+    imported = run(["nm", "-D", "--undefined-only", path])
+    expect("__stack_chk_fail" in imported, "no stack protector")
+    expect(re.search(r"__\w+_chk\b", imported), "no C function that checks the size of what it fills")
+    places = SOURCE.findall(Path(path).read_bytes())
+    expect(not places, f"paths of the machine it was built on: {places[:5]}")
     needed = re.findall(r"NEEDED.*\[(.*)\]", dynamic)
-    return 7, f"properties; needs {', '.join(needed)}"
+    return 10, f"properties; needs {', '.join(needed)}"
 
 
 def _careless_library() -> str:

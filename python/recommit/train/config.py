@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from recommit import recipe_text
 from recommit.policy.config import MAX_ACTIONS, MOST_LEFT, DecoderConfig, HeadConfig, LoraConfig, PolicyConfig
-from recommit.recipe_text import brief
+from recommit.recipe_text import brief, cut
 
 if TYPE_CHECKING:
     from recommit.puzzles.puzzle import Puzzle
@@ -277,7 +277,10 @@ def load(
             inner[last] = recipe_text.read(value)
         except ValueError as error:
             raise ValueError(f"set: expected a value in YAML, got {brief(change)}: {error}") from None
-    return parse(cls, values)
+    try:
+        return parse(cls, values)
+    except ValueError as error:
+        raise ValueError(cut(str(error))) from None
 
 
 def section(recipe: str | Path, stage: str) -> dict[str, Any]:

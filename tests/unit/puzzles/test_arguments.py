@@ -32,16 +32,31 @@ WRONG = {
         "actions: expected an integer dtype, got float64",
     ),
     "too many actions": (lambda t, s: t.step(s, RIGHT.repeat(2)), ValueError, "actions: expected shape (1,), got (2,)"),
-    "no threads": (lambda t, s: t.step(s, RIGHT, threads=0), ValueError, "threads: expected at least 1 or None, got 0"),
+    "no threads": (lambda t, s: t.step(s, RIGHT, threads=0), ValueError, "threads: expected 1..1024 or None, got 0"),
     "half a thread": (
         lambda t, s: t.step(s, RIGHT, threads=np.float32(1.9)),
         TypeError,
-        "threads: expected at least 1 or None, got float32",
+        "threads: expected 1..1024 or None, got float32",
     ),
     "many threads": (
         lambda t, s: t.step(s, RIGHT, threads=2**70),
         ValueError,
-        "threads: expected at least 1 or None, got 1180591620717411303424",
+        "threads: expected 1..1024 or None, got 1180591620717411303424",
+    ),
+    "a thread too many": (
+        lambda t, s: t.execute(s, RIGHT[None], np.array([1]), threads=1025),
+        ValueError,
+        "threads: expected 1..1024 or None, got 1025",
+    ),
+    "masked states": (
+        lambda t, s: t.is_solved(np.ma.masked_array(s, s == 1)),
+        TypeError,
+        "states: expected an array without a mask, got a masked one",
+    ),
+    "masked actions": (
+        lambda t, s: t.step(s, np.ma.masked_array(RIGHT)),
+        TypeError,
+        "actions: expected an array without a mask, got a masked one",
     ),
     "foreign byte order": (
         lambda t, s: t.step(s, np.array([256], ">i2")),
@@ -104,6 +119,12 @@ def test_wrong_argument(task, states, name):
         call(task, states)
     assert message in str(caught.value)
     assert np.array_equal(states, before)
+
+
+def test_other_kinds_of_arrays_are_taken(tmp_path):
+    kept = np.memmap(tmp_path / "level", np.uint8, "w+", shape=LEVEL.shape)
+    kept[:] = LEVEL
+    assert SOKOBAN.is_solved(kept).tolist() == SOKOBAN.is_solved(LEVEL.view(np.recarray)).tolist() == [False]
 
 
 def test_padding_behind_a_depth_is_not_judged():

@@ -55,3 +55,10 @@ def test_unknown_recipes_are_refused(tmp_path):
     (tmp_path / "mine.yaml").write_text("[1, 2]\n")
     with pytest.raises(ValueError, match="recipe: expected a mapping with the stage sft, got list"):
         load(tmp_path / "mine.yaml")
+
+
+def test_what_is_refused_is_said_in_bounded_words():
+    for change in (f"optim.schedule={'x' * 9000}", f"targets.depths=[{'9, ' * 3000}9]"):
+        with pytest.raises(ValueError, match=r"expected .*\.\.\.$") as caught:
+            load("laptop-sliding", [change])
+        assert len(str(caught.value)) < 2100

@@ -1,0 +1,106 @@
+"""A family, an evaluation and a reproduction of which any change of the disk fails, or is the last, go on by the same command."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("transformers")
+pytest.importorskip("pyarrow")
+from tests.crash.changes import ACTS, Changes, Undisturbed, dead, full
+
+from recommit.cli import main
+from recommit.data import files
+
+GRPO = (
+    "optim.steps=2",
+    "credit.size=2",
+    "rollout={instances: 4, budget: 3, states: 64, length: [4, 14]}",
+    "validation={instances: 4, every: 1, budget: 3, length: [4, 14]}",
+    "run.tensorboard=false",
+)
+PRESET = f"""
+tasks:
+  small:
+    data: {{task: sliding, size: [2, 3], variants: [{{length: [4, 14]}}], count: 40, validation: 8, test: 12, ties: random}}
+    recipe: laptop-sliding
+    sft:
+      - optim.steps=2
+      - optim.batch=16
+      - "model.shape={{width: 32, layers: 2, heads: 2, kv_heads: 2, ffn: 64, vision_width: 16, vision_heads: 1, vision_ffn: 32}}"
+      - "model.policy.decoder={{width: 32, layers: 1, heads: 2, ffn: 64}}"
+      - "validation={{instances: 4, every: 2, budget: 3, length: [4, 14]}}"
+      - run.tensorboard=false
+    grpo: {list(GRPO)}
+    variants: [adaptive]
+    seeds: [0]
+    evaluate: {{instances: 4, validation: 2, budgets: ["2"]}}
+"""
+#: Points at the beginning, at the end, and between.
+SOME = {"evaluate": 2, "family": 1, "reproduce": 1}
+
+
+@pytest.fixture(scope="module")
+def changes():
+    heard = Changes()
+    yield heard
+    heard.stop()
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """A preset, and what it makes where nobody disturbs it."""
+    folder = tmp_path_factory.mktemp("commands")
+    (folder / "small.yaml").write_text(PRESET)
+    words = ["reproduce", "--preset", str(folder / "small.yaml"), "--jobs", "1", "--device", "cpu", "--quiet"]
+    assert main([*words, "--out", str(folder / "whole")]) == 0
+    return folder
+
+
+def words_of(kind, place):
+    """Of a command without its folder."""
+    runs = place / "whole" / "small"
+    if kind == "reproduce":
+        return ["reproduce", "--preset", str(place / "small.yaml"), "--jobs", "1"]
+    if kind == "family":
+        words = ["train", "family", "--recipe", "laptop-sliding", "--init", str(runs / "sft"), "--jobs", "1"]
+        return [*words, "--variants", "adaptive", "fixed-4", "--set", *GRPO]
+    words = ["evaluate", str(runs / "family" / "adaptive-s0"), "--instances", "4", "--validation", "2"]
+    return [*words, "--budgets", "2", "--agents", "adaptive", "random"]
+
+
+@pytest.fixture(scope="module", params=SOME)
+def alone(request, place, changes):
+    words = words_of(request.param, place)
+    run = lambda out: main([*words, "--out", str(out), "--quiet"])
+    return request.param, Undisturbed.of(run, place / request.param, changes)
+
+
+def test_a_change_that_fails_or_is_the_last(alone, changes):
+    kind, command = alone
+    assert command.count > 20
+    command.check(changes, ACTS.values(), command.points(SOME[kind]))
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("act", ACTS)
+def test_every_change_that_fails_or_is_the_last(alone, changes, act, record_property):
+    command = alone[1]
+    command.check(changes, [ACTS[act]], range(1, command.count + 1))
+    record_property("executed", command.count)
+
+
+@pytest.mark.parametrize("alone", ["evaluate"], indirect=True)
+@pytest.mark.parametrize("plant", ["says that all is well", "sweeps nothing"])
+def test_what_is_missing_or_left_is_seen(alone, changes, monkeypatch, plant):
+    """Of any three changes in a row one is a rename, before which there is a temporary file."""
+    _, command = alone
+    if plant == "sweeps nothing":
+        monkeypatch.setattr(files, "sweep", lambda *_: None)
+    else:
+        command = replace(command, run=lambda out: 0 * alone[1].run(out))
+    middle = command.count // 2
+    with pytest.raises(AssertionError, match="change"):
+        command.check(changes, [dead if plant == "sweeps nothing" else full], range(middle, middle + 3))
