@@ -248,8 +248,13 @@ def cases(tmp_path_factory):
 
 
 def report(cases, chosen):
-    found = {case: text for case in chosen if (text := cases.run(*case))}
-    return "\n".join(f"{name}: {kind.__name__}, verb {number}: {text}" for (name, kind, number), text in found.items())
+    """What is wrong, also said at once: a campaign is long."""
+    found = []
+    for name, kind, number in chosen:
+        if text := cases.run(name, kind, number):
+            found.append(f"{name}: {kind.__name__}, verb {number}: {text}")
+            print(found[-1], flush=True)
+    return "\n".join(found)
 
 
 #: Of each kind one, in files that matter, read by verbs that are quick.

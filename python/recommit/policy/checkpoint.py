@@ -4,7 +4,7 @@ config.json          configuration, and what backbone it belongs to, of which dt
 heads.safetensors    depth head and action decoder
 adapter/             LoRA weights in PEFT's format            (adapters on a backbone that lives elsewhere)
 backbone/            the whole model in its published format  (backbones that were trained whole)
-DIGESTS              sha256 of every file that loading reads, checked before it does; older policies have none
+DIGESTS              sha256 of every file, checked before one is read; older policies have none
 """
 
 from __future__ import annotations
@@ -82,15 +82,19 @@ def save_policy(policy: CommitPolicy, folder: str | Path) -> Path:
     }
     replace_file(folder / "config.json", (json.dumps(about, indent=2) + "\n").encode())
     policy.backbone.save_processor(folder)
-    digests.seal(Files(), folder, _read_by_loading(folder))
+    digests.seal(Files(), folder, _written(folder))
     return folder
 
 
-def _read_by_loading(folder: Path) -> list[str]:
-    """Names of the files of a policy, without pages for people."""
-    inner = (path for part in ("adapter", "backbone") for path in (folder / part).rglob("*"))
-    files = sorted(path.relative_to(folder).as_posix() for path in inner if path.is_file() and path.suffix != ".md")
-    return ["config.json", "heads.safetensors", *files]
+#: What files of a policy end in; its pages for people, which may be edited, end otherwise.
+_ENDINGS = (".json", ".safetensors", ".jinja", ".txt")
+
+
+def _written(folder: Path) -> list[str]:
+    """Names of the files of a policy, those for servers included."""
+    inner = [*folder.iterdir(), *(path for part in ("adapter", "backbone") for path in (folder / part).rglob("*"))]
+    files = (path for path in inner if path.is_file() and path.suffix in _ENDINGS)
+    return sorted(path.relative_to(folder).as_posix() for path in files)
 
 
 def load_policy(
