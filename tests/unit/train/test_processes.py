@@ -126,7 +126,7 @@ def test_nobody_outlives_the_command(tmp_path, how):
     command = [sys.executable, "-c", BARE, str(tmp_path), "long", "long2"]
     process = subprocess.Popen(command, start_new_session=True, stderr=subprocess.PIPE)
     try:
-        until(lambda: all((tmp_path / name / "timing.jsonl").exists() for name in ("long", "long2")))
+        until(lambda: all((tmp_path / name / "timing.jsonl").exists() for name in ("long", "long2")), process)
         if how == "group killed":
             os.killpg(process.pid, signal.SIGKILL)
         else:
