@@ -23,8 +23,11 @@ import numpy as np
 
 import recommit
 import recommit.data
-from recommit.data import files, labels, manifest, rows, sampling, shards, table
-from recommit.data.recipe import Recipe, Variant
+from recommit.data import manifest, rows, shards, table
+from recommit.data.building import labels
+from recommit.data.spec import Recipe, Variant
+from recommit.data.starts import sampling
+from recommit.storage import files
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from tests.reference.labels import RULES, Judge, as_tuple
@@ -142,7 +145,7 @@ def loader(folder, batches=20, batch=256, rounds=5):
     """CPU time of everybody involved per second of rows: patches in the trainer, in its thread, in a worker process."""
     from torch.utils.data import DataLoader, IterableDataset
 
-    from recommit.data.loader import Loader
+    from recommit.data.feeding.loader import Loader
 
     data = recommit.data.open(folder)
 

@@ -24,21 +24,29 @@ import torch
 from stand_in import MODEL, Stages, StandInEngine, policy
 
 import recommit.data
-from recommit.data import Recipe, Variant, sampling
-from recommit.data.mixture import Mixture
-from recommit.plan import CARDS, Machine, plan
+from recommit.data import Recipe, Variant
+from recommit.data.feeding.mixture import Mixture
+from recommit.data.starts import sampling
+from recommit.estimate import CARDS, Machine, plan
+from recommit.play import sampled, values
+from recommit.play.graph import Reach
 from recommit.policy.heads import ActionDecoder, DepthHead
+from recommit.policy.pictures.vision import Vision
 from recommit.policy.policy import CommitPolicy
 from recommit.policy.reference import Reference
-from recommit.policy.vision import Vision
-from recommit.train import collect, exact, grpo, learner, losses, objective, ranks, rollout, sft, targets, trainer
+from recommit.runs import ranks
+from recommit.runs.directory import RunDirectory
+from recommit.runs.progress import Interrupt
+from recommit.train import loop
 from recommit.train.config import SftConfig, load
-from recommit.train.decisions import Decisions
-from recommit.train.grpo_config import GrpoConfig
-from recommit.train.head_moves import HeadMover
-from recommit.train.reach import Reach
-from recommit.train.rundir import RunDirectory
-from recommit.train.watch import Interrupt
+from recommit.train.grpo import collect, learner
+from recommit.train.grpo import loss as objective
+from recommit.train.grpo import run as grpo
+from recommit.train.grpo.batch import Decisions
+from recommit.train.grpo.config import GrpoConfig
+from recommit.train.grpo.head_moves import HeadMover
+from recommit.train.sft import loss, targets
+from recommit.train.sft import run as sft
 
 #: The paper's Sokoban, in shards of a few instances.
 DATA = Recipe("sokoban", (7, 7), tuple(Variant((8, 32), boxes) for boxes in (1, 2, 3)), count=600, seed=42)
@@ -85,13 +93,13 @@ def watch(stages: Stages) -> None:
         (sampling, "starts", "start states"), (targets, "make", "targets"),
         (task, "patches", "pictures"), (Vision, "features", "kept features"),
         (task, "execute", "simulation"), (task, "step", "simulation"), (task, "distance", "distances"),
-        (task, "optimal_actions", "distances"), (rollout.Actor, "propose", "rollout"), (Reach, "expand", "graph"),
-        (exact, "explore", "graph"), (exact, "evaluate", "program"), (HeadMover, "__call__", "head moves"),
-        (exact, "plan_advantages", "credit"), (collect.Collector, "__call__", "credit"),
+        (task, "optimal_actions", "distances"), (sampled.Actor, "propose", "rollout"), (Reach, "expand", "graph"),
+        (values, "explore", "graph"), (values, "evaluate", "program"), (HeadMover, "__call__", "head moves"),
+        (values, "plan_advantages", "credit"), (collect.Collector, "__call__", "credit"),
         (ranks.Team, "_reduce", "messages"), (ranks.Team, "gather", "messages"), (Decisions, "where", "batches"),
-        (Decisions, "padded", "batches"), (Mixture, "__next__", "batches"), (losses, "sft_loss", "loss"),
-        (objective, "grpo_loss", "loss"), (Reference, "__call__", "reference"), (trainer.Trainer, "_tell", "logs"),
-        (trainer.Trainer, "_save", "checkpoint"),
+        (Decisions, "padded", "batches"), (Mixture, "__next__", "batches"), (loss, "sft_loss", "loss"),
+        (objective, "grpo_loss", "loss"), (Reference, "__call__", "reference"), (loop.Trainer, "_tell", "logs"),
+        (loop.Trainer, "_save", "checkpoint"),
     ]  # fmt: skip
     for owner, name, stage in places:
         stages.watch(owner, name, stage)

@@ -35,7 +35,7 @@ QUIET = {"validation": {"instances": 0}, "run": {"threads": 1, "tensorboard": Fa
 def recipes(shape: str, engine: dict[str, Any]) -> tuple[Any, Any, Any]:
     """A warm start, a reinforcement, and the model of both."""
     from recommit.train.config import SftConfig, parse
-    from recommit.train.grpo_config import GrpoConfig
+    from recommit.train.grpo.config import GrpoConfig
 
     model, batch = SHAPES[shape]
     optim = {"steps": 2, "batch": batch}
@@ -48,12 +48,13 @@ def one(shape: str, stage: str, engine: dict[str, Any]) -> dict[str, Any]:
     """One row."""
     import recommit.data
     from recommit.data import Recipe, Variant, build
-    from recommit.plan import CARDS, Machine, plan
-    from recommit.plan.measuring import measured
-    from recommit.train import ranks, start
-    from recommit.train.grpo import Grpo
-    from recommit.train.rundir import RunDirectory
-    from recommit.train.sft import Sft
+    from recommit.estimate import CARDS, Machine, plan
+    from recommit.estimate.counting.measuring import measured
+    from recommit.runs import ranks
+    from recommit.runs.directory import RunDirectory
+    from recommit.train import initial_policy
+    from recommit.train.grpo.run import Grpo
+    from recommit.train.sft.run import Sft
 
     sft, grpo, model = recipes(shape, engine)
     config = sft if stage == "sft" else grpo
@@ -68,7 +69,7 @@ def one(shape: str, stage: str, engine: dict[str, Any]) -> dict[str, Any]:
             def make() -> Any:
                 if stage == "sft":
                     return Sft(config, dataset, run, team, quiet=True)
-                policy = start.policy(model, run.folder, 0, team)
+                policy = initial_policy.policy(model, run.folder, 0, team)
                 return Grpo(config, policy, dataset.recipe, run, team, quiet=True)
 
             real = measured(make)

@@ -16,11 +16,11 @@ import torch
 
 import recommit
 import recommit.data
-from recommit.evaluate import test_set
-from recommit.evaluate.stats import share
+from recommit.data.starts import held_out
+from recommit.play.graph import Reach, always, drawn, walk
 from recommit.policy.policy import CommitPolicy
-from recommit.train.reach import Reach, always, drawn, walk
-from recommit.train.rundir import best_policy
+from recommit.runs.directory import best_policy
+from recommit.stats import share
 
 
 def main() -> None:
@@ -45,7 +45,7 @@ def main() -> None:
         f"{sum(t['cpu_s'] for t in timing):.0f} s of CPU time (validation included); {len(starts):,} test instances of "
         f"length {rows.length[first].min()}..{rows.length[first].max()}, K={arguments.budget}"
     )
-    rooms = test_set.rooms(test.recipe, starts)
+    rooms = held_out.rooms(test.recipe, starts)
     if rooms is not None:
         print(f"{rooms.max() + 1} rooms, which the intervals are over")
     depths = tuple(range(1, 9))

@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 
 import recommit
-from recommit.solving import Request, Solved, solve_all
+from recommit.cli.solving import Request, Solved, solve_all
 
 ROOT = Path(__file__).resolve().parent
 

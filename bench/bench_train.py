@@ -18,12 +18,14 @@ import torch
 import torch.nn.functional as F
 
 import recommit
-from recommit.data import samples
-from recommit.data.labels import label
-from recommit.train import losses, start, targets
+from recommit.data.building.labels import label
+from recommit.data.feeding import samples
+from recommit.runs.ranks import Team
+from recommit.train import initial_policy
 from recommit.train.config import TargetConfig, load
-from recommit.train.engine import TorchEngine, groups
-from recommit.train.ranks import Team
+from recommit.train.engine.base import TorchEngine, groups
+from recommit.train.sft import loss as losses
+from recommit.train.sft import targets
 
 TASKS = {"sliding 3x3": recommit.Sliding(3), "sokoban 6x6, 1 box": recommit.Sokoban(6, 1)}
 CONFIG = TargetConfig(kind="hard", paths="dataset", weighting="action")
@@ -71,7 +73,7 @@ def step(engine, loss):
 
 def measure(task, batch, rounds, folder):
     plan = load("laptop-sliding")
-    policy = start.policy(plan.model, folder, 0, Team())
+    policy = initial_policy.policy(plan.model, folder, 0, Team())
     policy.train_only(task, depth_head=False)
     rows = label(task, task.generate(batch, seed=1, length=(8, 20)).states, ties="random")
     ours, stock = our_loss(policy, task, rows).item(), stock_loss(policy, task, rows).item()

@@ -15,8 +15,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from recommit.plan.paper import KEPT, MACHINES, STAGES, Figures, Runs, kept
-from recommit.plan.report import gib, operations, seconds
+from recommit.estimate.paper import KEPT, MACHINES, STAGES, Figures, Runs, kept
+from recommit.estimate.report import gib, operations, seconds
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "a100.md"
@@ -28,7 +28,7 @@ TITLES = {("a100", 8): "8 x A100", ("h200", 1): "one H200", ("rtx4090", 1): "one
 @cache
 def planned(recipe: str, stage: str, gpus: int) -> Any:
     """What a stage takes on any card."""
-    from recommit.plan import machine, plan, recipes
+    from recommit.estimate import machine, plan, recipes
 
     request, board = recipes.Request(recipe), recipes.puzzle(recipe)
     return plan(request.stage(stage, board), request.model, board, machine("a100", gpus), fit=False)
@@ -36,9 +36,9 @@ def planned(recipe: str, stage: str, gpus: int) -> Any:
 
 def count(recipe: str, stage: str, card: str, gpus: int) -> Figures:
     """The figures of one stage on one machine."""
-    from recommit.plan import machine, recipes
-    from recommit.plan.fit import settings
-    from recommit.plan.planning import peak
+    from recommit.estimate import machine, recipes
+    from recommit.estimate.estimating import peak
+    from recommit.estimate.fit import settings
 
     request, board, on = recipes.Request(recipe), recipes.puzzle(recipe), machine(card, gpus)
     config = request.stage(stage, board)
@@ -80,7 +80,8 @@ def everything() -> list[Figures]:
 
 def runs() -> list[Runs]:
     """The runs of the preset on eight ranks, those that cost the same together."""
-    from recommit import preset, reproduce_table
+    from recommit.reproduce import preset
+    from recommit.reproduce import table as reproduce_table
 
     alike: dict[tuple[str, str], list[Any]] = {}
     planner = reproduce_table.Planner("a100", 8)

@@ -18,8 +18,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from recommit.evaluate import metrics
-from recommit.evaluate.members import DEPTHS, EVERY, STAGES, Found, Members, best, depth_of
-from recommit.evaluate.training_tables import said
+from recommit.paper.family import DEPTHS, EVERY, STAGES, Found, Members, best, depth_of
+from recommit.paper.tables.training import said
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

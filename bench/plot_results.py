@@ -17,7 +17,7 @@ mpl.use("svg")
 import matplotlib.pyplot as plt
 import numpy as np
 
-from recommit.evaluate import across
+from recommit.paper import seeds
 
 #: Legend, pattern of agents, colour, marker, size, joined?
 SERIES = (
@@ -38,7 +38,7 @@ def points(folders: list[Path]) -> dict[tuple[str, str], tuple[float, float]]:
     """(Actions, solved %) by agent and budget: means over the seeds that have the agent."""
     every: dict[tuple[str, str], list[tuple[float, float]]] = {}
     for folder in folders:
-        for key, seen in across.read(folder).items():
+        for key, seen in seeds.read(folder).items():
             every.setdefault(key, []).append((seen.actions.mean(), 100 * seen.solved.mean()))
     return {key: tuple(np.mean(values, axis=0)) for key, values in every.items()}
 

@@ -13,12 +13,12 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor, nn
 
+from recommit.policy.backbones.make import PRESETS, config, make_tokenizer
+from recommit.policy.backbones.qwen import QwenBackbone
 from recommit.policy.config import PolicyConfig
-from recommit.policy.make import PRESETS, config, make_tokenizer
 from recommit.policy.policy import CommitPolicy
-from recommit.policy.qwen import QwenBackbone
-from recommit.train import engine_state
-from recommit.train.ranks import Team
+from recommit.runs.ranks import Team
+from recommit.train.engine import state
 
 T = TypeVar("T")
 #: What stands for the model: its CPU time is not counted, since a GPU works meanwhile.
@@ -121,7 +121,7 @@ def policy(stages: Stages, preset: str, look: float, learn: float) -> CommitPoli
 
 
 class StandInEngine:
-    """See ``recommit.train.engine.Engine``. What it saves is real and of the true size."""
+    """See ``recommit.train.engine.base.Engine``. What it saves is real and of the true size."""
 
     together = True
 
@@ -159,7 +159,7 @@ class StandInEngine:
 
     def save(self, folder: Any) -> None:
         """Weights and moments in float32, by the lead."""
-        engine_state.save(folder, (self._state(p) for p in self.trained), write=self.team.lead)
+        state.save(folder, (self._state(p) for p in self.trained), write=self.team.lead)
 
     def _state(self, parameter: nn.Parameter) -> dict[str, Tensor]:
         if not self.team.lead:

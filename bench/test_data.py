@@ -13,7 +13,9 @@ from bench.plain import BOARDS, FARTHEST, breadth_first
 from tests.reference.labels import Judge, as_tuple
 
 import recommit.data
-from recommit.data import Recipe, Variant, labels, sampling, table
+from recommit.data import Recipe, Variant, table
+from recommit.data.building import labels
+from recommit.data.starts import sampling
 
 if TYPE_CHECKING:
     from pathlib import Path

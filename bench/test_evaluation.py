@@ -13,8 +13,9 @@ pytest.importorskip("torch", reason="evaluation needs the policy extra")
 from bench.answers import group
 from bench.plain import BOARDS, FARTHEST, breadth_first
 
-from recommit.evaluate import metrics, summaries, tables
-from recommit.evaluate.play import Rows
+from recommit.evaluate import metrics, summaries
+from recommit.evaluate import text as tables
+from recommit.play.episodes import Rows
 
 if TYPE_CHECKING:
     from bench.conftest import Timed

@@ -14,10 +14,10 @@ pytest.importorskip("transformers", reason="policies need the policy extra")
 from bench.answers import group
 
 import recommit
+from recommit.play.sampled import Actor, play
+from recommit.policy.backbones.make import PRESETS, Shape, make_backbone
 from recommit.policy.config import LoraConfig, PolicyConfig
-from recommit.policy.make import PRESETS, Shape, make_backbone
-from recommit.train.grpo_config import variant
-from recommit.train.rollout import Actor, play
+from recommit.train.grpo.config import variant
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import recommit
-from recommit.data import png
+from recommit.data.showing import png
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

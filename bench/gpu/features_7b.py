@@ -19,9 +19,9 @@ import torch
 from sft_7b import Clock, arguments, backbone_of, write
 
 import recommit
+from recommit.policy.backbones.make import PRESETS
 from recommit.policy.config import PolicyConfig
-from recommit.policy.make import PRESETS
-from recommit.policy.vision import Vision
+from recommit.policy.pictures.vision import Vision
 
 
 def encoder(preset: str, device: str) -> Any:

@@ -24,21 +24,21 @@ import torch
 from sft_7b import Clock, arguments, build, naive_inputs, write
 
 import recommit
-from recommit.train import objective
-from recommit.train.collect import Collector
+from recommit.play.graph import Reach
+from recommit.play.sampled import Actor
+from recommit.runs.ranks import Team
 from recommit.train.config import OptimConfig
-from recommit.train.engine import TorchEngine, groups
-from recommit.train.grpo_config import CreditConfig, GrpoConfig, RolloutConfig, variant
-from recommit.train.head_moves import HeadMover
-from recommit.train.ranks import Team
-from recommit.train.reach import Reach
-from recommit.train.rollout import Actor
+from recommit.train.engine.base import TorchEngine, groups
+from recommit.train.grpo import loss as objective
+from recommit.train.grpo.collect import Collector
+from recommit.train.grpo.config import CreditConfig, GrpoConfig, RolloutConfig, variant
+from recommit.train.grpo.head_moves import HeadMover
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from recommit.policy.policy import CommitPolicy
-    from recommit.train.decisions import Decisions
+    from recommit.train.grpo.batch import Decisions
 
 T = TypeVar("T")
 

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import recommit
-from recommit.plan import CARDS, Machine, Plan, plan
-from recommit.plan.results import GIB
+from recommit.estimate import CARDS, Machine, Plan, plan
+from recommit.estimate.results import GIB
 from recommit.train.config import SftConfig, parse
-from recommit.train.grpo_config import GrpoConfig
+from recommit.train.grpo.config import GrpoConfig
 
 #: Without dropout, as the scripts measure; activations are computed again, as in the paper's recipes.
 POLICY = {"lora": {"dropout": 0.0}}

@@ -19,7 +19,7 @@ from typing import Any
 import yaml
 from sft_7b import write
 
-from recommit import preset, reproduce
+from recommit.reproduce import preset, stages
 
 #: What the preset takes by plan, and how much of the given time is promised to it.
 WHOLE, PROMISED = 1800.0, 0.6
@@ -73,12 +73,12 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as place:
         (Path(place) / "plan.yaml").write_text(yaml.safe_dump(plan))
         began = time.monotonic()
-        reproduce.reproduce(str(Path(place) / "plan.yaml"), Path(place) / "out", jobs=1)
+        stages.reproduce(str(Path(place) / "plan.yaml"), Path(place) / "out", jobs=1)
         folder = Path(place) / "out" / "sliding"
         found = {
             "share": share, "took_s": time.monotonic() - began, "warm_start_states_per_s": rate(folder / "sft"),
             "reinforcement_states_per_s": rate(next(folder.glob("family/adaptive*"))),
-            "solve_rates": reproduce.figures(folder),
+            "solve_rates": stages.figures(folder),
         }  # fmt: skip
     print(json.dumps(found))
     write(found, given.out, "reproduce", "cpu" if given.dry_run else "cuda")

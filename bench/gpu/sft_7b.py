@@ -28,16 +28,17 @@ import torch.nn.functional as F
 from PIL import Image
 
 import recommit
-from recommit.data import samples
-from recommit.data.labels import label
+from recommit.data.building.labels import label
+from recommit.data.feeding import samples
+from recommit.policy.backbones.make import PRESETS, Shape, config, make_tokenizer
+from recommit.policy.backbones.qwen import QwenBackbone
 from recommit.policy.config import PolicyConfig
-from recommit.policy.make import PRESETS, Shape, config, make_tokenizer
 from recommit.policy.policy import CommitPolicy
-from recommit.policy.qwen import QwenBackbone
-from recommit.train import losses, targets
+from recommit.runs.ranks import Team
 from recommit.train.config import OptimConfig, TargetConfig
-from recommit.train.engine import TorchEngine, groups
-from recommit.train.ranks import Team
+from recommit.train.engine.base import TorchEngine, groups
+from recommit.train.sft import loss as losses
+from recommit.train.sft import targets
 
 TARGETS = TargetConfig(kind="hard", paths="dataset")
 #: Dense bfloat16, measured on the H200 this is meant for.

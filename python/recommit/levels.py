@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, overload
 import numpy as np
 
 from recommit import _core
-from recommit.files import replace_file
+from recommit.storage.opening import replace_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from recommit.recipe_text import brief
+from recommit.storage.recipe_text import brief
 
 #: What an entry may say.
 KEYS = (

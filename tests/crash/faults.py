@@ -8,7 +8,7 @@ import shutil
 
 from tests.crash.killer import OPERATIONS
 
-from recommit.data.files import Files
+from recommit.storage.files import Files
 
 
 class Failing(Files):

@@ -28,9 +28,9 @@ from pathlib import Path
 
 from tests.crash.trees import SMALL, differences, findings, tree
 
-from recommit.data import files
-from recommit.data.builder import build
-from recommit.data.files import Files
+from recommit.data.building.builder import build
+from recommit.storage import files
+from recommit.storage.files import Files
 
 SURVIVED, KILLED, FAILED = "survived", "killed", "failed"
 

@@ -12,7 +12,7 @@ pytest.importorskip("pyarrow")
 from tests.crash.changes import ACTS, Changes, Undisturbed, dead, full
 
 from recommit.cli import main
-from recommit.data import files
+from recommit.storage import files
 
 GRPO = (
     "optim.steps=2",

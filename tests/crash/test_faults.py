@@ -12,9 +12,9 @@ import pytest
 from tests.crash.faults import Disk, Failing, Recording, without_duplicate_renames
 from tests.crash.trees import SMALL, differences, findings, tree
 
-from recommit.data import errors, files, lock
-from recommit.data.builder import build
+from recommit.data.building.builder import build
 from recommit.data.dataset import open_folder
+from recommit.storage import errors, files, lock
 
 TINY = SMALL.changed(variants=SMALL.variants[:1], count=12, validation=0, test=3, shard=5, perturbed=1)
 
@@ -118,7 +118,7 @@ def test_size_limit_of_files(tmp_path, undisturbed):
     """RLIMIT_FSIZE: the first shard does not fit; without the limit the same folder is finished."""
     script = (
         "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000));"
-        "from recommit.data.command import main; sys.exit(main(sys.argv[1:]))"
+        "from recommit.cli.verbs.data import main; sys.exit(main(sys.argv[1:]))"
     )
     recipe = tmp_path / "recipe.json"
     recipe.write_text(TINY.to_json(), "utf-8")

@@ -16,8 +16,8 @@ from tests.crash import killer
 from tests.crash.trees import SMALL, differences, findings, tree
 from tests.waiting import HANG, until
 
-from recommit.data.builder import build
-from recommit.data.recipe import Recipe
+from recommit.data.building.builder import build
+from recommit.data.spec import Recipe
 
 ROOT = Path(__file__).parents[2]
 

@@ -18,7 +18,7 @@ import sys
 import pytest
 from tests.crash.trees import SMALL, differences, findings, tree
 
-from recommit.data.builder import build
+from recommit.data.building.builder import build
 
 #: The address space is cut to what is in use now and ``spare`` more, then the command runs. One thread everywhere:
 #: each thread takes address space of its own.
@@ -26,8 +26,9 @@ SCRIPT = """
 import resource, sys, tempfile
 import pyarrow
 from pathlib import Path
-from recommit.data import builder, recipe
-from recommit.data.command import build
+from recommit.data.building import builder
+from recommit.data import spec as recipe
+from recommit.cli.verbs.data import build
 pyarrow.set_cpu_count(1)
 plan = recipe.Recipe("sokoban", (6, 6), (recipe.Variant((2, 9), 1),), 4, test=2)
 with tempfile.TemporaryDirectory() as folder:

@@ -20,7 +20,7 @@ from tests.waiting import until
 
 from recommit import CommitPolicy
 from recommit.cli import main
-from recommit.train.rundir import best_policy
+from recommit.runs.directory import best_policy
 
 pytestmark = pytest.mark.nightly
 #: Sizes and steps; LoRA, bfloat16, the joint warm start and everything else are the preset's. It has ZeRO-3, as Sokoban's two runs.

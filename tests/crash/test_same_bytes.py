@@ -15,8 +15,10 @@ from tests.crash.trees import SMALL, differences, tree
 
 import recommit
 import recommit.data
-from recommit.data import builder, engines, errors, given, shards
-from recommit.data.builder import build
+from recommit.data import shards
+from recommit.data.building import builder, engines, own_states
+from recommit.data.building.builder import build
+from recommit.storage import errors
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +106,7 @@ def test_given_states(tmp_path):
     states = task.generate(300, seed=5).states
     wander = np.random.default_rng(0).integers(0, 4, (300, 8)).astype(np.uint8)
     states = task.execute(states, wander, np.arange(300) % 9).states
-    plan = recommit.data.Recipe("sokoban", (6, 6), (), count=300, shard=64, states=given.sha256(states))
+    plan = recommit.data.Recipe("sokoban", (6, 6), (), count=300, shard=64, states=own_states.sha256(states))
     np.save(tmp_path / "states.npy", states)
     build(plan, tmp_path / "array", states=states)
     expected = tree(tmp_path / "array")

@@ -13,8 +13,11 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from tests.crash.changes import Changes, killed, soon_killed
 
-from recommit.train import checkpoints, config, grpo, sft
-from recommit.train.grpo_config import GrpoConfig
+from recommit.runs import checkpoints
+from recommit.train import config
+from recommit.train.grpo import run
+from recommit.train.grpo.config import GrpoConfig
+from recommit.train.sft import run as sft
 
 
 def naive_save(self: checkpoints.Checkpoints, step: int, write: Any, **_: Any) -> checkpoints.Checkpoint:
@@ -30,7 +33,7 @@ def main(mode: str, recipe: str, begin: str, out: str, at: str = "0", seconds: s
         checkpoints.Checkpoints.save = naive_save  # type: ignore[method-assign]
         checkpoints.verify = lambda folder: int(folder.name[5:])
     if mode == "grpo":
-        return grpo.train(config.load(recipe, cls=GrpoConfig, stage="grpo"), begin, Path(out), quiet=True)
+        return run.train(config.load(recipe, cls=GrpoConfig, stage="grpo"), begin, Path(out), quiet=True)
     return sft.train(config.load(recipe), begin, Path(out), quiet=True)
 
 

@@ -6,8 +6,9 @@ import hashlib
 import json
 from pathlib import Path
 
-from recommit.data import errors, manifest
-from recommit.data.recipe import Recipe, Variant
+from recommit.data import manifest
+from recommit.data.spec import Recipe, Variant
+from recommit.storage import errors
 
 #: Small and quick, with every kind of file in it: three splits, perturbed states, several shards.
 SMALL = Recipe(

@@ -13,17 +13,19 @@ import numpy as np
 import yaml
 from tests.unit.train.runs import TINY, plan_of
 
-from recommit.data import Recipe, Variant, build, digests, open_all, reading
-from recommit.evaluate import across
+from recommit.data import Recipe, Variant, build, open_all
 from recommit.evaluate.evaluation import Evaluation, Plan
 from recommit.evaluate.store import Store
-from recommit.policy.backbone import load_backbone
+from recommit.paper import seeds
+from recommit.policy.backbones.backbone import load_backbone
 from recommit.policy.policy import CommitPolicy
 from recommit.report.reading import Folder
-from recommit.train import grpo, sft
-from recommit.train.checkpoints import Checkpoints
+from recommit.runs.checkpoints import Checkpoints
+from recommit.runs.directory import LOGS, best_policy, recipes_of
+from recommit.storage import digests, reading
 from recommit.train.config import SftConfig, parse, plain
-from recommit.train.rundir import LOGS, best_policy, recipes_of
+from recommit.train.grpo import run as grpo
+from recommit.train.sft import run as sft
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -113,7 +115,7 @@ def _evaluation(place: Path) -> list[Any]:
     folder = Folder(place / "eval")
     figures = [folder.plan, folder.summary, folder.comparisons, folder.curves, folder.instances, folder.outcomes]
     decided = [[vars(each) for each in folder.decisions(agent)] for agent in folder.agents]
-    seen = [(key, vars(each)) for key, each in across.read(place / "eval").items()]
+    seen = [(key, vars(each)) for key, each in seeds.read(place / "eval").items()]
     names = sorted(path.stem for path in (place / "eval" / "decisions").iterdir())
     with Store(place / "eval") as store:
         kept = [(name, _columns(store.rows(name))) for name in names]

@@ -19,9 +19,10 @@ import torch
 from tests.damage import finished
 from tests.damage.finished import NOTICED, Ear
 
-from recommit.data import digests, shards
+from recommit.data import shards
 from recommit.evaluate.store import Store
-from recommit.train import checkpoints
+from recommit.runs import checkpoints
+from recommit.storage import digests
 
 UNREAD, SAME, SEEN = "nobody reads it", "the same result", "noticed"
 NAMELESS, SILENT = "an error that does not name the file", "another result, unnoticed"

@@ -21,7 +21,7 @@ import torch
 from tests.damage import finished
 
 from recommit.cli import main
-from recommit.data import digests
+from recommit.storage import digests
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="no links and pipes in folders there")
 #: Of waiting for a verb that should not wait; in seconds, and far more than any of them takes on the slowest machine.
@@ -279,7 +279,7 @@ def test_the_harness_sees_a_reader_that_does_not_check(cases, monkeypatch):
 
 def test_the_harness_sees_a_reader_that_waits(cases, monkeypatch):
     cases.undisturbed("eval", 0)
-    monkeypatch.setattr("recommit.files._regular", lambda path, _flags: os.open(path, os.O_RDONLY))
+    monkeypatch.setattr("recommit.storage.opening._regular", lambda path, _flags: os.open(path, os.O_RDONLY))
     monkeypatch.setattr("tests.damage.test_hostile.PATIENCE", 2)
     assert "did not end" in report(cases, [("eval/summary.json", pipe, 0)])
 

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from recommit.train.config import SftConfig, parse
-from recommit.train.grpo_config import GrpoConfig
+from recommit.train.grpo.config import GrpoConfig
 
 SHAPE = {
     "width": 32, "layers": 2, "heads": 2, "kv_heads": 2, "ffn": 64,

@@ -15,14 +15,17 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import recommit
-from recommit.data import labels
+from recommit.data.building import labels
+from recommit.play.graph import Reach, head, walk
+from recommit.play.sampled import Actor, play
 from recommit.policy.config import DecoderConfig, PolicyConfig
 from recommit.policy.policy import CommitPolicy
-from recommit.train import credit, losses, objective, targets
 from recommit.train.config import TargetConfig
-from recommit.train.grpo_config import CreditConfig, ObjectiveConfig, variant
-from recommit.train.reach import Reach, head, walk
-from recommit.train.rollout import Actor, play
+from recommit.train.grpo import loss as objective
+from recommit.train.grpo import reward
+from recommit.train.grpo.config import CreditConfig, ObjectiveConfig, variant
+from recommit.train.sft import loss as losses
+from recommit.train.sft import targets
 
 #: Relative to the length of the vector: sums in another order, at most some tens of roundings one after the other.
 ROUNDING = 1e-4
@@ -120,8 +123,8 @@ def decisions_of(policy, task):
     kind, config = variant("adaptive"), CreditConfig(group="state", size=3, reward="total")
     actor, starts = Actor(policy, task, kind, seed=2), states_of(task, 6)
     trace = play(actor, starts, 2, numbers=np.arange(6, dtype=np.uint64), candidates=3)
-    return credit.decisions_of(
-        trace, credit.advantages(credit.by_state(trace, config), config), config, kind, greedy=False
+    return reward.decisions_of(
+        trace, reward.advantages(reward.by_state(trace, config), config), config, kind, greedy=False
     )
 
 

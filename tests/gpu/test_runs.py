@@ -12,14 +12,16 @@ from tests.gpu.plans import reinforcement, warm_start
 from tests.unit.train.runs import lines
 
 import recommit
-from recommit.data import labels
+from recommit.data.building import labels
+from recommit.policy.pictures.store import weights_of
 from recommit.policy.policy import CommitPolicy
-from recommit.policy.store import weights_of
-from recommit.train import grpo, losses, sft, targets
+from recommit.runs.directory import best_policy
+from recommit.runs.ranks import Team
 from recommit.train.config import OptimConfig, TargetConfig
-from recommit.train.engine import TorchEngine, groups
-from recommit.train.ranks import Team
-from recommit.train.rundir import best_policy
+from recommit.train.engine.base import TorchEngine, groups
+from recommit.train.grpo import run
+from recommit.train.sft import loss, targets
+from recommit.train.sft import run as sft
 
 #: Sums on a GPU may come in another order every time: between two runs, by loss.
 SAME_RUN = 1e-3
@@ -51,7 +53,7 @@ def check_frozen(tiny, device):
     before, seen = frozen_weights(policy), policy.vision._encode(task, states).detach().clone()
     adapters = weights_of(p for name, p in policy.named_parameters() if "lora_" in name)
     for _ in range(3):
-        engine.backward(losses.sft_loss(policy, task, rows, TargetConfig(), 1.0)[0], last=True)
+        engine.backward(loss.sft_loss(policy, task, rows, TargetConfig(), 1.0)[0], last=True)
         engine.step(1.0)
     assert weights_of(p for name, p in policy.named_parameters() if "lora_" in name) != adapters, "nothing was learned"
     assert frozen_weights(policy) == before, "frozen weights moved"
@@ -114,9 +116,7 @@ def test_a_warm_start_is_resumed(monkeypatch, device, data, tmp_path):
 def test_reinforcement_is_resumed(monkeypatch, device, data, tmp_path, group):
     begin, plan = tmp_path / "begin", reinforcement(device, group=group)
     assert sft.train(warm_start(device), data, begin, quiet=True) == 0
-    check_resume(
-        monkeypatch, limit_of(device), tmp_path, grpo.Grpo, lambda out: grpo.train(plan, begin, out, quiet=True)
-    )
+    check_resume(monkeypatch, limit_of(device), tmp_path, run.Grpo, lambda out: run.train(plan, begin, out, quiet=True))
 
 
 def test_a_resumption_without_moments_is_noticed(monkeypatch, data, tmp_path):

@@ -19,8 +19,8 @@ from tests.waiting import HANG
 
 import recommit
 from recommit.policy.policy import CommitPolicy
-from recommit.train.ports import free_port
-from recommit.train.rundir import best_policy
+from recommit.runs.directory import best_policy
+from recommit.runs.ports import free_port
 
 #: By loss, over six steps: DeepSpeed divides and adds in another order.
 LIMIT = 2e-4

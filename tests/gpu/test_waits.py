@@ -12,12 +12,15 @@ from tests.gpu.waits import Waits
 torch = pytest.importorskip("torch")
 
 import recommit
+from recommit.play.graph import Reach
+from recommit.play.sampled import Actor
 from recommit.policy.policy import CommitPolicy
-from recommit.train import grpo, losses, objective, sft
-from recommit.train.grpo_config import variant
-from recommit.train.reach import Reach
-from recommit.train.rollout import Actor
-from recommit.train.rundir import best_policy
+from recommit.runs.directory import best_policy
+from recommit.train.grpo import loss as objective
+from recommit.train.grpo import run
+from recommit.train.grpo.config import variant
+from recommit.train.sft import loss
+from recommit.train.sft import run as sft
 
 #: The norm of the gradient, which says whether the weights may move, and the measures of all micro-batches together.
 AT_THE_END = 2
@@ -55,10 +58,10 @@ def begin(device, data, tmp_path):
 
 
 def learning(monkeypatch, device, begin, out, micro, group):
-    found = counted(monkeypatch, device, grpo.Grpo, "_learn")
-    moves = counted(monkeypatch, device, grpo.Grpo, "_move")
+    found = counted(monkeypatch, device, run.Grpo, "_learn")
+    moves = counted(monkeypatch, device, run.Grpo, "_move")
     plan = reinforcement(device, group=group, steps=2, micro_batch=micro)
-    assert grpo.train(plan, begin, out, quiet=True) == 0
+    assert run.train(plan, begin, out, quiet=True) == 0
     monkeypatch.undo()
     return found, moves
 
@@ -124,7 +127,7 @@ READS = {
 @pytest.mark.parametrize("how", READS)
 def test_a_planted_wait_is_counted(monkeypatch, data, tmp_path, how):
     device = torch.device("cpu")
-    read_early(monkeypatch, losses, "action_losses", READS[how])
+    read_early(monkeypatch, loss, "action_losses", READS[how])
     found = counted(monkeypatch, device, sft.Sft, "_step")
     assert sft.train(warm_start(device, steps=2, micro_batch=4), data, tmp_path / "run", quiet=True) == 0
     assert total(found[1]) >= AT_THE_END + 4, found[1]

@@ -6,10 +6,10 @@ import torch
 from torch import nn
 from torch.nn.functional import linear
 
-from recommit.train import ranks
+from recommit.runs import ranks
 from recommit.train.config import EngineConfig, OptimConfig
-from recommit.train.engine import Group
-from recommit.train.zero import ZeroEngine
+from recommit.train.engine.base import Group
+from recommit.train.engine.deepspeed import ZeroEngine
 
 SETTINGS = [{"stage": 0}, *({"stage": stage, "bf16": bf16} for stage in (1, 2, 3) for bf16 in (False, True)),
             {"stage": 2, "offload": True}, {"stage": 3, "offload": True}]  # fmt: skip

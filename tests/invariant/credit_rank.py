@@ -14,7 +14,10 @@ from unittest import mock
 import torch
 from tests.unit.train.runs import plan_of
 
-from recommit.train import grpo, head_moves, ranks, reach, zero_state
+from recommit.play import graph
+from recommit.runs import ranks
+from recommit.train.engine import deepspeed_state
+from recommit.train.grpo import head_moves, run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -74,7 +77,7 @@ def forgotten_ranks(parameters: Any, team: Any) -> None:
 
 
 DEFECTS = {
-    "masters": (zero_state.Pieces, "set_weight", forgotten_masters),
+    "masters": (deepspeed_state.Pieces, "set_weight", forgotten_masters),
     "ranks": (head_moves, "_add_up", forgotten_ranks),
 }
 
@@ -83,7 +86,7 @@ DEFECTS = {
 def noted() -> Iterator[list[list[str]]]:
     """Graph by graph, the states that this process looks at."""
     graphs: list[list[str]] = []
-    begin, look = reach.Reach.__init__, reach.Reach._look
+    begin, look = graph.Reach.__init__, graph.Reach._look
 
     def begun(self: Any, *arguments: Any, **options: Any) -> None:
         begin(self, *arguments, **options)
@@ -94,7 +97,7 @@ def noted() -> Iterator[list[list[str]]]:
         self.noted.extend(self.states[i].tobytes().hex() for i in piece)
         return look(self, piece, others)
 
-    with mock.patch.object(reach.Reach, "__init__", begun), mock.patch.object(reach.Reach, "_look", looked):
+    with mock.patch.object(graph.Reach, "__init__", begun), mock.patch.object(graph.Reach, "_look", looked):
         yield graphs
 
 
@@ -115,10 +118,10 @@ def play(place: Path, case: str, stage: str, rank: int = 0, world: int = 1) -> i
     out, defect = place / f"{case}-{stage}-{world}", case.partition("@")[2]
     planted = mock.patch.object(*DEFECTS[defect]) if defect in DEFECTS else nullcontext()
     if defect == "stopped":
-        with mock.patch.object(grpo.Grpo, "_step", stopping(grpo.Grpo._step, rank)):
-            assert grpo.train(plan(case, stage), init, out, quiet=True) == 130
+        with mock.patch.object(run.Grpo, "_step", stopping(run.Grpo._step, rank)):
+            assert run.train(plan(case, stage), init, out, quiet=True) == 130
     with planted, noted() as graphs:
-        status = grpo.train(plan(case, stage), init, out, quiet=True)
+        status = run.train(plan(case, stage), init, out, quiet=True)
     (out / f"looks-{rank}.json").write_text(json.dumps(graphs))
     return status
 

@@ -59,7 +59,10 @@ def train(job: Job) -> int:
 
 
 def _train(job: Job) -> int:
-    from recommit.train import config, grpo, grpo_config, sft
+    from recommit.train import config
+    from recommit.train.grpo import config as grpo_config
+    from recommit.train.grpo import run as grpo
+    from recommit.train.sft import run as sft
 
     if job.kind == "sft":
         return sft.train(config.load(job.recipe, job.changes), job.source.split(":"), job.out, quiet=job.quiet)
@@ -75,8 +78,8 @@ def nothing() -> Iterator[None]:
 @contextmanager
 def at_step(step: dict[str, int], event: Any) -> Iterator[None]:
     """``event()`` before the step that either kind of run is said to have it."""
-    from recommit.train.grpo import Grpo
-    from recommit.train.sft import Sft
+    from recommit.train.grpo.run import Grpo
+    from recommit.train.sft.run import Sft
 
     def stepping(take: Any) -> Any:
         def taken(self: Any) -> Any:
@@ -108,7 +111,7 @@ def killed() -> Iterator[None]:
 @contextmanager
 def killed_at(rank: int, moment: int) -> Iterator[None]:
     """kill -9 of a rank when the ranks meet for the ``moment``-th time: within steps, validations and every stage of saving."""
-    from recommit.train.ranks import Team
+    from recommit.runs.ranks import Team
 
     meet, times = Team._reduce, iter(range(moment))
 
@@ -124,7 +127,7 @@ def killed_at(rank: int, moment: int) -> Iterator[None]:
 @contextmanager
 def unequal() -> Iterator[None]:
     """Ranks with different numbers of rows."""
-    from recommit.train import sft
+    from recommit.train.sft import run as sft
 
     make = sft.targets.make
 
@@ -141,7 +144,7 @@ def unseeded() -> Iterator[None]:
     """Planted: rows in an order that no seed decides."""
     import secrets
 
-    from recommit.train import sft
+    from recommit.train.sft import run as sft
 
     make = sft.targets.make
 
@@ -157,7 +160,7 @@ def unseeded() -> Iterator[None]:
 @contextmanager
 def no_states() -> Iterator[None]:
     """A rank with nothing to play."""
-    from recommit.train.collect import Collector
+    from recommit.train.grpo.collect import Collector
 
     own = Collector.own
     with mock.patch.object(Collector, "own", lambda self, starts: own(self, starts)[: 0 if RANK else None]):
@@ -167,7 +170,7 @@ def no_states() -> Iterator[None]:
 @contextmanager
 def same_rows() -> Iterator[None]:
     """Planted: the second rank reads what the first one reads."""
-    from recommit.data import mixture
+    from recommit.data.feeding import mixture
 
     mixed = mixture.Mixture
     with mock.patch.object(mixture, "Mixture", lambda *a, rank, **k: mixed(*a, rank=0 * rank, **k)):
@@ -177,7 +180,7 @@ def same_rows() -> Iterator[None]:
 @contextmanager
 def weighty_nothing() -> Iterator[None]:
     """Planted: a state that only goes along, since a rank has no other, counts."""
-    from recommit.train import sft
+    from recommit.train.sft import run as sft
 
     with mock.patch.object(sft.targets, "nothing", lambda batch: batch[:1]):
         yield
@@ -188,7 +191,7 @@ def heads_not_gathered() -> Iterator[None]:
     """Planted: a stage 3 that gathers trained weights alone."""
     import deepspeed
 
-    from recommit.train.zero import ZeroEngine
+    from recommit.train.engine.deepspeed import ZeroEngine
 
     @contextmanager
     def whole(self: Any, policy: Any) -> Iterator[None]:
@@ -214,6 +217,6 @@ PATCHES = {
 }
 
 if __name__ == "__main__":
-    from recommit.train import ranks
+    from recommit.runs import ranks
 
     ranks.end(main(sys.argv[1]))

@@ -18,9 +18,9 @@ from tests.waiting import until
 
 from recommit import CommitPolicy
 from recommit.cli import main
-from recommit.train import launch
+from recommit.runs.ports import free_port
 from recommit.train.config import _folder
-from recommit.train.ports import free_port
+from recommit.train.family import launch
 
 LAUNCH = Path(str(_folder() / "launch"))
 BIN = Path(sys.executable).parent

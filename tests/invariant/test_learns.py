@@ -13,9 +13,11 @@ pytest.importorskip("transformers")
 pytest.importorskip("pyarrow")
 
 import recommit
-from recommit.train import config, grpo, sft
-from recommit.train.grpo_config import GrpoConfig
-from recommit.train.reach import Reach, always, head, walk
+from recommit.play.graph import Reach, always, head, walk
+from recommit.train import config
+from recommit.train.grpo import run as grpo
+from recommit.train.grpo.config import GrpoConfig
+from recommit.train.sft import run as sft
 
 pytestmark = pytest.mark.nightly
 TASK = recommit.Sliding(2, 3)

@@ -5,14 +5,18 @@ from __future__ import annotations
 import os
 import sys
 
-from recommit.train import config, grpo, grpo_config, ranks, sft
+from recommit.runs import ranks
+from recommit.train import config
+from recommit.train.grpo import config as grpo_config
+from recommit.train.grpo import run
+from recommit.train.sft import run as sft
 
 
 def main(mode: str, recipe: str, data: str, out: str, stage: str) -> int:
     changes = [] if stage == "plain" else ["engine.kind=deepspeed", f"engine.stage={stage}"]
     if mode.startswith("grpo"):
         more = [f"credit.group={mode.partition('-')[2]}"]
-        return grpo.train(config.load(recipe, [*changes, *more], grpo_config.GrpoConfig, "grpo"), data, out, quiet=True)
+        return run.train(config.load(recipe, [*changes, *more], grpo_config.GrpoConfig, "grpo"), data, out, quiet=True)
     step, rank = sft.Sft._step, int(os.environ.get("RANK", "0"))
 
     def stopping(self: sft.Sft) -> dict[str, float]:

@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.structure.commands import ROOT, Command, Wrong, call
 
-from recommit import cli, preset
-from recommit.evaluate import experiments
-from recommit.plan import recipes
-from recommit.train_command import planned_family
+from recommit.cli import command_line
+from recommit.cli.verbs.train import planned_family
+from recommit.estimate import recipes
+from recommit.paper.tables import experiments
+from recommit.reproduce import preset
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,7 +47,9 @@ def check_recommit(words: list[str]) -> None:
         return functools.wraps(function)(lambda *_, **named: given.append(named))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cli, "VERBS", {verb: recorder(function) for verb, function in cli.VERBS.items()})
+        patch.setattr(
+            command_line, "VERBS", {verb: recorder(function) for verb, function in command_line.VERBS.items()}
+        )
         _succeed(words)
     if words[:2] in (["train", "sft"], ["train", "grpo"]) or words[0] == "reproduce":
         _succeed([*words, *(["--show"] if "--show" not in words else [])])
@@ -167,7 +170,7 @@ def check_launcher(words: list[str]) -> None:
         check_recommit(words[words.index("recommit.cli") + 1 :])
     elif not any((ROOT / "python" / "recommit" / word).is_file() or (ROOT / word).is_file() for word in words):
         raise Wrong(
-            "starts neither recommit.train.sft nor recommit.train.grpo nor recommit.cli nor a file of the package"
+            "starts neither recommit.train.sft.run nor recommit.train.grpo.run nor recommit.cli.command_line nor a file of the package"
         )
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from recommit import cli
+from recommit.cli import command_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -91,7 +91,7 @@ def call(words: list[str]) -> tuple[int, str]:
     """Status of the command line in this process, and what it printed."""
     out = io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
-        status = cli.main(words)
+        status = command_line.main(words)
     if "this command needs" in out.getvalue():
         pytest.skip(out.getvalue().strip())
     return status, out.getvalue()

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.evaluate.zero_shot.servers import Server
+from tests.unit.zero_shot.servers import Server
 
 
 @pytest.fixture(scope="session")

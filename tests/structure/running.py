@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.structure.commands import PAGES, ROOT, Command, Wrong, call, commands
 
-from recommit import cli
+from recommit.cli import command_line
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -108,7 +108,7 @@ def reason(command: Command) -> str | None:
 
 def scaled(words: list[str], server: str) -> list[str]:
     """The same command with less work in it; words after ``recommit``."""
-    verb = next(verb for verb in cli.VERBS if words[: len(verb.split())] == verb.split())
+    verb = next(verb for verb in command_line.VERBS if words[: len(verb.split())] == verb.split())
     small = [_least(words[i - 1], word) for i, word in enumerate(words)]
     if verb == "zero-shot":
         small = _without(_without(small, "--endpoint"), "--base-url")

@@ -9,7 +9,7 @@ import pytest
 from tests.structure import checking, commands, running
 from tests.structure.commands import PAGES, ROOT, Command, Wrong
 
-from recommit import cli
+from recommit.cli import command_line
 
 pytest.importorskip("tyro")
 pytest.importorskip("yaml")
@@ -30,7 +30,7 @@ def test_every_command_is_understood(page):
 def test_every_flag_in_running_text_exists(page):
     for text in commands.inline(page):
         words = text.split()
-        verb = next((v for v in cli.VERBS if words[1 : 1 + len(v.split())] == v.split()), None)
+        verb = next((v for v in command_line.VERBS if words[1 : 1 + len(v.split())] == v.split()), None)
         if words[0] != "recommit" or "--out" in words or "--version" in words or verb in (None, "bench"):
             checking.check(Command(name(page), 0, 0, text))
         else:

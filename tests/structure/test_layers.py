@@ -49,7 +49,7 @@ def test_the_layers_hold(copy: Path) -> None:
 @pytest.mark.parametrize(
     ("module", "line"),
     [
-        ("puzzles/puzzle.py", "import recommit.cli"),
+        ("puzzles/puzzle.py", "import recommit.cli.command_line"),
         ("levels.py", "import recommit.envs"),
         ("puzzles/sokoban.py", "import torch"),
     ],

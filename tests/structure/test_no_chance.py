@@ -33,7 +33,7 @@ REASONS = {
     "crash/killer.py": ("sleeps, reads a clock", "kills at any moment; a kill that comes too late is not counted"),
     "invariant/test_interrupt.py": ("reads a clock", "processor time, in units of effort.py"),
     "unit/data/test_mutations.py": ("reads a clock", "processor time, in units of effort.py"),
-    "unit/train/one_rank.py": ("sleeps", "a stand-in for a rank that computes; nobody measures it"),
+    "unit/train/family/one_rank.py": ("sleeps", "a stand-in for a rank that computes; nobody measures it"),
     "verify/__main__.py": ("reads a clock", "for the table: nothing is asserted"),
     "verify/measured.py": ("reads a clock", "for the table: nothing is asserted"),
     "verify/oversize.py": ("reads a clock", "for the table: nothing is asserted"),

@@ -1,4 +1,4 @@
-"""Files are opened in one place, ``recommit.files``: nothing is written through a link, nobody waits for a pipe."""
+"""Files are opened in one place, ``recommit.storage.opening``: nothing is written through a link, nobody waits for a pipe."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ import pytest
 import recommit
 
 PACKAGE = Path(recommit.__file__).parent
-HERE = "files.py"
+HERE = "storage/opening.py"
 #: Methods of paths and arrays that write, wherever they are.
 WRITERS = {"write_text", "write_bytes", "touch", "symlink_to", "hardlink_to", "tofile", "mkstemp", "NamedTemporaryFile"}
 #: What reads of a path that a person names, of what the package brings, or of the system.
 READERS = {
-    "plan/names.py": "prompts of the package",
-    "plan/paper.py": "figures of the package",
-    "plan/recipes.py": "presets of the package",
+    "estimate/counting/names.py": "prompts of the package",
+    "estimate/paper.py": "figures of the package",
+    "estimate/recipes.py": "presets of the package",
     "levels.py": "a file of levels that is named in the call, a pipe too",
-    "data/lock.py": "/proc",
-    "data/recipe.py": "a recipe that is named in the call",
-    "evaluate/zero_shot/prompt.py": "prompts of the package",
+    "storage/lock.py": "/proc",
+    "data/spec.py": "a recipe that is named in the call",
+    "zero_shot/prompt.py": "prompts of the package",
     "policy/prompt.py": "prompts of the package",
-    "preset.py": "presets of the package, or named in the call",
+    "reproduce/preset.py": "presets of the package, or named in the call",
     "report/axes.py": "assets of the package",
     "report/page.py": "assets of the package",
     "train/config.py": "recipes of the package, or named in the call",
-    "train/deepspeed_file.py": "settings of the package, or named in the call",
-    "train/launch.py": "a list of machines that is named in the call",
+    "train/engine/deepspeed_file.py": "settings of the package, or named in the call",
+    "train/family/launch.py": "a list of machines that is named in the call",
 }
 
 

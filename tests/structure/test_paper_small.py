@@ -7,7 +7,7 @@ import sys
 import pytest
 from tests.structure.commands import ROOT
 
-from recommit.evaluate.experiments import TABLES
+from recommit.paper.tables.experiments import TABLES
 
 WRITTEN = """# Sliding: the paper's tables
 

@@ -11,10 +11,11 @@ import unicodedata
 
 import pytest
 
-from recommit import cli, shown
-from recommit.data.builder import build
-from recommit.data.lock import Lock
-from recommit.data.recipe import Recipe
+from recommit.cli import command_line
+from recommit.data.building.builder import build
+from recommit.data.spec import Recipe
+from recommit.storage import foreign_text
+from recommit.storage.lock import Lock
 
 pytest.importorskip("tyro")
 pytest.importorskip("pyarrow")
@@ -62,7 +63,7 @@ def manifest_model(folder):
     flags = ["zero-shot", "--model", "m", "--endpoint", "custom", "--base-url", "http://127.0.0.1:9", "--retries", "0"]
     words = [*flags, "--instances", "1", "--size", "2", "3", "--length", "4", "8", "--out", folder / "zs"]
     (folder / "zs").mkdir()
-    cli.main([str(word) for word in words])
+    command_line.main([str(word) for word in words])
     manifest = json.loads((folder / "zs" / "manifest.json").read_text())
     manifest["run"]["model"] = ORDER
     (folder / "zs" / "manifest.json").write_text(json.dumps(manifest))
@@ -108,9 +109,9 @@ def test_foreign_text_is_shown_and_not_obeyed(way, tmp_path, monkeypatch, capsys
     does = WAYS[way](tmp_path)
     capsys.readouterr()
     if callable(does):
-        monkeypatch.setitem(cli.VERBS, "doctor", does)
+        monkeypatch.setitem(command_line.VERBS, "doctor", does)
         does = ["doctor"]
-    cli.main([str(word) for word in does])
+    command_line.main([str(word) for word in does])
     said = "".join(capsys.readouterr())
     assert any(sign in said for sign in ("\ufffd", "own", "unacceptable character")), "it is there"
     orders = [c for c in said if c not in "\n\t" and unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp")]
@@ -119,7 +120,7 @@ def test_foreign_text_is_shown_and_not_obeyed(way, tmp_path, monkeypatch, capsys
 
 def test_a_filter_that_is_left_out_is_caught(tmp_path, monkeypatch, capsys):
     """The planted defect."""
-    monkeypatch.setattr(shown, "plain", str)
+    monkeypatch.setattr(foreign_text, "plain", str)
     with pytest.raises(AssertionError, match="and no order"):
         test_foreign_text_is_shown_and_not_obeyed("key of plan.json", tmp_path, monkeypatch, capsys)
 

@@ -31,7 +31,7 @@ SURROUNDINGS = (
 #: Prints the digests of everything for one thread count; planted: a result that depends on the thread count.
 COMPUTE = """
 import json, sys
-from recommit.signature import signature
+from recommit.puzzles.signature import signature
 threads, plant = int(sys.argv[1]), sys.argv[2] == "plant"
 found = signature(threads)
 if plant: found["sim"] ^= threads

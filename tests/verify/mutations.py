@@ -19,17 +19,18 @@ import yaml
 from tests.effort import Meter
 from tests.verify.harness import ROOT, Finding, expect, main
 
-from recommit import preset
-from recommit.calls import WrongCall
-from recommit.data.errors import DataError
-from recommit.data.recipe import Recipe
-from recommit.evaluate.zero_shot import bodies, parser, verdicts, wire
-from recommit.evaluate.zero_shot.endpoints import ENDPOINTS
-from recommit.evaluate.zero_shot.masking import Mask
-from recommit.evaluate.zero_shot.parameters import Parameters
+from recommit.cli.requests import WrongCall
+from recommit.cli.verbs.train import planned_family
+from recommit.data.spec import Recipe
+from recommit.reproduce import preset
+from recommit.storage.errors import DataError
 from recommit.train import config
-from recommit.train.grpo_config import GrpoConfig
-from recommit.train_command import planned_family
+from recommit.train.grpo.config import GrpoConfig
+from recommit.zero_shot import parser
+from recommit.zero_shot.http import bodies, verdicts, wire
+from recommit.zero_shot.http.endpoints import ENDPOINTS
+from recommit.zero_shot.http.parameters import Parameters
+from recommit.zero_shot.masking import Mask
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

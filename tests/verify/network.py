@@ -19,9 +19,9 @@ from tests.verify.harness import ROOT, Finding, Impossible, expect, main
 #: Whatever reads models, data, pages and addresses; ranks that meet.
 PARTS = (
     "tests/unit/policy/test_loading.py", "tests/unit/policy/test_card.py", "tests/unit/report/test_page.py",
-    "tests/unit/evaluate/zero_shot/test_client.py", "tests/unit/evaluate/zero_shot/test_sampling.py",
-    "tests/unit/evaluate/test_one_policy.py", "tests/unit/data/test_files.py", "tests/unit/train/test_ranks.py",
-    "tests/unit/test_doctor.py", "tests/unit/test_cli.py", "tests/unit/test_registration.py",
+    "tests/unit/zero_shot/http/test_client.py", "tests/unit/zero_shot/test_sampling.py",
+    "tests/unit/evaluate/test_one_policy.py", "tests/unit/storage/test_files.py", "tests/unit/runs/test_ranks.py",
+    "tests/unit/cli/verbs/test_doctor.py", "tests/unit/cli/test_command_line.py", "tests/unit/test_registration.py",
 )  # fmt: skip
 #: Drives a browser, which looks for its maker's servers whatever it shows.
 BROWSER = "tests/unit/report/test_browser.py"

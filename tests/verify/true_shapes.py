@@ -31,7 +31,7 @@ SHAPES = BUILD / "shapes"
 MAKE = """
 import sys
 from pathlib import Path
-from recommit.policy.make import make_backbone
+from recommit.policy.backbones.make import make_backbone
 preset, folder = sys.argv[1], Path(sys.argv[2])
 temporary = folder.with_name(f".{folder.name}.tmp")
 make_backbone(temporary, preset, dtype="bfloat16", shard=50_000 if preset.startswith("tiny") else 0)
@@ -42,7 +42,7 @@ temporary.rename(folder)
 READ = """
 import sys
 import torch
-from recommit.policy.backbone import load_backbone
+from recommit.policy.backbones.backbone import load_backbone
 backbone, copied, kept = load_backbone(sys.argv[1], dtype=torch.bfloat16), int(sys.argv[2]), []
 total = 0.0
 for parameter in backbone.model.parameters():

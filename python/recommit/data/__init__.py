@@ -4,7 +4,7 @@
     recommit.data.build(recipe, "folder", workers=2)
     data = recommit.data.open("folder")
 
-Needs the extra ``data`` (pyarrow, pyyaml). Torch is needed by ``recommit.data.loader`` alone. Names are imported when they
+Needs the extra ``data`` (pyarrow, pyyaml). Torch is needed by ``recommit.data.feeding.loader`` alone. Names are imported when they
 are first used, so that the command line can look at this package without any extra.
 """
 
@@ -14,19 +14,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from recommit.data.builder import Progress, build
+    from recommit.data.building.builder import Progress, build
+    from recommit.data.building.labels import label
     from recommit.data.dataset import Dataset
     from recommit.data.dataset import open_folder as open
-    from recommit.data.errors import DataError
-    from recommit.data.exports import export
-    from recommit.data.feed import Feed
-    from recommit.data.frozen import Frozen, Stratum, freeze
-    from recommit.data.labels import label
-    from recommit.data.recipe import Recipe, Variant
+    from recommit.data.feeding.feed import Feed
+    from recommit.data.feeding.samples import Samples, expand, position_weights, sample_count
     from recommit.data.rows import DEPTHS, Rows
-    from recommit.data.samples import Samples, expand, position_weights, sample_count
+    from recommit.data.showing.exports import export
     from recommit.data.sizes import open_all
+    from recommit.data.spec import Recipe, Variant
+    from recommit.data.starts.frozen import Frozen, Stratum, freeze
     from recommit.data.verification import verify
+    from recommit.storage.errors import DataError
 
 __all__ = [
     "DEPTHS",
@@ -53,18 +53,18 @@ __all__ = [
 ]
 
 _HOME = {
-    "builder": ["Progress", "build"],
-    "dataset": ["Dataset", "open"],
-    "errors": ["DataError"],
-    "exports": ["export"],
-    "feed": ["Feed"],
-    "labels": ["label"],
-    "recipe": ["Recipe", "Variant"],
-    "rows": ["DEPTHS", "Rows"],
-    "sizes": ["open_all"],
-    "samples": ["Samples", "expand", "position_weights", "sample_count"],
-    "frozen": ["Frozen", "Stratum", "freeze"],
-    "verification": ["verify"],
+    "data.building.builder": ["Progress", "build"],
+    "data.dataset": ["Dataset", "open"],
+    "storage.errors": ["DataError"],
+    "data.showing.exports": ["export"],
+    "data.feeding.feed": ["Feed"],
+    "data.building.labels": ["label"],
+    "data.spec": ["Recipe", "Variant"],
+    "data.rows": ["DEPTHS", "Rows"],
+    "data.sizes": ["open_all"],
+    "data.feeding.samples": ["Samples", "expand", "position_weights", "sample_count"],
+    "data.starts.frozen": ["Frozen", "Stratum", "freeze"],
+    "data.verification": ["verify"],
 }
 _RENAMED = {"open": "open_folder"}
 
@@ -72,7 +72,7 @@ _RENAMED = {"open": "open_folder"}
 def __getattr__(name: str) -> Any:
     for module, names in _HOME.items():
         if name in names:
-            value = getattr(import_module(f"recommit.data.{module}"), _RENAMED.get(name, name))
+            value = getattr(import_module(f"recommit.{module}"), _RENAMED.get(name, name))
             globals()[name] = value
             return value
     raise AttributeError(f"module 'recommit.data' has no attribute {name!r}")

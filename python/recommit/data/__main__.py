@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from recommit.data.command import main
+from recommit.cli.verbs.data import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -5,17 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from recommit.data import errors, manifest, rows, samples, shards
-from recommit.data.recipe import SPLITS
+from recommit.data import manifest, rows, shards
+from recommit.data.feeding import samples
+from recommit.data.spec import SPLITS
+from recommit.storage import errors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from recommit.data.feeding.samples import Samples
     from recommit.data.manifest import Manifest
-    from recommit.data.recipe import Recipe
     from recommit.data.rows import Rows
-    from recommit.data.samples import Samples
     from recommit.data.shards import Record
+    from recommit.data.spec import Recipe
     from recommit.puzzles.puzzle import Puzzle
 
 #: The file of a folder that holds a data set of each of several sizes; see ``recommit.data.sizes``.

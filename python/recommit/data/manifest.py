@@ -6,10 +6,12 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from recommit.data import errors, files, overlap, table
-from recommit.data.recipe import SPLITS, Recipe
+from recommit.data import table
+from recommit.data.building import overlap
 from recommit.data.shards import Record, name, parse_name
-from recommit.files import content
+from recommit.data.spec import SPLITS, Recipe
+from recommit.storage import errors, files
+from recommit.storage.opening import content
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,16 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recommit.data import errors, files, labels, rows, sampling, symmetry, table
+from recommit.data import rows, table
+from recommit.data.building import labels
+from recommit.data.starts import sampling, symmetry
+from recommit.storage import errors, files
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from numpy.typing import NDArray
 
-    from recommit.data.files import Files
-    from recommit.data.recipe import Recipe
     from recommit.data.rows import Rows
+    from recommit.data.spec import Recipe
+    from recommit.storage.files import Files
 
 FOLDER = "data"
 

@@ -12,11 +12,12 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from recommit.data import builder, errors, files
+from recommit.data.building import builder
 from recommit.data.dataset import INDEX, open_folder
-from recommit.data.mixture import names
-from recommit.data.recipe import Recipe
-from recommit.files import content
+from recommit.data.feeding.mixture import names
+from recommit.data.spec import Recipe
+from recommit.storage import errors, files
+from recommit.storage.opening import content
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

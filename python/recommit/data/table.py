@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recommit.data import errors, rows
+from recommit.data import rows
 from recommit.data.rows import Rows
-from recommit.files import content
+from recommit.storage import errors
+from recommit.storage.opening import content
 
 try:
     import pyarrow as pa
@@ -22,7 +23,7 @@ __all__ = ["COLUMNS", "GROUP", "SCHEMA", "decode", "encode", "pa", "parsed", "pq
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from recommit.data.recipe import Recipe
+    from recommit.data.spec import Recipe
 
 #: Rows per row group: the unit in which a loader reads.
 GROUP = 16384

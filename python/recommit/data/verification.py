@@ -6,8 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recommit.data import errors, rows, samples, shards, symmetry
+from recommit.data import rows, shards
+from recommit.data.feeding import samples
 from recommit.data.shards import parse_name
+from recommit.data.starts import symmetry
+from recommit.storage import errors
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -11,29 +11,29 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recommit.data import draws
-from recommit.evaluate import oracle, play, shared
+from recommit import draws
+from recommit.play import episodes, oracle, shared
+from recommit.play.graph import Reach, always, drawn, head, wary
+from recommit.play.sampled import Actor
 from recommit.policy.config import MAX_ACTIONS
-from recommit.train.grpo_config import variant
-from recommit.train.ranks import Team
-from recommit.train.reach import Reach, always, drawn, head, wary
-from recommit.train.rollout import Actor
+from recommit.runs.ranks import Team
+from recommit.train.grpo.config import variant
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from recommit.evaluate.play import Rows
+    from recommit.play.episodes import Rows
+    from recommit.play.graph import Choose
     from recommit.policy.policy import CommitPolicy
     from recommit.puzzles.puzzle import Puzzle
-    from recommit.train.reach import Choose
 
 #: Agents that draw are played this often, and their figures are means.
 SEEDS = 5
 #: Those that draw actions leave the shared graph of plans: every decision of theirs is a look of its own.
 ACTION_SEEDS = 2
-#: Purpose of a random stream; see ``recommit.evaluate.stats``.
+#: Purpose of a random stream; see ``recommit.stats``.
 WALKER = 49
 #: Names, with what they are; fixed-4 stands for any of 1..8.
 KNOWN = {
@@ -97,11 +97,11 @@ class Player:
     def _play(self, agent: str, budget: int, seed: int) -> Rows:
         if match := re.fullmatch(r"fixed-([1-8])-sampled", agent):
             chosen = Actor(self.policy, self.task, variant(f"fixed-{match[1]}"), seed=seed)
-            return play.sampled(chosen, self.starts, budget, 1)
+            return episodes.sampled(chosen, self.starts, budget, 1)
         if agent in ("solver", "walker"):
             made = solver(self.task) if agent == "solver" else walker(seed)
-            return play.of_callable(made, self.task, self.starts, budget)
-        return play.on_graph(self.reach, self.starts, budget, self._choose(agent, budget, seed))
+            return episodes.of_callable(made, self.task, self.starts, budget)
+        return episodes.on_graph(self.reach, self.starts, budget, self._choose(agent, budget, seed))
 
     def _choose(self, agent: str, budget: int, seed: int) -> Choose:
         reach, depths = self.reach, self.policy.config.depths
@@ -197,7 +197,7 @@ def simplex(parts: int, steps: int) -> list[NDArray[np.float64]]:
     return [np.array(c) / steps for c in product(range(steps + 1), repeat=parts) if sum(c) == steps]
 
 
-def solver(task: Puzzle) -> play.Agent:
+def solver(task: Puzzle) -> episodes.Agent:
     """Optimal plans."""
 
     def agent(states: NDArray[np.uint8], _turn: int) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
@@ -212,7 +212,7 @@ def solver(task: Puzzle) -> play.Agent:
     return agent
 
 
-def walker(seed: int) -> play.Agent:
+def walker(seed: int) -> episodes.Agent:
     """Random depths of 1, 2, 4, 8 and random actions, by the turn and the place in the batch."""
 
     def agent(states: NDArray[np.uint8], turn: int) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:

@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from recommit.evaluate import agents, metrics, summaries, test_set, transcripts
+from recommit.data.starts import held_out
+from recommit.evaluate import agents, metrics, summaries, transcripts
 from recommit.evaluate.agents import Player
 from recommit.evaluate.store import flat
 from recommit.puzzles import registry
-from recommit.shown import say
-from recommit.train.ranks import Team
-from recommit.train.rundir import recipe_of
+from recommit.runs.directory import recipe_of
+from recommit.runs.ranks import Team
+from recommit.storage.foreign_text import say
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recommit.evaluate.metrics import Episodes
-    from recommit.evaluate.play import Rows
     from recommit.evaluate.store import Store
+    from recommit.play.episodes import Rows
 
 
 @dataclass(frozen=True)
@@ -100,10 +101,10 @@ class Evaluation:
         puzzle = self.recipe.puzzle()
         self.task = puzzle.to_the_end() if plan.whole_commitments else puzzle
         self.budgets = {name: decisions_of(name, self.recipe.task) for name in plan.budgets}
-        self.drawn = test_set.starts(self.recipe, "test", plan.instances, plan.length)
+        self.drawn = held_out.starts(self.recipe, "test", plan.instances, plan.length)
         self.starts = np.ascontiguousarray(self.drawn.states)
         self.length = self.task.distance(self.starts)
-        self.rooms = test_set.rooms(self.recipe, self.starts)
+        self.rooms = held_out.rooms(self.recipe, self.starts)
         self.ids = self.recipe.ids(self.drawn.variant.tolist(), self.drawn.number.tolist())
         self._players: dict[str, Player] = {}
         self._tells: dict[str, bool] = {}
@@ -112,7 +113,7 @@ class Evaluation:
     def run(self) -> list[dict[str, Any]]:
         """Play whoever has not been played; then the lead writes every figure. The summary, empty but for the lead."""
         if self.team.lead:
-            self.store.begin({**self.plan.to_dict(), "test_set": test_set.name(self.starts)})
+            self.store.begin({**self.plan.to_dict(), "test_set": held_out.name(self.starts)})
             self.store.same_policies(self._policies())
             self._write_instances()
         number = 0
@@ -140,7 +141,7 @@ class Evaluation:
     def _policies(self) -> dict[str, str]:
         """What plays, by run: the files of its best policy, which further training may change."""
         from recommit.policy.checkpoint import local_folder
-        from recommit.train.start import weights_of
+        from recommit.train.initial_policy import weights_of
 
         named = [name.partition("@") for name in self.plan.agents]
         runs = {run or self.plan.run for base, _, run in named if base != transcripts.AGENT}
@@ -206,7 +207,7 @@ class Evaluation:
 
             policy = CommitPolicy.from_pretrained(run, device=self.team.device).eval()
             if self._validation is None:
-                drawn = test_set.starts(self.recipe, "validation", self.plan.validation, self.plan.length)
+                drawn = held_out.starts(self.recipe, "validation", self.plan.validation, self.plan.length)
                 self._validation = np.ascontiguousarray(drawn.states)
             chosen_on = Player(policy, self.task, self._validation, self._largest, team=self.team)
             self._players[run] = Player(policy, self.task, self.starts, self._largest, chosen_on, self.team)

@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from recommit.evaluate.play import Rows
+    from recommit.play.episodes import Rows
 
 #: Distances up to which a state is near, and up to which it is half-way.
 NEAR, MID = 8, 16

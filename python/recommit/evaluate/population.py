@@ -13,18 +13,19 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from recommit.evaluate import agents, oracle
+from recommit.evaluate import agents
+from recommit.play import oracle
+from recommit.play.graph import always, head, softmax
 from recommit.policy.config import MAX_ACTIONS
-from recommit.train.reach import always, head, softmax
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
-    from recommit.data.recipe import Recipe
+    from recommit.data.spec import Recipe
     from recommit.evaluate.agents import Player
-    from recommit.train.reach import Reach
+    from recommit.play.graph import Reach
 
 #: Whose value follows from the state and the looks left alone, and whose plans are greedy; fixed depths besides.
 EXACT = ("adaptive", "sampled", "random", "shuffled", "oracle-dp", "oracle-delta", "oracle-rate")

@@ -12,13 +12,13 @@ import torch
 from recommit.evaluate import evaluation, population
 from recommit.evaluate.agents import Player
 from recommit.evaluate.population import Population
-from recommit.evaluate.tables import grid, number, percent
-from recommit.shown import say
-from recommit.train.rundir import recipe_of
+from recommit.evaluate.text import grid, number, percent
+from recommit.runs.directory import recipe_of
+from recommit.storage.foreign_text import say
 
 if TYPE_CHECKING:
     from recommit.evaluate.store import Store
-    from recommit.train.ranks import Team
+    from recommit.runs.ranks import Team
 
 HEAD = ("agent", "solved %", "solved", "by lengths %", "actions", "of solved", "looks", "depth")
 

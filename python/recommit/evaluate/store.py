@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recommit.data import digests, files, reading
-from recommit.data.lock import Lock
 from recommit.data.table import pa, parsed, pq
-from recommit.evaluate.play import Rows
+from recommit.play.episodes import Rows
+from recommit.storage import digests, files, reading
+from recommit.storage.lock import Lock
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

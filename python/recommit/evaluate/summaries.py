@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recommit.evaluate import metrics, stats
+from recommit import stats
+from recommit.evaluate import metrics
 from recommit.evaluate.metrics import Episodes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from recommit.evaluate.play import Rows
+    from recommit.play.episodes import Rows
 
 
 def row(

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recommit.data import reading
-from recommit.evaluate.play import NOT_ASKED, Rows, packed
-from recommit.evaluate.zero_shot import lines
-from recommit.evaluate.zero_shot.parser import ACTIONS
-from recommit.evaluate.zero_shot.plan import MANIFEST
+from recommit.play.episodes import NOT_ASKED, Rows, packed
 from recommit.policy.config import MAX_ACTIONS
+from recommit.storage import reading
+from recommit.zero_shot import lines
+from recommit.zero_shot.parser import ACTIONS
+from recommit.zero_shot.spec import MANIFEST
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,9 +12,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from recommit.policy.backbone import Backbone, Geometry, load_backbone
+    from recommit.policy.backbones.backbone import Backbone, Geometry, load_backbone
+    from recommit.policy.backbones.make import make_backbone
     from recommit.policy.config import MAX_ACTIONS, DecoderConfig, HeadConfig, LoraConfig, PolicyConfig
-    from recommit.policy.make import make_backbone
     from recommit.policy.policy import CommitPolicy
 
 __all__ = [
@@ -31,9 +31,9 @@ __all__ = [
 ]
 
 _HOME = {
-    "backbone": ["Backbone", "Geometry", "load_backbone"],
+    "backbones.backbone": ["Backbone", "Geometry", "load_backbone"],
     "config": ["MAX_ACTIONS", "DecoderConfig", "HeadConfig", "LoraConfig", "PolicyConfig"],
-    "make": ["make_backbone"],
+    "backbones.make": ["make_backbone"],
     "policy": ["CommitPolicy"],
 }
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from recommit.data import reading
-from recommit.files import replace_file
+from recommit.storage import reading
+from recommit.storage.opening import replace_file
 
 _TEXT = """---
 library_name: recommit

@@ -20,15 +20,15 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load, save
 
-from recommit.data import digests, reading
-from recommit.data.files import Files
-from recommit.files import content, replace_file
-from recommit.policy.backbone import load_backbone
+from recommit.policy.backbones.backbone import load_backbone
 from recommit.policy.config import DecoderConfig, HeadConfig, LoraConfig, PolicyConfig
 from recommit.policy.policy import ADAPTER, CommitPolicy
+from recommit.storage import digests, reading
+from recommit.storage.files import Files
+from recommit.storage.opening import content, replace_file
 
 if TYPE_CHECKING:
-    from recommit.policy.backbone import Backbone
+    from recommit.policy.backbones.backbone import Backbone
 
 FORMAT = 1
 #: What a backbone's weights may be kept in.

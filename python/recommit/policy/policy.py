@@ -10,19 +10,19 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from recommit.policy.backbone import load_backbone
+from recommit.policy.backbones.backbone import load_backbone
 from recommit.policy.config import MAX_ACTIONS, MOST_LEFT, PASS, PolicyConfig
 from recommit.policy.heads import ActionDecoder, DepthHead, confidence
+from recommit.policy.pictures.vision import Vision
 from recommit.policy.prompt import load_prompt
 from recommit.policy.transfer import to_device, to_host
-from recommit.policy.vision import Vision
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from numpy.typing import NDArray
 
-    from recommit.policy.backbone import Backbone, Geometry
+    from recommit.policy.backbones.backbone import Backbone, Geometry
     from recommit.policy.config import HeadConfig
     from recommit.puzzles.puzzle import Puzzle
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from recommit.files import replace_file
+from recommit.storage.opening import replace_file
 
 if TYPE_CHECKING:
     from pathlib import Path

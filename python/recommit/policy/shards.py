@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from recommit.files import replace_file, replacing
+from recommit.storage.opening import replace_file, replacing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

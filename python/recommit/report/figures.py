@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from recommit.evaluate import paper, stats
+from recommit import stats
+from recommit.paper import printed as paper
 from recommit.report import axes
 from recommit.report.axes import Box, Figure, words
 from recommit.report.embed import Html, short, tag

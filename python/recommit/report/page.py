@@ -10,7 +10,7 @@ from importlib.resources import files
 from string import Template
 from typing import TYPE_CHECKING, Any
 
-from recommit.evaluate import across
+from recommit.paper import seeds as across
 from recommit.report import axes, depths, embed, episodes, figures, published, sections, training
 from recommit.report.embed import Html, joined, tag
 

@@ -13,7 +13,7 @@ MISSING = "Empty cells, and the commands that fill them"
 
 
 def seeds(text: str) -> Html:
-    """One table per budget, of ``recommit.evaluate.across``."""
+    """One table per budget, of ``recommit.paper.seeds``."""
     parts = []
     for block in text.split("\n## ")[1:]:
         name, _, body = block.partition("\n")

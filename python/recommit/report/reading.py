@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recommit.data import reading
 from recommit.data.table import parsed
-from recommit.evaluate.across import seed_of
-from recommit.evaluate.names import readable
+from recommit.paper.agent_names import readable
+from recommit.paper.seeds import seed_of
+from recommit.storage import reading
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

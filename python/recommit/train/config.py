@@ -11,9 +11,9 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from recommit import recipe_text
 from recommit.policy.config import MAX_ACTIONS, MOST_LEFT, DecoderConfig, HeadConfig, LoraConfig, PolicyConfig
-from recommit.recipe_text import brief, cut
+from recommit.storage import recipe_text
+from recommit.storage.recipe_text import brief, cut
 
 if TYPE_CHECKING:
     from recommit.puzzles.puzzle import Puzzle

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recommit.train.reach import plainly, softmax
+from recommit.play.graph import plainly, softmax
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from recommit.play.graph import Run
     from recommit.policy.policy import CommitPolicy
     from recommit.puzzles.puzzle import Puzzle
-    from recommit.train.reach import Run
 
 ACTIONS = ("up", "down", "left", "right")
 

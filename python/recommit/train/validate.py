@@ -9,25 +9,29 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from recommit.data import draws, errors, labels, sampling
+from recommit import draws
+from recommit.data.building import labels
+from recommit.data.starts import sampling
+from recommit.play.division import divided, turns
+from recommit.play.graph import Reach, always, drawn, head, plainly, walk
 from recommit.policy.config import MAX_ACTIONS
-from recommit.train import losses, targets
+from recommit.runs.ranks import Team
+from recommit.storage import errors
 from recommit.train.config import TargetConfig
-from recommit.train.division import divided, turns
-from recommit.train.ranks import Team
-from recommit.train.reach import Reach, always, drawn, head, plainly, walk
+from recommit.train.sft import loss as losses
+from recommit.train.sft import targets
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from recommit.data.recipe import Recipe
+    from recommit.data.spec import Recipe
+    from recommit.play.graph import Choose, Episodes
     from recommit.policy.policy import CommitPolicy
     from recommit.puzzles.puzzle import Puzzle
     from recommit.train.config import ValidationConfig
-    from recommit.train.engine import Engine
-    from recommit.train.grpo_config import Variant
-    from recommit.train.reach import Choose, Episodes
-    from recommit.train.targets import Targets
+    from recommit.train.engine.base import Engine
+    from recommit.train.grpo.config import Variant
+    from recommit.train.sft.targets import Targets
 
 #: Purpose of the random stream that says where on its path a state is taken.
 PLACE = 34

@@ -17,12 +17,14 @@ import time
 import numpy as np
 import pytest
 from tests.effort import unit
-from tests.unit.data.test_files import PLAN, reseal
+from tests.unit.storage.test_files import PLAN, reseal
 
-from recommit.data import errors, given, journal, lock, manifest, shards
-from recommit.data.builder import build
+from recommit.data import manifest, shards
+from recommit.data.building import journal, own_states
+from recommit.data.building.builder import build
 from recommit.data.dataset import open_folder
-from recommit.data.recipe import Recipe
+from recommit.data.spec import Recipe
+from recommit.storage import errors, lock
 
 TOKENS = [b"{", b"}", b"[", b"]", b'"', b"null", b"-1", b"1e999", b"NaN", b"\x00", b"\xff\xff\xff\x7f", b"PAR1", b"\n"]
 TOKENS += [b"!!python/object/apply:os.system", b"&a", b"*a", b"9" * 40, b"../", b"\\u0000", b"true", b": ", b"- "]
@@ -109,7 +111,7 @@ def readers(good, scratch):
 
     def read_states(data):
         write("states.npy", data)
-        given.sha256(given.load(scratch / "states.npy"))
+        own_states.sha256(own_states.load(scratch / "states.npy"))
 
     def read_shard(data):
         write(record.name, data)

@@ -6,8 +6,12 @@ import numpy as np
 import pytest
 
 import recommit
-from recommit.data import draws, labels, rows, samples, symmetry, table
-from recommit.data.recipe import Recipe, Variant
+from recommit import draws
+from recommit.data import rows, table
+from recommit.data.building import labels
+from recommit.data.feeding import samples
+from recommit.data.spec import Recipe, Variant
+from recommit.data.starts import symmetry
 
 
 def test_sample_count():

@@ -9,8 +9,9 @@ import pytest
 
 import recommit.data
 from recommit.cli import main
-from recommit.data import errors, sizes
-from recommit.data.mixture import even
+from recommit.data import sizes
+from recommit.data.feeding.mixture import even
+from recommit.storage import errors
 
 TEXT = """
 task: sliding

@@ -13,7 +13,7 @@ import recommit
 from recommit.evaluate import metrics
 from recommit.evaluate.agents import Player
 from recommit.policy.policy import CommitPolicy
-from recommit.train.rundir import best_policy
+from recommit.runs.directory import best_policy
 
 TASK = recommit.Sliding(2, 3)
 BUDGET = 3

@@ -16,8 +16,9 @@ from recommit.evaluate.agents import Player
 from recommit.evaluate.store import Store
 from recommit.policy import checkpoint
 from recommit.policy.config import DecoderConfig, LoraConfig
-from recommit.train import grpo, sft
-from recommit.train.rundir import best_policy
+from recommit.runs.directory import best_policy
+from recommit.train.grpo import run
+from recommit.train.sft import run as sft
 
 AGENTS = ("adaptive", "fixed-2")
 DECODER = DecoderConfig(width=32, layers=1, heads=2, ffn=64)
@@ -64,7 +65,7 @@ def loaded(monkeypatch):
 
 def test_from_a_warm_start_to_an_evaluation(warm, loaded, tmp_path):
     out = tmp_path / "grpo"
-    assert grpo.train(plan_of(optim={"steps": 2}), warm, out, quiet=True) == 0
+    assert run.train(plan_of(optim={"steps": 2}), warm, out, quiet=True) == 0
     plan = evaluation.Plan(str(out), AGENTS, budgets=("3",), instances=2, validation=2)
     with Store(tmp_path / "eval") as store:
         rows = evaluation.Evaluation(plan, store, quiet=True).run()

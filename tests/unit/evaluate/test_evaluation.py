@@ -12,8 +12,9 @@ pq = pytest.importorskip("pyarrow.parquet")
 
 import recommit
 from recommit.cli import main
-from recommit.data import symmetry
-from recommit.evaluate import evaluation, tables
+from recommit.data.starts import symmetry
+from recommit.evaluate import evaluation
+from recommit.evaluate import text as tables
 from recommit.evaluate.agents import Player
 
 AGENTS = ["fixed-4", "adaptive", "fixed-4-sampled", "random", "shuffled", "oracle-dp", "solver", "walker"]

@@ -10,7 +10,7 @@ pytest.importorskip("torch")
 
 from recommit.evaluate import metrics
 from recommit.evaluate.metrics import Point
-from recommit.evaluate.play import Rows
+from recommit.play.episodes import Rows
 
 LARGEST = 6
 

@@ -13,11 +13,11 @@ from tests.reference import sliding as boards
 
 pytest.importorskip("torch")
 
-from tests.unit.evaluate.test_oracle import DEPTHS, Scripted
+from tests.unit.play.test_oracle import DEPTHS, Scripted
 
 import recommit
 from recommit.cli import main
-from recommit.data.recipe import Recipe, Variant
+from recommit.data.spec import Recipe, Variant
 from recommit.evaluate import metrics, population
 from recommit.evaluate.agents import Player
 from recommit.evaluate.population import Population

@@ -6,13 +6,13 @@ import json
 
 import numpy as np
 import pytest
-from tests.unit.evaluate.zero_shot.servers import Server, answer, expert
+from tests.unit.zero_shot.servers import Server, answer, expert
 
 import recommit
 from recommit.cli import main
+from recommit.cli.verbs.zero_shot import zero_shot
 from recommit.evaluate import transcripts
-from recommit.evaluate.zero_shot import lines
-from recommit.zero_shot_command import zero_shot
+from recommit.zero_shot import lines
 
 COUNT = 12
 

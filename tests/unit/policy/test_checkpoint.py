@@ -13,8 +13,8 @@ pytest.importorskip("transformers")
 from safetensors.torch import load_file, save_file
 
 import recommit
+from recommit.policy.backbones.make import make_backbone
 from recommit.policy.config import DecoderConfig, LoraConfig, PolicyConfig
-from recommit.policy.make import make_backbone
 
 DECODER = DecoderConfig(width=32, layers=1, heads=4, ffn=64)
 CONFIGS = {
@@ -57,7 +57,7 @@ def test_peft_reads_the_adapter(saved):
         pytest.skip("a backbone trained whole has no adapter")
     from peft import PeftModel
 
-    from recommit.policy.backbone import load_backbone
+    from recommit.policy.backbones.backbone import load_backbone
 
     plain = load_backbone(policy.source)
     plain.model = PeftModel.from_pretrained(plain.model, folder / "adapter")

@@ -17,9 +17,9 @@ from safetensors.torch import load_file
 
 import recommit
 from recommit.policy import shards
-from recommit.policy.backbone import load_backbone
+from recommit.policy.backbones.backbone import load_backbone
+from recommit.policy.backbones.make import Shape, make_backbone
 from recommit.policy.config import DecoderConfig, LoraConfig, PolicyConfig
-from recommit.policy.make import Shape, make_backbone
 from recommit.policy.reference import Reference
 
 CONFIG = PolicyConfig(lora=LoraConfig(rank=2), decoder=DecoderConfig(width=32, layers=1, heads=4, ffn=64))

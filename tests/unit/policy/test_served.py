@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("torch", reason="policies need the policy extra")
 pytest.importorskip("transformers", reason="policies need the policy extra")
 
-from recommit.policy.make import make_backbone
+from recommit.policy.backbones.make import make_backbone
 from recommit.policy.served import CHAT
 
 MESSAGES = [

@@ -12,8 +12,10 @@ import pytest
 pytest.importorskip("pyarrow", reason="evaluations are kept as Parquet")
 
 import recommit
+from recommit import stats
 from recommit.data.table import pa, pq
-from recommit.evaluate import metrics, play, stats
+from recommit.evaluate import metrics
+from recommit.play import episodes as play
 from recommit.puzzles import registry
 
 COUNT, BUDGETS = 24, {"loose": 6, "tight": 4}

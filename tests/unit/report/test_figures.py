@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from recommit.evaluate import stats
+from recommit import stats
 from recommit.report import axes, depths, figures, training
 from recommit.report.reading import Folder
 

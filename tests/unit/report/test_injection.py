@@ -13,16 +13,16 @@ import pytest
 pytest.importorskip("pyarrow", reason="evaluations are kept as Parquet")
 from html.parser import HTMLParser
 
-from tests.unit.evaluate.zero_shot.servers import Server, answer, error
 from tests.unit.report.conftest import write
+from tests.unit.zero_shot.servers import Server, answer, error
 
 import recommit
 from recommit.cli import main
+from recommit.cli.verbs.zero_shot import zero_shot
 from recommit.data.table import pa, pq
-from recommit.evaluate import tables
+from recommit.evaluate import text as tables
 from recommit.report import embed
-from recommit.shown import cell, plain
-from recommit.zero_shot_command import zero_shot
+from recommit.storage.foreign_text import cell, plain
 
 #: Of each kind, all of them at the end of one name.
 HTML = "</script><img src=x onerror=alert(1)>\"'&lt;"

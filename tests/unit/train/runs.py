@@ -12,12 +12,12 @@ from safetensors.torch import load_file
 
 import recommit
 from recommit.data import Recipe, Variant, build
+from recommit.play.sampled import Actor
 from recommit.policy.policy import CommitPolicy
-from recommit.train import sft
+from recommit.runs.directory import best_policy
 from recommit.train.config import SftConfig, parse
-from recommit.train.grpo_config import GrpoConfig, variant
-from recommit.train.rollout import Actor
-from recommit.train.rundir import best_policy
+from recommit.train.grpo.config import GrpoConfig, variant
+from recommit.train.sft import run
 
 #: A short supervised run of a model that takes milliseconds per step.
 TINY = {
@@ -58,7 +58,7 @@ def warm_start(data, out, *, lora=None, show_budget=False, **decoder):
     model["policy"]["show_budget"] = show_budget
     plan = parse(SftConfig, {**TINY, "model": model})
     longer = replace(plan, optim=replace(plan.optim, steps=40, batch=32, lr=3e-3, head_lr=3e-3))
-    assert sft.train(replace(longer, run=replace(longer.run, save_every=40)), data, out, quiet=True) == 0
+    assert run.train(replace(longer, run=replace(longer.run, save_every=40)), data, out, quiet=True) == 0
     return out
 
 

@@ -11,14 +11,15 @@ torch = pytest.importorskip("torch")
 from tests.unit.train import runs
 
 import recommit
+from recommit.play.graph import Reach
+from recommit.play.sampled import Actor
 from recommit.policy.policy import CommitPolicy
 from recommit.policy.reference import Reference
-from recommit.train import grpo, objective
-from recommit.train.collect import Collector
-from recommit.train.grpo_config import ObjectiveConfig, variant
-from recommit.train.reach import Reach
-from recommit.train.rollout import Actor
-from recommit.train.rundir import best_policy
+from recommit.runs.directory import best_policy
+from recommit.train.grpo import loss as objective
+from recommit.train.grpo import run as grpo
+from recommit.train.grpo.collect import Collector
+from recommit.train.grpo.config import ObjectiveConfig, variant
 
 TASK = recommit.Sliding(2, 3)
 #: What a depth outside the grid is told as: the next larger one (A29).

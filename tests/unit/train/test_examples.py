@@ -11,10 +11,11 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import recommit
+from recommit.policy.backbones.make import make_backbone
 from recommit.policy.config import DecoderConfig, PolicyConfig
-from recommit.policy.make import make_backbone
-from recommit.train import examples, sft
-from recommit.train.rundir import best_policy
+from recommit.runs.directory import best_policy
+from recommit.train import examples
+from recommit.train.sft import run
 
 TASK = recommit.Sliding(3)
 STATES = TASK.generate(20, seed=0, length=(3, 12)).states
@@ -89,7 +90,7 @@ def test_a_policys_samples_are_its_own_greedy_decisions(tmp_path, conditioning):
 
 def test_a_run_writes_some_at_every_validation(plan, data, tmp_path):
     few = replace(plan, validation=replace(plan.validation, samples=3))
-    assert sft.train(few, data, tmp_path / "run", quiet=True) == 0
+    assert run.train(few, data, tmp_path / "run", quiet=True) == 0
     lines = [json.loads(line) for line in (tmp_path / "run" / "samples.jsonl").read_text().splitlines()]
     assert [line["step"] for line in lines] == [4] * 3 + [8] * 3
     assert [line["state"] for line in lines[:3]] == [line["state"] for line in lines[3:]]
@@ -101,5 +102,5 @@ def test_a_run_writes_some_at_every_validation(plan, data, tmp_path):
         assert [examples.ACTIONS[action] for action in plans[0]] == line["plan"]
         assert line["depths"] == {"1": 0.25, "2": 0.25, "4": 0.25, "8": 0.25}, "SFT leaves the depth head alone"
     none = replace(plan, validation=replace(plan.validation, samples=0))
-    assert sft.train(none, data, tmp_path / "none", quiet=True) == 0
+    assert run.train(none, data, tmp_path / "none", quiet=True) == 0
     assert (tmp_path / "none" / "samples.jsonl").read_text() == ""

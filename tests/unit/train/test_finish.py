@@ -11,17 +11,17 @@ torch = pytest.importorskip("torch")
 from tests.unit.train.runs import FINISHED, actor, moved, plan_of, same
 
 from recommit.policy.policy import CommitPolicy
-from recommit.train import grpo
-from recommit.train.rundir import best_policy
+from recommit.runs.directory import best_policy
+from recommit.train.grpo import run
 
 
 def test_the_head_alone_raises_the_return_and_moves_nothing_else(init):
     """Many moves on one graph: the program's own value grows, and state by state rather than by the mean."""
-    from recommit.train import exact
-    from recommit.train.engine import TorchEngine, groups
-    from recommit.train.head_moves import HeadMover
-    from recommit.train.ranks import Team
-    from recommit.train.reach import Reach, softmax
+    from recommit.play import values
+    from recommit.play.graph import Reach, softmax
+    from recommit.runs.ranks import Team
+    from recommit.train.engine.base import TorchEngine, groups
+    from recommit.train.grpo.head_moves import HeadMover
 
     plan = plan_of(
         credit={"group": "exact", "reward": "solved", "scale": "batch", "head_steps": 60}, rollout={"budget": 4}
@@ -32,11 +32,11 @@ def test_the_head_alone_raises_the_return_and_moves_nothing_else(init):
 
     reach = Reach(given.policy, task, (1, 2, 4, 8), keep_inputs=True)
     roots = reach.nodes(starts)
-    exact.explore(reach, roots, 4, lambda r, n: softmax(r.logits[n]), 1000)
-    first = exact.evaluate(reach, roots, softmax(reach.logits), 4, 0.0).value[4][roots].mean()
+    values.explore(reach, roots, 4, lambda r, n: softmax(r.logits[n]), 1000)
+    first = values.evaluate(reach, roots, softmax(reach.logits), 4, 0.0).value[4][roots].mean()
     engine = TorchEngine(groups(given.policy, plan.optim), plan.optim, Team())
     HeadMover(given.policy, engine, lambda: 0.02)(reach, roots, plan)
-    last = exact.evaluate(reach, roots, softmax(reach.logits), 4, 0.0).value[4][roots].mean()
+    last = values.evaluate(reach, roots, softmax(reach.logits), 4, 0.0).value[4][roots].mean()
     assert last > first + 0.02
     after = given.policy.state_dict()
     assert {k for k in after if not torch.equal(after[k], before[k])} == {"depth_head.weight", "depth_head.bias"}
@@ -48,11 +48,11 @@ def test_the_head_alone_raises_the_return_and_moves_nothing_else(init):
 
 def test_a_run_ends_with_the_head_alone_on_more_starts(init, tmp_path, monkeypatch):
     seen = []
-    whole = grpo.Grpo._starts
-    monkeypatch.setattr(grpo.Grpo, "_starts", lambda self: (seen.append(whole(self)), seen[-1])[1])
+    whole = run.Grpo._starts
+    monkeypatch.setattr(run.Grpo, "_starts", lambda self: (seen.append(whole(self)), seen[-1])[1])
     plan = plan_of(**FINISHED, validation={"every": 1})
     out = tmp_path / "run"
-    assert grpo.train(plan, init, out, quiet=True) == 0
+    assert run.train(plan, init, out, quiet=True) == 0
     assert [len(starts) for starts in seen] == [6, 6, 18, 18]
     assert len({start.tobytes() for starts in seen for start in starts}) > 40
     middle, last = (out / "checkpoints" / f"step-0000000{n}" / "policy" for n in (2, 4))
@@ -65,14 +65,14 @@ def test_a_run_ends_with_the_head_alone_on_more_starts(init, tmp_path, monkeypat
 
 @pytest.mark.parametrize("stop", [1, 3])
 def test_finished_runs_end_in_the_same_bits(init, tmp_path, monkeypatch, stop):
-    assert grpo.train(plan_of(**FINISHED), init, tmp_path / "straight", quiet=True) == 0
-    step = grpo.Grpo._step
+    assert run.train(plan_of(**FINISHED), init, tmp_path / "straight", quiet=True) == 0
+    step = run.Grpo._step
     monkeypatch.setattr(
-        grpo.Grpo,
+        run.Grpo,
         "_step",
         lambda self: (step(self), signal.raise_signal(signal.SIGINT) if self.at.step == stop else None)[0],
     )
-    assert grpo.train(plan_of(**FINISHED), init, tmp_path / "run", quiet=True) == 130
-    monkeypatch.setattr(grpo.Grpo, "_step", step)
-    assert grpo.train(plan_of(**FINISHED), init, tmp_path / "run", quiet=True) == 0
+    assert run.train(plan_of(**FINISHED), init, tmp_path / "run", quiet=True) == 130
+    monkeypatch.setattr(run.Grpo, "_step", step)
+    assert run.train(plan_of(**FINISHED), init, tmp_path / "run", quiet=True) == 0
     same(tmp_path / "straight", tmp_path / "run")

@@ -13,8 +13,10 @@ torch = pytest.importorskip("torch")
 from safetensors.torch import load_file
 from tests.unit.train.runs import FINISHED, lines, plan_of
 
-from recommit.train import credit, grpo, head_moves, sft, trainer
-from recommit.train.engine import TorchEngine
+from recommit.train import loop
+from recommit.train.engine.base import TorchEngine
+from recommit.train.grpo import head_moves, reward, run
+from recommit.train.sft import run as sft
 
 #: What comes of a loss.
 LOSSES = {"nan": math.nan, "infinite": math.inf, "overflow": 1e38}
@@ -30,13 +32,13 @@ def drawn(kind, seed):
 def begin(kind, plan, data, init, out):
     if kind == "sft":
         return sft.train(plan, data, out, quiet=True)
-    return grpo.train(plan_of(), init, out, quiet=True)
+    return run.train(plan_of(), init, out, quiet=True)
 
 
 def train(kind, plan, data, init, out, when):
     """A run whose steps ``when`` are poisoned ends well, unless the last is one of them."""
     if STEPS[kind] in when:
-        with pytest.raises(trainer.Diverged, match=f"step {STEPS[kind]}: the gradient of the last step"):
+        with pytest.raises(loop.Diverged, match=f"step {STEPS[kind]}: the gradient of the last step"):
             begin(kind, plan, data, init, out)
     else:
         assert begin(kind, plan, data, init, out) == 0
@@ -46,7 +48,7 @@ def train(kind, plan, data, init, out, when):
 def steps(monkeypatch):
     """The number of the step that is being taken, from 1, by the trainer's own count."""
     at = [0]
-    for cls in (sft.Sft, grpo.Grpo):
+    for cls in (sft.Sft, run.Grpo):
 
         def noted(self, take=cls._step):
             at[0] = self.at.step + 1
@@ -76,7 +78,7 @@ def watched(monkeypatch, steps):
 
 def poison(monkeypatch, steps, where, how, when):
     """Plant it in the losses, in one number of one gradient, or in the rewards of these steps."""
-    backward, rewards = TorchEngine.backward, credit.rewards
+    backward, rewards = TorchEngine.backward, reward.rewards
 
     def spoiled(self, loss, *, last):
         scale = LOSSES[how] if where == "loss" and steps[0] in when else 1.0
@@ -89,7 +91,7 @@ def poison(monkeypatch, steps, where, how, when):
         return given * LOSSES[how] if where == "reward" and steps[0] in when else given
 
     monkeypatch.setattr(TorchEngine, "backward", spoiled)
-    monkeypatch.setattr(credit, "rewards", unrewarded)
+    monkeypatch.setattr(reward, "rewards", unrewarded)
 
 
 def checkpoints(folder):
@@ -160,8 +162,8 @@ def test_the_depth_heads_own_moves_end_the_run(at, init, tmp_path, monkeypatch, 
     gain = head_moves._gain
     monkeypatch.setattr(head_moves, "_gain", lambda *a: gain(*a) * (math.nan if steps[0] == at else 1.0))
     finished = {**FINISHED, "credit": {**FINISHED["credit"], "head_steps": 2}}
-    with pytest.raises(trainer.Diverged, match="the depth head's own moves"):
-        grpo.train(plan_of(**finished), init, tmp_path / "run", quiet=True)
+    with pytest.raises(loop.Diverged, match="the depth head's own moves"):
+        run.train(plan_of(**finished), init, tmp_path / "run", quiet=True)
     kept = checkpoints(tmp_path / "run")
     assert set(kept) == ({2} if at == 4 else set())
     assert finite(kept)

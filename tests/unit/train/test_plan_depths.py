@@ -10,14 +10,14 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import recommit
+from recommit.play.graph import Reach
+from recommit.play.sampled import Actor
 from recommit.policy.policy import CommitPolicy
-from recommit.train import sft
-from recommit.train.collect import Collector
+from recommit.runs.directory import best_policy
 from recommit.train.config import parse
-from recommit.train.grpo_config import GrpoConfig, variant
-from recommit.train.reach import Reach
-from recommit.train.rollout import Actor
-from recommit.train.rundir import best_policy
+from recommit.train.grpo.collect import Collector
+from recommit.train.grpo.config import GrpoConfig, variant
+from recommit.train.sft import run
 
 TASK = recommit.Sliding(2, 3)
 
@@ -27,7 +27,7 @@ def settled(plan, data, tmp_path_factory):
     """A policy that always commits to one action."""
     out = tmp_path_factory.mktemp("settled") / "run"
     short = replace(plan, optim=replace(plan.optim, steps=20), run=replace(plan.run, save_every=20))
-    assert sft.train(short, data, out, quiet=True) == 0
+    assert run.train(short, data, out, quiet=True) == 0
     policy = CommitPolicy.from_pretrained(best_policy(out)).eval()
     with torch.no_grad():
         policy.depth_head.weight.zero_()

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from recommit.plan.passes import schedule
+from recommit.cli.verbs.train import planned_family
+from recommit.estimate.counting.passes import schedule
 from recommit.train import config
 from recommit.train.config import SftConfig, plain
-from recommit.train.grpo_config import GrpoConfig, variant
-from recommit.train_command import planned_family
+from recommit.train.grpo.config import GrpoConfig, variant
 
 LAUNCH = Path(str(files("recommit") / "recipes" / "launch"))
 #: Section 13.7 of the specification, "RL (Sliding | Sokoban)", and the reward's weight.

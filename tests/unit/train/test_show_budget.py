@@ -16,14 +16,14 @@ from recommit.cli import main
 from recommit.evaluate import metrics
 from recommit.evaluate.agents import Player
 from recommit.evaluate.population import Population
+from recommit.play.graph import Reach
+from recommit.play.sampled import Actor
 from recommit.policy.policy import CommitPolicy
 from recommit.policy.reference import Reference
-from recommit.train import grpo, objective
-from recommit.train.collect import Collector
-from recommit.train.grpo_config import ObjectiveConfig, variant
-from recommit.train.reach import Reach
-from recommit.train.rollout import Actor
-from recommit.train.rundir import best_policy
+from recommit.runs.directory import best_policy
+from recommit.train.grpo import loss, run
+from recommit.train.grpo.collect import Collector
+from recommit.train.grpo.config import ObjectiveConfig, variant
 
 TASK = recommit.Sliding(2, 3)
 
@@ -82,9 +82,9 @@ def test_what_was_told_while_playing_is_told_while_learning(policy, group):
 
 
 def measured(policy, batch, reference):
-    config, weight = ObjectiveConfig(), objective.total_weight(batch)
-    _, sums = objective.grpo_loss(policy, TASK, batch, config, weight, reference)
-    return dict(zip(objective.MEASURES, sums.tolist(), strict=True))
+    config, weight = ObjectiveConfig(), loss.total_weight(batch)
+    _, sums = loss.grpo_loss(policy, TASK, batch, config, weight, reference)
+    return dict(zip(loss.MEASURES, sums.tolist(), strict=True))
 
 
 @pytest.mark.parametrize("budget", [2, 4])
@@ -109,7 +109,7 @@ def test_agents_hear_their_own_budget_count_down(policy, budget):
 
 
 def test_runs_are_trained_watched_and_evaluated(told, tmp_path):
-    assert grpo.train(runs.plan_of(), told, tmp_path / "run", quiet=True) == 0
+    assert run.train(runs.plan_of(), told, tmp_path / "run", quiet=True) == 0
     assert json.loads((tmp_path / "run" / "samples.jsonl").read_text().splitlines()[0])["plan"]
     words = [
         "--instances",
@@ -138,4 +138,4 @@ def test_exact_credit_and_whole_populations_are_refused(policy, told, tmp_path):
         Population(Player(policy, TASK, TASK.generate(2, seed=1).states, 3), np.zeros(2, np.int32))
     given = runs.plan_of(credit={"group": "exact"})
     with pytest.raises(ValueError, match=r"credit\.group: expected state, episode or branch .*show_budget.*got exact"):
-        grpo.train(given, told, tmp_path / "run", quiet=True)
+        run.train(given, told, tmp_path / "run", quiet=True)

@@ -10,10 +10,10 @@ import pytest
 pytest.importorskip("torch")
 
 import recommit.data
-from recommit.data import symmetry
-from recommit.train import start, validate
+from recommit.data.starts import symmetry
+from recommit.runs.ranks import Team
+from recommit.train import initial_policy, validate
 from recommit.train.config import ValidationConfig
-from recommit.train.ranks import Team
 
 #: More than there are.
 CONFIG = ValidationConfig(instances=20, budget=4, depths=(1, 4, 8))
@@ -66,7 +66,7 @@ def test_an_exact_player_solves_what_the_budget_allows(dataset):
 
 
 def test_measures_are_complete_and_repeatable(dataset, tmp_path, plan):
-    policy = start.policy(plan.model, tmp_path, 0, Team()).train()
+    policy = initial_policy.policy(plan.model, tmp_path, 0, Team()).train()
     made = validate.instances(dataset.recipe, CONFIG)
     found = validate.measure(policy, dataset.puzzle, made, CONFIG)
     assert policy.training

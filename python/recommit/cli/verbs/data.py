@@ -1,0 +1,295 @@
+"""``recommit data build|show|export|verify``: each command is a function whose signature is its command line."""
+
+from __future__ import annotations
+
+import functools
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec
+
+from recommit.puzzles.registry import Task
+from recommit.storage.foreign_text import say, tell
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from recommit.data.building.builder import Progress
+    from recommit.data.manifest import Manifest
+    from recommit.data.spec import Recipe
+
+
+P = ParamSpec("P")
+
+
+def _status(command: Callable[P, int]) -> Callable[P, int]:
+    """Turn what a command raises into its exit status: 1 failed while working, 2 the call was wrong, 130 interrupted."""
+
+    @functools.wraps(command)
+    def run(*args: P.args, **kwargs: P.kwargs) -> int:
+        from recommit.storage.errors import DataError
+
+        try:
+            return command(*args, **kwargs)
+        except DataError as error:
+            say(f"recommit data: {error}")
+            return error.exit_status
+        except MemoryError as error:
+            say(f"recommit data: out of memory: {error}")
+            return 1
+        except KeyboardInterrupt:
+            say("recommit data: interrupted; the same command goes on where it was")
+            return 130
+
+    return run
+
+
+@_status
+def build(
+    out: Path,
+    task: Task | None = None,
+    size: tuple[int, ...] = (),
+    boxes: tuple[int, ...] = (),
+    length: tuple[int, int] | None = None,
+    count: int | None = None,
+    validation: int | None = None,
+    test: int | None = None,
+    seed: int | None = None,
+    epoch: int | None = None,
+    ties: Literal["first", "random"] | None = None,
+    perturbed: int | None = None,
+    deviation: int | None = None,
+    strict_states: bool | None = None,
+    disjoint: Literal["starts", "layouts"] | None = None,
+    generator: str | None = None,
+    shard: int | None = None,
+    recipe: Path | None = None,
+    states: Path | None = None,
+    workers: int = 1,
+    threads: int = 1,
+    engine: Literal["local", "ray"] = "local",
+    json: bool = False,
+) -> int:
+    """Build a data set, or finish one that was interrupted.
+
+    Args:
+        out: folder of the data set.
+        task: the puzzle.
+        size: rows and columns, or one number for both.
+        boxes: boxes per level; several numbers make a variant each.
+        length: shortest and longest optimal length of an instance.
+        count: instances to train on.
+        validation: instances to validate on.
+        test: instances to test on.
+        seed: other seeds give other instances.
+        epoch: other epochs give other paths and perturbations for the same instances.
+        ties: which of several optimal paths.
+        perturbed: states off the path, per instance.
+        deviation: how many random actions off the path, at most.
+        strict_states: no test start may lie on a training path.
+        disjoint: what two splits never share up to symmetry: starts, or (where walls stay) layouts of walls and goals.
+        generator: how instances are made: rooms or reverse (Sokoban); uniform, walk or walk_nobacktrack (sliding).
+        shard: instances per file.
+        recipe: a YAML or JSON recipe; the flags above change it.
+        states: label the states in this .npy file, uint8[N, rows, columns], instead of generated ones.
+        workers: processes (with Ray and no cluster: cores).
+        threads: threads of each.
+        engine: local processes, or a Ray cluster that shares the folder.
+        json: print the result as JSON.
+    """
+    from recommit.data.building.builder import build as make
+    from recommit.data.sizes import build as make_each
+
+    flags = {
+        "task": task, "size": list(size), "count": count, "validation": validation, "test": test, "seed": seed,
+        "epoch": epoch, "ties": ties, "perturbed": perturbed, "deviation": deviation,
+        "strict_states": strict_states, "disjoint": disjoint, "generator": generator, "shard": shard,
+    }  # fmt: skip
+    changes = {k: v for k, v in flags.items() if v not in (None, [])}
+    progress = None if json else _Line()
+    options: dict[str, Any] = {"workers": workers, "threads": threads, "engine": engine, "progress": progress}
+    if plans := _plans(recipe, changes, several=bool(boxes or length or states)):
+        made = {out / name: each for name, each in make_each(plans, out, **options).items()}
+    else:
+        made = {out: make(_plan(recipe, changes, boxes, length, states), out, states=states, **options)}
+    if progress:
+        progress.end()
+    say = _summary if json else _sentence
+    _each([say(folder, each) for folder, each in made.items()])
+    return 0
+
+
+def _summary(folder: Path, made: Manifest) -> dict[str, Any]:
+    return {
+        "folder": str(folder),
+        "content_sha256": made.content,
+        "rows": made.total("rows"),
+        "overlap": made.overlap,
+    }
+
+
+def _sentence(folder: Path, made: Manifest) -> str:
+    return f"{folder}: {made.total('rows'):,} rows, content {made.content[:16]}{_overlap(made.overlap)}"
+
+
+def _overlap(found: dict[str, int]) -> str:
+    if not found:
+        return ""
+    return (
+        f"\noverlap: {found['test_starts_on_training_paths']} of {found['test_starts']} test starts and "
+        f"{found['test_states_on_training_paths']} of {found['test_states']} test states lie on training paths"
+    )
+
+
+def _plans(path: Path | None, flags: dict[str, Any], *, several: bool) -> list[Recipe]:
+    """The recipes of a file whose variants have sizes of their own; none if they do not."""
+    from recommit.data import sizes
+    from recommit.data import spec as recipe
+    from recommit.storage import errors
+
+    plain = recipe.plain(path) if path else {}
+    if not sizes.several(plain):
+        return []
+    if several or "size" in flags:
+        raise errors.WrongRecipe(f"expected none of --size --boxes --length --states with the sizes of {path}")
+    return sizes.recipes({**plain, **flags})
+
+
+def _plan(
+    path: Path | None,
+    flags: dict[str, Any],
+    boxes: tuple[int, ...],
+    length: tuple[int, int] | None,
+    states: Path | None,
+) -> Recipe:
+    """The recipe of a file, changed by flags, or of the flags alone."""
+    from recommit.data.building import own_states
+    from recommit.data.spec import Recipe
+    from recommit.storage import errors
+
+    plain: dict[str, Any] = Recipe.read(path).to_dict() if path else {}
+    plain.update(flags)
+    if len(size := plain.get("size", [])) == 1:
+        plain["size"] = [size[0], size[0]]
+    if states is not None:
+        array = own_states.load(states)
+        plain.update(states=own_states.sha256(array), count=len(array), size=list(array.shape[1:]), variants=[])
+    elif length or boxes:
+        old = plain.get("variants", [{}])
+        span = list(length or old[0].get("length", ()))
+        many = boxes or tuple(item.get("boxes", 0) for item in old)
+        plain["variants"] = [{"length": span, "boxes": number} for number in many]
+    if missing := [name for name in ("task", "size", "variants", "count") if name not in plain]:
+        words = {"variants": "length"}
+        raise errors.WrongRecipe(f"expected --recipe or --{' --'.join(words.get(name, name) for name in missing)}")
+    return Recipe.from_dict(plain)
+
+
+@_status
+def show(folder: Path, /, split: str = "all", picture: Path | None = None, json: bool = False) -> int:
+    """Print what is in a data set; draw it.
+
+    Args:
+        folder: the data set.
+        split: train, validation, test or all.
+        picture: also draw into this file (default: nothing is drawn).
+        json: print as JSON.
+    """
+    from recommit.data.showing import show as shown
+    from recommit.data.sizes import open_all
+
+    every = {data: shown.describe(data) for data in open_all(folder, None if split == "all" else split)}
+    _each([found if json else shown.text(found) for found in every.values()])
+    if picture:
+        for data, found in every.items():
+            own = picture.with_stem(f"{picture.stem}-{data.folder.name}") if len(every) > 1 else picture
+            shown.picture(data, own, found)
+    return 0
+
+
+@_status
+def export(
+    folder: Path,
+    /,
+    out: Path,
+    form: Literal["parquet", "webdataset", "chat"] = "parquet",
+    split: str = "all",
+    cell: int = 28,
+    states_per_file: int = 4096,
+) -> int:
+    """Write a data set, with pictures, in a format that other trainers read.
+
+    Args:
+        folder: the data set.
+        out: where the files go.
+        form: Parquet with an Image column, WebDataset tars, or JSON lines of chat messages.
+        split: train, validation, test or all.
+        cell: pixels per cell.
+        states_per_file: at most so many states in one file.
+    """
+    from recommit.data.showing.exports import export as write
+    from recommit.data.sizes import open_all
+
+    every = open_all(folder, None if split == "all" else split)
+    for data in every:
+        place = out / data.folder.name if every[1:] else out
+        names = write(data, place, form, cell=cell, states_per_file=states_per_file)
+        _say(f"{place}: {len(names)} files")
+    return 0
+
+
+@_status
+def verify(folder: Path, /, labels: bool = False) -> int:
+    """Check a data set: files against the manifest, rows against the rules of the puzzle.
+
+    Args:
+        folder: the data set.
+        labels: also solve every state again.
+    """
+    from recommit.data.sizes import open_all
+    from recommit.data.verification import verify as check
+
+    checked = sum(check(dataset, labels=labels) for dataset in open_all(folder, None))
+    _say(f"{folder}: {checked:,} rows, all as they should be")
+    return 0
+
+
+COMMANDS: dict[str, Callable[..., int]] = {"build": build, "show": show, "export": export, "verify": verify}
+
+
+class _Line:
+    """One line on standard error that says how far a build is; on a terminal it stays one line."""
+
+    def __init__(self) -> None:
+        self.tty = sys.stderr.isatty()
+
+    def __call__(self, now: Progress) -> None:
+        left = f"{now.left:.0f} s left" if now.left < 1e9 else ""
+        line = f"{now.shards}/{now.all_shards} shards, {now.rows:,} rows, {now.rate:,.0f} rows/s, {left}"
+        say(line, over=self.tty, end="" if self.tty else "\n")
+
+    def end(self) -> None:
+        if self.tty:
+            say()
+
+
+def _each(parts: Sequence[Any]) -> None:
+    """Of every data set of a folder; JSON of several is one list."""
+    if all(isinstance(part, str) for part in parts):
+        _say("\n".join(parts))
+    else:
+        _say(parts[0] if len(parts) == 1 else list(parts))
+
+
+def _say(what: object) -> None:
+    tell(what if isinstance(what, str) else json.dumps(what, indent=2))
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """``python -m recommit.data``."""
+    import tyro
+
+    status = tyro.extras.subcommand_cli_from_dict(
+        COMMANDS, prog="recommit data", args=arguments, config=(tyro.conf.FlagCreatePairsOff,)
+    )
+    return int(status)

@@ -1,0 +1,138 @@
+"""What is installed, what is missing and how to get it, and whether the core computes what it should."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import importlib.util
+import os
+import platform
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+import recommit
+
+#: extra -> the modules that it installs.
+EXTRAS = {
+    "envs": ("gymnasium",),
+    "cli": ("tyro", "rich", "PIL"),
+    "data": ("pyarrow", "yaml"),
+    "report": ("matplotlib",),
+    "policy": ("torch", "transformers", "safetensors", "peft"),
+    "train": ("tensorboard",),
+    "deepspeed": ("deepspeed",),
+    "ray": ("ray",),
+}
+
+
+@dataclass(frozen=True)
+class Extra:
+    """An optional part: the versions of its modules (None where one is missing), and the command that installs it."""
+
+    versions: dict[str, str | None]
+    install: str
+
+    @property
+    def complete(self) -> bool:
+        """Is everything there?"""
+        return None not in self.versions.values()
+
+
+@dataclass(frozen=True)
+class Report:
+    """What ``recommit doctor`` prints."""
+
+    recommit: str
+    python: str
+    numpy: str
+    platform: str
+    cores: int
+    core: str
+    works: bool
+    extras: dict[str, Extra]
+    #: What can be trained here, and what keeps the rest from it.
+    training: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        lines = [
+            f"recommit   {self.recommit} ({self.core})",
+            f"python     {self.python}, numpy {self.numpy}, {self.platform}, {self.cores} cores",
+            f"core       {'computes what it should' if self.works else 'WRONG: a known position was not solved'}",
+        ]
+        if self.training:
+            lines.append(f"training   {self.training}")
+        for name, extra in self.extras.items():
+            found = ", ".join(f"{module} {version or 'missing'}" for module, version in extra.versions.items())
+            lines.append(f"{name:<10} {found}" + ("" if extra.complete else f"  ->  {extra.install}"))
+        return "\n".join(lines)
+
+
+def examine() -> Report:
+    """Look at this installation."""
+    extras = {
+        name: Extra({module: _version(module) for module in modules}, f"pip install 'recommit[{name}]'")
+        for name, modules in EXTRAS.items()
+    }
+    return Report(
+        recommit=recommit.__version__,
+        python=platform.python_version(),
+        numpy=np.__version__,
+        platform=f"{platform.system()} {platform.machine()}",
+        cores=os.cpu_count() or 1,
+        core=str(recommit._core.__file__),
+        works=works(),
+        extras=extras,
+        training=training(extras),
+    )
+
+
+def training(extras: dict[str, Extra]) -> str:
+    """What this machine can train; the GPU is asked only if torch is installed."""
+    missing = [name for name in ("policy", "data", "cli") if not extras[name].complete]
+    if missing:
+        return f"nothing yet: needs {extras['train'].install}"
+    torch = importlib.import_module("torch")
+    gpus = int(torch.cuda.device_count())
+    memory = min((torch.cuda.get_device_properties(i).total_memory for i in range(gpus)), default=0)
+    if not gpus:
+        return f"laptop recipes on the CPU; no GPU is seen, and the paper's recipes {_least()}"
+    spread = "" if gpus == 1 or extras["deepspeed"].complete else f"; for all of them {extras['deepspeed'].install}"
+    return f"laptop recipes and {_on_gpu(memory)}; {gpus} GPU of {memory >> 30} GiB{spread}"
+
+
+def _on_gpu(memory: int) -> str:
+    """Which of the paper's stages fit one GPU, by plan."""
+    from recommit.estimate.paper import fitting
+
+    whole, smaller, _ = fitting(memory)
+    parts = [f"on one GPU, by plan, {', '.join(whole)}"] if whole else []
+    parts += [f"in smaller passes {', '.join(smaller)} (recommit plan)"] if smaller else []
+    return "; ".join(parts) or f"none of the paper's, which {_least()}"
+
+
+def _least() -> str:
+    from recommit.estimate.paper import fitting
+
+    return f"need one of {fitting(0)[2] / 2**30:.0f} GiB at least, by plan"
+
+
+def works() -> bool:
+    """Push a box onto its goal and slide a tile home: the shortest test that every part is linked and runs."""
+    level = np.array([[[1, 1, 1, 1, 1], [1, 5, 3, 2, 1], [1, 1, 1, 1, 1]]], np.uint8)
+    board = np.array([[[1, 2, 3], [4, 5, 6], [7, 0, 8]]], np.uint8)
+    right = np.array([3], np.uint8)
+    pushed, slid = recommit.Sokoban(5, 1).step(level, right), recommit.Sliding(3).step(board, right)
+    return bool(recommit.Sokoban(5, 1).is_solved(pushed)[0] and recommit.Sliding(3).is_solved(slid)[0])
+
+
+def _version(module: str) -> str | None:
+    if importlib.util.find_spec(module) is None:
+        return None
+    packages = importlib.metadata.packages_distributions().get(module, [module])
+    return importlib.metadata.version(packages[0])

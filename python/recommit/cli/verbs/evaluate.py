@@ -1,0 +1,152 @@
+"""``recommit evaluate``: the signature is the command line. Light to import."""
+
+from __future__ import annotations
+
+import json as json_module
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Literal
+
+from recommit.cli.requests import WrongCall
+from recommit.storage.foreign_text import tell
+
+AGENTS = (
+    "adaptive", "sampled", "fixed-1", "fixed-2", "fixed-4", "fixed-8", "random", "shuffled", "mixture",
+    "oracle-dp", "oracle-delta", "oracle-rate", "solver",
+)  # fmt: skip
+
+
+def evaluate(
+    run: Path,
+    /,
+    out: Path,
+    agents: tuple[str, ...] = AGENTS,
+    budgets: tuple[str, ...] = ("loose", "tight"),
+    task: str = "",
+    instances: int = 1024,
+    validation: int = 256,
+    length: tuple[int, ...] = (),
+    population: Literal["none", "all", "data"] = "none",
+    edges: Literal["fixed", "thirds", "terciles"] = "fixed",
+    stop_on_deadlock: bool = False,
+    whole_commitments: bool = False,
+    seed: int = 0,
+    threads: int = 1,
+    device: str = "auto",
+    paper: bool = False,
+    tables: tuple[str, ...] = (),
+    json: bool = False,
+    quiet: bool = False,
+) -> int:
+    """Play agents on the same test instances and compare the first with the others.
+
+    Args:
+        run: A training run; its data say what to play.
+        out: The folder for rows and figures; the same command goes on where it was interrupted, and other agents may be
+            added.
+        agents: adaptive, sampled, fixed-1 to fixed-8 (also fixed-4-sampled), random, shuffled, mixture, oracle-dp,
+            oracle-delta, oracle-rate, solver, walker; NAME@RUN is played by the policy of another run, zero-shot@FOLDER
+            is what a model said in a run of recommit zero-shot --data on the same instances.
+        budgets: loose, tight, or numbers of decisions.
+        task: Which puzzle of a run that has several: sliding, or sliding-3x3 with its size.
+        instances: Test instances.
+        validation: Instances that choices are made on.
+        length: Shortest and longest length of the instances; as in the data if not said.
+        population: Instead of test instances: all starts there are, or all of the data's lengths. Exact values, no
+            intervals; of agents whose plans are greedy and who have no memory; for sliding boards of up to ten cells.
+        edges: What is near, mid and far: up to 8, up to 16 and more actions from the goal; thirds of the way from the start;
+            or as many decisions of solved episodes in each.
+        stop_on_deadlock: End episodes at the first look at a state that nobody can solve. For analysis: no policy knows it.
+        whole_commitments: Execute every commitment to its end; the goal counts only there.
+        seed: With paper: which seed of the family. The test set is fixed by the data.
+        threads: Threads of torch; 0 for as many as it likes.
+        device: cpu, cuda, or auto. Under torchrun all processes share the work.
+        paper: RUN is the folder of a family (see recommit train family); play everybody in it and write every table of the
+            paper, beside the paper's numbers.
+        tables: With paper, only these, and only whom they need: main, sweep, ablation, single, state, emergence,
+            efficiency, depths, entropy, seeds, budgets, oracle, pareto, zero-shot.
+        json: Print the summary as JSON.
+        quiet: Print nothing while playing.
+    """
+    import torch
+
+    from recommit.evaluate import text as printed
+    from recommit.evaluate.evaluation import Evaluation, Plan
+    from recommit.evaluate.store import Store
+    from recommit.paper.family import Found, Members
+    from recommit.paper.tables import experiments
+    from recommit.runs import ranks
+    from recommit.runs.peers import watched
+
+    if threads:
+        torch.set_num_threads(threads)
+    try:
+        chosen, members = run, None
+        if paper or tables:
+            members = Members(run, seed)
+            experiments.require_paper(members)
+            chosen, agents = members.adaptive, experiments.agents_of(members, tables)
+        if population != "none" and (paper or tables or edges != "fixed" or stop_on_deadlock or whole_commitments):
+            raise WrongCall(
+                "population: expected none of paper, tables, edges, stop_on_deadlock, whole_commitments beside"
+            )
+        if population != "none":
+            return _whole(str(chosen), agents, budgets, length, population, task, out, device, json=json, quiet=quiet)
+        plan = Plan(
+            str(chosen),
+            agents,
+            budgets,
+            instances,
+            validation,
+            length,
+            seed,
+            edges,
+            stop_on_deadlock,
+            whole_commitments,
+            task,
+        )
+        team = ranks.meet(device)
+        with watched(team), Store(out) if team.lead else nullcontext() as store:
+            summary = Evaluation(plan, store, team=team, quiet=quiet).run()
+            if store is None:
+                return 0
+            text = experiments.write(Found(summary, members), tables) if members else printed.text(summary, out)
+            store.write_page("tables.md", text)
+    except ValueError as error:
+        raise WrongCall(str(error)) from None
+    tell(json_module.dumps(summary, indent=2) + "\n" if json else text, end="")
+    return 0
+
+
+def _whole(
+    run: str,
+    agents: tuple[str, ...],
+    budgets: tuple[str, ...],
+    length: tuple[int, ...],
+    kind: str,
+    task: str,
+    out: Path,
+    device: str,
+    *,
+    json: bool,
+    quiet: bool,
+) -> int:
+    """Exact figures over a population; of the usual agents those that have them."""
+    from recommit.evaluate import population_run
+    from recommit.evaluate.population import EXACT
+    from recommit.evaluate.store import Store
+    from recommit.runs import ranks
+    from recommit.runs.peers import watched
+
+    if agents == AGENTS:
+        agents = tuple(agent for agent in AGENTS if agent in EXACT or agent.startswith("fixed-"))
+    plan = population_run.Plan(run, agents, budgets, kind, length, task)
+    team = ranks.meet(device)
+    with watched(team), Store(out) if team.lead else nullcontext() as store:
+        rows = population_run.run(plan, store, team, quiet=quiet)
+        if store is None:
+            return 0
+        text = population_run.text(rows)
+        store.write_page("population.md", text)
+    tell(json_module.dumps(rows, indent=2) + "\n" if json else text, end="")
+    return 0

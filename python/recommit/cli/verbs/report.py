@@ -1,0 +1,64 @@
+"""``recommit report``: the signature is the command line. Light to import."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from recommit.cli.requests import WrongCall
+from recommit.storage.foreign_text import tell
+
+if TYPE_CHECKING:
+    from recommit.report.axes import Figure
+
+
+def report(
+    eval: Path,
+    /,
+    out: Path,
+    seeds: tuple[Path, ...] = (),
+    instances: int = 48,
+    figures: Path | None = None,
+    quiet: bool = False,
+) -> int:
+    """Write one page about an evaluation: figures, tables and episodes to watch; it needs no server and no network.
+
+    Args:
+        eval: The folder of an evaluation (see recommit evaluate).
+        out: The page to write, an HTML file; it is replaced whole or not at all.
+        seeds: Evaluations of the same family with other seeds; one table takes all of them together.
+        instances: Episodes of so many instances can be watched at most.
+        figures: Write every figure to this folder as well, as SVG, PDF and CSV.
+        quiet: Print nothing.
+    """
+    from recommit.report import page
+    from recommit.report.reading import Folder
+    from recommit.storage import files
+
+    if instances < 0:
+        raise WrongCall(f"instances: expected 0 or more, got {instances}")
+    try:
+        made = page.make(Folder(eval), instances, seeds)
+    except ValueError as error:
+        raise WrongCall(str(error)) from None
+    except (KeyError, TypeError, IndexError, AttributeError) as error:
+        raise WrongCall(f"eval: {eval} holds an evaluation that cannot be read: {error!r}") from None
+    files.make_folders(files.Files(), Path(out).absolute().parent)
+    files.replace(files.Files(), Path(out), made.html.encode())
+    if figures is not None:
+        _write_figures(made.figures, Path(figures))
+    if not quiet:
+        text = f"{out}: {len(made.figures)} figures, {made.watched} of {made.of} instances to watch\n"
+        tell(text, end="")
+    return 0
+
+
+def _write_figures(figures: tuple[Figure, ...], folder: Path) -> None:
+    from recommit.report.pdf import pdf
+    from recommit.storage import files
+
+    files.make_folders(files.Files(), folder.absolute())
+    for figure in figures:
+        forms = {"svg": figure.alone().encode(), "pdf": pdf(figure), "csv": figure.csv().encode()}
+        for ending, content in forms.items():
+            files.replace(files.Files(), folder / f"{figure.name}.{ending}", content)

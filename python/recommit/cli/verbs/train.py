@@ -1,0 +1,285 @@
+"""``recommit train``: the signatures are the command line. Light to import."""
+
+from __future__ import annotations
+
+import json as json_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from recommit.cli.requests import WrongCall
+from recommit.storage.foreign_text import tell
+from recommit.storage.recipe_text import brief
+from recommit.train.family.launch import Launcher
+
+if TYPE_CHECKING:
+    from recommit.train.family.launch import Fleet
+
+
+def sft(
+    recipe: str,
+    data: tuple[Path, ...],
+    out: Path,
+    set: tuple[str, ...] = (),
+    steps: int | None = None,
+    batch: int | None = None,
+    lr: float | None = None,
+    seed: int | None = None,
+    threads: int | None = None,
+    device: str | None = None,
+    backbone: str | None = None,
+    zero: int | None = None,
+    deepspeed: str | None = None,
+    vision_cache: Path | None = None,
+    single_commitment: int | None = None,
+    show: bool = False,
+    quiet: bool = False,
+) -> int:
+    """Train a policy by imitation, or go on with a run that was interrupted: the same command does both.
+
+    Args:
+        recipe: laptop-sliding, laptop-sokoban, laptop-joint, laptop-ice, paper-sliding, paper-sokoban, paper-joint, or a
+            YAML file.
+        data: A data set (see recommit data build), or several, also of different puzzles: batches mix them.
+        out: The folder of the run.
+        set: Any value of the recipe, for example --set optim.lr=3e-4 model.shape.width=192
+        steps: Steps of the optimiser.
+        batch: States per step.
+        lr: Learning rate of the backbone and, unless the recipe sets it apart, of the heads.
+        seed: Other seeds, other runs.
+        threads: Threads of torch; 0 for as many as it likes.
+        device: cpu, cuda, or auto.
+        backbone: A folder or hub repository (Qwen2.5-VL, Qwen3-VL, InternVL3), or random: and a preset (tiny, small, 7b, ...).
+        zero: Train with DeepSpeed, ZeRO stage 0, 1, 2 or 3, on the ranks that a launcher started.
+        deepspeed: The same by a configuration file: zero1, zero2, zero3, these with -offload, or a JSON file of DeepSpeed.
+        vision_cache: A folder that keeps the features of a frozen picture encoder for other runs.
+        single_commitment: Imitate samples of this depth alone.
+        show: Print the configuration and stop.
+        quiet: Say nothing while training.
+    """
+    from recommit.train.config import SftConfig
+
+    flags = {
+        "optim.steps": steps, "optim.batch": batch, "optim.lr": lr, "optim.head_lr": lr, "run.seed": seed,
+        "run.threads": threads, "run.device": device, "model.backbone": backbone,
+        "run.vision_cache": _absolute(vision_cache), **_engine(zero, deepspeed),
+        "targets.depths": None if single_commitment is None else [single_commitment],
+    }  # fmt: skip
+    plan = _planned(recipe, _said(flags), set, SftConfig, "sft")
+    if show:
+        return _shown(plan)
+    from recommit.train.sft.run import train
+
+    try:
+        return train(plan, data, out, quiet=quiet)
+    except ValueError as error:
+        raise WrongCall(str(error)) from None
+
+
+def grpo(
+    recipe: str,
+    init: Path,
+    out: Path,
+    variant: str | None = None,
+    task: tuple[str, ...] = (),
+    data: tuple[Path, ...] = (),
+    set: tuple[str, ...] = (),
+    steps: int | None = None,
+    budget: int | None = None,
+    length: tuple[int, ...] | None = None,
+    seed: int | None = None,
+    threads: int | None = None,
+    device: str | None = None,
+    zero: int | None = None,
+    deepspeed: str | None = None,
+    vision_cache: Path | None = None,
+    show: bool = False,
+    quiet: bool = False,
+) -> int:
+    """Improve a warm start by reinforcement of both heads, or go on with such a run: the same command does both.
+
+    Args:
+        recipe: laptop-sliding, laptop-sokoban, laptop-ice, paper-sliding, paper-sokoban, or a YAML file.
+        init: A run to start from (its best policy), or a saved policy (then with --data).
+        out: The folder of the run.
+        variant: adaptive, fixed-1 to fixed-8, random or depth-only.
+        task: Which puzzle of a warm start that has several (sliding, or sliding-3x3 with its size); several are reinforced
+            together.
+        data: Data sets whose recipes make the instances, if not those of the warm start.
+        set: Any value of the recipe, for example --set credit.group=episode objective.kl=0.01
+        steps: Rounds of playing and learning.
+        budget: Decisions per training episode.
+        length: Shortest and longest length of the instances.
+        seed: Other seeds, other runs.
+        threads: Threads of torch; 0 for as many as it likes.
+        device: cpu, cuda, or auto.
+        zero: Train with DeepSpeed, ZeRO stage 0, 1, 2 or 3, on the ranks that a launcher started.
+        deepspeed: The same by a configuration file: zero1, zero2, zero3, these with -offload, or a JSON file of DeepSpeed.
+        vision_cache: A folder that keeps the features of a frozen picture encoder for other runs.
+        show: Print the configuration and stop.
+        quiet: Say nothing while training.
+    """
+    from recommit.train.grpo import config as grpo_config
+
+    flags = {
+        "variant": variant, "tasks": list(task) or None, "optim.steps": steps, "rollout.budget": budget,
+        "rollout.length": None if length is None else list(length), "run.seed": seed, "run.threads": threads,
+        "run.device": device, "run.vision_cache": _absolute(vision_cache), **_engine(zero, deepspeed),
+    }  # fmt: skip
+    plan = _planned(recipe, _said(flags), set, grpo_config.GrpoConfig, "grpo")
+    if show:
+        return _shown(plan)
+    from recommit.train.grpo.run import train
+
+    try:
+        return train(plan, init, out, data=data or None, quiet=quiet)
+    except ValueError as error:
+        raise WrongCall(str(error)) from None
+
+
+def family(
+    recipe: str,
+    init: Path,
+    out: Path,
+    variants: tuple[str, ...] = ("adaptive", "fixed-1", "fixed-2", "fixed-4", "fixed-8", "random", "depth-only"),
+    seeds: tuple[int, ...] = (0,),
+    budgets: tuple[int, ...] = (),
+    task: tuple[str, ...] = (),
+    set: tuple[str, ...] = (),
+    steps: int | None = None,
+    threads: int | None = None,
+    jobs: int = 1,
+    gpus: int | None = None,
+    gpus_per_run: int | None = None,
+    hostfile: Path | None = None,
+    launcher: Launcher = "deepspeed",
+    device: str | None = None,
+    quiet: bool = False,
+) -> int:
+    """Train variants of reinforcement from one warm start, each with every seed; finished ones are skipped.
+
+    Args:
+        recipe: A recipe with a stage grpo; its stage family says what kinds of variants change, and names other runs.
+        init: A run to start from (its best policy).
+        out: The folder of the family; runs are called VARIANT-sSEED, with budgets VARIANT-kBUDGET-sSEED.
+        variants: adaptive, fixed-1 to fixed-8, random, depth-only, and runs that the recipe names (paper).
+        seeds: Seeds of the runs.
+        budgets: Decisions per training episode, each a run of its own; that of the recipe if not said.
+        task: Which puzzle of a warm start that has several; several are reinforced together.
+        set: Any value of the stage grpo, for all variants.
+        steps: Rounds of playing and learning.
+        threads: Threads of torch; 0 for as many as it likes.
+        jobs: Runs at a time, in processes of this machine.
+        gpus: Launch every run as processes of its own, a rank for each of so many GPUs (of every machine).
+        gpus_per_run: So many for each run, several of which then go on side by side; all of them if not said.
+        hostfile: Machines that this one reaches by pdsh and ssh, as DeepSpeed's launcher reads them.
+        launcher: deepspeed, torchrun, or srun in a SLURM job.
+        device: cpu, cuda, or auto.
+        quiet: Say nothing while training.
+    """
+    from recommit.train.family.family import BUDGET, train
+
+    fleet = fleet_of(gpus, gpus_per_run, hostfile, launcher, device)
+    flags = {
+        "tasks": list(task) or None, "optim.steps": steps, "run.threads": threads, "run.device": device
+    }  # fmt: skip
+    plans = {} if budgets else planned_family(recipe, variants, set, flags)
+    for budget in budgets:
+        planned = planned_family(recipe, variants, set, {**flags, "rollout.budget": budget})
+        plans |= {f"{name}{BUDGET}{budget}": plan for name, plan in planned.items()}
+    try:
+        return train(plans, init, out, seeds, jobs=jobs, quiet=quiet, fleet=fleet)
+    except ValueError as error:
+        raise WrongCall(str(error)) from None
+
+
+def fleet_of(
+    gpus: int | None,
+    per_run: int | None,
+    hostfile: Path | None,
+    launcher: Launcher,
+    device: str | None,
+    *,
+    elsewhere: bool = False,
+) -> Fleet | None:
+    """What the flags say that launched runs may use; None without ``--gpus``. ``elsewhere``: nothing will be launched here."""
+    if gpus is None:
+        if per_run is not None or hostfile is not None:
+            said = "--hostfile" if per_run is None else "--gpus-per-run"
+            raise WrongCall(f"gpus: expected a number with {said}, got none")
+        return None
+    from recommit.train.family import launch
+
+    try:
+        return launch.fleet(gpus, per_run, hostfile=hostfile, launcher=launcher, device=device, elsewhere=elsewhere)
+    except ValueError as error:
+        raise WrongCall(str(error)) from None
+
+
+def planned_family(
+    recipe: str, variants: tuple[str, ...], set: tuple[str, ...], flags: dict[str, Any]
+) -> dict[str, Any]:
+    """The configuration of each run: the stage grpo of a recipe, what its stage family says of such variants or of a run of
+    this name, flags, and ``set``. A run that is not called like its variant has it among its values."""
+    from recommit.train import config
+    from recommit.train.grpo import config as grpo_config
+
+    try:
+        changes = config.section(recipe, "family")
+        for name, values in changes.items():
+            if not isinstance(values, dict):
+                raise ValueError(f"family.{name}: expected a mapping, got {brief(values)}")  # noqa: TRY004
+        said = {name: {"variant": name, **changes.get(name, {})} for name in variants}
+        kinds = {name: grpo_config.variant(str(values["variant"])) for name, values in said.items()}
+    except ValueError as error:
+        raise WrongCall(str(error)) from None
+    return {
+        name: _planned(
+            recipe,
+            {**(changes.get("fixed", {}) if kind.depth else {}), **said[name], **_said(flags)},
+            set,
+            grpo_config.GrpoConfig,
+            "grpo",
+        )
+        for name, kind in kinds.items()
+    }
+
+
+def _engine(zero: int | None, deepspeed: str | None) -> dict[str, Any]:
+    """What the flags about DeepSpeed change."""
+    from recommit.train.engine.deepspeed_file import changes
+
+    if zero is not None and deepspeed is not None:
+        raise WrongCall(f"deepspeed: expected one of --zero and --deepspeed, got --zero {zero} --deepspeed {deepspeed}")
+    if deepspeed is None:
+        return {} if zero is None else {"engine.kind": "deepspeed", "engine.stage": zero}
+    try:
+        return changes(deepspeed)
+    except ValueError as error:
+        raise WrongCall(str(error)) from None
+
+
+def _absolute(folder: Path | None) -> str | None:
+    return None if folder is None else str(folder.absolute())
+
+
+def _said(flags: dict[str, Any]) -> dict[str, Any]:
+    """Those that were given on the command line."""
+    return {name: value for name, value in flags.items() if value is not None}
+
+
+def _planned(recipe: str, flags: dict[str, Any], set: tuple[str, ...], cls: type[Any], stage: str) -> Any:
+    """The configuration of a stage; flags, then ``set``, over the recipe."""
+    from recommit.train import config as configuration
+
+    changes = [f"{name}={json_module.dumps(value, ensure_ascii=False)}" for name, value in flags.items()]
+    try:
+        return configuration.load(recipe, [*changes, *set], cls, stage)
+    except ValueError as error:
+        raise WrongCall(str(error)) from None
+
+
+def _shown(plan: Any) -> int:
+    from recommit.train.config import plain
+
+    tell(json_module.dumps(plain(plan), indent=2))
+    return 0

@@ -1,0 +1,1 @@
+"""Data sets being made: labels, workers, a journal of what is done."""

@@ -1,0 +1,232 @@
+"""From a recipe to a finished folder, whatever happens on the way."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from recommit.data import manifest, shards
+from recommit.data import spec as recipe
+from recommit.data.building import engines, journal, overlap, own_states, worker
+from recommit.data.showing import card
+from recommit.storage import errors, files
+from recommit.storage import opening as plain
+from recommit.storage.files import Files
+from recommit.storage.lock import NAME as LOCK
+from recommit.storage.lock import Lock
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from recommit.data.manifest import Manifest
+    from recommit.data.shards import Record
+    from recommit.data.spec import Recipe
+
+RECIPE = "recipe.json"
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a build is. ``rows`` and ``seconds`` count this call only, so their ratio is the present rate."""
+
+    shards: int
+    all_shards: int
+    found: int  #: shards that an earlier call had finished
+    rows: int
+    seconds: float
+
+    @property
+    def rate(self) -> float:
+        """Rows per second."""
+        return self.rows / self.seconds if self.seconds > 0 else 0.0
+
+    @property
+    def left(self) -> float:
+        """Seconds to go, if it goes on like this; infinity before the first shard."""
+        made = self.shards - self.found
+        return self.seconds / made * (self.all_shards - self.shards) if made else float("inf")
+
+
+def build(
+    plan: Recipe,
+    folder: str | Path,
+    *,
+    workers: int = 1,
+    threads: int = 1,
+    engine: str = "local",
+    states: NDArray[np.uint8] | str | Path | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    files_: Files | None = None,
+) -> Manifest:
+    """Build the data set of a recipe in ``folder``, or finish one that was interrupted, or check a finished one.
+
+    The files depend on the recipe alone (and on the versions in the manifest). ``workers`` processes make shards, each
+    with ``threads`` threads; ``engine="ray"`` makes them on a Ray cluster that shares the folder's file system.
+    ``states`` are the states that ``plan.states`` names, as an array or a ``.npy`` file.
+    """
+    _check_call(workers, threads, engine)
+    source = _source(plan, states)
+    target = Path(folder).absolute()
+    work = files_ or Files()
+    _refuse_others(target)
+    files.make_folders(work, target)
+    try:
+        with Lock(target) as lock:
+            return _Build(work, target, plan, workers, threads, engine, source, lock.descriptor, progress).run()
+    except OSError as error:
+        raise errors.from_os(error, target) from error
+    except MemoryError as error:
+        raise errors.from_memory(error) from error
+
+
+def _check_call(workers: int, threads: int, engine: str) -> None:
+    for name, value in (("workers", workers), ("threads", threads)):
+        if not isinstance(value, int) or not 1 <= value <= 4096:
+            raise errors.WrongRecipe(f"{name}: expected 1..4096, got {value!r}")
+    if engine not in engines.NAMES:
+        raise errors.WrongRecipe(f"engine: expected one of {', '.join(engines.NAMES)}, got {engine!r}")
+
+
+def _source(plan: Recipe, states: NDArray[np.uint8] | str | Path | None) -> NDArray[np.uint8] | None:
+    if (states is not None) != bool(plan.states):
+        raise errors.WrongRecipe("states: expected exactly for a recipe that names them")
+    if states is None:
+        return None
+    array = own_states.load(Path(states)) if isinstance(states, str | Path) else states
+    if (found := own_states.sha256(array)) != plan.states:
+        raise errors.WrongRecipe(f"states: expected those with sha256 {plan.states}, got {found}")
+    if array.shape != (plan.count, *plan.size):
+        raise errors.WrongRecipe(f"states: expected shape {(plan.count, *plan.size)}, got {array.shape}")
+    return array
+
+
+def _refuse_others(folder: Path) -> None:
+    """Never build among files that are not ours."""
+    try:
+        entries = {entry.name for entry in folder.iterdir() if not entry.name.endswith(files.TEMPORARY)}
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise errors.from_os(error, folder) from error
+    if entries - {LOCK} and RECIPE not in entries:
+        others = ", ".join(sorted(entries)[:3])
+        raise errors.WrongFolder(f"{folder}: expected a new or empty folder, or one with a {RECIPE}; got {others}")
+
+
+@dataclass
+class _Build:
+    """One call of ``build``, under the lock."""
+
+    files: Files
+    folder: Path
+    recipe: Recipe
+    workers: int
+    threads: int
+    engine: str
+    states: NDArray[np.uint8] | None
+    lock: int
+    progress: Callable[[Progress], None] | None
+
+    def run(self) -> Manifest:
+        self._claim()
+        found = self._finished()
+        all_shards = manifest.order(self.recipe)
+        begin, rows, already = time.monotonic(), 0, len(found)
+        with journal.Journal(self.files, self.folder) as notes:
+            for record in self._make([item for item in all_shards if item not in found], found):
+                notes.add(record)
+                found[shards.parse_name(record.name)[:2]] = record
+                rows += record.rows
+                if self.progress:
+                    seconds = time.monotonic() - begin
+                    self.progress(Progress(len(found), len(all_shards), already, rows, seconds))
+        return self._finish([found[item] for item in all_shards])
+
+    def _claim(self) -> None:
+        """Write the recipe into a new folder; make sure that it is the same in an old one."""
+        files.sweep(self.files, self.folder)
+        files.sweep(self.files, self.folder / shards.FOLDER)
+        path, text = self.folder / RECIPE, self.recipe.to_json()
+        try:
+            old = plain.content(path)
+        except FileNotFoundError:
+            files.replace(self.files, path, text.encode())
+            old = text.encode()
+        if old != text.encode():
+            raise errors.WrongRecipe(f"{path}: the folder belongs to another recipe: {_difference(old, self.recipe)}")
+        files.make_folders(self.files, self.folder / shards.FOLDER)
+
+    def _finished(self) -> dict[tuple[str, int], Record]:
+        """Shards that are there and whole: by the manifest of a finished build and the journal of an interrupted one."""
+        try:
+            records = {record.name: record for record in manifest.read(self.folder).shards}
+        except (errors.Damaged, errors.WrongFolder):
+            records = {}
+        records.update(journal.read(self.folder))
+        whole = {}
+        for split, shard in manifest.order(self.recipe):
+            record = records.get(shards.name(self.recipe, split, shard))
+            if record and shards.intact(self.folder, record):
+                whole[split, shard] = record
+        return whole
+
+    def _make(self, todo: list[tuple[str, int]], found: dict[tuple[str, int], Record]) -> Iterator[Record]:
+        """Make shards. Test sets come last: a strict one depends on the training paths."""
+        test = [item for item in todo if item[0] == "test"]
+        others = [item for item in todo if item[0] != "test"]
+        if self.workers == 1 and self.engine == "local":
+            for split, shard in others:
+                yield self._make_here(split, shard)
+        else:
+            source = None if self.states is None else own_states.store(self.files, self.folder, self.states)
+            requests = [
+                worker.request(self.recipe, self.folder, split, shard, self.threads, source) for split, shard in others
+            ]
+            yield from engines.run(self.engine, requests, self.workers, self.lock)
+        for split, shard in test:
+            yield self._make_here(split, shard, self._seen(found) if self.recipe.strict_states else None)
+
+    def _make_here(self, split: str, shard: int, exclude: NDArray[np.uint64] | None = None) -> Record:
+        content = shards.make(self.recipe, split, shard, threads=self.threads, exclude=exclude, given=self.states)
+        return shards.write(self.files, self.folder, self.recipe, split, shard, content)
+
+    def _seen(self, found: dict[tuple[str, int], Record]) -> NDArray[np.uint64]:
+        records = [found["train", shard] for shard in range(self.recipe.shards("train"))]
+        return overlap.seen(self.folder, self.recipe, records, self.workers)
+
+    def _finish(self, records: list[Record]) -> Manifest:
+        """Write the card, then the manifest, and only then clear away what a resumed build would need."""
+        result = manifest.Manifest(self.recipe, tuple(records), self._overlap(records), manifest.versions())
+        self._keep(card.NAME, card.card(result))
+        self._keep(manifest.NAME, result.to_json())
+        for name in (journal.NAME, own_states.NAME):
+            self.files.remove(self.folder / name)
+        return result
+
+    def _keep(self, name: str, text: str) -> None:
+        """Write a file unless it is there already, byte for byte."""
+        path = self.folder / name
+        if not path.is_file() or plain.content(path) != text.encode():
+            files.replace(self.files, path, text.encode())
+
+    def _overlap(self, records: list[Record]) -> dict[str, int]:
+        by_split = manifest.Manifest(self.recipe, tuple(records), {}, {})
+        if not by_split.of("test"):
+            return {}
+        keys = overlap.seen(self.folder, self.recipe, by_split.of("train"), self.workers)
+        return overlap.measure(self.recipe, shards.read(self.folder, self.recipe, by_split.of("test")[0]), keys)
+
+
+def _difference(old: bytes, new: Recipe) -> str:
+    """Which fields differ, with both values."""
+    try:
+        before, after = recipe.Recipe.from_text(old.decode()).to_dict(), new.to_dict()
+    except (errors.DataError, UnicodeDecodeError):
+        return "its recipe cannot be read"
+    either = ((k, before.get(k, "usual"), after.get(k, "usual")) for k in sorted({*before, *after}))
+    return "; ".join(f"{k}: {there!r} there, {here!r} asked for" for k, there, here in either if there != here)

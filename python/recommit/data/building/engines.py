@@ -1,0 +1,123 @@
+"""Who makes the shards: this process, child processes, or a Ray cluster. All write the same bytes."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from recommit.data.building import worker
+from recommit.storage import errors
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from recommit.data.shards import Record
+
+    Requests = list[dict[str, Any]]
+
+NAMES = ("local", "ray")
+
+
+def run(engine: str, requests: Requests, workers: int, lock: int) -> Iterator[Record]:
+    """The records of all requested shards, as they are finished. ``lock`` is a descriptor that children keep open."""
+    if not requests:
+        return iter(())
+    if engine == "ray":
+        return _ray(requests, workers)
+    return _processes(requests, min(workers, len(requests)), lock)
+
+
+def _processes(requests: Requests, workers: int, lock: int) -> Iterator[Record]:
+    todo: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
+    done: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+    for item in [*requests, *[None] * workers]:
+        todo.put(item)
+    children = [_start(lock) for _ in range(workers)]
+    servers = [threading.Thread(target=_serve, args=(child, todo, done), daemon=True) for child in children]
+    try:
+        for server in servers:
+            server.start()
+        for _ in requests:
+            yield worker.unwrap(done.get())
+    finally:
+        for child in children:
+            child.kill()
+        for child, server in zip(children, servers, strict=True):
+            child.wait()
+            server.join(timeout=5)
+            for pipe in (child.stdin, child.stdout):
+                if pipe is not None:
+                    with contextlib.suppress(OSError):  # what a killed worker never read
+                        pipe.close()
+
+
+def _start(lock: int) -> subprocess.Popen[str]:
+    """A worker process. It starts a session of its own: Ctrl-C is for the builder, which then ends its workers."""
+    package = str(Path(__file__).resolve().parents[3])
+    path = os.pathsep.join([package, *filter(None, [os.environ.get("PYTHONPATH")])])
+    return subprocess.Popen(
+        [sys.executable, "-m", "recommit.data.building.worker"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+        env={**os.environ, "PYTHONPATH": path},
+        pass_fds=(lock,) if os.name != "nt" else (),
+        start_new_session=True,
+    )
+
+
+def _serve(
+    child: subprocess.Popen[str],
+    todo: queue.SimpleQueue[dict[str, Any] | None],
+    done: queue.SimpleQueue[dict[str, Any]],
+) -> None:
+    """Hand requests to one worker, one at a time, and collect its answers."""
+    assert child.stdin is not None
+    assert child.stdout is not None
+    while (asked := todo.get()) is not None:
+        try:
+            child.stdin.write(json.dumps(asked) + "\n")
+            child.stdin.flush()
+            reply = child.stdout.readline()
+        except (OSError, ValueError):
+            reply = ""
+        if not reply:
+            why = f"a worker ended with status {child.wait()} while making {asked['split']} shard {asked['shard']}"
+            done.put({"error": "WorkerDied", "message": why + "; run the same command again to go on"})
+            return
+        done.put(json.loads(reply))
+
+
+def _ray(requests: Requests, workers: int) -> Iterator[Record]:
+    """On the cluster that ``RAY_ADDRESS`` names or this process is connected to, else on a local one of ``workers``."""
+    try:
+        import ray as installed
+    except ImportError:
+        raise errors.need("ray", "ray") from None
+    ray: Any = installed  # not everything in it has types
+    started = not ray.is_initialized()
+    if started:
+        cores = None if os.environ.get("RAY_ADDRESS") else workers
+        ray.init(num_cpus=cores, log_to_driver=False, configure_logging=False, include_dashboard=False)
+    try:
+        task = ray.remote(max_retries=3)(worker.answer)
+        cores = max(workers, int(ray.cluster_resources().get("CPU", 1)))
+        waiting, running = list(reversed(requests)), list[Any]()
+        while waiting or running:
+            # Twice as many as there are cores: enough to keep them busy, few enough to lose little.
+            while waiting and len(running) < 2 * cores:
+                running.append(task.remote(waiting.pop()))
+            ready, running = ray.wait(running)
+            for reply in ray.get(ready):
+                yield worker.unwrap(reply)
+    finally:
+        if started:
+            ray.shutdown()

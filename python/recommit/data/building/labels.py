@@ -1,0 +1,151 @@
+"""States to labelled rows: expert paths, states off the path, and any states that a caller brings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from recommit import draws
+from recommit.data import rows
+from recommit.data.rows import Rows
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from recommit.data.spec import Recipe
+    from recommit.data.starts.sampling import Starts
+    from recommit.puzzles.puzzle import Puzzle, States
+
+_SPLIT_CODE = {"train": 0, "validation": 1, "test": 2}
+
+
+def label(
+    puzzle: Puzzle,
+    states: States,
+    *,
+    instance: NDArray[Any] | None = None,
+    t: NDArray[Any] | None = None,
+    length: NDArray[Any] | None = None,
+    variant: NDArray[Any] | None = None,
+    kind: int = rows.ON_POLICY,
+    ties: Literal["first", "random"] = "first",
+    seed: int = 0,
+    threads: int | None = 1,
+) -> Rows:
+    """Exact labels of any states, for example of those that a policy visited; dead states are marked as such.
+
+    ``instance`` (default: the row number), ``t`` and ``length`` say where the states come from, and are only copied.
+    """
+    solutions = puzzle.solve(states, ties=ties, seed=seed, threads=threads)
+    if (solutions.length == -2).any():
+        raise ValueError("states: expected states that can be solved within the solver's limits, got UNKNOWN")
+    actions, count = rows.heads(solutions.actions.astype(np.uint8, copy=False), solutions.offsets)
+    n = len(states)
+    return Rows(
+        instance=_column(instance, np.int64, np.arange(n)),
+        variant=_column(variant, np.uint8, np.zeros(n)),
+        length=_column(length, np.int16, solutions.length),
+        t=_column(t, np.uint16, np.zeros(n)),
+        kind=np.full(n, kind, np.uint8),
+        states=states,
+        distance=solutions.length.astype(np.int16),
+        optimal=rows.bits(puzzle.optimal_actions(states, threads=threads)),
+        count=count,
+        actions=actions,
+    )
+
+
+def _column(given: NDArray[Any] | None, dtype: type[np.generic], default: NDArray[Any]) -> NDArray[Any]:
+    return np.asarray(default if given is None else given).astype(dtype)
+
+
+def path_states(
+    puzzle: Puzzle, starts: States, actions: NDArray[Any], offsets: NDArray[Any], threads: int | None = 1
+) -> States:
+    """The state before every action of every plan (so the goal at the end is not among them)."""
+    lengths = np.diff(offsets)
+    result = np.empty((int(offsets[-1]), *starts.shape[1:]), np.uint8)
+    order = np.argsort(-lengths, kind="stable")  # the plans still running are always a prefix
+    running = np.searchsorted(-lengths[order], -np.arange(int(lengths.max(initial=0))), side="left")
+    now = np.ascontiguousarray(starts[order])
+    for t, alive in enumerate(running):
+        places = offsets[:-1][order[:alive]] + t
+        result[places] = now[:alive]
+        if t + 1 < len(running):
+            now = puzzle.step(now[:alive], actions[places], threads=threads)
+    return result
+
+
+def shard_rows(recipe: Recipe, split: str, shard: int, starts: Starts, threads: int | None = 1) -> Rows:
+    """Everything a shard holds, instance by instance: the expert path, then the perturbed states."""
+    puzzle = recipe.puzzle()
+    ties = draws.derived_seed(draws.derived_seed(recipe.seed, draws.PERTURB, recipe.epoch), _SPLIT_CODE[split], shard)
+    solutions = puzzle.solve(starts.states, ties=recipe.ties, seed=ties, threads=threads)
+    plan, offsets = solutions.actions.astype(np.uint8, copy=False), solutions.offsets
+    lengths = np.diff(offsets)
+    states = path_states(puzzle, starts.states, plan, offsets, threads)
+    t = (np.arange(len(states)) - np.repeat(offsets[:-1], lengths)).astype(np.uint16)
+    actions, count = rows.windows(plan, offsets)
+    owner = np.repeat(np.arange(len(starts)), lengths)
+    expert = Rows(
+        instance=starts.number[owner],
+        variant=starts.variant[owner],
+        length=starts.length[owner],
+        t=t,
+        kind=np.zeros(len(states), np.uint8),
+        states=states,
+        distance=(starts.length[owner] - t).astype(np.int16),
+        optimal=rows.bits(puzzle.optimal_actions(states, threads=threads)),
+        count=count,
+        actions=actions,
+    )
+    if not recipe.perturbed:
+        return expert
+    beside, beside_owner = _perturbed(recipe, puzzle, starts, states, offsets, ties, threads)
+    order = np.argsort(np.concatenate([owner, beside_owner]), kind="stable")
+    return rows.concatenate([expert, beside])[order]
+
+
+def _perturbed(
+    recipe: Recipe,
+    puzzle: Puzzle,
+    starts: Starts,
+    path: States,
+    offsets: NDArray[Any],
+    seed: int,
+    threads: int | None,
+) -> tuple[Rows, NDArray[np.intp]]:
+    """States a few random actions off the expert path; and which instance each comes from."""
+    owner = np.repeat(np.arange(len(starts)), recipe.perturbed)
+    which = np.tile(np.arange(recipe.perturbed), len(starts))
+    stream = draws.streams(seed, draws.PERTURB, owner * 256 + which)
+    leave = draws.below(draws.draw(stream, 0), starts.length[owner])
+    steps = 1 + draws.below(draws.draw(stream, 1), recipe.deviation)
+    states = path[offsets[owner] + leave]
+    for step in range(recipe.deviation):
+        moved = _random_step(puzzle, states, draws.draw(stream, 2 + step), threads)
+        states = np.where((step < steps)[:, None, None], moved, states)
+    labelled = label(
+        puzzle,
+        states,
+        instance=starts.number[owner],
+        t=leave + steps,
+        length=starts.length[owner],
+        variant=starts.variant[owner],
+        kind=rows.PERTURBED,
+        ties=recipe.ties,
+        seed=seed + 1,
+        threads=threads,
+    )
+    return labelled, owner
+
+
+def _random_step(puzzle: Puzzle, states: States, words: NDArray[np.uint64], threads: int | None) -> States:
+    """One of the actions that change the state, evenly; a state stays as it is rather than reach the goal."""
+    possible = puzzle.action_masks(states, threads=threads)
+    number = draws.below(words, np.maximum(possible.sum(axis=1), 1))
+    action = (np.cumsum(possible, axis=1) <= number[:, None]).sum(axis=1)
+    moved = puzzle.step(states, np.minimum(action, 3).astype(np.uint8), threads=threads)
+    result: States = np.where(puzzle.is_solved(moved, threads=threads)[:, None, None], states, moved)
+    return result

@@ -1,0 +1,1 @@
+"""Data sets on their way into training: batches, mixtures, samples."""

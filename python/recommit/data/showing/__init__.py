@@ -1,0 +1,1 @@
+"""Data sets to look at and to give away: cards, pictures, exports."""

@@ -1,0 +1,106 @@
+"""The README.md of a data set: a Hugging Face data card that a stranger can start from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from recommit.data import table
+from recommit.data.spec import SPLITS
+from recommit.puzzles.registry import TASKS
+
+if TYPE_CHECKING:
+    from recommit.data.manifest import Manifest
+
+NAME = "README.md"
+_SIZES = [(10**3, "n<1K"), (10**4, "1K<n<10K"), (10**5, "10K<n<100K"), (10**6, "100K<n<1M"), (10**7, "1M<n<10M")]
+_SIZES += [(10**8, "10M<n<100M"), (10**9, "100M<n<1B")]
+
+
+def card(manifest: Manifest) -> str:
+    """The text; a function of the manifest alone."""
+    recipe = manifest.recipe
+    title = f"{recipe.task} {', '.join(recipe.variant_names)}: labelled commitments"
+    parts = [_header(manifest, title), f"# {title}\n", _ABOUT, _splits(manifest), _columns(manifest.recipe.task), _USE]
+    return "\n".join(parts) + _RECIPE.format(recipe=recipe.to_json(), content=manifest.content)
+
+
+def _header(manifest: Manifest, title: str) -> str:
+    rows = manifest.total("rows")
+    size = next((word for bound, word in _SIZES if rows < bound), "n>1B")
+    files = [f"  - split: {split}\n    path: data/{split}-*.parquet" for split in SPLITS if manifest.of(split)]
+    return "\n".join(
+        [
+            "---",
+            f'pretty_name: "{title}"',
+            "license: apache-2.0",
+            "task_categories:",
+            "- reinforcement-learning",
+            "- image-text-to-text",
+            "tags:",
+            "- recommit",
+            f"- {manifest.recipe.task}",
+            "- planning",
+            "- macro-actions",
+            f"size_categories:\n- {size}",
+            "configs:",
+            "- config_name: default",
+            "  data_files:",
+            *files,
+            "---",
+            "",
+        ]
+    )
+
+
+def _splits(manifest: Manifest) -> str:
+    lines = ["| split | instances | rows | (state, depth) samples | dead rows | bytes |", "|---|---|---|---|---|---|"]
+    for split in SPLITS:
+        if manifest.of(split):
+            numbers = [manifest.total(what, split) for what in ("instances", "rows", "samples", "dead", "bytes")]
+            lines.append(f"| {split} | " + " | ".join(f"{number:,}" for number in numbers) + " |")
+    lines.append(
+        "\nA start state belongs to a split by a key that all its mirror images share, so no instance of one split is, up\n"
+        "to symmetry, an instance of another, in this data set or between any two made by this package."
+    )
+    if manifest.recipe.disjoint == "layouts":
+        lines.append("Here walls and goals alone decide, so no layout of one split is a layout of another.")
+    if manifest.overlap:
+        seen = manifest.overlap
+        lines.append(
+            f"States on the way may still be shared (up to symmetry): {seen['test_starts_on_training_paths']:,} of "
+            f"{seen['test_starts']:,} test starts and {seen['test_states_on_training_paths']:,} of "
+            f"{seen['test_states']:,} states on\ntest paths lie on training paths."
+        )
+    return "\n".join(lines) + "\n"
+
+
+def _columns(task: str) -> str:
+    lines = ["| column | type | meaning |", "|---|---|---|"]
+    lines += [f"| `{name}` | {kind} | {meaning} |" for name, (kind, meaning) in table.COLUMNS.items()]
+    return "\n".join(lines) + f"\n\nCells: {TASKS[task].codes}\n"
+
+
+_ABOUT = """\
+One row is one state of a puzzle with its exact distance to the goal, every optimal action, and the next up to eight
+actions of an optimal solution. A commitment of depth h (1, 2, 4 or 8 actions executed without looking) is admissible in
+a row iff `h <= distance`; its expert actions are `actions[:h]`. Pictures are drawn from states on demand. Labels come
+from exact solvers: none is a guess.
+"""
+
+_USE = """```python
+import datasets, numpy as np
+row = datasets.load_dataset("parquet", data_dir="FOLDER/data", split="train")[0]
+grid = np.frombuffer(row["state"], np.uint8).reshape(row["rows"], row["cols"])
+optimal = [a for a in range(4) if row["optimal"] >> a & 1]
+
+import recommit.data                      # or with all columns as numpy, from the package that made it
+data = recommit.data.open("FOLDER")
+```
+"""
+
+_RECIPE = """
+Content (sha256 of all rows): `{content}`. The recipe gives it again, byte for byte, on any number of workers:
+
+```json
+{recipe}```
+"""

@@ -1,0 +1,194 @@
+"""What is in a data set: numbers, and one picture of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from recommit.data import rows
+from recommit.data.showing.exports import ACTIONS
+from recommit.storage import errors
+from recommit.storage.opening import replacing
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from recommit.data.dataset import Dataset
+    from recommit.data.rows import Rows
+
+
+def describe(dataset: Dataset) -> dict[str, Any]:
+    """Statistics of a split (or of all), read shard by shard; plain JSON values."""
+    tally = _Tally()
+    for content in dataset.shards():
+        tally.add(content)
+    manifest = dataset.manifest
+    size = sum(record.bytes for record in dataset.records)
+    count = len(dataset)
+    return {
+        "task": dataset.recipe.task,
+        "size": list(dataset.recipe.size),
+        "split": dataset.split or "all",
+        "shards": len(dataset.records),
+        "rows": count,
+        "instances": sum(record.instances for record in dataset.records),
+        "samples": sum(record.samples for record in dataset.records),
+        "dead": sum(record.dead for record in dataset.records),
+        "bytes": size,
+        "bytes_per_row": round(size / max(count, 1), 2),
+        "content_sha256": manifest.content,
+        "overlap": manifest.overlap,
+        **tally.plain(),
+    }
+
+
+class _Tally:
+    """Histograms over shards."""
+
+    def __init__(self) -> None:
+        self.counts: dict[str, NDArray[np.int64]] = {}
+
+    def add(self, content: Rows) -> None:
+        start = (content.t == 0) & (content.kind == rows.EXPERT)
+        self._count("lengths", content.length[start])
+        self._count("distances", content.distance[~content.dead])
+        self._count("optimal_actions", rows.masks(content.optimal)[content.distance > 0].sum(axis=1))
+        self._count("kinds", content.kind)
+        for depth in rows.DEPTHS:
+            self._count(f"depth {depth}", (content.distance >= depth).astype(np.int64))
+
+    def _count(self, name: str, values: NDArray[Any]) -> None:
+        new, old = np.bincount(values), self.counts.get(name, np.zeros(0, np.int64))
+        total = np.zeros(max(len(new), len(old)), np.int64)
+        total[: len(old)] += old
+        total[: len(new)] += new
+        self.counts[name] = total
+
+    def plain(self) -> dict[str, Any]:
+        def histogram(name: str) -> dict[str, int]:
+            values = self.counts.get(name, np.zeros(0, np.int64))
+            return {str(i): int(values[i]) for i in np.flatnonzero(values)}
+
+        return {
+            "lengths": histogram("lengths"),
+            "distances": histogram("distances"),
+            "optimal_actions": histogram("optimal_actions"),
+            "kinds": {rows.KINDS[int(kind)]: count for kind, count in histogram("kinds").items()},
+            "admissible": {str(depth): histogram(f"depth {depth}").get("1", 0) for depth in rows.DEPTHS},
+        }
+
+
+def text(found: dict[str, Any]) -> str:
+    """The statistics, to read."""
+    count = max(found["rows"], 1)
+    lengths = [int(length) for length in found["lengths"]]
+    lines = [
+        _first_line(found),
+        f"{found['shards']} shards, {found['bytes']:,} bytes, {found['bytes_per_row']} per row",
+        f"content {found['content_sha256'][:16]}",
+        "kinds       " + ", ".join(f"{kind} {many:,}" for kind, many in found["kinds"].items()),
+        "admissible  " + ", ".join(f"depth {d}: {many / count:.1%}" for d, many in found["admissible"].items()),
+        "ties        " + ", ".join(f"{n} optimal: {many:,}" for n, many in found["optimal_actions"].items()),
+        f"dead        {found['dead']:,} rows ({found['dead'] / count:.1%})",
+    ]
+    if lengths:
+        lines.append(f"lengths     {min(lengths)}..{max(lengths)}, median {_median(found['lengths'])}")
+    if seen := found["overlap"]:
+        lines.append(
+            f"overlap     {seen['test_starts_on_training_paths']:,} of {seen['test_starts']:,} test starts and "
+            f"{seen['test_states_on_training_paths']:,} of {seen['test_states']:,} states of test paths lie on "
+            "training paths, up to symmetry"
+        )
+    return "\n".join(lines)
+
+
+def _first_line(found: dict[str, Any]) -> str:
+    return (
+        f"{found['task']} {found['size'][0]}x{found['size'][1]}, {found['split']}: {found['rows']:,} rows of "
+        f"{found['instances']:,} instances, {found['samples']:,} (state, depth) samples"
+    )
+
+
+def _median(histogram: dict[str, int]) -> int:
+    values = np.array([int(value) for value in histogram])
+    order = np.argsort(values)
+    below = np.cumsum(np.array(list(histogram.values()))[order])
+    return int(values[order][np.searchsorted(below, below[-1] / 2)])
+
+
+def picture(dataset: Dataset, path: Path, found: dict[str, Any] | None = None) -> None:
+    """Draw the statistics and some boards into a PNG, SVG or PDF file."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise errors.need("matplotlib", "report") from None
+    found = found or describe(dataset)
+    figure = Figure(figsize=(13, 6.8), layout="constrained")
+    figure.suptitle(_first_line(found), fontsize=13, fontweight="bold")
+    top, bottom = np.ravel(np.array(figure.subfigures(2, 1, height_ratios=[3, 2.2]), object))
+    for part in (top, bottom):
+        part.get_layout_engine().set(w_pad=0.12, h_pad=0.08)
+    for axes, (title, name, label) in zip(top.subplots(1, 4), _CHARTS, strict=True):
+        _bars(axes, found[name], found["rows"] if name in _SHARES else 0)
+        if name == "distances" and found["dead"]:
+            axes.bar(["dead"], [found["dead"]], color=_RED)
+            axes.set_xticks([*axes.get_xticks()[:-1], len(found[name])])
+        axes.set_title(title, fontsize=11)
+        axes.set_xlabel(label)
+    for axes, (image, words) in zip(bottom.subplots(1, _BOARDS), _examples(dataset), strict=False):
+        axes.imshow(image)
+        axes.set_title(words, fontsize=10)
+    for axes in bottom.axes:
+        axes.set_axis_off()
+    with replacing(path) as file:
+        figure.savefig(file, format=path.suffix.removeprefix(".") or None, dpi=110)
+
+
+_BLUE, _RED = "#4878a8", "#b8483c"
+_BOARDS = 6
+_CHARTS = (
+    ("Instances", "lengths", "optimal length"),
+    ("States", "distances", "distance to the goal"),
+    ("States that admit a commitment", "admissible", "depth"),
+    ("States with ties", "optimal_actions", "number of optimal actions"),
+)
+#: Charts whose bars are shares of all rows.
+_SHARES = {"admissible", "optimal_actions"}
+
+
+def _bars(axes: Any, values: dict[str, int], whole: int) -> None:
+    bars = axes.bar(list(values), list(values.values()), color=_BLUE)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.yaxis.set_major_formatter("{x:,.0f}")
+    axes.set_xticks(range(0, len(values), 1 + len(values) // 9))
+    if whole:
+        axes.bar_label(bars, [_percent(value, whole) for value in values.values()])
+        axes.margins(y=0.1)
+
+
+def _percent(value: int, whole: int) -> str:
+    share = 100 * value / whole
+    return f"{share:.0f}%" if share >= 10 else f"{share:.1f}%" if share >= 0.1 or not value else "<0.1%"
+
+
+def _examples(dataset: Dataset) -> list[tuple[NDArray[np.uint8], str]]:
+    """Boards of all distances of the first shard, far ones first and a dead one last, with their best actions."""
+    content = next(dataset.shards(), None)
+    if content is None:
+        raise errors.WrongRecipe("split: expected one that has rows, got an empty one")
+    dead, alive = np.flatnonzero(content.dead)[:1], np.flatnonzero(~content.dead)
+    order = alive[np.argsort(-content.distance[alive], kind="stable")]
+    chosen = order[np.linspace(0, len(order) - 1, min(_BOARDS - len(dead), len(order))).astype(int)]
+    some = content[np.concatenate([chosen, dead])]
+    pictures = dataset.puzzle.render(some.states)
+    return [(picture, _caption(some, i)) for i, picture in enumerate(pictures)]
+
+
+def _caption(content: Rows, i: int) -> str:
+    if content.dead[i]:
+        return "dead"
+    best = " or ".join(ACTIONS[a] for a in np.flatnonzero(rows.masks(content.optimal[i : i + 1])[0]))
+    return f"distance {content.distance[i]}\n{best}"

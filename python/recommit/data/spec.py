@@ -1,0 +1,267 @@
+"""What a data set is made from: everything that decides a byte of it, and nothing else."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import MISSING, asdict, dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from recommit.puzzles.registry import TASKS
+from recommit.storage import errors, recipe_text
+from recommit.storage.recipe_text import brief
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    from recommit.puzzles.puzzle import Puzzle
+
+#: Raised when the same recipe would give other bytes than before.
+FORMAT = 1
+SPLITS = ("train", "validation", "test")
+#: Files of a data set: their names are listed before one of them is looked at.
+MOST_SHARDS = 1 << 20
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One difficulty: instances by optimal length, and by boxes where there are boxes."""
+
+    length: tuple[int, int]
+    boxes: int = 0
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A data set, before it is built. Frozen; two equal recipes give equal bytes.
+
+    ``count``, ``validation`` and ``test`` are numbers of instances, spread evenly over ``variants``. ``perturbed``
+    states are added per instance, each up to ``deviation`` random actions off its expert path. ``epoch`` draws other
+    expert paths (ties="random") and other perturbations for the same instances. ``disjoint`` says what two splits never
+    share up to symmetry: starts, or (where walls stay) whole layouts of walls and goals. ``generator`` is one of the
+    puzzle's (empty: its usual one). ``states`` is the sha256 of the states to label instead of generated instances (see
+    ``build``), empty for generated ones. ``shard`` is the number of instances (or given states) per file.
+    """
+
+    task: str
+    size: tuple[int, int]
+    variants: tuple[Variant, ...]
+    count: int
+    validation: int = 0
+    test: int = 0
+    seed: int = 0
+    epoch: int = 0
+    ties: Literal["first", "random"] = "first"
+    perturbed: int = 0
+    deviation: int = 4
+    strict_states: bool = False
+    disjoint: Literal["starts", "layouts"] = "starts"
+    generator: str = ""
+    states: str = ""
+    shard: int = 4096
+    format: int = FORMAT
+
+    def __post_init__(self) -> None:
+        if not self.generator and self.task in TASKS:
+            object.__setattr__(self, "generator", TASKS[self.task].generators[0])
+        _check(self)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Instances per split."""
+        return {"train": self.count, "validation": self.validation, "test": self.test}
+
+    def shards(self, split: str) -> int:
+        """Files of a split. Test sets are one file, whatever their size, so that their starts can be distinct."""
+        return min(1, self.test) if split == "test" else -(-self.counts[split] // self.shard)
+
+    def shard_instances(self, split: str, shard: int) -> int:
+        """Instances (or given states) in one file."""
+        return self.test if split == "test" else min(self.shard, self.counts[split] - shard * self.shard)
+
+    def puzzle(self, variant: Variant | None = None) -> Puzzle:
+        """The task that makes instances of ``variant`` (any, where only states matter)."""
+        return TASKS[self.task].of(self.size, (variant.boxes if variant else 0) or 1)
+
+    def of_length(self, length: tuple[int, ...]) -> Recipe:
+        """The same with instances of other lengths (shortest, longest); itself for an empty ``length``."""
+        if not length:
+            return self
+        boxes = sorted({variant.boxes for variant in self.variants}) or [0]
+        return replace(self, variants=tuple(Variant((length[0], length[1]), b) for b in boxes))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values, every field present but the usual generator, which older recipes do not name."""
+        plain = asdict(self)
+        if self.generator == TASKS[self.task].generators[0]:
+            del plain["generator"]
+        return plain
+
+    def to_json(self) -> str:
+        """The same text for equal recipes."""
+        return json.dumps(self.to_dict(), indent=2, sort_keys=True) + "\n"
+
+    @property
+    def variant_names(self) -> list[str]:
+        """One word per variant, as in ids: the size, boxes, an unusual generator, and the range of lengths."""
+        size = f"{self.size[0]}x{self.size[1]}"
+        if not self.variants:
+            return [size]
+        how = "" if self.generator == TASKS[self.task].generators[0] else f"-{self.generator}"
+        return [f"{size}{f'-{v.boxes}' if v.boxes else ''}{how}:{v.length[0]}..{v.length[1]}" for v in self.variants]
+
+    def ids(self, variant: Iterable[int], number: Iterable[int]) -> list[str]:
+        """Names of instances: task/variant/seed/number."""
+        prefixes = [f"{self.task}/{name}/{self.seed}/" for name in self.variant_names]
+        return [f"{prefixes[v]}{n}" for v, n in zip(variant, number, strict=True)]
+
+    @property
+    def hash(self) -> str:
+        """sha256 of ``to_json``."""
+        return hashlib.sha256(self.to_json().encode()).hexdigest()
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Recipe:
+        """A recipe from plain values, every one of them checked; ``size`` may be one number."""
+        if not isinstance(values, dict):
+            raise errors.WrongRecipe(f"recipe: expected a mapping, got {type(values).__name__}")
+        known = {field.name for field in fields(cls)}
+        if unknown := sorted(map(str, set(values) - known)):
+            raise errors.WrongRecipe(f"recipe: expected the fields {sorted(known)}, got {brief(unknown)} besides")
+        if missing := [field.name for field in fields(cls) if field.default is MISSING and field.name not in values]:
+            raise errors.WrongRecipe(f"recipe: expected {', '.join(missing)}, got {brief(list(values))} alone")
+        plain = dict(values)
+        if isinstance(plain.get("size"), int):
+            plain["size"] = [plain["size"]] * 2
+        plain["variants"] = tuple(_variant(item) for item in _listed("variants", plain.get("variants")))
+        plain["size"] = tuple(_listed("size", plain.get("size")))
+        try:
+            return cls(**plain)
+        except TypeError as error:  # a list where a text belongs, for instance
+            raise errors.WrongRecipe(f"recipe: expected fields of other kinds, got {error}") from None
+
+    @classmethod
+    def from_text(cls, text: str) -> Recipe:
+        """From YAML or JSON (which is YAML)."""
+        return cls.from_dict(parsed(text))
+
+    @classmethod
+    def read(cls, path: Path) -> Recipe:
+        """From a YAML or JSON file of at most a mebibyte."""
+        return cls.from_dict(plain(path))
+
+    def changed(self, **values: Any) -> Recipe:
+        """The same but for some fields."""
+        return replace(self, **values)
+
+
+def plain(path: Path) -> Any:
+    """What a YAML or JSON file of at most a mebibyte says, not checked."""
+    try:
+        if path.stat().st_size > 1 << 20:
+            raise errors.WrongRecipe(f"{path}: expected at most 1 MiB, got {path.stat().st_size} bytes")
+        return parsed(path.read_text("utf-8"))
+    except UnicodeDecodeError as error:
+        raise errors.WrongRecipe(f"{path}: not UTF-8: {error}") from None
+    except OSError as error:
+        raise errors.WrongRecipe(f"{path}: expected a recipe file, got: {error.strerror}") from None
+
+
+def parsed(text: str) -> Any:
+    """What YAML or JSON says, not checked."""
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise errors.WrongRecipe("recipe: nested too deeply") from None
+    except json.JSONDecodeError:
+        pass
+    try:
+        return recipe_text.read(text)
+    except ImportError:
+        raise errors.need("pyyaml", "data") from None
+    except ValueError as error:
+        raise errors.WrongRecipe(f"recipe: {error}") from None
+
+
+def _listed(name: str, value: object) -> list[Any]:
+    if not isinstance(value, list | tuple):
+        raise errors.WrongRecipe(f"{name}: expected a list, got {type(value).__name__}")
+    return list(value)
+
+
+def _variant(item: object) -> Variant:
+    if isinstance(item, Variant):
+        return item
+    if not isinstance(item, dict) or set(item) - {"length", "boxes"} or "length" not in item:
+        raise errors.WrongRecipe(f"variants: expected items with length and boxes, got {brief(item)}")
+    return Variant(tuple(_listed("variants.length", item["length"])), item.get("boxes", 0))
+
+
+#: Smallest and largest value of every number in a recipe.
+_BOUNDS = {
+    "count": (0, 2**40),
+    "validation": (0, 2**24),
+    "test": (0, 2**24),
+    "seed": (0, 2**63 - 1),
+    "epoch": (0, 2**31 - 1),
+    "perturbed": (0, 255),
+    "deviation": (1, 255),
+    "shard": (1, 2**20),
+    "format": (FORMAT, FORMAT),
+}
+
+
+def _number(name: str, value: object, low: int, high: int) -> None:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise errors.WrongRecipe(f"{name}: expected an integer, got {type(value).__name__}")
+    if not low <= value <= high:
+        raise errors.WrongRecipe(f"{name}: expected {low}..{high}, got {brief(value)}")
+
+
+def _choice(name: str, value: object, choices: tuple[object, ...]) -> None:
+    if not any(value is choice or (isinstance(value, str) and value == choice) for choice in choices):
+        raise errors.WrongRecipe(f"{name}: expected one of {', '.join(map(str, choices))}, got {brief(value)}")
+
+
+def _check(recipe: Recipe) -> None:
+    _choice("task", recipe.task, tuple(TASKS))
+    _choice("ties", recipe.ties, ("first", "random"))
+    _choice("strict_states", recipe.strict_states, (True, False))
+    _choice("disjoint", recipe.disjoint, TASKS[recipe.task].splits)
+    _choice("generator", recipe.generator, TASKS[recipe.task].generators)
+    for name, (low, high) in _BOUNDS.items():
+        _number(name, getattr(recipe, name), low, high)
+    if (files := sum(map(recipe.shards, SPLITS))) > MOST_SHARDS:
+        raise errors.WrongRecipe(
+            f"shard: expected enough instances per file for {MOST_SHARDS} files, got {files} files"
+        )
+    if len(recipe.size) != 2:
+        raise errors.WrongRecipe(f"size: expected rows and columns, got {len(recipe.size)} numbers")
+    low, high = TASKS[recipe.task].sides
+    for side in recipe.size:
+        _number("size", side, low, high)
+    if recipe.states:
+        _check_given(recipe)
+    elif not 1 <= len(recipe.variants) <= 64:
+        raise errors.WrongRecipe(f"variants: expected 1..64, got {len(recipe.variants)}")
+    for variant in recipe.variants:
+        _check_variant(recipe.task, variant)
+
+
+def _check_given(recipe: Recipe) -> None:
+    if len(recipe.states) != 64 or set(recipe.states) - set("0123456789abcdef"):
+        raise errors.WrongRecipe(f"states: expected a sha256, got {recipe.states[:80]!r}")
+    if recipe.variants or recipe.validation or recipe.test or recipe.perturbed:
+        raise errors.WrongRecipe("states: expected neither variants nor validation, test or perturbed beside it")
+
+
+def _check_variant(task: str, variant: Variant) -> None:
+    if len(variant.length) != 2:
+        raise errors.WrongRecipe(f"variants.length: expected two numbers, got {len(variant.length)}")
+    for value in variant.length:
+        _number("variants.length", value, 1, 30000)
+    if variant.length[0] > variant.length[1]:
+        raise errors.WrongRecipe(f"variants.length: expected low <= high, got {list(variant.length)}")
+    most = TASKS[task].most_boxes
+    _number("variants.boxes", variant.boxes, min(1, most), most)

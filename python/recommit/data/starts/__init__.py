@@ -1,0 +1,1 @@
+"""Start states: drawn, divided into splits, held out for tests."""

@@ -1,0 +1,1 @@
+"""Operations and bytes, counted on a shadow of the policy."""

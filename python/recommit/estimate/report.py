@@ -1,0 +1,125 @@
+"""A plan in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from recommit.estimate.results import GIB
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from recommit.estimate.results import Count, Phase, Plan
+
+_LOOKS = {
+    "learn": "learning, forward and backward",
+    "reference": "the frozen policy beside it",
+    "propose": "looks that plans are drawn from",
+    "plans": "looks with greedy plans",
+    "imitate": "imitation, forward only",
+    "pictures": "pictures encoded",
+    "head": "states that the depth head alone learns from",
+}
+
+
+def text(plan: Plan) -> str:
+    """All that a plan says, for people."""
+    return "\n".join(_lines(plan)) + "\n"
+
+
+def _lines(plan: Plan) -> Iterator[str]:
+    rows, cols = plan.size
+    yield f"{plan.stage}, {plan.task} {rows}x{cols}, on {plan.gpus} rank{'s' * (plan.gpus > 1)}"
+    yield from _model(plan)
+    for phase in plan.phases:
+        yield from _phase(phase, plan.gpus)
+    yield from _learning(plan)
+    yield from _memory(plan)
+    yield _sizes("node", plan.host) + " (all ranks; allowances and loading included)"
+    yield _sizes("disk", plan.disk) + ", the data set left out"
+    yield f"time     {_time(plan)}"
+
+
+def _model(plan: Plan) -> Iterator[str]:
+    model = plan.model
+    yield f"model    {model.backbone}: {sum(model.parameters.values()):,} parameters ({_parts(model.parameters)})"
+    yield f"trained  {sum(model.trained.values()):,} ({_parts(model.trained)})"
+    tokens = model.visual_tokens + model.text_tokens
+    yield f"tokens   {tokens} per state: {model.visual_tokens} visual, {model.text_tokens} of text"
+
+
+def _parts(parts: dict[str, int]) -> str:
+    return ", ".join(f"{name} {count:,}" for name, count in parts.items())
+
+
+def _phase(phase: Phase, gpus: int) -> Iterator[str]:
+    took = "" if phase.seconds is None else f", {seconds(phase.seconds)}"
+    yield f"{phase.name}, {phase.times:,} of them: {operations(phase.flops * gpus)} on all ranks{took}; of one rank:"
+    yield from (_count(count) for count in phase.counts)
+
+
+def _count(count: Count) -> str:
+    most = "at most " * bool(count.bound)
+    why = f" ({count.bound})" if count.bound else ""
+    passes = f"{count.passes:,} pass{'es' * (count.passes > 1)}"
+    return f"  {operations(count.flops):>12}  {most}{count.states:,} {_LOOKS[count.kind]}, in {passes}{why}"
+
+
+def _learning(plan: Plan) -> Iterator[str]:
+    parts = plan.learning
+    again = f", computed again {operations(parts.again)}" if parts.again else ""
+    yield f"learning forward {operations(parts.forward)}, backward {operations(parts.backward)}{again}, a step of one rank"
+
+
+def _memory(plan: Plan) -> Iterator[str]:
+    memory = plan.memory
+    yield f"memory of one rank, GiB: {gib(memory.peak)} of {gib(plan.limit)} at the worst moment"
+    yield from (f"  {gib(size):>8}  {name}" for name, size in memory.kept.items())
+    yield f"  {gib(memory.gradients):>8}  gradients"
+    kinds = f"{gib(memory.activations_kept)} if kept, {gib(memory.activations_recomputed)} if computed again"
+    yield f"  {gib(memory.activations):>8}  activations ({kinds})"
+    yield f"  {gib(memory.looking):>8}  the largest pass that only looks, at another time"
+    yield f"  {gib(memory.stepping):>8}  the optimiser's step, at another time"
+    yield f"  {_verdict(plan)}"
+
+
+def _verdict(plan: Plan) -> str:
+    if plan.fits:
+        return "it fits"
+    if plan.fits_with is None:
+        return "IT DOES NOT FIT, and no setting was found under which it does"
+    return f"IT DOES NOT FIT; it does with --set {' '.join(plan.fits_with)}"
+
+
+def _sizes(name: str, sizes: dict[str, int]) -> str:
+    parts = ", ".join(f"{kind} {gib(size)}" for kind, size in sizes.items())
+    return f"{name:<9}{gib(sum(sizes.values()))} GiB: {parts}"
+
+
+def _time(plan: Plan) -> str:
+    whole = f"{operations(plan.flops)} in the whole run"
+    if plan.seconds is None:
+        return f"{whole}; how long that takes is unknown without --peak"
+    rate = plan.rate
+    basis = f"{rate.share:.0%} (assumed) of {rate.peak / 1e12:g} TFLOP/s ({rate.source})"
+    return f"{whole}: {seconds(plan.seconds)} at {basis}; play, solving and disks not included"
+
+
+def gib(size: float) -> str:
+    """Bytes in GiB."""
+    return f"{size / GIB:,.2f}"
+
+
+def operations(flops: float) -> str:
+    """Floating-point operations, in words of three digits."""
+    for unit, name in ((1e18, "EFLOP"), (1e15, "PFLOP"), (1e12, "TFLOP"), (1e9, "GFLOP")):
+        if flops >= unit:
+            return f"{flops / unit:.3g} {name}"
+    return f"{flops / 1e6:.3g} MFLOP"
+
+
+def seconds(value: float) -> str:
+    """A time that people can read."""
+    if value < 120:
+        return f"{value:.3g} s"
+    return f"{value / 60:.0f} min" if value < 7200 else f"{value / 3600:.1f} h"

@@ -1,0 +1,129 @@
+"""Figures as text that a person reads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from recommit.evaluate import metrics
+from recommit.storage import reading
+from recommit.storage.foreign_text import cell
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+#: Column heads and how a summary row fills them.
+_COLUMNS = ("agent", "solved %", "95 %", "actions", "looks", "SPL", "lost %", "depth")
+
+
+def grid(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A Markdown table, padded so that it reads as plain text too; every column but the first to the right."""
+    rows = [[cell(value) for value in row] for row in rows]
+    widths = [max(len(line[i]) for line in [head, *rows]) for i in range(len(head))]
+
+    def line(cells: Sequence[str]) -> str:
+        padded = [c.ljust(w) if i == 0 else c.rjust(w) for i, (c, w) in enumerate(zip(cells, widths, strict=True))]
+        return "| " + " | ".join(padded) + " |"
+
+    rule = "|" + "|".join("-" * (w + 1) + ("-" if i == 0 else ":") for i, w in enumerate(widths)) + "|"
+    return "\n".join([line(head), rule, *map(line, rows)])
+
+
+def text(summary: list[dict[str, Any]], folder: Path) -> str:
+    """What an evaluation says."""
+    compared = reading.rows(folder, "comparisons.json")
+    return main_table(summary) + "\n" + comparisons(compared)
+
+
+def main_table(summary: list[dict[str, Any]]) -> str:
+    """One block per budget."""
+    blocks = []
+    for budget in dict.fromkeys(row["budget"] for row in summary):
+        rows = [row for row in summary if row["budget"] == budget]
+        first = rows[0]
+        title = f"{first['task']}, {budget} budget: K = {first['decisions']}, {first['instances']} instances"
+        blocks.append(title + "\n\n" + grid(_COLUMNS, [_cells(row) for row in rows]) + "\n\n" + limits(rows))
+    return "\n\n".join(blocks) + "\n"
+
+
+def _cells(row: dict[str, Any]) -> list[str]:
+    return [
+        row["agent"],
+        percent(row["solve_rate"]),
+        f"{percent(row['solve_low'])} .. {percent(row['solve_high'])}",
+        number(row["actions_per_episode"]),
+        number(row["decisions_per_episode"]),
+        percent(row["spl"]),
+        percent(row["lost"]),
+        number(row["mean_depth"]),
+    ]
+
+
+def limits(rows: list[dict[str, Any]]) -> str:
+    """What arithmetic alone says about the first agent's chances, and the front."""
+    first = rows[0]
+    never = metrics.undominated(first["decisions"], first["actions_per_episode"], tuple(range(1, 9)))
+    spared = ", ".join(f"h={depth}" for depth in never) or "none"
+    front = metrics.front([metrics.Point(r["agent"], r["solve_rate"], r["actions_per_episode"]) for r in rows])
+    return (
+        f"Fixed depths that {cell(first['agent'])} cannot dominate, since they never spend as many actions: {spared}.\n"
+        f"Pareto front: {', '.join(cell(point.name) for point in front)}."
+    )
+
+
+def comparisons(found: list[dict[str, Any]]) -> str:
+    """Paired differences of the first agent."""
+    head = ("against", "budget", "solved, points", "95 %", "actions", "95 %", "McNemar p", "dominates")
+    rows = []
+    for one in found:
+        solved, actions, p = one["solve_difference"], one["actions_difference"], one["mcnemar_p"]
+        verdict = "surely" if one["dominates_surely"] else "yes" if one["dominates"] else "no"
+        rows.append((
+            one["against"], one["budget"], f"{100 * solved['mean']:+.1f}",
+            f"{100 * solved['low']:+.1f} .. {100 * solved['high']:+.1f}", f"{actions['mean']:+.1f}",
+            f"{actions['low']:+.1f} .. {actions['high']:+.1f}", "-" if p is None else f"{p:.2g}", verdict,
+        ))  # fmt: skip
+    return grid(head, rows) + "\n"
+
+
+def percent(value: float | None) -> str:
+    """One digit after the point."""
+    return "-" if value is None else f"{100 * value:.1f}"
+
+
+def number(value: float | None) -> str:
+    """One digit after the point."""
+    return "-" if value is None else f"{value:.1f}"
+
+
+def beside(printed: float | None, ours: float | None, digits: int = 1) -> list[str]:
+    """paper, ours, difference; a dash where there is none."""
+    cells = ["-" if value is None else f"{value:.{digits}f}" for value in (printed, ours)]
+    return [*cells, "-" if printed is None or ours is None else f"{ours - printed:+.{digits}f}"]
+
+
+def short(row: dict[str, Any] | None) -> str:
+    """An agent's name without its folder."""
+    return "no run" if row is None else str(row["agent"]).partition("@")[0]
+
+
+def of(row: dict[str, Any] | None, *path: str) -> Any:
+    """A figure, None of a row that is not there."""
+    for key in path:
+        row = None if row is None else row[key]
+    return row
+
+
+def hundred(row: dict[str, Any] | None, field: str = "solve_rate") -> float | None:
+    """Per cent."""
+    return None if row is None or row[field] is None else 100 * float(row[field])
+
+
+def less(one: float | None, other: float | None) -> float | None:
+    """The difference, None unless both are there."""
+    return None if one is None or other is None else one - other
+
+
+def notes(lines: Sequence[str]) -> str:
+    """Remarks below a table."""
+    return "".join(f"\n{line}" for line in ("", *(f"* {line}" for line in lines))) if lines else ""

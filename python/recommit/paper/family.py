@@ -1,0 +1,198 @@
+"""Who is in a family of runs, by the names of their folders, and the names under which their policies are played.
+
+adaptive-s0  fixed-4-s0  random-s0  depth-only-s0    what recommit train family makes, by variant and seed
+adaptive-k5-s0                                       the same with five decisions per training episode
+single-4-init  single-4-s0                           one depth alone: the warm start, and its reinforcement with a copy of it
+zero-shot-NAME                                       a run of recommit zero-shot
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from recommit.runs.checkpoints import TornCheckpoint, verify
+from recommit.runs.directory import best_policy
+from recommit.storage import reading
+from recommit.train.family.family import BUDGET, member
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+#: All depths that a policy can be clamped to, and those that a depth head chooses from.
+EVERY = tuple(range(1, 9))
+DEPTHS = (1, 2, 4, 8)
+#: Thirds of a training run; each is shown by its last checkpoint.
+STAGES = ("early", "middle", "late")
+
+
+class Stage(NamedTuple):
+    """Where a run was, some time in its course."""
+
+    step: int
+    policy: Path
+
+
+@dataclass(frozen=True)
+class Members:
+    """The runs of one seed, and what other seeds there are. A run without a checkpoint does not count."""
+
+    family: Path
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.run("adaptive") is None:
+            raise ValueError(f"run: expected a family with {self.adaptive.name}, got {self.family}")
+
+    @property
+    def adaptive(self) -> Path:
+        """Whose plans the controls and the ceiling play."""
+        return member(self.family, "adaptive", self.seed)
+
+    @property
+    def init(self) -> Path:
+        """Its copy of the warm start."""
+        return self.adaptive / "init"
+
+    def run(self, name: str, seed: int | None = None) -> Path | None:
+        """A run by its name without the seed."""
+        folder = member(self.family, name, self.seed if seed is None else seed)
+        return folder if (folder / "best.json").is_file() else None
+
+    def single(self, depth: int, kind: str) -> Path | None:
+        """What learned from one depth alone: imitation (``SFT``), then also reinforcement (``RL``)."""
+        reinforced = self.run(f"single-{depth}")
+        if kind == "RL":
+            return reinforced
+        folder = self.family / f"single-{depth}-init"
+        if (folder / "best.json").is_file():
+            return folder
+        return None if reinforced is None else reinforced / "init"  # of all puzzles, so it lies in no family
+
+    @cached_property
+    def seeds(self) -> list[int]:
+        """Of the adaptive runs."""
+        found = (re.fullmatch(r"adaptive-s(\d+)", folder.name) for folder in self.family.glob("adaptive-s*"))
+        return sorted(int(m[1]) for m in found if m and self.run("adaptive", int(m[1])))
+
+    @cached_property
+    def budgets(self) -> dict[int, str]:
+        """Decisions per training episode of the adaptive runs, and what their names have for it."""
+        found = (
+            re.fullmatch(rf"adaptive({BUDGET}(\d+))-s{self.seed}", folder.name)
+            for folder in self.family.glob(f"adaptive{BUDGET}*")
+        )
+        named = {int(m[2]): m[1] for m in found if m and self.run(f"adaptive{m[1]}")}
+        return dict(sorted({**named, int(self.config["rollout"]["budget"]): ""}.items()))
+
+    @cached_property
+    def config(self) -> dict[str, Any]:
+        """Of the adaptive run."""
+        return reading.values(self.adaptive, "config.json", {"optim": dict, "rollout": dict, "credit": dict})
+
+    @property
+    def like_paper(self) -> bool:
+        """Has the adaptive run itself the paper's credit, a commitment compared with others of its state?"""
+        return bool(self.config["credit"]["group"] == "state")
+
+    @cached_property
+    def stages(self) -> dict[str, Stage | None]:
+        """The last whole checkpoint in every third of the adaptive run; None where none was kept."""
+        steps, last = int(self.config["optim"]["steps"]), dict.fromkeys(STAGES)
+        found: dict[str, Stage | None] = dict(last)
+        for folder in sorted((self.adaptive / "checkpoints").glob("step-*")):
+            try:
+                step = verify(folder)
+            except TornCheckpoint:
+                continue
+            found[stage_of(step, steps)] = Stage(step, folder / "policy")
+        return found
+
+    @cached_property
+    def zero_shot(self) -> list[Path]:
+        """Finished runs of models that were not trained."""
+        return [folder for folder in sorted(self.family.glob("zero-shot-*")) if (folder / "summary.json").is_file()]
+
+    def trained(self, suffix: str = "", seed: int | None = None, *, drawn: bool = True) -> tuple[str, ...]:
+        """Agents: every run that was reinforced at a fixed depth, at this depth; its actions greedy and, if asked, drawn."""
+        found = []
+        for depth in EVERY:
+            if folder := self.run(f"fixed-{depth}{suffix}", seed):
+                found += [f"fixed-{depth}@{folder}", *([f"fixed-{depth}-sampled@{folder}"] if drawn else [])]
+        return tuple(found)
+
+    def at_stage(self, stage: str) -> tuple[str, ...]:
+        """Agents: the adaptive run as it was then, clamped to every depth."""
+        at = self.stages[stage]
+        if at is None:
+            return ()
+        return tuple(clamped(EVERY, None if at.policy == best_policy(self.adaptive) else at.policy))
+
+    def alone(self, depth: int, kind: str) -> tuple[str, ...]:
+        """Agents: a run that learned from one depth alone, clamped to every depth of the head."""
+        folder = self.single(depth, kind)
+        return tuple(clamped(DEPTHS, folder)) if folder else ()
+
+    def other(self, agent: str, name: str, seed: int | None = None) -> tuple[str, ...]:
+        """An agent of another run, if there is that run. The adaptive run itself needs no folder in its name."""
+        folder = self.run(name, seed)
+        if folder is None:
+            return ()
+        return (agent if folder == self.adaptive else f"{agent}@{folder}",)
+
+
+def clamped(depths: Sequence[int], folder: Path | None) -> list[str]:
+    """Agents: a policy at fixed depths; the adaptive run's own without a ``folder``."""
+    return [f"fixed-{depth}" + (f"@{folder}" if folder else "") for depth in depths]
+
+
+def stage_of(step: int, steps: int) -> str:
+    """Which third of a run of so many steps a step belongs to."""
+    return STAGES[min(3 * (step - 1) // max(steps, 1), 2)] if step > 0 else STAGES[0]
+
+
+@dataclass(frozen=True)
+class Found:
+    """An evaluation's figures, by agent and budget."""
+
+    rows: list[dict[str, Any]]
+    members: Members
+
+    @property
+    def task(self) -> str:
+        """Of all rows."""
+        return str(self.rows[0]["task"])
+
+    def row(self, agent: str, budget: str) -> dict[str, Any] | None:
+        """One agent under one budget; None if it was not played."""
+        return next((r for r in self.rows if r["agent"] == agent and r["budget"] == budget), None)
+
+    def of(self, agents: Sequence[str], budget: str) -> list[dict[str, Any]]:
+        """Those of the agents that were played."""
+        return [row for agent in agents if (row := self.row(agent, budget)) is not None]
+
+    def kind(self, kind: str, budget: str) -> list[dict[str, Any]]:
+        """Fixed depths of the warm start (``SFT``), of runs trained with them (``RL``), or of the adaptive run."""
+        if kind == "RL":
+            return self.of(self.members.trained(), budget)
+        return self.of(clamped(EVERY, self.members.init if kind == "SFT" else None), budget)
+
+    def best_fixed(
+        self, kind: str, budget: str, by: str = "validation", depths: Sequence[int] = EVERY
+    ) -> dict[str, Any] | None:
+        """The one of ``depths`` that solves most, on ``test`` or ``validation`` instances; ties to the smaller depth."""
+        return best([row for row in self.kind(kind, budget) if depth_of(row) in depths], by)
+
+
+def best(rows: list[dict[str, Any]], by: str = "validation") -> dict[str, Any] | None:
+    """Of fixed depths: the one that solves most, on ``test`` or ``validation`` instances; ties to the smaller depth."""
+    field = "solve_rate" if by == "test" else "validation_solve_rate"
+    return max(rows, key=lambda r: (r[field], -depth_of(r)), default=None)
+
+
+def depth_of(row: dict[str, Any]) -> int:
+    """Of a fixed depth's row."""
+    return int(row["agent"][6])

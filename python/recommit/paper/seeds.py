@@ -1,0 +1,148 @@
+"""Evaluations of several seeds of one family, taken together: one row per agent, whichever seed trained it.
+
+Every seed's adaptive policy is compared with the agents of its own seed, on the same instances. The interval is over
+instances (over rooms, where the data keeps rooms apart), of the mean over seeds; how far seeds lie apart stands beside it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from recommit import stats
+from recommit.data.table import pa, parsed
+from recommit.evaluate.text import grid
+from recommit.paper.agent_names import readable
+from recommit.storage import reading
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+#: The agents of the table, in its order: a pattern of names without folders and seeds.
+ROWS = (
+    "adaptive", "wary", "sampled", "shuffled", "mixture", "random", "fixed-[1248]", "fixed-[1-8]@fixed-[1-8]",
+    "random@random", "adaptive@depth-only", "adaptive@paper", "shuffled@paper", "fixed-[1-8]@init", "oracle-dp",
+)  # fmt: skip
+HEAD = ("agent", "seeds", "solved %", "actions", "adaptive is ahead, points", "95 %", "by seed", "its actions", "95 %")
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One agent under one budget in one evaluation, per instance (means over its draws)."""
+
+    solved: NDArray[np.float64]
+    actions: NDArray[np.float64]
+    rooms: NDArray[np.int64] | None  #: which instances are in the same room
+
+
+def kind(agent: str) -> str:
+    """An agent's name without the folder and the seed of the run whose policy it asks: ``fixed-4@fixed-4``."""
+    base, _, run = agent.partition("@")
+    return f"{base}@{re.sub(r'-s[0-9]+$', '', PurePath(run).name)}" if run else base
+
+
+def seed_of(run: str) -> str:
+    """At the end of a run's name; empty if there is none."""
+    found = re.search(r"-s([0-9]+)$", PurePath(run).name)
+    return found[1] if found else ""
+
+
+def read(folder: str | Path) -> dict[tuple[str, str], Seen]:
+    """By kind of agent and budget, without runs of other seeds than the evaluation's own."""
+    own = seed_of(_plan(folder)["run"])
+    rooms = rooms_of(folder)
+    table = _table(folder, "episodes.parquet", ("seed", "instance", "solved", "actions", "agent", "budget"))
+    columns = {name: table[name].to_numpy() for name in ("seed", "instance", "solved", "actions")}
+    agents, budgets = (np.array(table[name].to_pylist(), object) for name in ("agent", "budget"))
+    found: dict[tuple[str, str], Seen] = {}
+    for agent, budget in dict.fromkeys(zip(agents.tolist(), budgets.tolist(), strict=True)):
+        if own and seed_of(agent.partition("@")[2]) not in ("", own):
+            continue
+        rows = np.flatnonzero((agents == agent) & (budgets == budget))
+        count = int(columns["instance"][rows].max()) + 1
+        order = rows[np.lexsort((columns["instance"][rows], columns["seed"][rows]))]
+        solved, actions = (
+            columns[n][order].astype(np.float64).reshape(-1, count).mean(axis=0) for n in ("solved", "actions")
+        )
+        found.setdefault((kind(agent), budget), Seen(solved, actions, rooms))
+    return found
+
+
+def rooms_of(folder: str | Path) -> NDArray[np.int64] | None:
+    """One number per instance, where the data keeps rooms apart."""
+    table = _table(folder, "instances.parquet")
+    return table["room"].to_numpy() if "room" in table.column_names else None
+
+
+def _plan(folder: str | Path) -> dict[str, Any]:
+    return reading.values(Path(folder), "plan.json", {"run": str, "test_set": str, "budgets": list})
+
+
+def _table(folder: str | Path, name: str, columns: Sequence[str] = ()) -> pa.Table:
+    path = Path(folder) / name
+    table = parsed(path, reading.content(Path(folder), name))
+    if missing := sorted(set(columns) - set(table.column_names)):
+        raise ValueError(f"{path}: expected the column {missing[0]}, got {', '.join(table.column_names)}")
+    return table
+
+
+def together(folders: Sequence[str | Path]) -> str:
+    """The table, as Markdown: a block per budget."""
+    plans = [_plan(folder) for folder in folders]
+    if any(plan["test_set"] != plans[0]["test_set"] for plan in plans):
+        raise ValueError(f"folders: expected evaluations on one test set, got {len(folders)} that differ")
+    seen = [read(folder) for folder in folders]
+    for folder, one in zip(folders, seen, strict=True):
+        if missing := [budget for budget in plans[0]["budgets"] if ("adaptive", budget) not in one]:
+            raise ValueError(f"folders: expected evaluations of adaptive, got {folder} without it under {missing[0]}")
+    blocks = [_block(seen, budget) for budget in plans[0]["budgets"]]
+    title = "# One seed" if len(folders) == 1 else f"# {len(folders)} seeds together"
+    return "\n\n".join([title, *blocks]) + "\n"
+
+
+def _block(seen: list[dict[tuple[str, str], Seen]], budget: str) -> str:
+    paired = {agent: _pairs(seen, agent, budget) for agent in _order(seen)}
+    lines = [_line(agent, pairs) for agent, pairs in paired.items() if pairs]
+    return f"## {budget.capitalize()} budget\n\n{grid(HEAD, lines)}"
+
+
+def _order(seen: list[dict[tuple[str, str], Seen]]) -> list[str]:
+    """Agents that have a row."""
+    every = dict.fromkeys(agent for one in seen for agent, _ in one)
+    return [agent for row in ROWS for agent in every if re.fullmatch(row, agent)]
+
+
+def _pairs(seen: list[dict[tuple[str, str], Seen]], agent: str, budget: str) -> list[tuple[Seen, Seen]]:
+    """Adaptive and the other, of every seed that has both."""
+    return [(one["adaptive", budget], one[agent, budget]) for one in seen if (agent, budget) in one]
+
+
+def _line(agent: str, pairs: list[tuple[Seen, Seen]]) -> list[str]:
+    base, _, run = agent.partition("@")
+    words = readable(base, run)
+    shown = [f"{value:.1f}" for value in (100 * _mean(pairs, "solved"), _mean(pairs, "actions"))]
+    if agent == "adaptive":
+        rates = ", ".join(f"{100 * own.solved.mean():.1f} at {own.actions.mean():.1f}" for own, _ in pairs)
+        return [words, str(len(pairs)), *shown, "", "", rates, "", ""]
+    points, more = (_ahead(pairs, name) for name in ("solved", "actions"))
+    by_seed = ", ".join(f"{100 * (own.solved - other.solved).mean():+.1f}" for own, other in pairs)
+    return [words, str(len(pairs)), *shown, *_interval(points, 100), by_seed, *_interval(more, 1)]
+
+
+def _mean(pairs: list[tuple[Seen, Seen]], name: str) -> float:
+    return float(np.mean([getattr(other, name).mean() for _, other in pairs]))
+
+
+def _ahead(pairs: list[tuple[Seen, Seen]], name: str) -> stats.Interval:
+    each = np.mean([getattr(own, name) - getattr(other, name) for own, other in pairs], axis=0)
+    return stats.bootstrap(each, pairs[0][0].rooms)
+
+
+def _interval(found: stats.Interval, times: float) -> list[str]:
+    return [f"{times * found.mean:+.1f}", f"{times * found.low:+.1f} .. {times * found.high:+.1f}"]

@@ -1,0 +1,1 @@
+"""One table of the paper per class."""

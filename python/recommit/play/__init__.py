@@ -1,0 +1,1 @@
+"""Playing with a policy: the graph of commitments, episodes, exact values and ceilings."""

@@ -1,0 +1,200 @@
+"""Episodes as rows: one per decision. Everything else -- episodes, metrics, tables -- is computed from these."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from recommit.play.graph import softmax
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from recommit.play.graph import Choose, Reach
+    from recommit.play.sampled import Actor, Trace
+    from recommit.puzzles.puzzle import Puzzle
+
+#: What any agent can be: states [N, rows, columns] and the turn -> depths [N] and actions [N, 8].
+Agent: TypeAlias = "Callable[[NDArray[np.uint8], int], tuple[NDArray[np.int64], NDArray[np.uint8]]]"
+
+#: In ``entropy`` and ``chance``: the depth head was not asked.
+NOT_ASKED = np.nan
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Decisions, in the order (turn, instance)."""
+
+    instance: NDArray[np.int32]
+    turn: NDArray[np.int16]  #: 0 is the first look
+    depth: NDArray[np.int8]  #: committed
+    executed: NDArray[np.int8]  #: actions until the goal or the end of the commitment
+    before: NDArray[np.int32]  #: distance, UNSOLVABLE for a state that nobody can solve any more
+    after: NDArray[np.int32]
+    solved: NDArray[np.bool_]
+    entropy: NDArray[np.float32]  #: of the depth head, in nats
+    chance: NDArray[np.float32]  #: that the depth head gave to the depth
+    actions: NDArray[np.uint16]  #: of the plan, two bits each, the first lowest
+    chances: NDArray[np.uint64]  #: that the head gave to depth h, in 255ths, in byte h - 1; 0: not asked
+
+    def __len__(self) -> int:
+        return len(self.instance)
+
+    def where(self, keep: NDArray[np.bool_] | NDArray[np.intp]) -> Rows:
+        """Some of them."""
+        return Rows(*(getattr(self, f.name)[keep] for f in fields(self)))
+
+
+def join(parts: list[Rows]) -> Rows:
+    """All of them, in order."""
+    if not parts:
+        kinds = (np.int32, np.int16, np.int8, np.int8, np.int32, np.int32, np.bool_, np.float32, np.float32,
+                 np.uint16, np.uint64)  # fmt: skip
+        columns: list[NDArray[Any]] = [np.zeros(0, kind) for kind in kinds]
+        return Rows(*columns)
+    return Rows(*(np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(Rows)))
+
+
+def on_graph(reach: Reach, starts: NDArray[np.uint8], budget: int, choose: Choose) -> Rows:
+    """Episodes whose plans are the policy's greedy ones and whose depths are chosen by ``choose``."""
+    at = reach.nodes(starts, budget)
+    alive = ~reach.goal[at]
+    steps = []
+    for turn in range(budget):
+        who = np.flatnonzero(alive)
+        if not len(who):
+            break
+        nodes = at[who]
+        reach.expand(nodes)
+        columns = choose(turn, who, nodes)
+        after = reach.landing[nodes, columns]
+        steps.append((who, np.full(len(who), turn), nodes, columns, after))
+        at[who], alive[who] = after, ~reach.solved[nodes, columns]
+    if not steps:
+        return join([])
+    who, turn_, nodes, columns, after = (np.concatenate(column) for column in zip(*steps, strict=True))
+    return _rows(reach, who, turn_, nodes, columns, after)
+
+
+def _rows(
+    reach: Reach,
+    who: NDArray[np.int64],
+    turn: NDArray[np.int64],
+    nodes: NDArray[np.int64],
+    columns: NDArray[np.int64],
+    after: NDArray[np.int64],
+) -> Rows:
+    distance = reach.task.distance(reach.states)
+    depth = np.array(reach.depths)[columns]
+    entropy, chance = asked(reach.logits[nodes], depth, reach.policy.config.depths)
+    return Rows(
+        who.astype(np.int32),
+        turn.astype(np.int16),
+        depth.astype(np.int8),
+        reach.executed[nodes, columns].astype(np.int8),
+        distance[nodes],
+        distance[after],
+        reach.solved[nodes, columns],
+        entropy,
+        chance,
+        packed(reach.plans[nodes, columns]),
+        in_bytes(reach.logits[nodes], reach.policy.config.depths),
+    )
+
+
+def packed(actions: NDArray[np.uint8]) -> NDArray[np.uint16]:
+    """Eight actions in one number."""
+    places = 2 * np.arange(actions.shape[1], dtype=np.uint16)
+    result: NDArray[np.uint16] = np.bitwise_or.reduce(actions.astype(np.uint16) << places, axis=1)
+    return result
+
+
+def in_bytes(logits: NDArray[np.floating], depths: tuple[int, ...]) -> NDArray[np.uint64]:
+    """The probabilities of the depths in one number."""
+    places = np.uint64(8) * (np.array(depths, np.uint64) - np.uint64(1))
+    whole = np.rint(255 * softmax(logits)).astype(np.uint64) if len(logits) else np.zeros((0, len(depths)), np.uint64)
+    result: NDArray[np.uint64] = np.bitwise_or.reduce(whole << places, axis=1)
+    return result
+
+
+def asked(
+    logits: NDArray[np.floating], depth: NDArray[np.integer], depths: tuple[int, ...]
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Entropy of the depth head, and the probability that it gave to ``depth`` (not asked for depths outside its set)."""
+    if not len(logits):
+        return np.zeros(0, np.float32), np.zeros(0, np.float32)
+    probability = softmax(logits)
+    entropy = -(probability * np.log(np.maximum(probability, 1e-300))).sum(axis=1)
+    column = np.searchsorted(depths, depth).clip(max=len(depths) - 1)
+    given = np.where(np.array(depths)[column] == depth, probability[np.arange(len(depth)), column], NOT_ASKED)
+    return entropy.astype(np.float32), given.astype(np.float32)
+
+
+def sampled(actor: Actor, starts: NDArray[np.uint8], budget: int, seed: int) -> Rows:
+    """Episodes whose actions (and, for an adaptive variant, depths) are drawn from the policy."""
+    from recommit.play.sampled import play
+
+    trace = play(actor, starts, budget, numbers=(seed << 24) + np.arange(len(starts), dtype=np.uint64))
+    return of_trace(trace, actor.policy.config.depths, budget)
+
+
+def of_trace(trace: Trace, depths: tuple[int, ...], budget: int) -> Rows:
+    """Rows of the first candidates."""
+    depth = trace.proposals.depth[:, 0]
+    entropy, chance = asked(trace.proposals.logits, depth, depths)
+    return Rows(
+        trace.episode.astype(np.int32),
+        (budget - trace.left).astype(np.int16),
+        depth.astype(np.int8),
+        trace.executed[:, 0].astype(np.int8),
+        trace.distance,
+        trace.after_distance[:, 0],
+        trace.solved[:, 0],
+        entropy,
+        chance,
+        packed(trace.proposals.actions[:, 0]),
+        in_bytes(trace.proposals.logits, depths),
+    )
+
+
+def of_callable(
+    agent: Agent,
+    task: Puzzle,
+    starts: NDArray[np.uint8],
+    budget: int,
+) -> Rows:
+    """Episodes of any function from states and turn to depths and actions. It sees states, never distances."""
+    states = starts.copy()
+    alive = ~task.is_solved(states)
+    parts = []
+    for turn in range(budget):
+        who = np.flatnonzero(alive)
+        if not len(who):
+            break
+        depth, actions = agent(states[who], turn)
+        depth = np.asarray(depth)
+        if depth.shape != (len(who),) or (len(depth) and not (depth.min() >= 1 and depth.max() <= 8)):
+            raise ValueError(f"agent: expected {len(who)} depths of 1..8, got {depth.tolist()[:8]}")
+        outcome = task.execute(states[who], np.asarray(actions, np.uint8), depth.astype(np.int32))
+        nothing = np.full(len(who), NOT_ASKED, np.float32)
+        parts.append(
+            Rows(
+                who.astype(np.int32),
+                np.full(len(who), turn, np.int16),
+                depth.astype(np.int8),
+                outcome.executed.astype(np.int8),
+                task.distance(states[who]),
+                task.distance(outcome.states),
+                outcome.solved,
+                nothing,
+                nothing,
+                packed(np.asarray(actions, np.uint8)),
+                np.zeros(len(who), np.uint64),
+            )
+        )
+        states[who], alive[who] = outcome.states, ~outcome.solved
+    return join(parts)

@@ -1,0 +1,266 @@
+"""The states that a policy's greedy plans can lead to, each looked at once, and values over them.
+
+With deterministic plans an episode is a walk in a graph: a node is a state, an edge is "commit to the first h actions of
+the plan made here". Whatever chooses the depths -- a depth head, a fixed depth, an oracle -- walks in the same graph, so
+one pass of the policy per distinct state serves all of them, and the value of a depth policy over a decision budget is
+a sum over edges instead of a sample of episodes. Every rank has the whole graph, in one order, and looks at its share.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+import numpy as np
+
+from recommit import draws
+from recommit.play.division import divided, turns
+from recommit.policy.config import MAX_ACTIONS
+from recommit.runs.ranks import Team
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from recommit.policy.policy import CommitPolicy
+    from recommit.puzzles.puzzle import Puzzle
+
+T = TypeVar("T")
+
+#: Purpose of a random stream; see ``recommit.train.sft.targets``.
+DEPTHS = 38
+
+
+class Run(Protocol):
+    """How a pass through the policy is made; see ``Engine.run``."""
+
+    def __call__(self, work: Callable[[], T]) -> T:
+        """The result of ``work``."""
+
+
+def plainly(work: Callable[[], T]) -> T:
+    """In this process, at once."""
+    return work()
+
+
+class Reach:
+    """Distinct states, growing; the columns of every array below are the ``depths``, ascending."""
+
+    def __init__(
+        self,
+        policy: CommitPolicy,
+        task: Puzzle,
+        depths: tuple[int, ...],
+        *,
+        through: Run = plainly,
+        team: Team | None = None,
+        together: bool = False,
+        piece: int = 0,
+        keep_inputs: bool = False,
+    ) -> None:
+        """``piece`` states are looked at at a time, or as many as divide the work evenly; ``together``: see ``Engine``."""
+        self.policy, self.task, self.depths, self.through = policy, task, depths, through
+        self.team, self.together, self.piece, self.keep_inputs = team or Team(), together, piece, keep_inputs
+        self._index: dict[bytes, int] = {}
+        self._inputs: list[tuple[NDArray[np.int64], NDArray[np.float32]]] = []
+        many = len(depths)
+        self.states: NDArray[np.uint8] = np.empty((0, *task.shape), np.uint8)
+        #: Eight greedy actions by depth, and logits of the policy's own depths.
+        self.plans: NDArray[np.uint8] = np.empty((0, many, MAX_ACTIONS), np.uint8)
+        self.logits: NDArray[np.float32] = np.empty((0, len(policy.config.depths)), np.float32)
+        #: Is the policy told how many decisions are left? Then the same state is another node with another number of them.
+        self.told = policy.config.show_budget
+        self.left: NDArray[np.int64] = np.empty(0, np.int64)
+        #: By depth: the node that the plan leads to, the actions until then, and whether that is the goal.
+        self.landing: NDArray[np.int64] = np.empty((0, many), np.int64)
+        self.executed: NDArray[np.int32] = np.empty((0, many), np.int32)
+        self.solved: NDArray[np.bool_] = np.empty((0, many), np.bool_)
+        self.goal: NDArray[np.bool_] = np.empty(0, np.bool_)
+        self.expanded: NDArray[np.bool_] = np.empty(0, np.bool_)
+
+    def __len__(self) -> int:
+        return len(self.states)
+
+    def nodes(self, states: NDArray[np.uint8], left: NDArray[np.int64] | int = 0) -> NDArray[np.int64]:
+        """The node of each state, with so many decisions ``left``, which only counts where the policy is told; new ones are
+        added without a plan."""
+        numbers = np.broadcast_to(left if self.told else 0, len(states))
+        keys = [state.tobytes() + bytes([number]) for state, number in zip(states, numbers.tolist(), strict=True)]
+        fresh: list[int] = []
+        for i, key in enumerate(keys):
+            if key not in self._index:
+                self._index[key] = len(self) + len(fresh)
+                fresh.append(i)
+        if fresh:
+            self._append(np.ascontiguousarray(states[fresh]), numbers[fresh])
+        return np.fromiter((self._index[key] for key in keys), np.int64, len(keys))
+
+    def find(self, states: NDArray[np.uint8]) -> NDArray[np.int64]:
+        """The node of each state, -1 where it is none; of a policy that is told nothing of the decisions left."""
+        return np.fromiter((self._index.get(state.tobytes() + b"\0", -1) for state in states), np.int64, len(states))
+
+    def _append(self, states: NDArray[np.uint8], left: NDArray[np.int64]) -> None:
+        more = len(states)
+        fresh = {
+            "states": states,
+            "left": left.astype(np.int64),
+            "plans": np.zeros((more, len(self.depths), MAX_ACTIONS), np.uint8),
+            "logits": np.zeros((more, self.logits.shape[1]), np.float32),
+            "landing": np.zeros((more, len(self.depths)), np.int64),
+            "executed": np.zeros((more, len(self.depths)), np.int32),
+            "solved": np.zeros((more, len(self.depths)), np.bool_),
+            "goal": self.task.is_solved(states),
+            "expanded": np.zeros(more, np.bool_),
+        }
+        for name, values in fresh.items():
+            setattr(self, name, np.concatenate([getattr(self, name), values]))
+
+    def expand(self, wanted: NDArray[np.int64]) -> None:
+        """Look at the nodes that nobody has looked at, pieces in turn by rank; every rank calls this with the same ones."""
+        missing = np.unique(wanted[~self.expanded[wanted] & ~self.goal[wanted]])
+        if not len(missing):
+            return
+        pieces = divided(missing, self.team.world, self.piece)
+        empty = self.logits[:0], self.plans[:0]
+        mine = [self._look(piece, missing) for piece in turns(pieces, self.team, self.together)]
+        logits, plans = (np.concatenate(parts) for parts in zip(empty, *mine, strict=True))
+        heard = self.team.exchange({"logits": logits, "plans": plans})
+        used = [0] * self.team.world
+        for i, piece in enumerate(pieces):  # in one order everywhere, since it numbers the nodes
+            rank = i % self.team.world
+            part = slice(used[rank], used[rank] + len(piece))
+            self._connect(piece, heard[rank]["logits"][part], heard[rank]["plans"][part])
+            used[rank] += len(piece)
+
+    def _look(self, piece: NDArray[np.int64], others: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Logits and plans of a piece; with an empty one the first of ``others`` is looked at, and nothing comes of it."""
+        asked = piece if len(piece) else others[:1]
+        told = {"left": self.left[asked]} if self.told else {}
+        inputs, logits, plans = self.through(
+            partial(self.policy.plan, self.task, self.states[asked], self.depths, **told)
+        )
+        if self.keep_inputs and len(piece):
+            self._inputs.append((piece, inputs))
+        return logits[: len(piece)], plans[: len(piece)]
+
+    def read(self) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """The nodes that this rank looked at, ascending, and what the depth head read of them: it stays where it is, since it
+        is as wide as the backbone. Needs ``keep_inputs``."""
+        empty = np.empty(0, np.int64), np.empty((0, self.policy.depth_head.inputs), np.float32)
+        nodes, inputs = (np.concatenate(parts) for parts in zip(empty, *self._inputs, strict=True))
+        order = np.argsort(nodes)
+        return nodes[order], inputs[order]
+
+    def _connect(self, chosen: NDArray[np.int64], logits: NDArray[np.float32], plans: NDArray[np.uint8]) -> None:
+        many = len(self.depths)
+        outcome = self.task.execute(
+            np.repeat(self.states[chosen], many, axis=0),
+            plans.reshape(-1, MAX_ACTIONS),
+            np.tile(np.array(self.depths, np.int32), len(chosen)),
+        )
+        landing = self.nodes(outcome.states, np.repeat(self.left[chosen] - 1, many)).reshape(-1, many)
+        self.plans[chosen], self.logits[chosen], self.landing[chosen] = plans, logits, landing
+        self.executed[chosen] = outcome.executed.reshape(-1, many)
+        self.solved[chosen] = outcome.solved.reshape(-1, many)
+        self.expanded[chosen] = True
+
+
+@dataclass(frozen=True)
+class Episodes:
+    """How episodes ended, by start."""
+
+    solved: NDArray[np.bool_]
+    actions: NDArray[np.int64]
+    decisions: NDArray[np.int64]
+    #: Decisions by column of ``Reach.depths``.
+    depths: NDArray[np.int64]
+
+    @property
+    def solve_rate(self) -> float:
+        """Share of the episodes that reached the goal."""
+        return float(self.solved.mean())
+
+    @property
+    def mean_actions(self) -> float:
+        """Executed actions per episode."""
+        return float(self.actions.mean())
+
+
+class Choose(Protocol):
+    """Who decides how far to go."""
+
+    def __call__(self, turn: int, episodes: NDArray[np.int64], nodes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The column of the depth for each of the ``episodes`` that are under way, now at expanded ``nodes``."""
+
+
+def walk(reach: Reach, starts: NDArray[np.uint8], budget: int, choose: Choose) -> Episodes:
+    """Play one episode from every start, at most ``budget`` decisions each."""
+    at = reach.nodes(starts, budget)
+    solved = reach.goal[at].copy()
+    actions, decisions = np.zeros(len(at), np.int64), np.zeros(len(at), np.int64)
+    used = np.zeros(len(reach.depths), np.int64)
+    for turn in range(budget):
+        who = np.flatnonzero(~solved)
+        if not len(who):
+            break
+        reach.expand(at[who])
+        columns = choose(turn, who, at[who])
+        actions[who] += reach.executed[at[who], columns]
+        decisions[who] += 1
+        solved[who] = reach.solved[at[who], columns]
+        at[who] = reach.landing[at[who], columns]
+        used += np.bincount(columns, minlength=len(used))
+    return Episodes(solved, actions, decisions, used)
+
+
+def always(reach: Reach, depth: int) -> Choose:
+    """One fixed depth."""
+    column = reach.depths.index(depth)
+    return lambda _turn, episodes, _nodes: np.full(len(episodes), column)
+
+
+def head(reach: Reach) -> Choose:
+    """The depth head's likeliest depth, ties to the smaller."""
+    columns = np.array([reach.depths.index(depth) for depth in reach.policy.config.depths])
+    return lambda _turn, _episodes, nodes: columns[reach.logits[nodes].argmax(axis=1)]
+
+
+def wary(reach: Reach) -> Choose:
+    """``head`` with a memory: where an episode comes by again, the next likeliest depth, so that it need not go round."""
+    columns = np.array([reach.depths.index(depth) for depth in reach.policy.config.depths])
+    times: dict[tuple[int, int], int] = {}
+
+    def choose(turn: int, episodes: NDArray[np.int64], nodes: NDArray[np.int64]) -> NDArray[np.int64]:
+        if turn == 0:
+            times.clear()
+        before = np.zeros(len(nodes), np.int64)
+        for i, here in enumerate(zip(episodes.tolist(), nodes.tolist(), strict=True)):
+            before[i] = times.get(here, 0)
+            times[here] = int(before[i]) + 1
+        order = np.argsort(-reach.logits[nodes], axis=1, kind="stable")
+        return columns[order[np.arange(len(nodes)), before % len(columns)]]
+
+    return choose
+
+
+def drawn(reach: Reach, chance: NDArray[np.floating] | None, seed: int) -> Choose:
+    """The policy's depths, drawn by ``chance`` -- the same in every state -- or by the depth head if that is None."""
+    columns = np.array([reach.depths.index(depth) for depth in reach.policy.config.depths])
+
+    def choose(turn: int, episodes: NDArray[np.int64], nodes: NDArray[np.int64]) -> NDArray[np.int64]:
+        number = episodes.astype(np.uint64) * np.uint64(256) + np.uint64(turn)
+        words = draws.draw(draws.streams(seed, DEPTHS, number), 0)
+        uniform = (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
+        weights = softmax(reach.logits[nodes]) if chance is None else np.asarray(chance, np.float64)[None]
+        return columns[(uniform[:, None] >= np.cumsum(weights, axis=1)[:, :-1]).sum(axis=1)]
+
+    return choose
+
+
+def softmax(logits: NDArray[np.floating]) -> NDArray[np.float64]:
+    """Over the last axis."""
+    weights = np.exp(logits.astype(np.float64) - logits.max(axis=-1, keepdims=True))
+    result: NDArray[np.float64] = weights / weights.sum(axis=-1, keepdims=True)
+    return result

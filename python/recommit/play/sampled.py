@@ -1,0 +1,303 @@
+"""Playing to learn: commitments sampled from the policy, executed, and judged by the exact distance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+
+from recommit import draws
+from recommit.play.graph import plainly
+from recommit.policy.config import MAX_ACTIONS, PASS
+from recommit.policy.distributions import log_prob
+from recommit.policy.transfer import to_device, to_host
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+    from torch import Tensor
+
+    from recommit.play.graph import Run
+    from recommit.policy.policy import CommitPolicy
+    from recommit.puzzles.puzzle import Puzzle
+    from recommit.train.grpo.config import Variant
+
+#: Purposes of random streams; see ``recommit.train.sft.targets``.
+SAMPLE, FOLLOW, ORDER = 35, 36, 37
+
+
+@dataclass(frozen=True)
+class Proposals:
+    """G commitments for each of N states."""
+
+    depth: NDArray[np.int64]  #: [N, G], how many actions
+    choice: NDArray[np.int64]  #: [N, G], index into the policy's depths; 0 where the head did not choose
+    actions: NDArray[np.uint8]  #: [N, G, 8]
+    depth_log: NDArray[np.float32]  #: [N, G]
+    action_log: NDArray[np.float32]  #: [N, G, 8]
+    logits: NDArray[np.float32]  #: [N, |H|]
+
+
+@dataclass(frozen=True)
+class Trace:
+    """Decisions that were made, in the order in which they were made."""
+
+    states: NDArray[np.uint8]  #: [N, rows, columns], before the decision
+    distance: NDArray[np.int32]  #: [N]
+    episode: NDArray[np.int64]  #: [N]: whose
+    left: NDArray[np.int64]  #: [N]: decisions left, this one included
+    proposals: Proposals
+    after: NDArray[np.uint8]  #: [N, G, rows, columns]
+    after_distance: NDArray[np.int32]  #: [N, G], 0 where solved
+    last_distance: NDArray[
+        np.int32
+    ]  #: [N, G], of the last state on the way that could be solved, UNSOLVABLE if none could
+    executed: NDArray[np.int32]  #: [N, G]
+    solved: NDArray[np.bool_]  #: [N, G]
+
+    def __len__(self) -> int:
+        return len(self.states)
+
+    def progress(self, per: str) -> NDArray[np.int32]:
+        """[N, G]: lowered distance. ``per`` action, the step into a state that cannot be solved counts 0, like all after it;
+        per commitment, one that ends in such a state counts 0 as a whole."""
+        end = self.last_distance if per == "action" else self.after_distance
+        both = (self.distance[:, None] >= 0) & (end >= 0)
+        result: NDArray[np.int32] = np.where(both, self.distance[:, None] - end, 0)
+        return result
+
+    @property
+    def lost(self) -> NDArray[np.bool_]:
+        """[N, G]: commitments that made a puzzle unsolvable."""
+        result: NDArray[np.bool_] = (self.distance[:, None] >= 0) & (self.after_distance < 0)
+        return result
+
+
+class Actor:
+    """Draws commitments: which depends on the state and the counter alone, never on what else is in the batch."""
+
+    def __init__(
+        self,
+        policy: CommitPolicy,
+        task: Puzzle,
+        variant: Variant,
+        *,
+        seed: int,
+        greedy: bool = False,
+        through: Run = plainly,
+        agree: Callable[[int], int] = int,
+    ) -> None:
+        self.policy, self.task, self.variant, self.seed, self.greedy = policy, task, variant, seed, greedy
+        self.through, self.agree = through, agree
+        #: Passes through the policy, in states.
+        self.looked = 0
+        #: What a rank that has nothing to look at looks at, so that it goes through the policy like the others.
+        self.idle: NDArray[np.uint8] | None = None
+
+    def propose(
+        self,
+        states: NDArray[np.uint8],
+        count: int,
+        number: NDArray[np.uint64],
+        depths: NDArray[np.int64] | None = None,
+        left: NDArray[np.int64] | None = None,
+    ) -> Proposals:
+        """``count`` commitments per state; ``number`` names the random stream of each state. ``depths`` [count], if given,
+        are theirs, whoever chooses otherwise; ``left``: see ``CommitPolicy.look``."""
+        parts = []
+        self.looked += len(states)
+        for begin in range(0, max(self.agree(len(states)), 1), PASS):
+            part = slice(begin, begin + PASS)
+            asked, named = states[part], number[part]
+            if not len(asked):
+                if self.idle is not None:
+                    self._propose(self.idle, count, np.zeros(1, np.uint64), depths, np.ones(1, np.int64))
+                continue
+            parts.append(self._propose(asked, count, named, depths, None if left is None else left[part]))
+        return _joined(parts, count, len(self.policy.config.depths))
+
+    def _propose(
+        self,
+        states: NDArray[np.uint8],
+        count: int,
+        number: NDArray[np.uint64],
+        depths: NDArray[np.int64] | None,
+        left: NDArray[np.int64] | None,
+    ) -> list[NDArray[np.generic]]:
+        own = self.policy.config.depths
+        stream = draws.streams(
+            self.seed, SAMPLE, (number[:, None] * np.uint64(1024) + np.arange(count, dtype=np.uint64))
+        )
+        uniform = uniforms(stream, len(own) + 4 * MAX_ACTIONS)
+        forced = None if depths is None else np.broadcast_to(depths, stream.shape).copy()
+        if forced is None and not self.variant.head:
+            drawn = draws.below(draws.draw(stream, uniform.shape[-1]), len(own))
+            forced = np.full_like(drawn, self.variant.depth) if self.variant.depth else np.array(own)[drawn]
+        device = self.policy.depth_head.weight.device
+        choice, actions, depth_log, action_log, logits = self.through(
+            # What is executed next is decided here: the only wait of a pass.
+            lambda: to_host(*self._pass(states, to_device(uniform, device), forced, left))
+        )
+        depth = np.array(own)[choice] if forced is None else forced
+        return [depth, choice, actions.astype(np.uint8), depth_log, action_log, logits]
+
+    @torch.no_grad()
+    def _pass(
+        self,
+        states: NDArray[np.uint8],
+        uniform: Tensor,
+        forced: NDArray[np.int64] | None,
+        left: NDArray[np.int64] | None,
+    ) -> tuple[Tensor, ...]:
+        many, (rows, count, _) = len(self.policy.config.depths), uniform.shape
+        z, index = self.policy.look(self.task, states, left), self.policy.task_index(self.task)
+        logits = self.policy.depth_head(self.policy.read(z, index)).float()
+        choice = (logits[:, None] - torch.log(-torch.log(uniform[..., :many]))).argmax(-1)
+        depth_log = log_prob(logits[:, None].expand(-1, count, -1), choice)
+        own = to_device(np.array(self.policy.config.depths), z.device)
+        depth = own[choice] if forced is None else to_device(forced, z.device)
+        actions, scores = self.policy.decoder.plans(
+            z.repeat_interleave(count, dim=0),
+            index,
+            depths=self.policy.conditioning(depth.flatten()),
+            noise=None if self.greedy else uniform[..., many:].reshape(rows * count, MAX_ACTIONS, 4),
+        )
+        action_log = log_prob(scores, actions)
+        return choice, actions.view(rows, count, -1), depth_log, action_log.view(rows, count, -1), logits
+
+
+def uniforms(stream: NDArray[np.uint64], count: int) -> NDArray[np.float32]:
+    """[..., count] numbers in (0, 1) of each stream."""
+    words = np.stack([draws.draw(stream, i) for i in range(count)], axis=-1)
+    result: NDArray[np.float32] = (((words >> np.uint64(41)).astype(np.float32)) + np.float32(0.5)) * np.float32(
+        2.0**-23
+    )
+    return result
+
+
+def play(
+    actor: Actor,
+    starts: NDArray[np.uint8],
+    budget: NDArray[np.int64] | int,
+    *,
+    numbers: NDArray[np.uint64],
+    candidates: int = 1,
+    follow: Callable[[Trace], NDArray[np.int64]] | None = None,
+    end_when_lost: bool = False,
+) -> Trace:
+    """One episode from every start, in lock step, for as many decisions as ``budget`` allows each.
+
+    ``candidates`` commitments are tried at every state, on copies; the episode goes on with the first one, or with the
+    one that ``follow`` says. An episode's number fixes its randomness. All ranks take part until
+    the last episode of all ranks has ended.
+    """
+    task = actor.task
+    left = np.broadcast_to(np.asarray(budget, np.int64), (len(starts),)).copy()
+    states, distance = starts.copy(), task.distance(starts)
+    alive = ~task.is_solved(starts)
+    if end_when_lost:
+        alive &= distance >= 0
+    parts: list[Trace] = []
+    turn = 0
+    while actor.agree(int((alive & (left > 0)).sum())):
+        who = np.flatnonzero(alive & (left > 0))
+        number = numbers[who] * np.uint64(256) + np.uint64(turn)
+        part = _decide(actor, states[who], distance[who], who, left[who], number, candidates)
+        parts.append(part)
+        chosen = np.zeros(len(who), np.int64) if follow is None else follow(part)
+        rows = np.arange(len(who))
+        states[who], distance[who] = part.after[rows, chosen], part.after_distance[rows, chosen]
+        alive[who] = ~part.solved[rows, chosen]
+        if end_when_lost:
+            alive[who] &= distance[who] >= 0
+        left[who] -= 1
+        turn += 1
+    return _joined_traces(parts, starts, candidates, len(actor.policy.config.depths))
+
+
+def _decide(
+    actor: Actor,
+    states: NDArray[np.uint8],
+    distance: NDArray[np.int32],
+    who: NDArray[np.int64],
+    left: NDArray[np.int64],
+    number: NDArray[np.uint64],
+    candidates: int,
+) -> Trace:
+    task = actor.task
+    made = actor.propose(states, candidates, number, left=left)
+    many, shape = len(states), states.shape[1:]
+    outcome = task.execute(
+        np.repeat(states, candidates, axis=0),
+        made.actions.reshape(-1, MAX_ACTIONS),
+        made.depth.reshape(-1).astype(np.int32),
+    )
+    after = task.distance(outcome.states).reshape(many, candidates)
+    return Trace(
+        states,
+        distance,
+        who,
+        left,
+        made,
+        outcome.states.reshape(many, candidates, *shape),
+        after,
+        _last_distance(task, states, distance, made.actions, after),
+        outcome.executed.reshape(many, candidates),
+        outcome.solved.reshape(many, candidates),
+    )
+
+
+def _last_distance(
+    task: Puzzle,
+    states: NDArray[np.uint8],
+    distance: NDArray[np.int32],
+    actions: NDArray[np.uint8],
+    after: NDArray[np.int32],
+) -> NDArray[np.int32]:
+    """See ``Trace``. What cannot be solved stays so, so that a depth need not end the walk."""
+    result = after.copy()
+    row, plan = np.nonzero((distance[:, None] >= 0) & (after < 0))
+    here, last = states[row], distance[row]
+    for step in range(MAX_ACTIONS - 1 if len(row) else 0):
+        here = task.step(here, actions[row, plan, step])
+        now = task.distance(here)
+        last = np.where(now >= 0, now, last)
+    result[row, plan] = last
+    return result
+
+
+def _joined(parts: list[list[NDArray[np.generic]]], count: int, many: int) -> Proposals:
+    if not parts:
+        parts = [[np.zeros((0, count), np.int64), np.zeros((0, count), np.int64), np.zeros((0, count, 8), np.uint8),
+                  np.zeros((0, count), np.float32), np.zeros((0, count, 8), np.float32),
+                  np.zeros((0, many), np.float32)]]  # fmt: skip
+    return Proposals(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+def _joined_traces(parts: list[Trace], starts: NDArray[np.uint8], candidates: int, many: int) -> Trace:
+    if not parts:
+        shape = starts.shape[1:]
+        empty = np.zeros(0, np.int64)
+        return Trace(starts[:0], empty.astype(np.int32), empty, empty, _joined([], candidates, many),
+                     np.zeros((0, candidates, *shape), np.uint8), np.zeros((0, candidates), np.int32),
+                     np.zeros((0, candidates), np.int32), np.zeros((0, candidates), np.int32), np.zeros((0, candidates), np.bool_))  # fmt: skip
+    joined = {
+        name: np.concatenate([getattr(part, name) for part in parts])
+        for name in (
+            "states",
+            "distance",
+            "episode",
+            "left",
+            "after",
+            "after_distance",
+            "last_distance",
+            "executed",
+            "solved",
+        )
+    }
+    columns = ("depth", "choice", "actions", "depth_log", "action_log", "logits")
+    proposals = Proposals(*(np.concatenate([getattr(part.proposals, name) for part in parts]) for name in columns))
+    return Trace(proposals=proposals, **joined)

@@ -1,0 +1,1 @@
+"""Vision-language models that a policy stands on."""

@@ -1,0 +1,285 @@
+"""Backbones from nothing: a local directory in the published format, with random weights, tokenizer and processor.
+
+Real weights come from a hub; these serve tests, laptops and speed measurements at real shapes, and go through the same
+loading code.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from recommit.policy import served, shards
+
+SPECIALS = [
+    "<|endoftext|>",
+    "<|im_start|>",
+    "<|im_end|>",
+    "<|vision_start|>",
+    "<|vision_end|>",
+    "<|image_pad|>",
+    "<|video_pad|>",
+]
+#: Special tokens that InternVL's processor asks its tokenizer for by name.
+NAMED = {
+    "start_image_token": "<img>",
+    "end_image_token": "</img>",
+    "context_image_token": "<IMG_CONTEXT>",
+    "video_token": "<video>",
+}
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The sizes that tell one backbone of a family from another."""
+
+    width: int
+    layers: int
+    heads: int
+    kv_heads: int
+    ffn: int
+    vision_width: int
+    vision_layers: int
+    vision_heads: int
+    vision_ffn: int
+    #: Qwen2.5-VL: pixels; 28 keeps every window inside one merged token.
+    window: int = 0
+    #: Vision layers that attend over the whole picture. None at all, with window 28: a cell's feature depends on the
+    #: cell alone, and a board is a gather from a handful of them.
+    full_attention: tuple[int, ...] = ()
+    vocabulary: int = 272
+    rope_theta: float = 1e6
+    family: str = "qwen2_5_vl"
+    #: Qwen3-VL: vision layers whose features the language model gets besides.
+    taps: tuple[int, ...] = ()
+    #: Qwen3-VL: trained positions along a picture's side. InternVL: pixels of a tile's side.
+    side: int = 0
+
+
+PRESETS = {
+    "tiny": Shape(32, 2, 2, 1, 64, 32, 2, 2, 64, 56, (1,), rope_theta=100.0),
+    # Slow angles tell the columns of a small board apart poorly: theta 10 halves the steps that theta 100 needs.
+    "small": Shape(128, 4, 4, 4, 352, 64, 1, 2, 128, 28, (), rope_theta=10.0),
+    "tiny-qwen3-vl": Shape(32, 3, 2, 1, 64, 32, 3, 2, 64, rope_theta=100.0, family="qwen3_vl", taps=(0, 1), side=6),
+    "tiny-internvl": Shape(32, 2, 2, 1, 64, 32, 2, 2, 64, rope_theta=100.0, family="internvl", side=224),
+    "3b": Shape(2048, 36, 16, 2, 11008, 1280, 32, 16, 3420, 112, (7, 15, 23, 31), vocabulary=151936),
+    "7b": Shape(3584, 28, 28, 4, 18944, 1280, 32, 16, 3420, 112, (7, 15, 23, 31), vocabulary=152064),
+    "qwen3-vl-8b": Shape(
+        4096, 36, 32, 8, 12288, 1152, 27, 16, 4304,
+        vocabulary=151936, rope_theta=5e6, family="qwen3_vl", taps=(8, 16, 24), side=48,
+    ),
+    "internvl3-8b": Shape(
+        3584, 28, 28, 4, 18944, 1024, 24, 16, 4096, vocabulary=151674, family="internvl", side=448
+    ),
+}  # fmt: skip
+#: Wider ones are not drawn whole in memory, but by ``shards``.
+WIDEST = 512
+
+
+def config(shape: Shape, tokenizer: Any) -> Any:
+    """The transformers configuration of a shape, with the token ids of a tokenizer."""
+    import transformers
+
+    name, details = _FAMILIES[shape.family]
+    return getattr(transformers, name)(tie_word_embeddings=shape.width <= 2048, **details(shape, tokenizer))
+
+
+def _text(shape: Shape, tokenizer: Any) -> dict[str, Any]:
+    return {
+        "vocab_size": shape.vocabulary,
+        "hidden_size": shape.width,
+        "intermediate_size": shape.ffn,
+        "num_hidden_layers": shape.layers,
+        "num_attention_heads": shape.heads,
+        "num_key_value_heads": shape.kv_heads,
+        "initializer_range": 0.02 if shape.width > 512 else 0.6 / math.sqrt(shape.width),
+        "rope_parameters": {"rope_type": "default", "rope_theta": shape.rope_theta},
+        "bos_token_id": None,
+        "eos_token_id": _token(tokenizer, "<|im_end|>"),
+        "pad_token_id": _token(tokenizer, "<|endoftext|>"),
+    }
+
+
+def _qwen(shape: Shape, tokenizer: Any) -> dict[str, Any]:
+    text, half = _text(shape, tokenizer), shape.width // shape.heads // 2
+    side = half * 3 // 8  # rows and columns get three eighths of the frequencies each, as in the 7B
+    text["rope_parameters"]["mrope_section"] = [half - 2 * side, side, side]
+    vision = {
+        "depth": shape.vision_layers,
+        "hidden_size": shape.vision_width,
+        "intermediate_size": shape.vision_ffn,
+        "num_heads": shape.vision_heads,
+        "out_hidden_size": shape.width,
+    }
+    return {
+        "text_config": text,
+        "vision_config": vision,
+        "image_token_id": _token(tokenizer, "<|image_pad|>"),
+        "video_token_id": _token(tokenizer, "<|video_pad|>"),
+        "vision_start_token_id": _token(tokenizer, "<|vision_start|>"),
+        "vision_end_token_id": _token(tokenizer, "<|vision_end|>"),
+    }
+
+
+def _qwen2_5(shape: Shape, tokenizer: Any) -> dict[str, Any]:
+    values = _qwen(shape, tokenizer)
+    values["vision_config"] |= {
+        "window_size": shape.window,
+        "fullatt_block_indexes": list(shape.full_attention),
+    }
+    return values
+
+
+def _qwen3(shape: Shape, tokenizer: Any) -> dict[str, Any]:
+    values = _qwen(shape, tokenizer)
+    values["text_config"]["head_dim"] = shape.width // shape.heads
+    values["text_config"]["rope_parameters"]["mrope_interleaved"] = True
+    values["vision_config"] |= {
+        "deepstack_visual_indexes": list(shape.taps),
+        "num_position_embeddings": shape.side**2,
+    }
+    return values
+
+
+def _internvl(shape: Shape, tokenizer: Any) -> dict[str, Any]:
+    vision = {
+        "num_hidden_layers": shape.vision_layers,
+        "hidden_size": shape.vision_width,
+        "intermediate_size": shape.vision_ffn,
+        "num_attention_heads": shape.vision_heads,
+        "attention_bias": True,
+        "image_size": [shape.side, shape.side],
+    }
+    return {
+        "text_config": {"model_type": "qwen2", **_text(shape, tokenizer)},
+        "vision_config": vision,
+        "image_token_id": _token(tokenizer, "<IMG_CONTEXT>"),
+        "image_seq_length": (shape.side // 28) ** 2,
+    }
+
+
+def _token(tokenizer: Any, text: str) -> int:
+    return int(tokenizer.convert_tokens_to_ids(text))
+
+
+#: By family: the class of its configuration in transformers, and what goes into that.
+_FAMILIES = {
+    "qwen2_5_vl": ("Qwen2_5_VLConfig", _qwen2_5),
+    "qwen3_vl": ("Qwen3VLConfig", _qwen3),
+    "internvl": ("InternVLConfig", _internvl),
+}
+
+
+def make_tokenizer(family: str = "qwen2_5_vl") -> Any:
+    """A byte-level tokenizer of the real class: 256 bytes and the special tokens the model needs."""
+    from tokenizers import pre_tokenizers
+    from transformers import Qwen2Tokenizer
+
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    return Qwen2Tokenizer(
+        vocab={symbol: i for i, symbol in enumerate(alphabet)},
+        merges=[],
+        unk_token="<|endoftext|>",
+        eos_token="<|im_end|>",
+        pad_token="<|endoftext|>",
+        additional_special_tokens=SPECIALS,
+        **({"extra_special_tokens": NAMED} if family == "internvl" else {}),
+    )
+
+
+@torch.no_grad()
+def spread_cells(model: Any, tokenizer: Any) -> None:
+    """Shift and scale the last layer of the picture encoder so that the cells of sliding puzzles and Sokoban start out as different as
+    word embeddings are, times four. Drawn cells are mostly background: without this they all begin as nearly the same
+    vector, and a small model spends its first thousand steps on telling them apart."""
+    import recommit
+    from recommit.policy.backbones.qwen import QwenBackbone
+    from recommit.policy.config import PolicyConfig
+    from recommit.policy.pictures.vision import Vision
+
+    backbone = QwenBackbone(model, tokenizer)
+    vision = Vision(backbone, PolicyConfig(lora=None))
+    cells = torch.cat([vision.legend(task) for task in (recommit.Sliding(5), recommit.Sokoban(8))])
+    features = backbone.features(cells, (1, 1))[:, 0]
+    mean = features.mean(dim=0)
+    last = model.visual.merger.mlp[-1]
+    scale = 4 * model.language_model.embed_tokens.weight.std() / (features - mean).square().mean().sqrt()
+    last.bias.sub_(mean).mul_(scale)
+    last.weight.mul_(scale)
+
+
+def make_backbone(
+    folder: str | Path, preset: str | Shape = "tiny", *, seed: int = 0, dtype: str = "float32", shard: int = 0
+) -> Path:
+    """Write a random backbone of a preset (``PRESETS``) or shape; returns the folder.
+
+    With ``shard`` in the layout of a hub, in files of up to so many bytes, and with a language-model head; large shapes
+    always are.
+    """
+    from recommit.policy.backbones.backbone import adapter
+
+    if isinstance(preset, str) and preset not in PRESETS:
+        raise ValueError(f"preset: expected one of {', '.join(PRESETS)}, got {preset}")
+    shape = PRESETS[preset] if isinstance(preset, str) else preset
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    family, tokenizer = adapter(shape.family), make_tokenizer(shape.family)
+    if shape.family in ("qwen2_5_vl", "qwen3_vl"):
+        served.write(folder, tokenizer)
+    if shard or shape.width > WIDEST:
+        _make_shards(folder, shape, tokenizer, seed=seed, dtype=dtype, shard=shard or shards.SHARD)
+        return folder
+    model = _drawn(shape, tokenizer, seed)
+    family(model.to(getattr(torch, dtype)), tokenizer).save(folder)
+    return folder
+
+
+def _drawn(shape: Shape, tokenizer: Any, seed: int) -> Any:
+    """As transformers draws it."""
+    from transformers import AutoModel
+
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        model = AutoModel.from_config(config(shape, tokenizer))
+    if shape.window == 28 and not shape.full_attention:
+        spread_cells(model, tokenizer)
+    return model
+
+
+def _make_shards(folder: Path, shape: Shape, tokenizer: Any, *, seed: int, dtype: str, shard: int) -> None:
+    """The model itself is never made: its shapes are enough."""
+    from transformers import AutoModel
+
+    from recommit.policy.backbones.backbone import adapter
+
+    about = config(shape, tokenizer)
+    family = adapter(shape.family)
+    with torch.device("meta"):
+        model = AutoModel.from_config(about)
+    shapes = {_published(shape, name): tuple(tensor.shape) for name, tensor in model.state_dict().items()}
+    if not about.tie_word_embeddings:
+        shapes[_HEADS.get(shape.family, "lm_head.weight")] = (shape.vocabulary, shape.width)
+    spread = float(about.text_config.initializer_range)
+    shards.write(folder, shapes, spread=spread, seed=seed, dtype=dtype, shard=shard)
+    about.dtype = dtype
+    about.save_pretrained(folder)
+    family(model, tokenizer).save_processor(folder)
+
+
+def _published(shape: Shape, name: str) -> str:
+    """A weight's name on the hub."""
+    prefix, begin = _PREFIXES[shape.family]
+    return begin + name.removeprefix(prefix) if name.startswith(prefix) else name
+
+
+#: By family: what the names of weights begin with in transformers, and on the hub.
+_PREFIXES = {
+    "qwen2_5_vl": ("language_model.", "model."),
+    "qwen3_vl": ("", "model."),
+    "internvl": ("language_model.", "language_model.model."),
+}
+_HEADS = {"internvl": "language_model.lm_head.weight"}

@@ -1,0 +1,133 @@
+"""Qwen2.5-VL as a backbone: pictures are a batch axis of the vision encoder instead of a loop over windows."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from recommit.policy.backbones.transformer import TransformersBackbone, rotate
+from recommit.policy.prompt import Markers
+from recommit.policy.transfer import to_device
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from recommit.puzzles.puzzle import Puzzle
+
+
+class QwenBackbone(TransformersBackbone):
+    """See ``Backbone``."""
+
+    model_class = "Qwen2_5_VLModel"
+    markers = Markers("<|vision_start|>", "<|image_pad|>", "<|vision_end|>")
+
+    def __init__(self, model: Any, tokenizer: Any) -> None:
+        super().__init__(model, tokenizer)
+        vision = self.config.vision_config
+        self.token_pixels = int(vision.spatial_merge_size) * int(vision.patch_size)
+        self._plans: dict[tuple[int, int], VisionPlan] = {}
+        self.cell_local = self._is_cell_local(vision)
+
+    def _is_cell_local(self, vision: Any) -> bool:
+        everywhere = any(layer < vision.depth for layer in vision.fullatt_block_indexes)
+        return bool(vision.window_size == self.token_pixels and not everywhere)
+
+    def pixels(self, task: Puzzle, states: NDArray[np.uint8], *, cell: int, theme: str, crop: bool) -> Tensor:
+        """See ``Backbone``: patches, drawn as such."""
+        values, _ = task.patches(states, cell=cell or self.token_pixels, theme=theme, crop=crop)
+        return to_device(values, self.device)
+
+    def features(self, pixels: Tensor, grid: tuple[int, int]) -> Tensor:
+        """See ``Backbone.features``."""
+        visual = self.base.visual
+        if grid not in self._plans:
+            self._plans[grid] = self._plan(visual, grid, pixels.device)
+        return self._plans[grid].run(visual, pixels)
+
+    def _plan(self, visual: Any, grid: tuple[int, int], device: torch.device) -> VisionPlan:
+        return VisionPlan(visual, grid, device)
+
+    def vision_modules(self) -> list[nn.Module]:
+        """See ``TransformersBackbone``."""
+        return [self.base.visual]
+
+    def processor(self) -> dict[str, Any]:
+        """See ``TransformersBackbone``."""
+        vision = self.config.vision_config
+        return {
+            "image_processor_type": "Qwen2VLImageProcessor",
+            "min_pixels": 3136,
+            "max_pixels": 12845056,
+            "patch_size": int(vision.patch_size),
+            "temporal_patch_size": int(vision.temporal_patch_size),
+            "merge_size": int(vision.spatial_merge_size),
+        }
+
+
+class VisionPlan:
+    """The constant part of the vision encoder for one picture size: rotary angles and window masks.
+
+    Tokens keep the order of the patches; windows are a block mask instead of a permutation and a loop.
+    """
+
+    def __init__(self, visual: Any, grid: tuple[int, int], device: torch.device) -> None:
+        config = visual.config
+        (rows, cols), merge = grid, int(config.spatial_merge_size)
+        row = torch.arange(rows).view(rows, 1, 1, 1) * merge + torch.arange(merge).view(1, 1, merge, 1)
+        col = torch.arange(cols).view(1, cols, 1, 1) * merge + torch.arange(merge).view(1, 1, 1, merge)
+        shape = (rows, cols, merge, merge)
+        row, col = row.expand(shape).reshape(-1), col.expand(shape).reshape(-1)
+        head = config.hidden_size // config.num_heads
+        theta = (getattr(config, "rope_parameters", None) or {}).get("rope_theta", 10000.0)
+        frequencies = 1.0 / theta ** (torch.arange(0, head // 2, 2, dtype=torch.float) / (head // 2))
+        angles = torch.cat([row[:, None] * frequencies, col[:, None] * frequencies], dim=-1)
+        angles = torch.cat([angles, angles], dim=-1)
+        self.cos, self.sin = angles.cos().to(device), angles.sin().to(device)
+        self.patches, self.merge_unit = len(row), merge * merge
+        self.masks = self._masks(config, row, col, cols * merge, device)
+
+    def _masks(self, config: Any, row: Tensor, col: Tensor, width: int, device: torch.device) -> list[Tensor | None]:
+        """By layer, which patches see each other; None: all."""
+        side = config.window_size // config.patch_size
+        window = (row // side) * math.ceil(width / side) + col // side
+        mask = (window[:, None] == window[None]).to(device)
+        return [None if layer in config.fullatt_block_indexes else mask for layer in range(config.depth)]
+
+    def run(self, visual: Any, pixels: Tensor) -> Tensor:
+        """[pictures * patches, values] -> [pictures, merged tokens, width of the language model, once per level]."""
+        x = self._embed(visual, pixels)
+        taps, deeper = self._taps(visual), []
+        for layer, (block, mask) in enumerate(zip(visual.blocks, self.masks, strict=True)):
+            x = x + self._attend(block.attn, block.norm1(x), mask)
+            x = x + block.mlp(block.norm2(x))
+            if layer in taps:
+                deeper.append(taps[layer](x.flatten(0, 1)))
+        merged = torch.cat([visual.merger(x.flatten(0, 1)), *deeper], dim=-1)
+        return merged.view(len(x), self.patches // self.merge_unit, -1)
+
+    def _embed(self, visual: Any, pixels: Tensor) -> Tensor:
+        project = visual.patch_embed.proj
+        if hasattr(project.weight, "ds_id"):  # split over ranks: gathered at the module's own entrance only
+            x = visual.patch_embed(pixels)
+        else:  # the same sums as one matrix product
+            x = F.linear(pixels.to(project.weight.dtype), project.weight.flatten(1), project.bias)
+        return x.view(-1, self.patches, visual.config.hidden_size)
+
+    def _taps(self, visual: Any) -> dict[int, nn.Module]:  # noqa: ARG002
+        """What reads features out of inner layers."""
+        return {}
+
+    def _attend(self, attention: Any, x: Tensor, mask: Tensor | None) -> Tensor:
+        batch, patches, width = x.shape
+        qkv = attention.qkv(x).view(batch, patches, 3, attention.num_heads, -1)
+        q, k, v = qkv.permute(2, 0, 3, 1, 4)
+        q = rotate(q.float(), self.cos, self.sin).to(v.dtype)
+        k = rotate(k.float(), self.cos, self.sin).to(v.dtype)
+        attended = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+        out: Tensor = attention.proj(attended.transpose(1, 2).reshape(batch, patches, width))
+        return out

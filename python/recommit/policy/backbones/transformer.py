@@ -1,0 +1,201 @@
+"""What every transformers backbone shares: loading, the prompt, the language model, saving.
+
+Two things differ from calling the stock model, none of them in the result: positions and masks are computed once per
+picture size, and the last decoder layer computes only the position that is read.
+"""
+
+from __future__ import annotations
+
+import json
+from abc import abstractmethod
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
+
+from recommit.policy.backbones.backbone import Geometry, quiet
+from recommit.storage.opening import replace_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    import numpy as np
+    from numpy.typing import NDArray
+    from typing_extensions import Self
+
+    from recommit.policy.prompt import Markers, Prompt
+    from recommit.puzzles.puzzle import Puzzle
+
+
+class TransformersBackbone(nn.Module):
+    """See ``Backbone``; a family adds its pictures. ``model`` may be wrapped by PEFT; the modules are looked up through
+    ``base``."""
+
+    lora_targets = r".*language_model\.layers\.\d+\.(self_attn\.(q|k|v|o)_proj|mlp\.(gate|up|down)_proj)"
+    cell_local = False
+    token_pixels: int
+    #: Name in transformers of the family's class without a language-model head.
+    model_class: str
+    #: The text around and in place of a picture.
+    markers: Markers
+
+    def __init__(self, model: Any, tokenizer: Any) -> None:
+        super().__init__()
+        self.model = model
+        self.tokenizer: Any = tokenizer
+        self.config: Any = model.config
+        self.width = int(self.config.text_config.hidden_size)
+        self.recompute = False
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        path: str | Path,
+        *,
+        dtype: torch.dtype | None = None,
+        device: torch.device | str | None = None,
+        **options: Any,
+    ) -> Self:
+        """Load from a local folder or the hub; a checkpoint with a language-model head loads too, without it.
+
+        Each tensor goes from the mapped file to where it is needed, so that no second copy is ever whole. On a CPU, in the
+        file's own dtype, the weights are the file's pages, which all processes share.
+        """
+        import transformers
+
+        if device is not None and torch.device(device).type != "cpu":
+            options["device_map"] = {"": torch.device(device)}
+        with quiet():
+            model, report = getattr(transformers, cls.model_class).from_pretrained(
+                path, dtype=dtype or torch.float32, output_loading_info=True, **options
+            )
+        if missing := sorted(report["missing_keys"]):
+            raise ValueError(f"backbone: expected all tensors of the model in {path}, got none for {missing[:3]}")
+        return cls(model, transformers.AutoTokenizer.from_pretrained(path))
+
+    @property
+    def base(self) -> Any:
+        """The transformers model under any PEFT wrapper."""
+        model: Any = self.model
+        return model.get_base_model() if hasattr(model, "get_base_model") else model
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        return next(self.base.parameters()).device
+
+    def grid(self, rows: int, cols: int, cell: int) -> tuple[int, int]:
+        """See ``Backbone``: as many tokens as the drawn cells take."""
+        tokens = self.cell_pixels(rows, cols, cell) // self.token_pixels
+        return rows * tokens, cols * tokens
+
+    def cell_pixels(self, rows: int, cols: int, cell: int) -> int:  # noqa: ARG002
+        """How wide a cell of a board is drawn: one visual token if ``cell`` is 0."""
+        return cell or self.token_pixels
+
+    @abstractmethod
+    def pixels(self, task: Puzzle, states: NDArray[np.uint8], *, cell: int, theme: str, crop: bool) -> Tensor:
+        """See ``Backbone``."""
+
+    @abstractmethod
+    def features(self, pixels: Tensor, grid: tuple[int, int]) -> Tensor:
+        """See ``Backbone``."""
+
+    @abstractmethod
+    def vision_modules(self) -> list[nn.Module]:
+        """Everything between pixels and features."""
+
+    @abstractmethod
+    def processor(self) -> dict[str, Any]:
+        """What the published image processor needs to see pictures as this class does."""
+
+    def geometry(self, prompt: Prompt, rows: int, cols: int) -> Geometry:
+        """Token ids by the tokenizer, positions by the family's rule."""
+        tokens = self.tokenizer(prompt.expand(rows * cols, self.markers), add_special_tokens=False)["input_ids"]
+        pad = self.config.image_token_id
+        if tokens.count(pad) != rows * cols:
+            raise ValueError(f"prompts: expected {rows * cols} image tokens in {prompt.name}, got {tokens.count(pad)}")
+        start = tokens.index(pad)
+        positions = self._positions(len(tokens), start, rows, cols).to(self.device)
+        return Geometry(rows, cols, torch.tensor(tokens, device=self.device), positions, start)
+
+    def _positions(self, length: int, start: int, rows: int, cols: int) -> Tensor:
+        """For the rotary embedding, by the multimodal rule: text counts up in all three axes, the picture's tokens carry
+        (start, start + row, start + column), and text goes on after the larger side. [3, 1, length]"""
+        positions = torch.empty(3, length, dtype=torch.long)
+        positions[:, :start] = torch.arange(start)
+        cell = torch.arange(rows * cols)
+        positions[:, start : start + rows * cols] = start + torch.stack([cell * 0, cell // cols, cell % cols])
+        rest = length - start - rows * cols
+        positions[:, length - rest :] = start + max(rows, cols) + torch.arange(rest)
+        return positions[:, None]
+
+    def z(self, features: Tensor, geometry: Geometry) -> Tensor:
+        """See ``Backbone.z``. Features wider than the language model are what later layers add to the picture's tokens,
+        one width per layer from the first."""
+        language = self.base.language_model
+        embedded = language.embed_tokens(geometry.tokens)
+        batch, start, end = len(features), geometry.image_start, geometry.image_start + features.shape[1]
+        embedded = embedded.expand(batch, -1, -1)
+        seen, *deeper = features.to(embedded.dtype).split(self.width, dim=-1)
+        x = torch.cat([embedded[:, :start], seen, embedded[:, end:]], dim=1)
+        angles = language.rotary_emb(x, geometry.positions)
+        *layers, last = language.layers
+        for number, layer in enumerate(layers):
+            run = partial(layer, attention_mask=None, position_embeddings=angles)
+            out = checkpoint(run, x, use_reentrant=False) if self.recompute and torch.is_grad_enabled() else run(x)
+            x = out[0] if isinstance(out, tuple) else out
+            if number < len(deeper):
+                x = x + F.pad(deeper[number], (0, 0, start, x.shape[1] - end))
+        return language.norm(last_position(last, x, angles))
+
+    def vision_parameters(self) -> Iterator[nn.Parameter]:
+        """See ``Backbone.vision_parameters``."""
+        for module in self.vision_modules():
+            yield from module.parameters()
+
+    def frozen_state(self) -> dict[str, Tensor]:
+        """See ``Backbone.frozen_state``."""
+        names = {name.replace(".base_layer", ""): tensor for name, tensor in self.base.state_dict().items()}
+        return {name: tensor for name, tensor in names.items() if ".lora_" not in name}
+
+    def save(self, folder: Path) -> None:
+        """See ``Backbone.save``."""
+        with quiet():
+            self.base.save_pretrained(folder)
+        self.save_processor(folder)
+
+    def save_processor(self, folder: Path) -> None:
+        """See ``Backbone.save_processor``."""
+        self.tokenizer.save_pretrained(folder)
+        text = json.dumps(self.processor(), indent=2) + "\n"
+        replace_file(folder / "preprocessor_config.json", text.encode())
+
+
+def last_position(layer: Any, x: Tensor, angles: tuple[Tensor, Tensor]) -> Tensor:
+    """A decoder layer's output at the last position alone: keys and values of all positions, one query. [batch, width]"""
+    attention = layer.self_attn
+    normed = layer.input_layernorm(x)
+    batch, head = len(x), attention.head_dim
+
+    def split(projected: Tensor, norm: str = "") -> Tensor:
+        heads = projected.view(batch, projected.shape[1], -1, head)
+        return (getattr(attention, norm)(heads) if hasattr(attention, norm) else heads).transpose(1, 2)
+
+    q = split(attention.q_proj(normed[:, -1:]), "q_norm")
+    k, v = split(attention.k_proj(normed), "k_norm"), split(attention.v_proj(normed))
+    cos, sin = (angle[:, None] for angle in angles)
+    q, k = rotate(q, cos[:, :, -1:], sin[:, :, -1:]), rotate(k, cos, sin)
+    attended = F.scaled_dot_product_attention(q, k, v, scale=attention.scaling, enable_gqa=q.shape[1] != k.shape[1])
+    out = x[:, -1] + attention.o_proj(attended.transpose(1, 2).reshape(batch, -1))
+    return out + layer.mlp(layer.post_attention_layernorm(out))
+
+
+def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    """Rotary embedding in the two-halves convention."""
+    first, second = x.chunk(2, dim=-1)
+    return x * cos + torch.cat([-second, first], dim=-1) * sin

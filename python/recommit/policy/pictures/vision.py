@@ -1,0 +1,147 @@
+"""From states to visual features, by the cheapest exact way that a backbone allows."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from recommit.policy.pictures.store import Store, key_of, weights_of
+from recommit.policy.transfer import to_device
+from recommit.storage.files import sha256
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from recommit.policy.backbones.backbone import Backbone
+    from recommit.policy.config import PolicyConfig
+    from recommit.puzzles.puzzle import Puzzle
+
+
+class Vision:
+    """Draws states and encodes them: every distinct cell once where features are cell-local, every distinct
+    state once where the encoder is frozen, else every state."""
+
+    def __init__(self, backbone: Backbone, config: PolicyConfig, *, cache_bytes: int = 1 << 30) -> None:
+        self.backbone = backbone
+        self.config = config
+        if config.cell % backbone.token_pixels:
+            raise ValueError(
+                f"cell: expected a multiple of {backbone.token_pixels} (one visual token of this backbone), "
+                f"got {config.cell}"
+            )
+        self.cell_local = backbone.cell_local and config.cell in (0, backbone.token_pixels)
+        self._legends: dict[tuple[str, tuple[int, int]], Tensor] = {}
+        self._cache: OrderedDict[bytes, Tensor] = OrderedDict()
+        self._cache_bytes, self._cached = cache_bytes, 0
+        self._stores: dict[tuple[str, tuple[int, int]], Store] = {}
+        self._kept: tuple[str, Path, int] | None = None
+
+    def crops(self, task: Puzzle) -> bool:
+        """Does this task's picture leave out the constant outer wall?"""
+        return self.config.crop and task.ringed
+
+    def grid(self, task: Puzzle, shape: tuple[int, int]) -> tuple[int, int]:
+        """Rows and columns of visual tokens for states of ``shape``."""
+        ring = 2 * self.crops(task)
+        return self.backbone.grid(shape[0] - ring, shape[1] - ring, self.config.cell)
+
+    def features(self, task: Puzzle, states: NDArray[np.uint8], *, frozen: bool) -> Tensor:
+        """[states, tokens, width]; ``frozen`` says that the encoder gets no gradient and does not change."""
+        if self.cell_local:
+            return self._gather(task, states)
+        if not frozen:
+            return self._encode(task, states)
+        with torch.no_grad():
+            return self._cached_features(task, states)
+
+    def _encode(self, task: Puzzle, states: NDArray[np.uint8]) -> Tensor:
+        config = self.config
+        pixels = self.backbone.pixels(task, states, cell=config.cell, theme=config.theme, crop=self.crops(task))
+        return self.backbone.features(pixels, self.grid(task, (states.shape[1], states.shape[2])))
+
+    def _gather(self, task: Puzzle, states: NDArray[np.uint8]) -> Tensor:
+        key = task.task, (states.shape[1], states.shape[2])
+        if key not in self._legends:
+            self._legends[key] = self.legend(task)
+        table = self.backbone.features(self._legends[key], (1, 1))[:, 0]
+        seen = states[:, 1:-1, 1:-1] if self.crops(task) else states
+        codes = to_device(np.ascontiguousarray(seen).reshape(len(states), -1), table.device)
+        return table[codes.long()]
+
+    def legend(self, task: Puzzle) -> Tensor:
+        """Patches of one cell per code, taken from states that show them all."""
+        states, codes = task.legend()
+        pixels = self.backbone.pixels(task, states, cell=0, theme=self.config.theme, crop=False)
+        cells = pixels.view(-1, 4, pixels.shape[-1])
+        return cells[torch.from_numpy(codes)].flatten(0, 1)
+
+    def keep(self, folder: str | Path, limit: int) -> None:
+        """Keep the features of this encoder, which must be frozen and whole on this rank, in a folder of at most ``limit``
+        bytes, and use those that are there."""
+        if any(parameter.requires_grad for parameter in self.backbone.vision_parameters()):
+            raise ValueError("vision_cache: expected a picture encoder that is frozen, got one that is trained")
+        self._kept = weights_of(self.backbone.vision_parameters()), Path(folder), limit
+
+    def _store(self, task: Puzzle, shape: tuple[int, int]) -> Store | None:
+        """Where features are kept: by everything that decides them but the state."""
+        if self._kept is None:
+            return None
+        key = (task.task, shape)
+        if key not in self._stores:
+            weights, folder, limit = self._kept
+            drawn = task.render(task.legend()[0], theme=self.config.theme)
+            about = {
+                "encoder": weights, "family": type(self.backbone).__name__, "task": task.task, "shape": shape,
+                "cell": self.config.cell, "theme": self.config.theme, "crop": self.crops(task),
+                "drawn": sha256(drawn.data), "device": next(self.backbone.vision_parameters()).device.type,
+            }  # fmt: skip
+            self._stores[key] = Store(folder, about, limit)
+        return self._stores[key]
+
+    def _cached_features(self, task: Puzzle, states: NDArray[np.uint8]) -> Tensor:
+        head = f"{task.task}{states.shape[1:]}".encode()
+        keys = [head + state.tobytes() for state in states]
+        missing = {key: i for i, key in enumerate(keys) if key not in self._cache}
+        fresh = self._look_up(task, states, missing) if missing or self._split() else {}
+        out = torch.stack([fresh[key] if key in fresh else self._cache[key] for key in keys])
+        for key, value in fresh.items():
+            self._remember(key, value)
+        for key in keys:
+            if key in self._cache:
+                self._cache.move_to_end(key)
+        return out
+
+    def _split(self) -> bool:
+        """Does every rank hold a part of the encoder (ZeRO-3)? Then nobody can encode alone: a rank that remembers all of its
+        states goes through the encoder for the sake of one that does not."""
+        return any(hasattr(parameter, "ds_id") for parameter in self.backbone.vision_parameters())
+
+    def _look_up(self, task: Puzzle, states: NDArray[np.uint8], missing: dict[bytes, int]) -> dict[bytes, Tensor]:
+        """From the disk, or else from the encoder."""
+        store = self._store(task, (states.shape[1], states.shape[2]))
+        names = {key: key_of(key) for key in missing} if store is not None else {}
+        kept = store.get(names.values()) if store is not None else {}
+        device = next(self.backbone.model.parameters()).device
+        found = {key: kept[name].to(device, non_blocking=True) for key, name in names.items() if name in kept}
+        rest = {key: i for key, i in missing.items() if key not in found}
+        if rest or self._split():
+            made = self._encode(task, states[list(rest.values()) or [0]])[: len(rest)]
+            if store is not None:
+                store.add(dict(zip((names[key] for key in rest), made.cpu(), strict=True)))
+            found |= dict(zip(rest, made, strict=True))
+        return found
+
+    def _remember(self, key: bytes, value: Tensor) -> None:
+        size = value.numel() * value.element_size()
+        if size > self._cache_bytes:
+            return
+        self._cache[key] = value.clone()
+        self._cached += size
+        while self._cached > self._cache_bytes:
+            _, oldest = self._cache.popitem(last=False)
+            self._cached -= oldest.numel() * oldest.element_size()

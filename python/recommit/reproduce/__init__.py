@@ -1,0 +1,1 @@
+"""Every run and table of a preset, from nothing."""

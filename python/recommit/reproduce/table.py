@@ -1,0 +1,158 @@
+"""What a preset trains, as a table: every run, what it starts from, what it needs, how far it is, and its command."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from recommit.evaluate.text import grid
+from recommit.reproduce.preset import every_run
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from recommit.estimate import Machine
+    from recommit.reproduce.preset import TaskPlan
+    from recommit.train.family.launch import Fleet
+    from recommit.train.family.runs import Run
+
+#: The first port that DeepSpeed's launcher takes in commands that are shown; launched runs get theirs from the kernel.
+_PORT = 29500
+
+
+class Needs(NamedTuple):
+    """Of a run: memory on every rank, and the time of its passes. None: nobody has counted."""
+
+    gib_per_rank: float | None = None
+    hours: float | None = None
+
+
+class Planner:
+    """Counts what runs need on a card, as ``recommit plan`` does: seconds for each that is like no other."""
+
+    def __init__(self, card: str | None, ranks: int) -> None:
+        from recommit.estimate import CARDS, Machine
+
+        if card is not None and card not in CARDS:
+            raise ValueError(f"card: expected one of {', '.join(CARDS)}, got {card}")
+        self._machine = None if card is None else Machine(CARDS[card], ranks)
+        self._counted: dict[str, Needs] = {}
+
+    def __call__(self, plan: TaskPlan, run: Run) -> Needs:
+        """Of a run; nothing if no card was named."""
+        if self._machine is None:
+            return Needs()
+        key = repr((plan.name, alike(run)))
+        if key not in self._counted:
+            self._counted[key] = self._count(plan, run, self._machine)
+        return self._counted[key]
+
+    @staticmethod
+    def _count(plan: TaskPlan, run: Run, machine: Machine) -> Needs:
+        from recommit.estimate import plan as count
+
+        recipes = plan.imitation.recipes if run.verb == "sft" else (plan.data,)
+        model = plan.warm_runs()[0].config.model  # type: ignore[union-attr]
+        each = [count(run.config, model, recipe.puzzle(), machine, fit=False) for recipe in recipes]
+        hours = [one.seconds / 3600 for one in each if one.seconds is not None]
+        # Puzzles share the batches of a joint warm start evenly.
+        return Needs(max(one.memory.peak for one in each) / 2**30, sum(hours) / len(hours) if hours else None)
+
+
+def alike(run: Run) -> dict[str, Any]:
+    """A run's recipe without what makes no difference to its cost: seeds, which fixed depth it has, what it imitates."""
+    from recommit.train.config import plain
+
+    recipe = plain(run.config)
+    variant = str(recipe.get("variant", ""))
+    rest = {name: value for name, value in recipe.items() if name not in ("run", "targets")}
+    return {**rest, "variant": "fixed" if variant.startswith("fixed-") else variant}
+
+
+@dataclass(frozen=True)
+class Row:
+    """One run."""
+
+    run: str
+    starts_from: str
+    recipe: str
+    steps: int
+    ranks: int
+    #: Empty where no folder was named.
+    state: str
+    gib_per_rank: float | None
+    hours: float | None
+    command: str
+
+
+def rows(plans: Sequence[TaskPlan], fleet: Fleet | None, *, looked: bool, card: str | None = None) -> list[Row]:
+    """One per run, in the order of training; ``looked``: with its state in its folder; with what it needs on a card."""
+    ranks = fleet.places()[0].ranks if fleet else 1
+    planner = Planner(card, ranks)
+    return [_row(plan, run, fleet, planner(plan, run), looked) for plan, run in every_run(plans)]
+
+
+def _row(plan: TaskPlan, run: Run, fleet: Fleet | None, need: Needs, looked: bool) -> Row:
+    out = plan.folder.parent
+    return Row(
+        run.folder.relative_to(out).as_posix(),
+        " ".join(source.relative_to(out).as_posix() for source in run.sources),
+        f"{_recipe(plan, run)} {run.verb} {getattr(run.config, 'variant', '')}".strip(),
+        run.config.optim.steps,
+        fleet.places()[0].ranks if fleet else 1,
+        run.state if looked else "",
+        need.gib_per_rank,
+        need.hours,
+        shlex.join(command(plan, run, fleet)),
+    )
+
+
+def _recipe(plan: TaskPlan, run: Run) -> str:
+    return plan.imitation.recipe if run.verb == "sft" else str(plan.values["recipe"])
+
+
+def command(plan: TaskPlan, run: Run, fleet: Fleet | None) -> list[str]:
+    """What trains a run by hand, once its recipe is written: every call of ``recommit reproduce --out`` writes them."""
+    from recommit.train.family import launch, processes
+
+    job = processes.job(run, plan.launch)
+    if fleet is None:
+        return ["recommit", "train", run.verb, *job.words]
+    words = launch.command(fleet, fleet.places()[0], job.module, job.words, _PORT)
+    return ["python" if word == sys.executable else word for word in words]
+
+
+def text(listed: Sequence[Row]) -> str:
+    """For a person."""
+    head = ("run", "starts from", "recipe", "steps", "ranks", "state", "GiB per rank", "hours")
+    cells = [
+        [
+            r.run,
+            r.starts_from,
+            r.recipe,
+            str(r.steps),
+            str(r.ranks),
+            r.state or "-",
+            _number(r.gib_per_rank),
+            _number(r.hours),
+        ]
+        for r in listed
+    ]
+    warm = sum(" sft" in r.recipe for r in listed)
+    total = f"{len(listed) - warm} reinforcement runs, {warm} warm starts"
+    if all(r.hours is not None for r in listed):
+        total += f"; {sum(r.hours or 0.0 for r in listed):.1f} hours of passes, one run after the other"
+    elif all(r.gib_per_rank is None for r in listed):
+        total += "; memory and hours of each: --card a100 (minutes)"
+    return "\n\n".join([grid(head, cells), total, "\n".join(r.command for r in listed)]) + "\n"
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.1f}"
+
+
+def plain(listed: Sequence[Row], preset: dict[str, Any]) -> dict[str, Any]:
+    """For a program."""
+    return {"runs": [asdict(row) for row in listed], "preset": preset}

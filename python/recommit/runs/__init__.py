@@ -1,0 +1,1 @@
+"""What every run has, whatever it computes: a folder, checkpoints, ranks, progress."""

@@ -1,0 +1,137 @@
+"""Checkpoints that are whole or do not count.
+
+    RUN/checkpoints/step-00000500/   what the run needs to go on, and policy/, a policy that anybody can load
+                       .../COMMIT    size and sha256 of every file and the step, written last, checked by its own sha256
+
+A checkpoint is made under a temporary name, every file flushed, COMMIT written last, the folder renamed, its parent
+flushed. Whatever a crash leaves is either swept away or fails the check, and is then skipped, aloud.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from recommit.storage import files
+from recommit.storage.opening import content
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+COMMIT = "COMMIT"
+_PREFIX = "step-"
+
+
+class TornCheckpoint(ValueError):
+    """A folder that is not, or no longer, what its COMMIT says; the message names the file."""
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """One that was whole when it was looked at."""
+
+    folder: Path
+    step: int
+
+    @property
+    def policy(self) -> Path:
+        """The policy at that step."""
+        return self.folder / "policy"
+
+
+class Checkpoints:
+    """The checkpoints of one run. One writer at a time."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def save(
+        self, step: int, write: Callable[[Path], None], *, lead: bool = True, barrier: Callable[[], None] = lambda: None
+    ) -> Checkpoint:
+        """Make the checkpoint of a step from what ``write`` puts into the folder it is given.
+
+        With several ranks every one calls this and writes files of its own; the ``lead`` makes the folder and seals it.
+        """
+        target = self.folder / f"{_PREFIX}{step:08d}"
+        temporary = self.folder / f".{target.name}.tmp"
+        if lead:
+            shutil.rmtree(temporary, ignore_errors=True)
+            temporary.mkdir(parents=True)
+        barrier()
+        write(temporary)
+        barrier()
+        if lead:
+            commit(temporary, step)
+            if target.exists():
+                shutil.rmtree(target)  # the same step again: only a torn one can be in the way
+            temporary.rename(target)
+            files.Files().flush_folder(self.folder)
+        barrier()
+        return Checkpoint(target, step)
+
+    def newest(self, tell: Callable[[str], None]) -> Checkpoint | None:
+        """The last one that is whole; ``tell`` hears of each that is not."""
+        for folder in sorted(self.folder.glob(f"{_PREFIX}*"), reverse=True):
+            try:
+                return Checkpoint(folder, verify(folder))
+            except TornCheckpoint as error:
+                tell(f"skipped a damaged checkpoint: {error}")
+        return None
+
+    def sweep(self) -> None:
+        """Remove what interrupted writers left."""
+        files.sweep(files.Files(), self.folder)
+
+    def prune(self, keep: int, besides: set[int]) -> None:
+        """Remove all but the ``keep`` newest and those of the steps ``besides``."""
+        for folder in sorted(self.folder.glob(f"{_PREFIX}*"))[:-keep]:
+            if _step(folder) not in besides:
+                (folder / COMMIT).unlink(missing_ok=True)  # first, so that a half-removed one never counts
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def commit(folder: Path, step: int) -> None:
+    """Flush every file of a folder and seal it."""
+    disk = files.Files()
+    listed: dict[str, Any] = {}
+    for path in sorted(p for p in folder.rglob("*") if p.is_file() and p.name != COMMIT):
+        descriptor = disk.append(path)
+        try:
+            disk.flush(descriptor)
+        finally:
+            disk.close(descriptor)
+        listed[path.relative_to(folder).as_posix()] = [path.stat().st_size, files.file_sha256(path)]
+    for inner in [folder, *(p for p in folder.rglob("*") if p.is_dir())]:
+        disk.flush_folder(inner)
+    text = json.dumps({"step": step, "files": listed}, sort_keys=True)
+    files.replace(disk, folder / COMMIT, f"{files.sha256(text.encode())} {text}\n".encode())
+
+
+def verify(folder: Path) -> int:
+    """The step of a checkpoint, once every file is known to be what it was."""
+    try:
+        digest, _, text = content(folder / COMMIT).partition(b" ")
+    except OSError:
+        raise TornCheckpoint(f"{folder.name}: expected the file {COMMIT}, got none") from None
+    text = text.removesuffix(b"\n")
+    if digest.decode("ascii", "replace") != files.sha256(text):
+        raise TornCheckpoint(f"{folder.name}/{COMMIT}: expected its own sha256 in front, got another")
+    seal = json.loads(text)
+    if seal["step"] != _step(folder):
+        raise TornCheckpoint(f"{folder.name}: expected the step in its name, got {seal['step']} in {COMMIT}")
+    for name, (size, wanted) in seal["files"].items():
+        path = folder / name
+        given = path.stat().st_size if path.is_file() else None
+        if given != size:
+            raise TornCheckpoint(f"{folder.name}/{name}: expected {size} bytes, got {given}")
+        if files.file_sha256(path) != wanted:
+            raise TornCheckpoint(f"{folder.name}/{name}: expected sha256 {wanted[:12]}, got another")
+    return int(seal["step"])
+
+
+def _step(folder: Path) -> int:
+    digits = folder.name.removeprefix(_PREFIX)
+    return int(digits) if digits.isdigit() else -1

@@ -1,0 +1,211 @@
+"""A run directory: what was run, with what, and everything it said; only ever appended to.
+
+config.json      the whole configuration          versions.json   of everything that computes
+metrics.jsonl    one line per logged step         timing.jsonl    what depends on the machine
+samples.jsonl    a few decisions per validation
+checkpoints/     see ``recommit.runs.checkpoints``
+best.json        names the best checkpoint so far
+tensorboard/     the same figures as curves
+DIGESTS          of a finished run, see ``recommit.storage.digests``
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import platform
+from importlib import metadata
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from recommit.data.feeding.mixture import names
+from recommit.data.spec import Recipe
+from recommit.runs.checkpoints import Checkpoints
+from recommit.storage import digests, files, reading
+from recommit.storage import opening as plain
+from recommit.storage.lock import Lock
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from typing_extensions import Self
+
+PACKAGES = ("recommit", "numpy", "torch", "transformers", "peft", "safetensors", "deepspeed", "pyarrow")
+
+
+#: What a finished run's digests are of; ``timing.jsonl`` and the curves differ from machine to machine.
+LOGS = ("metrics.jsonl", "samples.jsonl")
+SEALED = ("config.json", "versions.json", "best.json", *LOGS)
+#: Fields of ``EngineConfig`` that decide where numbers lie, not which they are.
+PLACEMENT = ("kind", "stage", "offload", "checkpointing", "settings")
+
+
+class RunDirectory:
+    """Opens or makes a run's folder, alone: a second run in the same folder is refused. Only the lead writes."""
+
+    def __init__(self, folder: str | Path, *, lead: bool = True) -> None:
+        self.folder, self.lead = Path(folder).absolute(), lead
+        self.checkpoints = Checkpoints(self.folder / "checkpoints")
+        self._lock: Lock | None = None
+
+    def __enter__(self) -> Self:
+        if not self.lead:
+            return self
+        disk = files.Files()
+        files.make_folders(disk, self.folder)
+        self._lock = Lock(self.folder, work="training run")
+        self._lock.__enter__()
+        try:
+            files.sweep(disk, self.folder)
+            self.checkpoints.sweep()
+        except BaseException:
+            self._lock.__exit__(None, None, None)
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._lock is not None:
+            self._lock.__exit__(kind, error, trace)
+
+    def begin(self, config: dict[str, Any], defaults: dict[str, Any] | None = None) -> None:
+        """Write down what runs; going on with another configuration is refused. A run that an older version began does not
+        say what it did not know of: its values are the ``defaults``."""
+        if not self.lead:
+            return
+        before = self.read("config.json")
+        now, usual = json.loads(json.dumps([config, defaults or {}]))
+        if before is not None and (changed := differences(_lasting(_completed(before, usual)), _lasting(now))):
+            raise ValueError(f"{self.folder}: expected the configuration of its run, got another: {changed}")
+        digests.verify(self.folder, LOGS)
+        files.Files().remove(self.folder / digests.NAME)
+        self.write("config.json", now)
+        self.write("versions.json", versions())
+
+    def seal(self) -> None:
+        """Note what the files of a run hold that has taken its last step; ``begin`` checks and forgets it."""
+        if self.lead:
+            names = [name for name in SEALED if (self.folder / name).is_file()]
+            digests.seal(files.Files(), self.folder, names)
+
+    def read(self, name: str) -> Any:
+        """A JSON file of the run, None if there is none."""
+        return reading.values(self.folder, name) if reading.there(self.folder, name) else None
+
+    def write(self, name: str, value: Any) -> None:
+        """Replace a JSON file of the run, whole or not at all, unless it is the same."""
+        data = (json.dumps(value, indent=2) + "\n").encode()
+        if self.lead and not _holds(self.folder / name, data):
+            files.replace(files.Files(), self.folder / name, data)
+
+
+def _holds(path: Path, data: bytes) -> bool:
+    """Is it this that a file holds? What is no file, or cannot be read, does not."""
+    try:
+        return plain.content(path) == data
+    except OSError:
+        return False
+
+
+class Log:
+    """One JSON object per line. ``size`` is what a checkpoint notes, ``cut`` what a resumed run goes back to."""
+
+    def __init__(self, path: Path, *, lead: bool = True) -> None:
+        self.path, self.lead = path, lead
+        self._file: IO[bytes] = os.fdopen(plain.append(path), "ab") if lead else io.BytesIO()
+
+    def add(self, values: dict[str, Any]) -> None:
+        """Append a line."""
+        self._file.write((json.dumps(values) + "\n").encode())
+        self._file.flush()
+
+    def size(self) -> int:
+        """Bytes so far, all of them on the disk when this returns."""
+        self._file.flush()
+        if self.lead:
+            os.fsync(self._file.fileno())
+        return self._file.tell()
+
+    def cut(self, size: int) -> None:
+        """Forget what was said after a checkpoint that is taken up again."""
+        if not self.lead:
+            return
+        have = self.path.stat().st_size
+        if have < size:
+            raise ValueError(f"{self.path}: expected at least the {size} bytes of the checkpoint, got {have}")
+        self._file.truncate(size)
+        self._file.seek(0, os.SEEK_END)
+
+    def close(self) -> None:
+        """No more lines."""
+        self.size()
+        self._file.close()
+
+
+def versions() -> dict[str, Any]:
+    """Of Python, the machine and every package that can change a result."""
+    found: dict[str, Any] = {"python": platform.python_version(), "platform": platform.platform()}
+    for name in PACKAGES:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            found[name] = None
+    return found
+
+
+def _lasting(config: dict[str, Any]) -> dict[str, Any]:
+    """Without what may change when a run goes on, since it says who computes and not what: ranks, and how ZeRO splits."""
+    engine = {name: value for name, value in config.get("engine", {}).items() if name not in PLACEMENT}
+    return {**{name: value for name, value in config.items() if name != "ranks"}, "engine": engine}
+
+
+def _completed(values: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
+    """With defaults of what it does not say, at any depth."""
+    inner = {
+        k: _completed(v, defaults[k])
+        for k, v in values.items()
+        if isinstance(v, dict) and isinstance(defaults.get(k), dict)
+    }
+    return {**defaults, **values, **inner}
+
+
+def differences(known: Any, now: Any, name: str = "") -> str:
+    """Which fields differ, with both values."""
+    if isinstance(known, dict) and isinstance(now, dict):
+        keys = sorted(known.keys() | now.keys())
+        return ", ".join(filter(None, (differences(known.get(k), now.get(k), f"{name}.{k}".lstrip(".")) for k in keys)))
+    return "" if known == now else f"{name} was {known!r}, is {now!r}"
+
+
+def best_policy(folder: str | Path) -> Path:
+    """The best policy of a run so far."""
+    if not reading.there(Path(folder), "best.json"):
+        raise ValueError(f"{folder}: expected a run with a checkpoint, got none")
+    return Path(folder) / str(reading.values(Path(folder), "best.json", {"policy": str})["policy"])
+
+
+def recipe_of(run: str | Path, task: str = "") -> Recipe:
+    """What a run's data were made from; of a run from several data sets those of ``task``, a puzzle with or without its
+    size."""
+    recipes = recipes_of(run)
+    chosen = of_tasks(recipes, (task,)) if task else recipes
+    if len(chosen) != 1:
+        raise ValueError(f"task: expected one of {', '.join(names(recipes))} for {run}, got {task or 'none'}")
+    return chosen[0]
+
+
+def of_tasks(recipes: list[Recipe], tasks: tuple[str, ...]) -> list[Recipe]:
+    """Those of the named puzzles, each of which may be said with its size."""
+    return [recipe for recipe, name in zip(recipes, names(recipes), strict=True) if {recipe.task, name} & set(tasks)]
+
+
+def recipes_of(run: str | Path) -> list[Recipe]:
+    """What each of a run's data sets was made from."""
+    there = reading.there(Path(run), "config.json")
+    content = reading.values(Path(run), "config.json").get("data", {}) if there else {}
+    every = content if isinstance(content, list) else [content]
+    if not all(isinstance(each, dict) and "recipe" in each for each in every):
+        raise ValueError(f"run: expected the folder of a training run, whose data say what to play, got {run}")
+    return [Recipe.from_dict(each["recipe"]) for each in every]

@@ -1,0 +1,156 @@
+"""What a person sees and does while a run goes on: one line of progress, curves, stages, Ctrl-C."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from recommit.storage.foreign_text import say
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+    from types import FrameType
+
+    from typing_extensions import Self
+
+    from recommit.train.config import RunConfig
+
+
+class Interrupt:
+    """Ctrl-C and SIGTERM end a run after the step that is under way; a second Ctrl-C ends it at once."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+        self._old: dict[int, Any] = {}
+
+    def __enter__(self) -> Self:
+        if threading.current_thread() is threading.main_thread():
+            self._old = {number: signal.signal(number, self._note) for number in (signal.SIGINT, signal.SIGTERM)}
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._old.items():
+            signal.signal(number, handler)
+
+    def _note(self, number: int, _frame: FrameType | None) -> None:
+        if self.asked and number == signal.SIGINT:
+            raise KeyboardInterrupt
+        self.asked = number
+
+
+class Progress:
+    """One line on stderr, rewritten on a terminal and repeated every ``pause`` seconds elsewhere."""
+
+    def __init__(self, total: int, first: int, *, pause: float = 20.0, quiet: bool = False) -> None:
+        self.total, self.first, self.quiet = total, first, quiet
+        self.live = sys.stderr.isatty()
+        self.pause = 0.2 if self.live else pause
+        self._begin = self._said = time.monotonic()
+
+    def show(self, step: int, states_per_second: float, tokens_per_second: float, loss: float) -> None:
+        """Maybe say where the run is."""
+        if not self.due() and (self.quiet or step < self.total):
+            return
+        left = (time.monotonic() - self._begin) / max(step - self.first, 1) * (self.total - step)
+        line = (
+            f"step {step:,}/{self.total:,}  loss {loss:.4f}  {states_per_second:,.0f} states/s  "
+            f"{tokens_per_second:,.0f} tokens/s  {clock(left)} left"
+        )
+        self.write(line)
+
+    def due(self) -> bool:
+        """Was the last line long enough ago? Then the next one is counted from now."""
+        now = time.monotonic()
+        if self.quiet or now - self._said < self.pause:
+            return False
+        self._said = now
+        return True
+
+    def write(self, line: str) -> None:
+        """Replace the line."""
+        say(line, over=self.live, end="" if self.live else "\n")
+
+    def say(self, text: str) -> None:
+        """A line that stays."""
+        if not self.quiet:
+            say(text, over=self.live)
+
+
+def clock(seconds: float) -> str:
+    """For example 1:02:03 or 4:05."""
+    minutes, rest = divmod(int(seconds + 0.5), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
+
+
+class Curves:
+    """TensorBoard, and Weights & Biases when asked; silent where neither is installed."""
+
+    def __init__(self, folder: Path | None, config: RunConfig, whole: dict[str, Any], step: int) -> None:
+        self._board: Any = None
+        self._bias: Any = None
+        if folder is None:
+            return
+        if config.tensorboard:
+            try:
+                from torch.utils.tensorboard import SummaryWriter
+
+                self._board = SummaryWriter(str(folder / "tensorboard"), purge_step=step + 1)
+            except ImportError:
+                self._board = None
+        if config.wandb:
+            import wandb
+
+            self._bias = wandb.init(project=config.wandb, dir=str(folder), config=whole, resume="allow", id=folder.name)
+
+    def add(self, step: int, values: dict[str, Any], prefix: str = "") -> None:
+        """Every number in ``values``, nested ones by path."""
+        flat = dict(_flat(values, prefix))
+        if self._board is not None:
+            for name, value in flat.items():
+                self._board.add_scalar(name, value, step)
+        if self._bias is not None:
+            self._bias.log(flat, step=step)
+
+    def close(self) -> None:
+        """Flush."""
+        if self._board is not None:
+            self._board.close()
+        if self._bias is not None:
+            self._bias.finish()
+
+
+def _flat(values: Any, name: str) -> list[tuple[str, float]]:
+    if isinstance(values, dict):
+        return [pair for key, value in values.items() for pair in _flat(value, f"{name}/{key}".lstrip("/"))]
+    if isinstance(values, list | tuple):
+        return [pair for i, value in enumerate(values) for pair in _flat(value, f"{name}/{i + 1}")]
+    return [(name, float(values))] if isinstance(values, int | float) else []
+
+
+class Clock:
+    """CPU and wall seconds by stage; the rest of a step is everything outside of them."""
+
+    def __init__(self) -> None:
+        self._wall: dict[str, float] = {}
+        self._cpu: dict[str, float] = {}
+
+    @contextmanager
+    def __call__(self, stage: str) -> Iterator[None]:
+        """Count what happens inside."""
+        wall, cpu = time.monotonic(), time.process_time()
+        yield
+        self._wall[stage] = self._wall.get(stage, 0.0) + time.monotonic() - wall
+        self._cpu[stage] = self._cpu.get(stage, 0.0) + time.process_time() - cpu
+
+    def take(self) -> dict[str, float]:
+        """Since the last call."""
+        found = {f"{name}_wall_s": round(value, 4) for name, value in self._wall.items()}
+        found |= {f"{name}_cpu_s": round(value, 4) for name, value in self._cpu.items()}
+        self._wall, self._cpu = {}, {}
+        return found

@@ -1,0 +1,202 @@
+"""Who else trains: the processes of one run, from whichever launcher started them."""
+
+from __future__ import annotations
+
+import atexit
+import json
+import math
+import os
+import sys
+import warnings
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+import torch
+
+from recommit.runs.ports import free_port
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+#: What a launcher must say, and where SLURM says it.
+_SLURM = {"RANK": "SLURM_PROCID", "WORLD_SIZE": "SLURM_NTASKS", "LOCAL_RANK": "SLURM_LOCALID"}
+
+
+@dataclass(frozen=True)
+class Team:
+    """This process among ``world``. Every rank calls every method in the same order."""
+
+    rank: int = 0
+    world: int = 1
+    device: torch.device = field(default_factory=lambda: torch.device("cpu"))
+
+    @property
+    def lead(self) -> bool:
+        """The one that writes."""
+        return self.rank == 0
+
+    def barrier(self) -> None:
+        """Return when every rank is here."""
+        if self.world > 1:
+            self.total([0.0])
+
+    def total(self, values: list[float]) -> list[float]:
+        """Each value summed over ranks."""
+        return self._reduce(values, "SUM")
+
+    def largest(self, value: int) -> int:
+        """Over ranks: how often everybody goes through the model, so that nobody waits for a rank that has finished."""
+        return int(self._reduce([float(value)], "MAX")[0])
+
+    def gather(self, content: bytes) -> list[bytes]:
+        """What every rank has, by rank."""
+        if self.world == 1:
+            return [content]
+        import torch.distributed as dist
+
+        longest = self.largest(len(content))
+        own = torch.zeros(8 + longest, dtype=torch.uint8)
+        framed = len(content).to_bytes(8, "little") + content
+        own[: len(framed)] = torch.frombuffer(bytearray(framed), dtype=torch.uint8)
+        every = [torch.empty_like(own, device=self.device) for _ in range(self.world)]
+        dist.all_gather(every, own.to(self.device))
+        heard = [each.cpu().numpy().tobytes() for each in every]
+        return [each[8 : 8 + int.from_bytes(each[:8], "little")] for each in heard]
+
+    def exchange(self, arrays: Mapping[str, NDArray[Any]]) -> list[dict[str, NDArray[Any]]]:
+        """The named arrays of every rank, by rank."""
+        if self.world == 1:
+            return [dict(arrays)]
+        return [_from_bytes(content) for content in self.gather(_to_bytes(arrays))]
+
+    def told(self, word: bool) -> bool:
+        """What the lead says."""
+        return self.gather(b"1" if word else b"")[0] != b""
+
+    def _reduce(self, values: list[float], how: str) -> list[float]:
+        if self.world == 1:
+            return values
+        import torch.distributed as dist
+
+        tensor = torch.tensor(values, dtype=torch.float64, device=self.device)
+        dist.all_reduce(tensor, op=getattr(dist.ReduceOp, how))
+        result: list[float] = tensor.tolist()
+        return result
+
+
+def alone(device: str) -> Team:
+    """One process of plain PyTorch."""
+    world = int(os.environ.get("WORLD_SIZE", "1"))
+    if world > 1:
+        raise ValueError(f"engine.kind: expected deepspeed for a launcher that started {world} ranks, got plain")
+    return Team(device=find_device(device))
+
+
+def join(device: str) -> Team:
+    """The ranks that a launcher (deepspeed, torchrun, srun) started; alone if there was none."""
+    announce(os.environ)
+    warnings.filterwarnings("ignore", category=FutureWarning, module="torch.distributed")  # DeepSpeed's older names
+    import deepspeed
+    import deepspeed.comm
+    import deepspeed.ops
+
+    where = find_device(device)
+    if where.type == "cpu":
+        # Otherwise a shared-memory operation is compiled at the first start: a minute, a compiler and ninja, for nothing.
+        deepspeed.ops.__compatible_ops__["deepspeed_shm_comm"] = False
+    else:
+        torch.cuda.set_device(where)
+    if not deepspeed.comm.is_initialized():
+        deepspeed.init_distributed(dist_backend=_backend(where), verbose=False)
+        atexit.register(_leave)
+    return Team(int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"]), where)
+
+
+def meet(device: str) -> Team:
+    """The ranks that a launcher started, without DeepSpeed: nobody learns. Alone if there was none."""
+    environment = dict(os.environ)
+    announce(environment)
+    where, world = find_device(device), int(environment["WORLD_SIZE"])
+    if world == 1:
+        return Team(device=where)
+    os.environ.update(environment)
+    import torch.distributed as dist
+
+    if where.type == "cuda":
+        torch.cuda.set_device(where)
+    if not dist.is_initialized():
+        dist.init_process_group(_backend(where))
+        atexit.register(_leave)
+    return Team(int(os.environ["RANK"]), world, where)
+
+
+def _backend(device: torch.device) -> str:
+    return "nccl" if device.type == "cuda" else "gloo"
+
+
+def announce(environment: Any) -> None:
+    """Complete what a launcher left unsaid; without RANK and its like DeepSpeed would look for MPI and fail."""
+    if "RANK" not in environment and int(environment.get("SLURM_NTASKS", "1")) > 1:
+        for name, told in _SLURM.items():
+            environment[name] = environment[told]
+        if "MASTER_ADDR" not in environment:
+            raise ValueError(
+                "MASTER_ADDR: expected the first host of the job, got none; in the batch script: "
+                'export MASTER_ADDR=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1) MASTER_PORT=29500'
+            )
+        environment.setdefault("MASTER_PORT", "29500")
+    for name, value in (("RANK", "0"), ("WORLD_SIZE", "1"), ("LOCAL_RANK", "0"), ("MASTER_ADDR", "127.0.0.1")):
+        environment.setdefault(name, value)
+    if "MASTER_PORT" not in environment:
+        environment["MASTER_PORT"] = str(free_port())
+
+
+def arguments(given: list[str]) -> list[str]:
+    """Without the one that DeepSpeed's launcher puts in front of ours; it says the same in the environment."""
+    return [argument for argument in given if not argument.startswith("--local_rank=")]
+
+
+def _leave() -> None:
+    """End the process group, so that no rank is aborted at exit. Not between two runs of a process: DeepSpeed keeps the
+    groups that it has made, and a second meeting at the same port is not certain to succeed."""
+    import torch.distributed as dist
+
+    if dist.is_available() and dist.is_initialized():
+        dist.destroy_process_group()
+
+
+def end(status: int) -> NoReturn:
+    """End a rank's process at once: at the usual end of a process, threads that torch leaves behind abort it about once in a
+    hundred times, when everything is saved and said."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)
+
+
+def find_device(name: str) -> torch.device:
+    """``auto``: the GPU of this process if there is one."""
+    if name != "auto":
+        return torch.device(name)
+    local = int(os.environ.get("LOCAL_RANK", "0"))
+    return torch.device("cuda", local) if torch.cuda.is_available() else torch.device("cpu")
+
+
+def _to_bytes(arrays: Mapping[str, NDArray[Any]]) -> bytes:
+    """Named arrays as bytes: a line that says what they are, then their values. An archive takes twice as long."""
+    parts = {name: np.asarray(array, order="C") for name, array in arrays.items()}
+    head = json.dumps([[name, part.dtype.str, part.shape] for name, part in parts.items()])
+    return b"\n".join([head.encode(), b"".join(part.tobytes() for part in parts.values())])
+
+
+def _from_bytes(content: bytes) -> dict[str, NDArray[Any]]:
+    """Named arrays again."""
+    head, _, values = content.partition(b"\n")
+    arrays, at, buffer = {}, 0, bytearray(values)
+    for name, kind, shape in json.loads(head):
+        count = math.prod(shape)
+        arrays[name] = np.frombuffer(buffer, kind, count, at).reshape(shape)
+        at += arrays[name].nbytes
+    return arrays

@@ -1,0 +1,95 @@
+"""What can go wrong with a data folder, one class per thing a caller could do about it."""
+
+from __future__ import annotations
+
+import errno
+from typing import TYPE_CHECKING
+
+from recommit.storage.opening import NotAFile
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class DataError(RuntimeError):
+    """Work on a data folder failed; whatever had been finished is intact. ``exit_status`` is the command line's."""
+
+    exit_status = 1
+
+
+class DiskFull(DataError):
+    """No room left, or the size limit of files was hit. Make room and run the same command again: it resumes."""
+
+
+class OutOfMemory(DataError, MemoryError):
+    """No memory left. A smaller ``shard`` in the recipe, fewer workers or fewer threads need less."""
+
+
+class FolderBusy(DataError):
+    """Another process builds in this folder."""
+
+
+class FolderVanished(DataError):
+    """The folder was removed or unmounted under a running build."""
+
+
+class Damaged(DataError, ValueError):
+    """A file does not hold what was written into it; the message names it."""
+
+
+class WorkerDied(DataError):
+    """A worker process ended without an answer; building again resumes."""
+
+
+class Unavailable(DataError, ImportError):
+    """An optional package is missing; the message says how to install it."""
+
+    exit_status = 2
+
+
+class WrongFolder(DataError, ValueError):
+    """The path cannot be a data folder: a file, no permission, or somebody else's files in it."""
+
+    exit_status = 2
+
+
+class WrongRecipe(DataError, ValueError):
+    """A recipe that contradicts itself, asks for what does not exist, or is not the one a folder was built from."""
+
+    exit_status = 2
+
+
+class NotEnough(WrongRecipe):
+    """There are fewer distinct instances than the recipe asks for."""
+
+
+_FULL = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
+_REFUSED = {errno.EACCES, errno.EPERM, errno.EROFS}
+_NO_FOLDER = {errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ELOOP, errno.ENAMETOOLONG}
+
+
+def from_os(error: OSError, path: Path | str) -> DataError:
+    """The typed error for what the operating system said about ``path``."""
+    why = error.strerror or str(error)
+    if isinstance(error, NotAFile):
+        return WrongFolder(f"{error.filename}: {why}")
+    if error.errno in _FULL:
+        return DiskFull(f"{path}: {why}; finished shards are intact, make room and run the same command again")
+    if error.errno in _REFUSED:
+        return WrongFolder(f"{path}: expected a folder that may be written, got: {why}")
+    if error.errno in _NO_FOLDER:
+        return WrongFolder(f"{path}: expected a folder, got: {why}")
+    if error.errno == errno.ENOENT:
+        return FolderVanished(f"{path}: is gone")
+    return DataError(f"{path}: {why}")
+
+
+def from_memory(error: MemoryError) -> OutOfMemory:
+    """The typed error for memory that ran out somewhere."""
+    what = f" ({error})" if str(error) else ""
+    return OutOfMemory(f"out of memory{what}; finished shards are intact; a smaller `shard` in the recipe needs less")
+
+
+def need(package: str, extra: str) -> Unavailable:
+    """The error that says which extra brings a missing package."""
+    return Unavailable(f"{package} is not installed: pip install 'recommit[{extra}]'")

@@ -1,0 +1,151 @@
+"""Every change that this package makes to a disk goes through ``Files``, so that a test can record it or make it fail."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import time
+from pathlib import Path
+
+from recommit.storage import errors
+from recommit.storage import opening as plain
+
+#: Temporary files are hidden, carry this ending, and are swept away by the next holder of the folder's lock.
+TEMPORARY = ".tmp"
+
+
+class Files:
+    """The operations of the operating system that change a disk, one method each. Stateless; safe from any thread."""
+
+    def make_folder(self, path: Path) -> None:
+        """Create one folder; its parent exists."""
+        path.mkdir()
+
+    def create(self, path: Path) -> int:
+        """A descriptor of a new, empty file."""
+        return plain.create(path)
+
+    def append(self, path: Path) -> int:
+        """A descriptor that writes at the end of a file, made if it is not there."""
+        return plain.append(path)
+
+    def write(self, descriptor: int, data: memoryview) -> int:
+        """Write some of ``data``; how much."""
+        return os.write(descriptor, data)
+
+    def flush(self, descriptor: int) -> None:
+        """Return once the file's content is on the disk."""
+        os.fsync(descriptor)
+
+    def close(self, descriptor: int) -> None:
+        """Close a descriptor."""
+        os.close(descriptor)
+
+    def rename(self, source: Path, target: Path) -> None:
+        """Put ``source`` in the place of ``target`` in one step."""
+        source.replace(target)
+
+    def remove(self, path: Path) -> None:
+        """Remove a file; fine if it is gone already."""
+        path.unlink(missing_ok=True)
+
+    def remove_folder(self, path: Path) -> None:
+        """Remove a folder with all that is in it, but nothing that a link in it leads to."""
+        shutil.rmtree(path)
+
+    def flush_folder(self, path: Path) -> None:
+        """Return once the folder's entries are on the disk."""
+        if os.name == "nt":  # folders cannot be opened there, and renames are journalled
+            return
+        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def write_all(files: Files, descriptor: int, data: bytes | memoryview) -> None:
+    """Write until everything is written."""
+    view = memoryview(data).cast("B")
+    while view:
+        view = view[files.write(descriptor, view) :]
+
+
+def replace(files: Files, path: Path, data: bytes | memoryview) -> None:
+    """Make ``path`` hold ``data``; whoever looks, at any moment and after any crash, sees the old file or the new."""
+    temporary = plain.temporary(path)
+    try:
+        descriptor = files.create(temporary)
+        try:
+            write_all(files, descriptor, data)
+            files.flush(descriptor)
+        finally:
+            files.close(descriptor)
+        files.rename(temporary, path)
+        files.flush_folder(path.parent)
+    except OSError as error:
+        _discard(files, temporary)
+        raise errors.from_os(error, path) from error
+
+
+def _discard(files: Files, path: Path) -> None:
+    try:
+        files.remove(path)
+    except OSError:
+        return  # the next holder of the lock sweeps it away
+
+
+def make_folders(files: Files, path: Path) -> None:
+    """Create ``path`` and what is missing above it, each flushed into its parent."""
+    missing = []
+    while not path.is_dir():
+        missing.append(path)
+        if path.parent == path:
+            break
+        path = path.parent
+    try:
+        for folder in reversed(missing):
+            try:
+                files.make_folder(folder)
+            except FileExistsError:
+                if not folder.is_dir():
+                    raise
+            files.flush_folder(folder.parent)
+    except OSError as error:
+        raise errors.from_os(error, folder) from error
+
+
+def sweep(files: Files, folder: Path) -> None:
+    """Remove the temporary files and folders that interrupted writers left in ``folder``."""
+    try:
+        for entry in sorted(folder.glob(f".*{TEMPORARY}")):
+            (files.remove_folder if entry.is_dir() and not entry.is_symlink() else files.remove)(entry)
+    except OSError as error:
+        raise errors.from_os(error, folder) from error
+
+
+def sha256(data: bytes | memoryview) -> str:
+    """In lower-case hexadecimal."""
+    return hashlib.sha256(data).hexdigest()
+
+
+#: By path, inode, size and time of change: hashes of files that this process has read.
+_HASHED: dict[tuple[str, int, int, int], str] = {}
+#: Clocks of file systems are coarse: a file that changed so recently (in seconds) may change again at the same time.
+_SETTLED = 2.0
+
+
+def file_sha256(path: Path) -> str:
+    """Of a file's content, read in pieces, and once by this process unless the file changes."""
+    with plain.reading(path) as file:
+        about = os.fstat(file.fileno())
+        key = (str(path), about.st_ino, about.st_size, about.st_mtime_ns)
+        if key in _HASHED:
+            return _HASHED[key]
+        digest = hashlib.sha256()
+        while piece := file.read(1 << 20):
+            digest.update(piece)
+    if time.time() - about.st_mtime > _SETTLED:
+        _HASHED[key] = digest.hexdigest()
+    return digest.hexdigest()

@@ -1,0 +1,103 @@
+"""Finished files, read by whoever uses them: checked against their digests, and never a surprise in their place.
+
+Whatever is wrong -- no file, a pipe, other bytes, no JSON, a field that is missing -- is one sentence that names the file.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+from recommit.storage import digests, errors, files
+from recommit.storage import opening as plain
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    #: Expected fields by name, and what each may be: one of some types, or fields again, or a list of such.
+    Fields = Mapping[str, Any]
+
+NUMBER = (int, float)
+PERHAPS = (int, float, type(None))
+
+
+def there(folder: Path, name: str) -> bool:
+    """Is anything by this name in the folder, or should it be? Whether it can be read is another question."""
+    return os.path.lexists(folder / name) or name in digests.read(folder)
+
+
+def content(folder: Path, name: str) -> bytes:
+    """All bytes of a file."""
+    path = folder / name
+    try:
+        data = plain.content(path)
+    except FileNotFoundError:
+        raise errors.Damaged(f"{path}: expected a file, got none") from None
+    except OSError as error:
+        raise errors.Damaged(f"{path}: cannot be read: {error.strerror}") from None
+    if digests.read(folder).get(name, wanted := files.sha256(data)) != wanted:
+        raise digests.another(path)
+    return data
+
+
+def values(folder: Path, name: str, fields: Fields | None = None) -> dict[str, Any]:
+    """The JSON object of a file, with at least these fields."""
+    found = _parsed(folder / name, content(folder, name))
+    expect(folder / name, found, dict(fields or {}))
+    return found  # type: ignore[no-any-return]
+
+
+def rows(folder: Path, name: str, fields: Fields | None = None) -> list[dict[str, Any]]:
+    """The JSON objects in the list of a file, each with at least these fields."""
+    found = _parsed(folder / name, content(folder, name))
+    expect(folder / name, found, [dict(fields or {})])
+    return found  # type: ignore[no-any-return]
+
+
+def lines(folder: Path, name: str) -> list[dict[str, Any]]:
+    """The JSON objects of a file, one per line; a last line that is being written is left out."""
+    path, every = folder / name, content(folder, name).split(b"\n")
+    last = every.pop()
+    found = [_parsed(path, line) for line in every if line]
+    found += [_parsed(path, last)] if last.endswith(b"}") else []
+    for line in found:
+        expect(path, line, {})
+    return found
+
+
+def _parsed(path: Path, data: bytes) -> Any:
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise errors.Damaged(f"{path}: cannot be read: not JSON: {error}") from None
+
+
+def expect(path: Path, found: Any, wanted: Any, name: str = "") -> None:
+    """Refuse what is not as wanted: an object of at least these fields, a list of these, or one of some types."""
+    if isinstance(wanted, dict | list):
+        _is(path, found, type(wanted), name)
+        inner = (
+            ((key, found.get(key, ...), wanted[key]) for key in wanted)
+            if isinstance(wanted, dict)
+            else ((str(number), each, wanted[0]) for number, each in enumerate(found))
+        )
+        for key, value, kind in inner:
+            expect(path, value, kind, f"{name}.{key}" if name else key)
+    else:
+        _is(path, found, wanted, name)
+
+
+def _is(path: Path, found: Any, kinds: type | tuple[type, ...], name: str) -> None:
+    if not isinstance(found, kinds):
+        words = " or ".join(_WORDS[kind] for kind in (kinds if isinstance(kinds, tuple) else (kinds,)))
+        raise errors.Damaged(f"{path}: {name + ': ' if name else ''}expected {words}, got {_kind(found)}")
+
+
+_WORDS = {dict: "an object", list: "a list", str: "text", bool: "true or false", int: "a whole number", float: "a number",
+          type(None): "nothing"}  # fmt: skip
+
+
+def _kind(value: Any) -> str:
+    return "no such field" if value is ... else _WORDS[type(value)]

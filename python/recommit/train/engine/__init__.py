@@ -1,0 +1,1 @@
+"""Weights that learn: in one process or sharded over ranks by DeepSpeed."""

@@ -1,0 +1,178 @@
+"""Who computes gradients and moves weights: one process of plain PyTorch here, DeepSpeed behind the same calls."""
+
+from __future__ import annotations
+
+import math
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+import torch
+
+from recommit.train.engine import state as engine_state
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    from torch import Tensor, nn
+
+    from recommit.policy.policy import CommitPolicy
+    from recommit.runs.ranks import Team
+    from recommit.train.config import EngineConfig, OptimConfig
+
+T = TypeVar("T")
+
+
+class Engine(Protocol):
+    """What a training loop needs. Every rank calls every method, in the same order."""
+
+    team: Team
+    #: Must every rank go through the policy equally often? Otherwise one that has nothing to look at may wait.
+    together: bool
+
+    def run(self, work: Callable[[], T]) -> T:
+        """Run ``work``, which goes through the policy; every pass through it happens inside such a call."""
+
+    def backward(self, loss: Tensor, *, last: bool) -> None:
+        """Add a micro-batch's gradient; ``last`` says that ``step`` comes next."""
+
+    def step(self, scale: float) -> float:
+        """Move the weights with learning rates times ``scale``; the norm of the gradient before clipping.
+
+        A gradient that is not finite moves nothing.
+        """
+
+    def whole(self, policy: CommitPolicy) -> AbstractContextManager[None]:
+        """A context in which every rank sees all of the weights that are saved."""
+
+    def full(self, parameters: Iterable[nn.Parameter]) -> list[Tensor]:
+        """Copies of trained weights as the optimiser has them: whole, in float32, on every rank."""
+
+    def assign(self, parameters: Iterable[nn.Parameter], values: Iterable[Tensor]) -> None:
+        """Give trained weights whole float32 ``values``, the same on every rank; the optimiser goes on from them."""
+
+    def save(self, folder: Path) -> None:
+        """Write what ``load`` needs into an existing folder; the lead does."""
+
+    def load(self, folder: Path) -> None:
+        """Take up exactly where ``save`` was called, by whatever engine and number of ranks."""
+
+    def close(self) -> None:
+        """Let go of the policy: another engine may come."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Parameters that share a learning rate."""
+
+    name: str
+    lr: float
+    parameters: list[nn.Parameter]
+
+
+def groups(policy: CommitPolicy, config: OptimConfig) -> list[Group]:
+    """The trainable parameters: of the language model (or its adapter), of the picture encoder, of the action
+    decoder, and of the depth head."""
+    vision = [p for p in policy.backbone.vision_parameters() if p.requires_grad]
+    seen = {id(p) for p in vision}
+    backbone = [p for p in policy.backbone.model.parameters() if p.requires_grad and id(p) not in seen]
+    heads = [p for p in policy.decoder.parameters() if p.requires_grad]
+    depth = [p for p in policy.depth_head.parameters() if p.requires_grad]
+    made = [
+        Group("backbone", config.lr, backbone),
+        Group("vision", config.vision_lr, vision),
+        Group("heads", config.head_lr, heads),
+        Group("depth", config.depth_lr or config.head_lr, depth),
+    ]
+    return [group for group in made if group.parameters]
+
+
+def make_engine(policy: CommitPolicy, optim: OptimConfig, config: EngineConfig, team: Team, parts: int) -> Engine:
+    """The engine that the configuration asks for; ``parts`` micro-batches make a step."""
+    made = groups(policy, optim)
+    if config.kind == "plain":
+        return TorchEngine(made, optim, team)
+    from recommit.policy.checkpoint import fingerprint_of
+    from recommit.train.engine.deepspeed import ZeroEngine
+
+    fingerprint_of(policy)  # while the frozen weights are whole
+    return ZeroEngine(policy, made, optim, config, team, parts)
+
+
+def schedule(config: OptimConfig, step: int) -> float:
+    """What the learning rates are multiplied with in step ``step`` = 0, 1, ..."""
+    warm = min(1.0, (step + 1) / config.warmup) if config.warmup else 1.0
+    left = max(0.0, 1.0 - step / config.steps)
+    if config.schedule == "linear":
+        return warm * left
+    if config.schedule == "cosine":
+        return warm * 0.5 * (1.0 + math.cos(math.pi * (1.0 - left)))
+    return warm
+
+
+class TorchEngine:
+    """AdamW in one process."""
+
+    together = False
+
+    def __init__(self, made: list[Group], config: OptimConfig, team: Team) -> None:
+        self.config, self.team, self.groups = config, team, made
+        self.optimizer = torch.optim.AdamW(
+            [{"params": group.parameters, "lr": group.lr} for group in made],
+            betas=config.betas,
+            weight_decay=config.weight_decay,
+            fused=True,
+        )
+        self.parameters = [p for group in made for p in group.parameters]
+
+    def run(self, work: Callable[[], T]) -> T:
+        """See ``Engine``."""
+        return work()
+
+    def backward(self, loss: Tensor, *, last: bool) -> None:  # noqa: ARG002
+        """See ``Engine``."""
+        loss.backward()
+
+    def step(self, scale: float) -> float:
+        """See ``Engine``."""
+        limit = self.config.clip or math.inf
+        norm = float(torch.nn.utils.clip_grad_norm_(self.parameters, limit))
+        for group, given in zip(self.optimizer.param_groups, self.groups, strict=True):
+            group["lr"] = given.lr * scale
+        if math.isfinite(norm):
+            self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+        return norm
+
+    def whole(self, policy: CommitPolicy) -> AbstractContextManager[None]:  # noqa: ARG002
+        """See ``Engine``."""
+        return nullcontext()
+
+    def full(self, parameters: Iterable[nn.Parameter]) -> list[Tensor]:
+        """See ``Engine``."""
+        return [parameter.detach().float().clone() for parameter in parameters]
+
+    @torch.no_grad()
+    def assign(self, parameters: Iterable[nn.Parameter], values: Iterable[Tensor]) -> None:
+        """See ``Engine``."""
+        for parameter, value in zip(parameters, values, strict=True):
+            parameter.copy_(value)
+
+    def save(self, folder: Path) -> None:
+        """See ``Engine``."""
+        engine_state.save(folder, ({"weight": p, **self.optimizer.state.get(p, {})} for p in self.parameters))
+
+    def load(self, folder: Path) -> None:
+        """See ``Engine``."""
+        states = engine_state.load(folder, [p.shape for p in self.parameters])
+        moments: dict[int, engine_state.State] = {}
+        for i, (parameter, state) in enumerate(zip(self.parameters, states, strict=True)):
+            self.assign([parameter], [state.pop("weight")])
+            if state:
+                moments[i] = state
+        self.optimizer.load_state_dict({"state": moments, "param_groups": self.optimizer.state_dict()["param_groups"]})
+
+    def close(self) -> None:
+        """See ``Engine``."""

@@ -1,0 +1,237 @@
+"""Runs as launched processes of their own: started where there is a place, watched, and stopped so that they can go on.
+
+Ctrl-C lets what has begun save itself and begins nothing else; a second one ends everything at once. Where one fails, what runs
+beside it goes on to its end, and the rest is not begun.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import subprocess
+import time
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from recommit.runs import ports, tether
+from recommit.runs.board import Board, last_step
+from recommit.runs.progress import Interrupt
+from recommit.storage import files
+from recommit.storage import opening as plain
+from recommit.storage.foreign_text import say
+from recommit.train.family import launch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from recommit.train.family.launch import Fleet, Place
+    from recommit.train.family.runs import Run
+
+FAILED, INTERRUPTED = 1, 130
+#: Seconds between looks at what runs, and those that a launcher of other machines has to end them.
+PAUSE, PATIENCE = 0.25, 15.0
+#: Lines of a log that are shown when its run failed.
+SHOWN = 12
+
+
+@dataclass(frozen=True)
+class Job:
+    """What one set of processes does."""
+
+    name: str
+    module: str
+    words: tuple[str, ...]
+    #: Is its result there, whole? That decides, not the launcher's status: DeepSpeed's is 0 when it was killed, and another
+    #: one when a rank has a mishap on its way out.
+    done: Callable[[], bool]
+    #: How much is done, and how much there is to do.
+    progress: Callable[[], tuple[int, int]] = lambda: (0, 0)
+
+
+def train(fleet: Fleet, runs: Sequence[Run], logs: Path, *, quiet: bool = False) -> int:
+    """Train what is missing; recipes and logs of the runs lie in ``logs``."""
+    check(fleet, runs)
+    write_recipes(runs, logs)
+    return run(fleet, [job(each, logs) for each in runs if not each.skipped()], logs, quiet=quiet)
+
+
+def check(fleet: Fleet, runs: Sequence[Run]) -> None:
+    """Refuse what ranks cannot share, before anything begins."""
+    ranks = fleet.places()[0].ranks
+    for each in runs:
+        if ranks > 1 and each.config.engine.kind == "plain":
+            raise ValueError(f"gpus-per-run: expected 1 for {each.name} with engine.kind plain, got {ranks}")
+
+
+def write_recipes(runs: Sequence[Run], logs: Path) -> None:
+    """A file per run, by which it can also be started by hand."""
+    files.make_folders(files.Files(), logs)
+    for each in runs:
+        files.replace(files.Files(), recipe(logs, each), each.recipe())
+
+
+def recipe(logs: Path, run: Run) -> Path:
+    """Where the configuration of a run is written."""
+    return logs / f"{run.name}.yaml"
+
+
+def job(run: Run, logs: Path) -> Job:
+    """What trains a run."""
+    words = ("--recipe", str(recipe(logs, run)), *run.flags)
+    return Job(run.name, f"recommit.train.{run.verb}", words, partial(_complete, run), partial(_progress, run))
+
+
+def _complete(run: Run) -> bool:
+    """Has it ended as it should? With patience it may end before its last step."""
+    return run.step > 0 if run.config.validation.patience else run.finished
+
+
+def _progress(run: Run) -> tuple[int, int]:
+    return last_step(run.folder), run.config.optim.steps
+
+
+def run(fleet: Fleet, jobs: Sequence[Job], logs: Path, *, quiet: bool = False) -> int:
+    """Do all jobs, as many at a time as there are places; 0, or ``FAILED``, or ``INTERRUPTED``."""
+    files.make_folders(files.Files(), logs)
+    crew = _Crew(fleet, jobs, logs, Board(len(jobs), quiet=quiet))
+    with Interrupt() as interrupt:
+        try:
+            while crew.busy:
+                crew.begin()
+                if interrupt.asked:
+                    crew.stop()
+                crew.tell()
+                time.sleep(PAUSE)
+                crew.collect()
+        finally:
+            crew.end()
+    return crew.status
+
+
+class _Crew:
+    """What waits, what runs, and how it went so far."""
+
+    def __init__(self, fleet: Fleet, jobs: Sequence[Job], logs: Path, board: Board) -> None:
+        self.fleet, self.logs, self.board = fleet, logs, board
+        self.waiting, self.places, self.running, self.status = list(jobs), fleet.places(), list[_Running](), 0
+        self._stopped = False
+
+    @property
+    def busy(self) -> bool:
+        return bool(self.running or (self.waiting and not self.status))
+
+    def begin(self) -> None:
+        """Start what there is a place for."""
+        while self.waiting and self.places and not self.status:
+            port = ports.free_port({each.port for each in self.running})
+            self.running.append(_Running(self.fleet, self.places.pop(0), self.waiting.pop(0), self.logs, port))
+
+    def collect(self) -> None:
+        """Judge what has ended."""
+        for each in [each for each in self.running if each.process.poll() is not None]:
+            each.let_go()
+            self.running.remove(each)
+            self.places.append(each.place)
+            self.status = max(self.status, _judged(each, self.board, stopped=self._stopped))
+
+    def stop(self) -> None:
+        """Once: let what runs save itself, and begin nothing else."""
+        if self._stopped:
+            return
+        self._stopped, self.status = True, INTERRUPTED
+        self.board.say("interrupted: what has begun saves itself after its step; Ctrl-C again ends it at once")
+        for each in self.running:
+            each.stop()
+
+    def tell(self) -> None:
+        """Say how far everything is."""
+        self.board.show([(each.job.name, *each.job.progress()) for each in self.running])
+
+    def end(self) -> None:
+        """At once, whatever still runs."""
+        for each in self.running:
+            each.end()
+
+
+def _judged(ended: _Running, board: Board, *, stopped: bool) -> int:
+    """Say what became of a job; the status that follows from it."""
+    status = ended.process.returncode
+    if ended.job.done():
+        board.finished(ended.job.name)
+        if status:
+            board.say(f"{ended.job.name}: all of it is there, but its processes ended with {status}; see {ended.log}")
+        return 0
+    if stopped or status == INTERRUPTED:
+        board.say(f"{ended.job.name}: interrupted; the same command goes on")
+        return INTERRUPTED
+    lines = ended.said()
+    reason = next((line.strip() for line in lines if "recommit: " in line), f"ended with status {status}")
+    say("".join(f"  {line}\n" for line in lines[-SHOWN:]) + f"{ended.job.name}: {reason}; see {ended.log}")
+    return FAILED
+
+
+class _Running:
+    """The processes of one job, and what they say."""
+
+    def __init__(self, fleet: Fleet, place: Place, job: Job, logs: Path, port: int) -> None:
+        self.place, self.job, self.port = place, job, port
+        self.log = logs / f"{job.name}.log"
+        #: Does a byte reach the ranks? Other machines are reached by what their launcher makes of signals.
+        self._tethered = not place.hosts
+        self._signal = signal.SIGTERM if fleet.launcher == "srun" else signal.SIGINT
+        words = launch.command(fleet, place, job.module, job.words, port)
+        more = {**launch.environment(fleet, place, port), **({tether.VARIABLE: "1"} if self._tethered else {})}
+        with os.fdopen(plain.append(self.log), "ab") as log:
+            log.write(f"$ {shlex.join(words)}\n".encode())
+            self._begin = log.tell()
+            log.flush()
+            self.process = subprocess.Popen(
+                launch.program(words),
+                bufsize=0,
+                stdin=subprocess.PIPE if self._tethered else subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                env={**launch.unranked(os.environ), **more},
+                start_new_session=True,  # a terminal's Ctrl-C is for us: launchers would kill their ranks
+            )
+
+    def said(self) -> list[str]:
+        """Since it was started, without what launchers note for themselves."""
+        with plain.reading(self.log) as log:
+            log.seek(self._begin)
+            lines = log.read().decode("utf-8", "replace").splitlines()
+        return [line for line in lines if "] [INFO] [" not in line]
+
+    def stop(self) -> None:
+        """Let it save itself."""
+        if not self._tethered:
+            self.process.send_signal(self._signal)
+            return
+        assert self.process.stdin is not None
+        try:
+            self.process.stdin.write(b".")
+        except BrokenPipeError:
+            return  # it has just ended by itself
+
+    def let_go(self) -> None:
+        """Whatever rank is left ends now."""
+        if self.process.stdin is not None:
+            self.process.stdin.close()
+
+    def end(self) -> None:
+        """At once; nothing that was saved is lost."""
+        self.let_go()
+        if not self._tethered:
+            self.process.terminate()
+            try:
+                self.process.wait(PATIENCE)
+            except subprocess.TimeoutExpired:
+                say(f"{self.job.name}: its launcher does not end; it is killed")
+        try:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            return  # nobody is left
+        self.process.wait()

@@ -1,0 +1,3 @@
+"""Reinforcement of the depth head and the plans, from a warm start."""
+
+from __future__ import annotations

@@ -1,0 +1,114 @@
+"""The depth head's own moves: many per step on one graph, without a look, and on any number of ranks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+
+from recommit.play import values as exact
+from recommit.play.graph import softmax
+from recommit.policy.distributions import entropy
+from recommit.policy.heads import DepthHead
+from recommit.train.grpo import loss, reward
+from recommit.train.loop import Diverged
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+    from torch import Tensor
+
+    from recommit.play.graph import Reach
+    from recommit.policy.policy import CommitPolicy
+    from recommit.runs.ranks import Team
+    from recommit.train.engine.base import Engine
+    from recommit.train.grpo.config import GrpoConfig
+
+
+@dataclass(frozen=True)
+class HeadMover:
+    """Raises the expected return by the depth head alone; the program of values is run again after every move.
+
+    Every rank reads what it looked at and moves a copy of the whole head: logits and gradients are exchanged, so that the
+    copies stay equal.
+    """
+
+    policy: CommitPolicy
+    engine: Engine
+    #: Learning rate, by step.
+    lr: Callable[[], float]
+
+    def __call__(self, graph: Reach, roots: NDArray[np.int64], config: GrpoConfig) -> None:
+        """Move the head, and give the graph its logits."""
+        program = exact.Program(graph, roots, config.rollout.budget, config.credit.price_action, config.credit.budgets)
+        head = self._copy()
+        rows = Rows(graph, program.nodes, next(head.parameters()).device)
+        optimizer = torch.optim.Adam(head.parameters(), lr=self.lr())
+        for _ in range(config.credit.head_steps):
+            logits = head(rows.inputs)
+            gain = _gain(program, logits, rows, config)
+            optimizer.zero_grad()
+            (-gain).backward()
+            _add_up(list(head.parameters()), rows.team)
+            optimizer.step()
+        self.engine.assign(self.policy.depth_head.parameters(), [p.detach() for p in head.parameters()])
+        with torch.no_grad():
+            graph.logits[program.nodes] = rows.whole(head(rows.inputs))
+
+    def _copy(self) -> DepthHead:
+        """The depth head in float32, whole."""
+        policy, own = self.policy, self.policy.depth_head
+        with torch.device("meta"):
+            head = DepthHead(policy.backbone.width, len(policy.config.depths), policy.config.head)
+        values = self.engine.full(own.parameters())
+        names = [name for name, _ in head.named_parameters()]
+        head.load_state_dict(dict(zip(names, values, strict=True)), assign=True)
+        return head
+
+
+class Rows:
+    """Which of all nodes this rank has read, and how what all ranks say of theirs becomes one array."""
+
+    def __init__(self, graph: Reach, nodes: NDArray[np.int64], device: torch.device) -> None:
+        read, inputs = graph.read()
+        self.team, self.inputs = graph.team, torch.from_numpy(inputs).to(device)
+        #: Places among ``nodes``: this rank's, and those of all, rank after rank.
+        self.own = np.searchsorted(nodes, read)
+        self._every = np.concatenate([heard["rows"] for heard in self.team.exchange({"rows": self.own})])
+
+    def whole(self, logits: Tensor) -> NDArray[np.float32]:
+        """This rank's rows and those of all others, by node."""
+        heard = self.team.exchange({"logits": logits.detach().cpu().numpy()})
+        parts = np.concatenate([each["logits"] for each in heard])
+        result = np.empty_like(parts)
+        result[self._every] = parts
+        return result
+
+
+def _gain(program: exact.Program, logits: Tensor, rows: Rows, config: GrpoConfig) -> Tensor:
+    """This rank's part of what the gradient climbs: the return, and as much entropy beside it as ``objective`` has."""
+    chance = softmax(rows.whole(logits))
+    advantage, mass = program.advantages(chance)
+    share = mass / mass.sum()
+    scaled = reward.whole_batch(advantage, mass[:, None] * chance, config.credit) * share[:, None]
+    worth = (logits.softmax(-1) * torch.from_numpy(scaled[rows.own]).to(logits)).sum()
+    spread = (torch.from_numpy(share[rows.own]).to(logits) * entropy(logits)).sum()
+    terms = loss.TERMS if config.objective.mean == "surrogate" else 1
+    return worth + config.objective.entropy_depth * spread * terms
+
+
+def _add_up(parameters: list[torch.nn.Parameter], team: Team) -> None:
+    """Gradients of all ranks, added in one order, so that every rank has the same bits; they must be numbers.
+
+    Unlike those of an engine's step nobody looks at their norm, and the head is judged and saved right after its moves.
+    """
+    own = torch.cat([p.grad.flatten() for p in parameters if p.grad is not None])
+    heard = team.exchange({"gradient": own.cpu().numpy()})
+    total = torch.from_numpy(np.sum([each["gradient"] for each in heard], axis=0, dtype=np.float64))
+    if not total.isfinite().all():
+        raise Diverged("a gradient of the depth head's own moves is not finite; lower its learning rate")
+    for parameter, part in zip(parameters, total.split([p.numel() for p in parameters]), strict=True):
+        parameter.grad = part.reshape(parameter.shape).to(parameter)

@@ -1,0 +1,220 @@
+"""What a step of GRPO says of itself, and when to worry."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from recommit.play.graph import softmax
+from recommit.policy.config import MAX_ACTIONS
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from recommit.play import values as exact
+    from recommit.play.graph import Reach
+    from recommit.play.sampled import Trace
+    from recommit.train.grpo.batch import Decisions
+
+    Floats = NDArray[np.float64]
+
+#: Distances up to which a state is near, and up to which it is half-way.
+NEAR, MID = 8, 16
+BUCKETS = ("near", "mid", "far")
+#: Below this share of its maximum, the entropy of the depth head is said to have collapsed.
+COLLAPSED = 0.1
+
+
+@dataclass
+class Signals:
+    """Sums over the episodes of one step on one rank; ``total`` adds ranks and steps."""
+
+    episodes: float
+    solved: float
+    actions: float
+    decisions: float
+    reward: float
+    groups: float
+    dead: float
+    known: float  #: of ``credit.group exact``: share of visits on states that were looked at, times groups
+    advantage: float  #: sum of absolute advantages
+    judged: float  #: how many of them
+    depths: Floats  #: [8] decisions by depth
+    buckets: Floats  #: [3, 2] decisions and depths by distance
+    chance: Floats  #: [|H|] probabilities of the depth head, summed over states
+    chance_entropy: float
+    states: float
+
+    @classmethod
+    def of_trace(
+        cls,
+        trace: Trace,
+        followed: NDArray[np.int64],
+        episodes: int,
+        reward: Floats,
+        dead: float,
+        depths: tuple[int, ...],
+    ) -> Signals:
+        """Of sampled commitments; ``followed`` is the candidate that each episode went on with."""
+        rows = np.arange(len(trace))
+        chosen = trace.proposals.depth[rows, followed]
+        chance = softmax(trace.proposals.logits) if len(trace) else np.zeros((0, len(depths)))
+        buckets = np.zeros((3, 2))
+        np.add.at(buckets, _bucket(trace.distance), np.stack([np.ones(len(trace)), chosen], axis=1))
+        return cls(
+            episodes=episodes,
+            solved=float(trace.solved[rows, followed].sum()),
+            actions=float(trace.executed[rows, followed].sum()),
+            decisions=len(trace),
+            reward=float(reward.mean(axis=1).sum()) if len(reward) else 0.0,
+            groups=len(reward),
+            dead=dead * len(reward),
+            known=len(reward),
+            advantage=float(np.abs(reward - reward.mean(axis=1, keepdims=True)).sum()),
+            judged=reward.size,
+            depths=np.bincount(chosen, minlength=MAX_ACTIONS + 1)[1:].astype(np.float64),
+            buckets=buckets,
+            chance=chance.sum(axis=0),
+            chance_entropy=float(_entropy(chance).sum()),
+            states=len(trace),
+        )
+
+    @classmethod
+    def of_values(
+        cls,
+        reach: Reach,
+        roots: NDArray[np.int64],
+        found: exact.Values,
+        chance: Floats,
+        depths: tuple[int, ...],
+        batch: Decisions,
+    ) -> Signals:
+        """Expectations instead of samples."""
+        mass = found.visits.sum(axis=0)
+        known = np.flatnonzero(reach.expanded & (mass > 0))
+        share = mass[known, None] * chance[known]
+        buckets = np.zeros((3, 2))
+        depth = np.array(depths)
+        np.add.at(buckets, _bucket(found.distance[known]), np.stack([mass[known], (share * depth).sum(axis=1)], axis=1))
+        by_depth = np.zeros(MAX_ACTIONS)
+        by_depth[depth - 1] = share.sum(axis=0)
+        head = softmax(reach.logits[known])
+        return cls(
+            episodes=len(roots),
+            solved=float((share * reach.solved[known]).sum()),
+            actions=float((share * reach.executed[known]).sum()),
+            decisions=float(share.sum()),
+            reward=float((found.begin @ found.value[:, roots]).sum()),
+            groups=len(roots),
+            dead=0.0,
+            known=found.known * len(roots),
+            advantage=float((batch.depth_weight * np.abs(batch.depth_advantage)).sum()),
+            judged=float(batch.depth_weight.sum()),
+            depths=by_depth,
+            buckets=buckets,
+            chance=(mass[known, None] * head).sum(axis=0),
+            chance_entropy=float((mass[known] * _entropy(head)).sum()),
+            states=float(mass[known].sum()),
+        )
+
+    def flat(self) -> list[float]:
+        """All numbers, in order."""
+        return np.concatenate([np.ravel(getattr(self, f.name)) for f in fields(self)]).tolist()
+
+    def filled(self, values: list[float]) -> Signals:
+        """The same shapes with other numbers."""
+        made: dict[str, Any] = {}
+        at = 0
+        for f in fields(self):
+            old = getattr(self, f.name)
+            size = int(np.size(old))
+            now = np.array(values[at : at + size])
+            made[f.name] = float(now[0]) if np.ndim(old) == 0 else now.reshape(np.shape(old))
+            at += size
+        return Signals(**made)
+
+
+def told(signals: Signals, learned: dict[str, float]) -> dict[str, Any]:
+    """A log line: rates of ``signals`` and means of ``learned`` (sums by ``objective.MEASURES``)."""
+    decisions, states = max(signals.decisions, 1e-9), max(signals.states, 1e-9)
+    mean = signals.chance / states
+    marginal = float(_entropy(mean[None])[0])
+    weight = max(learned["states"], 1e-9)
+    line: dict[str, Any] = {
+        "loss": learned["loss"],
+        "solve_rate": signals.solved / max(signals.episodes, 1),
+        "actions": signals.actions / max(signals.episodes, 1),
+        "decisions": signals.decisions / max(signals.episodes, 1),
+        "reward": signals.reward / max(signals.groups, 1),
+        "dead_groups": signals.dead / max(signals.groups, 1),
+        "known": signals.known / max(signals.groups, 1),
+        "advantage": signals.advantage / max(signals.judged, 1e-9),
+        "depths": {str(i + 1): v / decisions for i, v in enumerate(signals.depths) if v},
+        "mean_depth": {n: b[1] / b[0] for n, b in zip(BUCKETS, signals.buckets, strict=True) if b[0] > 0},
+        "entropy_depth": signals.chance_entropy / states,
+        #: How much the state decides of the depth, in nats: entropy of the mean minus mean entropy.
+        "information": max(marginal - signals.chance_entropy / states, 0.0),
+    }
+    if learned["states"] > 0:  # not a step in which the depth head moved alone
+        line |= {
+            "entropy_actions": learned["entropy_actions"] / max(learned["actions"], 1e-9),
+            "kl_actions": learned["kl"] / max(learned["actions"], 1e-9),
+            "kl_depth": learned["kl_depth"] / weight,
+            "clipped": learned["clipped"] / max(learned["ratios"], 1),
+            "furthest_ratio": learned["furthest"],
+            "gradient_norm": learned["norm"],
+        }
+    return rounded(line)
+
+
+def worries(line: dict[str, Any], earlier: list[dict[str, Any]], depths: int, *, head: bool) -> list[str]:
+    """What looks like a run going wrong."""
+    found = []
+    if head and line["entropy_depth"] < COLLAPSED * np.log(depths) and line["information"] < 0.01:
+        found.append(f"the depth head says the same in every state (entropy {line['entropy_depth']:.3f})")
+    if line["dead_groups"] > 0.9:
+        found.append(
+            f"{100 * line['dead_groups']:.0f} % of the groups have equal rewards: nothing is learned from them"
+        )
+    if line.get("clipped", 0.0) > 0.5:
+        found.append(f"{100 * line['clipped']:.0f} % of the ratios are clipped: lower the learning rates")
+    if len(earlier) >= 20:
+        before, after = earlier[-20:-10], earlier[-10:]
+        mean = lambda lines, name: sum(each[name] for each in lines) / len(lines)
+        if (
+            mean(after, "reward") > mean(before, "reward") + 0.02
+            and mean(after, "solve_rate") < mean(before, "solve_rate") - 0.02
+        ):
+            found.append("the reward rises while fewer episodes are solved")
+    return found
+
+
+def averaged(lines: list[dict[str, Any]]) -> dict[str, Any]:
+    """Means of several lines; of what some lines lack, over those that have it."""
+    result: dict[str, Any] = {}
+    for name in dict.fromkeys(key for line in lines for key in line):
+        values = [line[name] for line in lines if name in line]
+        if name == "depths":  # shares: a depth that a line does not name was not taken
+            values = [{**dict.fromkeys((d for each in values for d in each), 0.0), **line} for line in values]
+        result[name] = averaged(values) if isinstance(values[0], dict) else sum(values) / len(values)
+    return rounded(result)
+
+
+def rounded(value: Any) -> Any:
+    """Numbers to six digits after the point, nested."""
+    if isinstance(value, dict):
+        return {k: rounded(v) for k, v in value.items()}
+    return round(float(value), 6)
+
+
+def _bucket(distance: NDArray[np.integer]) -> NDArray[np.int64]:
+    """0 near, 1 mid, 2 far or lost."""
+    result: NDArray[np.int64] = np.where(distance < 0, 2, (distance > NEAR).astype(int) + (distance > MID))
+    return result
+
+
+def _entropy(chance: Floats) -> Floats:
+    result: Floats = -(chance * np.log(np.maximum(chance, 1e-300))).sum(axis=-1)
+    return result

@@ -1,0 +1,78 @@
+"""The policy that a run starts from."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from recommit.policy.backbones.make import PRESETS, make_backbone
+from recommit.policy.checkpoint import local_folder
+from recommit.policy.policy import CommitPolicy
+from recommit.storage.digests import NAME, seal
+from recommit.storage.files import Files, file_sha256, sha256
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from recommit.runs.directory import RunDirectory
+    from recommit.runs.ranks import Team
+    from recommit.train.config import ModelConfig, RunConfig
+
+RANDOM = "random:"
+
+
+def policy(config: ModelConfig, folder: Path, seed: int, team: Team) -> CommitPolicy:
+    """New heads on the configured backbone; a random one is made in ``folder`` once, by the leading rank."""
+    source = config.backbone
+    if source.startswith(RANDOM):
+        if team.lead:
+            _made(config, folder / "backbone", seed)
+        team.barrier()
+        source = str(folder / "backbone")
+    dtype = getattr(torch, config.dtype)
+    return CommitPolicy.from_backbone(source, config.policy, seed=seed, dtype=dtype, device=team.device)
+
+
+def warm_start(init: str | Path, folder: RunDirectory, team: Team) -> Path:
+    """The run's own copy of the policy it starts from: whatever becomes of the other run, this one can go on."""
+    kept = folder.folder / "init"
+    if team.lead and not kept.is_dir():
+        temporary = folder.folder / ".init.tmp"
+        shutil.rmtree(temporary, ignore_errors=True)
+        shutil.copytree(local_folder(init), temporary)
+        temporary.rename(kept)
+    team.barrier()
+    return kept
+
+
+def weights_of(policy: Path) -> str:
+    """One sha256 of all files of a saved policy but for their digests, which older ones do not have."""
+    listed = sorted(p for p in policy.rglob("*") if p.is_file() and p.name != NAME)
+    return sha256("\n".join(f"{p.relative_to(policy).as_posix()} {file_sha256(p)}" for p in listed).encode())
+
+
+def keep_features(policy: CommitPolicy, config: RunConfig) -> None:
+    """Where a recipe asks for it, the features of a frozen picture encoder outlive the run. Before an engine takes the
+    policy, which may split the encoder over ranks."""
+    if config.vision_cache:
+        policy.vision.keep(config.vision_cache, int(config.vision_cache_size * 2**30))
+
+
+def _made(config: ModelConfig, folder: Path, seed: int) -> Path:
+    name = config.backbone.removeprefix(RANDOM)
+    if name not in PRESETS:
+        raise ValueError(f"model.backbone: expected random: and one of {', '.join(PRESETS)}, got {config.backbone}")
+    shape: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in config.shape.items()}
+    try:
+        wanted = replace(PRESETS[name], **shape)
+    except TypeError as error:
+        raise ValueError(f"model.shape: {error}") from None
+    if not folder.is_dir():
+        temporary = folder.with_name(f".{folder.name}.tmp")
+        make_backbone(temporary, wanted, seed=seed, dtype=config.dtype)
+        seal(Files(), temporary, [path.name for path in temporary.iterdir() if path.is_file()])
+        temporary.rename(folder)
+    return folder

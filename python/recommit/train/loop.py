@@ -1,0 +1,333 @@
+"""What every training run does besides its own step: log, validate, save, resume, stop."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from abc import ABC, abstractmethod
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from recommit.runs import random_state
+from recommit.runs.directory import Log
+from recommit.runs.progress import Curves, Progress
+from recommit.storage import reading
+from recommit.storage.foreign_text import say
+from recommit.storage.opening import replace_file
+from recommit.train import examples, validate
+from recommit.train.config import plain
+from recommit.train.engine.base import schedule
+from recommit.train.engine.state import numel
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from recommit.policy.policy import CommitPolicy
+    from recommit.runs.checkpoints import Checkpoint
+    from recommit.runs.directory import RunDirectory
+    from recommit.runs.progress import Interrupt
+    from recommit.runs.ranks import Team
+    from recommit.train.engine.base import Engine
+    from recommit.train.validate import Watched
+
+#: So many steps in a row whose gradient is not finite end a run.
+PATIENCE_WITH_NAN = 10
+
+
+#: What a run says of its steps, of the machine, and of a few decisions.
+LOGS = ("metrics", "timing", "samples")
+
+
+class Diverged(RuntimeError):
+    """Gradients stopped being finite; the checkpoints are from before that."""
+
+
+@dataclass
+class Progressed:
+    """Where a run is: everything that a checkpoint holds besides weights, feed and randomness."""
+
+    step: int = 0
+    states: int = 0
+    skipped: int = 0
+    #: ``validate.score`` and step of the best validation, and how many came since.
+    best: dict[str, Any] = field(default_factory=dict)
+    stale: int = 0
+
+
+class Trainer(ABC):
+    """One run in one process (or on one rank). A subclass makes ``policy`` and ``engine`` and takes the steps."""
+
+    #: The verb, and the prefix of its curves.
+    kind: str
+    policy: CommitPolicy
+    engine: Engine
+    #: What is validated on; nothing if nobody asked for it.
+    watched: list[Watched]
+    samples: Log
+
+    def __init__(self, config: Any, folder: RunDirectory, team: Team, *, quiet: bool) -> None:
+        self.config, self.folder, self.team, self.quiet = config, folder, team, quiet
+        self.at = Progressed()
+
+    @abstractmethod
+    def _step(self) -> dict[str, float]:
+        """One step; sums and values for ``_summary``. Counts ``at.step`` and ``at.states`` up."""
+
+    @abstractmethod
+    def _summary(self, found: list[dict[str, float]]) -> dict[str, Any]:
+        """What a log line says of the steps since the last one; ``loss`` is in it."""
+
+    @abstractmethod
+    def _introduction(self) -> str:
+        """What is trained on what."""
+
+    @abstractmethod
+    def _more(self) -> dict[str, Any]:
+        """What else a checkpoint must hold."""
+
+    @abstractmethod
+    def _take_up(self, more: dict[str, Any]) -> None:
+        """Back to ``_more``."""
+
+    def _validate(self) -> dict[str, Any]:
+        """How good the policy is."""
+        return validate.together({each.name: self._measure(each) for each in self.watched})
+
+    def _measure(self, watched: Watched) -> dict[str, Any]:
+        """How good the policy is in one puzzle."""
+        return validate.measure(self.policy, watched.task, watched.instances, watched.config, self.engine)
+
+    def _sample(self, watched: Watched) -> None:
+        """Write down what the policy decides in the first few states of the validation."""
+        shown = watched.instances.states[: watched.config.samples]
+        if not len(shown):
+            return
+        training = self.policy.training
+        self.policy.eval()
+        made = examples.decisions(
+            self.policy,
+            watched.task,
+            shown.states,
+            shown.distance,
+            self.engine.run,
+            self._fixed_depth(),
+            watched.config.budget,
+        )
+        self.policy.train(training)
+        for sample in made:
+            self.samples.add({"step": self.at.step, "task": watched.task.task, **sample})
+
+    def _fixed_depth(self) -> int | None:
+        """Of a policy that does not choose."""
+        return None
+
+    def close(self) -> None:
+        """Let go of the policy."""
+        self.engine.close()
+
+    def run(self, interrupt: Interrupt) -> int:
+        """Until the last step, an early stop, or an interruption; the exit status."""
+        with ExitStack() as logs:
+            log, timing, self.samples = (logs.enter_context(closing(self._log(name))) for name in LOGS)
+            self._resume(log)
+            status = self._steps(log, timing, interrupt)
+        if status == 0:
+            self.folder.seal()
+        return status
+
+    def _log(self, name: str) -> Log:
+        return Log(self.folder.folder / f"{name}.jsonl", lead=self.team.lead)
+
+    def _steps(self, log: Log, timing: Log, interrupt: Interrupt) -> int:
+        progress = Progress(self.config.optim.steps, self.at.step, quiet=self.quiet)
+        curves = Curves(
+            self.folder.folder if self.team.lead else None, self.config.run, plain(self.config), self.at.step
+        )
+        progress.say(self._introduction())
+        meter = Meter()
+        try:
+            while self.at.step < self.config.optim.steps and not self._stopped_early():
+                states = self.at.states
+                meter.add(self._step(), self.at.states - states)
+                self._tell(meter, log, timing, curves, progress)
+                due = self._due(log, curves, progress)
+                if self.team.largest(interrupt.asked):
+                    self._save(log)
+                    progress.say(f"interrupted after step {self.at.step:,}; the same command goes on from there")
+                    return 130
+                if due:
+                    self._save(log)
+        finally:
+            curves.close()
+        if self.at.skipped:
+            raise Diverged(f"step {self.at.step}: the gradient of the last step was not finite; lower optim.lr")
+        progress.say(f"finished: {self.folder.folder / 'best.json'} names the best policy")
+        return 0
+
+    def _watch_for_nan(self, norm: float) -> None:
+        if math.isfinite(norm):
+            self.at.skipped = 0
+            return
+        self.at.skipped += 1
+        if self.at.skipped >= PATIENCE_WITH_NAN:
+            raise Diverged(f"step {self.at.step}: {self.at.skipped} gradients in a row were not finite; lower optim.lr")
+
+    def _tell(self, meter: Meter, log: Log, timing: Log, curves: Curves, progress: Progress) -> None:
+        """Log every few steps."""
+        if self.at.step % self.config.run.log_every and self.at.step < self.config.optim.steps:
+            return
+        found = self._summary(meter.take())
+        values = {
+            "step": self.at.step,
+            "states": self.at.states,
+            "lr_scale": schedule(self.config.optim, self.at.step - 1),
+            **found,
+        }
+        pace = meter.pace()
+        tokens = pace["states_per_s"] * self.tokens
+        log.add(values)
+        timing.add({"step": self.at.step, **pace, "tokens_per_s": round(tokens, 1), **self._times()})
+        curves.add(self.at.step, {**found, "states_per_s": pace["states_per_s"]}, self.kind)
+        progress.show(self.at.step, pace["states_per_s"], tokens, found["loss"])
+
+    @property
+    @abstractmethod
+    def tokens(self) -> float:
+        """What the language model reads of a state, on average."""
+
+    def _times(self) -> dict[str, Any]:
+        """What depends on the machine, since the last line."""
+        return {}
+
+    def _due(self, log: Log, curves: Curves, progress: Progress) -> bool:
+        """Validate if it is time to; is it time for a checkpoint?"""
+        last = self.at.step == self.config.optim.steps
+        if self.at.skipped:
+            return last  # weights that may not be finite are neither judged nor kept
+        validated = self.at.step % self.config.validation.every == 0 or last
+        if validated and self.watched:
+            found = self._validate()
+            log.add({"step": self.at.step, "validation": found})
+            curves.add(self.at.step, found, "validation")
+            progress.say(f"step {self.at.step:,}  validation: {summary(found)}")
+            for each in self.watched:
+                self._sample(each)
+            score = list(validate.score(found))
+            better = not self.at.best or score > self.at.best["score"]
+            self.at.stale = 0 if better else self.at.stale + 1
+            if better:
+                self.at.best = {"step": self.at.step, "score": score, "validation": found}
+        elif not self.watched:
+            self.at.best = {"step": self.at.step, "score": [], "validation": None}
+        return last or validated or self.at.step % self.config.run.save_every == 0 or self._stopped_early()
+
+    def _stopped_early(self) -> bool:
+        return 0 < self.config.validation.patience <= self.at.stale
+
+    def _save(self, log: Log) -> None:
+        def write(folder: Path) -> None:
+            self.engine.save(folder)
+            with self.engine.whole(self.policy):
+                if self.team.lead:
+                    self.policy.save_pretrained(folder / "policy")
+            replace_file(folder / f"random-{self.team.rank}.json", json.dumps(random_state.capture()).encode())
+            if self.team.lead:
+                rest = {"at": vars(self.at), **self._more(), "log": log.size(), "samples": self.samples.size()}
+                replace_file(folder / "state.json", json.dumps(rest).encode())
+
+        if self.at.skipped:
+            return  # weights of a step that was not finite are never kept
+        if not self.at.best:
+            self.at.best = {"step": self.at.step, "score": [], "validation": None}
+        self._settle(self.folder.checkpoints.save(self.at.step, write, lead=self.team.lead, barrier=self.team.barrier))
+
+    def _settle(self, newest: Checkpoint) -> None:
+        """What follows from a checkpoint: which policy is the best, and which checkpoints go. After every save, and again
+        when a run goes on, since the last one may have died between the two."""
+        if not self.team.lead:
+            return
+        policy = f"checkpoints/step-{self.at.best['step']:08d}/policy"
+        pointer = {**self.at.best, "policy": policy, "last": newest.folder.name}
+        if (self.folder.folder / policy).is_dir():
+            self.folder.write("best.json", pointer)
+        self.folder.checkpoints.prune(self.config.run.keep, {self.at.best["step"]})
+
+    def _resume(self, log: Log) -> None:
+        newest = self.folder.checkpoints.newest(self._say)
+        if newest is None:
+            log.cut(0)
+            self.samples.cut(0)
+            return
+        kept = reading.values(newest.folder, "state.json", {"at": dict, "log": int, "samples": int})
+        self.engine.load(newest.folder)
+        self.at = Progressed(**kept["at"])
+        self._take_up(kept)
+        log.cut(kept["log"])
+        self.samples.cut(kept["samples"])
+        self._restore_randomness(newest.folder / f"random-{self.team.rank}.json")
+        self.at.best = self.at.best or {"step": newest.step, "score": [], "validation": None}
+        self._settle(newest)
+        self._say(f"going on after step {newest.step:,}")
+
+    def _restore_randomness(self, path: Path) -> None:
+        """A rank that was not there before begins a stream of its own."""
+        if path.is_file():
+            random_state.restore(reading.values(path.parent, path.name))
+        else:
+            random_state.seed(self.config.run.seed + self.team.rank + (self.at.step << 16))
+
+    def _say(self, text: str) -> None:
+        if not self.quiet:
+            say(text)
+
+    def _trained(self) -> str:
+        """For the introduction."""
+        trained = sum(numel(p) for p in self.policy.parameters() if p.requires_grad)
+        whole = sum(numel(p) for p in self.policy.parameters())
+        lora = [n for n, p in self.policy.backbone.model.named_parameters() if p.requires_grad and "lora_" in n]
+        adapter = f", {len(lora)} of them LoRA matrices matching {self.policy.backbone.lora_targets}" if lora else ""
+        tensors = sum(1 for p in self.policy.parameters() if p.requires_grad)
+        return (
+            f"training {trained:,} of {whole:,} parameters ({tensors} tensors{adapter}), "
+            f"{self.team.world} x {self.team.device}, {torch.get_num_threads()} threads"
+        )
+
+
+class Meter:
+    """What the steps since the last line found, and the pace."""
+
+    def __init__(self) -> None:
+        self._found: list[dict[str, float]] = []
+        self._wall, self._cpu, self._states = time.monotonic(), time.process_time(), 0
+
+    def add(self, found: dict[str, float], states: int) -> None:
+        """One step."""
+        self._found.append(found)
+        self._states += states
+
+    def take(self) -> list[dict[str, float]]:
+        """Of the steps since the last call."""
+        found, self._found = self._found, []
+        return found
+
+    def pace(self) -> dict[str, float]:
+        """Since the last call."""
+        wall, cpu = time.monotonic() - self._wall, time.process_time() - self._cpu
+        states, self._states = self._states, 0
+        self._wall, self._cpu = time.monotonic(), time.process_time()
+        return {"wall_s": round(wall, 4), "cpu_s": round(cpu, 4), "states_per_s": round(states / max(wall, 1e-9), 1)}
+
+
+def summary(found: dict[str, Any]) -> str:
+    """A validation in one line."""
+    if "sets" in found:
+        return "; ".join(f"{name}: {summary(each)}" for name, each in found["sets"].items())
+    rates = "  ".join(
+        f"{f'h={depth}' if depth.isdigit() else depth}: {100 * rate:.1f}% at {found['actions'][depth]:.0f}"
+        for depth, rate in found["solved"].items()
+    )
+    return f"solved {rates}  optimal {100 * found['optimal']:.1f}%  loss {found['loss']:.4f}"

@@ -1,0 +1,223 @@
+"""The supervised warm start. Also ``deepspeed ... -m recommit.train.sft`` with the flags of ``recommit train sft``."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+from operator import mul
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+import recommit.data
+from recommit.data.dataset import Dataset
+from recommit.data.feeding import mixture
+from recommit.policy.transfer import to_device, to_host
+from recommit.runs import random_state, ranks
+from recommit.runs.directory import RunDirectory
+from recommit.runs.peers import watched
+from recommit.runs.progress import Interrupt
+from recommit.train import initial_policy, validate
+from recommit.train.config import plain
+from recommit.train.engine.base import make_engine, schedule
+from recommit.train.loop import Trainer
+from recommit.train.sft import loss as losses
+from recommit.train.sft import targets
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from torch import Tensor
+
+    from recommit.data.feeding.mixture import Portion
+    from recommit.puzzles.puzzle import Puzzle
+    from recommit.runs.ranks import Team
+    from recommit.train.config import SftConfig
+    from recommit.train.sft.targets import Targets
+
+
+def train(config: SftConfig, data: str | Path | Sequence[str | Path], out: str | Path, *, quiet: bool = False) -> int:
+    """Run, or go on with, a warm start from one data set or several; 0 when it is finished and 130 when it was interrupted."""
+    if config.run.threads:
+        torch.set_num_threads(config.run.threads)
+    datasets = opened(data)
+    team = ranks.join(config.run.device) if config.engine.kind == "deepspeed" else ranks.alone(config.run.device)
+    with watched(team), RunDirectory(out, lead=team.lead) as folder, Interrupt() as interrupt:
+        begun = {"kind": "sft", "ranks": team.world, **plain(config), "data": described(datasets)}
+        folder.begin(begun, plain(type(config)()))
+        with closing(Sft(config, datasets, folder, team, quiet=quiet or not team.lead)) as run:
+            return run.run(interrupt)
+
+
+def opened(data: str | Path | Sequence[str | Path]) -> list[Dataset]:
+    """The data sets to train on, each of them once."""
+    folders = [data] if isinstance(data, str | Path) else list(data)
+    datasets = [dataset for folder in folders for dataset in recommit.data.open_all(folder, "train")]
+    if not datasets:
+        raise ValueError("data: expected at least one data set, got none")
+    contents = [dataset.manifest.content for dataset in datasets]
+    for dataset in datasets:
+        if (times := contents.count(dataset.manifest.content)) > 1:
+            raise ValueError(f"data: expected each data set once, got {dataset.folder} {times} times")
+    return datasets
+
+
+def described(datasets: Sequence[Dataset]) -> dict[str, Any] | list[dict[str, Any]]:
+    """What a run's configuration says of its data: of several sets a list."""
+    each = [{"content_sha256": d.manifest.content, "recipe": d.recipe.to_dict()} for d in datasets]
+    return each if each[1:] else each[0]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A micro-batch of one data set; its number says which."""
+
+    number: int
+    task: Puzzle
+    batch: Targets
+
+
+class Sft(Trainer):
+    """Imitation of exact labels: every admissible depth of a state from one pass."""
+
+    kind = "sft"
+    config: SftConfig
+
+    def __init__(
+        self,
+        config: SftConfig,
+        data: Dataset | Sequence[Dataset],
+        folder: RunDirectory,
+        team: Team,
+        *,
+        quiet: bool = False,
+    ) -> None:
+        super().__init__(config, folder, team, quiet=quiet)
+        self.datasets = [data] if isinstance(data, Dataset) else list(data)
+        recipes = [dataset.recipe for dataset in self.datasets]
+        self.tasks, self.names = [recipe.puzzle() for recipe in recipes], mixture.names(recipes)
+        share, rest = divmod(config.optim.batch, team.world)
+        if rest:
+            raise ValueError(f"optim.batch: expected a multiple of {team.world} ranks, got {config.optim.batch}")
+        self.feed = mixture.Mixture(
+            self.datasets, share, weights=config.mix, seed=config.run.seed, rank=team.rank, world=team.world
+        )
+        #: Micro-batches per step by data set, the same on every rank.
+        self.parts = [-(-most // (config.optim.micro_batch or most)) for most in self.feed.most]
+        random_state.seed(config.run.seed)
+        self.policy = initial_policy.policy(config.model, folder.folder, config.run.seed, team)
+        self.policy.train_only(*self.tasks, depth_head=False)  # the depth head learns by reinforcement alone
+        self.policy.backbone.recompute = config.engine.checkpointing
+        self.policy.train()
+        initial_policy.keep_features(self.policy, config.run)
+        self.engine = make_engine(self.policy, config.optim, config.engine, team, sum(self.parts))
+        random_state.seed(config.run.seed + team.rank)  # dropout differs between ranks, the first weights do not
+        pairs = zip(self.names, recipes, strict=True)
+        self.watched = [each for pair in pairs for each in validate.watched(*pair, config.validation)]
+
+    @property
+    def tokens(self) -> float:
+        """See ``Trainer``."""
+        each = [
+            self.policy.tokens(task, dataset.recipe.size)
+            for task, dataset in zip(self.tasks, self.datasets, strict=True)
+        ]
+        return sum(map(mul, self.feed.weights, each)) / sum(self.feed.weights)
+
+    def _more(self) -> dict[str, Any]:
+        return {"feed": self.feed.state_dict()}
+
+    def _take_up(self, more: dict[str, Any]) -> None:
+        self.feed.load_state_dict(more["feed"])
+
+    def _step(self) -> dict[str, Any]:
+        """One step of the optimiser."""
+        batches = [self._targets(task, portion) for task, portion in zip(self.tasks, next(self.feed), strict=True)]
+        weights = self.team.total([losses.total_weight(batch, self.config.targets) for batch in batches])
+        # Engines average gradients over ranks; the loss is an average over all actions of all data sets and ranks.
+        divisor = max(sum(weights), 1.0) / self.team.world
+        parts, measured = self._parts(batches), []
+        for i, part in enumerate(parts):
+            value, logits = self.engine.run(partial(self._loss, part, divisor))
+            self.engine.backward(value, last=i + 1 == len(parts))
+            measured.append(_measured(value, logits, part.batch))
+        norm = self.engine.step(schedule(self.config.optim, self.at.step))
+        self._watch_for_nan(norm)
+        self.at.step += 1
+        self.at.states += self.config.optim.batch
+        return {**self._sums(parts, torch.stack(measured), weights), "norm": norm}
+
+    def _targets(self, task: Puzzle, portion: Portion) -> Targets:
+        """What a batch has of a data set; of one that it has nothing of, a state without weight: every rank goes through the
+        same passes, and every weight that learns gets a gradient."""
+        made = targets.make(
+            task, portion.rows, self.config.targets, seed=self.config.run.seed, first=portion.first, threads=1
+        )
+        return made if portion.count else targets.nothing(made)
+
+    def _parts(self, batches: list[Targets]) -> list[Part]:
+        """As many micro-batches on every rank, however many rows it got: a missing one weighs nothing."""
+        parts = []
+        for number, (task, batch) in enumerate(zip(self.tasks, batches, strict=True)):
+            size = self.config.optim.micro_batch or len(batch)
+            own = [batch[begin : begin + size] for begin in range(0, len(batch), size)]
+            own += [targets.nothing(batch)] * (self.parts[number] - len(own))
+            parts += [Part(number, task, each) for each in own]
+        return parts
+
+    def _loss(self, part: Part, divisor: float) -> tuple[Tensor, Tensor]:
+        value, logits = losses.sft_loss(self.policy, part.task, part.batch, self.config.targets, divisor)
+        return value + self.policy.idle(part.task), logits
+
+    def _sums(self, parts: list[Part], measured: Tensor, weights: list[float]) -> dict[str, Any]:
+        """What ``_measured`` said of the parts, of all ranks: together, and by data set."""
+        (each,) = to_host(measured)
+        sums = np.zeros((len(self.tasks), 3))
+        for part, values in zip(parts, each.astype(np.float64), strict=True):
+            sums[part.number] += values
+        sums[:, 0] /= self.team.world
+        every = np.reshape(self.team.total(sums.ravel().tolist()), sums.shape)
+        loss, right, live = every.sum(axis=0).tolist()
+        together = {"loss": loss, "right": right, "live": live}
+        if len(every) == 1:
+            return together
+        own = np.column_stack([every[:, 0] * sum(weights), weights, every[:, 1:]])
+        return {**together, "sets": dict(zip(self.names, own.tolist(), strict=True))}
+
+    def _summary(self, found: list[dict[str, Any]]) -> dict[str, Any]:
+        line = {
+            "epoch": round(self.at.states / self.feed.total, 4),
+            "loss": round(sum(f["loss"] for f in found) / len(found), 6),
+            "optimal": round(sum(f["right"] for f in found) / max(sum(f["live"] for f in found), 1), 4),
+            "gradient_norm": round(sum(f["norm"] for f in found) / len(found), 5),
+        }
+        own = {name: _own([f["sets"][name] for f in found]) for name in found[0].get("sets", ())}
+        return {**line, "sets": own} if own else line
+
+    def _introduction(self) -> str:
+        of = f" of {', '.join(self.names)}, {':'.join(map(str, self.feed.weights))}" if self.names[1:] else ""
+        return f"{self._trained()}, on {self.feed.total:,} states{of}"
+
+
+def _own(steps: list[list[float]]) -> dict[str, float]:
+    """A data set's loss per action, and its share of optimal first actions."""
+    loss, weight, right, live = np.sum(steps, axis=0)
+    return {"loss": round(float(loss / max(weight, 1)), 6), "optimal": round(float(right / max(live, 1)), 4)}
+
+
+@torch.no_grad()
+def _measured(loss: Tensor, logits: Tensor, part: Targets) -> Tensor:
+    """The loss of a micro-batch, in how many of its states the first action is optimal, and in how many one is: still on
+    the device, since whoever reads it waits for the whole queue."""
+    right, live = losses.accuracy(logits[:, :1], to_device(part.optimal[:, :1], logits.device))
+    return torch.stack([each.float() for each in (loss, right[0], live[0])])
+
+
+if __name__ == "__main__":
+    # The program is the command line's, which no module here may import; the launcher of DeepSpeed starts modules.
+    ranks.end(import_module("recommit.cli").main(["train", "sft", *ranks.arguments(sys.argv[1:])]))

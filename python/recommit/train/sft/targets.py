@@ -1,0 +1,115 @@
+"""From labelled rows to what the action decoder is asked for: paths, all optimal actions along them, and weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from recommit import draws
+from recommit.policy.config import MAX_ACTIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from recommit.data.rows import Rows
+    from recommit.puzzles.puzzle import Puzzle
+    from recommit.train.config import TargetConfig
+
+#: Purposes of random streams; the data's are below 32.
+PATH, AUGMENT, LEFT = 32, 33, 39
+
+
+@dataclass(frozen=True)
+class Targets:
+    """N states and what to imitate in each. Where a weight is 0, action and mask mean nothing."""
+
+    states: NDArray[np.uint8]
+    actions: NDArray[np.int64]  #: [N, 8], 0 behind the goal
+    optimal: NDArray[np.bool_]  #: [N, 8, 4]: all actions that would have been optimal after the path so far
+    distance: NDArray[np.int32]
+    left: NDArray[np.int64]  #: decisions left, which no expert path says: drawn, for a policy that is told
+
+    def __len__(self) -> int:
+        return len(self.states)
+
+    def __getitem__(self, key: slice | NDArray[np.intp]) -> Targets:
+        return Targets(*(getattr(self, f.name)[key] for f in fields(self)))
+
+
+def make(
+    task: Puzzle, content: Rows, config: TargetConfig, *, seed: int, first: int, threads: int | None = 1
+) -> Targets:
+    """The targets of some rows; row i is number ``first + i`` of the run, which fixes its random choices."""
+    number = first + np.arange(len(content), dtype=np.uint64)
+    states = content.states
+    if config.augment and task.turns:
+        states = turned(states, symmetries(seed, number))
+    path = content.actions if config.paths == "dataset" else None
+    stream = draws.streams(seed, PATH, number)
+    optimal = np.zeros((len(states), MAX_ACTIONS, 4), bool)
+    actions = np.zeros((len(states), MAX_ACTIONS), np.int64)
+    here = states
+    for i in range(MAX_ACTIONS):
+        optimal[:, i] = task.optimal_actions(here, threads=threads)
+        live = optimal[:, i].any(axis=1)
+        if path is None:
+            chosen = pick(optimal[:, i], draws.draw(stream, i))
+        else:
+            chosen = np.where(live, path[:, i], 0).astype(np.int64)
+        actions[:, i] = np.where(live, chosen, 0)
+        if i + 1 < MAX_ACTIONS:
+            # A solved state has no optimal action; whatever is played there, its mask stays unused.
+            here = np.where(
+                live.reshape(-1, 1, 1), task.step(here, actions[:, i].astype(np.uint8), threads=threads), here
+            )
+    left = 1 + draws.below(draws.draw(draws.streams(seed, LEFT, number), 0), config.budget)
+    return Targets(states, actions, optimal, content.distance.astype(np.int32), left)
+
+
+def nothing(batch: Targets) -> Targets:
+    """One state of a batch, to go through the model without any weight."""
+    return replace(batch[:1], distance=np.zeros(1, np.int32))
+
+
+def pick(optimal: NDArray[np.bool_], words: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """One of each row's true columns, evenly; 0 where there is none."""
+    count = optimal.sum(axis=1)
+    which = draws.below(words, np.maximum(count, 1))
+    result: NDArray[np.int64] = (np.cumsum(optimal, axis=1) > which[:, None]).argmax(axis=1)
+    return result
+
+
+def symmetries(seed: int, number: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """One of the eight, drawn for each number."""
+    return draws.below(draws.draw(draws.streams(seed, AUGMENT, number), 0), 8)
+
+
+def turned(states: NDArray[np.uint8], symmetry: NDArray[np.int64]) -> NDArray[np.uint8]:
+    """Each grid mirrored (1), turned half (2) or quarter (4, square grids only), and all of them together (7)."""
+    bits = [(symmetry >> i & 1).astype(bool)[:, None, None] for i in range(3)]
+    states = np.where(bits[0], states[:, :, ::-1], states)
+    states = np.where(bits[1], states[:, ::-1, ::-1], states)
+    if states.shape[1] == states.shape[2]:
+        states = np.where(bits[2], states.transpose(0, 2, 1), states)
+    return np.ascontiguousarray(states)
+
+
+def weights(
+    distance: NDArray[np.int32], depths: Sequence[int] = (1, 2, 4, 8), weighting: str = "action"
+) -> NDArray[np.float32]:
+    """float32[N, 8]: what position j of a state's eight-action target weighs.
+
+    A commitment of depth h is a sample where h <= distance, and shorter ones are prefixes of longer ones, so that one
+    target with these weights has the gradient of all samples. ``action``: every action of every sample counts alike
+    (4, 3, 2, 2, 1, 1, 1, 1 for depths 1, 2, 4, 8); ``sample``: every sample does, whatever its depth.
+    """
+    depth = np.array(sorted(depths))
+    each = 1.0 / depth if weighting == "sample" else np.ones(len(depth))
+    covers = np.arange(MAX_ACTIONS)[:, None] < depth
+    admits = distance[:, None, None] >= depth
+    result: NDArray[np.float32] = (admits * covers * each).sum(axis=2).astype(np.float32)
+    return result

@@ -1,0 +1,1 @@
+"""Requests to a served model: their bodies, answers, retries, and the key that no file may hold."""

@@ -1,0 +1,170 @@
+"""What is sent and what comes back, in the two dialects: OpenAI's chat completions and Anthropic's messages."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from recommit.zero_shot.http.endpoints import Endpoint
+
+#: A count of tokens beyond this is no count.
+_MOST_TOKENS = 10**9
+
+
+@dataclass(frozen=True)
+class Question:
+    """One look."""
+
+    system: str
+    text: str
+    png: bytes
+
+
+@dataclass(frozen=True)
+class Said:
+    """What the model answered. Tokens are None where the server does not say."""
+
+    text: str
+    finish: str = ""
+    refused: bool = False
+    cut_off: bool = False
+    model: str = ""
+    id: str = ""
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+
+
+class Malformed(ValueError):
+    """A reply that is no answer; the message is ours."""
+
+
+def write(endpoint: Endpoint, model: str, question: Question, parameters: dict[str, Any]) -> bytes:
+    """The body of a request; equal bytes for equal questions."""
+    picture = base64.b64encode(question.png).decode()
+    if endpoint.image == "url":
+        part: dict[str, Any] = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{picture}"}}
+    else:
+        part = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": picture}}
+    user = {"role": "user", "content": [part, {"type": "text", "text": question.text}]}
+    if endpoint.style == "messages":
+        body = {"model": model, "system": question.system, "messages": [user], **parameters}
+    else:
+        body = {"model": model, "messages": [{"role": "system", "content": question.system}, user], **parameters}
+    return json.dumps(body, sort_keys=True, separators=(",", ":")).encode()
+
+
+def decode(body: bytes) -> Any:
+    """JSON in strict UTF-8, however deep or long it claims to be."""
+    try:
+        return json.loads(body.decode("utf-8"))
+    except UnicodeDecodeError:
+        raise Malformed("the reply is not UTF-8") from None
+    except (ValueError, RecursionError):
+        raise Malformed("the reply is not JSON") from None
+
+
+def read(endpoint: Endpoint, body: bytes) -> Said:
+    """The answer in the body of a reply."""
+    reply = decode(body)
+    if not isinstance(reply, dict):
+        raise Malformed("the reply is no JSON object")
+    if reply.get("error"):
+        raise Malformed("the reply is an error")
+    return _messages(reply) if endpoint.style == "messages" else _chat(reply)
+
+
+def _chat(reply: dict[str, Any]) -> Said:
+    choices = reply.get("choices")
+    if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
+        raise Malformed("the reply has no choices")
+    message = choices[0].get("message")
+    if not isinstance(message, dict):
+        raise Malformed("the reply has no message")
+    finish, usage = _word(choices[0].get("finish_reason")), reply.get("usage")
+    asked, answered = _count(usage, "prompt_tokens"), _count(usage, "completion_tokens")
+    total = _count(usage, "total_tokens")
+    if asked is not None and answered is not None and total is not None:
+        answered = max(answered, total - asked)  # hidden thoughts may be in the total alone
+    return Said(
+        _joined(message.get("content")), finish, bool(message.get("refusal")) or finish == "content_filter",
+        finish == "length", _word(reply.get("model")), _word(reply.get("id")), asked, answered,
+    )  # fmt: skip
+
+
+def _messages(reply: dict[str, Any]) -> Said:
+    if not isinstance(reply.get("content"), list):
+        raise Malformed("the reply has no content")
+    finish, usage = _word(reply.get("stop_reason")), reply.get("usage")
+    return Said(
+        _joined([part for part in reply["content"] if not isinstance(part, dict) or part.get("type") == "text"]),
+        finish, finish == "refusal", finish in ("max_tokens", "model_context_window_exceeded"),
+        _word(reply.get("model")), _word(reply.get("id")), _count(usage, "input_tokens"), _count(usage, "output_tokens"),
+    )  # fmt: skip
+
+
+def _joined(content: Any) -> str:
+    """The text of a message: a string, parts with text, or nothing."""
+    if content is None or isinstance(content, str):
+        return content or ""
+    if not isinstance(content, list):
+        raise Malformed("the content is no text")
+    texts = [part.get("text", "") if isinstance(part, dict) else None for part in content]
+    if not all(isinstance(text, str) for text in texts):
+        raise Malformed("the content is no text")
+    return "".join(str(text) for text in texts)
+
+
+def _word(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _count(usage: Any, name: str) -> int | None:
+    value = usage.get(name) if isinstance(usage, dict) else None
+    return value if type(value) is int and 0 <= value <= _MOST_TOKENS else None
+
+
+@dataclass(frozen=True)
+class Complaint:
+    """What a server says is wrong."""
+
+    message: str
+    parameter: str | None = None
+    code: str = ""
+
+
+def complaint(body: bytes) -> Complaint:
+    """From the body of an error, in any of the usual shapes, or its text as it is."""
+    text = body.decode("utf-8", "replace")
+    try:
+        found = decode(body)
+    except Malformed:
+        return Complaint(text)
+    found = found[0] if isinstance(found, list) and found else found
+    inner = found.get("error", found.get("detail", found)) if isinstance(found, dict) else found
+    if not isinstance(inner, dict):
+        return Complaint(inner if isinstance(inner, str) else text)
+    message = inner.get("message")
+    named = inner.get("param")
+    return Complaint(
+        message if isinstance(message, str) else text,
+        named if isinstance(named, str) else None,
+        str(inner.get("code") or inner.get("type") or ""),
+    )
+
+
+#: What servers add to the name of a model: a date or number of a version, a revision, a tag.
+_VERSION = re.compile(r"(-\d[\d-]*|[@:].*)?", re.DOTALL)
+
+
+def same_model(asked: str, reported: str) -> bool:
+    """Is what the server says it ran what it was asked for? A server that says nothing is believed."""
+    if not reported:
+        return True
+    wanted, got = asked.casefold(), reported.casefold().removeprefix("models/")
+    return any(
+        got.startswith(name) and _VERSION.fullmatch(got[len(name) :]) for name in (wanted, wanted.split("/")[-1])
+    )

@@ -1,0 +1,221 @@
+"""Asking one question: retries with growing, jittered pauses, lessons from refusals, caps, and one answer in the end."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from recommit import draws
+from recommit.storage import files
+from recommit.zero_shot.errors import GaveUp, Stopped, Unusable
+from recommit.zero_shot.http import bodies, verdicts, wire
+from recommit.zero_shot.http.cache import Cache
+from recommit.zero_shot.http.parameters import REFUSED
+from recommit.zero_shot.http.secret import clean
+from recommit.zero_shot.http.verdicts import Failure, Verdict
+
+if TYPE_CHECKING:
+    from recommit.zero_shot.http.bodies import Question, Said
+    from recommit.zero_shot.http.endpoints import Endpoint
+    from recommit.zero_shot.http.parameters import Parameters
+    from recommit.zero_shot.http.secret import Key
+    from recommit.zero_shot.http.wire import Address
+    from recommit.zero_shot.ledger import Ledger, Ticket
+
+#: Purpose of a random stream; 48 and 49 are those of ``recommit.evaluate``.
+JITTER = 56
+#: The first pause before another attempt, which doubles each time, and the longest.
+FIRST_PAUSE, LONGEST_PAUSE = 0.5, 60.0
+#: Characters of what a server says about a failure that are looked at.
+MOST_SAID = 4096
+
+
+class Clock:
+    """Time, and pauses that end early once a stop is asked for."""
+
+    def __init__(self) -> None:
+        self.stop = threading.Event()
+
+    def now(self) -> float:
+        """Seconds, never going back."""
+        return time.monotonic()
+
+    def sleep(self, seconds: float) -> None:
+        """Pause."""
+        self.stop.wait(seconds)
+
+
+@dataclass(frozen=True)
+class Service:
+    """Who is asked, and how patiently."""
+
+    endpoint: Endpoint
+    address: Address
+    model: str
+    key: Key
+    #: Seconds that one request may take in all, and its retries.
+    timeout: float = 120.0
+    retries: int = 5
+    #: Believe the server whatever model it says it ran.
+    any_model: bool = False
+    #: Fields of the body beyond those that this program knows.
+    extra: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Which decision is asked for. Its question may be that of another one, but it is answered for itself."""
+
+    instance: str
+    index: int
+    decision: int
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the model said, and what it took to hear it. ``number`` is the request's, None if the answer was known."""
+
+    said: Said
+    request: str
+    number: int | None
+    charged: tuple[int, int]
+    parameters: dict[str, Any]
+    attempts: int
+    seconds: float
+    address: str
+
+
+class Client:
+    """Asks one model. Used by all workers at once."""
+
+    def __init__(
+        self, service: Service, parameters: Parameters, ledger: Ledger, *, cache: Cache | None = None,
+        clock: Clock | None = None, seed: int = 0,
+    ) -> None:  # fmt: skip
+        self.service, self.parameters, self.ledger, self.seed = service, parameters, ledger, seed
+        self.cache, self.clock = cache or Cache(None), clock or Clock()
+        #: Nobody asks before this moment: the server said that it is overloaded.
+        self._open_at = 0.0
+        self._lock = threading.Lock()
+
+    def ask(self, question: Question, place: Place) -> Answer:
+        """The answer to one decision's question."""
+        failures, attempts = 0, 0
+        while True:
+            sent = self.parameters.current()
+            body = bodies.write(self.service.endpoint, self.service.model, question, {**self.service.extra, **sent})
+            name = self._name(body, place)
+            if (known := self.cache.get(name)) is not None:
+                return Answer(known, name, None, (0, 0), sent, attempts, 0.0, "")
+            self._wait_for_turn()
+            attempts += 1
+            result = self._once(body, name, place, sent, attempts)
+            if isinstance(result, Answer):
+                self.cache.put(name, result.said)
+                return result
+            if self._learned(result, sent):
+                continue
+            failures += 1
+            self._go_on(result, failures)
+            self._pause(result, failures, place)
+
+    def _once(self, body: bytes, name: str, place: Place, sent: dict[str, Any], attempt: int) -> Answer | Failure:
+        where = {"instance": place.instance, "decision": place.decision, "attempt": attempt, "request": name}
+        ticket, begin = self.ledger.begin(where), self.clock.now()
+        result = _without(self._posted(body), self.service.key)
+        seconds = round(self.clock.now() - begin, 3)
+        if isinstance(result, Failure):
+            self._note(ticket, result, seconds)
+            return result
+        charged = self.ledger.answered(ticket, result.tokens_in, result.tokens_out)
+        return Answer(result, name, ticket.number, charged, sent, attempt, seconds, str(self.service.address))
+
+    def _posted(self, body: bytes) -> Said | Failure:
+        """One request and what it came to, in the server's own words."""
+        service, endpoint = self.service, self.service.endpoint
+        headers: list[tuple[str, Any]] = list(endpoint.headers)
+        if service.key:
+            headers.append((endpoint.key_header, (endpoint.key_prefix, service.key)))
+        try:
+            reply = wire.post(service.address, endpoint.path, headers, body, seconds=service.timeout)
+        except wire.Broken as broken:
+            return verdicts.of_broken(broken)
+        if reply.status != 200:
+            return verdicts.of_reply(reply)
+        if "json" not in reply.headers.get("content-type", "").lower():
+            return Failure(Verdict.AGAIN, "wrong_content_type", charged=True)
+        try:
+            said = bodies.read(endpoint, reply.body)
+        except bodies.Malformed as error:
+            return Failure(Verdict.AGAIN, "malformed", f"{error}: {bodies.complaint(reply.body).message}", charged=True)
+        if not service.any_model and not bodies.same_model(service.model, said.model):
+            return Failure(Verdict.AGAIN, "wrong_model", f"answered by {said.model}", charged=True)
+        return said
+
+    def _note(self, ticket: Ticket, failure: Failure, seconds: float) -> None:
+        record = {"kind": failure.kind, "said": clean(failure.said, self.service.key), "seconds": seconds}
+        self.ledger.failed(ticket, failure.charged, record)
+
+    def _learned(self, failure: Failure, sent: dict[str, Any]) -> bool:
+        if failure.verdict is not Verdict.LEARN:
+            return False
+        again, lesson = self.parameters.learn(sent, failure.said, failure.parameter)
+        if lesson is not None:
+            said = clean(lesson.said, self.service.key)
+            self.ledger.log.add({"event": REFUSED, **asdict(lesson), "said": said})
+        return again
+
+    def _go_on(self, failure: Failure, failures: int) -> None:
+        """Raise unless another attempt makes sense."""
+        said = clean(failure.said, self.service.key)
+        what = f"{failure.kind}: {said}" if said else failure.kind
+        if failure.verdict is Verdict.END:
+            raise Unusable(f"{self.service.address} answers nobody like this: {what}")
+        if failure.verdict is not Verdict.AGAIN:
+            raise GaveUp(what)
+        if failures > self.service.retries:
+            raise GaveUp(f"{what}, {failures} times")
+
+    def _pause(self, failure: Failure, failures: int, place: Place) -> None:
+        seconds = max(self._backoff(failures, place), failure.wait)
+        if failure.crowded:
+            with self._lock:
+                self._open_at = max(self._open_at, self.clock.now() + seconds)
+        else:
+            self.clock.sleep(seconds)
+
+    def _backoff(self, failures: int, place: Place) -> float:
+        """Between half and all of a pause that doubles; workers that failed together come back apart."""
+        number = (place.index << 24) + (place.decision << 8) + failures
+        share = int(draws.draw(draws.streams(self.seed, JITTER, number), 0)[0] >> 11) * 2.0**-53
+        return min(FIRST_PAUSE * 2.0 ** (failures - 1), LONGEST_PAUSE) * (0.5 + 0.5 * share)
+
+    def _wait_for_turn(self) -> None:
+        while not self.clock.stop.is_set():
+            with self._lock:
+                left = self._open_at - self.clock.now()
+            if left <= 0:
+                return
+            self.clock.sleep(left)
+        raise Stopped("no request is made any more")
+
+    def _name(self, body: bytes, place: Place) -> str:
+        """Names the answer: everything that is sent but the key, and for which decision."""
+        where = f"{self.service.address}{self.service.endpoint.path}\n{place.instance}\n{place.decision}\n"
+        return files.sha256(where.encode() + body)
+
+
+def _without(result: Said | Failure, key: Key) -> Said | Failure:
+    """The same without the key, should a server have put it there; only then is anything cut to a sensible length."""
+    if isinstance(result, Failure):
+        named = None if result.parameter is None else _short(result.parameter, key)
+        return replace(result, said=_short(result.said, key), parameter=named)
+    finish, model, name = (_short(text, key)[:200] for text in (result.finish, result.model, result.id))
+    return replace(result, text=key.redact(result.text), finish=finish, model=model, id=name)
+
+
+def _short(text: str, key: Key) -> str:
+    # Cut first, since a server may say a lot; a part of the key at the cut is hidden like any other part.
+    return key.redact(text[: 16 * MOST_SAID])[:MOST_SAID]

@@ -1,0 +1,194 @@
+"""What a run may spend and has spent, over all its starts: every request is written down before it is sent."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from recommit.zero_shot.errors import CapReached, Damaged, Stopped
+from recommit.zero_shot.http.parameters import Lesson
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Protocol
+
+    class Log(Protocol):
+        """Where requests are written down."""
+
+        def add(self, record: dict[str, Any]) -> None:
+            """Append one record."""
+
+
+#: Taken for the tokens of a question until a server has said how many one has. It may be far too little, so that until then
+#: a run with a cap on tokens or money has one request under way: what one answer costs is the most that a cap is broken by.
+QUESTION_TOKENS = 4096
+
+
+@dataclass(frozen=True)
+class Caps:
+    """What a run may spend at most; None for no limit. Prices are per million tokens."""
+
+    requests: int | None = None
+    tokens: int | None = None
+    money: float | None = None
+    price_in: float = 0.0
+    price_out: float = 0.0
+
+    def price(self, tokens_in: int, tokens_out: int) -> float:
+        """What so many tokens cost."""
+        return (tokens_in * self.price_in + tokens_out * self.price_out) / 1e6
+
+
+@dataclass
+class Spent:
+    """Requests sent, and tokens as the server counts them; where it did not say, the most they can have been."""
+
+    requests: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+
+    def add(self, tokens: tuple[int, int]) -> None:
+        """Count tokens of a question and its answer."""
+        self.tokens_in += tokens[0]
+        self.tokens_out += tokens[1]
+
+
+@dataclass(frozen=True)
+class Ticket:
+    """Leave to send one request."""
+
+    number: int
+    reserved: tuple[int, int]
+
+
+class Ledger:
+    """Shared by all workers. A request is sent only if all requests under way fit the caps together."""
+
+    def __init__(self, caps: Caps, log: Log, answer_tokens: int, stop: threading.Event) -> None:
+        self.caps, self.log, self.answer_tokens, self.stop = caps, log, answer_tokens, stop
+        self.spent = Spent()
+        #: The largest question and answer so far. No server has said how large a question is while it is 0.
+        self._largest = (0, answer_tokens)
+        #: What questions are charged with whose size no server said: never less than the largest.
+        self._unsaid: list[int] = []
+        self._under_way: dict[int, tuple[int, int]] = {}
+        self._changed = threading.Condition()
+
+    def restore(self, attempts: Iterable[dict[str, Any]], decisions: Iterable[dict[str, Any]]) -> None:
+        """Count what earlier starts of the run have spent; a request without any end was lost in a kill, and costs."""
+        try:
+            open_: dict[int, tuple[int, int]] = {}
+            for record in attempts:
+                if record["event"] == "sent":
+                    open_[record["number"]] = _pair(record["reserved"])
+                    self.spent.requests += 1
+                elif record["event"] == "failed":
+                    open_.pop(record["number"])
+                    self._charge(_pair(record["charged"]), None, None)
+                else:
+                    Lesson.read(record)
+            for record in decisions:
+                if record["number"] is not None:  # else the cache knew the answer
+                    open_.pop(record["number"])
+                    self._charge(_pair(record["charged"]), _size(record, "tokens_in"), _size(record, "tokens_out"))
+        except (KeyError, TypeError, ValueError):
+            raise Damaged("attempts.jsonl: expected one start and at most one end per request, got others") from None
+        for reserved in open_.values():
+            self._charge(reserved, None, None)
+
+    def begin(self, record: dict[str, Any]) -> Ticket:
+        """Reserve the most that a request can cost and write it down; waits while others may leave room."""
+        with self._changed:
+            while (ticket := self.admit(record)) is None:
+                self._changed.wait(0.1)
+            return ticket
+
+    def admit(self, record: dict[str, Any]) -> Ticket | None:
+        """As ``begin``, but None instead of the wait."""
+        with self._changed:
+            if self.stop.is_set():
+                raise Stopped("no request is made any more")
+            reserved = (self._largest[0] or QUESTION_TOKENS, self._largest[1])
+            over = self._over(reserved)
+            if over is not None and (not self._under_way or over.startswith("max_requests")):
+                raise CapReached(over)
+            if over is not None or self._must_wait():
+                return None
+            self.spent.requests += 1
+            ticket = Ticket(self.spent.requests, reserved)
+            self._under_way[ticket.number] = reserved
+            self.log.add({"event": "sent", "number": ticket.number, **record, "reserved": list(reserved)})
+            return ticket
+
+    def _must_wait(self) -> bool:
+        """Is the answer under way to say first what one costs?"""
+        unlimited = self.caps.tokens is None and self.caps.money is None
+        return not unlimited and not self._largest[0] and bool(self._under_way)
+
+    def answered(self, ticket: Ticket, tokens_in: int | None, tokens_out: int | None) -> tuple[int, int]:
+        """A request got its answer; what it is charged with. The decision's record keeps that."""
+        charged = (
+            ticket.reserved[0] if tokens_in is None else tokens_in,
+            ticket.reserved[1] if tokens_out is None else tokens_out,
+        )
+        self._settle(ticket, charged, tokens_in, tokens_out)
+        return charged
+
+    def failed(self, ticket: Ticket, charged: bool, record: dict[str, Any]) -> None:
+        """A request failed; ``charged`` if the model may have worked for it."""
+        tokens = ticket.reserved if charged else (0, 0)
+        self._settle(ticket, tokens, None, None)
+        self.log.add({"event": "failed", "number": ticket.number, **record, "charged": list(tokens)})
+
+    def _settle(self, ticket: Ticket, charged: tuple[int, int], tokens_in: int | None, tokens_out: int | None) -> None:
+        with self._changed:
+            del self._under_way[ticket.number]
+            self._charge(charged, tokens_in, tokens_out)
+            self._changed.notify_all()
+
+    def _charge(self, charged: tuple[int, int], tokens_in: int | None, tokens_out: int | None) -> None:
+        """Count what a request cost; the tokens are what a server said of it, None where it did not."""
+        if tokens_in is None and charged[0]:
+            charged = (max(charged[0], self._largest[0]), charged[1])
+            self._unsaid.append(charged[0])
+        self.spent.add(charged)
+        if tokens_in is not None and tokens_in > self._largest[0]:
+            self._raise_unsaid(tokens_in)
+        self._largest = (max(self._largest[0], tokens_in or 0), max(self._largest[1], tokens_out or 0))
+
+    def _raise_unsaid(self, largest: int) -> None:
+        """Questions that failed may have been as large as the largest that was answered."""
+        raised = [max(tokens, largest) for tokens in self._unsaid]
+        self.spent.tokens_in += sum(raised) - sum(self._unsaid)
+        self._unsaid = raised
+
+    def _over(self, wanted: tuple[int, int]) -> str | None:
+        """Which cap another request could exceed, with both values."""
+        asked = self.spent.tokens_in + wanted[0] + sum(tokens for tokens, _ in self._under_way.values())
+        answered = self.spent.tokens_out + wanted[1] + sum(tokens for _, tokens in self._under_way.values())
+        caps = self.caps
+        if caps.requests is not None and self.spent.requests >= caps.requests:
+            return f"max_requests: {caps.requests:,} allowed, {self.spent.requests:,} sent"
+        if caps.tokens is not None and asked + answered > caps.tokens:
+            return f"max_tokens: {caps.tokens:,} allowed, the next request could make it {asked + answered:,}"
+        if caps.money is not None and caps.price(asked, answered) > caps.money:
+            price = caps.price(asked, answered)
+            return f"max_money: {caps.money:g} allowed, the next request could make it {price:.4g}"
+        return None
+
+    @property
+    def money(self) -> float:
+        """What has been spent, by the prices given."""
+        return self.caps.price(self.spent.tokens_in, self.spent.tokens_out)
+
+
+def _size(record: dict[str, Any], name: str) -> int | None:
+    """Tokens that a record says; None where the server did not."""
+    value = record.get(name)
+    return None if value is None else int(value)
+
+
+def _pair(value: Any) -> tuple[int, int]:
+    first, second = value
+    return int(first), int(second)

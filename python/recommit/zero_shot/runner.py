@@ -1,0 +1,194 @@
+"""A run in its folder: workers that play, one journal, and figures whenever it ends, however it ends.
+
+manifest.json      what decides the answers, and how the model was sampled; a folder holds one such plan
+decisions.jsonl    the journal and the transcripts: one line per answered decision, on the disk before it is carried out
+attempts.jsonl     every request before it was sent, every failure, and every parameter that was refused
+episodes.jsonl     one line per episode
+summary.json       the figures
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import threading
+from collections import deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from recommit.storage import files, reading
+from recommit.storage.errors import DataError
+from recommit.storage.foreign_text import say
+from recommit.storage.lock import Lock
+from recommit.zero_shot import figures, lines
+from recommit.zero_shot.errors import GaveUp, Stopped, Unusable
+from recommit.zero_shot.http.cache import Cache
+from recommit.zero_shot.http.client import Client, Clock, Service
+from recommit.zero_shot.http.parameters import Parameters, sampling
+from recommit.zero_shot.ledger import Caps, Ledger
+from recommit.zero_shot.player import Episode, Player
+from recommit.zero_shot.spec import MANIFEST, Named, keep
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from recommit.puzzles.instances import Instances
+    from recommit.zero_shot.spec import Plan
+
+#: So many episodes in a row that get no answers mean that the server is gone.
+STRIKES = 8
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What may change when a run goes on."""
+
+    caps: Caps = field(default_factory=Caps)
+    workers: int = 4
+    cache: Path | None = None
+
+
+def run(
+    plan: Plan, starts: Instances, service: Service, parameters: Parameters, out: Path, limits: Limits, *, clock: Clock | None = None,
+    quiet: bool = False, player: type[Player] = Player,
+) -> list[dict[str, Any]]:  # fmt: skip
+    """Play what is left of a plan on its instances; the summary. Whatever ends it early, the folder can be gone on with."""
+    disk = files.Files()
+    files.make_folders(disk, out)
+    with Lock(out, work="zero-shot run"):
+        files.sweep(disk, out)
+        keep(plan.manifest(starts), out)
+        attempts, decisions = lines.read(out / "attempts.jsonl"), lines.read(out / "decisions.jsonl")
+        with (
+            lines.Lines(disk, out / "attempts.jsonl") as log,
+            lines.Lines(disk, out / "decisions.jsonl") as journal,
+        ):
+            clock = clock or Clock()
+            answer_tokens = int(plan.parameters["answer_tokens"])
+            ledger = Ledger(limits.caps, log, answer_tokens, clock.stop)
+            client = Client(service, parameters, ledger, cache=Cache(limits.cache), clock=clock, seed=plan.seed)
+            plays = player(
+                plan.puzzle(), starts, plan.prompts, client.ask, journal,
+                budget=plan.budget, cell=plan.cell, lenient=plan.lenient, moves=plan.moves,
+            )  # fmt: skip
+            plays.restore(decisions)
+            ledger.restore(attempts, decisions)
+            parameters.restore(attempts)
+            return _Run(plan, plays, client, starts, out, quiet=quiet).go(limits.workers)
+
+
+class _Run:
+    """The workers of one start."""
+
+    def __init__(
+        self, plan: Plan, player: Player, client: Client, starts: Instances, out: Path, *, quiet: bool
+    ) -> None:
+        self.plan, self.player, self.client, self.out, self.quiet = plan, player, client, out, quiet
+        self.stop = client.clock.stop
+        self.episodes = [Episode(i, starts.ids[i], int(starts.length[i])) for i in range(len(starts))]
+        self.rooms = starts.rooms if isinstance(starts, Named) else None
+        self.waiting = deque(self.episodes)
+        self.failure: BaseException | None = None
+        self._playing, self._strikes, self._ended = 0, 0, 0
+        self._done = threading.Event()
+        self._lock = threading.Lock()
+
+    def go(self, workers: int) -> list[dict[str, Any]]:
+        """Play, and write the figures also if that ends early."""
+        try:
+            self._drive([threading.Thread(target=self._work, daemon=True) for _ in range(workers)])
+        except BaseException:
+            with contextlib.suppress(DataError):  # the first failure is what matters
+                self._write()
+            raise
+        return self._write()
+
+    def _drive(self, threads: list[threading.Thread]) -> None:
+        self._playing = len(threads)
+        for thread in threads:
+            thread.start()
+        try:
+            self._wait()
+        except KeyboardInterrupt:
+            self.stop.set()
+            self._say("interrupted: waiting for the answers that are under way; once more ends at once")
+            self._wait()
+            raise
+        if self.failure is not None:
+            raise self.failure
+
+    def _wait(self) -> None:
+        # Not join(), which takes a thread for ended if Ctrl-C comes meanwhile; with a limit, so that Ctrl-C is heard.
+        while not self._done.wait(0.2):
+            continue
+
+    def _work(self) -> None:
+        try:
+            while not self.stop.is_set() and (episode := self._next()) is not None:
+                self._play(episode)
+        except Stopped:
+            pass
+        except BaseException as error:  # noqa: BLE001  (the main thread raises it)
+            self.failure = self.failure or error
+            self.stop.set()
+        with self._lock:
+            self._playing -= 1
+            if not self._playing:
+                self._done.set()
+
+    def _next(self) -> Episode | None:
+        with self._lock:
+            return self.waiting.popleft() if self.waiting else None
+
+    def _play(self, episode: Episode) -> None:
+        try:
+            self.player.play(episode)
+        except GaveUp as error:
+            episode.infra = str(error)
+        with self._lock:
+            self._strikes = self._strikes + 1 if episode.infra else 0
+            self._ended += 1
+            strikes, ended = self._strikes, self._ended
+        self._say(f"{ended} of {len(self.episodes)}: {episode.instance} {_ending(episode)}, {self._spent()}")
+        if strikes >= STRIKES:
+            raise Unusable(f"{strikes} episodes in a row got no answers, the last: {episode.infra}")
+
+    def _spent(self) -> str:
+        ledger = self.client.ledger
+        tokens = ledger.spent.tokens_in + ledger.spent.tokens_out
+        money = f", {ledger.money:.2f} spent" if ledger.caps.price_in or ledger.caps.price_out else ""
+        return f"{ledger.spent.requests:,} requests, {tokens:,} tokens{money}"
+
+    def _say(self, text: str) -> None:
+        if not self.quiet:
+            say(text)
+
+    def _write(self) -> list[dict[str, Any]]:
+        summary = figures.summary(self.plan, self.episodes, self.rooms)
+        spent = self.client.ledger.spent
+        for row in summary:
+            row["requests"], row["tokens_in"], row["tokens_out"] = spent.requests, spent.tokens_in, spent.tokens_out
+            row["money"], row["lessons"] = (
+                self.client.ledger.money,
+                [str(lesson) for lesson in self.client.parameters.lessons],
+            )
+        note(self.out, self.plan.parameters)
+        told = "".join(json.dumps(row) + "\n" for row in figures.rows(self.episodes))
+        disk = files.Files()
+        files.replace(disk, self.out / "episodes.jsonl", told.encode())
+        files.replace(disk, self.out / "summary.json", (json.dumps(summary, indent=2, allow_nan=False) + "\n").encode())
+        return summary
+
+
+def note(out: Path, asked: dict[str, Any]) -> None:
+    """Add to the manifest how the model was really sampled, over all starts of the run."""
+    path = out / MANIFEST
+    kept = reading.values(out, MANIFEST)
+    kept["sampling"] = sampling(asked, lines.read(out / "attempts.jsonl"), lines.read(out / "decisions.jsonl"))
+    files.replace(files.Files(), path, (json.dumps(kept, indent=2) + "\n").encode())
+
+
+def _ending(episode: Episode) -> str:
+    if episode.infra:
+        return "infra error"
+    return "solved" if episode.steps and episode.steps[-1].solved else "not solved"

@@ -1,0 +1,126 @@
+"""The command line: spellings, exit statuses, and what it says where something is missing."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.waiting import HANG
+
+import recommit
+from recommit.cli import command_line
+
+pytest.importorskip("tyro")
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command_line.main(["--version"]) == 0
+    assert capsys.readouterr().out == f"recommit {recommit.__version__}\n"
+
+
+@pytest.mark.parametrize(
+    "words", [["--help"], *([*verb.split(), "--help"] for verb in command_line.VERBS)], ids=" ".join
+)
+def test_help(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert command_line.main(words) == 0
+    assert "usage: recommit" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("group", ["data", "levels", "train"])
+@pytest.mark.parametrize("flag", ["--help", "-h"])
+def test_help_of_a_group_lists_its_verbs(group: str, flag: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert command_line.main([group, flag]) == 0
+    first, empty, *lines = capsys.readouterr().out.splitlines()
+    assert first.startswith(f"usage: recommit {group} VERB")
+    assert not empty
+    assert [" ".join(line.split()[:2]) for line in lines] == [
+        v for v in command_line.VERBS if v.startswith(f"{group} ")
+    ]
+    assert all(len(line.split()) > 4 for line in lines), "each with what it does"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["train", "nonsense"], "unknown command: train nonsense\nusage: recommit train VERB"),
+        (["data", "nonsense", "--help"], "unknown command: data nonsense --help"),
+        ([], "levels generate"),
+        (["nonsense"], "unknown command: nonsense"),
+        (["levels"], "unknown command: levels"),
+        (["levels", "generate"], "--out"),
+        (["levels", "generate", "--out", "x", "--size", "70"], "size: expected 4..64, got 70"),
+        (["levels", "generate", "--out", "x", "--size", "4", "5", "6"], "got 3 numbers"),
+        (["levels", "generate", "--out", "x", "--count", "0"], "count: expected at least 1, got 0"),
+        (["levels", "generate", "--out", "x", "--task", "chess"], "chess"),
+        (["bench", "--nonsense"], "--nonsense"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
+)
+def test_a_wrong_call_is_2(words: list[str], said: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    before = list(tmp_path.iterdir())
+    assert command_line.main(words) == 2
+    captured = capsys.readouterr()
+    assert said in captured.out + captured.err
+    assert list(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("task", "size", "shape"), [("sokoban", ["8"], (8, 8)), ("sokoban", ["6", "9"], (6, 9)), ("sliding", ["3"], (3, 3))]
+)
+def test_generated_levels_are_those_of_generate(
+    task: str, size: list[str], shape: tuple[int, int], tmp_path: Path
+) -> None:
+    out = tmp_path / "levels.txt"
+    words = ["levels", "generate", "--task", task, "--size", *size, "--count", "5", "--seed", "3", "--out", str(out)]
+    assert command_line.main(words) == 0
+    puzzle = recommit.Sokoban(shape, boxes=2) if task == "sokoban" else recommit.Sliding(*shape)
+    assert recommit.read_levels(out).states.tolist() == puzzle.generate(5, seed=3).states.tolist()
+
+
+def test_a_folder_that_is_not_there_is_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert command_line.main(["levels", "generate", "--count", "1", "--out", str(tmp_path / "no" / "levels.txt")]) == 1
+    assert "FileNotFoundError" in capsys.readouterr().err
+
+
+def test_bench_and_doctor_speak_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command_line.main(["doctor", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["works"] is True
+    assert command_line.main(["bench", "--signature", "--json"]) == 0
+    assert set(json.loads(capsys.readouterr().out)) >= {"gen", "sim", "render"}
+
+
+def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setitem(sys.modules, "tyro", None)
+    assert command_line.main(["bench"]) == 1
+    assert "pip install 'recommit[cli]'" in capsys.readouterr().err
+
+
+#: Says when levels begin to be generated.
+BEGUN = """
+import sys
+import recommit
+from recommit.cli import main
+generate = recommit.Sokoban.generate
+def begun(*arguments, **options):
+    print("ready", flush=True)
+    return generate(*arguments, **options)
+recommit.Sokoban.generate = begun
+sys.exit(main())
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Ctrl-C cannot be sent to one process there")
+def test_interrupted_is_130(tmp_path: Path) -> None:
+    words = ["levels", "generate", "--size", "30", "--boxes", "20", "--count", "1000000", "--out", str(tmp_path / "x")]
+    process = subprocess.Popen([sys.executable, "-c", BEGUN, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout is not None
+    process.stdout.readline()
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=HANG) == 130
+    assert process.communicate()[1].decode().strip() == "recommit: interrupted"
+    assert list(tmp_path.iterdir()) == []

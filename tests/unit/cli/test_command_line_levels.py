@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.unit.level_cases import B, L
+
+from recommit.cli import command_line
+
+pytest.importorskip("tyro")
+
+
+@pytest.fixture
+def pack(tmp_path: Path) -> Path:
+    path = tmp_path / "pack.txt"
+    path.write_text("; 4\n" + L + "\n######\n#@ $.#\n######\nTitle: longer\n")
+    return path
+
+
+def run(*words: object) -> int:
+    return command_line.main([str(word) for word in words])
+
+
+def test_show_lists_the_levels(pack: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("levels", "show", pack) == 0
+    assert capsys.readouterr().out == "2 sokoban levels\n     0   3 x 5   4\n     1   3 x 6   longer\n"
+
+
+def test_show_prints_one_level(pack: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("levels", "show", pack, "--index", 1) == 0
+    assert capsys.readouterr().out == "######\n#@ $.#\n######\nTitle: longer\n"
+
+
+def test_show_as_json(pack: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("levels", "show", pack, "--json") == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["task"] == "sokoban"
+    assert shown["levels"][1] == {"index": 1, "rows": 3, "columns": 6, "title": "longer"}
+    assert run("levels", "show", pack, "--index", 0, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["state"][1] == [1, 5, 3, 2, 1]
+
+
+@pytest.mark.parametrize("index", [-1, 2])
+def test_show_refuses_an_index_outside(index: int, pack: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("levels", "show", pack, f"--index={index}") == 2
+    assert f"index: expected 0..1, got {index}" in capsys.readouterr().err
+
+
+def test_import_writes_another_format(pack: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "out.txt"
+    assert run("levels", "import", pack, "--out", out, "--format", "boxoban") == 0
+    assert capsys.readouterr().out == f"2 sokoban levels written to {out}\n"
+    assert out.read_text() == "; 4\n" + L + "\n; 1\n######\n#@ $.#\n######\n"
+
+
+def test_malformed_and_absent_files_fail(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    bad = tmp_path / "bad.txt"
+    bad.write_text(B.replace("0", "x"))
+    for words in (["show", bad], ["import", bad, "--out", tmp_path / "out.txt"]):
+        assert run("levels", *words) == 1
+        assert "bad.txt: line 2, column 3: unknown character 'x'" in capsys.readouterr().err
+    assert not (tmp_path / "out.txt").exists()
+    assert run("levels", "show", tmp_path / "absent") == 1
+    assert "absent" in capsys.readouterr().err
+
+
+def test_generate_by_another_generator(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out, flags = tmp_path / "out.txt", ["--size", 6, "--boxes", 1, "--count", 3]
+    assert run("levels", "generate", "--out", out, *flags, "--generator", "reverse", "--length", 3, 9) == 0
+    assert "sokoban/6x6-1-reverse/0/2" in out.read_text()
+    assert run("levels", "generate", "--out", out, *flags, "--generator", "walk") == 2
+    assert "generator: expected rooms or reverse, got walk" in capsys.readouterr().err
+    assert run("levels", "generate", "--out", out, "--task", "ice", "--generator", "walk") == 2
+    assert "generator: expected usual, got walk" in capsys.readouterr().err
+    assert run("levels", "generate", "--out", out, "--task", "sliding", "--size", 3, "--generator", "walk") == 2
+    assert "length: expected one for a generator that walks, got None" in capsys.readouterr().err

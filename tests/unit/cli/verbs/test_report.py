@@ -1,0 +1,43 @@
+"""``recommit report``: the page and the figures' files; wrong calls say what was expected."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("pyarrow")
+pytest.importorskip("matplotlib", reason="PDF files need the report extra")
+
+from tests.unit.report.conftest import write
+
+from recommit.cli.requests import WrongCall
+from recommit.cli.verbs.report import report
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return write(tmp_path_factory.mktemp("report") / "eval", "sliding")
+
+
+def test_it_writes_a_page_and_figures(folder, tmp_path, capsys):
+    out, figures = tmp_path / "new" / "report.html", tmp_path / "figures"
+    assert report(folder, out, instances=5, figures=figures) == 0
+    assert capsys.readouterr().out.endswith("figures, 5 of 24 instances to watch\n")
+    assert out.read_text(encoding="utf-8").startswith("<!doctype html>")
+    names = {path.name for path in figures.iterdir()}
+    assert {"pareto-loose.svg", "pareto-loose.csv", "depth-means.pdf", "curve-solved.csv"} <= names
+    stems = [{name.removesuffix(end) for name in names if name.endswith(end)} for end in (".svg", ".pdf", ".csv")]
+    assert stems[0] == stems[1] == stems[2]
+    first = out.read_bytes()
+    assert report(folder, out, instances=5, quiet=True) == 0
+    assert out.read_bytes() == first
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize(
+    ("instances", "said"),
+    [(-1, "instances: expected 0 or more, got -1"), (1, "eval: expected the folder of a finished")],
+)
+def test_wrong_calls_say_what_was_expected(tmp_path, instances, said):
+    with pytest.raises(WrongCall, match=said):
+        report(tmp_path, tmp_path / "report.html", instances=instances)
+    assert not (tmp_path / "report.html").exists()

@@ -1,0 +1,200 @@
+"""The whole pipeline on a board of six cells, in seconds; made once, and left alone the second time."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("transformers")
+pytest.importorskip("pyarrow")
+
+import yaml
+from tests.unit.zero_shot.servers import Server, expert
+
+import recommit
+from recommit.cli import main
+from recommit.cli.verbs.train import planned_family
+from recommit.data.spec import Recipe
+from recommit.reproduce import preset, stages
+from recommit.runs.directory import best_policy
+from recommit.train import config
+from recommit.train.initial_policy import weights_of
+
+PRESET = """
+tasks:
+  small:
+    data: {task: sliding, size: [2, 3], variants: [{length: [4, 14]}], count: 60, validation: 8, test: 12, ties: random}
+    recipe: laptop-sliding
+    sft:
+      - optim.steps=4
+      - optim.batch=16
+      - "model.shape={width: 32, layers: 2, heads: 2, kv_heads: 2, ffn: 64, vision_width: 16, vision_heads: 1, vision_ffn: 32}"
+      - "model.policy.decoder={width: 32, layers: 1, heads: 2, ffn: 64}"
+      - "validation={instances: 4, every: 4, budget: 3, length: [4, 14]}"
+      - run.tensorboard=false
+    grpo:
+      - optim.steps=1
+      - credit.size=2
+      - "rollout={instances: 4, budget: 3, states: 64, length: [4, 14]}"
+      - "validation={instances: 4, every: 1, budget: 3, length: [4, 14]}"
+      - run.tensorboard=false
+    variants: [adaptive, fixed-4]
+    seeds: [0, 1]
+    ablations: [paper]
+    evaluate: {instances: 8, validation: 4, budgets: ["3", "2"]}
+"""
+
+
+def times(folder):
+    return {p.relative_to(folder).as_posix(): p.stat().st_mtime_ns for p in folder.rglob("*.safetensors")}
+
+
+def test_everything_is_made_once(tmp_path, capsys):
+    (tmp_path / "small.yaml").write_text(PRESET)
+    call = ["reproduce", "--preset", str(tmp_path / "small.yaml"), "--out", str(tmp_path / "out"), "--jobs", "1"]
+    assert main(call) == 0
+    report = tmp_path / "out" / "small" / "report.html"
+    assert str(report) in capsys.readouterr().out
+    assert report.is_file()
+    made = times(tmp_path / "out")
+    runs = {p.name for p in (tmp_path / "out" / "small" / "family").iterdir()}
+    assert runs == {"adaptive-s0", "adaptive-s1", "fixed-4-s0", "fixed-4-s1", "paper-s0"}
+    config = json.loads((tmp_path / "out" / "small" / "family" / "paper-s0" / "config.json").read_text())
+    assert (config["variant"], config["head"], config["credit"]["group"]) == ("adaptive", None, "state")
+    table = (tmp_path / "out" / "small" / "results.md").read_text()
+    assert "# 2 seeds together" in table
+    assert "## 3 budget" in table
+    assert "All seeds" in report.read_text()
+    assert "the paper's recipe, adaptive depth" in table
+    summary = json.loads((tmp_path / "out" / "small" / "eval-s0" / "summary.json").read_text())
+    assert {row["decisions"] for row in summary} == {2, 3}
+    assert stages.figures(tmp_path / "out" / "small")
+    assert main([*call, "--quiet"]) == 0
+    assert times(tmp_path / "out") == made
+
+
+def test_a_warm_start_for_every_seed(tmp_path, capsys):
+    """Seeds differ from the first weights on; their runs stand in one table."""
+    each = PRESET.replace("seeds: [0, 1]", "seeds: [0, 1]\n    warm_starts: each").replace("ablations: [paper]", "")
+    (tmp_path / "each.yaml").write_text(each)
+    call = [
+        "reproduce",
+        "--preset",
+        str(tmp_path / "each.yaml"),
+        "--out",
+        str(tmp_path / "out"),
+        "--quiet",
+        "--jobs",
+        "1",
+    ]
+    assert main(call) == 0
+    out = tmp_path / "out" / "small"
+    assert not (out / "sft").exists()
+    seeds = [json.loads((out / f"sft-s{seed}" / "config.json").read_text())["run"]["seed"] for seed in (0, 1)]
+    assert seeds == [0, 1]
+    begun = {json.loads(p.read_text())["init"] for p in (out / "family").glob("adaptive-s*/config.json")}
+    assert len(begun) == 2
+    assert "# 2 seeds together" in (out / "results.md").read_text()
+    made = times(tmp_path / "out")
+    assert main(call) == 0
+    assert times(tmp_path / "out") == made
+    (tmp_path / "each.yaml").write_text(each.replace("warm_starts: each", "warm_starts: all"))
+    capsys.readouterr()
+    assert main(call) == 2
+    assert "warm_starts: expected one or each, got all" in capsys.readouterr().err
+
+
+def test_one_warm_start_of_both_puzzles(tmp_path):
+    """Every run of either puzzle begins with it, and those at one depth alone with one of that depth."""
+    whole = yaml.safe_load(PRESET)
+    (small,) = whole["tasks"].values()
+    small |= {"variants": ["adaptive"], "seeds": [0], "ablations": [], "singles": [4]}
+    whole["joint"] = {"recipe": small["recipe"], "sft": [c for c in small.pop("sft") if not c.startswith("validation")]}
+    whole["joint"]["sft"] += ["validation={instances: 4, every: 4, budget: 3}"]
+    boxes = {"task": "sokoban", "size": 6, "variants": [{"length": [2, 10], "boxes": 1}]}
+    grpo = [change.replace("[4, 14]", "[2, 10]") for change in small["grpo"]]
+    whole["tasks"]["boxes"] = {**small, "data": {**small["data"], **boxes}, "grpo": grpo}
+    (tmp_path / "both.yaml").write_text(yaml.safe_dump(whole))
+    call = [
+        "reproduce",
+        "--preset",
+        str(tmp_path / "both.yaml"),
+        "--out",
+        str(tmp_path / "out"),
+        "--jobs",
+        "1",
+        "--quiet",
+    ]
+    assert main(call) == 0
+    out = tmp_path / "out"
+    assert {path.name for path in (out / "joint").iterdir()} == {"sft", "single-4-init"}
+    for puzzle, task in (("small", "sliding"), ("boxes", "sokoban")):
+        family = out / puzzle / "family"
+        assert {path.name for path in family.iterdir()} == {"adaptive-s0", "single-4-s0"}
+        begun = json.loads((family / "adaptive-s0" / "config.json").read_text())
+        assert begun["data"]["recipe"]["task"] == task
+        assert begun["init"] == weights_of(best_policy(out / "joint" / "sft"))
+        tables = (out / puzzle / "eval-s0" / "tables.md").read_text()
+        assert "No run for SFT, h=4" not in tables
+        assert "No run for SFT, h=8" in tables
+    made = times(out)
+    assert main(call) == 0
+    assert times(out) == made
+
+
+def test_a_model_behind_an_endpoint_plays_too(tmp_path, capsys):
+    """Untrained, on the instances of the evaluation; its row stands in the paper's table."""
+    server = Server(script=expert(recommit.Sliding(2, 3)))
+    model = f"{{model: tiny, endpoint: custom, base_url: {server.url}, any_model: true}}"
+    text = PRESET.replace("ablations: [paper]", f"zero_shot: [{model}]").replace("seeds: [0, 1]", "seeds: [0]")
+    text = text.replace('["3", "2"]', "[loose]")
+    (tmp_path / "asked.yaml").write_text(text)
+    call = ["reproduce", "--preset", str(tmp_path / "asked.yaml"), "--out", str(tmp_path / "out"), "--quiet"]
+    try:
+        assert main(call) == 0
+    finally:
+        server.close()
+    small = tmp_path / "out" / "small"
+    assert capsys.readouterr().out.splitlines()[-1] == str(small / "report.html")
+    rows = json.loads((small / "family" / "zero-shot-tiny" / "summary.json").read_text())
+    row = next(row for row in rows if row["budget"] == "loose")
+    assert row["instances"] == 8
+    (printed,) = [line for line in (small / "eval-s0" / "tables.md").read_text().splitlines() if "| tiny " in line]
+    assert [cell.strip() for cell in printed.split("|")[2:4]] == ["-", f"{100 * row['solve_rate']:.1f}"]
+    (tmp_path / "asked.yaml").write_text(text.replace("{model: tiny,", "{name: tiny,"))
+    assert main(call) == 2
+    assert "tasks.small.zero_shot: expected mappings with a model, got {'name': 'tiny'" in capsys.readouterr().err
+
+
+def test_a_puzzle_that_the_paper_does_not_have(tmp_path, capsys):
+    """Its agents are those of the others; its tables are ours alone."""
+    caves = PRESET.replace("task: sliding, size: [2, 3]", "task: ice, size: 6").replace("laptop-sliding", "laptop-ice")
+    (tmp_path / "caves.yaml").write_text(caves.replace("seeds: [0, 1]", "seeds: [0]").replace("ablations: [paper]", ""))
+    out = tmp_path / "out" / "small"
+    call = ["reproduce", "--preset", str(tmp_path / "caves.yaml"), "--out", str(tmp_path / "out"), "--quiet"]
+    assert main([*call, "--jobs", "1"]) == 0
+    assert "plans trained for depth 4, always 4" in (out / "results.md").read_text()
+    assert (out / "eval-s0" / "tables.md").read_text().startswith("ice, ")
+    assert (out / "report.html").is_file()
+    capsys.readouterr()
+    assert main(["evaluate", str(out / "family"), "--paper", "--out", str(tmp_path / "refused")]) == 2
+    assert "paper: expected runs of sliding or sokoban, which the paper has, got ice" in capsys.readouterr().err
+    assert not (tmp_path / "refused").exists()
+
+
+def test_presets(capsys):
+    for name in preset.names():
+        assert main(["reproduce", "--preset", name, "--show"]) == 0
+        for task in preset.load(name)["tasks"].values():
+            Recipe.from_dict(task["data"])
+            config.load(task["recipe"], task.get("sft", []))
+            names = (*task["variants"], *task.get("ablations", ()))
+            plans = planned_family(task["recipe"], names, tuple(task.get("grpo", [])), {})
+            assert set(plans) == set(names)
+    assert "recipe: laptop-sliding" in capsys.readouterr().out
+    assert main(["reproduce", "--preset", "nothing", "--out", "x"]) == 2
+    assert "preset: expected a file or one of demo" in capsys.readouterr().err
+    assert main(["reproduce"]) == 2
+    assert "out: expected a folder, got none" in capsys.readouterr().err

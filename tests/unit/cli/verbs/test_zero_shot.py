@@ -1,0 +1,86 @@
+"""``recommit zero-shot``: which calls are refused, before anything is made or sent."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from recommit.cli.requests import WrongCall
+from recommit.cli.verbs.zero_shot import zero_shot
+from recommit.data.spec import Recipe, Variant
+from recommit.zero_shot.http.endpoints import ENDPOINTS
+
+
+@pytest.fixture(autouse=True)
+def no_keys(monkeypatch):
+    for endpoint in ENDPOINTS.values():
+        monkeypatch.delenv(endpoint.key_variable, raising=False)
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"instances": 0}, "instances: expected 1..1048576, got 0"),
+        ({"budget": 0}, "budget: expected 1..64, got 0"),
+        ({"workers": 0}, "workers: expected 1..256, got 0"),
+        ({"temperature": float("nan")}, "temperature: expected 0..2, got nan"),
+        ({"top_p": 1.5}, "top_p: expected 0..1, got 1.5"),
+        ({"timeout": float("inf")}, "timeout: expected 0..3600, got inf"),
+        ({"answer_tokens": 1}, "answer_tokens: expected 16..1048576, got 1"),
+        ({"max_requests": -1}, "max_requests: expected 0"),
+        ({"max_money": 5.0}, "max_money: expected price_in and price_out with it, got 0 and 0"),
+        ({"extra": '{"model": "x"}'}, "extra: expected a JSON object without max_completion_tokens"),
+        ({"extra": "[" * 100000}, "extra: expected a JSON object"),
+        ({"size": (2, 3, 4)}, "size: expected rows, or rows and columns, got 3 numbers"),
+        ({"size": (9,)}, "expected 2..5, got 9"),
+        ({"length": (8, 4)}, "length"),
+        ({"task": "chess"}, "task: expected one of sliding, sokoban, "),
+        ({"cell": 3}, "cell: expected 4..112, got 3"),
+        ({"task": "sokoban", "moves": "tile"}, "moves: expected blank, or tile for sliding, got tile for sokoban"),
+        ({"retries": -1}, "retries: expected 0..100, got -1"),
+    ],
+)
+def test_wrong_calls_leave_no_folder(changed, said, tmp_path):
+    flags = {"endpoint": "custom", "base_url": "http://127.0.0.1:9/v1"} | changed
+    with pytest.raises(WrongCall, match=re.escape(said)):
+        zero_shot("tiny", tmp_path / "out", **flags)
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_endpoint_must_be_known_and_its_key_there(tmp_path, monkeypatch):
+    with pytest.raises(WrongCall, match="base_url: expected an address for the endpoint custom, got none"):
+        zero_shot("m", tmp_path, endpoint="custom")
+    with pytest.raises(WrongCall, match="key_variable: expected a key in OPENAI_API_KEY, got an empty variable"):
+        zero_shot("gpt-5.5-2026-04-23", tmp_path)
+    monkeypatch.setenv("RECOMMIT_API_KEY", "sk-somebodys-secret")
+    with pytest.raises(WrongCall, match="base_url: expected https, since RECOMMIT_API_KEY holds a key, got http"):
+        zero_shot("m", tmp_path, endpoint="custom", base_url="http://gpu01.example:8000/v1")
+
+
+def test_an_endpoint_that_is_not_there_is_no_wrong_call(tmp_path, capsys):
+    """The whole command: nobody listens at that port, so no episode gets its answers."""
+    flags = {"endpoint": "vllm", "base_url": "http://127.0.0.1:9/v1", "instances": 2, "retries": 0, "length": (4, 8)}
+    assert zero_shot("tiny", tmp_path / "out", json=True, **flags) == 1
+    said = capsys.readouterr()
+    assert json.loads(said.out)[0]["infra_errors"] == 2
+    assert "infra error" in said.err
+
+
+def test_data_decide_what_is_played(tmp_path):
+    data = tmp_path / "data"
+    data.mkdir()
+    (data / "recipe.json").write_text(Recipe("sliding", (2, 3), (Variant((4, 14)),), count=10, seed=3).to_json())
+    flags = {"endpoint": "custom", "base_url": "http://127.0.0.1:9/v1", "data": data}
+    for changed, said in (
+        ({"task": "sokoban"}, "task: expected sliding, that of the data, got sokoban"),
+        ({"size": (3,)}, "size: expected none beside data, which decides it, got (3,)"),
+        ({"boxes": 1}, "boxes: expected none beside data, which decides it, got 1"),
+        ({"seed": 1}, "seed: expected none beside data, which decides it, got 1"),
+        ({"instances": 100}, "expected 100 distinct instances"),
+        ({"data": tmp_path}, "expected a recipe file, got: No such file"),
+    ):
+        with pytest.raises(WrongCall, match=re.escape(said)):
+            zero_shot("tiny", tmp_path / "out", **flags | changed)
+    assert not (tmp_path / "out").exists()

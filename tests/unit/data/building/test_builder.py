@@ -1,0 +1,269 @@
+"""Whole builds: every row against replay, the count formula and a plain breadth-first search; splits without leaks."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.reference.labels import Judge
+
+import recommit
+import recommit.data
+from recommit.data import rows, shards, verification
+from recommit.data.building import labels, overlap
+from recommit.data.feeding import samples
+from recommit.data.spec import Recipe, Variant
+from recommit.data.starts import frozen, symmetry
+from recommit.storage import errors
+
+SOKOBAN = Recipe(
+    "sokoban", (7, 7), (Variant((3, 20), 1), Variant((8, 32), 2)), 300, 40, 50, perturbed=3, shard=128, ties="random"
+)
+SLIDING = Recipe("sliding", (2, 3), (Variant((4, 21)),), 200, 10, 6, perturbed=2, shard=64, ties="random")
+REVERSE = SOKOBAN.changed(generator="reverse", count=60, validation=9, test=9, shard=32)
+WALK = SLIDING.changed(generator="walk")
+RECIPES = {"sokoban": SOKOBAN, "sliding": SLIDING, "reverse": REVERSE, "walk": WALK}
+
+
+@pytest.fixture(scope="module", params=RECIPES.values(), ids=RECIPES.keys())
+def data(request, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("set") / "set"
+    recommit.data.build(request.param, folder)
+    return recommit.data.open(folder, None)
+
+
+def test_every_label_against_breadth_first_search(data):
+    judge, content = Judge(data.recipe.task), data.columns()
+    some = content.instance % 40 == 7  # a search in plain Python takes its time on Sokoban levels
+    for i in range(len(content)) if data.recipe.task == "sliding" else np.flatnonzero(some):
+        state = content.states[i]
+        assert content.distance[i] == judge.distance(state)
+        assert {a for a in range(4) if content.optimal[i] >> a & 1} == judge.optimal(state)
+
+
+def test_verify_passes(data):
+    assert recommit.data.verify(data, labels=True) == len(data)
+
+
+def test_counts(data):
+    recipe = data.recipe
+    for split, count in recipe.counts.items():
+        part = recommit.data.open(data.folder, split)
+        content = part.columns()
+        starts = part.starts()
+        assert len(starts) == count
+        expected = sum(samples.sample_count(int(length)) for length in starts.length)
+        assert len(samples.expand(content[content.kind == rows.EXPERT])) == expected
+        assert (content.kind == rows.PERTURBED).sum() == count * recipe.perturbed
+        assert sum(len(s) for _, s in part.expand()) == data.manifest.total("samples", split)
+        per_variant = np.bincount(starts.variant, minlength=len(recipe.variants))
+        assert per_variant.max() - per_variant.min() <= part.manifest.recipe.shards(split)
+
+
+def test_splits_do_not_leak(data):
+    keys = {}
+    for split in data.recipe.counts:
+        starts = recommit.data.open(data.folder, split).starts()
+        keys[split] = symmetry.keys(data.recipe.task, starts.states)
+    assert not set(keys["train"]) & (set(keys["test"]) | set(keys["validation"]))
+    assert not set(keys["test"]) & set(keys["validation"])
+    assert len(set(keys["test"])) == data.recipe.test
+
+
+def test_ids_give_the_instances_again(data):
+    starts = recommit.data.open(data.folder, "test").starts()
+    for i, name in enumerate(recommit.data.open(data.folder, "test").ids(starts)[:10]):
+        task, _, seed, number = name.split("/")
+        variant = data.recipe.variants[starts.variant[i]]
+        puzzle = data.recipe.puzzle(variant)
+        how = puzzle.options(data.recipe.generator)
+        again = puzzle.generate(1, seed=int(seed), start=int(number), length=variant.length, **how)
+        assert task == data.recipe.task
+        assert np.array_equal(again.states[0], starts.states[i])
+        assert again.length[0] == starts.length[i]
+
+
+@pytest.mark.parametrize("recipe", [REVERSE, WALK], ids=["reverse", "walk"])
+def test_workers_change_no_byte(recipe, tmp_path):
+    one = recommit.data.build(recipe, tmp_path / "one")
+    assert recommit.data.build(recipe, tmp_path / "two", workers=2, threads=2) == one
+    assert one.recipe.generator == recipe.generator
+    with pytest.raises(errors.WrongRecipe, match=r"generator: '[a-z]+' there, 'usual' asked for"):
+        recommit.data.build(recipe.changed(generator=""), tmp_path / "one")
+
+
+def test_overlap_is_what_sets_say(data):
+    def key(state):
+        return int(symmetry.keys(data.recipe.task, state[None])[0])
+
+    train, test = (recommit.data.open(data.folder, split).columns() for split in ("train", "test"))
+    seen = {key(s) for s in train.states[train.kind == rows.EXPERT]}
+    path = test[test.kind == rows.EXPERT]
+    hit = np.array([key(s) in seen for s in path.states])
+    assert data.manifest.overlap == {
+        "test_starts": data.recipe.test,
+        "test_starts_on_training_paths": int((hit & (path.t == 0)).sum()),
+        "test_states": len(path),
+        "test_states_on_training_paths": int(hit.sum()),
+        "distinct_training_states": len(seen),
+    }
+
+
+def test_strict_states(tmp_path):
+    plan = SOKOBAN.changed(variants=(Variant((2, 9), 1),), size=(6, 6), count=4000, perturbed=0, shard=1000, test=60)
+    loose = recommit.data.build(plan, tmp_path / "loose")
+    assert loose.overlap["test_starts_on_training_paths"] > 0
+    strict = recommit.data.build(plan.changed(strict_states=True), tmp_path / "strict", workers=2)
+    assert strict.overlap["test_starts_on_training_paths"] == 0
+    assert strict.overlap["test_starts"] == 60
+    again = recommit.data.build(plan.changed(strict_states=True), tmp_path / "again")
+    assert again.content == strict.content
+    (tmp_path / "strict" / strict.of("test")[0].name).unlink()  # a finished build: its journal is gone
+    repaired = recommit.data.build(plan.changed(strict_states=True), tmp_path / "strict")
+    assert repaired.content == strict.content
+
+
+def rooms(dataset):
+    """Walls and goals of every start, in the least of their eight images: written from the definition, cell by cell."""
+    content = dataset.columns()
+    found = set()
+    for state in content.states[content.t == 0]:
+        reached, todo = set(), list(zip(*np.where(state >= 5), strict=True))
+        while todo:
+            row, col = todo.pop()
+            if (row, col) not in reached and state[row, col] != 1:
+                reached.add((row, col))
+                todo += [(row + 1, col), (row - 1, col), (row, col + 1), (row, col - 1)]
+        top, left = np.min(list(reached), axis=0)  # wherever in the grid it lies
+        room = np.ones(state.shape, int)
+        for row, col in reached:
+            room[row - top, col - left] = 2 if state[row, col] in (2, 4, 6) else 0
+        height, width = np.max(list(reached), axis=0) - (top - 1, left - 1)
+        room = room[:height, :width]
+        images = [np.rot90(side, turn) for side in (room, room[::-1]) for turn in range(4)]
+        found.add(min((image.shape, image.tobytes()) for image in images))
+    return found
+
+
+def test_layouts_may_be_disjoint(tmp_path):
+    plan = SOKOBAN.changed(variants=(Variant((8, 20), 1),), size=(6, 6), count=1500, perturbed=0, test=60)
+    for how, shared in (("starts", True), ("layouts", False)):
+        recommit.data.build(plan.changed(disjoint=how), tmp_path / how)
+        splits = [recommit.data.open(tmp_path / how, split) for split in ("train", "test")]
+        assert bool(rooms(splits[0]) & rooms(splits[1])) is shared
+        recommit.data.verify(splits[1], labels=True)
+
+
+def test_too_small_a_world(tmp_path):
+    """2x2 boards: 12 states. The builder says so instead of searching for ever."""
+    plan = Recipe("sliding", (2, 2), (Variant((1, 6)),), 10, test=64)
+    with pytest.raises(errors.NotEnough, match="expected 64 distinct instances"):
+        recommit.data.build(plan, tmp_path / "set")
+
+
+def test_epochs_resample_paths_of_the_same_instances():
+    one = shards.make(SOKOBAN, "train", 0)
+    other = shards.make(SOKOBAN.changed(epoch=1), "train", 0)
+    first = [content[(content.t == 0) & (content.kind == rows.EXPERT)] for content in (one, other)]
+    assert np.array_equal(first[0].states, first[1].states)
+    assert one.sha256() != other.sha256()
+
+
+def test_first_ties_take_the_first_optimal_action():
+    content = shards.make(SOKOBAN.changed(ties="first", perturbed=0), "train", 0)
+    assert np.array_equal(rows.masks(content.optimal).argmax(axis=1), content.actions[:, 0])
+
+
+def test_perturbed_states_leave_the_path_and_some_die():
+    content = shards.make(SOKOBAN.changed(perturbed=20), "train", 0)
+    off = content[content.kind == rows.PERTURBED]
+    assert 0.02 < off.dead.mean() < 0.9
+    assert not SOKOBAN.puzzle().is_solved(off.states).any()
+    assert (off.distance[~off.dead] > 0).all()
+    assert (off.t >= 1).all()
+
+
+def test_seen_keys_are_found_in_any_number_of_threads(data):
+    records = data.manifest.of("train")
+    one = overlap.seen(data.folder, data.recipe, records, 1)
+    assert np.array_equal(one, overlap.seen(data.folder, data.recipe, records, 3))
+
+
+PLANTED = {
+    "distance": lambda c: c.distance.__setitem__(3, c.distance[3] + 1),
+    "optimal": lambda c: c.optimal.__setitem__(3, 0),
+    "count": lambda c: c.count.__setitem__(3, max(0, int(c.count[3]) - 1)),
+    "actions": lambda c: c.actions.__setitem__((3, 0), (c.actions[3, 0] + 1) % 4),
+    "last action": lambda c: c.actions.__setitem__((5, int(c.count[5]) - 1), (c.actions[5, c.count[5] - 1] + 1) % 4),
+    "state": lambda c: c.states.__setitem__(4, c.states[5]),
+}
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_verification_sees_planted_errors(data, name):
+    content = next(iter(data.shards()))
+    content = content[np.arange(len(content))]
+    verification.check_rows(data.puzzle, content, "clean", labels=True)
+    PLANTED[name](content)
+    with pytest.raises(errors.Damaged, match="planted"):
+        verification.check_rows(data.puzzle, content, "planted", labels=True)
+
+
+def test_verification_sees_a_damaged_file(tmp_path):
+    recommit.data.build(SLIDING.changed(test=0, validation=0), tmp_path / "set")
+    path = next((tmp_path / "set" / "data").iterdir())
+    whole = path.read_bytes()
+    path.write_bytes(whole[:100] + bytes([whole[100] ^ 4]) + whole[101:])
+    with pytest.raises(errors.Damaged, match="not what the manifest says"):
+        recommit.data.verify(recommit.data.open(tmp_path / "set"))
+
+
+@pytest.mark.parametrize("task", ["sliding", "sokoban"])
+def test_ten_thousand_instances(tmp_path, task, record_property):
+    """L7: all rows of a 10,000-instance build replay, the solver gives each label again, and their number is N(L)."""
+    size, variant = ((3, 3), Variant((8, 24))) if task == "sliding" else ((8, 8), Variant((8, 32), 2))
+    plan = Recipe(task, size, (variant,), 10_000, perturbed=1)
+    made = recommit.data.build(plan, tmp_path / "set", workers=2)
+    data = recommit.data.open(tmp_path / "set")
+    assert recommit.data.verify(data, labels=True) == len(data) == made.total("rows")
+    record_property("executed", len(data))
+    expert = data.columns()
+    expert = expert[expert.kind == rows.EXPERT]
+    lengths = expert.length[expert.t == 0].astype(int)
+    assert len(lengths) == 10_000
+    assert len(expert) == lengths.sum()
+    total = sum(samples.sample_count(length) for length in lengths.tolist())
+    assert len(samples.expand(expert)) == total
+    _replays(data.puzzle, expert)
+
+
+def _replays(task, expert):
+    """Independently of ``verify``: step by step along every row's actions, to the state that is so many rows below."""
+    states = expert.states
+    for step in range(8):
+        alive = expert.count > step
+        actions = np.where(alive, expert.actions[:, step], 0).astype(np.uint8)
+        states = np.where(alive[:, None, None], task.step(states, actions), states)
+    target = np.arange(len(expert)) + expert.count
+    inside = expert.distance > 8
+    assert np.array_equal(states[inside], expert.states[target[inside]])
+    assert task.is_solved(states[~inside]).all()
+
+
+def test_frozen_sets_come_out_by_name():
+    one = frozen.freeze("sokoban", 48)
+    assert recommit.data.freeze("sokoban", 48, name=one.name).name == one.name
+    assert one.name.startswith("sokoban-7x7-48-")
+    with pytest.raises(errors.Damaged, match="expected the test set sokoban-7x7-48-0"):
+        frozen.freeze("sokoban", 48, name="sokoban-7x7-48-000000000000")
+    keys = symmetry.keys("sokoban", one.states)
+    assert symmetry.belongs(keys, "test").all()
+    assert len(set(keys.tolist())) == 48
+    assert np.array_equal(recommit.Sokoban(7, 1).distance(one.states), one.length)
+
+
+def test_label_any_states():
+    task = recommit.Sokoban(7, 2)
+    states = task.generate(50, seed=2).states
+    content = labels.label(task, states)
+    verification.check_rows(task, content, "labelled", labels=True)
+    assert (content.kind == rows.ON_POLICY).all()

@@ -1,0 +1,125 @@
+"""Recipes: what is refused, by name and with both values; equal recipes have equal text."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from recommit.data.spec import Recipe, Variant
+from recommit.storage import errors
+
+GOOD = {
+    "task": "sokoban",
+    "size": [8, 8],
+    "variants": [{"length": [8, 32], "boxes": 2}],
+    "count": 10,
+    "test": 3,
+}
+
+
+def test_round_trip():
+    recipe = Recipe.from_dict(GOOD)
+    assert recipe.variants == (Variant((8, 32), 2),)
+    assert Recipe.from_text(recipe.to_json()) == recipe
+    assert Recipe.from_text(recipe.to_json()).hash == recipe.hash
+    assert recipe.changed(seed=1).hash != recipe.hash
+    yaml = "task: sokoban\nsize: 8\nvariants:\n- {length: [8, 32], boxes: 2}\ncount: 10\ntest: 3\n"
+    assert Recipe.from_text(yaml) == recipe
+
+
+def test_the_usual_generator_changes_no_hash():
+    recipe = Recipe.from_dict(GOOD)
+    assert (
+        recipe.hash == "3c3b67be5f1ade70965212226e885137a943bc0962c82d24bdbfcd24c3deed86"
+    )  # of before there were others
+    assert Recipe.from_dict({**GOOD, "generator": "rooms"}) == recipe
+    assert Recipe.from_dict({**GOOD, "generator": ""}) == recipe
+    assert "generator" not in recipe.to_dict()
+
+
+def test_another_generator_is_in_the_text_and_in_the_ids():
+    recipe = Recipe.from_dict({**GOOD, "generator": "reverse"})
+    assert recipe.hash != Recipe.from_dict(GOOD).hash
+    assert Recipe.from_text(recipe.to_json()) == recipe
+    assert recipe.ids([0], [7]) == ["sokoban/8x8-2-reverse:8..32/0/7"]
+
+
+WRONG = {
+    "task": ({"task": "chess"}, "task: expected one of sliding, sokoban, .*, got 'chess'"),
+    "no task": ({"task": None}, "task: expected one of"),
+    "unknown": ({"colour": 1}, r"got \['colour'\] besides"),
+    "negative": ({"count": -1}, "count: expected 0..1099511627776, got -1"),
+    "float": ({"count": 1.5}, "count: expected an integer, got float"),
+    "bool": ({"seed": True}, "seed: expected an integer, got bool"),
+    "huge seed": ({"seed": 2**63}, "seed: expected 0..9223372036854775807, got 9223372036854775808"),
+    "nan": ({"test": float("nan")}, "test: expected an integer, got float"),
+    "no variants": ({"variants": []}, "variants: expected 1..64, got 0"),
+    "variants": ({"variants": "x"}, "variants: expected a list, got str"),
+    "variant": ({"variants": [3]}, "variants: expected items with length and boxes, got 3"),
+    "length": ({"variants": [{"length": [9, 8], "boxes": 1}]}, r"expected low <= high, got \[9, 8\]"),
+    "zero length": ({"variants": [{"length": [0, 8], "boxes": 1}]}, "variants.length: expected 1..30000, got 0"),
+    "three lengths": ({"variants": [{"length": [1, 2, 3], "boxes": 1}]}, "expected two numbers, got 3"),
+    "no boxes": ({"variants": [{"length": [8, 9]}]}, "variants.boxes: expected 1..1024, got 0"),
+    "boxes in sliding": ({"task": "sliding", "size": 3}, "variants.boxes: expected 0..0, got 2"),
+    "size": ({"size": [8, 65]}, "size: expected 4..64, got 65"),
+    "one size": ({"size": [8]}, "size: expected rows and columns, got 1 numbers"),
+    "ties": ({"ties": "both"}, "ties: expected one of first, random, got 'both'"),
+    "strict": ({"strict_states": 1}, "strict_states: expected one of True, False, got 1"),
+    "disjoint": ({"disjoint": "rooms"}, "disjoint: expected one of starts, layouts, got 'rooms'"),
+    "layouts in sliding": (
+        {"task": "sliding", "size": 3, "variants": [{"length": [8, 9]}], "disjoint": "layouts"},
+        "disjoint: expected one of starts, got 'layouts'",
+    ),
+    "generator": ({"generator": "walk"}, "generator: expected one of rooms, reverse, got 'walk'"),
+    "generator's type": ({"generator": 3}, "generator: expected one of rooms, reverse, got 3"),
+    "shard": ({"shard": 0}, "shard: expected 1..1048576, got 0"),
+    "format": ({"format": 2}, "format: expected 1..1, got 2"),
+    "states": ({"states": "../x", "variants": []}, "states: expected a sha256"),
+    "states and test": ({"states": "0" * 64, "variants": []}, "expected neither variants nor"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong(name):
+    change, message = WRONG[name]
+    with pytest.raises(errors.WrongRecipe, match=message):
+        Recipe.from_dict({**GOOD, **change})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "3",
+        "[]",
+        "{",
+        "task: [",
+        "&a [*a]",
+        "!!python/object/apply:os.system [id]",
+        "a: &x [*x, *x]",
+        "\x00",
+        "[" * 5000,
+    ],
+)
+def test_text_that_is_no_recipe(text):
+    with pytest.raises(errors.WrongRecipe):
+        Recipe.from_text(text)
+
+
+def test_files_that_are_no_recipes(tmp_path):
+    for name, data in (("big", b" " * (2 << 20)), ("latin", b"task: \xff"), ("nul", b"\x00")):
+        (tmp_path / name).write_bytes(data)
+        with pytest.raises(errors.WrongRecipe):
+            Recipe.read(tmp_path / name)
+    for path in (tmp_path, tmp_path / "absent"):
+        with pytest.raises(errors.WrongRecipe, match="expected a recipe file"):
+            Recipe.read(path)
+
+
+def test_shards_cover_the_instances():
+    recipe = Recipe.from_dict({**GOOD, "count": 1001, "shard": 100, "validation": 100})
+    for split, files in (("train", 11), ("validation", 1), ("test", 1)):
+        assert recipe.shards(split) == files
+        assert sum(recipe.shard_instances(split, shard) for shard in range(files)) == recipe.counts[split]
+    assert json.loads(recipe.to_json())["variants"] == [{"boxes": 2, "length": [8, 32]}]

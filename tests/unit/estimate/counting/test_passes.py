@@ -1,0 +1,91 @@
+"""How often a run looks, from its recipe alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.unit.estimate.measuring import ADAPTED, grpo, sft, trainer_of
+
+from recommit.estimate.counting.passes import parts, schedule
+
+
+def looks(passes, kind):
+    return sum(p.looks for p in passes if p.kind == kind)
+
+
+def play(budget=3, size=4, instances=8, **credit):
+    """A step of one rank that chooses among four depths."""
+    config = grpo(credit={"size": size, **credit}, rollout={"instances": instances, "budget": budget})
+    return schedule(config, 1, 4).step
+
+
+def test_a_batch_is_cut_into_passes():
+    assert [(p.states, p.times) for p in parts("learn", 300, 128)] == [(128, 2), (44, 1)]
+    assert parts("learn", 0, 128) == []
+
+
+def test_every_rank_imitates_its_share():
+    step = schedule(sft(ADAPTED, optim={"batch": 96, "micro_batch": 10}), 4, 4).step
+    assert [(p.states, p.times) for p in step if p.kind == "learn"] == [(10, 2), (4, 1)]
+
+
+def test_state_credit_looks_once_per_decision():
+    step = play(group="state")
+    assert looks(step, "propose") == looks(step, "pictures") == 8 * 3
+    assert looks(step, "learn") == looks(step, "reference") == 8 * 3
+    assert {p.plans for p in step if p.kind == "propose"} == {4}
+
+
+def test_episode_credit_plays_every_copy():
+    step = play(group="episode")
+    assert looks(step, "propose") == looks(step, "learn") == 8 * 4 * 3
+
+
+def test_branch_credit_plays_every_candidate_to_its_end():
+    step = play(group="branch")
+    # Three decisions with candidates, whose branches have two, one and no decisions left.
+    assert looks(step, "propose") == 8 * 3 + 8 * 4 * (2 + 1)
+    assert looks(step, "learn") == 8 * 3
+
+
+def test_exact_credit_looks_at_what_plans_reach():
+    step = play(group="exact", width=6, budget=3)
+    assert looks(step, "plans") == 8 + 8 * 4 + 8 * 6  # four depths at first, then no more than width
+    assert looks(step, "propose") == looks(step, "plans")
+
+
+def test_moves_are_padded_to_whole_batches():
+    step = play(group="state", instances=9)
+    assert looks(step, "learn") == 32  # 27 states, 8 in a batch
+
+
+def test_the_head_finishes_alone():
+    finish = {"share": 0.5, "times": 3, "moves": 7}
+    run = schedule(grpo(credit={"group": "exact", "width": 1}, finish=finish, optim={"steps": 10}), 1, 4)
+    assert (run.steps, run.finish_steps) == (5, 5)
+    assert looks(run.finish, "plans") == 3 * looks(run.step, "plans")
+    assert looks(run.finish, "head") == 7 * looks(run.finish, "plans")
+    assert looks(run.finish, "learn") == 0
+
+
+def test_validations_are_counted():
+    run = schedule(sft(ADAPTED, optim={"steps": 10}, validation={"instances": 6, "every": 4, "budget": 3}), 1, 4)
+    assert run.validations == 3
+    assert looks(run.validation, "imitate") == 6
+    assert looks(run.validation, "plans") == 6 * (1 + 4 * 2)
+
+
+@pytest.mark.parametrize("group", ["state", "episode", "branch", "exact"])
+def test_no_play_looks_more_often_than_was_planned(group, data, tmp_path):
+    """Real episodes, which end early and meet, against the bound."""
+    from recommit.runs.directory import RunDirectory
+
+    config = grpo(credit={"group": group, "size": 2}, rollout={"instances": 6, "budget": 4})
+    with RunDirectory(tmp_path / "run") as run:
+        trainer = trainer_of(config, data, run, sft(ADAPTED).model)
+        seen, look = [], trainer.policy.look
+        trainer.policy.look = lambda task, states, left: (seen.append(len(states)), look(task, states, left))[1]
+        trainer._step()
+    step = schedule(config, 1, 4).step
+    bound = sum(p.looks for p in step if p.kind in ("propose", "plans", "reference", "learn"))
+    assert 0 < np.sum(seen) <= bound

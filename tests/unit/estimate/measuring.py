@@ -1,0 +1,62 @@
+"""Small recipes of both stages, their plans, and real trainers to hold them against."""
+
+from __future__ import annotations
+
+import recommit.data
+from recommit.estimate import CARDS, Machine, plan
+from recommit.estimate.counting.measuring import measured
+from recommit.runs import ranks
+from recommit.runs.directory import RunDirectory
+from recommit.train.config import SftConfig, parse
+from recommit.train.grpo.config import GrpoConfig
+from recommit.train.grpo.run import Grpo
+from recommit.train.initial_policy import policy as start
+from recommit.train.sft.run import Sft
+
+HERE = Machine(CARDS["cpu"], 1)
+QUIET = {"validation": {"instances": 0}, "run": {"threads": 1, "tensorboard": False}}
+DECODER = {"width": 32, "layers": 1, "heads": 2, "ffn": 64}
+#: A preset's backbone with small heads: as it is, and with an adapter.
+WHOLE = {"backbone": "random:small", "policy": {"lora": None, "decoder": DECODER}}
+ADAPTED = {"backbone": "random:tiny", "policy": {"lora": {"rank": 4}, "decoder": DECODER}}
+
+
+def sft(model, **more):
+    optim = {"steps": 2, "batch": 8, **more.pop("optim", {})}
+    return parse(SftConfig, {"model": model, "optim": optim, **QUIET, **more})
+
+
+def grpo(**more):
+    values = {
+        "credit": {"group": "state", "size": 3, "reward": "total"},
+        "objective": {"kl": 0.05},
+        "rollout": {"instances": 8, "budget": 1},
+    }
+    optim = {"steps": 2, "batch": 8, "vision_lr": 0.0, **more.pop("optim", {})}
+    return parse(GrpoConfig, {**QUIET, **values, **more, "optim": optim})
+
+
+def planned(config, model=None):
+    return plan(config, model or config.model, recommit.Sliding(2, 3), HERE)
+
+
+def taken(config, data, folder, model=None):
+    """Two real steps."""
+    with RunDirectory(folder) as run:
+        return measured(lambda: trainer_of(config, data, run, model))
+
+
+def apart(said, real):
+    """How far a plan is from what was measured, at the worst, as a share."""
+    return max(abs(ratio - 1) for ratio in real.apart(said))
+
+
+def trainer_of(config, data, run, model):
+    """What a command would make in the folder of a run."""
+    dataset, team = recommit.data.open(data, "train"), ranks.alone("cpu")
+    if isinstance(config, SftConfig):
+        return Sft(config, dataset, run, team, quiet=True)
+    policy = start(model, run.folder, 0, team)
+    if config.head is not None:
+        policy.replace_head(config.head)
+    return Grpo(config, policy, dataset.recipe, run, team, quiet=True)

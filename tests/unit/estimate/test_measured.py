@@ -1,0 +1,61 @@
+"""What a plan says, against real steps."""
+
+from __future__ import annotations
+
+import pytest
+from tests.unit.estimate.measuring import ADAPTED, WHOLE, apart, grpo, planned, sft, taken
+
+from recommit.estimate.counting import stages, work
+from recommit.estimate.machine import memory
+
+#: Name -> the stage, and the model of its warm start if it is a reinforcement. One state is played once: no play, no bound.
+CASES = {
+    "warm start of a whole model in parts": (sft(WHOLE, optim={"micro_batch": 3}), None),
+    "computed again": (sft(WHOLE, engine={"checkpointing": True}), None),
+    "adapter in bfloat16": (sft({**ADAPTED, "dtype": "bfloat16"}), None),
+    "reinforcement of a whole model": (grpo(head={"reads": "plan", "hidden": 8}), sft(WHOLE).model),
+    "of an adapter, computed again": (grpo(engine={"checkpointing": True}), sft(ADAPTED).model),
+    "of the depth head alone": (grpo(variant="depth-only"), sft(ADAPTED).model),
+    "of a fixed depth by episodes": (
+        grpo(variant="fixed-4", credit={"group": "episode", "size": 3}, optim={"batch": 24}),
+        sft(ADAPTED).model,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_step_takes_what_was_planned(name, data, tmp_path):
+    config, model = CASES[name]
+    real, said = taken(config, data, tmp_path / "run", model), planned(config, model)
+    assert apart(said, real) < 0.05
+    # Only pictures that come again, and what kernels need for themselves, lie between the two.
+    assert said.phases[0].flops >= real.flops
+
+
+def forget_recomputation(patch):
+    once = work.Shadow._learned
+    patch.setattr(work.Shadow, "_learned", lambda self, todo, *, recompute, several: once(  # noqa: ARG005
+        self, todo, recompute=False, several=several))  # fmt: skip
+
+
+def forget_the_reference(patch):
+    patch.setattr(stages.Reinforcement, "_reference", lambda *_: lambda: None)
+
+
+def forget_the_moments(patch):
+    patch.setattr(memory.Split, "optimiser", lambda *_: 0)
+
+
+@pytest.mark.parametrize(
+    ("forget", "config", "model"),
+    [
+        (forget_recomputation, sft(WHOLE, engine={"checkpointing": True}), None),
+        (forget_the_reference, grpo(), sft(ADAPTED).model),
+        (forget_the_moments, sft(WHOLE, engine={"checkpointing": True}), None),
+    ],
+)
+def test_a_plan_that_forgets_something_is_seen(forget, config, model, data, tmp_path, monkeypatch):
+    real = taken(config, data, tmp_path / "run", model)
+    assert apart(planned(config, model), real) < 0.05
+    forget(monkeypatch)
+    assert apart(planned(config, model), real) > 0.1

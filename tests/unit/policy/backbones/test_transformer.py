@@ -1,0 +1,176 @@
+"""Each family computes what stock transformers computes: the published model on the published image processor's view of
+the drawn picture, read back from a PNG file."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+Image = pytest.importorskip("PIL.Image")
+
+import recommit
+from recommit.policy.backbones.backbone import load_backbone
+from recommit.policy.backbones.make import PRESETS, config, make_backbone, make_tokenizer
+from recommit.policy.config import DecoderConfig, LoraConfig, PolicyConfig
+from recommit.policy.prompt import load_prompt
+
+DECODER = DecoderConfig(width=32, layers=1, heads=4, ffn=64)
+ADAPTED = PolicyConfig(lora=LoraConfig(), decoder=DECODER)
+TASKS = [recommit.Sliding(3), recommit.Sliding(2, 4), recommit.Sokoban((5, 7), 1)]
+#: Preset, and the published class with its language-model head.
+FAMILIES = {
+    "tiny": "Qwen2_5_VLForConditionalGeneration",
+    "tiny-qwen3-vl": "Qwen3VLForConditionalGeneration",
+    "tiny-internvl": "InternVLForConditionalGeneration",
+}
+
+
+@pytest.fixture(scope="module", params=FAMILIES, ids=str)
+def published(request, tmp_path_factory):
+    """A folder as published: the whole model, saved by transformers alone, every weight random; and that model."""
+    shape = PRESETS[request.param]
+    folder = make_backbone(tmp_path_factory.mktemp("family"), shape)
+    torch.manual_seed(5)
+    stock = getattr(transformers, FAMILIES[request.param])(config(shape, make_tokenizer(shape.family))).eval()
+    with torch.no_grad():
+        for parameter in stock.parameters():
+            parameter.add_(0.1 * torch.randn(parameter.shape))
+    stock.save_pretrained(folder)
+    return folder, stock
+
+
+def reread(frame):
+    """Through a PNG file."""
+    file = io.BytesIO()
+    Image.fromarray(frame).save(file, "PNG")
+    return np.asarray(Image.open(file))
+
+
+def pictures_of(policy, task, states):
+    vision, backbone = policy.vision, policy.backbone
+    look = {"theme": policy.config.theme, "crop": vision.crops(task)}
+    if hasattr(backbone, "tiles"):
+        return backbone.tiles(task, states, cell=policy.config.cell, **look)
+    return task.render(states, cell=policy.config.cell or backbone.token_pixels, **look)
+
+
+def stock_z(folder, stock, policy, task, states):
+    """By nothing of ours but the drawing, the prompt's text and the published conventions."""
+    processor = transformers.AutoImageProcessor.from_pretrained(folder)
+    images = [reread(frame) for frame in pictures_of(policy, task, states)]
+    inputs = dict(processor(images=images, return_tensors="pt"))
+    if "image_grid_thw" in inputs:
+        count = int(inputs["image_grid_thw"][0].prod()) // 4
+        text = "<|vision_start|>" + "<|image_pad|>" * count + "<|vision_end|>"
+    else:
+        assert inputs.pop("num_patches", torch.ones(1)).max() == 1
+        text = "<img>" + "<IMG_CONTEXT>" * (inputs["pixel_values"].shape[-1] // 28) ** 2 + "</img>"
+    prompt = load_prompt(policy.config.prompts[policy.task_index(task)]).text.replace("{image}", text)
+    ids = transformers.AutoTokenizer.from_pretrained(folder)(prompt, add_special_tokens=False)["input_ids"]
+    ids = torch.tensor([ids] * len(states))
+    if "image_grid_thw" in inputs:
+        inputs["mm_token_type_ids"] = (ids == stock.config.image_token_id).int()
+    with torch.no_grad():
+        return stock.model(input_ids=ids, **inputs).last_hidden_state[:, -1]
+
+
+@pytest.mark.parametrize("task", TASKS, ids=repr)
+def test_z_equals_the_stock_model_on_the_stock_processors_picture(published, task):
+    folder, stock = published
+    policy = recommit.CommitPolicy.from_backbone(folder, ADAPTED).eval()
+    states = task.generate(3, seed=1).states
+    expected = stock_z(folder, stock, policy, task, states)
+    with torch.no_grad():
+        z = policy.look(task, states)
+    assert (z - expected).abs().max() < 2e-5 * expected.abs().max()
+    assert (z[0] - z[1]).abs().max() > 1e-3, "two pictures must not look the same"
+
+
+def test_the_comparison_notices_one_wrong_pixel(published, monkeypatch):
+    folder, stock = published
+    policy = recommit.CommitPolicy.from_backbone(folder, ADAPTED).eval()
+    task = TASKS[0]
+    states = task.generate(1, seed=1).states
+    expected = stock_z(folder, stock, policy, task, states)
+    pixels = policy.backbone.pixels
+
+    def wrong(*arguments, **options):
+        values = pixels(*arguments, **options).clone()
+        values.view(-1)[7] += 1.0
+        return values
+
+    monkeypatch.setattr(policy.backbone, "pixels", wrong)
+    with torch.no_grad():
+        assert (policy.look(task, states) - expected).abs().max() > 2e-5 * expected.abs().max()
+
+
+def test_a_batch_equals_its_members(published):
+    policy = recommit.CommitPolicy.from_backbone(published[0], ADAPTED).eval()
+    states = TASKS[0].generate(5, seed=2).states
+    with torch.no_grad():
+        together = policy.vision.features(TASKS[0], states, frozen=False)
+        alone = torch.cat([policy.vision.features(TASKS[0], s[None], frozen=False) for s in states])
+        assert (together - alone).abs().max() < 1e-4
+        z, one = policy.look(TASKS[0], states), torch.cat([policy.look(TASKS[0], s[None]) for s in states])
+    assert (z - one).abs().max() < 1e-4
+
+
+def test_adapters_sit_on_the_language_model_alone(published):
+    folder, stock = published
+    policy = recommit.CommitPolicy.from_backbone(folder, ADAPTED)
+    adapters = [n for n, p in policy.named_parameters() if p.requires_grad and "lora_" in n]
+    assert len(adapters) == 2 * 7 * stock.config.text_config.num_hidden_layers
+    assert all(".language_model.layers." in name for name in adapters)
+    assert policy.vision_frozen
+    assert {n.split(".lora_")[0] for n in adapters} == {
+        n for n, m in policy.named_modules() if hasattr(m, "lora_A") and "language_model" in n
+    }
+
+
+def test_gradients_reach_every_parameter_of_a_model_trained_whole(published):
+    policy = recommit.CommitPolicy.from_backbone(published[0], PolicyConfig(lora=None, decoder=DECODER))
+    policy.look(TASKS[0], TASKS[0].generate(2, seed=0).states).sum().backward()
+    untouched = {name for name, p in policy.backbone.named_parameters() if p.grad is None}
+    assert untouched == set()
+
+
+def test_recomputed_activations_give_the_same_gradients(published):
+    states, found = TASKS[0].generate(2, seed=0).states, []
+    for recompute in (False, True):
+        policy = recommit.CommitPolicy.from_backbone(published[0], PolicyConfig(lora=None, decoder=DECODER))
+        policy.backbone.recompute = recompute
+        policy.look(TASKS[0], states).square().sum().backward()
+        found.append([p.grad for p in policy.backbone.parameters()])
+    assert all((a - b).abs().max() <= 1e-5 * (1 + a.abs().max()) for a, b in zip(*found, strict=True))
+
+
+@pytest.mark.parametrize("lora", [None, LoraConfig(rank=2)], ids=["whole", "adapter"])
+def test_saved_and_loaded_is_the_same_policy(published, lora, tmp_path):
+    policy = recommit.CommitPolicy.from_backbone(published[0], PolicyConfig(lora=lora, decoder=DECODER), seed=1).eval()
+    with torch.no_grad():
+        for parameter in policy.parameters():
+            if parameter.requires_grad:
+                parameter.add_(0.05 * torch.randn(parameter.shape, generator=torch.Generator().manual_seed(7)))
+    again = recommit.CommitPolicy.from_pretrained(policy.save_pretrained(tmp_path / "saved")).eval()
+    states = TASKS[0].generate(4, seed=0).states
+    with torch.no_grad():
+        assert torch.equal(again.look(TASKS[0], states), policy.look(TASKS[0], states))
+    assert type(again.backbone) is type(policy.backbone)
+
+
+def test_other_families_are_refused(tmp_path):
+    (tmp_path / "config.json").write_text('{"model_type": "llama"}')
+    with pytest.raises(
+        ValueError, match="backbone: expected a model type of qwen2_5_vl, qwen3_vl, internvl, got llama"
+    ):
+        load_backbone(tmp_path)
+
+
+def test_cells_are_whole_tokens(published):
+    token = load_backbone(published[0]).token_pixels
+    with pytest.raises(ValueError, match=rf"cell: expected a multiple of {token} \(one visual token .*got 30"):
+        recommit.CommitPolicy.from_backbone(published[0], PolicyConfig(lora=None, decoder=DECODER, cell=30))

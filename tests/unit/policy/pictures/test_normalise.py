@@ -1,0 +1,58 @@
+"""Pictures prepared here are what the published image processors make of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("transformers")
+
+import recommit
+from recommit.policy.backbones import internvl, qwen3
+from recommit.policy.backbones.qwen import QwenBackbone
+from recommit.policy.pictures import normalise
+
+TASK = recommit.Sokoban((5, 7), 1)
+STATES = TASK.generate(3, seed=0).states
+
+
+def processed(name, **options):
+    import transformers
+
+    return getattr(transformers, name)(**options)
+
+
+def test_patches_equal_the_processors_to_the_bit():
+    frames = TASK.render(STATES, cell=32)
+    processor = processed(
+        "Qwen2VLImageProcessorPil", patch_size=16, size={"shortest_edge": 1024, "longest_edge": 1 << 24},
+        image_mean=list(qwen3.NORMAL.mean), image_std=list(qwen3.NORMAL.std),
+    )  # fmt: skip
+    wanted = processor(images=list(frames), return_tensors="pt")
+    given = normalise.patches(normalise.normalised(torch.from_numpy(frames), qwen3.NORMAL), 16, 2, 2)
+    assert wanted["image_grid_thw"].tolist() == [[1, 10, 14]] * 3
+    assert torch.equal(given, wanted["pixel_values"])
+
+
+def test_patches_of_14_pixels_equal_the_cores():
+    clip = processed("Qwen2VLImageProcessorPil")
+    normal = normalise.Normal(tuple(clip.image_mean), tuple(clip.image_std))
+    frames = torch.from_numpy(TASK.render(STATES, cell=28))
+    given = normalise.patches(normalise.normalised(frames, normal), 14, 2, 2)
+    assert np.array_equal(given.numpy(), TASK.patches(STATES, cell=28)[0])
+    assert QwenBackbone.markers.token == "<|image_pad|>"
+
+
+@pytest.mark.parametrize("split", [False, True])
+def test_tiles_equal_the_processors_to_the_bit(split):
+    """Also with splitting into tiles switched on: a square of one tile's size is one tile."""
+    tiles = np.zeros((3, 448, 448, 3), np.uint8)
+    tiles[:, : 5 * 56, : 7 * 56] = TASK.render(STATES, cell=56)
+    processor = processed(
+        "GotOcr2ImageProcessorPil", size={"height": 448, "width": 448}, crop_to_patches=split,
+        image_mean=list(internvl.NORMAL.mean), image_std=list(internvl.NORMAL.std),
+    )  # fmt: skip
+    wanted = processor(images=list(tiles), return_tensors="pt")["pixel_values"]
+    given = normalise.normalised(torch.from_numpy(tiles), internvl.NORMAL)
+    assert torch.equal(given, wanted)

@@ -1,0 +1,86 @@
+"""A run's folder: one run at a time, one configuration, logs that go back to a checkpoint."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from recommit.runs.directory import Log, RunDirectory, best_policy, differences
+from recommit.storage.errors import FolderBusy
+
+
+def test_only_one_run_at_a_time(tmp_path):
+    with RunDirectory(tmp_path / "run"), pytest.raises(FolderBusy), RunDirectory(tmp_path / "run"):
+        pass
+
+
+def test_another_configuration_is_refused(tmp_path):
+    with RunDirectory(tmp_path / "run") as run:
+        run.begin({"optim": {"lr": 0.1, "betas": (0.9, 0.95)}})
+        run.begin({"optim": {"lr": 0.1, "betas": (0.9, 0.95)}})
+        with pytest.raises(ValueError, match=r"optim\.lr was 0\.1, is 0\.2"):
+            run.begin({"optim": {"lr": 0.2, "betas": (0.9, 0.95)}})
+        assert run.read("versions.json")["numpy"]
+        assert run.read("nothing.json") is None
+    assert differences({"a": 1, "b": 2}, {"a": 1, "b": 2}) == ""
+
+
+def test_a_log_goes_back_to_what_a_checkpoint_noted(tmp_path):
+    log = Log(tmp_path / "metrics.jsonl")
+    log.add({"step": 1})
+    size = log.size()
+    log.add({"step": 2})
+    log.cut(size)
+    log.add({"step": 2, "again": True})
+    log.close()
+    assert [json.loads(line)["step"] for line in (tmp_path / "metrics.jsonl").read_text().splitlines()] == [1, 2]
+    again = Log(tmp_path / "metrics.jsonl")
+    with pytest.raises(ValueError, match="expected at least the 9999 bytes"):
+        again.cut(9999)
+    again.close()
+
+
+def test_a_run_without_checkpoints_has_no_policy(tmp_path):
+    with pytest.raises(ValueError, match="expected a run with a checkpoint, got none"):
+        best_policy(tmp_path)
+
+
+def finished(folder):
+    """A folder with the digests of a run that has taken its last step."""
+    with RunDirectory(folder) as run:
+        run.begin({"seed": 1})
+        run.write("best.json", {"policy": "checkpoints/step-1/policy"})
+        (folder / "metrics.jsonl").write_text('{"step": 1}\n')
+        run.seal()
+    return folder
+
+
+def test_a_finished_run_notices_other_bytes(tmp_path):
+    folder = finished(tmp_path / "run")
+    assert best_policy(folder) == folder / "checkpoints/step-1/policy"
+    (folder / "best.json").write_text('{"policy": "checkpoints/step-2/policy"}')
+    with pytest.raises(ValueError, match=r"best\.json: expected what was written there"):
+        best_policy(folder)
+    (folder / "metrics.jsonl").write_text('{"step": 2}\n')
+    with RunDirectory(folder) as run, pytest.raises(ValueError, match=r"metrics\.jsonl: expected what was written"):
+        run.begin({"seed": 1})
+
+
+def test_a_run_that_goes_on_has_no_digests_until_it_ends(tmp_path):
+    folder = finished(tmp_path / "run")
+    with RunDirectory(folder) as run:
+        run.begin({"seed": 1})
+        assert not (folder / "DIGESTS").exists()
+        run.write("best.json", {"policy": "elsewhere"})
+        assert run.read("best.json") == {"policy": "elsewhere"}
+        run.seal()
+    assert best_policy(folder) == folder / "elsewhere"
+
+
+def test_what_is_the_same_is_not_written_again(tmp_path):
+    with RunDirectory(tmp_path / "run") as run:
+        run.write("best.json", {"step": 1})
+        before = (tmp_path / "run" / "best.json").stat()
+        run.write("best.json", {"step": 1})
+        assert (tmp_path / "run" / "best.json").stat() == before

@@ -1,0 +1,45 @@
+"""Ctrl-C, the line of progress, curves."""
+
+from __future__ import annotations
+
+import signal
+
+import pytest
+
+from recommit.runs.progress import Curves, Interrupt, Progress, clock
+from recommit.train.config import RunConfig
+
+
+def test_the_first_ctrl_c_asks_and_the_second_ends():
+    before = signal.getsignal(signal.SIGINT)
+    with Interrupt() as interrupt:
+        assert not interrupt.asked
+        signal.raise_signal(signal.SIGINT)
+        assert interrupt.asked == signal.SIGINT
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_clock():
+    assert [clock(s) for s in (5, 65, 3723)] == ["0:05", "1:05", "1:02:03"]
+
+
+def test_progress_says_where_it_is(capsys):
+    progress = Progress(10, 0, pause=0.0)
+    progress.show(5, 1234.5, 9999.0, 0.25)
+    progress.say("a line")
+    Progress(10, 0, quiet=True).say("nothing")
+    said = capsys.readouterr().err
+    assert "step 5/10  loss 0.2500" in said
+    assert "states/s" in said
+    assert "nothing" not in said
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_curves_are_written(tmp_path):
+    pytest.importorskip("tensorboard")
+    curves = Curves(tmp_path, RunConfig(), {}, 0)
+    curves.add(1, {"loss": 1.0, "solved": {"1": 0.5}, "accuracy": [0.1, 0.2], "text": "no number"})
+    curves.close()
+    assert list((tmp_path / "tensorboard").iterdir())

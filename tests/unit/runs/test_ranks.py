@@ -1,0 +1,83 @@
+"""Whatever started the ranks, they know each other; a launcher that is missing is made up for."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+
+import pytest
+
+from recommit.runs import ranks
+from recommit.train import config
+
+pytest.importorskip("torch")
+
+
+def test_one_process_needs_no_launcher():
+    environment: dict[str, str] = {}
+    ranks.announce(environment)
+    assert {k: environment[k] for k in ("RANK", "WORLD_SIZE", "LOCAL_RANK")} == {
+        "RANK": "0", "WORLD_SIZE": "1", "LOCAL_RANK": "0",
+    }  # fmt: skip
+    assert 1024 < int(environment["MASTER_PORT"]) < 65536
+
+
+def test_slurm_is_understood():
+    slurm = {"SLURM_NTASKS": "16", "SLURM_PROCID": "9", "SLURM_LOCALID": "1"}
+    with pytest.raises(ValueError, match="MASTER_ADDR: expected the first host of the job, got none"):
+        ranks.announce(dict(slurm))
+    environment = {**slurm, "MASTER_ADDR": "first"}
+    ranks.announce(environment)
+    assert (environment["RANK"], environment["WORLD_SIZE"], environment["LOCAL_RANK"]) == ("9", "16", "1")
+
+
+def test_a_launcher_with_the_plain_engine_is_refused(monkeypatch):
+    monkeypatch.setenv("WORLD_SIZE", "4")
+    with pytest.raises(ValueError, match=r"engine\.kind: expected deepspeed .* 4 ranks, got plain"):
+        ranks.alone("cpu")
+
+
+def test_alone_there_is_nobody_to_ask():
+    team = ranks.Team()
+    assert team.lead
+    assert team.total([1.5, 2.0]) == [1.5, 2.0]
+    assert team.largest(7) == 7
+    team.barrier()
+
+
+@pytest.mark.parametrize("name", ["deepspeed.sh", "torchrun.sh", "slurm.sbatch", "slurm-preset.sbatch"])
+def test_launch_recipes_are_shell_that_parses(name):
+    path = config._folder() / "launch" / name
+    subprocess.run(["bash", "-n", str(path)], check=True)
+
+
+def test_the_launchers_own_argument_is_not_ours():
+    given = ["--local_rank=1", "--recipe", "laptop-sliding", "--set", "a=--local_rank=2"]
+    assert ranks.arguments(given) == given[1:]
+
+
+def test_arrays_travel_as_they_are():
+    import numpy as np
+
+    sent = {
+        "logits": np.arange(12, dtype=np.float32).reshape(3, 4)[:, ::2],
+        "none": np.zeros((0, 8), np.uint8),
+        "also none": np.zeros(0, np.int64),
+        "newlines": np.full(5, 10, np.uint8),
+        "flags": np.array([[True], [False]]),
+        "number": np.array(7, np.int64),
+    }
+    heard = ranks._from_bytes(ranks._to_bytes(sent))
+    assert list(heard) == list(sent)
+    for name, array in sent.items():
+        assert heard[name].dtype == array.dtype
+        assert heard[name].shape == array.shape
+        assert (heard[name] == array).all()
+        assert heard[name].flags.writeable
+
+
+def test_who_plays_alone_does_not_say_so_to_the_processes_that_it_starts(monkeypatch):
+    for name in ("RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"):
+        monkeypatch.delenv(name, raising=False)
+    assert ranks.meet("cpu").world == 1
+    assert "RANK" not in os.environ

@@ -1,0 +1,60 @@
+"""Work in several processes, and what Ctrl-C leaves undone."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+
+import pytest
+from tests.waiting import HANG, until
+
+from recommit.runs import side_by_side
+
+
+def touch(folder, name, status):
+    (folder / name).write_text("")
+    return status
+
+
+def test_everything_is_done_unless_something_fails(tmp_path):
+    assert side_by_side.run(touch, [(tmp_path, str(i), 0) for i in range(5)], 2) == 0
+    assert len(list(tmp_path.iterdir())) == 5
+    later = tmp_path / "later"
+    later.mkdir()
+    assert side_by_side.run(touch, [(later, "0", 0), (later, "1", 3), (later, "2", 0), (later, "3", 0)], 1) == 3
+    assert sorted(p.name for p in later.iterdir()) == ["0", "1"], "nothing begins after a failure"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no process groups there")
+def test_ctrl_c_begins_nothing_else(tmp_path):
+    """As a terminal does it: the signal goes to the whole group; what runs saves itself and says so."""
+    script = tmp_path / "work.py"
+    script.write_text(
+        textwrap.dedent("""
+        import sys, time
+        from pathlib import Path
+        from recommit.runs import side_by_side
+        from recommit.runs.progress import Interrupt
+
+        def save(folder, name):
+            with Interrupt() as interrupt:
+                Path(folder, name).write_text("")
+                while not interrupt.asked:
+                    time.sleep(0.01)
+            Path(folder, name).write_text("saved")
+            return 130
+
+        if __name__ == "__main__":
+            sys.exit(side_by_side.run(save, [(sys.argv[1], str(i)) for i in range(6)], 2))
+    """)
+    )
+    runs = tmp_path / "runs"
+    runs.mkdir()
+    process = subprocess.Popen([sys.executable, str(script), str(runs)], start_new_session=True)
+    until(lambda: len(list(runs.iterdir())) == 2, process)
+    os.killpg(process.pid, signal.SIGINT)
+    assert process.wait(timeout=HANG) == 130
+    assert {p.name: p.read_text() for p in runs.iterdir()} == {"0": "saved", "1": "saved"}

@@ -1,0 +1,286 @@
+"""Names in a manifest stay inside the folder; nothing in the package unpickles."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import json
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import recommit
+from recommit.data import manifest, shards
+from recommit.data.building import own_states
+from recommit.data.building.builder import build
+from recommit.data.spec import Recipe, Variant
+from recommit.storage import errors
+from recommit.storage.files import sha256
+
+PACKAGE = Path(recommit.__file__).parent
+PLAN = Recipe("sokoban", (6, 6), (Variant((2, 9), 1),), count=4)
+
+HOSTILE = [
+    "../train-00000-of-00001.parquet",
+    "data/../../x.parquet",
+    "/etc/passwd",
+    "data//train-00000-of-00001.parquet",
+    "data/train-00000-of-00001.parquet/",
+    "data/train-00000-of-00001.parquet\n",
+    "data/train-00000-of-00001.parquet\x00.txt",
+    "data/Train-00000-of-00001.parquet",
+    "DATA/train-00000-of-00001.parquet",
+    "data\\train-00000-of-00001.parquet",
+    "./data/train-00000-of-00001.parquet",
+    "data/train-0-of-1.parquet",
+    "data/train-00000-of-00002.parquet",
+    "data/train-00001-of-00001.parquet",
+    "data/test-00000-of-00001.parquet",
+    "data/train-\u0660\u0660\u0660\u0660\u0660-of-00001.parquet",
+    "data/train-00000-of-00001.parquet.exe",
+    "data/train-" + "0" * 300 + "-of-00001.parquet",
+    "file:///etc/passwd",
+    "http://example.org/data/train-00000-of-00001.parquet",
+    "~/data/train-00000-of-00001.parquet",
+    "$HOME/x.parquet",
+    "data/..%2f..%2fx.parquet",
+    "data/con.parquet",
+    "C:\\x.parquet",
+    "\\\\server\\share\\x.parquet",
+    "data/.journal",
+    "recipe.json",
+    "",
+    ".",
+    "..",
+    "data",
+    "data/",
+    "/dev/zero",
+    "/proc/self/mem",
+    "data/train-00000-of-00001.parquet data/train-00000-of-00001.parquet",
+    "data/*",
+    "data/train-?????-of-?????.parquet",
+    "data/train-00000-of-00001.PARQUET",
+    "\uff44ata/train-00000-of-00001.parquet",
+    "data/train-00000-of-00001.parquet\u202e",
+    "-rf",
+]
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("set") / "set"
+    build(PLAN, folder)
+    return folder, json.loads((folder / manifest.NAME).read_text())
+
+
+def reseal(folder, values):
+    """Write a manifest whose own checksum fits, as an attacker would."""
+    values = {key: value for key, value in values.items() if key != "check"}
+    text = json.dumps(values, indent=1, sort_keys=True) + "\n"
+    (folder / manifest.NAME).write_text(json.dumps({**values, "check": sha256(text.encode())}))
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_names(plain, tmp_path, name):
+    assert len(HOSTILE) >= 40
+    _, values = plain
+    reseal(tmp_path, {**values, "shards": [{**values["shards"][0], "name": name}]})
+    with pytest.raises(errors.Damaged, match="shards"):
+        manifest.read(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"shards": []},
+        {"shards": {}},
+        {"shards": [None]},
+        {"recipe": None},
+        {"recipe": {"task": "chess"}},
+        {"versions": 3},
+        {"overlap": []},
+        {"content_sha256": "x"},
+        {"content_sha256": None},
+    ],
+    ids=str,
+)
+def test_manifests_that_are_none(plain, tmp_path, change):
+    reseal(tmp_path, {**plain[1], **change})
+    with pytest.raises(errors.Damaged):
+        manifest.read(tmp_path)
+
+
+@pytest.mark.parametrize("text", [b"", b"[", b"[]", b"3", b"\xff", b"null", b"{}", b"[" * 100_000, b'{"a": NaN}'])
+def test_manifests_that_are_not_even_that(tmp_path, text):
+    (tmp_path / manifest.NAME).write_bytes(text)
+    with pytest.raises(errors.Damaged):
+        manifest.read(tmp_path)
+
+
+ABSURD = {"count": 10**12, "shard": 1}
+
+
+@pytest.mark.parametrize("change", [ABSURD, {"count": 10**8, "shard": 1}, {"validation": 2**24, "shard": 1}], ids=str)
+def test_more_files_than_anybody_has_are_refused_before_their_names_are_listed(plain, tmp_path, monkeypatch, change):
+    monkeypatch.setattr(manifest, "order", lambda _: pytest.fail("listed every name"))
+    reseal(tmp_path, {**plain[1], "recipe": {**plain[1]["recipe"], **change}})
+    with pytest.raises(errors.Damaged, match=r"manifest\.json: (shard|count): expected"):
+        manifest.read(tmp_path)
+    with pytest.raises(errors.WrongRecipe, match=r"(shard|count): expected"):
+        build(Recipe.from_dict({**PLAN.to_dict(), **change}), tmp_path / "built")
+    assert not (tmp_path / "built").exists()
+
+
+def test_a_manifest_with_fewer_shards_than_its_recipe_is_refused_before_names_are_listed(plain, tmp_path, monkeypatch):
+    monkeypatch.setattr(manifest, "order", lambda _: pytest.fail("listed every name"))
+    reseal(tmp_path, {**plain[1], "recipe": {**plain[1]["recipe"], "count": 2**19, "shard": 1}})
+    with pytest.raises(errors.Damaged, match=r"shards: expected the 524288 that the recipe makes, got 1"):
+        manifest.read(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "change", [{"overlap": {"test_starts": 1}}, {"overlap": {"x": "y"}}, {"versions": {"pyarrow": None}}], ids=str
+)
+def test_fields_that_are_printed_are_checked(plain, tmp_path, change):
+    reseal(tmp_path, {**plain[1], **change})
+    with pytest.raises(errors.Damaged, match=rf"manifest\.json: {next(iter(change))}: expected"):
+        manifest.read(tmp_path)
+
+
+def test_a_shard_is_checked_when_it_is_read(plain, tmp_path):
+    """Bits that flip leave many a shard readable, with other rows."""
+    record = shards.Record.from_dict(plain[1]["shards"][0])
+    (tmp_path / "data").mkdir()
+    data = (plain[0] / record.name).read_bytes()
+    for at in range(0, len(data), 97):
+        (tmp_path / record.name).write_bytes(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
+        with pytest.raises(errors.Damaged, match=rf"{record.name}: not what the manifest says"):
+            shards.read(tmp_path, PLAN, record)
+    (tmp_path / record.name).write_bytes(data)
+    assert shards.read(tmp_path, PLAN, record).sha256() == record.content
+
+
+@pytest.mark.parametrize("name", [".lock", ".journal", "recipe.json", "manifest.json", "README.md"])
+def test_nothing_is_built_through_a_link(tmp_path, name):
+    """In a folder that came with a recipe and links in it."""
+    (tmp_path / "mine").write_text("mine\n")
+    (tmp_path / "set").mkdir()
+    (tmp_path / "set" / "recipe.json").write_text(PLAN.to_json())
+    (tmp_path / "set" / name).unlink(missing_ok=True)
+    (tmp_path / "set" / name).symlink_to(tmp_path / "mine")
+    with contextlib.suppress(errors.DataError):
+        build(PLAN, tmp_path / "set")
+    assert (tmp_path / "mine").read_text() == "mine\n"
+
+
+def test_records_are_checked(plain):
+    good = plain[1]["shards"][0]
+    assert shards.Record.from_dict(good).to_dict() == good
+    for change in ({"rows": -1}, {"rows": "1"}, {"rows": True}, {"sha256": 3}, {"more": 1}):
+        with pytest.raises(errors.Damaged):
+            shards.Record.from_dict({**good, **change})
+
+
+def test_shards_that_are_not_parquet(plain, tmp_path):
+    folder, values = plain
+    record = shards.Record.from_dict(values["shards"][0])
+    good = (folder / record.name).read_bytes()
+    (tmp_path / "data").mkdir()
+    for data in (b"", b"PAR1", good[: len(good) // 2], good[:-8] + b"\xff\xff\xff\x7fPAR1"):
+        (tmp_path / record.name).write_bytes(data)
+        with pytest.raises(errors.Damaged):
+            shards.read(tmp_path, PLAN, record)
+
+
+def test_links_out_of_the_folder(plain, tmp_path):
+    """A shard that is a link to another file is that file, whatever it is: no Parquet, or not the hash."""
+    record = shards.Record.from_dict(plain[1]["shards"][0])
+    (tmp_path / "data").mkdir()
+    for target in ("/etc/passwd", "/dev/null", str(tmp_path), str(tmp_path / "nowhere")):
+        (tmp_path / record.name).symlink_to(target)
+        with pytest.raises(errors.DataError):
+            shards.read(tmp_path, PLAN, record)
+        with contextlib.suppress(errors.DataError):
+            assert not shards.intact(tmp_path, record)
+        (tmp_path / record.name).unlink()
+
+
+def unpacking(source):
+    """Line numbers of calls that take archives apart."""
+    names = {"extract", "extractall", "unpack_archive", "ZipFile", "gunzip"}
+    calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
+    return [node.lineno for node in calls if ast.unparse(node.func).rpartition(".")[2] in names]
+
+
+def test_the_package_unpacks_nothing():
+    """So no name inside an archive can lead anywhere. (The tar export only writes.)"""
+    sites = {str(path): unpacking(path.read_text("utf-8")) for path in PACKAGE.rglob("*.py")}
+    assert {path: lines for path, lines in sites.items() if lines} == {}
+    assert unpacking("import tarfile\ntarfile.open(x).extractall()") == [2]
+    assert unpacking("zipfile.ZipFile(x)")
+
+
+FORBIDDEN = {"pickle", "cPickle", "marshal", "shelve", "dill", "cloudpickle", "joblib"}
+
+
+def unsafe(source):
+    """Line numbers of calls and imports that can run foreign code."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            found += [node.lineno for name in node.names if name.name.split(".")[0] in FORBIDDEN]
+        elif isinstance(node, ast.ImportFrom):
+            found += [node.lineno] * ((node.module or "").split(".")[0] in FORBIDDEN)
+        elif isinstance(node, ast.Call):
+            found += [node.lineno] * _unsafe_call(node)
+    return found
+
+
+def _unsafe_call(node):
+    name = ast.unparse(node.func)
+    settings = {word.arg: ast.unparse(word.value) for word in node.keywords}
+    if name in {"eval", "exec", "yaml.load", "yaml.unsafe_load", "yaml.full_load"}:
+        return True
+    if name == "torch.load":
+        return settings.get("weights_only") != "True"
+    return name in {"np.load", "numpy.load"} and settings.get("allow_pickle", "False") != "False"
+
+
+def test_no_unsafe_reading_in_the_package():
+    sites = {str(path): unsafe(path.read_text("utf-8")) for path in PACKAGE.rglob("*.py")}
+    assert {path: lines for path, lines in sites.items() if lines} == {}
+    assert len(sites) > 20
+
+
+@pytest.mark.parametrize(
+    "planted",
+    [
+        "import pickle",
+        "from pickle import loads",
+        "import yaml; yaml.load(x)",
+        "eval(x)",
+        "np.load(x, allow_pickle=True)",
+        "torch.load(x)",
+        "torch.load(x, weights_only=False)",
+        "import torch.x, marshal",
+    ],
+)
+def test_the_scan_sees_planted_sites(planted):
+    assert unsafe(planted)
+
+
+class Payload:
+    def __reduce__(self):
+        return (Path.touch, (Path("payload-ran"),))
+
+
+def test_planted_pickle_is_never_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    np.save("objects.npy", np.array([Payload()], object), allow_pickle=True)
+    (tmp_path / "raw.npy").write_bytes(pickle.dumps(Payload()))
+    for name in ("objects.npy", "raw.npy"):
+        with pytest.raises(errors.WrongRecipe, match="states"):
+            own_states.load(tmp_path / name)
+    assert not (tmp_path / "payload-ran").exists()

@@ -1,0 +1,118 @@
+"""What lies where a file is opened: links, pipes, folders and devices are refused at once, and nothing is written."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+from recommit.data.building.journal import Journal
+from recommit.levels import write_levels
+from recommit.puzzles.sliding import Sliding
+from recommit.storage import files as data_files
+from recommit.storage import opening
+from recommit.storage.errors import WrongFolder
+from recommit.storage.lock import Lock
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="no links and pipes in folders there")
+
+
+def link(path):
+    (path.parent / "mine").write_text("mine\n")
+    path.symlink_to(path.parent / "mine")
+
+
+def dangling(path):
+    path.symlink_to(path.parent / "nowhere")
+
+
+def unix_socket(path):
+    here = Path.cwd()
+    os.chdir(path.parent)  # names of sockets are short
+    with socket.socket(socket.AF_UNIX) as end:
+        end.bind(path.name)
+    os.chdir(here)
+
+
+IN_THE_WAY = {"link": link, "dangling": dangling, "pipe": os.mkfifo, "folder": Path.mkdir, "socket": unix_socket}
+
+
+@pytest.fixture(params=IN_THE_WAY, ids=str)
+def path(request, tmp_path):
+    IN_THE_WAY[request.param](tmp_path / "file")
+    yield tmp_path / "file"
+    mine = tmp_path / "mine"
+    assert not mine.exists() or mine.read_text() == "mine\n"
+    assert not (tmp_path / "nowhere").exists()
+
+
+@pytest.mark.parametrize("opener", [opening.append, opening.edit, opening.create])
+def test_nothing_is_opened_for_writing_but_a_file(path, opener):
+    with pytest.raises(OSError, match=r"expected a file, got a (link|pipe|folder|socket)|File exists"):
+        opener(path)
+
+
+def test_nothing_is_read_but_a_file(path):
+    if path.is_symlink():
+        if path.exists():
+            assert opening.content(path) == b"mine\n"  # what is read may lie elsewhere
+        return
+    with pytest.raises(OSError, match=r"got a (pipe|folder|socket)"):
+        opening.content(path)
+
+
+def test_files_are_replaced_and_links_not_followed(path):
+    if path.is_dir():
+        with pytest.raises(OSError, match="directory"):
+            opening.replace_file(path, b"new")
+    else:
+        opening.replace_file(path, b"new")
+        assert not path.is_symlink()
+        assert path.read_bytes() == b"new"
+    assert sorted(p.name for p in path.parent.iterdir() if p.name.endswith(".tmp")) == []
+
+
+def test_levels_are_written_over_a_link_and_not_through_it(tmp_path):
+    link(tmp_path / "levels.txt")
+    write_levels(tmp_path / "levels.txt", Sliding(3).generate(2, seed=0).states, task="sliding")
+    assert (tmp_path / "mine").read_text() == "mine\n"
+    assert not (tmp_path / "levels.txt").is_symlink()
+
+
+def test_temporary_names_cannot_be_foreseen(tmp_path):
+    names = {opening.temporary(tmp_path / "file").name for _ in range(100)}
+    assert len(names) == 100
+    assert all(name.startswith(".file.") and name.endswith(data_files.TEMPORARY) for name in names)
+
+
+@pytest.mark.parametrize("name", [".lock", ".journal"])
+def test_locks_and_journals(path, name):
+    path.rename(path.with_name(name))
+    with pytest.raises(WrongFolder, match=f"{name}: expected a file, got a"):
+        (Lock(path.parent).__enter__() if name == ".lock" else Journal(data_files.Files(), path.parent).__enter__())
+    path.with_name(name).rename(path)
+
+
+@pytest.mark.parametrize("name", ["metrics", "timing", "samples"])
+def test_logs_of_runs(path, name):
+    pytest.importorskip("torch")
+    from recommit.runs.directory import Log
+
+    log = path.with_name(f"{name}.jsonl")
+    path.rename(log)
+    with pytest.raises(OSError, match="expected a file, got a"):
+        Log(log)
+    log.rename(path)
+
+
+def test_journals_of_zero_shot_runs(path):
+    from recommit.storage.errors import DataError
+    from recommit.zero_shot.lines import Lines
+
+    log = path.with_name("attempts.jsonl")
+    path.rename(log)
+    with pytest.raises(DataError, match="expected a file, got a"), Lines(data_files.Files(), log):
+        pytest.fail("opened what is no file")
+    log.rename(path)

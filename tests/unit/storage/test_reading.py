@@ -1,0 +1,152 @@
+"""Finished files: what does not hold what was written there is one sentence that names it, and nothing waits."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+
+from recommit.data.table import parsed
+from recommit.storage import digests, reading
+from recommit.storage.errors import Damaged
+from recommit.storage.files import Files, file_sha256, sha256
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "plan.json").write_text('{"run": "here", "instances": 3, "rate": 1, "none": null}')
+    (tmp_path / "rows.json").write_text('[{"agent": "a"}, {"agent": "b"}]')
+    (tmp_path / "lines.jsonl").write_text('{"step": 1}\n{"step": 2}\n')
+    return tmp_path
+
+
+def listed(folder):
+    digests.seal(Files(), folder, ["plan.json", "rows.json", "lines.jsonl"])
+    return folder
+
+
+def test_digests_are_of_the_bytes(folder):
+    assert digests.read(folder) == {}
+    assert digests.verify(folder) == 0
+    assert digests.read(listed(folder))["plan.json"] == sha256((folder / "plan.json").read_bytes())
+    assert digests.verify(folder) == 3
+
+
+@pytest.mark.parametrize("name", ["plan.json", "rows.json", "lines.jsonl"])
+def test_another_byte_is_noticed_by_whoever_reads_it(folder, name):
+    listed(folder)
+    data = (folder / name).read_bytes()
+    (folder / name).write_bytes(data.replace(b'"', b"'", 1))
+    for use in (lambda: reading.content(folder, name), lambda: digests.verify(folder)):
+        with pytest.raises(Damaged, match=rf"{name}: expected what was written there.*remove DIGESTS"):
+            use()
+    (folder / name).write_bytes(data)
+    assert digests.verify(folder) == 3
+    (folder / digests.NAME).unlink()
+    assert reading.content(folder, name) == data
+
+
+def test_every_flipped_bit_of_the_list_is_noticed(folder):
+    whole = (listed(folder) / digests.NAME).read_bytes()
+    for bit in range(8 * len(whole)):
+        data = bytearray(whole)
+        data[bit >> 3] ^= 1 << (bit & 7)
+        (folder / digests.NAME).write_bytes(data)
+        try:
+            same = digests.read(folder)
+        except Damaged as error:
+            assert digests.NAME in str(error)  # noqa: PT017
+        else:
+            (folder / digests.NAME).write_bytes(whole)
+            assert same == digests.read(folder)
+
+
+def test_a_hash_is_computed_again_when_a_file_changes(tmp_path):
+    path = tmp_path / "file"
+    path.write_bytes(b"one")
+    os.utime(path, (1e9, 1e9))  # long ago, so that it is remembered
+    assert file_sha256(path) == file_sha256(path) == sha256(b"one")
+    path.write_bytes(b"two")
+    assert file_sha256(path) == sha256(b"two")
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"seed": int}, "seed: expected a whole number, got no such field"),
+        ({"run": int}, "run: expected a whole number, got text"),
+        ({"instances": str}, "instances: expected text, got a whole number"),
+        ({"rate": reading.NUMBER, "none": dict}, "none: expected an object, got nothing"),
+        ({"missing": reading.PERHAPS}, "missing: expected a whole number or a number or nothing, got no such field"),
+    ],
+)
+def test_fields(folder, fields, words):
+    with pytest.raises(Damaged, match=rf"plan\.json: {words}"):
+        reading.values(folder, "plan.json", fields)
+    assert reading.values(folder, "plan.json", {"run": str, "rate": reading.NUMBER, "none": reading.PERHAPS})
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[", "not JSON"), ("[" * 100_000, "not JSON"), ("\xff", "not JSON"), ("3", "expected a.* got a whole number"),
+        ("null", "expected a.* got nothing"), ('"x"', "expected a.* got text"),
+    ],
+)  # fmt: skip
+def test_what_is_no_json_or_another(folder, text, words):
+    for name, reader in (("plan.json", reading.values), ("rows.json", reading.rows)):
+        (folder / name).write_bytes(text.encode("latin-1"))
+        with pytest.raises(Damaged, match=rf"{name}: .*{words}"):
+            reader(folder, name)
+
+
+def test_rows_are_objects(folder):
+    assert [row["agent"] for row in reading.rows(folder, "rows.json", {"agent": str})] == ["a", "b"]
+    (folder / "rows.json").write_text('[{"agent": "a"}, 3]')
+    with pytest.raises(Damaged, match=r"rows\.json: 1: expected an object, got a whole number"):
+        reading.rows(folder, "rows.json")
+
+
+@pytest.mark.parametrize(
+    ("text", "steps"), [("", []), ('{"step": 1}\n{"st', [1]), ('{"step": 1}\n{"step": 2}', [1, 2]), ("\n\n", [])]
+)
+def test_lines_up_to_one_that_is_being_written(folder, text, steps):
+    (folder / "lines.jsonl").write_text(text)
+    assert [line["step"] for line in reading.lines(folder, "lines.jsonl")] == steps
+
+
+@pytest.mark.parametrize("text", ['{"step": 1\n{"step": 2}\n', '{"step": 1}\n[]\n', "x\n"])
+def test_lines_that_are_none(folder, text):
+    (folder / "lines.jsonl").write_text(text)
+    with pytest.raises(Damaged, match=r"lines\.jsonl"):
+        reading.lines(folder, "lines.jsonl")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no pipes in folders there")
+@pytest.mark.parametrize("listing", [False, True])
+@pytest.mark.parametrize(
+    ("put", "words"),
+    [
+        (lambda _: None, "expected a file, got none"), (os.mkfifo, "got a pipe"), (os.mkdir, "got a folder"),
+        (lambda path: path.symlink_to(path), "symbolic link|got a link"),
+        (lambda path: path.symlink_to("nowhere"), "expected a file, got none"),
+        (lambda path: path.symlink_to("/dev/zero"), "got a device"),
+    ],
+)  # fmt: skip
+def test_what_is_no_file(folder, put, words, listing):
+    if listing:
+        listed(folder)
+    for name in ("plan.json", *([digests.NAME] if listing else [])):
+        (folder / name).unlink()
+        put(folder / name)
+        if name == "plan.json" or os.path.lexists(folder / name):
+            with pytest.raises(Damaged, match=rf"{name}: .*({words}|No such file)"):
+                reading.values(folder, "plan.json")
+        (folder / name).rmdir() if (folder / name).is_dir() else (folder / name).unlink(missing_ok=True)
+        (folder / name).write_text(json.dumps({}))
+
+
+def test_tables_that_are_none(tmp_path):
+    with pytest.raises(Damaged, match=r"x\.parquet: cannot be read"):
+        parsed(tmp_path / "x.parquet", b"PAR1")

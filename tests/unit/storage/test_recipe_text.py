@@ -1,0 +1,109 @@
+"""Recipes of strangers: aliases that grow, texts without end, values that JSON does not know; each is a sentence, soon."""
+
+from __future__ import annotations
+
+import pytest
+from tests.effort import Meter
+
+from recommit.data.spec import Recipe
+from recommit.reproduce import preset
+from recommit.storage import recipe_text
+from recommit.storage.errors import WrongRecipe
+from recommit.storage.recipe_text import MOST_VALUES, brief, read
+from recommit.train import config
+
+pytest.importorskip("yaml")
+
+
+def laughs(levels, width, inside):
+    """A value of ``width ** levels`` items in a few hundred bytes, where ``inside`` has a place for it."""
+    lines = ["&a0 [" + ", ".join(["ha"] * width) + "]"]
+    lines += [f"&a{i} [" + ", ".join([f"*a{i - 1}"] * width) + "]" for i in range(1, levels)]
+    return inside.replace("HERE", "[" + ", ".join(lines) + "]")
+
+
+BOMBS = {
+    "in a value": laughs(9, 9, "sft: {optim: {steps: HERE}}\n"),
+    "at the top": laughs(9, 9, "bomb: HERE\nsft: {optim: {steps: 1}}\n"),
+    "for a preset": laughs(9, 9, "tasks: {sliding: {data: {}, recipe: x, variants: HERE, seeds: [0]}}\n"),
+    "for a data set": laughs(9, 9, "task: sliding\nsize: HERE\n"),
+    "merged": "a: &a {x: 1}\n" + "".join(f"{k}: &{k} {{<<: [{', '.join([f'*{p}'] * 9)}], {k}: 1}}\n" for p, k in zip("abcdefghi", "bcdefghij", strict=True)),
+    "a long text": f"a: &a {'x' * 100_000}\nb: [" + ", ".join(["*a"] * 5000) + "]\n",
+    "itself": "sft: &a {optim: *a}\n",
+    "itself in a list": "sft: &a [*a]\n",
+    "deep lists": "sft: " + "[" * 600 + "]" * 600,
+    "deep mappings": "sft: " + "{a: " * 600 + "1" + "}" * 600,
+    "a long file": "a: 1\n" * 100_000,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BOMBS)
+@pytest.mark.parametrize("reader", ["training", "preset", "data"])
+def test_a_bomb_is_a_sentence(name, reader, tmp_path):
+    path = tmp_path / "r.yaml"
+    path.write_text(BOMBS[name])
+    reads = {"training": config.load, "preset": lambda p: preset.load(str(p)), "data": Recipe.read}[reader]
+    with Meter() as meter, pytest.raises((ValueError, WrongRecipe)) as caught:
+        reads(path)
+    assert meter.cheaper(10_000)
+    assert len(str(caught.value)) < 1000
+
+
+def test_aliases_that_do_not_grow_are_fine():
+    assert read("a: &a {x: [1, 2]}\nb: *a\nc: {<<: *a, y: 3}\n") == {
+        "a": {"x": [1, 2]}, "b": {"x": [1, 2]}, "c": {"x": [1, 2], "y": 3},
+    }  # fmt: skip
+    assert read("") is None
+    assert len(read("- &a {x: 1}\n" + "- *a\n" * (MOST_VALUES // 3 - 1))) == MOST_VALUES // 3
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a: 2026-11-23", "got date: datetime.date"),
+        ("a: 2026-99-99", "month must be in 1..12"),
+        ("a: !!timestamp x", "a value that its tag does not fit"),
+        ("a: !!int x", "invalid literal"),
+        ("a: !!set {b}", "got set"),
+        ("a: !!binary aGE=", "got bytes"),
+        ("1: a", "expected text for keys, got 1"),
+        ("[a]: b", "expected YAML, got another text"),
+        ("a: .nan", "expected finite numbers, got nan"),
+        ("a: -.inf", "expected finite numbers, got -inf"),
+        (f"a: 0x{'f' * 40}", "expected whole numbers of 64 bits, got one of 160"),
+        (f"a: {'9' * 5000}", "Exceeds the limit"),
+        ("a: !!python/object/apply:os.system [x]", "expected YAML, got another text"),
+        ("a: *b", "expected YAML, got another text"),
+        ("a: [", "expected YAML, got another text"),
+        ("a: 1\n---\nb: 2", "expected YAML, got another text"),
+        ("a: \x1b", "expected YAML, got another text"),
+    ],
+)
+def test_what_is_no_plain_value_is_named(text, said):
+    with pytest.raises(ValueError, match=r".") as caught:
+        read(text)
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "change", ["optim.lr=nan", "optim.lr=.inf", "optim.lr=1e999", "optim.lr=0xffffffffffffffffffff"]
+)
+def test_numbers_that_are_not_finite_train_nothing(change):
+    with pytest.raises(ValueError, match=r"finite number|64 bits"):
+        config.load("laptop-sliding", [change])
+
+
+def test_what_is_shown_of_a_value_is_short():
+    assert brief({"a": [1, (2.5, None)], "b": "x"}) == "{'a': [1, (2.5, None)], 'b': 'x'}"
+    grown = ["ha"]
+    for _ in range(40):
+        grown = [grown] * 9
+    assert brief(grown) == "[" * 41 + "'ha'" + brief(grown)[45:]
+    assert len(brief(grown)) == len(brief("x" * 10**6)) == 83
+    assert brief({"x" * 500: 1}).endswith("...")
+
+
+def test_a_reader_that_writes_aliases_out_is_caught(monkeypatch):
+    """The planted defect: nobody counts."""
+    monkeypatch.setattr(recipe_text, "_count", lambda *_: 0)
+    assert len(read(laughs(3, 9, "HERE"))[-1][0]) == 9

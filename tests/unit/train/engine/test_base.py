@@ -1,0 +1,85 @@
+"""Learning rates, schedules, gradients that are not finite, and going on."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from recommit.runs.ranks import Team
+from recommit.train.config import OptimConfig
+from recommit.train.engine.base import Group, TorchEngine, schedule
+
+
+def engine(seed=0, lrs=(1e-2, 1e-3), **options):
+    generator = torch.Generator().manual_seed(seed)
+    parameters = [torch.nn.Parameter(torch.randn(5, generator=generator)) for _ in lrs]
+    made = [Group(str(i), lr, [p]) for i, (lr, p) in enumerate(zip(lrs, parameters, strict=True))]
+    return TorchEngine(made, OptimConfig(**options), Team()), parameters
+
+
+def move(engine, parameters, factor=1.0, scale=1.0):
+    engine.backward(sum((factor * p**2).sum() for p in parameters), last=True)
+    return engine.step(scale)
+
+
+def test_groups_move_at_their_own_rate():
+    made, parameters = engine(weight_decay=0.0)
+    before = [p.detach().clone() for p in parameters]
+    move(made, parameters)
+    moved = [(p - b).abs().max().item() for p, b in zip(parameters, before, strict=True)]
+    assert moved == pytest.approx([1e-2, 1e-3], rel=1e-3)  # Adam's first step is the learning rate
+
+
+def test_gradients_are_clipped():
+    made, parameters = engine(clip=0.5)
+    assert move(made, parameters, factor=100.0) > 0.5
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf])
+def test_a_gradient_that_is_not_finite_moves_nothing(bad):
+    made, parameters = engine()
+    before = [p.detach().clone() for p in parameters]
+    assert not math.isfinite(move(made, parameters, factor=bad))
+    assert all(torch.equal(p, b) for p, b in zip(parameters, before, strict=True))
+    assert math.isfinite(move(made, parameters))
+
+
+def test_saved_and_loaded_goes_on_to_the_bit(tmp_path):
+    straight, parameters = engine()
+    for _ in range(3):
+        move(straight, parameters)
+    straight.save(tmp_path)
+    other, taken = engine(seed=1)
+    other.load(tmp_path)
+    for _ in range(3):
+        move(straight, parameters)
+        move(other, taken)
+    assert all(torch.equal(p, q) for p, q in zip(parameters, taken, strict=True))
+
+
+def test_weights_of_another_shape_are_refused(tmp_path):
+    engine()[0].save(tmp_path)
+    with pytest.raises(ValueError, match="expected weight 2 of shape"):
+        engine(lrs=(1e-2, 1e-3, 1e-3))[0].load(tmp_path)
+
+
+SCHEDULES = {"linear": [0.5, 0.9, 0.5, 0.1], "constant": [0.5, 1, 1, 1], "cosine": [0.5, 0.9755, 0.5, 0.0245]}
+
+
+@pytest.mark.parametrize("name", SCHEDULES)
+def test_schedules(name):
+    config = OptimConfig(steps=10, warmup=2, schedule=name)
+    assert [schedule(config, step) for step in (0, 1, 5, 9)] == pytest.approx(SCHEDULES[name], abs=1e-4)
+
+
+def test_weights_are_copied_out_and_put_back():
+    made, parameters = engine()
+    values = made.full(parameters)
+    with torch.no_grad():
+        parameters[0].zero_()
+    assert not torch.equal(values[0], parameters[0])
+    made.assign(parameters, values)
+    assert all(torch.equal(p, v) for p, v in zip(parameters, values, strict=True))

@@ -1,0 +1,49 @@
+"""A rank that only counts, for ``test_processes``: python one_rank.py MODE FOLDER [--local_rank=0]."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+
+from recommit.runs import tether
+from recommit.runs.progress import Interrupt
+
+
+def gone(pid: Path) -> bool:
+    """Was there such a process, and has its parent heard of its end?"""
+    try:
+        os.kill(int(pid.read_text() or os.getpid()), 0)
+    except FileNotFoundError:
+        return False
+    except ProcessLookupError:
+        return True
+    return False
+
+
+def main(mode: str, folder: Path) -> int:
+    if mode != "deaf":
+        tether.hold()
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "pid").write_text(str(os.getpid()))
+    if mode == "fails":
+        print("recommit: optim.batch: expected a multiple of 8 ranks, got 12")
+        return 2
+    with Interrupt() as interrupt, (folder / "timing.jsonl").open("a") as timing:
+        for step in range(1, 3 if mode in ("short", "stumbles") else 10**6):
+            timing.write(json.dumps({"step": step}) + "\n")
+            timing.flush()
+            time.sleep(0.01)
+            if interrupt.asked:
+                (folder / "saved").touch()
+                return 130
+            if mode == "waits" and gone(folder.parent / "fails" / "pid"):
+                break
+    (folder / "done").touch()
+    return 6 if mode == "stumbles" else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], Path(sys.argv[2])))

@@ -1,0 +1,206 @@
+"""Reinforcement from a warm start of two puzzles: of one of them, and of both with the gradients of both."""
+
+from __future__ import annotations
+
+import json
+import signal
+from dataclasses import replace
+
+import pytest
+
+torch = pytest.importorskip("torch")
+from tests.unit.train.runs import FINISHED, TINY, lines, moved, plan_of, same
+
+from recommit.data import sizes
+from recommit.evaluate.evaluation import Evaluation, Plan
+from recommit.evaluate.store import Store
+from recommit.policy.policy import CommitPolicy
+from recommit.runs.directory import RunDirectory, best_policy, recipe_of, recipes_of
+from recommit.runs.ranks import Team
+from recommit.train import initial_policy
+from recommit.train.config import SftConfig, parse
+from recommit.train.grpo import joint
+from recommit.train.grpo import loss as objective
+from recommit.train.grpo import run as grpo
+from recommit.train.sft import run as sft
+
+BOTH = ("sliding", "sokoban")
+#: The paper's table has values of both kinds.
+OWN = {"sokoban": {"rollout.budget": 4, "credit.size": 5, "objective": {"kl": 0.2}}}
+
+
+def outputs(weights):
+    """Which puzzles' outputs are among some weights."""
+    return {name.split(".")[2] for name in weights if name.startswith("decoder.outputs.")}
+
+
+@pytest.fixture(scope="module")
+def straight(both, tmp_path_factory):
+    out = tmp_path_factory.mktemp("rl") / "straight"
+    assert grpo.train(plan_of(tasks=BOTH, by_task=OWN), both, out, quiet=True) == 0
+    return out
+
+
+def test_a_start_of_two_puzzles_must_be_told_which(both, tmp_path):
+    with pytest.raises(ValueError, match=r"tasks: expected one or several of sliding-2x3, sokoban-6x6 of .*, got none"):
+        grpo.train(plan_of(), both, tmp_path / "rl", quiet=True)
+    with pytest.raises(ValueError, match=r"tasks: expected some of sliding-2x3, sokoban-6x6 of .*, got ice"):
+        grpo.train(plan_of(tasks=["sliding", "ice"]), both, tmp_path / "rl", quiet=True)
+
+
+@pytest.mark.parametrize(("task", "index"), [("sliding", 0), ("sokoban-6x6", 1)])
+def test_one_of_them(both, tmp_path, task, index):
+    plan = plan_of(tasks=[task], by_task=OWN, optim={"steps": 1})
+    assert grpo.train(plan, both, tmp_path / "rl", quiet=True) == 0
+    changed = moved(tmp_path / "rl" / "init", best_policy(tmp_path / "rl"))
+    assert outputs(changed) == {str(index)}
+    assert recipe_of(tmp_path / "rl") == recipes_of(both)[index]
+    assert grpo.train(plan, both, tmp_path / "rl", quiet=True) == 0, "it goes on from its own configuration"
+
+
+def test_its_own_values():
+    config = plan_of(by_task=OWN)
+    assert config.of("sliding") is config
+    sokoban = config.of("sokoban")
+    assert (sokoban.rollout.budget, sokoban.credit.size, sokoban.objective.kl) == (4, 5, 0.2)
+    assert sokoban.rollout.instances == config.rollout.instances
+    for changes, message in [
+        ({"sokoban": {"optim.lr": 1e-3}}, r"by_task\.sokoban: expected values of credit, .*, got optim\.lr"),
+        ({"sokoban": {"credit.sise": 3}}, r"got credit\.sise"),
+        ({"chess": {}}, "task: expected one of sliding, sokoban, ice, got 'chess'"),
+        ({"ice": {"credit.size": 1}}, r"credit\.size: expected at least 2"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            plan_of(by_task=changes)
+
+
+def test_both_learn(straight):
+    changed = moved(straight / "init", best_policy(straight))
+    assert outputs(changed) == {"0", "1"}
+    assert any(name.startswith("depth_head") for name in changed)
+    line = lines(straight)[-1]
+    own = line["sets"]
+    assert set(own) == {"sliding-2x3", "sokoban-6x6"}
+    assert line["solve_rate"] == pytest.approx(sum(each["solve_rate"] for each in own.values()) / 2, abs=1e-6)
+    assert own["sliding-2x3"]["decisions"] <= 3
+    assert {recipe.task for recipe in recipes_of(straight)} == set(BOTH)
+    written = [json.loads(each) for each in (straight / "metrics.jsonl").read_text().splitlines()]
+    checked = [each["validation"] for each in written if "validation" in each]
+    worth = [each["worth"] for each in checked[-1]["sets"].values()]
+    assert checked[-1]["worth"] == pytest.approx(sum(worth) / 2, abs=1e-5)
+
+
+def test_interrupted_runs_end_in_the_same_bits(both, straight, tmp_path, monkeypatch):
+    step = joint.Joint._step
+
+    def interrupted(self):
+        measured = step(self)
+        if self.at.step == 1:
+            signal.raise_signal(signal.SIGINT)
+        return measured
+
+    plan = plan_of(tasks=BOTH, by_task=OWN)
+    monkeypatch.setattr(joint.Joint, "_step", interrupted)
+    assert grpo.train(plan, both, tmp_path / "again", quiet=True) == 130
+    monkeypatch.setattr(joint.Joint, "_step", step)
+    assert grpo.train(plan, both, tmp_path / "again", quiet=True) == 0
+    same(straight, tmp_path / "again")
+
+
+def trainer(config, both, policy, tmp_path):
+    parts = joint.parts(config, recipes_of(both))
+    return grpo._trainer(config, parts, policy, RunDirectory(tmp_path / "run"), Team(), quiet=True)
+
+
+def gradients(policy):
+    return {name: p.grad.clone() for name, p in policy.named_parameters() if p.grad is not None}
+
+
+def test_a_move_is_the_mean_of_what_both_ask_for(both, tmp_path):
+    """By hand: the loss of all states of a puzzle at once, for each of them, on the same weights."""
+    config = plan_of(tasks=BOTH, by_task=OWN, optim={"batch": 512, "micro_batch": 7})
+    policy = CommitPolicy.from_pretrained(both)
+    run = trainer(config, both, policy, tmp_path)
+    added = []
+    run.engine.step = lambda _scale: added.append(gradients(policy)) or 1.0
+    batches = {name: member.played()[0] for name, member in run.members.items()}
+    policy.zero_grad()
+    run._learn(batches)
+    assert len(added) == 1
+    policy.zero_grad()
+    for name, batch in batches.items():
+        member = run.members[name]
+        against = member._against(batch)
+        loss, _ = objective.grpo_loss(
+            policy, member.task, batch, member.config.objective, objective.total_weight(batch), against, fresh=True
+        )
+        (loss / 2).backward()
+    by_hand = gradients(policy)
+    assert by_hand.keys() == added[0].keys()
+    assert max(value.abs().max() for value in by_hand.values()) > 1e-4
+    assert all(torch.allclose(added[0][name], value, atol=1e-6) for name, value in by_hand.items())
+
+
+def test_one_that_has_fewer_states_takes_as_many_moves(both, tmp_path):
+    config = plan_of(tasks=BOTH, by_task={"sliding": {"rollout.instances": 1, "rollout.budget": 1}}, optim={"batch": 8})
+    policy = CommitPolicy.from_pretrained(both)
+    run = trainer(config, both, policy, tmp_path)
+    sizes = {name: len(member.played()[0]) for name, member in run.members.items()}
+    assert sizes["sliding-2x3"] == 1
+    assert sizes["sokoban-6x6"] > 8
+    line = run._step()
+    assert {name: each["loss"] == each["loss"] for name, each in line.items()} == dict.fromkeys(sizes, True)
+
+
+def test_what_moves_the_depth_head_alone_is_refused(both, tmp_path):
+    for changes, message in [
+        (FINISHED, r"finish\.share: expected 0 with several puzzles, .*, got 0\.5"),
+        ({"credit": {"group": "exact", "head_steps": 2}}, r"credit\.head_steps: expected 0 with several puzzles"),
+        (
+            {"by_task": {"sokoban": {"objective.epochs": 2}}},
+            r"by_task\.sokoban\.objective\.epochs: expected 1 as for all",
+        ),
+        ({"optim": {"batch": 9}}, r"optim\.batch: expected a multiple of 2 puzzles, got 9"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            grpo.train(plan_of(tasks=BOTH, **changes), both, tmp_path / "rl", quiet=True)
+
+
+def test_exact_credit_of_both(both, tmp_path):
+    plan = plan_of(tasks=BOTH, credit={"group": "exact", "reward": "solved", "scale": "batch"}, optim={"steps": 1})
+    assert grpo.train(plan, both, tmp_path / "rl", quiet=True) == 0
+    assert outputs(moved(tmp_path / "rl" / "init", best_policy(tmp_path / "rl"))) == {"0", "1"}
+
+
+def test_sizes_of_one_puzzle_are_played_together(tmp_path):
+    """A folder of two sizes. Nobody need name the puzzle, since there is one; an evaluation needs the size."""
+    plain = {"task": "sliding", "count": 24, "variants": [{"size": [2, s], "length": [3, 12]} for s in (3, 4)]}
+    sizes.build(sizes.recipes(plain), tmp_path / "data")
+    warm = parse(SftConfig, {**TINY, "validation": {"instances": 0}})
+    assert sft.train(warm, tmp_path / "data", tmp_path / "start", quiet=True) == 0
+    run = plan_of(optim={"steps": 1}, validation={"instances": 0})
+    assert grpo.train(run, tmp_path / "start", tmp_path / "rl", quiet=True) == 0
+    assert set(lines(tmp_path / "rl")[-1]["sets"]) == {"sliding-2x3", "sliding-2x4"}
+    assert recipe_of(tmp_path / "rl", "sliding-2x4").size == (2, 4)
+    with pytest.raises(ValueError, match=r"task: expected one of sliding-2x3, sliding-2x4 for .*, got sliding"):
+        recipe_of(tmp_path / "rl", "sliding")
+
+
+@pytest.mark.parametrize("run", ["both", "straight"])
+def test_it_is_evaluated_by_puzzle(run, request, tmp_path):
+    folder = request.getfixturevalue(run)
+    for task, shape in (("sliding", (2, 3)), ("sokoban", (6, 6))):
+        asked = Plan(str(folder), ("adaptive", "fixed-4"), ("tight",), instances=6, validation=4, task=task)
+        with Store(tmp_path / task) as store:
+            evaluation = Evaluation(asked, store, quiet=True)
+            rows = evaluation.run()
+        assert evaluation.starts.shape[1:] == shape
+        assert {row["task"] for row in rows} == {task}
+        assert json.loads((tmp_path / task / "plan.json").read_text())["task"] == task
+    with pytest.raises(ValueError, match=r"task: expected one of sliding-2x3, sokoban-6x6 for .*, got none"):
+        Evaluation(replace(asked, task=""), None)
+
+
+def test_what_is_written_of_one_puzzle_is_as_it_was(init):
+    assert "task" not in Plan(str(init), ("adaptive",)).to_dict()
+    assert initial_policy.weights_of(best_policy(init))

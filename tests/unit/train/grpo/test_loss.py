@@ -1,0 +1,160 @@
+"""The loss against plain Python in float64, and what must have no gradient."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import fields
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from tests.reference import grpo as slow
+
+from recommit.train.grpo import loss as objective
+from recommit.train.grpo.batch import Decisions, join
+from recommit.train.grpo.config import ObjectiveConfig
+
+CONFIGS = [
+    ObjectiveConfig(ratio=ratio, length=length, kl=kl, kl_depth=kl_depth, clip=0.1)
+    for ratio, length, (kl, kl_depth) in itertools.product(
+        ("factor", "joint"), ("constant", "own"), ((0.0, True), (0.2, True), (0.2, False))
+    )
+] + [
+    ObjectiveConfig(length=length, kl=kl, kl_depth=kl_depth, entropy_actions=0.3, clip=0.1, mean="all")
+    for length, (kl, kl_depth) in itertools.product(("constant", "own"), ((0.0, True), (0.2, True), (0.2, False)))
+]
+
+
+def random_batch(states, group, *, seed=0, depth_rows=None):
+    draw = np.random.default_rng(seed)
+    rows = group if depth_rows is None else depth_rows
+    executed = draw.integers(0, 9, (states, group, 1))
+    return Decisions(
+        states=np.zeros((states, 2, 3), np.uint8),
+        depths=draw.integers(0, 4, (states, rows)),
+        depth_advantage=draw.normal(size=(states, rows)).astype(np.float32),
+        depth_weight=(draw.random((states, rows)) * (draw.random((states, rows)) < 0.8)).astype(np.float32),
+        depth_old=np.log(draw.dirichlet(np.ones(4), (states, rows))[..., 0]).astype(np.float32),
+        actions=draw.integers(0, 4, (states, group, 8)),
+        plan_depth=np.zeros((states, group), np.int64),
+        action_advantage=draw.normal(size=(states, group, 8)).astype(np.float32),
+        action_weight=(draw.random((states, group, 8)) * (np.arange(8) < executed)).astype(np.float32),
+        action_old=np.log(draw.dirichlet(np.ones(4), (states, group, 8))[..., 0]).astype(np.float32),
+        left=np.ones(states, np.int64),
+        weight=draw.random(states).astype(np.float32),
+    )
+
+
+def logits(states, group, seed):
+    made = torch.Generator().manual_seed(seed)
+    depth = torch.randn(states, 4, generator=made, dtype=torch.float64)
+    return depth, torch.randn(states, group, 8, 4, generator=made, dtype=torch.float64)
+
+
+def doubled(batch):
+    """In float64, as tensors."""
+    given = objective.Weighed.of(batch, torch.device("cpu"))
+    values = {f.name: getattr(given, f.name) for f in fields(given)}
+    return objective.Weighed(**{k: v.double() if v.is_floating_point() else v for k, v in values.items()})
+
+
+@pytest.mark.parametrize("config", CONFIGS, ids=lambda c: f"{c.ratio}-{c.length}-{c.kl}-{c.kl_depth}-{c.mean}")
+def test_the_loss_equals_plain_python(config, monkeypatch):
+    monkeypatch.setattr(torch.Tensor, "float", torch.Tensor.double)  # no rounding in the way
+    batch = random_batch(30, 3)
+    now, before = logits(30, 3, 1), logits(30, 3, 2)
+    reference = before if config.kl else None
+    found, _ = objective.from_logits(*now, doubled(batch), config, 7.0, reference)
+    plain = {f.name: getattr(batch, f.name).tolist() for f in fields(batch)}
+    before_lists = None if reference is None else [t.tolist() for t in reference]
+    wanted = slow.loss(now[0].tolist(), now[1].tolist(), plain, config, 7.0, before_lists)
+    assert float(found) == pytest.approx(wanted, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    "config", [CONFIGS[0], CONFIGS[4], CONFIGS[7], CONFIGS[-2]], ids=lambda c: f"{c.ratio}-{c.length}-{c.mean}"
+)
+def test_gradcheck(config, monkeypatch):
+    monkeypatch.setattr(torch.Tensor, "float", torch.Tensor.double)
+    batch, now, before = doubled(random_batch(3, 2)), logits(3, 2, 1), logits(3, 2, 2)
+    now = tuple(t.requires_grad_() for t in now)
+    reference = before if config.kl else None
+    assert torch.autograd.gradcheck(lambda *a: objective.from_logits(*a, batch, config, 2.0, reference)[0], now)
+
+
+def test_what_does_not_count_has_no_gradient_even_if_it_is_not_finite():
+    batch = random_batch(6, 2)
+    dead = batch.action_weight == 0
+    batch.action_advantage[dead] = np.nan
+    batch.action_old[dead] = -np.inf
+    batch.depth_advantage[batch.depth_weight == 0] = np.inf
+    now = tuple(t.float().requires_grad_() for t in logits(6, 2, 1))
+    given = objective.Weighed.of(batch, torch.device("cpu"))
+    loss, _ = objective.from_logits(*now, given, ObjectiveConfig(kl=0.0, entropy_actions=0.0), 1.0)
+    loss.backward()
+    assert torch.isfinite(loss)
+    assert all(torch.isfinite(t.grad).all() for t in now)
+    assert (now[1].grad[torch.from_numpy(dead)] == 0).all()
+    assert (now[1].grad[torch.from_numpy(~dead)] != 0).any()
+
+
+def test_fresh_ratios_are_exactly_one():
+    batch = random_batch(20, 4)
+    now = tuple(t.float().requires_grad_() for t in logits(20, 4, 1))
+    given = objective.Weighed.of(batch, torch.device("cpu"))
+    for ratio in ("factor", "joint"):
+        _, measured = objective.from_logits(*now, given, ObjectiveConfig(kl=0.0, ratio=ratio), 1.0, fresh=True)
+        named = dict(zip(objective.MEASURES, measured.tolist(), strict=True))
+        assert named["furthest"] == 0.0
+        assert named["clipped"] == 0
+        assert named["ratios"] > 0
+
+
+def test_batches_add_up_and_padding_weighs_nothing():
+    whole, config = random_batch(12, 2), ObjectiveConfig(kl=0.0)
+    now = tuple(t.float() for t in logits(12, 2, 1))
+    device = torch.device("cpu")
+    divisor = objective.total_weight(whole)
+    together, _ = objective.from_logits(*now, objective.Weighed.of(whole, device), config, divisor)
+    halves = sum(
+        objective.from_logits(
+            *(t[part] for t in now), objective.Weighed.of(whole.where(part), device), config, divisor
+        )[0]
+        for part in (slice(0, 5), slice(5, 12))
+    )
+    assert float(halves) == pytest.approx(float(together), rel=1e-5)
+    padded = whole.padded(16)
+    longer = tuple(torch.cat([t, torch.randn(4, *t.shape[1:])]) for t in now)
+    assert len(padded) == 16
+    again, _ = objective.from_logits(*longer, objective.Weighed.of(padded, device), config, divisor)
+    assert float(again) == pytest.approx(float(together), rel=1e-6)
+    assert len(join([whole, padded])) == 28
+
+
+def test_kl_to_a_uniform_depth_head_is_entropy():
+    """A25: log 4 minus the entropy, so that the weights of both add up."""
+    batch, now = random_batch(9, 2), logits(9, 2, 1)
+    given, flat = doubled(batch), (torch.zeros_like(now[0]), now[1])
+    one = ObjectiveConfig(kl=0.05, entropy_depth=0.01, entropy_actions=0.0)
+    other = ObjectiveConfig(kl=0.0, entropy_depth=0.06, entropy_actions=0.0)
+    first, _ = objective.from_logits(*now, given, one, 1.0, flat)
+    second, _ = objective.from_logits(*now, given, other, 1.0)
+    assert float(first - second) == pytest.approx(0.05 * np.log(4) * float(batch.weight.sum()), rel=1e-4)
+
+
+def test_one_mean_over_all_terms_is_the_other_reading_with_ninths_of_its_weights():
+    """With nine terms always, a mean divides all of them by nine; the actions' entropy was divided by eight before."""
+    batch, now, before = random_batch(9, 2), logits(9, 2, 1), logits(9, 2, 2)
+    one = ObjectiveConfig(kl=0.2, entropy_depth=0.01, entropy_actions=0.001, mean="all")
+    other = ObjectiveConfig(kl=0.2 / 9, entropy_depth=0.01 / 9, entropy_actions=0.001 * 8 / 9)
+    first, measured = objective.from_logits(*now, doubled(batch), one, 1.0, before)
+    second, same = objective.from_logits(*now, doubled(batch), other, 1.0, before)
+    assert float(first) == pytest.approx(float(second), rel=1e-6)
+    assert torch.equal(measured, same), "what is measured is not weighed"
+
+
+def test_a_joint_ratio_is_one_term():
+    with pytest.raises(ValueError, match=r"objective\.mean: expected surrogate with objective\.ratio joint"):
+        ObjectiveConfig(ratio="joint", mean="all")

@@ -1,0 +1,96 @@
+"""Rewards and advantages against plain Python, and the cases that go wrong elsewhere."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+
+from tests.reference import grpo as slow
+
+from recommit.train.grpo import reward as credit
+from recommit.train.grpo.config import CreditConfig
+
+CONFIGS = [
+    CreditConfig(group="episode", reward=reward, price_action=price, price_failed=failed, deadlock=deadlock)
+    for reward in ("mean", "total", "rate", "potential", "solved", "spl")
+    for price, failed in ((0.0, False), (0.01, False), (0.01, True))
+    for deadlock in ("zero", "penalty")
+    if (reward, deadlock) != ("spl", "penalty")
+]
+
+
+@pytest.mark.parametrize("config", CONFIGS, ids=lambda c: f"{c.reward}-{c.price_action}-{c.price_failed}-{c.deadlock}")
+def test_rewards_equal_plain_python(config):
+    draw = np.random.default_rng(0)
+    solved, lost = draw.random(300) < 0.4, draw.random(300) < 0.2
+    executed, decisions = draw.integers(0, 40, 300), draw.integers(1, 9, 300)
+    progress, distance = draw.integers(-20, 20, 300), draw.integers(1, 30, 300)
+    config = replace(config, price_decision=config.price_action / 2)
+    fast = credit.rewards(solved, progress, executed, decisions, config, distance=distance, lost=lost)
+    rows = zip(solved, progress, executed, decisions, distance, lost, strict=True)
+    wanted = [slow.reward(*map(int, row[:5]), config, bool(row[5])) for row in rows]
+    assert fast == pytest.approx(wanted, rel=1e-12)
+
+
+def test_the_papers_reward_keeps_its_bounds():
+    """One commitment of the sliding puzzle: every action changes the distance by at most one."""
+    config = CreditConfig()
+    executed = np.repeat(np.arange(1, 9), 17)
+    progress = np.clip(np.tile(np.arange(-8, 9), 8), -executed, executed)
+    for solved in (False, True):
+        found = credit.rewards(np.full(len(executed), solved), progress, executed, 1, config)
+        assert found.min() == pytest.approx(solved - 0.1523, abs=1e-4)
+        assert found.max() == pytest.approx(solved + 0.1523, abs=1e-4)
+
+
+def test_progress_before_a_deadlock_counts():
+    """Five actions forward, the sixth loses the level: eight were executed, and tanh(5 / 8) of them count."""
+    distances = [19, 18, 17, 16, 15, 14, -1, -1, -1]
+    gained = {per: slow.progress(distances, per) for per in ("action", "commitment")}
+    assert gained == {"action": 5, "commitment": 0}
+    reward = credit.rewards(np.array(False), np.array(gained["action"]), np.array(8), 1, CreditConfig())
+    assert float(reward) == pytest.approx(0.111, abs=5e-4)
+
+
+def test_ten_thousand_groups_equal_plain_python():
+    draw = np.random.default_rng(1)
+    reward = draw.normal(size=(10_000, 4)) * 10.0 ** draw.integers(-9, 3, (10_000, 1))
+    reward[::7] = reward[::7, :1]  # equal rewards
+    reward[::11, 1] = reward[::11, 0]
+    for scale in ("group", "none"):
+        found = credit.advantages(reward, CreditConfig(scale=scale))
+        assert np.isfinite(found).all()
+        assert (found[::7] == 0).all()
+        wanted = np.array([slow.advantages(list(group), scale) for group in reward])
+        small = np.abs(reward).max(axis=1) < 1e-11  # below the floor there is nothing but rounding
+        assert np.abs(found - wanted)[~small].max() <= 1e-6 * np.abs(wanted).max()
+
+
+@pytest.mark.parametrize("floor", [0.0, 1e-6, 1e-3])
+def test_the_floor_is_added_to_the_deviation(floor):
+    group = [1e-3, 2e-3, 4e-3, 0.0]
+    found = credit.advantages(np.array([group, [0.5] * 4]), CreditConfig(floor=floor))
+    assert found[0] == pytest.approx(slow.advantages(group, "group", floor), rel=1e-9)
+    assert (found[1] == 0).all()
+
+
+def test_equal_rewards_that_differ_by_rounding_are_dead():
+    reward = np.full((1, 8), 0.1) * 3
+    reward[0, 3] = 0.1 + 0.2
+    assert (credit.advantages(reward, CreditConfig()) == 0).all()
+    assert credit.dead_share(np.vstack([reward, np.arange(8.0)[None]])) == 0.5
+
+
+def test_a_price_on_failures_alone_separates_them_by_length():
+    """Why failures do not pay by default: all of a group fail, and the shortest looks best."""
+    free, paying = (
+        CreditConfig(reward="solved", price_action=0.01),
+        CreditConfig(reward="solved", price_action=0.01, price_failed=True),
+    )
+    failed, executed = np.zeros((1, 4), bool), np.array([[15, 30, 60, 120]])
+    assert (credit.advantages(credit.rewards(failed, 0 * executed, executed, 15, free), free) == 0).all()
+    assert credit.advantages(credit.rewards(failed, 0 * executed, executed, 15, paying), paying).argmax() == 0

@@ -1,0 +1,248 @@
+"""Whole reinforcement runs: every kind of credit runs, what must not move does not, and runs end in the same bits."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+from tests.unit.train.runs import lines, moved, plan_of, same, weights
+
+from recommit.policy.policy import CommitPolicy
+from recommit.runs.directory import RunDirectory, best_policy, recipe_of
+from recommit.train import loop, validate
+from recommit.train.config import parse
+from recommit.train.engine.base import TorchEngine
+from recommit.train.grpo import run
+from recommit.train.grpo.config import variant
+
+CREDITS = [
+    {"group": "state", "reward": "mean"},
+    {"group": "state", "reward": "total", "follow": "best", "scale": "none", "deadlock": "penalty"},
+    {"group": "branch", "reward": "solved", "follow": "random", "deadlock": "terminate"},
+    {"group": "episode", "reward": "spl", "scale": "batch"},
+    {"group": "exact", "reward": "solved", "scale": "batch", "price_action": 0.002},
+    {"group": "exact", "reward": "solved", "scale": "batch", "head_steps": 3},
+]
+
+
+@pytest.mark.parametrize("credit", CREDITS, ids=lambda c: f"{c['group']}-{c['reward']}-{c.get('head_steps', 0)}")
+def test_every_credit_trains_both_heads_and_nothing_frozen(init, tmp_path, credit):
+    out = tmp_path / "run"
+    assert run.train(plan_of(credit=credit), init, out, quiet=True) == 0
+    said = lines(out)
+    assert [line["step"] for line in said] == [1, 2, 3, 4]
+    assert all(np.isfinite(line["gradient_norm"]) for line in said)
+    assert all(0 <= line["solve_rate"] <= 1 and 0 <= line["dead_groups"] <= 1 for line in said)
+    assert sum(said[0]["depths"].values()) == pytest.approx(1, abs=1e-4)
+    changed = moved(best_policy(init), out / "checkpoints" / "step-00000004" / "policy")
+    assert {"depth_head.weight", "depth_head.bias", "decoder.prefix.weight", "decoder.outputs.0.weight"} <= changed
+    assert not [name for name in changed if "visual" in name]
+    assert "decoder.outputs.1.weight" not in changed, "the other task's"
+    validated = json.loads((out / "best.json").read_text())["validation"]["solved"]
+    assert set(validated) == {"adaptive", "sampled", "shuffled"}
+
+
+@pytest.mark.parametrize("variant", ["adaptive", "fixed-2"])
+def test_a_run_is_judged_by_all_of_its_budgets(init, tmp_path, variant):
+    credit = {"group": "exact", "price_action": 0.01}
+    finish = {"share": 0.25, "times": 1, "moves": 2, "budgets": [2, 4], "price": 0.03}
+    given = plan_of(
+        credit=credit, finish=finish if variant == "adaptive" else {**finish, "share": 0.0}, variant=variant
+    )
+    assert run.train(given, init, tmp_path / "run", quiet=True) == 0
+    best = json.loads((tmp_path / "run" / "best.json").read_text())
+    judged = best["validation"]["judged"]
+    assert set(judged) == {"2", "4", str(given.validation.budget)}
+    own, price = ("adaptive", 0.03) if variant == "adaptive" else ("2", 0.01)
+    assert judged[str(given.validation.budget)] == best["validation"]["solved"][own]
+    policy, recipe = CommitPolicy.from_pretrained(best_policy(tmp_path / "run")), recipe_of(init)
+    starts = validate.instances(run._instances(recipe, given), given.validation).starts
+    slow = [one_by_one(policy, recipe.puzzle(), starts, int(budget), given.variant) for budget in judged]
+    assert [share for share, _ in slow] == pytest.approx(list(judged.values()), abs=1e-4)
+    worth = np.mean([share - price * actions for share, actions in slow])
+    assert best["score"][0] == pytest.approx(worth, abs=1e-5)
+
+
+def one_by_one(policy, task, starts, budget, chosen):
+    """Share solved and mean actions of greedy episodes, as slowly as can be."""
+    solved, actions = 0, 0
+    for start in starts:
+        state, left = start[None], budget
+        while left and not task.is_solved(state)[0]:
+            depths, plan = policy.act(task, state, depth=variant(chosen).depth or None)
+            done = task.execute(state, plan, depths)
+            state, left, actions = done.states, left - 1, actions + int(done.executed[0])
+        solved += bool(task.is_solved(state)[0])
+    return solved / len(starts), actions / len(starts)
+
+
+def test_the_reference_is_the_warm_start_bit_by_bit(init, tmp_path, monkeypatch):
+    made = []
+    whole = run.Grpo.__init__
+
+    def noted(self, *arguments, **options):
+        whole(self, *arguments, **options)
+        made.append(self)
+
+    monkeypatch.setattr(run.Grpo, "__init__", noted)
+    assert run.train(plan_of(), init, tmp_path / "run", quiet=True) == 0
+    kept = made[0].reference._copy.state_dict()
+    start = CommitPolicy.from_pretrained(best_policy(init)).state_dict()
+    assert kept.keys() == start.keys()
+    assert all(torch.equal(kept[name], start[name]) for name in kept)
+
+
+@pytest.mark.parametrize("group", ["state", "exact"])
+@pytest.mark.parametrize("name", ["fixed-2", "fixed-3", "random", "depth-only"])
+def test_variants(init, tmp_path, name, group):
+    out = tmp_path / "run"
+    assert run.train(plan_of(variant=name, credit={"group": group}), init, out, quiet=True) == 0
+    changed = moved(best_policy(init), out / "checkpoints" / "step-00000004" / "policy")
+    depths = {depth for line in lines(out) for depth in line["depths"]}
+    validated = set(json.loads((out / "best.json").read_text())["validation"]["solved"])
+    if name == "depth-only":
+        assert changed == {"depth_head.weight", "depth_head.bias"}
+        assert validated == {"adaptive", "sampled", "shuffled"}
+    elif name == "random":
+        assert depths <= {"1", "2", "4", "8"}
+        assert len(depths) == 4
+        assert validated == {"uniform"}
+    else:
+        assert depths == {name[-1]} == validated
+    if name != "depth-only":
+        assert not {n for n in changed if n.startswith("depth_head")}
+        assert "decoder.prefix.weight" in changed
+
+
+@pytest.fixture(scope="module")
+def straight(init, tmp_path_factory):
+    out = tmp_path_factory.mktemp("grpo") / "straight"
+    assert run.train(plan_of(), init, out, quiet=True) == 0
+    return out
+
+
+@pytest.mark.parametrize("stop", [1, 2, 3])
+def test_interrupted_runs_end_in_the_same_bits(init, straight, tmp_path, monkeypatch, stop):
+    step = run.Grpo._step
+
+    def interrupted(self):
+        found = step(self)
+        if self.at.step == stop:
+            signal.raise_signal(signal.SIGINT)
+        return found
+
+    monkeypatch.setattr(run.Grpo, "_step", interrupted)
+    assert run.train(plan_of(), init, tmp_path / "run", quiet=True) == 130
+    monkeypatch.setattr(run.Grpo, "_step", step)
+    torch.manual_seed(4321)
+    assert run.train(plan_of(), init, tmp_path / "run", quiet=True) == 0
+    same(straight, tmp_path / "run")
+
+
+class Killed(BaseException):
+    """Nothing in the trainer may catch it."""
+
+
+@pytest.mark.parametrize(
+    ("owner", "name"),
+    [(run.Grpo, "_learn"), (TorchEngine, "step"), (loop.Trainer, "_save")],
+    ids=lambda v: str(v)[-12:],
+)
+def test_a_killed_run_goes_back_to_its_checkpoint(init, straight, tmp_path, monkeypatch, owner, name):
+    whole, calls = getattr(owner, name), []
+
+    def killed(*arguments, **options):
+        calls.append(name)
+        if len(calls) == 3 - (name == "_save"):
+            raise Killed
+        return whole(*arguments, **options)
+
+    monkeypatch.setattr(owner, name, killed)
+    with pytest.raises(Killed):
+        run.train(plan_of(), init, tmp_path / "run", quiet=True)
+    monkeypatch.setattr(owner, name, whole)
+    assert run.train(plan_of(), init, tmp_path / "run", quiet=True) == 0
+    same(straight, tmp_path / "run")
+
+
+def test_micro_batches_make_the_same_step(init, tmp_path):
+    plans = {n: plan_of(optim={"steps": 1, "batch": 8, "micro_batch": n}) for n in (0, 1, 3)}
+    for size, plan in plans.items():
+        assert run.train(plan, init, tmp_path / str(size), quiet=True) == 0
+    start, first = weights(best_policy(init)), weights(tmp_path / "0/checkpoints/step-00000001/policy")
+    names = [name for name in first if "k_proj.bias" not in name]  # has no gradient but rounding, which Adam blows up
+    for size in (1, 3):
+        other = weights(tmp_path / f"{size}/checkpoints/step-00000001/policy")
+        far = sum(float((first[n] - start[n]).square().sum()) for n in names)
+        apart = sum(float((first[n] - other[n]).square().sum()) for n in names)
+        assert apart < 1e-4 * far
+        one, two = (lines(tmp_path / str(n))[0]["gradient_norm"] for n in (0, size))
+        assert one == pytest.approx(two, rel=1e-4)
+
+
+def test_the_first_ratio_is_exactly_one(init, tmp_path):
+    plan = plan_of(optim={"steps": 1, "batch": 4096})
+    assert run.train(plan, init, tmp_path / "run", quiet=True) == 0
+    assert lines(tmp_path / "run")[0]["furthest_ratio"] == 0.0
+    several = plan_of(optim={"steps": 1, "batch": 2})
+    assert run.train(several, init, tmp_path / "several", quiet=True) == 0
+    assert lines(tmp_path / "several")[0]["furthest_ratio"] > 0.0
+
+
+def test_gradients_that_are_not_finite_move_nothing_and_end_a_run(init, tmp_path, monkeypatch):
+    from recommit.train.grpo import reward as credit
+
+    whole = credit.rewards
+    monkeypatch.setattr(credit, "rewards", lambda *a, **k: whole(*a, **k) * np.nan)
+    with pytest.raises(loop.Diverged):
+        run.train(plan_of(optim={"steps": 30}), init, tmp_path / "run", quiet=True)
+    assert not list((tmp_path / "run" / "checkpoints").glob("step-*"))
+
+
+def test_starts_are_mirrored_and_turned(tmp_path):
+    from recommit.data.spec import Recipe, Variant
+    from recommit.data.starts import symmetry
+    from recommit.runs.ranks import Team
+    from recommit.train.config import ModelConfig
+    from recommit.train.initial_policy import policy as new_policy
+
+    recipe = Recipe(task="sokoban", size=(6, 6), variants=(Variant((3, 8), 1),), count=64)
+    task = recipe.puzzle()
+    made = new_policy(parse(ModelConfig, {"backbone": "random:tiny"}), tmp_path, 0, Team())
+
+    def starts(augment, step=2):
+        config = plan_of(
+            rollout={"augment": augment, "instances": 32}, validation={"instances": 0}, objective={"kl": 0}
+        )
+        one = run.Grpo(config, made, recipe, RunDirectory(tmp_path / "run"), Team(), quiet=True)
+        one.at.step = step
+        return one._starts()
+
+    plain, turned = starts(False), starts(True)
+    assert np.array_equal(turned, starts(True))
+    assert not np.array_equal(turned, plain)
+    assert np.array_equal(symmetry.keys("sokoban", turned), symmetry.keys("sokoban", plain)), (
+        "the same starts otherwise"
+    )
+    assert np.array_equal(task.distance(turned), task.distance(plain))
+    assert 2 <= (turned == plain).all(axis=(1, 2)).sum() <= 16, "about one in eight as it was"
+
+
+def test_a_run_goes_on_when_its_warm_start_is_gone(init, tmp_path, monkeypatch):
+    step, plan = run.Grpo._step, plan_of(optim={"steps": 2})
+    shutil.copytree(init, tmp_path / "warm")
+
+    def interrupted(self):
+        signal.raise_signal(signal.SIGINT)
+        return step(self)
+
+    with monkeypatch.context() as once:
+        once.setattr(run.Grpo, "_step", interrupted)
+        assert run.train(plan, tmp_path / "warm", tmp_path / "run", quiet=True) == 130
+    shutil.rmtree(tmp_path / "warm")
+    assert run.train(plan, tmp_path / "warm", tmp_path / "run", quiet=True) == 0

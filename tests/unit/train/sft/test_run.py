@@ -1,0 +1,130 @@
+"""Whole runs: they learn, leave the depth head alone, and end in the same bits however often they are interrupted."""
+
+from __future__ import annotations
+
+import json
+import signal
+from dataclasses import replace
+
+import pytest
+
+torch = pytest.importorskip("torch")
+from tests.unit.train.runs import lines, same
+
+import recommit
+from recommit.runs import checkpoints
+from recommit.runs.directory import best_policy
+from recommit.train import loop
+from recommit.train.engine.base import TorchEngine
+from recommit.train.sft import run
+
+
+def losses_of(folder):
+    return [line["loss"] for line in lines(folder)]
+
+
+@pytest.fixture(scope="module")
+def straight(plan, data, tmp_path_factory):
+    out = tmp_path_factory.mktemp("runs") / "straight"
+    assert run.train(plan, data, out, quiet=True) == 0
+    return out
+
+
+def test_a_run_is_complete(straight):
+    names = {p.name for p in straight.iterdir()}
+    assert {"config.json", "versions.json", "metrics.jsonl", "timing.jsonl", "checkpoints", "best.json"} <= names
+    best = json.loads((straight / "best.json").read_text())
+    assert best["last"] == "step-00000008"
+    assert len(losses_of(straight)) == 8
+    policy = recommit.CommitPolicy.from_pretrained(best_policy(straight))
+    assert (policy.depth_head.weight == 0).all()
+    assert (policy.depth_head.bias == 0).all()
+    taken = recommit.CommitPolicy.from_pretrained(straight)
+    assert torch.equal(taken.decoder.prefix.weight, policy.decoder.prefix.weight)
+
+
+@pytest.mark.parametrize("stop", [1, 4, 5])
+def test_interrupted_runs_end_in_the_same_bits(plan, data, straight, tmp_path, monkeypatch, stop):
+    step = run.Sft._step
+
+    def interrupted(self):
+        found = step(self)
+        if self.at.step == stop:
+            signal.raise_signal(signal.SIGINT)
+        return found
+
+    monkeypatch.setattr(run.Sft, "_step", interrupted)
+    assert run.train(plan, data, tmp_path / "interrupted", quiet=True) == 130
+    monkeypatch.setattr(run.Sft, "_step", step)
+    torch.manual_seed(12345)  # whatever else the new process did
+    assert run.train(plan, data, tmp_path / "interrupted", quiet=True) == 0
+    same(straight, tmp_path / "interrupted", steps=8)
+
+
+class Killed(BaseException):
+    """Nothing in the trainer may catch it."""
+
+
+#: Where a run dies, the second time it comes there: before a step, and at every stage of saving.
+MOMENTS = [
+    (run.Sft, "_step"),
+    (TorchEngine, "save"),
+    (run.Sft, "_save"),
+    (checkpoints, "commit"),
+    (run.Sft, "_settle"),
+    (checkpoints.Checkpoints, "prune"),
+]
+
+
+@pytest.mark.parametrize(("owner", "name"), MOMENTS, ids=lambda value: getattr(value, "__name__", value))
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+def test_a_killed_run_goes_back_to_its_checkpoint(plan, data, straight, tmp_path, monkeypatch, owner, name, after):
+    whole, calls = getattr(owner, name), []
+
+    def killed(*arguments, **options):
+        calls.append(name)
+        if len(calls) == 2 and not after:
+            raise Killed
+        result = whole(*arguments, **options)
+        if len(calls) == 2:
+            raise Killed
+        return result
+
+    monkeypatch.setattr(owner, name, killed)
+    with pytest.raises(Killed):
+        run.train(plan, data, tmp_path / "killed", quiet=True)
+    assert run.train(plan, data, tmp_path / "killed", quiet=True) == 0
+    same(straight, tmp_path / "killed", steps=8)
+
+
+def test_a_finished_run_has_nothing_to_do(plan, data, straight):
+    before = (straight / "metrics.jsonl").read_bytes()
+    assert run.train(plan, data, straight, quiet=True) == 0
+    assert (straight / "metrics.jsonl").read_bytes() == before
+
+
+def test_it_learns(plan, data, tmp_path):
+    longer = replace(
+        plan,
+        optim=replace(plan.optim, steps=60, lr=3e-3, head_lr=3e-3),
+        validation=replace(plan.validation, instances=0, every=1000),
+        run=replace(plan.run, save_every=1000),
+    )
+    assert run.train(longer, data, tmp_path / "run", quiet=True) == 0
+    found = losses_of(tmp_path / "run")
+    assert sum(found[-5:]) < 0.85 * sum(found[:5])
+
+
+def test_gradients_that_stay_infinite_end_a_run(plan, data, tmp_path, monkeypatch):
+    monkeypatch.setattr(run.losses, "weighted", lambda each, weight: (each * weight).sum() * float("nan"))
+    longer = replace(plan, optim=replace(plan.optim, steps=30))
+    with pytest.raises(loop.Diverged, match="10 gradients in a row were not finite"):
+        run.train(longer, data, tmp_path / "run", quiet=True)
+    assert not list((tmp_path / "run" / "checkpoints").glob("step-*"))
+
+
+def test_early_stop(plan, data, tmp_path, monkeypatch):
+    monkeypatch.setattr(loop.validate, "score", lambda _found: (0.0, 0.0))
+    short = replace(plan, validation=replace(plan.validation, every=1, patience=2))
+    assert run.train(short, data, tmp_path / "run", quiet=True) == 0
+    assert len(losses_of(tmp_path / "run")) == 3

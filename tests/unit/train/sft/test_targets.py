@@ -1,0 +1,66 @@
+"""Targets are optimal, whatever path is drawn, and a function of the run's seed and the row's number alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import recommit
+from recommit.data.building.labels import label
+from recommit.data.feeding import samples
+from recommit.train.config import TargetConfig
+from recommit.train.sft import targets
+
+TASKS = [recommit.Sliding(3), recommit.Sokoban(6, 1)]
+
+
+def rows_of(task, count=40):
+    return label(task, task.generate(count, seed=3, length=(1, 20)).states, ties="random", seed=1)
+
+
+@pytest.mark.parametrize("task", TASKS, ids=repr)
+@pytest.mark.parametrize("paths", ["resample", "dataset"])
+def test_paths_are_optimal_and_so_is_every_marked_action(task, paths):
+    rows = rows_of(task)
+    made = targets.make(task, rows, TargetConfig(paths=paths), seed=0, first=0)
+    here = made.states
+    for i in range(8):
+        live = made.distance > i
+        assert np.array_equal(made.optimal[:, i].any(axis=1), live)
+        assert made.optimal[live, i, made.actions[live, i]].all()
+        for action in range(4):
+            after = task.step(here, np.full(len(here), action, np.uint8))
+            closer = task.distance(after) == made.distance - i - 1
+            assert np.array_equal(made.optimal[live, i, action], closer[live])
+        here = np.where(live[:, None, None], task.step(here, made.actions[:, i].astype(np.uint8)), here)
+    assert task.is_solved(here[made.distance <= 8]).all()
+    if paths == "dataset":
+        assert np.array_equal(np.where(rows.actions == 255, 0, rows.actions), made.actions)
+
+
+def test_choices_belong_to_row_numbers():
+    task = TASKS[0]
+    rows = rows_of(task)
+    whole = targets.make(task, rows, TargetConfig(), seed=5, first=100)
+    part = targets.make(task, rows[10:20], TargetConfig(), seed=5, first=110)
+    assert np.array_equal(part.actions, whole.actions[10:20])
+    other = targets.make(task, rows, TargetConfig(), seed=6, first=100)
+    assert not np.array_equal(other.actions, whole.actions)
+
+
+def test_turned_levels_keep_their_distance():
+    task = TASKS[1]
+    rows = rows_of(task)
+    made = targets.make(task, rows, TargetConfig(augment=True), seed=0, first=0)
+    assert not np.array_equal(made.states, rows.states)
+    assert np.array_equal(task.distance(made.states), rows.distance)
+    images = targets.turned(np.repeat(rows.states[:1], 8, axis=0), np.arange(8))
+    assert len({image.tobytes() for image in images}) == 8
+
+
+def test_weights_count_samples():
+    distance = np.array([0, 1, 2, 3, 5, 8, 30], np.int32)
+    assert targets.weights(np.array([8], np.int32)).tolist() == [[4, 3, 2, 2, 1, 1, 1, 1]]
+    assert np.array_equal(targets.weights(distance), samples.position_weights(distance.astype(np.int16)))
+    assert targets.weights(distance, (4,)).tolist()[3:5] == [[0] * 8, [1, 1, 1, 1, 0, 0, 0, 0]]
+    assert targets.weights(np.array([8], np.int32), weighting="sample").sum() == pytest.approx(4)

@@ -1,0 +1,141 @@
+"""A run of each family: a supervised step, then a step of reinforcement, adapters learning and the rest frozen."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import replace
+
+import pytest
+
+torch = pytest.importorskip("torch")
+from safetensors.torch import load_file
+from tests.unit.train.runs import plan_of
+
+import recommit
+from recommit.policy.backbones.backbone import load_backbone
+from recommit.policy.config import DecoderConfig, LoraConfig, PolicyConfig
+from recommit.runs.ranks import Team
+from recommit.train import initial_policy
+from recommit.train.config import ModelConfig
+from recommit.train.grpo import run
+from recommit.train.sft import run as sft
+
+FAMILIES = ("tiny", "tiny-qwen3-vl", "tiny-internvl")
+POLICY = PolicyConfig(lora=LoraConfig(rank=2), decoder=DecoderConfig(width=32, layers=1, heads=2, ffn=64))
+
+
+@contextmanager
+def watched(trainer):
+    """The parameters before the first step, and, once the run is over, after the last."""
+    before, after, step = {}, {}, trainer._step
+
+    def seen(self):
+        if not before:
+            before.update({name: p.detach().clone() for name, p in self.policy.named_parameters()})
+        after.update(self.policy.named_parameters())
+        return step(self)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(trainer, "_step", seen)
+        yield before, after
+
+
+def moved(before, after):
+    assert before.keys() == after.keys()
+    return {name for name in before if not torch.equal(before[name], after[name])}
+
+
+@pytest.fixture(scope="module", params=FAMILIES)
+def warm(request, plan, data, tmp_path_factory):
+    """A run of two supervised steps, and what it moved."""
+    short = replace(
+        plan,
+        model=ModelConfig(f"random:{request.param}", policy=POLICY),
+        optim=replace(plan.optim, steps=2, batch=4, micro_batch=2),
+        validation=replace(plan.validation, instances=2, every=2, budget=2),
+    )
+    out = tmp_path_factory.mktemp("families") / "sft"
+    with watched(sft.Sft) as seen:
+        assert sft.train(short, data, out, quiet=True) == 0
+    return out, moved(*seen)
+
+
+def test_a_supervised_step_moves_adapters_and_decoder_and_no_other_bit(warm):
+    _, names = warm
+    assert any("lora_B" in name for name in names)
+    assert any(name.startswith("decoder.") for name in names)
+    assert all("lora_" in name or name.startswith("decoder.") for name in names)
+    assert not any("visual" in name or "vision_tower" in name or "projector" in name for name in names)
+
+
+def test_a_step_of_reinforcement_runs_and_moves_both_heads_and_no_frozen_bit(warm, tmp_path):
+    init = warm[0]
+    plan = plan_of(
+        rollout={"instances": 2, "budget": 2},
+        optim={"steps": 1, "batch": 4},
+        validation={"instances": 2, "every": 1, "budget": 2},
+    )
+    with watched(run.Grpo) as seen:
+        assert run.train(plan, init, tmp_path / "grpo", quiet=True) == 0
+    names = moved(*seen)
+    assert "depth_head.weight" in names
+    assert any("lora_B.default" in name for name in names)
+    assert all("lora_" in name or name.startswith(("decoder.", "depth_head.")) for name in names)
+    assert not any(".reference." in name for name in names)
+    recommit.CommitPolicy.from_pretrained(tmp_path / "grpo")
+
+
+def test_a_second_run_reads_what_the_first_one_saw(plan, data, tmp_path, monkeypatch):
+    from recommit.policy.pictures.store import Store
+
+    folder, hits, get = tmp_path / "kept", [], Store.get
+
+    def counted(store, keys):
+        found = get(store, keys)
+        hits.append((len(found), len(keys)))
+        return found
+
+    monkeypatch.setattr(Store, "get", counted)
+    short = replace(
+        plan,
+        model=ModelConfig("random:tiny", policy=POLICY),
+        optim=replace(plan.optim, steps=3, batch=8),
+        validation=replace(plan.validation, instances=0),
+        run=replace(plan.run, vision_cache=str(folder)),
+    )
+    for name in ("first", "second"):
+        hits.clear()
+        assert sft.train(short, data, tmp_path / name, quiet=True) == 0
+        found, asked = (sum(column) for column in zip(*hits, strict=True))
+        assert asked > 10
+        assert found == (asked if name == "second" else 0)
+    one, other = (tmp_path / name / "metrics.jsonl" for name in ("first", "second"))
+    assert one.read_bytes() == other.read_bytes()
+
+
+def test_features_of_an_encoder_that_is_trained_are_not_kept(plan, data, tmp_path):
+    whole = replace(plan, model=ModelConfig("random:tiny", policy=replace(POLICY, lora=None)))
+    with pytest.raises(ValueError, match="vision_cache: expected a picture encoder that is frozen"):
+        sft.train(replace(whole, run=replace(plan.run, vision_cache=str(tmp_path / "kept"))), data, tmp_path / "run")
+
+
+def test_a_random_backbone_is_made_once(tmp_path):
+    config = ModelConfig("random:tiny", {"layers": 1}, policy=POLICY)
+    initial_policy.policy(config, tmp_path, 3, Team())
+    made = load_file(tmp_path / "backbone" / "model.safetensors")
+    initial_policy.policy(config, tmp_path, 4, Team())
+    again = load_file(tmp_path / "backbone" / "model.safetensors")
+    assert all(torch.equal(made[name], again[name]) for name in made)
+    assert len(load_backbone(tmp_path / "backbone").base.language_model.layers) == 1
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        (ModelConfig("random:nothing"), "model.backbone: expected random: and one of tiny, .*got random:nothing"),
+        (ModelConfig("random:tiny", {"nothing": 1}), "model.shape: .*nothing"),
+    ],
+)
+def test_wrong_models_are_refused(config, message, tmp_path):
+    with pytest.raises(ValueError, match=message):
+        initial_policy.policy(config, tmp_path, 0, Team())

@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import itertools
+import threading
+import types
+
+import pytest
+from tests.unit.zero_shot.servers import Server
+from tests.waiting import HANG
+
+from recommit.zero_shot.http import wire
+from recommit.zero_shot.http.cache import Cache
+from recommit.zero_shot.http.client import Client, Service
+from recommit.zero_shot.http.endpoints import ENDPOINTS
+from recommit.zero_shot.http.parameters import Parameters
+from recommit.zero_shot.http.secret import Key
+from recommit.zero_shot.http.wire import Address
+from recommit.zero_shot.ledger import Caps, Ledger
+
+CANARY = "sk-canary-9f8e7d6c5b4a3210"
+#: A time limit of six looks at the clock of ``looks``, for servers that never end an answer.
+SHORT = 0.3
+
+
+@pytest.fixture(autouse=True)
+def no_keys(monkeypatch):
+    for endpoint in ENDPOINTS.values():
+        monkeypatch.delenv(endpoint.key_variable, raising=False)
+
+
+@pytest.fixture
+def serve():
+    """Starts servers, and stops them when the test is over."""
+    started = []
+
+    def start(*replies, script=None):
+        started.append(Server(*replies, script=script))
+        return started[-1]
+
+    yield start
+    for server in started:
+        server.close()
+
+
+@pytest.fixture
+def looks(monkeypatch):
+    """The clock of connections goes on by a twentieth of a second whenever it is looked at, and not by itself: a time limit
+    is never over before the question is sent, on however slow a machine."""
+    ticks = itertools.count()
+    monkeypatch.setattr(wire, "time", types.SimpleNamespace(monotonic=lambda: next(ticks) / 20))
+
+
+class FakeClock:
+    """Pauses cost nothing and are noted."""
+
+    def __init__(self):
+        self.stop, self.slept, self.time = threading.Event(), [], 0.0
+
+    def now(self):
+        return self.time
+
+    def sleep(self, seconds):
+        self.slept.append(seconds)
+        self.time += seconds
+
+
+class Kept:
+    """A journal in memory."""
+
+    def __init__(self):
+        self.records = []
+
+    def add(self, record):
+        self.records.append(record)
+
+
+@pytest.fixture
+def client_of():
+    """Makes a client of a server, with a fake clock, a canary for a key and a log in memory."""
+
+    def make(
+        url, *, endpoint="custom", model="tiny", timeout=HANG, retries=1, caps=None, cache=None, key=CANARY, **more
+    ):
+        record, clock, log = ENDPOINTS[endpoint], FakeClock(), Kept()
+        service = Service(record, Address.parse(url), model, Key(key, "CANARY"), timeout, retries, **more)
+        ledger = Ledger(caps or Caps(), log, 512, clock.stop)
+        parameters = Parameters(record, {"temperature": 0.7, "top_p": 0.9, "answer_tokens": 512})
+        return Client(service, parameters, ledger, cache=Cache(cache), clock=clock)
+
+    return make

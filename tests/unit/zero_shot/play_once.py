@@ -1,0 +1,63 @@
+"""One run in a process of its own, to be killed: python play_once.py MODE FOLDER URL INSTANCES WORKERS."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from recommit.zero_shot.http.client import Clock
+from recommit.zero_shot.player import Episode, Player
+
+
+class Kept(list[dict[str, Any]]):
+    """Records that nobody has written down yet."""
+
+    add = list.append
+
+
+class LateJournal(Player):
+    """The planted defect: decisions are written down when their episode is over."""
+
+    def play(self, episode: Episode) -> None:
+        journal, self.journal = self.journal, Kept()
+        try:
+            super().play(episode)
+        finally:
+            late, self.journal = self.journal, journal
+            for record in late:
+                journal.add(record)
+
+
+def main(mode: str, folder: str, url: str, instances: int, workers: int) -> int:
+    from recommit.cli.verbs import zero_shot as zero_shot_command
+    from recommit.zero_shot import figures, runner
+
+    if mode == "late":
+        plain = runner.run
+        runner.run = lambda *a, **k: plain(*a, **k, player=LateJournal)
+    if mode == "broken":
+        figures.rows = json.loads  # type: ignore[assignment]
+    Clock.sleep = lambda self, seconds: self.stop.wait(min(seconds, 0.01))  # type: ignore[method-assign]
+    if mode == "cli":
+        return through_the_command_line(folder, url, instances, workers)
+    return zero_shot_command.zero_shot(
+        "tiny", Path(folder), endpoint="custom", base_url=url, task="sliding", size=(2, 3), length=(4, 12), budget=4,
+        instances=instances, workers=workers, quiet=True,
+    )  # fmt: skip
+
+
+def through_the_command_line(folder: str, url: str, instances: int, workers: int) -> int:
+    from recommit.cli import command_line
+    from recommit.cli.verbs.zero_shot import zero_shot
+
+    command_line.VERBS["zero-shot"] = zero_shot
+    words = (
+        f"zero-shot --model tiny --out {folder} --endpoint custom --base-url {url} --size 2 3 --length 4 12 --budget 4"
+    )
+    return command_line.main([*words.split(), "--instances", str(instances), "--workers", str(workers)])
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:4], *map(int, sys.argv[4:6])))

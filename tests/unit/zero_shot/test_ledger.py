@@ -1,0 +1,206 @@
+"""Caps: no request is sent that could break one, whoever else is under way, and whatever an earlier start has spent."""
+
+from __future__ import annotations
+
+import random
+import threading
+
+import pytest
+from tests.unit.zero_shot.conftest import Kept
+
+from recommit.zero_shot.errors import CapReached, Damaged, Stopped
+from recommit.zero_shot.ledger import QUESTION_TOKENS, Caps, Ledger
+
+
+def ledger(caps=None, log=None):
+    return Ledger(caps or Caps(), log or Kept(), 100, threading.Event())
+
+
+@pytest.mark.parametrize(
+    "caps", [Caps(requests=40), Caps(tokens=20_000), Caps(money=9.0, price_in=500.0, price_out=900.0)]
+)
+def test_many_workers_stay_within_the_caps(caps):
+    shared, sent, reached = ledger(caps), [], []
+
+    def work(seed):
+        draw = random.Random(seed)
+        try:
+            while True:
+                ticket = shared.begin({})
+                sent.append(ticket.number)
+                if draw.random() < 0.2:
+                    shared.failed(ticket, draw.random() < 0.5, {})
+                else:
+                    shared.answered(ticket, draw.randrange(50, 200), draw.randrange(100))
+        except CapReached as error:
+            reached.append(str(error))
+
+    workers = [threading.Thread(target=work, args=(seed,)) for seed in range(8)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert len(reached) == 8
+    assert sorted(sent) == list(range(1, len(sent) + 1))
+    spent = shared.spent
+    assert spent.requests == len(sent) <= (caps.requests or len(sent))
+    assert caps.tokens is None or spent.tokens_in + spent.tokens_out <= caps.tokens
+    assert caps.money is None or shared.money <= caps.money
+    assert len(sent) > 2
+
+
+#: What one question and its answer take, where the ledger was never told.
+LARGE = (60_000, 100)
+#: Caps that hold three of them, and some change.
+THREE = [Caps(tokens=200_000), Caps(money=1.0, price_in=5.0, price_out=15.0)]
+
+
+class Naive(Ledger):
+    """The planted defect: everybody starts at once, with 4,096 tokens reserved for each question."""
+
+    def _must_wait(self):
+        return False
+
+
+def crowd(shared, workers=32, cost=LARGE):
+    """The worst that so many workers can do: all that are let in ask before the first answer comes. Requests sent."""
+    sent, under_way = 0, []
+    try:
+        while True:
+            while len(under_way) < workers and (ticket := shared.admit({})) is not None:
+                under_way.append(ticket)
+            sent += len(under_way)
+            for ticket in under_way:
+                shared.answered(ticket, *cost)
+            under_way.clear()
+    except CapReached:
+        for ticket in under_way:
+            shared.answered(ticket, *cost)
+        return sent + len(under_way)
+
+
+def overrun(shared, cost=LARGE):
+    """By how many answers a cap is exceeded."""
+    caps, tokens = shared.caps, shared.spent.tokens_in + shared.spent.tokens_out
+    by_tokens = 0.0 if caps.tokens is None else (tokens - caps.tokens) / sum(cost)
+    return max(by_tokens, 0.0 if caps.money is None else (shared.money - caps.money) / caps.price(*cost))
+
+
+@pytest.mark.parametrize("caps", THREE)
+def test_thirty_two_workers_with_huge_questions_stay_within_the_caps(caps):
+    shared = ledger(caps)
+    assert crowd(shared) == 3
+    assert overrun(shared) <= 0
+
+
+@pytest.mark.parametrize("caps", [Caps(tokens=5_000), Caps(money=0.03, price_in=5.0, price_out=15.0)])
+def test_what_is_too_small_for_the_first_answer_is_exceeded_by_that_one_alone(caps):
+    shared = ledger(caps)
+    assert crowd(shared) == 1
+    assert 0 < overrun(shared) <= 1
+
+
+@pytest.mark.parametrize("caps", THREE)
+def test_answers_may_be_longer_than_was_asked_for(caps):
+    shared = ledger(caps)
+    crowd(shared, cost=(300, 50_000))
+    assert overrun(shared) <= 0
+
+
+@pytest.mark.parametrize("caps", THREE)
+def test_a_ledger_that_lets_all_start_at_once_is_caught(caps):
+    shared = Naive(caps, Kept(), 100, threading.Event())
+    crowd(shared)
+    assert overrun(shared) > 25
+
+
+@pytest.mark.parametrize("caps", [Caps(tokens=320_000), Caps(money=1.6, price_in=5.0, price_out=15.0)])
+@pytest.mark.parametrize("said", [True, False])
+def test_a_start_with_a_higher_cap_remembers_how_large_questions_are(caps, said):
+    log = Kept()
+    before = ledger(THREE[0], log)
+    crowd(before)
+    sizes = {"tokens_in": LARGE[0], "tokens_out": LARGE[1]} if said else {}
+    after = ledger(caps)
+    after.restore(log.records, [{"number": n, "charged": list(LARGE), **sizes} for n in (1, 2, 3)])
+    assert (after.spent.tokens_in, after.spent.requests) == (180_000, 3)
+    assert crowd(after) == 2
+    assert overrun(after) <= 0
+
+
+def test_one_request_is_under_way_until_a_server_says_what_it_took():
+    shared = ledger(Caps(tokens=100_000))
+    first = shared.admit({})
+    assert shared.admit({}) is None
+    shared.answered(first, None, None)
+    second = shared.admit({})
+    assert shared.admit({}) is None
+    shared.answered(second, 50, 10)
+    assert all(shared.admit({}) for _ in range(8))
+
+
+@pytest.mark.parametrize("caps", [Caps(), Caps(requests=9)])
+def test_without_a_cap_on_tokens_nobody_waits(caps):
+    shared = ledger(caps)
+    assert all(shared.admit({}) for _ in range(9))
+
+
+def test_failures_before_the_first_answer_are_charged_with_its_size_once_it_is_said():
+    log = Kept()
+    shared = ledger(Caps(tokens=10**6), log)
+    shared.failed(shared.admit({}), True, {"kind": "timeout"})
+    shared.failed(shared.admit({}), False, {"kind": "http_500"})
+    assert shared.spent.tokens_in == QUESTION_TOKENS
+    charged = shared.answered(shared.admit({}), *LARGE)
+    assert shared.spent.tokens_in == 2 * LARGE[0]
+    after = ledger()
+    decision = {"number": 3, "charged": list(charged), "tokens_in": LARGE[0], "tokens_out": LARGE[1]}
+    after.restore(log.records, [decision])
+    assert after.spent == shared.spent
+
+
+def test_one_that_may_fit_later_waits():
+    shared = ledger(Caps(tokens=QUESTION_TOKENS + 100))
+    first, second = shared.begin({}), []
+    waiting = threading.Thread(target=lambda: second.append(shared.begin({})))
+    waiting.start()
+    waiting.join(0.2)
+    assert not second
+    shared.answered(first, 50, 10)
+    waiting.join()
+    assert second[0].reserved == (50, 100)
+
+
+def test_a_stop_ends_the_wait():
+    shared = ledger(Caps(tokens=QUESTION_TOKENS + 100))
+    shared.begin({})
+    shared.stop.set()
+    with pytest.raises(Stopped):
+        shared.begin({})
+
+
+def test_what_was_lost_in_a_kill_is_charged():
+    log = Kept()
+    before = ledger(log=log)
+    tickets = [before.begin({}) for _ in range(4)]
+    charged = before.answered(tickets[0], 70, 7)
+    before.failed(tickets[1], True, {"kind": "timeout"})
+    before.failed(tickets[2], False, {"kind": "http_500"})
+    decisions = [{"number": 1, "charged": list(charged)}, {"number": None, "charged": [0, 0]}]
+    after = ledger()
+    after.restore(log.records, decisions)
+    assert (after.spent.requests, after.spent.tokens_in) == (4, 70 + 2 * QUESTION_TOKENS)
+    assert after.spent.tokens_out == 7 + 2 * 100
+    assert after.begin({}).number == 5
+
+
+@pytest.mark.parametrize(
+    "records",
+    [
+        [{}], [{"event": "sent"}], [{"event": "failed", "number": 1, "charged": [0, 0]}],
+        [{"event": "sent", "number": 1, "reserved": [1]}], [{"event": "sent", "number": 1, "reserved": None}],
+    ],
+)  # fmt: skip
+def test_a_foreign_log_is_named(records):
+    with pytest.raises(Damaged, match=r"attempts.jsonl: expected one start"):
+        ledger().restore(records, [])

@@ -1,0 +1,254 @@
+"""A run: what is played, counted, resumed, refused and kept."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+import numpy as np
+import pytest
+from tests.unit.zero_shot.servers import ACTIONS, answer, chat, expert, journal_of, reply
+
+import recommit
+from recommit.cli.requests import WrongCall
+from recommit.cli.verbs.zero_shot import zero_shot
+from recommit.stats import wilson
+from recommit.storage.errors import FolderBusy
+from recommit.storage.lock import Lock
+from recommit.zero_shot import lines
+
+TASK = recommit.Sliding(2, 3)
+BAD = ["", "sorry", "{x}", "{}", '{"h":3,"actions":[]}', '{"h":2,"actions":["up"]}', '{"h":1,"actions":["hop"]}']
+
+
+def play(url, out, **more):
+    flags = {"size": (2, 3), "length": (4, 12), "budget": 4, "instances": 6, "workers": 1, "quiet": True} | more
+    return zero_shot("tiny", out, endpoint="custom", base_url=url, **flags)
+
+
+def read(out):
+    decisions = lines.read(out / "decisions.jsonl")
+    return decisions, lines.read(out / "episodes.jsonl"), json.loads((out / "summary.json").read_text())
+
+
+def test_an_expert_solves_everything(serve, tmp_path, capsys):
+    server = serve(script=expert(TASK))
+    assert play(server.url, tmp_path, workers=4) == 0
+    decisions, episodes, summary = read(tmp_path)
+    assert all(e["solved"] and e["finished"] and e["actions"] == e["length"] for e in episodes)
+    row = summary[0]
+    assert (row["agent"], row["task"], row["budget"], row["decisions"]) == ("tiny", "sliding", "4", 4)
+    assert (row["instances"], row["solved"], row["solve_rate"], row["spl"]) == (6, 6, 1.0, 1.0)
+    assert row["actions_per_episode"] == sum(e["length"] for e in episodes) / 6
+    assert (row["solve_low"], row["solve_high"]) == wilson(6, 6)
+    assert row["outcomes"]["ok"] == len(decisions) == len(server.seen) == row["requests"] == len(journal_of(tmp_path))
+    assert "solved 6 of 6: 100.0 % [61.0, 100.0]" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("task", [recommit.Sliding(3), recommit.Sokoban(6, boxes=1)])
+def test_both_tasks_at_the_budgets_of_the_paper(task, serve, tmp_path):
+    server = serve(script=expert(task, cell=28, depth=2))
+    boards = {"size": task.shape, "boxes": 1, "length": (5, 16), "cell": 28, "budget": None, "instances": 3}
+    assert play(server.url, tmp_path, task=task.task, **boards) == 0
+    _, episodes, summary = read(tmp_path)
+    loose, tight = {"sliding": (15, 10), "sokoban": (6, 4)}[task.task]
+    assert [(row["budget"], row["decisions"]) for row in summary] == [("loose", loose), ("tight", tight)]
+    assert summary[0]["solved"] == sum(e["solved"] for e in episodes) > 0
+    # What a smaller budget would have seen is the beginning of the same episodes.
+    assert summary[1]["solved"] == sum(e["solved"] and e["decisions"] <= tight for e in episodes)
+    system, look = server.seen[0].body["messages"]
+    assert "JSON" in system["content"]
+    assert {"sliding": "tiles", "sokoban": "Sokoban"}[task.task] in look["content"][1]["text"]
+
+
+def test_words_may_say_where_the_tile_goes(serve, tmp_path):
+    tiles = ("down", "up", "right", "left")  # of the tile that changes places with a blank going up, down, left, right
+    server = serve(script=expert(TASK, words=tiles))
+    assert play(server.url, tmp_path / "tile", moves="tile") == 0
+    decisions, episodes, _ = read(tmp_path / "tile")
+    assert all(e["solved"] and e["actions"] == e["length"] for e in episodes)
+    assert all(
+        json.loads(d["text"])["actions"] == [tiles[ACTIONS.index(word)] for word in d["actions"]] for d in decisions
+    )
+    assert "a tile moves into the empty cell" in json.dumps(server.seen[0].body)
+    manifests = [json.loads((tmp_path / "tile" / "manifest.json").read_text())["run"]]
+    assert play(server.url, tmp_path / "blank", instances=1) == 0
+    assert not any(e["solved"] for e in read(tmp_path / "blank")[1]), "the same words, taken for the blank's way"
+    manifests.append(json.loads((tmp_path / "blank" / "manifest.json").read_text())["run"])
+    assert [run.get("moves") for run in manifests] == ["tile", None]
+    assert [sorted(run["prompts"]) for run in manifests] == [
+        ["sliding-tile-v1", "system-v1"],
+        ["sliding-v1", "system-v1"],
+    ]
+
+
+def test_malformed_answers_spend_decisions_and_run_nothing(serve, tmp_path, capsys):
+    server = serve(script=lambda _, number: answer(BAD[(number - 1) % len(BAD)]))
+    assert play(server.url, tmp_path, instances=7) == 0
+    decisions, episodes, summary = read(tmp_path)
+    assert len(decisions) == 28
+    assert Counter(r["outcome"] for r in decisions) == dict.fromkeys(("empty", "no_object", "bad_json", "wrong_fields", "depth_outside", "count_mismatch", "unknown_action"), 4)  # fmt: skip
+    assert all((e["decisions"], e["actions"], e["solved"]) == (4, 0, False) for e in episodes)
+    assert {k: v for k, v in summary[0]["outcomes"].items() if v} == Counter(r["outcome"] for r in decisions)
+    assert summary[0]["mean_depth"] is None
+    assert "0 of 7: 0.0 % [0.0, 35.4], - actions per episode" in capsys.readouterr().out
+    assert [r["text"] for r in decisions[:7]] == BAD
+
+
+def test_lenient_takes_what_is_there(serve, tmp_path):
+    text = '{"h": 1, "actions": ["up","up","up"]}'
+    server = serve(answer(text))
+    play(server.url, tmp_path / "lenient", lenient=True, instances=2, budget=1)
+    play(server.url, tmp_path / "strict", instances=2, budget=1)
+    assert [r["h"] for r in read(tmp_path / "lenient")[0]] == [3, 3]
+    assert read(tmp_path / "lenient")[2][0]["actions_per_episode"] == 3
+    assert {r["outcome"] for r in read(tmp_path / "strict")[0]} == {"count_mismatch"}
+
+
+def test_failures_of_the_server_are_no_decisions(serve, tmp_path, capsys):
+    server = serve(reply({"error": "no"}, "500 Oops"), answer())
+    assert play(server.url, tmp_path, instances=4, retries=0) == 0
+    decisions, episodes, summary = read(tmp_path)
+    assert [e["infra_error"] for e in episodes] == ["http_500: no, 1 times", None, None, None]
+    assert (summary[0]["instances"], summary[0]["infra_errors"], summary[0]["unfinished"]) == (3, 1, 0)
+    assert len(decisions) == 12
+    assert "1 episodes got no answers from the server and are not counted" in capsys.readouterr().out
+    # The same command asks again, for what is missing only.
+    asked = len(server.seen)
+    assert play(server.url, tmp_path, instances=4, retries=0) == 0
+    assert len(server.seen) == asked + 4
+    assert read(tmp_path)[2][0]["infra_errors"] == 0
+    assert len(journal_of(tmp_path)) == 16
+
+
+def test_a_server_that_answers_nobody_ends_the_run(serve, tmp_path, capsys):
+    server = serve(reply({"error": "no"}, "500 Oops"))
+    assert play(server.url, tmp_path, instances=64, retries=0) == 1
+    assert len(server.seen) == 8
+    assert "8 episodes in a row got no answers, the last: http_500: no" in capsys.readouterr().err
+    assert play(server.url, tmp_path / "few", instances=3, retries=0) == 1
+    assert read(tmp_path / "few")[2][0]["solve_rate"] is None
+
+
+def test_a_wrong_key_ends_the_run_at_once(serve, tmp_path, capsys):
+    server = serve(reply({"error": {"message": "bad key"}}, "401 Unauthorized"))
+    assert play(server.url, tmp_path, instances=64) == 1
+    assert len(server.seen) == 1
+    assert "http_401: bad key" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("workers", [1, 4])
+def test_caps_hold_over_all_starts(workers, serve, tmp_path, capsys):
+    server = serve()
+    for start in range(3):
+        assert play(server.url, tmp_path, max_requests=10, workers=workers) == 1, start
+        assert len(server.seen) == 10
+    assert "max_requests: 10 allowed, 10 sent" in capsys.readouterr().err
+    assert read(tmp_path)[2][0]["unfinished"] > 0
+    assert play(server.url, tmp_path, max_requests=24, workers=workers) == 0
+    assert len(server.seen) == 24 == len(journal_of(tmp_path))
+    money = {"price_in": 1000.0, "price_out": 1000.0, "answer_tokens": 100}
+    assert play(server.url, tmp_path / "money", max_money=2.0, workers=workers, **money) == 1
+    assert 0.12 * (len(server.seen) - 24) <= 2.0
+    assert read(tmp_path / "money")[2][0]["money"] <= 2.0
+
+
+def test_a_finished_run_asks_nothing_more(serve, tmp_path):
+    server = serve()
+    play(server.url, tmp_path)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    asked = len(server.seen)
+    assert play(server.url, tmp_path, workers=3) == 0
+    assert len(server.seen) == asked
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+    assert sorted(before) == ["attempts.jsonl", "decisions.jsonl", "episodes.jsonl", "manifest.json", "summary.json"]
+
+
+@pytest.mark.parametrize(
+    ("changed", "named"),
+    [
+        ({"seed": 1}, "seed was 0, is 1"), ({"instances": 7}, "instances was 6, is 7"), ({"budget": 5}, "budget was 4, is 5"),
+        ({"lenient": True}, "lenient was False, is True"), ({"temperature": 0.0}, "parameters was"),
+        ({"cell": 28}, "cell was 56, is 28"), ({"length": (4, 11)}, "length was"), ({"extra": '{"a": 1}'}, "extra was"),
+    ],
+)  # fmt: skip
+def test_another_plan_in_the_same_folder_is_refused(changed, named, serve, tmp_path):
+    server = serve()
+    play(server.url, tmp_path)
+    with pytest.raises(WrongCall, match=f"out: expected the plan of .*, got another: .*{named}"):
+        play(server.url, tmp_path, **changed)
+
+
+def test_another_server_may_go_on(serve, tmp_path):
+    first, second = serve(), serve()
+    assert play(first.url, tmp_path, max_requests=5) == 1
+    assert play(second.url, tmp_path) == 0
+    assert (len(first.seen), len(second.seen)) == (5, 19)
+    assert {r["address"] for r in read(tmp_path)[0]} == {first.url, second.url}
+
+
+def test_two_budgets_share_a_cache(serve, tmp_path):
+    server = serve()
+    play(server.url, tmp_path / "loose", cache=tmp_path / "cache")
+    asked = len(server.seen)
+    play(server.url, tmp_path / "tight", cache=tmp_path / "cache", budget=2)
+    assert len(server.seen) == asked
+    assert read(tmp_path / "tight")[2][0]["requests"] == 0
+
+
+def test_a_torn_line_is_mended_and_a_foreign_one_is_not(serve, tmp_path, capsys):
+    server = serve()
+    play(server.url, tmp_path)
+    path = tmp_path / "decisions.jsonl"
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-30])
+    assert play(server.url, tmp_path) == 0
+    assert len(server.seen) == 25
+    assert len(journal_of(tmp_path)) == 24
+    for damage in (b"nonsense\n" + whole, whole + whole.splitlines(True)[0], whole.replace(b'"up"', b'"hop"'),
+                   whole.replace(b'"state_sha256": "', b'"state_sha256": "0'), whole.replace(b'"h": 1', b'"h": 9')):  # fmt: skip
+        path.write_bytes(damage)
+        assert play(server.url, tmp_path) == 1
+        assert "decisions.jsonl" in capsys.readouterr().err
+    assert len(server.seen) == 25
+
+
+def test_one_run_per_folder(serve, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(Lock.__init__, "__defaults__", (0.1,))
+    with Lock(tmp_path, work="zero-shot run"):
+        assert play(serve().url, tmp_path) == FolderBusy.exit_status
+    assert "another zero-shot run is running here (pid " in capsys.readouterr().err
+    (tmp_path / "thesis.txt").write_text("x")
+    with pytest.raises(WrongCall, match=r"out: expected an empty folder or a zero-shot run, got .* with thesis.txt"):
+        play(serve().url, tmp_path)
+
+
+def test_transcripts_keep_foreign_text_harmless(serve, tmp_path, capsys):
+    nasty = "\u2028=cmd|' /C calc'!A0\x1b[31m\x00\ud800<script>\n{}\r\n"
+    server = serve(reply(json.dumps(chat(nasty, id="\x1b]0;x\x07")).encode()))
+    assert play(server.url, tmp_path, instances=1, budget=1, quiet=False) == 0
+    (record,) = read(tmp_path)[0]
+    assert record["text"] == nasty
+    raw = (tmp_path / "decisions.jsonl").read_bytes()
+    assert raw.isascii()
+    assert raw.count(b"\n") == 1
+    assert b"\x1b" not in raw
+    said = capsys.readouterr()
+    assert "\x1b" not in said.out + said.err
+
+
+def test_intervals_are_over_rooms_where_the_data_keeps_rooms_apart():
+    from recommit.data.spec import Recipe, Variant
+    from recommit.zero_shot import figures
+    from recommit.zero_shot.player import Episode
+    from recommit.zero_shot.spec import Plan
+
+    recipe = Recipe("sokoban", (6, 6), (Variant((4, 12), 1),), count=1, test=40, disjoint="layouts").to_dict()
+    plan = Plan("m", "e", "sokoban", (6, 6), 1, (), 40, 0, 6, False, {}, data=recipe)
+    starts = plan.starts()
+    assert 5 < len(set(starts.rooms.tolist())) < 40
+    finished = [Episode(i, starts.ids[i], int(starts.length[i]), finished=i != 3) for i in range(40)]
+    row = figures.summary(plan, finished, starts.rooms)[0]
+    sizes = np.bincount(np.delete(starts.rooms, 3))
+    assert (row["solve_low"], row["solve_high"]) == pytest.approx(wilson(0, 39**2 / (sizes @ sizes)))
+    assert row["solve_high"] > figures.summary(plan, finished)[0]["solve_high"]

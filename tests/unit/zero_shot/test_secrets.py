@@ -1,0 +1,152 @@
+"""F12: a key in the environment is found in no file, on no screen and in no traceback, whatever the server does with it."""
+
+from __future__ import annotations
+
+import copy
+import os
+import pickle
+import subprocess
+import sys
+import traceback
+from pathlib import Path
+
+import pytest
+from tests.unit.zero_shot.conftest import CANARY, SHORT
+from tests.unit.zero_shot.servers import answer, chat, hang_up, reply, silence
+from tests.waiting import HANG, until
+
+from recommit.cli.requests import WrongCall
+from recommit.cli.verbs.zero_shot import zero_shot
+from recommit.zero_shot.errors import ZeroShotError
+from recommit.zero_shot.http import secret
+from recommit.zero_shot.http.bodies import Question
+from recommit.zero_shot.http.client import Place
+from recommit.zero_shot.http.secret import Key, clean
+
+ECHO = f"your key is {CANARY}, Bearer {CANARY}"
+GOOD = '{"h": 1, "actions": ["up"]} '
+#: What a server does with the key that it was sent.
+ECHOES = {
+    "in an answer": answer(GOOD + ECHO),
+    "in every field": reply(chat(GOOD, model="tiny", finish=ECHO) | {"id": ECHO}),
+    "behind a long name": reply(chat(GOOD) | {"id": "x" * (200 - 10) + CANARY}),
+    "in the model's name": answer(model=ECHO),
+    "in a refusal of the key": reply({"error": {"message": ECHO}}, "401 Unauthorized"),
+    "in a refusal of the question": reply({"error": {"message": "max " * 48 + ECHO, "param": CANARY}}, "400 Bad"),
+    "in a failure": reply({"error": ECHO}, "500 Oops"),
+    "in a failure that is no JSON": reply(ECHO.encode(), "503 Busy", [f"Retry-After: {CANARY}"], "text/html"),
+    "in a reason": reply({}, f"500 {ECHO}"),
+    "in a malformed answer": reply({"choices": CANARY}),
+    "in a redirect": reply(b"", "302 Found", [f"Location: http://127.0.0.1:9/{CANARY}"]),
+    "in no HTTP": ECHO.encode(),
+    "in a header": reply(chat(GOOD), headers=[f"{CANARY}: {CANARY}"] * 101),
+    "nothing": silence,
+    "hangs up": hang_up(ECHO.encode()),
+}
+
+
+def files_with(canary, folder):
+    return [path for path in folder.rglob("*") if path.is_file() and canary.encode() in path.read_bytes()]
+
+
+@pytest.mark.usefixtures("looks")
+@pytest.mark.parametrize("name", ECHOES)
+def test_no_trace_of_the_key(name, serve, tmp_path, monkeypatch, capfd):
+    monkeypatch.setenv("RECOMMIT_API_KEY", CANARY)
+    server = serve(ECHOES[name])
+    out, cache = tmp_path / "out", tmp_path / "cache"
+    flags = {
+        "size": (2, 3),
+        "length": (4, 8),
+        "budget": 2,
+        "instances": 2,
+        "retries": 0,
+        "timeout": SHORT if name == "nothing" else HANG,
+        "cache": cache,
+    }
+    status = zero_shot("tiny", out, endpoint="custom", base_url=server.url, **flags)
+    assert status in (0, 1)
+    until(lambda: server.seen)  # after a silence it may still be on its way
+    assert any(request.headers["authorization"] == f"Bearer {CANARY}" for request in server.seen)
+    said = capfd.readouterr()
+    assert said.err
+    assert CANARY not in said.out + said.err
+    assert files_with(CANARY, tmp_path) == []
+    # No part of it either, where a text was cut.
+    assert files_with(CANARY[:12], tmp_path) == []
+
+
+@pytest.mark.usefixtures("looks")
+@pytest.mark.parametrize("name", ECHOES)
+def test_no_traceback_shows_it_even_with_all_variables(name, serve, client_of):
+    server = serve(ECHOES[name])
+    client = client_of(server.url, timeout=SHORT if name == "nothing" else HANG, retries=0)
+    try:
+        shown = repr(client.ask(Question("rules", "look", b""), Place("task/0", 0, 0)))
+    except ZeroShotError as error:
+        frames = traceback.TracebackException.from_exception(error, capture_locals=True)
+        shown = "".join(frames.format()) + repr(error) + repr(error.args)
+        assert "self = " in shown  # variables are in it
+    assert CANARY not in shown
+
+
+def test_a_run_in_a_process_of_its_own(serve, tmp_path):
+    """With everything on that prints more than usual, and once with a bug in the middle of the run."""
+    server = serve(ECHOES["in every field"])
+    script = Path(__file__).parent / "play_once.py"
+    for mode in ("plain", "broken"):
+        out = tmp_path / mode
+        process = subprocess.run(
+            [sys.executable, "-X", "dev", "-X", "faulthandler", str(script), mode, str(out), server.url, "2", "2"],
+            env={**os.environ, "RECOMMIT_API_KEY": CANARY, "PYTHONDEVMODE": "1"}, capture_output=True, check=False,
+        )  # fmt: skip
+        assert process.returncode == (0 if mode == "plain" else 1), process.stderr.decode()
+        assert (b"Traceback" in process.stderr) == (mode == "broken")
+        assert CANARY.encode() not in process.stdout + process.stderr
+        assert files_with(CANARY, out) == []
+
+
+def test_keys_in_the_wrong_place_are_refused_without_repeating_them(tmp_path, monkeypatch):
+    monkeypatch.setenv("RECOMMIT_API_KEY", CANARY)
+    url = "http://127.0.0.1:9/v1"
+    wrong = [
+        {"base_url": f"http://{CANARY}@127.0.0.1:9/v1"}, {"base_url": f"http://127.0.0.1:9/v1?key={CANARY}"},
+        {"base_url": f"http://127.0.0.1:9/{CANARY}"}, {"base_url": url, "model": f"m-{CANARY}"},
+        {"base_url": url, "extra": f'{{"api_key": "{CANARY}"}}'}, {"base_url": url, "out": tmp_path / CANARY},
+    ]  # fmt: skip
+    for flags in wrong:
+        with pytest.raises(WrongCall) as caught:
+            zero_shot(**{"model": "m", "out": tmp_path / "out", "endpoint": "custom"} | flags)
+        assert CANARY not in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("text", ["sk-x\r\nHost: evil", "sk x y z", "sk-\u00e4", "sk-\x00"])
+def test_a_key_that_would_break_the_header_is_refused_without_repeating_it(text, tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "environ", {**os.environ, "RECOMMIT_API_KEY": text})
+    with pytest.raises(WrongCall, match="RECOMMIT_API_KEY: expected a key of printable characters") as caught:
+        zero_shot("m", tmp_path, endpoint="custom", base_url="http://127.0.0.1:9/v1")
+    assert text not in str(caught.value)
+
+
+def test_a_key_hides_itself():
+    key = Key(CANARY, "CANARY")
+    assert f"{key} {key!r} {[key]} {vars(Key)}".count(CANARY) == 0
+    assert not hasattr(key, "__dict__")
+    for copier in (pickle.dumps, copy.copy, copy.deepcopy):
+        with pytest.raises(TypeError, match="a key is not pickled"):
+            copier(key)
+    assert not Key("", "X")
+    assert clean(f"\x1b[31m{CANARY}\n" + "x" * 999, key) == "[31m[key] " + "x" * 190 + "..."
+    # A placeholder of a local server is an ordinary word.
+    assert Key("EMPTY", "X").redact("EMPTY") == "EMPTY"
+
+
+def test_a_run_that_does_not_redact_is_caught(serve, tmp_path, monkeypatch):
+    """The planted defect."""
+    monkeypatch.setenv("RECOMMIT_API_KEY", CANARY)
+    monkeypatch.setattr(secret.Key, "redact", lambda _, text: text)
+    server = serve(ECHOES["in an answer"])
+    flags = {"size": (2, 3), "length": (4, 8), "budget": 1, "instances": 1, "quiet": True}
+    zero_shot("tiny", tmp_path, endpoint="custom", base_url=server.url, **flags)
+    assert files_with(CANARY, tmp_path) == [tmp_path / "decisions.jsonl"]
