@@ -1,11 +1,12 @@
 """Counter-based randomness in numpy: the same numbers as the core's ``Rng``, for whole arrays of streams at once.
 
 A stream is named by (seed, purpose, index). Two purposes never share a stream: the core uses the numbers below 16, and
-every module here names its own.
+``Purpose`` has all others.
 """
 
 from __future__ import annotations
 
+from enum import IntEnum, unique
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +19,33 @@ if TYPE_CHECKING:
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)
 _SECOND = np.uint64(0x94D049BB133111EB)
+
+
+@unique
+class Purpose(IntEnum):
+    """What a stream is drawn for. A number is for ever: another one changes what is drawn."""
+
+    # Data sets: steps off an expert's path, the order of rows, which of several data sets a row is of, a walk's length.
+    PERTURB = 16
+    SHUFFLE = 17
+    MIX = 19
+    WALK = 20
+    # Training: the expert's path, the mirror image, where on its path a state is taken, what a policy draws, how an
+    # episode goes on, the order in a batch, a fixed mixture of depths, the decisions left, each puzzle's own seed.
+    PATH = 32
+    AUGMENT = 33
+    PLACE = 34
+    SAMPLE = 35
+    FOLLOW = 36
+    ORDER = 37
+    DEPTHS = 38
+    LEFT = 39
+    GAME = 40
+    # Measuring: resamples of an interval, the agent of random actions, waits between requests, a model's instances.
+    BOOTSTRAP = 48
+    RANDOM_ACTIONS = 49
+    JITTER = 56
+    INSTANCES = 57
 
 
 def mix(z: Words) -> Words:

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 #: The normal quantile of a two-sided 95 % interval.
 Z95 = 1.959963984540054
-#: Purpose of a random stream; the data's and the trainer's are below 48.
-BOOTSTRAP = 48
 #: Up to so many pairs that differ, McNemar's test is the exact binomial one.
 EXACT_PAIRS = 1000
 
@@ -94,7 +92,7 @@ def bootstrap(
         whole = np.stack([np.bincount(rooms, each), sizes], axis=1)[sizes > 0]
         values, counts = np.unique(whole, axis=0, return_counts=True)
     total = int(counts.sum())
-    generator = np.random.Generator(np.random.Philox(key=draws.derived_seed(seed, BOOTSTRAP, 0)))
+    generator = np.random.Generator(np.random.Philox(key=draws.derived_seed(seed, draws.Purpose.BOOTSTRAP, 0)))
     sums = generator.multinomial(total, counts / total, size=rounds) @ values
     low, high = np.quantile(sums[:, 0] / sums[:, 1], (0.025, 0.975))
     mean = counts @ values

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 SEEDS = 5
 #: Those that draw actions leave the shared graph of plans: every decision of theirs is a look of its own.
 ACTION_SEEDS = 2
-#: Purpose of a random stream; see ``recommit.stats``.
-WALKER = 49
 #: Names, with what they are; fixed-4 stands for any of 1..8.
 KNOWN = {
     "adaptive": "the depth head's likeliest depth",
@@ -216,7 +214,7 @@ def walker(seed: int) -> episodes.Agent:
     """Random depths of 1, 2, 4, 8 and random actions, by the turn and the place in the batch."""
 
     def agent(states: NDArray[np.uint8], turn: int) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
-        stream = draws.streams(seed, WALKER, turn * (1 << 32) + np.arange(len(states)))
+        stream = draws.streams(seed, draws.Purpose.RANDOM_ACTIONS, turn * (1 << 32) + np.arange(len(states)))
         depth = 1 << draws.below(draws.draw(stream, 0), 4)
         columns = [draws.below(draws.draw(stream, 1 + i), 4) for i in range(MAX_ACTIONS)]
         return depth, np.stack(columns, axis=1).astype(np.uint8)

@@ -29,9 +29,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-#: Purpose of a random stream; see ``recommit.train.sft.targets``.
-DEPTHS = 38
-
 
 class Run(Protocol):
     """How a pass through the policy is made; see ``Engine.run``."""
@@ -251,7 +248,7 @@ def drawn(reach: Reach, chance: NDArray[np.floating] | None, seed: int) -> Choos
 
     def choose(turn: int, episodes: NDArray[np.int64], nodes: NDArray[np.int64]) -> NDArray[np.int64]:
         number = episodes.astype(np.uint64) * np.uint64(256) + np.uint64(turn)
-        words = draws.draw(draws.streams(seed, DEPTHS, number), 0)
+        words = draws.draw(draws.streams(seed, draws.Purpose.DEPTHS, number), 0)
         uniform = (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
         weights = softmax(reach.logits[nodes]) if chance is None else np.asarray(chance, np.float64)[None]
         return columns[(uniform[:, None] >= np.cumsum(weights, axis=1)[:, :-1]).sum(axis=1)]

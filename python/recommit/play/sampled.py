@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from recommit.puzzles.puzzle import Puzzle
     from recommit.train.grpo.config import Variant
 
-#: Purposes of random streams; see ``recommit.train.sft.targets``.
-SAMPLE, FOLLOW, ORDER = 35, 36, 37
-
 
 @dataclass(frozen=True)
 class Proposals:
@@ -129,7 +126,7 @@ class Actor:
     ) -> list[NDArray[np.generic]]:
         own = self.policy.config.depths
         stream = draws.streams(
-            self.seed, SAMPLE, (number[:, None] * np.uint64(1024) + np.arange(count, dtype=np.uint64))
+            self.seed, draws.Purpose.SAMPLE, (number[:, None] * np.uint64(1024) + np.arange(count, dtype=np.uint64))
         )
         uniform = uniforms(stream, len(own) + 4 * MAX_ACTIONS)
         forced = None if depths is None else np.broadcast_to(depths, stream.shape).copy()

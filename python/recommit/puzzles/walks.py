@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from recommit.puzzles.puzzle import Puzzle, States
 
-#: Purpose of a random stream; see ``recommit.draws``.
-WALK = 20
 #: Walks per board, where a table tells a distance and where a search does.
 TRIES, TRIES_SEARCHED = 1 << 21, 1 << 12
 #: Boards, and walks at once.
@@ -82,7 +80,7 @@ class Walks:
         for first in range(0, count, BLOCK):
             number = np.uint64(start) + np.arange(first, min(first + BLOCK, count), dtype=np.uint64)
             block = slice(first, first + len(number))
-            stream = draws.streams(seed, WALK, number)
+            stream = draws.streams(seed, draws.Purpose.WALK, number)
             lengths[block] = self.shortest + draws.below(draws.draw(stream, 0), self.longest - self.shortest + 1)
             for length in np.unique(lengths[block]).tolist():
                 place = np.flatnonzero(lengths[block] == length)

@@ -33,9 +33,6 @@ if TYPE_CHECKING:
     from recommit.train.grpo.config import Variant
     from recommit.train.sft.targets import Targets
 
-#: Purpose of the random stream that says where on its path a state is taken.
-PLACE = 34
-
 
 @dataclass(frozen=True)
 class Instances:
@@ -72,7 +69,9 @@ def instances(recipe: Recipe, config: ValidationConfig, *, threads: int | None =
     starts = _starts(wanted, threads)
     solutions = task.solve(starts.states, ties="random", seed=1, threads=threads)
     length = np.asarray(solutions.length)
-    place = draws.below(draws.draw(draws.streams(1, PLACE, np.arange(len(length))), 0), np.maximum(length, 1))
+    place = draws.below(
+        draws.draw(draws.streams(1, draws.Purpose.PLACE, np.arange(len(length))), 0), np.maximum(length, 1)
+    )
     plans = np.zeros((len(length), max(int(place.max(initial=0)), 1)), np.uint8)
     for i, (begin, steps) in enumerate(zip(solutions.offsets[:-1], place, strict=True)):
         plans[i, :steps] = solutions.actions[begin : begin + steps]

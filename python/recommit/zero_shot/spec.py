@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 MANIFEST = "manifest.json"
-#: Purpose of a random stream; see ``recommit.zero_shot.http.client``.
-INSTANCES = 57
 
 
 @dataclass(frozen=True)
@@ -91,7 +89,7 @@ class Plan:
         """The instances; a larger number begins with the same ones."""
         if self.data is not None:
             return self._of_data()
-        seed = draws.derived_seed(self.seed, INSTANCES, 0)
+        seed = draws.derived_seed(self.seed, draws.Purpose.INSTANCES, 0)
         try:
             return self.puzzle().generate(
                 self.instances, seed=seed, length=(self.length[0], self.length[-1]), threads=1

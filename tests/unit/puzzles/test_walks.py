@@ -64,7 +64,7 @@ def test_boards_are_those_of_the_slow_twin(shape, length, generator):
     boards = recommit.Sliding(*shape).generate(12, seed=3, start=40, length=length, generator=generator)
     low, high = length if isinstance(length, tuple) else (length, length)
     for i, state in enumerate(boards.states):
-        stream = draws.streams(3, walks.WALK, 40 + i)
+        stream = draws.streams(3, draws.Purpose.WALK, 40 + i)
         chosen = low + int(draws.below(draws.draw(stream, 0), high - low + 1)[0])
 
         def numbers(n, stream=stream):

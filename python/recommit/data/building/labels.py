@@ -80,7 +80,9 @@ def path_states(
 def shard_rows(recipe: Recipe, split: str, shard: int, starts: Starts, threads: int | None = 1) -> Rows:
     """Everything a shard holds, instance by instance: the expert path, then the perturbed states."""
     puzzle = recipe.puzzle()
-    ties = draws.derived_seed(draws.derived_seed(recipe.seed, draws.PERTURB, recipe.epoch), _SPLIT_CODE[split], shard)
+    ties = draws.derived_seed(
+        draws.derived_seed(recipe.seed, draws.Purpose.PERTURB, recipe.epoch), _SPLIT_CODE[split], shard
+    )
     solutions = puzzle.solve(starts.states, ties=recipe.ties, seed=ties, threads=threads)
     plan, offsets = solutions.actions.astype(np.uint8, copy=False), solutions.offsets
     lengths = np.diff(offsets)
@@ -119,7 +121,7 @@ def _perturbed(
     """States a few random actions off the expert path; and which instance each comes from."""
     owner = np.repeat(np.arange(len(starts)), recipe.perturbed)
     which = np.tile(np.arange(recipe.perturbed), len(starts))
-    stream = draws.streams(seed, draws.PERTURB, owner * 256 + which)
+    stream = draws.streams(seed, draws.Purpose.PERTURB, owner * 256 + which)
     leave = draws.below(draws.draw(stream, 0), starts.length[owner])
     steps = 1 + draws.below(draws.draw(stream, 1), recipe.deviation)
     states = path[offsets[owner] + leave]

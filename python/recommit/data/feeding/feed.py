@@ -136,8 +136,10 @@ class Feed:
     def _order(self, epoch: int, window: int, count: int) -> NDArray[np.intp]:
         if not self.shuffle:
             return np.arange(count)
-        seed = draws.derived_seed(self.seed, draws.SHUFFLE, epoch)
-        stream = draws.streams(draws.derived_seed(seed, draws.SHUFFLE, window + 1), draws.SHUFFLE, np.arange(count))
+        seed = draws.derived_seed(self.seed, draws.Purpose.SHUFFLE, epoch)
+        stream = draws.streams(
+            draws.derived_seed(seed, draws.Purpose.SHUFFLE, window + 1), draws.Purpose.SHUFFLE, np.arange(count)
+        )
         return np.argsort(draws.draw(stream, 0), kind="stable")
 
     def _load(self, blocks: list[_Block], begin: int, end: int) -> Rows:

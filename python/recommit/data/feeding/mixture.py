@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from recommit.data.rows import Rows
     from recommit.data.spec import Recipe
 
-#: Purpose of the random stream that says which data set a row is of; see ``recommit.draws``.
-MIX = 19
-
 
 @dataclass(frozen=True)
 class Portion:
@@ -86,7 +83,9 @@ class Mixture:
         sets = np.repeat(np.arange(len(self.weights)), self.weights)
         places = np.arange(len(sets), dtype=np.uint64)
         number = blocks.astype(np.uint64)[:, None] * np.uint64(len(sets)) + places
-        result: NDArray[np.int64] = sets[np.argsort(draws.draw(draws.streams(self.seed, MIX, number), 0), axis=1)]
+        result: NDArray[np.int64] = sets[
+            np.argsort(draws.draw(draws.streams(self.seed, draws.Purpose.MIX, number), 0), axis=1)
+        ]
         return result
 
     def before(self, row: int) -> NDArray[np.int64]:

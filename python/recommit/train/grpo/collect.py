@@ -10,7 +10,7 @@ import numpy as np
 from recommit import draws
 from recommit.play import values
 from recommit.play.graph import Reach, softmax
-from recommit.play.sampled import FOLLOW, Actor, play
+from recommit.play.sampled import Actor, play
 from recommit.policy.config import MAX_ACTIONS
 from recommit.runs.ranks import Team
 from recommit.train.grpo import reward as credit
@@ -249,7 +249,9 @@ def _thinned(
     for _ in range(60):
         middle = (low + high) / 2
         low, high = (middle, high) if np.minimum(mass / middle, 1.0).sum() > limit else (low, middle)
-    words = draws.draw(draws.streams(given.actor.seed, FOLLOW, np.uint64(first) + nodes.astype(np.uint64)), 1)
+    words = draws.draw(
+        draws.streams(given.actor.seed, draws.Purpose.FOLLOW, np.uint64(first) + nodes.astype(np.uint64)), 1
+    )
     kept = (words >> np.uint64(11)).astype(np.float64) * 2.0**-53 < mass / high
     return nodes[kept], np.maximum(mass[kept], high)
 
@@ -260,7 +262,7 @@ def _follow(trace: Trace, reward: Floats, given: Collector, numbers: NDArray[np.
         return reward.argmax(axis=1)
     if given.config.credit.follow == "random":
         number = numbers[trace.episode] * np.uint64(256) + trace.left.astype(np.uint64)
-        words = draws.draw(draws.streams(given.actor.seed, FOLLOW, number), 0)
+        words = draws.draw(draws.streams(given.actor.seed, draws.Purpose.FOLLOW, number), 0)
         return draws.below(words, trace.executed.shape[1])
     return np.zeros(len(trace), np.int64)
 

@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     from recommit.train.grpo.run import Grpo
     from recommit.train.validate import Watched
 
-#: Purpose of a random number; see ``recommit.train.sft.targets``.
-SEED = 39
-
 
 def chosen(recipes: list[Recipe], tasks: tuple[str, ...], source: Any) -> list[Recipe]:
     """Those that ``tasks`` names. Nobody need say it if there is one puzzle, whatever its sizes."""
@@ -62,7 +59,7 @@ def parts(config: GrpoConfig, recipes: list[Recipe]) -> list[Part]:
         raise ValueError(f"optim.batch: expected a multiple of {len(each)} puzzles, got {config.optim.batch}")
     for part in each:
         _check(part, config)
-    seeds = [draws.derived_seed(config.run.seed, SEED, number) for number in range(len(each))]
+    seeds = [draws.derived_seed(config.run.seed, draws.Purpose.GAME, number) for number in range(len(each))]
     return [
         replace(
             part,

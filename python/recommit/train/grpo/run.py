@@ -17,7 +17,7 @@ from recommit import draws
 from recommit.data.starts import sampling
 from recommit.play import graph as reach
 from recommit.play.graph import Reach
-from recommit.play.sampled import ORDER, Actor
+from recommit.play.sampled import Actor
 from recommit.policy.policy import CommitPolicy
 from recommit.policy.transfer import to_device, to_host
 from recommit.runs import ranks
@@ -208,7 +208,7 @@ class Grpo(Trainer):
         """In which the states of a step are learned from."""
         number = self.at.step * self.config.objective.epochs + epoch
         places = np.uint64(number << 32) + np.arange(len(batch), dtype=np.uint64)
-        return np.argsort(draws.draw(draws.streams(self.config.run.seed, ORDER, places), 0))
+        return np.argsort(draws.draw(draws.streams(self.config.run.seed, draws.Purpose.ORDER, places), 0))
 
     def gradient(self, batch: Decisions, whole: NDArray[np.intp], *, fresh: bool, among: int = 1) -> Tensor:
         """Add the gradient of some states of all ranks, as the mean over them, divided by ``among`` puzzles; see ``_move``."""

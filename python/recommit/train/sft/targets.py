@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from recommit.puzzles.puzzle import Puzzle
     from recommit.train.config import TargetConfig
 
-#: Purposes of random streams; the data's are below 32.
-PATH, AUGMENT, LEFT = 32, 33, 39
-
 
 @dataclass(frozen=True)
 class Targets:
@@ -49,7 +46,7 @@ def make(
     if config.augment and task.turns:
         states = turned(states, symmetries(seed, number))
     path = content.actions if config.paths == "dataset" else None
-    stream = draws.streams(seed, PATH, number)
+    stream = draws.streams(seed, draws.Purpose.PATH, number)
     optimal = np.zeros((len(states), MAX_ACTIONS, 4), bool)
     actions = np.zeros((len(states), MAX_ACTIONS), np.int64)
     here = states
@@ -66,7 +63,7 @@ def make(
             here = np.where(
                 live.reshape(-1, 1, 1), task.step(here, actions[:, i].astype(np.uint8), threads=threads), here
             )
-    left = 1 + draws.below(draws.draw(draws.streams(seed, LEFT, number), 0), config.budget)
+    left = 1 + draws.below(draws.draw(draws.streams(seed, draws.Purpose.LEFT, number), 0), config.budget)
     return Targets(states, actions, optimal, content.distance.astype(np.int32), left)
 
 
@@ -85,7 +82,7 @@ def pick(optimal: NDArray[np.bool_], words: NDArray[np.uint64]) -> NDArray[np.in
 
 def symmetries(seed: int, number: NDArray[np.uint64]) -> NDArray[np.int64]:
     """One of the eight, drawn for each number."""
-    return draws.below(draws.draw(draws.streams(seed, AUGMENT, number), 0), 8)
+    return draws.below(draws.draw(draws.streams(seed, draws.Purpose.AUGMENT, number), 0), 8)
 
 
 def turned(states: NDArray[np.uint8], symmetry: NDArray[np.int64]) -> NDArray[np.uint8]:

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from recommit.zero_shot.http.wire import Address
     from recommit.zero_shot.ledger import Ledger, Ticket
 
-#: Purpose of a random stream; 48 and 49 are those of ``recommit.evaluate``.
-JITTER = 56
 #: The first pause before another attempt, which doubles each time, and the longest.
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 60.0
 #: Characters of what a server says about a failure that are looked at.
@@ -189,7 +187,7 @@ class Client:
     def _backoff(self, failures: int, place: Place) -> float:
         """Between half and all of a pause that doubles; workers that failed together come back apart."""
         number = (place.index << 24) + (place.decision << 8) + failures
-        share = int(draws.draw(draws.streams(self.seed, JITTER, number), 0)[0] >> 11) * 2.0**-53
+        share = int(draws.draw(draws.streams(self.seed, draws.Purpose.JITTER, number), 0)[0] >> 11) * 2.0**-53
         return min(FIRST_PAUSE * 2.0 ** (failures - 1), LONGEST_PAUSE) * (0.5 + 0.5 * share)
 
     def _wait_for_turn(self) -> None:
