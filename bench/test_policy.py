@@ -15,9 +15,9 @@ from bench.answers import group
 
 import recommit
 from recommit.play.sampled import Actor, play
+from recommit.play.variants import variant
 from recommit.policy.backbones.make import PRESETS, Shape, make_backbone
 from recommit.policy.config import LoraConfig, PolicyConfig
-from recommit.train.grpo.config import variant
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -26,12 +26,13 @@ from sft_7b import Clock, arguments, build, naive_inputs, write
 import recommit
 from recommit.play.graph import Reach
 from recommit.play.sampled import Actor
+from recommit.play.variants import variant
 from recommit.runs.ranks import Team
 from recommit.train.config import OptimConfig
 from recommit.train.engine.base import TorchEngine, groups
 from recommit.train.grpo import loss as objective
 from recommit.train.grpo.collect import Collector
-from recommit.train.grpo.config import CreditConfig, GrpoConfig, RolloutConfig, variant
+from recommit.train.grpo.config import CreditConfig, GrpoConfig, RolloutConfig
 from recommit.train.grpo.head_moves import HeadMover
 
 if TYPE_CHECKING:

@@ -18,12 +18,13 @@ import recommit
 from recommit.data.building import labels
 from recommit.play.graph import Reach, head, walk
 from recommit.play.sampled import Actor, play
+from recommit.play.variants import variant
 from recommit.policy.config import DecoderConfig, PolicyConfig
 from recommit.policy.policy import CommitPolicy
 from recommit.train.config import TargetConfig
 from recommit.train.grpo import loss as objective
 from recommit.train.grpo import reward
-from recommit.train.grpo.config import CreditConfig, ObjectiveConfig, variant
+from recommit.train.grpo.config import CreditConfig, ObjectiveConfig
 from recommit.train.sft import loss as losses
 from recommit.train.sft import targets
 

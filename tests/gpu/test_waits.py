@@ -14,11 +14,11 @@ torch = pytest.importorskip("torch")
 import recommit
 from recommit.play.graph import Reach
 from recommit.play.sampled import Actor
+from recommit.play.variants import variant
 from recommit.policy.policy import CommitPolicy
 from recommit.runs.directory import best_policy
 from recommit.train.grpo import loss as objective
 from recommit.train.grpo import run
-from recommit.train.grpo.config import variant
 from recommit.train.sft import loss
 from recommit.train.sft import run as sft
 

@@ -5,7 +5,6 @@ Exit status: 0 done, 1 failed while working, 2 the call was wrong, 130 interrupt
 
 from __future__ import annotations
 
-import os
 import sys
 from json import dumps
 from pathlib import Path
@@ -259,12 +258,3 @@ def _explain(error: Exception) -> str:
 def _fail(message: str, status: int) -> int:
     say(f"recommit: {message}")
     return status
-
-
-if __name__ == "__main__":
-    exit_status = main()
-    if "RANK" in os.environ:
-        from recommit.runs import ranks
-
-        ranks.end(exit_status)
-    sys.exit(exit_status)

@@ -15,9 +15,9 @@ from recommit import draws
 from recommit.play import episodes, oracle, shared
 from recommit.play.graph import Reach, always, drawn, head, wary
 from recommit.play.sampled import Actor
+from recommit.play.variants import variant
 from recommit.policy.config import MAX_ACTIONS
 from recommit.runs.ranks import Team
-from recommit.train.grpo.config import variant
 
 if TYPE_CHECKING:
     from collections.abc import Callable

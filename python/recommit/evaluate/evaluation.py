@@ -140,8 +140,7 @@ class Evaluation:
 
     def _policies(self) -> dict[str, str]:
         """What plays, by run: the files of its best policy, which further training may change."""
-        from recommit.policy.checkpoint import local_folder
-        from recommit.train.initial_policy import weights_of
+        from recommit.policy.checkpoint import local_folder, weights_of
 
         named = [name.partition("@") for name in self.plan.agents]
         runs = {run or self.plan.run for base, _, run in named if base != transcripts.AGENT}

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from recommit.play.graph import Run
+    from recommit.play.variants import Variant
     from recommit.policy.policy import CommitPolicy
     from recommit.puzzles.puzzle import Puzzle
-    from recommit.train.grpo.config import Variant
 
 
 @dataclass(frozen=True)

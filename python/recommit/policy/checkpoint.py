@@ -24,7 +24,8 @@ from recommit.policy.backbones.backbone import load_backbone
 from recommit.policy.config import DecoderConfig, HeadConfig, LoraConfig, PolicyConfig
 from recommit.policy.policy import ADAPTER, CommitPolicy
 from recommit.storage import digests, reading
-from recommit.storage.files import Files
+from recommit.storage.digests import NAME
+from recommit.storage.files import Files, file_sha256, sha256
 from recommit.storage.opening import content, replace_file
 
 if TYPE_CHECKING:
@@ -246,3 +247,9 @@ def _parse(values: dict[str, Any]) -> PolicyConfig:
     plain["head"] = HeadConfig(**plain.get("head", {}))
     plain["lora"] = None if plain["lora"] is None else LoraConfig(**plain["lora"])
     return PolicyConfig(**plain)
+
+
+def weights_of(policy: Path) -> str:
+    """One sha256 of all files of a saved policy but for their digests, which older ones do not have."""
+    listed = sorted(p for p in policy.rglob("*") if p.is_file() and p.name != NAME)
+    return sha256("\n".join(f"{p.relative_to(policy).as_posix()} {file_sha256(p)}" for p in listed).encode())

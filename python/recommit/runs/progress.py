@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from recommit.train.config import RunConfig
-
 
 class Interrupt:
     """Ctrl-C and SIGTERM end a run after the step that is under way; a second Ctrl-C ends it at once."""
@@ -91,22 +89,24 @@ def clock(seconds: float) -> str:
 class Curves:
     """TensorBoard, and Weights & Biases when asked; silent where neither is installed."""
 
-    def __init__(self, folder: Path | None, config: RunConfig, whole: dict[str, Any], step: int) -> None:
+    def __init__(
+        self, folder: Path | None, *, tensorboard: bool, wandb: str | None, whole: dict[str, Any], step: int
+    ) -> None:
         self._board: Any = None
         self._bias: Any = None
         if folder is None:
             return
-        if config.tensorboard:
+        if tensorboard:
             try:
                 from torch.utils.tensorboard import SummaryWriter
 
                 self._board = SummaryWriter(str(folder / "tensorboard"), purge_step=step + 1)
             except ImportError:
                 self._board = None
-        if config.wandb:
-            import wandb
+        if wandb:
+            from wandb import init
 
-            self._bias = wandb.init(project=config.wandb, dir=str(folder), config=whole, resume="allow", id=folder.name)
+            self._bias = init(project=wandb, dir=str(folder), config=whole, resume="allow", id=folder.name)
 
     def add(self, step: int, values: dict[str, Any], prefix: str = "") -> None:
         """Every number in ``values``, nested ones by path."""

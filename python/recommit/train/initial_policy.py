@@ -11,8 +11,8 @@ import torch
 from recommit.policy.backbones.make import PRESETS, make_backbone
 from recommit.policy.checkpoint import local_folder
 from recommit.policy.policy import CommitPolicy
-from recommit.storage.digests import NAME, seal
-from recommit.storage.files import Files, file_sha256, sha256
+from recommit.storage.digests import seal
+from recommit.storage.files import Files
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,12 +46,6 @@ def warm_start(init: str | Path, folder: RunDirectory, team: Team) -> Path:
         temporary.rename(kept)
     team.barrier()
     return kept
-
-
-def weights_of(policy: Path) -> str:
-    """One sha256 of all files of a saved policy but for their digests, which older ones do not have."""
-    listed = sorted(p for p in policy.rglob("*") if p.is_file() and p.name != NAME)
-    return sha256("\n".join(f"{p.relative_to(policy).as_posix()} {file_sha256(p)}" for p in listed).encode())
 
 
 def keep_features(policy: CommitPolicy, config: RunConfig) -> None:

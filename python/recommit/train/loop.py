@@ -144,8 +144,13 @@ class Trainer(ABC):
 
     def _steps(self, log: Log, timing: Log, interrupt: Interrupt) -> int:
         progress = Progress(self.config.optim.steps, self.at.step, quiet=self.quiet)
+        run = self.config.run
         curves = Curves(
-            self.folder.folder if self.team.lead else None, self.config.run, plain(self.config), self.at.step
+            self.folder.folder if self.team.lead else None,
+            tensorboard=run.tensorboard,
+            wandb=run.wandb,
+            whole=plain(self.config),
+            step=self.at.step,
         )
         progress.say(self._introduction())
         meter = Meter()

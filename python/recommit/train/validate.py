@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
     from recommit.data.spec import Recipe
     from recommit.play.graph import Choose, Episodes
+    from recommit.play.variants import Variant
     from recommit.policy.policy import CommitPolicy
     from recommit.puzzles.puzzle import Puzzle
     from recommit.train.config import ValidationConfig
     from recommit.train.engine.base import Engine
-    from recommit.train.grpo.config import Variant
     from recommit.train.sft.targets import Targets
 
 

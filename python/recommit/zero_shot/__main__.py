@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from importlib import import_module
 
-# The program is the command line's, which no module here may import.
-sys.exit(import_module("recommit.cli").main(["zero-shot", *sys.argv[1:]]))
+from recommit.cli.command_line import main
+
+if __name__ == "__main__":
+    sys.exit(main(["zero-shot", *sys.argv[1:]]))

@@ -7,7 +7,6 @@ import signal
 import pytest
 
 from recommit.runs.progress import Curves, Interrupt, Progress, clock
-from recommit.train.config import RunConfig
 
 
 def test_the_first_ctrl_c_asks_and_the_second_ends():
@@ -39,7 +38,7 @@ def test_progress_says_where_it_is(capsys):
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_curves_are_written(tmp_path):
     pytest.importorskip("tensorboard")
-    curves = Curves(tmp_path, RunConfig(), {}, 0)
+    curves = Curves(tmp_path, tensorboard=True, wandb=None, whole={}, step=0)
     curves.add(1, {"loss": 1.0, "solved": {"1": 0.5}, "accuracy": [0.1, 0.2], "text": "no number"})
     curves.close()
     assert list((tmp_path / "tensorboard").iterdir())

@@ -13,10 +13,11 @@ from safetensors.torch import load_file
 import recommit
 from recommit.data import Recipe, Variant, build
 from recommit.play.sampled import Actor
+from recommit.play.variants import variant
 from recommit.policy.policy import CommitPolicy
 from recommit.runs.directory import best_policy
 from recommit.train.config import SftConfig, parse
-from recommit.train.grpo.config import GrpoConfig, variant
+from recommit.train.grpo.config import GrpoConfig
 from recommit.train.sft import run
 
 #: A short supervised run of a model that takes milliseconds per step.

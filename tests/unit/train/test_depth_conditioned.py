@@ -13,13 +13,14 @@ from tests.unit.train import runs
 import recommit
 from recommit.play.graph import Reach
 from recommit.play.sampled import Actor
+from recommit.play.variants import variant
 from recommit.policy.policy import CommitPolicy
 from recommit.policy.reference import Reference
 from recommit.runs.directory import best_policy
 from recommit.train.grpo import loss as objective
 from recommit.train.grpo import run as grpo
 from recommit.train.grpo.collect import Collector
-from recommit.train.grpo.config import ObjectiveConfig, variant
+from recommit.train.grpo.config import ObjectiveConfig
 
 TASK = recommit.Sliding(2, 3)
 #: What a depth outside the grid is told as: the next larger one (A29).

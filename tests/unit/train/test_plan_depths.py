@@ -12,11 +12,12 @@ torch = pytest.importorskip("torch")
 import recommit
 from recommit.play.graph import Reach
 from recommit.play.sampled import Actor
+from recommit.play.variants import variant
 from recommit.policy.policy import CommitPolicy
 from recommit.runs.directory import best_policy
 from recommit.train.config import parse
 from recommit.train.grpo.collect import Collector
-from recommit.train.grpo.config import GrpoConfig, variant
+from recommit.train.grpo.config import GrpoConfig
 from recommit.train.sft import run
 
 TASK = recommit.Sliding(2, 3)

@@ -12,9 +12,10 @@ import pytest
 
 from recommit.cli.verbs.train import planned_family
 from recommit.estimate.counting.passes import schedule
+from recommit.play.variants import variant
 from recommit.train import config
 from recommit.train.config import SftConfig, plain
-from recommit.train.grpo.config import GrpoConfig, variant
+from recommit.train.grpo.config import GrpoConfig
 
 LAUNCH = Path(str(files("recommit") / "recipes" / "launch"))
 #: Section 13.7 of the specification, "RL (Sliding | Sokoban)", and the reward's weight.

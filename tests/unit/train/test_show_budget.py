@@ -18,12 +18,13 @@ from recommit.evaluate.agents import Player
 from recommit.evaluate.population import Population
 from recommit.play.graph import Reach
 from recommit.play.sampled import Actor
+from recommit.play.variants import variant
 from recommit.policy.policy import CommitPolicy
 from recommit.policy.reference import Reference
 from recommit.runs.directory import best_policy
 from recommit.train.grpo import loss, run
 from recommit.train.grpo.collect import Collector
-from recommit.train.grpo.config import ObjectiveConfig, variant
+from recommit.train.grpo.config import ObjectiveConfig
 
 TASK = recommit.Sliding(2, 3)
 

@@ -229,7 +229,7 @@ def planned_family(
             if not isinstance(values, dict):
                 raise ValueError(f"family.{name}: expected a mapping, got {brief(values)}")  # noqa: TRY004
         said = {name: {"variant": name, **changes.get(name, {})} for name in variants}
-        kinds = {name: grpo_config.variant(str(values["variant"])) for name, values in said.items()}
+        kinds = {name: variants.variant(str(values["variant"])) for name, values in said.items()}
     except ValueError as error:
         raise WrongCall(str(error)) from None
     return {

@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
+from recommit.play.variants import variant
 from recommit.policy.config import PASS
 from recommit.train.config import EngineConfig, SftConfig
-from recommit.train.grpo.config import variant
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

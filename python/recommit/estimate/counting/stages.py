@@ -10,12 +10,12 @@ import torch
 
 from recommit.estimate.counting.passes import Evaluation
 from recommit.estimate.counting.work import Shadow
+from recommit.play.variants import variant
 from recommit.policy.config import MAX_ACTIONS
 from recommit.policy.reference import Reference
 from recommit.train.config import SftConfig
 from recommit.train.grpo import loss
 from recommit.train.grpo.batch import Decisions
-from recommit.train.grpo.config import variant
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from torch import nn
 
     from recommit.estimate.counting.passes import Passes
+    from recommit.play.variants import Variant
     from recommit.policy.policy import CommitPolicy
     from recommit.puzzles.puzzle import Puzzle
     from recommit.train.config import ModelConfig
-    from recommit.train.grpo.config import Variant
 
     Work = Callable[[], Any]
 

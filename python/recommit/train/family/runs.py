@@ -123,8 +123,7 @@ def _contents(data: Any) -> list[str]:
 
 
 def _weights(init: str | Path) -> str:
-    from recommit.policy.checkpoint import local_folder
-    from recommit.train.initial_policy import weights_of
+    from recommit.policy.checkpoint import local_folder, weights_of
 
     return weights_of(local_folder(init))
 

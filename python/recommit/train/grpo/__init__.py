@@ -1,3 +1,16 @@
 """Reinforcement of the depth head and the plans, from a warm start."""
 
 from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["train"]
+
+
+def __getattr__(name: str) -> Any:
+    """``train`` brings torch: it is imported when it is asked for."""
+    if name == "train":
+        from recommit.train.grpo.run import train
+
+        return train
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

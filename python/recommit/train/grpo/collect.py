@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recommit.play.sampled import Trace
-    from recommit.train.grpo.config import GrpoConfig, Variant
+    from recommit.play.variants import Variant
+    from recommit.train.grpo.config import GrpoConfig
 
     Floats = NDArray[np.float64]
     Found = tuple[Decisions, Signals]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from recommit.policy.config import MAX_ACTIONS, HeadConfig
+from recommit.play.variants import variant
+from recommit.policy.config import HeadConfig
 from recommit.puzzles import registry
 from recommit.train.config import EngineConfig, OptimConfig, RunConfig, ValidationConfig, _at_least, parse, plain
 
@@ -208,35 +208,6 @@ class FinishConfig:
         _at_least("finish", self, times=1, moves=1, lr=0)
         if not 0 <= self.share <= 1:
             raise ValueError(f"finish.share: expected a share 0..1 of the steps, got {self.share}")
-
-
-@dataclass(frozen=True)
-class Variant:
-    """Who chooses the depth, and what learns."""
-
-    name: str
-    #: The clamped depth, 0 if there is none.
-    depth: int = 0
-    #: Does the depth head choose? Otherwise a fixed depth or an even draw does.
-    head: bool = True
-    #: Does anything but the depth head learn?
-    rest: bool = True
-
-
-def variant(name: str) -> Variant:
-    """``adaptive``, ``fixed-1`` to ``fixed-8``, ``random`` or ``depth-only``."""
-    known = {
-        "adaptive": Variant("adaptive"),
-        "random": Variant("random", head=False),
-        "depth-only": Variant("depth-only", rest=False),
-    }
-    if name in known:
-        return known[name]
-    if match := re.fullmatch(rf"fixed-([1-{MAX_ACTIONS}])", name):
-        return Variant(name, depth=int(match[1]), head=False)
-    raise ValueError(
-        f"variant: expected adaptive, fixed-1 to fixed-{MAX_ACTIONS}, random or depth-only, got {name[:80]}"
-    )
 
 
 @dataclass(frozen=True)

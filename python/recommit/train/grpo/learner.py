@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from recommit.play.variants import variant
 from recommit.policy.reference import Reference
 from recommit.runs import random_state
 from recommit.train import initial_policy
 from recommit.train.engine.base import make_engine
-from recommit.train.grpo.config import variant
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

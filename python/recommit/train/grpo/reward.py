@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recommit.play.sampled import Trace
-    from recommit.train.grpo.config import CreditConfig, Variant
+    from recommit.play.variants import Variant
+    from recommit.train.grpo.config import CreditConfig
 
     Floats = NDArray[np.float64]
     Total = Callable[[list[float]], list[float]]

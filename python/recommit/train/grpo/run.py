@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from contextlib import closing
 from dataclasses import replace
 from functools import partial, reduce
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -18,6 +16,8 @@ from recommit.data.starts import sampling
 from recommit.play import graph as reach
 from recommit.play.graph import Reach
 from recommit.play.sampled import Actor
+from recommit.play.variants import variant
+from recommit.policy.checkpoint import weights_of
 from recommit.policy.policy import CommitPolicy
 from recommit.policy.transfer import to_device, to_host
 from recommit.runs import ranks
@@ -31,7 +31,6 @@ from recommit.train.engine.base import schedule
 from recommit.train.grpo import joint, log_line
 from recommit.train.grpo import loss as objective
 from recommit.train.grpo.collect import Collector
-from recommit.train.grpo.config import variant
 from recommit.train.grpo.head_moves import HeadMover
 from recommit.train.grpo.learner import prepared
 from recommit.train.loop import Trainer
@@ -78,7 +77,7 @@ def train(
     with watched(team), RunDirectory(out, lead=team.lead) as folder, Interrupt() as interrupt:
         begin = initial_policy.warm_start(init, folder, team)
         content = [{"recipe": part.recipe.to_dict()} for part in parts]
-        begun = {"init": initial_policy.weights_of(begin), "data": content if content[1:] else content[0]}
+        begun = {"init": weights_of(begin), "data": content if content[1:] else content[0]}
         folder.begin({"kind": "grpo", "ranks": team.world, **plain(config), **begun}, plain(type(config)()))
         policy = CommitPolicy.from_pretrained(begin, device=team.device)
         if config.head is not None:
@@ -339,7 +338,3 @@ def _instances(recipe: Recipe, config: GrpoConfig) -> Recipe:
 def _added(sums: NDArray[np.float64], more: NDArray[np.float64]) -> NDArray[np.float64]:
     """Of ``objective.MEASURES``, whose last one is a maximum."""
     return np.append(sums[:-1] + more[:-1], max(sums[-1], more[-1]))
-
-
-if __name__ == "__main__":
-    ranks.end(import_module("recommit.cli").main(["train", "grpo", *ranks.arguments(sys.argv[1:])]))

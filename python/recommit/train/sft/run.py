@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
-from importlib import import_module
 from operator import mul
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -216,8 +214,3 @@ def _measured(loss: Tensor, logits: Tensor, part: Targets) -> Tensor:
     the device, since whoever reads it waits for the whole queue."""
     right, live = losses.accuracy(logits[:, :1], to_device(part.optimal[:, :1], logits.device))
     return torch.stack([each.float() for each in (loss, right[0], live[0])])
-
-
-if __name__ == "__main__":
-    # The program is the command line's, which no module here may import; the launcher of DeepSpeed starts modules.
-    ranks.end(import_module("recommit.cli").main(["train", "sft", *ranks.arguments(sys.argv[1:])]))

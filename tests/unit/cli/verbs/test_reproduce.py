@@ -17,10 +17,10 @@ import recommit
 from recommit.cli import main
 from recommit.cli.verbs.train import planned_family
 from recommit.data.spec import Recipe
+from recommit.policy.checkpoint import weights_of
 from recommit.reproduce import preset, stages
 from recommit.runs.directory import best_policy
 from recommit.train import config
-from recommit.train.initial_policy import weights_of
 
 PRESET = """
 tasks:

@@ -10,8 +10,7 @@ import pytest
 pytest.importorskip("torch")
 from tests.unit.train.runs import plan_of
 
-from recommit.policy.checkpoint import local_folder
-from recommit.train import initial_policy
+from recommit.policy.checkpoint import local_folder, weights_of
 from recommit.train.grpo import run
 
 
@@ -53,7 +52,7 @@ def test_a_family_with_a_warm_start_per_seed(init, tmp_path):
         json.loads((family.member(tmp_path / "runs", "adaptive", seed) / "config.json").read_text())["init"]
         for seed in (0, 1)
     ]
-    assert begun == [initial_policy.weights_of(local_folder(folder)) for folder in (init, other)]
+    assert begun == [weights_of(local_folder(folder)) for folder in (init, other)]
     assert begun[0] != begun[1]
     with pytest.raises(
         ValueError, match=r"adaptive-s0: expected a run from .*other, got one .* from another warm start"

@@ -14,10 +14,10 @@ from tests.unit.train.runs import FINISHED, TINY, lines, moved, plan_of, same
 from recommit.data import sizes
 from recommit.evaluate.evaluation import Evaluation, Plan
 from recommit.evaluate.store import Store
+from recommit.policy.checkpoint import weights_of
 from recommit.policy.policy import CommitPolicy
 from recommit.runs.directory import RunDirectory, best_policy, recipe_of, recipes_of
 from recommit.runs.ranks import Team
-from recommit.train import initial_policy
 from recommit.train.config import SftConfig, parse
 from recommit.train.grpo import joint
 from recommit.train.grpo import loss as objective
@@ -203,4 +203,4 @@ def test_it_is_evaluated_by_puzzle(run, request, tmp_path):
 
 def test_what_is_written_of_one_puzzle_is_as_it_was(init):
     assert "task" not in Plan(str(init), ("adaptive",)).to_dict()
-    assert initial_policy.weights_of(best_policy(init))
+    assert weights_of(best_policy(init))

@@ -1,0 +1,37 @@
+"""Who chooses the depth, and what learns: the kinds of runs that are compared."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from recommit.policy.config import MAX_ACTIONS
+
+
+@dataclass(frozen=True)
+class Variant:
+    """Who chooses the depth, and what learns."""
+
+    name: str
+    #: The clamped depth, 0 if there is none.
+    depth: int = 0
+    #: Does the depth head choose? Otherwise a fixed depth or an even draw does.
+    head: bool = True
+    #: Does anything but the depth head learn?
+    rest: bool = True
+
+
+def variant(name: str) -> Variant:
+    """``adaptive``, ``fixed-1`` to ``fixed-8``, ``random`` or ``depth-only``."""
+    known = {
+        "adaptive": Variant("adaptive"),
+        "random": Variant("random", head=False),
+        "depth-only": Variant("depth-only", rest=False),
+    }
+    if name in known:
+        return known[name]
+    if match := re.fullmatch(rf"fixed-([1-{MAX_ACTIONS}])", name):
+        return Variant(name, depth=int(match[1]), head=False)
+    raise ValueError(
+        f"variant: expected adaptive, fixed-1 to fixed-{MAX_ACTIONS}, random or depth-only, got {name[:80]}"
+    )
