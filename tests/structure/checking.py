@@ -17,10 +17,10 @@ import pytest
 from tests.structure.commands import ROOT, Command, Wrong, call
 
 from recommit.cli import command_line
-from recommit.cli.verbs.train import planned_family
 from recommit.estimate import recipes
 from recommit.paper.tables import experiments
 from recommit.reproduce import preset
+from recommit.train.family import configs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,7 +59,7 @@ def check_recommit(words: list[str]) -> None:
         _named_tables(given[0].get("tables", ()))
     if words[:2] == ["train", "family"]:
         try:
-            planned_family(given[0]["recipe"], given[0]["variants"], given[0]["set"], {})
+            configs.family(given[0]["recipe"], given[0]["variants"], given[0]["set"], {})
         except Exception as error:  # noqa: BLE001
             raise Wrong(str(error)) from None
 

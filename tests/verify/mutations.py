@@ -20,11 +20,11 @@ from tests.effort import Meter
 from tests.verify.harness import ROOT, Finding, expect, main
 
 from recommit.cli.requests import WrongCall
-from recommit.cli.verbs.train import planned_family
 from recommit.data.spec import Recipe
 from recommit.reproduce import preset
 from recommit.storage.errors import DataError
 from recommit.train import config
+from recommit.train.family import configs
 from recommit.train.grpo.config import GrpoConfig
 from recommit.zero_shot import parser
 from recommit.zero_shot.http import bodies, verdicts, wire
@@ -134,7 +134,7 @@ class Targets:
         path = self.folder / "r.yaml"
         path.write_bytes(text.encode("utf-8", "replace"))
         refused(planned, path, config.SftConfig, "sft")
-        refused(planned_family, str(path), ("adaptive", "fixed-4", "paper"), (), {})
+        refused(configs.family, str(path), ("adaptive", "fixed-4", "paper"), (), {})
         if len(text) < 400:
             refused(config.load, "laptop-sliding", [text])
         planned(path, GrpoConfig, "grpo")

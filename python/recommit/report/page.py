@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 from recommit.paper import seeds as across
 from recommit.report import axes, depths, embed, episodes, figures, published, sections, training
 from recommit.report.embed import Html, joined, tag
+from recommit.report.reading import Folder
+from recommit.storage import files
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     from recommit.report.axes import Figure
-    from recommit.report.reading import Folder
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,14 @@ def make(folder: Folder, instances: int = 48, seeds: Sequence[Path] = ()) -> Rep
         packed=embed.json_script("packed", packed),
     )
     return Report(html, tuple(drawn), len(watched), int(folder.plan["instances"]))
+
+
+def write(evaluation: Path, out: Path, instances: int = 48, seeds: Sequence[Path] = ()) -> Report:
+    """Make the page as a file, which is replaced whole or not at all."""
+    report = make(Folder(evaluation), instances, seeds)
+    files.make_folders(files.Files(), out.absolute().parent)
+    files.replace(files.Files(), out, report.html.encode())
+    return report
 
 
 def rules(task: str) -> str:

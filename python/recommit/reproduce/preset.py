@@ -211,10 +211,10 @@ class TaskPlan:
         return self.folder / "data" if self.joint else None
 
     def _plans(self, variants: tuple[str, ...], flags: dict[str, Any] | None = None) -> dict[str, Any]:
-        from recommit.cli.verbs.train import planned_family
+        from recommit.train.family import configs
 
         changes = (*self.values.get("grpo", []), *_on(self.device))
-        return planned_family(self.values["recipe"], variants, changes, flags or {})
+        return configs.family(self.values["recipe"], variants, changes, flags or {})
 
 
 def _on(device: str | None) -> list[str]:

@@ -37,12 +37,13 @@ def reproduce(
     jobs: int = 2,
     fleet: Fleet | None = None,
     device: str | None = None,
+    play_model: Callable[..., int],
     changes: Sequence[str] = (),
     quiet: bool = False,
 ) -> Path:
-    """Run what is missing of a preset in ``out``; the report of its first puzzle."""
+    """Run what is missing of a preset in ``out``; the report of its first puzzle. ``play_model``: see ``Task``."""
     plans = presets.plans(presets.load(preset, changes), Path(out).absolute(), device)
-    tasks = [Task(plan, jobs, fleet, quiet) for plan in plans]
+    tasks = [Task(plan, jobs, fleet, quiet, play_model) for plan in plans]
     for task in tasks:
         task.prepare()
     stages = [stage for task in tasks for stage in task.stages()]
@@ -79,6 +80,8 @@ class Task:
     jobs: int
     fleet: Fleet | None
     quiet: bool
+    #: ``recommit zero-shot``, whose flags a preset has by name.
+    play_model: Callable[..., int]
 
     def stages(self) -> list[Stage]:
         """All of them, in order. A joint warm start needs the data of all puzzles; on a fleet the main tables come before
@@ -136,11 +139,9 @@ class Task:
 
     def zero_shot(self) -> None:
         """Models behind an endpoint, untrained; their keys and caps are those of ``recommit zero-shot``."""
-        from recommit.cli.verbs.zero_shot import zero_shot
-
         for folder, flags in self.plan.zero_shot().items():
             with contextlib.redirect_stdout(sys.stderr):  # whose last line is the report's path
-                _fine(zero_shot(out=folder, quiet=self.quiet, **flags))
+                _fine(self.play_model(out=folder, quiet=self.quiet, **flags))
 
     def _train(self, every: list[Run]) -> None:
         from recommit.train.family import processes, runs
@@ -178,10 +179,10 @@ class Task:
 
     def report(self) -> None:
         """A page to look at."""
-        from recommit.cli.verbs.report import report
+        from recommit.report import page
 
         first, *others = (self.plan.evaluation(seed) for seed in self.plan.seeds)
-        report(first, self.plan.folder / "report.html", seeds=tuple(others), quiet=self.quiet)
+        page.write(first, self.plan.folder / "report.html", seeds=others)
 
 
 def evaluation_job(plan: TaskPlan, seed: int, tables: tuple[str, ...]) -> Job:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import json
 import math
 import typing
 from dataclasses import dataclass, field
@@ -281,6 +282,12 @@ def load(
         return parse(cls, values)
     except ValueError as error:
         raise ValueError(cut(str(error))) from None
+
+
+def changed(recipe: str, values: dict[str, Any], changes: Sequence[str], cls: type[Any], stage: str) -> Any:
+    """Load a stage of a recipe with ``values`` by path and, over them, ``changes`` as ``--set`` has them."""
+    lines = [f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in values.items()]
+    return load(recipe, [*lines, *changes], cls, stage)
 
 
 def section(recipe: str | Path, stage: str) -> dict[str, Any]:

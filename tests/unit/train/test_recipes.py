@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from recommit.cli.verbs.train import planned_family
 from recommit.estimate.counting.passes import schedule
 from recommit.play.variants import variant
 from recommit.train import config
 from recommit.train.config import SftConfig, plain
+from recommit.train.family import configs
 from recommit.train.grpo.config import GrpoConfig
 
 LAUNCH = Path(str(files("recommit") / "recipes" / "launch"))
@@ -52,7 +52,7 @@ STAGES = {"sft": SftConfig, "grpo": GrpoConfig}
 @pytest.mark.parametrize(("name", "column"), [("laptop-sliding", 0), ("laptop-sokoban", 1)])
 def test_the_papers_own_credit_beside_ours(name, column):
     """In small, learning rates and steps are ours; what is judged, and how, is the paper's."""
-    given = planned_family(name, ("paper",), (), {})["paper"]
+    given = configs.family(name, ("paper",), (), {})["paper"]
     for path, values in PAPER.items():
         owner, field = path.split(".")
         if owner in ("credit", "objective") or path == "rollout.budget":
@@ -134,7 +134,7 @@ def passes(plan):
 
 @pytest.mark.parametrize("task", ["sliding", "sokoban"])
 def test_runs_of_the_7b_family_look_as_often_as_each_other(task):
-    own, *others = planned_family(f"sound-{task}", ("adaptive", "fixed-4", "random", "depth-only"), (), {}).values()
+    own, *others = configs.family(f"sound-{task}", ("adaptive", "fixed-4", "random", "depth-only"), (), {}).values()
     assert passes(own) < 780_000
     for other in others:
         assert passes(other) == pytest.approx(passes(own), rel=0.1)

@@ -32,19 +32,15 @@ def report(
         quiet: Print nothing.
     """
     from recommit.report import page
-    from recommit.report.reading import Folder
-    from recommit.storage import files
 
     if instances < 0:
         raise WrongCall(f"instances: expected 0 or more, got {instances}")
     try:
-        made = page.make(Folder(eval), instances, seeds)
+        made = page.write(Path(eval), Path(out), instances, seeds)
     except ValueError as error:
         raise WrongCall(str(error)) from None
     except (KeyError, TypeError, IndexError, AttributeError) as error:
         raise WrongCall(f"eval: {eval} holds an evaluation that cannot be read: {error!r}") from None
-    files.make_folders(files.Files(), Path(out).absolute().parent)
-    files.replace(files.Files(), Path(out), made.html.encode())
     if figures is not None:
         _write_figures(made.figures, Path(figures))
     if not quiet:

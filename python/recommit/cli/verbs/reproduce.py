@@ -48,6 +48,7 @@ def reproduce(
         quiet: Say nothing while working.
     """
     from recommit.cli.verbs.train import fleet_of
+    from recommit.cli.verbs.zero_shot import zero_shot
     from recommit.reproduce import preset as presets
     from recommit.reproduce import stages as pipeline
 
@@ -58,7 +59,9 @@ def reproduce(
             return _show(whole, out, fleet, device, card, json)
         if out is None:
             raise WrongCall("out: expected a folder, got none")
-        report = pipeline.reproduce(preset, out, jobs=jobs, fleet=fleet, device=device, changes=set, quiet=quiet)
+        report = pipeline.reproduce(
+            preset, out, jobs=jobs, fleet=fleet, device=device, play_model=zero_shot, changes=set, quiet=quiet
+        )
     except pipeline.Stopped as stopped:
         return int(stopped.args[0])
     except ValueError as error:

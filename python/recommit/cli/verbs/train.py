@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from recommit.cli.requests import WrongCall
 from recommit.storage.foreign_text import tell
-from recommit.storage.recipe_text import brief
 from recommit.train.family.launch import Launcher
 
 if TYPE_CHECKING:
@@ -64,7 +63,7 @@ def sft(
         "run.vision_cache": _absolute(vision_cache), **_engine(zero, deepspeed),
         "targets.depths": None if single_commitment is None else [single_commitment],
     }  # fmt: skip
-    plan = _planned(recipe, _said(flags), set, SftConfig, "sft")
+    plan = _stage(recipe, _flags(flags), set, SftConfig, "sft")
     if show:
         return _shown(plan)
     from recommit.train.sft.run import train
@@ -125,7 +124,7 @@ def grpo(
         "rollout.length": None if length is None else list(length), "run.seed": seed, "run.threads": threads,
         "run.device": device, "run.vision_cache": _absolute(vision_cache), **_engine(zero, deepspeed),
     }  # fmt: skip
-    plan = _planned(recipe, _said(flags), set, grpo_config.GrpoConfig, "grpo")
+    plan = _stage(recipe, _flags(flags), set, grpo_config.GrpoConfig, "grpo")
     if show:
         return _shown(plan)
     from recommit.train.grpo.run import train
@@ -182,9 +181,9 @@ def family(
     flags = {
         "tasks": list(task) or None, "optim.steps": steps, "run.threads": threads, "run.device": device
     }  # fmt: skip
-    plans = {} if budgets else planned_family(recipe, variants, set, flags)
+    plans = {} if budgets else _family(recipe, variants, set, flags)
     for budget in budgets:
-        planned = planned_family(recipe, variants, set, {**flags, "rollout.budget": budget})
+        planned = _family(recipe, variants, set, {**flags, "rollout.budget": budget})
         plans |= {f"{name}{BUDGET}{budget}": plan for name, plan in planned.items()}
     try:
         return train(plans, init, out, seeds, jobs=jobs, quiet=quiet, fleet=fleet)
@@ -215,33 +214,27 @@ def fleet_of(
         raise WrongCall(str(error)) from None
 
 
-def planned_family(
-    recipe: str, variants: tuple[str, ...], set: tuple[str, ...], flags: dict[str, Any]
-) -> dict[str, Any]:
-    """The configuration of each run: the stage grpo of a recipe, what its stage family says of such variants or of a run of
-    this name, flags, and ``set``. A run that is not called like its variant has it among its values."""
-    from recommit.train import config
-    from recommit.train.grpo import config as grpo_config
+def _family(recipe: str, variants: tuple[str, ...], set: tuple[str, ...], flags: dict[str, Any]) -> dict[str, Any]:
+    from recommit.train.family import configs
 
     try:
-        changes = config.section(recipe, "family")
-        for name, values in changes.items():
-            if not isinstance(values, dict):
-                raise ValueError(f"family.{name}: expected a mapping, got {brief(values)}")  # noqa: TRY004
-        said = {name: {"variant": name, **changes.get(name, {})} for name in variants}
-        kinds = {name: variants.variant(str(values["variant"])) for name, values in said.items()}
+        return configs.family(recipe, variants, set, flags)
     except ValueError as error:
         raise WrongCall(str(error)) from None
-    return {
-        name: _planned(
-            recipe,
-            {**(changes.get("fixed", {}) if kind.depth else {}), **said[name], **_said(flags)},
-            set,
-            grpo_config.GrpoConfig,
-            "grpo",
-        )
-        for name, kind in kinds.items()
-    }
+
+
+def _stage(recipe: str, flags: dict[str, Any], set: tuple[str, ...], cls: type[Any], stage: str) -> Any:
+    from recommit.train import config
+
+    try:
+        return config.changed(recipe, flags, set, cls, stage)
+    except ValueError as error:
+        raise WrongCall(str(error)) from None
+
+
+def _flags(flags: dict[str, Any]) -> dict[str, Any]:
+    """Those that are on the command line."""
+    return {name: value for name, value in flags.items() if value is not None}
 
 
 def _engine(zero: int | None, deepspeed: str | None) -> dict[str, Any]:
@@ -260,22 +253,6 @@ def _engine(zero: int | None, deepspeed: str | None) -> dict[str, Any]:
 
 def _absolute(folder: Path | None) -> str | None:
     return None if folder is None else str(folder.absolute())
-
-
-def _said(flags: dict[str, Any]) -> dict[str, Any]:
-    """Those that were given on the command line."""
-    return {name: value for name, value in flags.items() if value is not None}
-
-
-def _planned(recipe: str, flags: dict[str, Any], set: tuple[str, ...], cls: type[Any], stage: str) -> Any:
-    """The configuration of a stage; flags, then ``set``, over the recipe."""
-    from recommit.train import config as configuration
-
-    changes = [f"{name}={json_module.dumps(value, ensure_ascii=False)}" for name, value in flags.items()]
-    try:
-        return configuration.load(recipe, [*changes, *set], cls, stage)
-    except ValueError as error:
-        raise WrongCall(str(error)) from None
 
 
 def _shown(plan: Any) -> int:

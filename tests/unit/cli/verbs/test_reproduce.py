@@ -15,12 +15,12 @@ from tests.unit.zero_shot.servers import Server, expert
 
 import recommit
 from recommit.cli import main
-from recommit.cli.verbs.train import planned_family
 from recommit.data.spec import Recipe
 from recommit.policy.checkpoint import weights_of
 from recommit.reproduce import preset, stages
 from recommit.runs.directory import best_policy
 from recommit.train import config
+from recommit.train.family import configs
 
 PRESET = """
 tasks:
@@ -191,7 +191,7 @@ def test_presets(capsys):
             Recipe.from_dict(task["data"])
             config.load(task["recipe"], task.get("sft", []))
             names = (*task["variants"], *task.get("ablations", ()))
-            plans = planned_family(task["recipe"], names, tuple(task.get("grpo", [])), {})
+            plans = configs.family(task["recipe"], names, tuple(task.get("grpo", [])), {})
             assert set(plans) == set(names)
     assert "recipe: laptop-sliding" in capsys.readouterr().out
     assert main(["reproduce", "--preset", "nothing", "--out", "x"]) == 2
