@@ -23,7 +23,8 @@ from recommit.data.feeding import samples
 from recommit.runs.ranks import Team
 from recommit.train import initial_policy
 from recommit.train.config import TargetConfig, load
-from recommit.train.engine.base import TorchEngine, groups
+from recommit.train.engine.base import groups
+from recommit.train.engine.torch import TorchEngine
 from recommit.train.sft import loss as losses
 from recommit.train.sft import targets
 

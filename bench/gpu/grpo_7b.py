@@ -29,7 +29,8 @@ from recommit.play.sampled import Actor
 from recommit.play.variants import variant
 from recommit.runs.ranks import Team
 from recommit.train.config import OptimConfig
-from recommit.train.engine.base import TorchEngine, groups
+from recommit.train.engine.base import groups
+from recommit.train.engine.torch import TorchEngine
 from recommit.train.grpo import loss as objective
 from recommit.train.grpo.collect import Collector
 from recommit.train.grpo.config import CreditConfig, GrpoConfig, RolloutConfig

@@ -36,7 +36,8 @@ from recommit.policy.config import PolicyConfig
 from recommit.policy.policy import CommitPolicy
 from recommit.runs.ranks import Team
 from recommit.train.config import OptimConfig, TargetConfig
-from recommit.train.engine.base import TorchEngine, groups
+from recommit.train.engine.base import groups
+from recommit.train.engine.torch import TorchEngine
 from recommit.train.sft import loss as losses
 from recommit.train.sft import targets
 

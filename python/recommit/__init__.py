@@ -14,11 +14,12 @@ from recommit.puzzles.sliding import Sliding
 from recommit.puzzles.sokoban import Sokoban
 from recommit.puzzles.solutions import UNKNOWN, UNSOLVABLE, Limits, Solutions, Status
 from recommit.registration import register_when_imported
+from recommit.version import VERSION
 
 if TYPE_CHECKING:
     from recommit.policy.policy import CommitPolicy
 
-__version__ = "0.1.0"
+__version__ = VERSION
 
 #: The four primitive actions, by index.
 ACTIONS = ("up", "down", "left", "right")

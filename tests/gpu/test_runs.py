@@ -18,7 +18,8 @@ from recommit.policy.policy import CommitPolicy
 from recommit.runs.directory import best_policy
 from recommit.runs.ranks import Team
 from recommit.train.config import OptimConfig, TargetConfig
-from recommit.train.engine.base import TorchEngine, groups
+from recommit.train.engine.base import groups
+from recommit.train.engine.torch import TorchEngine
 from recommit.train.grpo import run
 from recommit.train.sft import loss, targets
 from recommit.train.sft import run as sft

@@ -15,7 +15,7 @@ PACKAGE = ROOT / "python" / "recommit"
 
 #: Modules without a file of tests of their own, and where they are tested instead.
 TESTED_ELSEWHERE = {
-    "files": "test_levels.py, which writes every file through it",
+    "version": "cli/test_command_line.py, which prints it",
     "registration": "envs, which make every environment through it",
 }
 

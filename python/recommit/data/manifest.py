@@ -12,6 +12,7 @@ from recommit.data.shards import Record, name, parse_name
 from recommit.data.spec import SPLITS, Recipe
 from recommit.storage import errors, files
 from recommit.storage.opening import content
+from recommit.version import VERSION
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -67,9 +68,7 @@ def _dump(plain: dict[str, Any]) -> str:
 
 def versions() -> dict[str, str]:
     """What decides the bytes of a shard, apart from the recipe."""
-    import recommit
-
-    return {"recommit": recommit.__version__, "pyarrow": table.pa.__version__}
+    return {"recommit": VERSION, "pyarrow": table.pa.__version__}
 
 
 def order(recipe: Recipe) -> list[tuple[str, int]]:

@@ -24,8 +24,6 @@ A policy that looks at a picture of a puzzle once, decides how many actions to c
 Tasks: {tasks}. {parts}
 
 ```python
-import recommit
-
 policy = recommit.CommitPolicy.from_pretrained("{name}")
 task = recommit.Sliding(3)
 depths, actions = policy.act(task, task.generate(4, seed=0).states)

@@ -14,21 +14,22 @@ import json
 import os
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load, save
 
 from recommit.policy.backbones.backbone import load_backbone
-from recommit.policy.config import DecoderConfig, HeadConfig, LoraConfig, PolicyConfig
-from recommit.policy.policy import ADAPTER, CommitPolicy
+from recommit.policy.config import ADAPTER, DecoderConfig, HeadConfig, LoraConfig, PolicyConfig
 from recommit.storage import digests, reading
 from recommit.storage.digests import NAME
 from recommit.storage.files import Files, file_sha256, sha256
 from recommit.storage.opening import content, replace_file
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from recommit.policy.backbones.backbone import Backbone
 
 FORMAT = 1
@@ -38,6 +39,20 @@ DTYPES = ("float32", "bfloat16", "float16")
 
 #: Values of each tensor that a fingerprint reads.
 SAMPLE = 4096
+
+
+class Parts(Protocol):
+    """What of a policy is saved; ``CommitPolicy`` has it."""
+
+    config: PolicyConfig
+    backbone: Backbone
+    depth_head: torch.nn.Module
+    decoder: torch.nn.Module
+    source: str
+    known_fingerprint: str
+
+
+P = TypeVar("P", bound=Parts)
 
 
 def fingerprint(backbone: Backbone, rounded: torch.dtype = torch.bfloat16) -> str:
@@ -51,7 +66,7 @@ def fingerprint(backbone: Backbone, rounded: torch.dtype = torch.bfloat16) -> st
     return digest.hexdigest()
 
 
-def fingerprint_of(policy: CommitPolicy) -> str:
+def fingerprint_of(policy: Parts) -> str:
     """Of the policy's backbone; computed once where it is frozen (split over ranks, it cannot be read later)."""
     if policy.config.lora is None:
         return fingerprint(policy.backbone)
@@ -60,7 +75,7 @@ def fingerprint_of(policy: CommitPolicy) -> str:
     return policy.known_fingerprint
 
 
-def save_policy(policy: CommitPolicy, folder: str | Path) -> Path:
+def save_policy(policy: Parts, folder: str | Path) -> Path:
     """Write everything that tells this policy from its source into ``folder``."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -99,14 +114,15 @@ def _written(folder: Path) -> list[str]:
 
 
 def load_policy(
+    make: Callable[[Backbone, PolicyConfig, str], P],
     folder: str | Path,
     *,
     backbone: str | Path | None = None,
     dtype: torch.dtype | None = None,
     device: torch.device | str = "cpu",
     **options: Any,
-) -> CommitPolicy:
-    """The policy of a folder, on ``device``, its backbone in the ``dtype`` that it was saved in or another; ``backbone`` says
+) -> P:
+    """Read the policy of a folder into what ``make`` makes, on ``device``, its backbone in the ``dtype`` that it was saved in or another; ``backbone`` says
     where an adapter's backbone lies if it has moved."""
     folder = local_folder(folder)
     about = read_config(folder / "config.json")
@@ -115,12 +131,12 @@ def load_policy(
     source = folder / "backbone" if config.lora is None else (backbone or about["backbone"]["source"])
     dtype = dtype or saved_dtype(about["backbone"], folder / "config.json")
     weights = load_backbone(source, dtype=dtype, device=device, **options)
-    policy = CommitPolicy(weights, config, source=str(source))
+    policy = make(weights, config, str(source))
     if config.lora is not None:
         load_adapter(policy, folder / "adapter")
     load_heads(policy, folder / "heads.safetensors")
     _check_backbone(policy, about["backbone"], folder)
-    return policy.to(device)
+    return policy
 
 
 def saved_dtype(about: dict[str, Any], path: Path) -> torch.dtype:
@@ -132,7 +148,7 @@ def saved_dtype(about: dict[str, Any], path: Path) -> torch.dtype:
     return dtype
 
 
-def _check_backbone(policy: CommitPolicy, about: dict[str, Any], folder: Path) -> None:
+def _check_backbone(policy: Parts, about: dict[str, Any], folder: Path) -> None:
     """The frozen weights must be those that the policy was trained on."""
     # Older fingerprints have no dtype beside them and are of values as they are.
     here = fingerprint(policy.backbone, torch.bfloat16 if "dtype" in about else torch.float32)
@@ -158,18 +174,18 @@ def local_folder(name: str | Path) -> Path:
     return Path(snapshot_download(str(name)))
 
 
-def heads(policy: CommitPolicy) -> dict[str, torch.Tensor]:
+def heads(policy: Parts) -> dict[str, torch.Tensor]:
     """The weights beside the backbone, by name."""
     parts: dict[str, torch.nn.Module] = {"depth_head": policy.depth_head, "decoder": policy.decoder}
     return {f"{part}.{k}": v.contiguous() for part, module in parts.items() for k, v in module.state_dict().items()}
 
 
-def load_heads(policy: CommitPolicy, path: Path) -> None:
+def load_heads(policy: Parts, path: Path) -> None:
     """Strict: names, shapes and finite values must all fit."""
     check_and_copy(heads(policy), read_weights(path), path)
 
 
-def save_adapter(policy: CommitPolicy, folder: Path) -> None:
+def save_adapter(policy: Parts, folder: Path) -> None:
     """In PEFT's own format, so that ``PeftModel.from_pretrained(backbone, folder)`` reads it."""
     from peft.utils import get_peft_model_state_dict
 
@@ -185,7 +201,7 @@ def save_adapter(policy: CommitPolicy, folder: Path) -> None:
     about.inference_mode = False
 
 
-def load_adapter(policy: CommitPolicy, folder: Path) -> None:
+def load_adapter(policy: Parts, folder: Path) -> None:
     """PEFT only warns where an adapter's names do not fit; here that is an error."""
     from peft.utils import get_peft_model_state_dict
 

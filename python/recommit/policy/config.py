@@ -8,6 +8,8 @@ from typing import Literal
 
 #: Never more actions than this in one commitment: the action decoder has that many positions.
 MAX_ACTIONS = 8
+#: The name of the trained adapter; PEFT writes only this one to the top of a folder.
+ADAPTER = "default"
 #: A policy that is told how many decisions are left reads two digits.
 MOST_LEFT = 99
 #: States per pass where nobody learns: more of them leave a processor's caches (1,024 at once take 1.3 times as long).

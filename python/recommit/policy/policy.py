@@ -11,7 +11,8 @@ import torch
 from torch import Tensor, nn
 
 from recommit.policy.backbones.backbone import load_backbone
-from recommit.policy.config import MAX_ACTIONS, MOST_LEFT, PASS, PolicyConfig
+from recommit.policy.checkpoint import load_policy, save_policy
+from recommit.policy.config import ADAPTER, MAX_ACTIONS, MOST_LEFT, PASS, PolicyConfig
 from recommit.policy.heads import ActionDecoder, DepthHead, confidence
 from recommit.policy.pictures.vision import Vision
 from recommit.policy.prompt import load_prompt
@@ -25,10 +26,6 @@ if TYPE_CHECKING:
     from recommit.policy.backbones.backbone import Backbone, Geometry
     from recommit.policy.config import HeadConfig
     from recommit.puzzles.puzzle import Puzzle
-
-
-#: The name of the trained adapter; PEFT writes only this one to the top of a folder.
-ADAPTER = "default"
 
 
 class CommitPolicy(nn.Module):
@@ -76,14 +73,14 @@ class CommitPolicy(nn.Module):
     @classmethod
     def from_pretrained(cls, folder_or_repo: str | Path, **options: Any) -> CommitPolicy:
         """A saved policy; see ``recommit.policy.checkpoint`` for the format and for ``backbone=``, ``dtype=``, ``device=``."""
-        from recommit.policy.checkpoint import load_policy
 
-        return load_policy(folder_or_repo, **options)
+        def make(backbone: Backbone, config: PolicyConfig, source: str) -> CommitPolicy:
+            return cls(backbone, config, source=source)
+
+        return load_policy(make, folder_or_repo, **options).to(options.get("device", "cpu"))
 
     def save_pretrained(self, folder: str | Path) -> Path:
         """Write the policy; the result is complete but for the frozen backbone of an adapter."""
-        from recommit.policy.checkpoint import save_policy
-
         return save_policy(self, folder)
 
     def push_to_hub(self, repo: str, *, figures: dict[str, Any] | None = None, private: bool = False) -> str:

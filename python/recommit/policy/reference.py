@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from recommit.policy.policy import ADAPTER
+from recommit.policy.config import ADAPTER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

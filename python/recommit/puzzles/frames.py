@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 from recommit.puzzles import checks
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from recommit.puzzles.puzzle import Puzzle, States
+    States = NDArray[np.uint8]
 
 #: Cell sizes in pixels that can be drawn.
 MIN_CELL, MAX_CELL = 4, 112
@@ -29,6 +29,22 @@ def look(cell: object, theme: object, crop: object) -> dict[str, int | str | boo
     return {"cell": checks.integer("cell", cell, MIN_CELL, MAX_CELL), "theme": theme, "crop": crop}
 
 
+class Drawn(Protocol):
+    """What a puzzle can be asked for here."""
+
+    @property
+    def core(self) -> Any:
+        """The compiled module."""
+
+    def check(self, states: States, name: str = "states") -> States:
+        """See ``Puzzle.check``."""
+
+    def render(
+        self, states: States, cell: int = 28, *, theme: str = "light", crop: bool = False, threads: int | None = None
+    ) -> States:
+        """See ``Puzzle.render``."""
+
+
 class Frames:
     """One picture per state, in one buffer that lives as long as this object.
 
@@ -37,7 +53,7 @@ class Frames:
     """
 
     def __init__(
-        self, puzzle: Puzzle, states: States, *, cell: int, theme: str, crop: bool, threads: int | None = None
+        self, puzzle: Drawn, states: States, *, cell: int, theme: str, crop: bool, threads: int | None = None
     ) -> None:
         self._puzzle = puzzle
         self._look = look(cell, theme, crop)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from collections.abc import Callable
 
-    from recommit.puzzles.puzzle import Puzzle
+    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True)
@@ -28,13 +28,17 @@ class Outcome:
 
 
 def whole(
-    puzzle: Puzzle, states: NDArray[np.uint8], actions: NDArray[Any], depths: NDArray[Any], threads: int | None
-) -> Outcome:
-    """Every commitment to its end, whatever it comes by; solved is who is at the goal then."""
-    states, moved = puzzle.check(states).copy(), np.zeros(len(states), np.int32)
+    step: Callable[..., NDArray[np.uint8]],
+    states: NDArray[np.uint8],
+    actions: NDArray[Any],
+    depths: NDArray[Any],
+    threads: int | None,
+) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
+    """Where every commitment ends that is executed whole, whatever it comes by, and how many actions moved something."""
+    states, moved = states.copy(), np.zeros(len(states), np.int32)
     for place in range(int(depths.max(initial=0))):
         who = np.flatnonzero(depths > place)
-        after = puzzle.step(states[who], np.ascontiguousarray(actions[who, place]), threads=threads)
+        after = step(states[who], np.ascontiguousarray(actions[who, place]), threads=threads)
         moved[who] += (after != states[who]).any(axis=(1, 2))
         states[who] = after
-    return Outcome(states, depths.astype(np.int32), puzzle.is_solved(states, threads=threads), moved)
+    return states, moved

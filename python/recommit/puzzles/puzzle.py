@@ -182,7 +182,8 @@ class Puzzle(ABC):
     ) -> Outcome:
         """Execute row i of ``actions`` open loop for up to ``depths[i]`` actions, stopping at the goal."""
         if not self.stops:
-            return whole(self, states, actions, depths, threads)
+            after, moved = whole(self.step, self.check(states), actions, depths, threads)
+            return Outcome(after, depths.astype(np.int32), self.is_solved(after, threads=threads), moved)
         return Outcome(*self.core.execute(self.check(states), actions, depths, threads=threads))
 
     def is_solved(self, states: States, *, threads: int | None = None) -> NDArray[np.bool_]:

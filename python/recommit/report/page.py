@@ -6,7 +6,7 @@ import base64
 import hashlib
 import re
 from dataclasses import dataclass
-from importlib.resources import files
+from importlib import resources
 from string import Template
 from typing import TYPE_CHECKING, Any
 
@@ -86,7 +86,7 @@ def write(evaluation: Path, out: Path, instances: int = 48, seeds: Sequence[Path
 
 def rules(task: str) -> str:
     """How a page plays and draws the puzzle; of one that has no file in ``assets/puzzles`` no board is shown."""
-    own = files("recommit.report") / "assets" / "puzzles" / f"{task}.js"
+    own = resources.files("recommit.report") / "assets" / "puzzles" / f"{task}.js"
     return axes.asset("puzzles.js") + (own.read_text(encoding="utf-8") if own.is_file() else "")
 
 

@@ -17,6 +17,8 @@ from recommit.storage import recipe_text
 from recommit.storage.recipe_text import brief, cut
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from recommit.puzzles.puzzle import Puzzle
 
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import recommit
 from recommit import draws
 from recommit.data.spec import Recipe
 from recommit.data.starts import held_out
 from recommit.puzzles import registry
 from recommit.puzzles.instances import Instances
 from recommit.storage import files, reading
+from recommit.version import VERSION
 from recommit.zero_shot import prompt
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ class Plan:
         prompts = {each.name: each.sha256 for each in self.prompts}
         sha256 = files.sha256(np.ascontiguousarray(starts.states).tobytes())
         played = {"variant": starts.variant, "seed": starts.seed, "states_sha256": sha256}
-        versions = {"recommit": recommit.__version__, "python": platform.python_version(), "numpy": np.__version__}
+        versions = {"recommit": VERSION, "python": platform.python_version(), "numpy": np.__version__}
         if self.data is not None:
             played["test_set"] = held_out.name(starts.states)
         run = {**asdict(self), "agent": self.agent, "prompts": prompts, "played": played}

@@ -59,7 +59,7 @@ def loaded(monkeypatch):
         seen.append((dtypes(policy), expected(policy)))
         return policy
 
-    monkeypatch.setattr(checkpoint, "load_policy", watched)
+    monkeypatch.setattr("recommit.policy.policy.load_policy", watched)
     return seen
 
 

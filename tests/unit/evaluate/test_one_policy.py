@@ -14,6 +14,7 @@ pytest.importorskip("pyarrow")
 from recommit.evaluate.evaluation import Evaluation, Plan
 from recommit.evaluate.store import Store
 from recommit.policy import checkpoint
+from recommit.policy.policy import CommitPolicy
 
 BASES = ("adaptive", "shuffled", "fixed-2-sampled", "mixture", "oracle-dp")
 
@@ -24,7 +25,7 @@ def runs(run, tmp_path_factory):
     folder = tmp_path_factory.mktemp("five")
     for number in range(5):
         shutil.copytree(run, folder / str(number))
-        policy = checkpoint.load_policy(folder / str(number))
+        policy = CommitPolicy.from_pretrained(folder / str(number))
         torch.manual_seed(number)
         torch.nn.init.normal_(policy.depth_head.weight)
         policy.save_pretrained(checkpoint.local_folder(folder / str(number)))
@@ -50,7 +51,7 @@ def backbones(monkeypatch):
         seen.append(weakref.ref(policy.backbone))
         return policy
 
-    monkeypatch.setattr(checkpoint, "load_policy", watched)
+    monkeypatch.setattr("recommit.policy.policy.load_policy", watched)
     return seen, others
 
 

@@ -20,7 +20,8 @@ def test_the_head_alone_raises_the_return_and_moves_nothing_else(init):
     from recommit.play import values
     from recommit.play.graph import Reach, softmax
     from recommit.runs.ranks import Team
-    from recommit.train.engine.base import TorchEngine, groups
+    from recommit.train.engine.base import groups
+    from recommit.train.engine.torch import TorchEngine
     from recommit.train.grpo.head_moves import HeadMover
 
     plan = plan_of(

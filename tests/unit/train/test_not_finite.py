@@ -14,7 +14,7 @@ from safetensors.torch import load_file
 from tests.unit.train.runs import FINISHED, lines, plan_of
 
 from recommit.train import loop
-from recommit.train.engine.base import TorchEngine
+from recommit.train.engine.torch import TorchEngine
 from recommit.train.grpo import head_moves, reward, run
 from recommit.train.sft import run as sft
 

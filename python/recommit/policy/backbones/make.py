@@ -196,14 +196,15 @@ def spread_cells(model: Any, tokenizer: Any) -> None:
     """Shift and scale the last layer of the picture encoder so that the cells of sliding puzzles and Sokoban start out as different as
     word embeddings are, times four. Drawn cells are mostly background: without this they all begin as nearly the same
     vector, and a small model spends its first thousand steps on telling them apart."""
-    import recommit
     from recommit.policy.backbones.qwen import QwenBackbone
     from recommit.policy.config import PolicyConfig
     from recommit.policy.pictures.vision import Vision
+    from recommit.puzzles.sliding import Sliding
+    from recommit.puzzles.sokoban import Sokoban
 
     backbone = QwenBackbone(model, tokenizer)
     vision = Vision(backbone, PolicyConfig(lora=None))
-    cells = torch.cat([vision.legend(task) for task in (recommit.Sliding(5), recommit.Sokoban(8))])
+    cells = torch.cat([vision.legend(task) for task in (Sliding(5), Sokoban(8))])
     features = backbone.features(cells, (1, 1))[:, 0]
     mean = features.mean(dim=0)
     last = model.visual.merger.mlp[-1]

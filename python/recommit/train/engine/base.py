@@ -1,15 +1,10 @@
-"""Who computes gradients and moves weights: one process of plain PyTorch here, DeepSpeed behind the same calls."""
+"""Who computes gradients and moves weights: what a training loop needs of an engine, and which weights move how fast."""
 
 from __future__ import annotations
 
 import math
-from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeVar
-
-import torch
-
-from recommit.train.engine import state as engine_state
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -20,7 +15,7 @@ if TYPE_CHECKING:
 
     from recommit.policy.policy import CommitPolicy
     from recommit.runs.ranks import Team
-    from recommit.train.config import EngineConfig, OptimConfig
+    from recommit.train.config import OptimConfig
 
 T = TypeVar("T")
 
@@ -89,18 +84,6 @@ def groups(policy: CommitPolicy, config: OptimConfig) -> list[Group]:
     return [group for group in made if group.parameters]
 
 
-def make_engine(policy: CommitPolicy, optim: OptimConfig, config: EngineConfig, team: Team, parts: int) -> Engine:
-    """The engine that the configuration asks for; ``parts`` micro-batches make a step."""
-    made = groups(policy, optim)
-    if config.kind == "plain":
-        return TorchEngine(made, optim, team)
-    from recommit.policy.checkpoint import fingerprint_of
-    from recommit.train.engine.deepspeed import ZeroEngine
-
-    fingerprint_of(policy)  # while the frozen weights are whole
-    return ZeroEngine(policy, made, optim, config, team, parts)
-
-
 def schedule(config: OptimConfig, step: int) -> float:
     """What the learning rates are multiplied with in step ``step`` = 0, 1, ..."""
     warm = min(1.0, (step + 1) / config.warmup) if config.warmup else 1.0
@@ -110,69 +93,3 @@ def schedule(config: OptimConfig, step: int) -> float:
     if config.schedule == "cosine":
         return warm * 0.5 * (1.0 + math.cos(math.pi * (1.0 - left)))
     return warm
-
-
-class TorchEngine:
-    """AdamW in one process."""
-
-    together = False
-
-    def __init__(self, made: list[Group], config: OptimConfig, team: Team) -> None:
-        self.config, self.team, self.groups = config, team, made
-        self.optimizer = torch.optim.AdamW(
-            [{"params": group.parameters, "lr": group.lr} for group in made],
-            betas=config.betas,
-            weight_decay=config.weight_decay,
-            fused=True,
-        )
-        self.parameters = [p for group in made for p in group.parameters]
-
-    def run(self, work: Callable[[], T]) -> T:
-        """See ``Engine``."""
-        return work()
-
-    def backward(self, loss: Tensor, *, last: bool) -> None:  # noqa: ARG002
-        """See ``Engine``."""
-        loss.backward()
-
-    def step(self, scale: float) -> float:
-        """See ``Engine``."""
-        limit = self.config.clip or math.inf
-        norm = float(torch.nn.utils.clip_grad_norm_(self.parameters, limit))
-        for group, given in zip(self.optimizer.param_groups, self.groups, strict=True):
-            group["lr"] = given.lr * scale
-        if math.isfinite(norm):
-            self.optimizer.step()
-        self.optimizer.zero_grad(set_to_none=True)
-        return norm
-
-    def whole(self, policy: CommitPolicy) -> AbstractContextManager[None]:  # noqa: ARG002
-        """See ``Engine``."""
-        return nullcontext()
-
-    def full(self, parameters: Iterable[nn.Parameter]) -> list[Tensor]:
-        """See ``Engine``."""
-        return [parameter.detach().float().clone() for parameter in parameters]
-
-    @torch.no_grad()
-    def assign(self, parameters: Iterable[nn.Parameter], values: Iterable[Tensor]) -> None:
-        """See ``Engine``."""
-        for parameter, value in zip(parameters, values, strict=True):
-            parameter.copy_(value)
-
-    def save(self, folder: Path) -> None:
-        """See ``Engine``."""
-        engine_state.save(folder, ({"weight": p, **self.optimizer.state.get(p, {})} for p in self.parameters))
-
-    def load(self, folder: Path) -> None:
-        """See ``Engine``."""
-        states = engine_state.load(folder, [p.shape for p in self.parameters])
-        moments: dict[int, engine_state.State] = {}
-        for i, (parameter, state) in enumerate(zip(self.parameters, states, strict=True)):
-            self.assign([parameter], [state.pop("weight")])
-            if state:
-                moments[i] = state
-        self.optimizer.load_state_dict({"state": moments, "param_groups": self.optimizer.state_dict()["param_groups"]})
-
-    def close(self) -> None:
-        """See ``Engine``."""

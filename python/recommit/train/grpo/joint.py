@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from recommit.train.grpo.batch import Decisions
     from recommit.train.grpo.config import GrpoConfig
     from recommit.train.grpo.learner import Learner
-    from recommit.train.grpo.run import Grpo
+    from recommit.train.grpo.step import Grpo
     from recommit.train.validate import Watched
 
 

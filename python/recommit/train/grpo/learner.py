@@ -9,7 +9,7 @@ from recommit.play.variants import variant
 from recommit.policy.reference import Reference
 from recommit.runs import random_state
 from recommit.train import initial_policy
-from recommit.train.engine.base import make_engine
+from recommit.train.engine.make import make_engine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

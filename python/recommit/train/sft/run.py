@@ -22,7 +22,8 @@ from recommit.runs.peers import watched
 from recommit.runs.progress import Interrupt
 from recommit.train import initial_policy, validate
 from recommit.train.config import plain
-from recommit.train.engine.base import make_engine, schedule
+from recommit.train.engine.base import schedule
+from recommit.train.engine.make import make_engine
 from recommit.train.loop import Trainer
 from recommit.train.sft import loss as losses
 from recommit.train.sft import targets

@@ -10,7 +10,8 @@ torch = pytest.importorskip("torch")
 
 from recommit.runs.ranks import Team
 from recommit.train.config import OptimConfig
-from recommit.train.engine.base import Group, TorchEngine, schedule
+from recommit.train.engine.base import Group, schedule
+from recommit.train.engine.torch import TorchEngine
 
 
 def engine(seed=0, lrs=(1e-2, 1e-3), **options):

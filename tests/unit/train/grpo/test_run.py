@@ -17,8 +17,9 @@ from recommit.policy.policy import CommitPolicy
 from recommit.runs.directory import RunDirectory, best_policy, recipe_of
 from recommit.train import loop, validate
 from recommit.train.config import parse
-from recommit.train.engine.base import TorchEngine
+from recommit.train.engine.torch import TorchEngine
 from recommit.train.grpo import run
+from recommit.train.grpo import step as grpo_step
 
 CREDITS = [
     {"group": "state", "reward": "mean"},
@@ -61,7 +62,7 @@ def test_a_run_is_judged_by_all_of_its_budgets(init, tmp_path, variant):
     own, price = ("adaptive", 0.03) if variant == "adaptive" else ("2", 0.01)
     assert judged[str(given.validation.budget)] == best["validation"]["solved"][own]
     policy, recipe = CommitPolicy.from_pretrained(best_policy(tmp_path / "run")), recipe_of(init)
-    starts = validate.instances(run._instances(recipe, given), given.validation).starts
+    starts = validate.instances(grpo_step._instances(recipe, given), given.validation).starts
     slow = [one_by_one(policy, recipe.puzzle(), starts, int(budget), given.variant) for budget in judged]
     assert [share for share, _ in slow] == pytest.approx(list(judged.values()), abs=1e-4)
     worth = np.mean([share - price * actions for share, actions in slow])

@@ -15,7 +15,7 @@ import recommit
 from recommit.runs import checkpoints
 from recommit.runs.directory import best_policy
 from recommit.train import loop
-from recommit.train.engine.base import TorchEngine
+from recommit.train.engine.torch import TorchEngine
 from recommit.train.sft import run
 
 

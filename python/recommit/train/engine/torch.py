@@ -1,0 +1,91 @@
+"""One process of plain PyTorch."""
+
+from __future__ import annotations
+
+import math
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, TypeVar
+
+import torch
+
+from recommit.train.engine import state as engine_state
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    from torch import Tensor, nn
+
+    from recommit.policy.policy import CommitPolicy
+    from recommit.runs.ranks import Team
+    from recommit.train.config import OptimConfig
+    from recommit.train.engine.base import Group
+
+T = TypeVar("T")
+
+
+class TorchEngine:
+    """AdamW in one process."""
+
+    together = False
+
+    def __init__(self, made: list[Group], config: OptimConfig, team: Team) -> None:
+        self.config, self.team, self.groups = config, team, made
+        self.optimizer = torch.optim.AdamW(
+            [{"params": group.parameters, "lr": group.lr} for group in made],
+            betas=config.betas,
+            weight_decay=config.weight_decay,
+            fused=True,
+        )
+        self.parameters = [p for group in made for p in group.parameters]
+
+    def run(self, work: Callable[[], T]) -> T:
+        """See ``Engine``."""
+        return work()
+
+    def backward(self, loss: Tensor, *, last: bool) -> None:  # noqa: ARG002
+        """See ``Engine``."""
+        loss.backward()
+
+    def step(self, scale: float) -> float:
+        """See ``Engine``."""
+        limit = self.config.clip or math.inf
+        norm = float(torch.nn.utils.clip_grad_norm_(self.parameters, limit))
+        for group, given in zip(self.optimizer.param_groups, self.groups, strict=True):
+            group["lr"] = given.lr * scale
+        if math.isfinite(norm):
+            self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+        return norm
+
+    def whole(self, policy: CommitPolicy) -> AbstractContextManager[None]:  # noqa: ARG002
+        """See ``Engine``."""
+        return nullcontext()
+
+    def full(self, parameters: Iterable[nn.Parameter]) -> list[Tensor]:
+        """See ``Engine``."""
+        return [parameter.detach().float().clone() for parameter in parameters]
+
+    @torch.no_grad()
+    def assign(self, parameters: Iterable[nn.Parameter], values: Iterable[Tensor]) -> None:
+        """See ``Engine``."""
+        for parameter, value in zip(parameters, values, strict=True):
+            parameter.copy_(value)
+
+    def save(self, folder: Path) -> None:
+        """See ``Engine``."""
+        engine_state.save(folder, ({"weight": p, **self.optimizer.state.get(p, {})} for p in self.parameters))
+
+    def load(self, folder: Path) -> None:
+        """See ``Engine``."""
+        states = engine_state.load(folder, [p.shape for p in self.parameters])
+        moments: dict[int, engine_state.State] = {}
+        for i, (parameter, state) in enumerate(zip(self.parameters, states, strict=True)):
+            self.assign([parameter], [state.pop("weight")])
+            if state:
+                moments[i] = state
+        self.optimizer.load_state_dict({"state": moments, "param_groups": self.optimizer.state_dict()["param_groups"]})
+
+    def close(self) -> None:
+        """See ``Engine``."""

@@ -1,0 +1,288 @@
+"""One step of reinforcement: play, judge, learn."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial, reduce
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+import torch
+
+from recommit import draws
+from recommit.data.starts import sampling
+from recommit.play import graph as reach
+from recommit.play.graph import Reach
+from recommit.play.sampled import Actor
+from recommit.play.variants import variant
+from recommit.policy.policy import CommitPolicy
+from recommit.policy.transfer import to_device, to_host
+from recommit.runs.directory import RunDirectory
+from recommit.runs.progress import Clock
+from recommit.storage import errors
+from recommit.train import validate
+from recommit.train.engine.base import schedule
+from recommit.train.grpo import log_line
+from recommit.train.grpo import loss as objective
+from recommit.train.grpo.collect import Collector
+from recommit.train.grpo.head_moves import HeadMover
+from recommit.train.grpo.learner import prepared
+from recommit.train.loop import Trainer
+from recommit.train.sft import targets
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+    from torch import Tensor
+
+    from recommit.data.spec import Recipe
+    from recommit.runs.ranks import Team
+    from recommit.train.grpo.batch import Decisions
+    from recommit.train.grpo.config import GrpoConfig
+    from recommit.train.grpo.learner import Learner
+    from recommit.train.grpo.log_line import Signals
+    from recommit.train.validate import Watched
+
+T = TypeVar("T")
+
+
+class Grpo(Trainer):
+    """Groups of commitments, compared; see ``recommit.train.grpo.reward`` and ``recommit.play.values``."""
+
+    kind = "grpo"
+    config: GrpoConfig
+
+    def __init__(
+        self,
+        config: GrpoConfig,
+        policy: CommitPolicy,
+        recipe: Recipe,
+        folder: RunDirectory,
+        team: Team,
+        *,
+        quiet: bool,
+        learner: Learner | None = None,
+    ) -> None:
+        if policy.config.show_budget and config.credit.group == "exact":
+            raise ValueError(
+                "credit.group: expected state, episode or branch with a policy that is told the decisions left "
+                "(show_budget): the exact program gives a state one plan whatever is left; got exact"
+            )
+        super().__init__(config, folder, team, quiet=quiet)
+        self.variant = variant(config.variant)
+        self.recipe, self.policy, self.task = _instances(recipe, config), policy, recipe.puzzle()
+        share, rest = divmod(config.optim.batch, team.world)
+        if rest or config.rollout.instances % team.world:
+            raise ValueError(
+                f"optim.batch and rollout.instances: expected multiples of {team.world} ranks, "
+                f"got {config.optim.batch} and {config.rollout.instances}"
+            )
+        self.share, self.micro = share, config.optim.micro_batch or share
+        shared = learner or prepared(config, policy, [self.task], team, -(-share // self.micro))
+        self.engine, self.reference = shared.engine, shared.reference if config.objective.kl > 0 else None
+        self._clock = Clock()
+        actor = Actor(
+            policy,
+            self.task,
+            self.variant,
+            seed=config.run.seed,
+            greedy=config.rollout.actions == "greedy",
+            through=self._through,
+            agree=team.largest,
+        )
+        mover = HeadMover(policy, self.engine, self._head_lr)
+        self.collect = Collector(actor, config, self.variant, self._graph, mover, team)
+        self.watched = validate.watched(self.task.task, self.recipe, config.validation)
+        self._recent: list[dict[str, Any]] = []
+
+    def _through(self, work: Callable[[], T]) -> T:
+        with self._clock("model"):
+            return self.engine.run(work)
+
+    @property
+    def tokens(self) -> float:
+        """See ``Trainer``."""
+        return self.policy.tokens(self.task, self.recipe.size)
+
+    def _starts(self) -> NDArray[np.uint8]:
+        """The start states of this step, of all ranks, which no validation or test set contains."""
+        finish, begin = self.config.finish, self.config.joint_steps
+        shards = [self.at.step]
+        if self.config.finishing(self.at.step):
+            first = begin + (self.at.step - begin) * finish.times
+            shards = list(range(first, first + finish.times))
+        return np.ascontiguousarray(np.concatenate([self._drawn(shard) for shard in shards]))
+
+    def _drawn(self, shard: int) -> NDArray[np.uint8]:
+        """One shard's start states."""
+        states = sampling.starts(self.recipe, "train", shard).states
+        if self.config.rollout.augment and self.task.turns:
+            number = np.uint64(shard * self.config.rollout.instances) + np.arange(len(states), dtype=np.uint64)
+            states = targets.turned(states, targets.symmetries(self.config.run.seed, number))
+        return states
+
+    def _step(self) -> dict[str, Any]:
+        """Play, compare, learn."""
+        batch, notes = self.played()
+        learned = self._learn(batch)
+        self.at.step += 1
+        return log_line.told(notes, learned)
+
+    def played(self) -> tuple[Decisions, Signals]:
+        """What this step learns from, and what there is to tell of it."""
+        credit = self.config.credit_at(self.at.step)
+        collect = replace(self.collect, config=replace(self.config, credit=credit))
+        batch, notes = collect(self._starts(), self.at.step)
+        self.at.states += len(batch)
+        return batch.where(slice(0)) if self.config.finishing(self.at.step) else batch, notes
+
+    def _learn(self, batch: Decisions) -> dict[str, float]:
+        """Move the weights, ``optim.batch`` states of all ranks at a time."""
+        size = self.config.optim.batch
+        measured, norms = [], []
+        scale = schedule(self.config.optim, self.at.step)
+        for epoch in range(self.config.objective.epochs):
+            order = self.order(batch, epoch)
+            for begin in range(0, len(batch), size):
+                measured.append(self.gradient(batch, order[begin : begin + size], fresh=epoch == begin == 0))
+                with self._clock("model"):
+                    norms.append(self.engine.step(scale))
+                self._watch_for_nan(norms[-1])
+        return self.learned(measured, norms)
+
+    def order(self, batch: Decisions, epoch: int) -> NDArray[np.intp]:
+        """In which the states of a step are learned from."""
+        number = self.at.step * self.config.objective.epochs + epoch
+        places = np.uint64(number << 32) + np.arange(len(batch), dtype=np.uint64)
+        return np.argsort(draws.draw(draws.streams(self.config.run.seed, draws.Purpose.ORDER, places), 0))
+
+    def gradient(self, batch: Decisions, whole: NDArray[np.intp], *, fresh: bool, among: int = 1) -> Tensor:
+        """Add the gradient of some states of all ranks, as the mean over them, divided by ``among`` puzzles; see ``_move``."""
+        mine = whole[self.team.rank :: self.team.world]
+        part = (batch.where(mine) if len(mine) else self._nothing(batch)).padded(self.share)
+        return self._move(part, among * objective.total_weight(batch.where(whole)), fresh=fresh)
+
+    def _nothing(self, batch: Decisions) -> Decisions:
+        """One state without weight, to go through the policy as other ranks do."""
+        return batch.where(slice(0, 1)).nothing()
+
+    def learned(self, measured: list[Tensor], norms: list[float]) -> dict[str, float]:
+        """Sums over a step of ``objective.MEASURES``, with the loss and the norm of the gradient."""
+        named = dict(zip(objective.MEASURES, self._over_ranks(self._read(measured)), strict=True))
+        return {
+            **named,
+            "norm": float(np.mean(norms or [0.0])),
+            "loss": -named["surrogate"] / max(named["states"], 1e-9),
+        }
+
+    def _move(self, part: Decisions, weight: float, *, fresh: bool) -> Tensor:
+        """Gradients of this rank's part of a batch of a ``weight``; ``objective.MEASURES`` of each of its pieces, which
+        nobody waits for yet."""
+        divisor = max(weight, 1e-12) / self.team.world
+        pieces = []
+        for begin in range(0, self.share, self.micro):
+            piece = part.where(slice(begin, begin + self.micro))
+            against = self._against(piece)
+            loss, measures = self._through(partial(self._loss, piece, divisor, against, fresh=fresh))
+            with self._clock("model"):
+                self.engine.backward(loss, last=begin + self.micro >= self.share)
+            pieces.append(measures)
+        return torch.stack(pieces)
+
+    def _loss(
+        self, piece: Decisions, divisor: float, against: tuple[Tensor, Tensor] | None, *, fresh: bool
+    ) -> tuple[Tensor, Tensor]:
+        config = self.config.objective
+        loss, measures = objective.grpo_loss(self.policy, self.task, piece, config, divisor, against, fresh=fresh)
+        return loss + self.policy.idle(self.task), measures
+
+    def _read(self, measured: list[Tensor]) -> NDArray[np.float64]:
+        """The measures of all moves together: the only time that a step asks the device for them."""
+        none = np.zeros(len(objective.MEASURES))
+        if not measured:
+            return none
+        with self._clock("model"):
+            (moves,) = to_host(torch.stack(measured))
+        return reduce(_added, (reduce(_added, pieces, none) for pieces in moves.astype(np.float64)), none)
+
+    def _against(self, piece: Decisions) -> tuple[Tensor, Tensor] | None:
+        """Logits of the warm start."""
+        reference = self.reference
+        if reference is None:
+            return None
+        actions, depths = (to_device(each, self.team.device) for each in (piece.actions, piece.plan_depth))
+        return self._through(lambda: reference(self.task, piece.states, actions, depths, piece.left))
+
+    def _over_ranks(self, sums: NDArray[np.float64]) -> list[float]:
+        return [*self.team.total(sums[:-1].tolist()), float(sums[-1])]
+
+    def _summary(self, found: list[dict[str, Any]]) -> dict[str, Any]:
+        self._recent = (self._recent + found)[-20:]
+        for worry in log_line.worries(found[-1], self._recent, len(self.policy.config.depths), head=self.variant.head):
+            self._say(f"step {self.at.step:,}: {worry}")
+        return found[-1] if len(found) == 1 else log_line.averaged(found)
+
+    def _more(self) -> dict[str, Any]:
+        return {"recent": self._recent}
+
+    def _take_up(self, more: dict[str, Any]) -> None:
+        self._recent = more["recent"]
+
+    def _times(self) -> dict[str, Any]:
+        return {"stages": self._clock.take()}
+
+    @torch.no_grad()
+    def _measure(self, watched: Watched) -> dict[str, Any]:
+        """The variant's own agents, and how well plans still imitate."""
+        config, instances = watched.config, watched.instances
+        graph = self._graph(self.policy.config.depths if not self.variant.depth else (self.variant.depth,))
+        agents = validate.agents(graph, self.variant, instances.starts, config.budget)
+        budgets = sorted({config.budget, *self.config.finish.budgets})
+        choose = validate.own_agent(graph, self.variant)
+        played = [reach.walk(graph, instances.starts, budget, choose) for budget in budgets]
+        imitated = validate.imitation(self.policy, self.task, instances.states, self.engine)
+        judged = {str(budget): round(one.solve_rate, 4) for budget, one in zip(budgets, played, strict=True)}
+        worth = sum(one.solve_rate - self.config.last_price * one.mean_actions for one in played) / len(played)
+        return {**imitated, **validate.rates(agents), "judged": judged, "worth": round(worth, 5)}
+
+    def _fixed_depth(self) -> int | None:
+        return self.variant.depth or None
+
+    def _graph(self, depths: tuple[int, ...]) -> Reach:
+        keep = self.config.credit.head_steps > 0 or self.config.finish.share > 0
+        together = self.engine.together
+        return Reach(
+            self.policy, self.task, depths, through=self._through, team=self.team, together=together, keep_inputs=keep
+        )
+
+    def _head_lr(self) -> float:
+        if self.config.finishing(self.at.step):
+            return self.config.finish.lr
+        config = self.config.optim
+        return (config.depth_lr or config.head_lr) * schedule(config, self.at.step)
+
+    def _introduction(self) -> str:
+        return f"{self._trained()}; {self.variant.name}, {self.introduction}"
+
+    @property
+    def introduction(self) -> str:
+        """How the puzzle is played and judged."""
+        leash = "no KL" if self.reference is None else f"KL {self.config.objective.kl} to the warm start"
+        return (
+            f"{self.config.credit.group} credit, {self.config.rollout.instances} instances of "
+            f"{self.config.rollout.budget} decisions per step, {leash}"
+        )
+
+
+def _instances(recipe: Recipe, config: GrpoConfig) -> Recipe:
+    """The recipe of the warm start's data, with a step's instances as a shard."""
+    wanted = recipe.of_length(config.rollout.length)
+    if not wanted.variants:
+        raise errors.WrongRecipe("rollout.length: expected the lengths to play, since the data names none")
+    return replace(wanted, shard=config.rollout.instances, count=config.starts, states="")
+
+
+def _added(sums: NDArray[np.float64], more: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Of ``objective.MEASURES``, whose last one is a maximum."""
+    return np.append(sums[:-1] + more[:-1], max(sums[-1], more[-1]))
