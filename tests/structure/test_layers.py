@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.structure.imports import circles, graph
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "python" / "recommit"
@@ -49,7 +50,7 @@ def test_the_layers_hold(copy: Path) -> None:
 @pytest.mark.parametrize(
     ("module", "line"),
     [
-        ("puzzles/puzzle.py", "import recommit.cli.command_line"),
+        ("puzzles/puzzle.py", "import recommit.cli"),
         ("levels.py", "import recommit.envs"),
         ("puzzles/sokoban.py", "import torch"),
     ],
@@ -60,6 +61,32 @@ def test_a_step_backwards_is_noticed(copy: Path, module: str, line: str) -> None
     result = lint(copy)
     assert result.returncode == 1, result.stdout + result.stderr
     assert "BROKEN" in result.stdout
+
+
+def test_no_circle_of_files() -> None:
+    assert circles(graph(PACKAGE)) == []
+
+
+@pytest.mark.parametrize(
+    ("module", "line"),
+    [
+        ("draws.py", "def f():\n    from recommit.puzzles import walks"),
+        ("puzzles/frames.py", "if TYPE_CHECKING:\n    from recommit.puzzles.puzzle import Puzzle"),
+        ("train/loop.py", "from importlib import import_module\nimport_module('recommit.cli.command_line')"),
+    ],
+    ids=["deferred", "types", "dynamic"],
+)
+def test_a_circle_of_files_is_noticed(copy: Path, module: str, line: str) -> None:
+    package = copy / "python" / "recommit"
+    (package / module).write_text((package / module).read_text(encoding="utf-8") + f"\n{line}\n", encoding="utf-8")
+    (circle,) = circles(graph(package))
+    assert "recommit." + module.removesuffix(".py").replace("/", ".") in circle
+
+
+def test_folders_are_small_enough_to_look_at() -> None:
+    for folder in [PACKAGE, *(path for path in PACKAGE.rglob("*") if path.is_dir())]:
+        files = [path for path in folder.glob("*.py") if not path.stem.startswith("__")]
+        assert len(files) <= 12, f"{folder}: expected at most 12 files, got {len(files)}"
 
 
 def modules() -> list[Path]:
