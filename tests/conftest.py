@@ -10,6 +10,17 @@ import pytest
 def pytest_configure() -> None:
     # A shell starts background jobs with SIGINT ignored, and children inherit that: tests of Ctrl-C would hang.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    _same_examples()
+
+
+def _same_examples() -> None:
+    """Hypothesis tries the same examples each time; --hypothesis-profile=default tries new ones."""
+    try:
+        from hypothesis import settings
+    except ImportError:
+        return
+    settings.register_profile("same", derandomize=True)
+    settings.load_profile("same")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -10,7 +10,7 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from recommit.preset_check import CHANGES, KEYS, MAPPINGS, check
+from recommit.reproduce.preset_check import CHANGES, KEYS, MAPPINGS, check
 from recommit.storage import recipe_text
 from recommit.storage.recipe_text import brief
 

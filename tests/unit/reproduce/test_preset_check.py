@@ -6,7 +6,7 @@ import copy
 
 import pytest
 
-from recommit.preset_check import check
+from recommit.reproduce.preset_check import check
 
 GOOD = {"data": {"task": "sliding"}, "recipe": "laptop-sliding", "variants": ["adaptive", "fixed-4"], "seeds": [0, 1]}
 
