@@ -1,4 +1,5 @@
-// The numbers of python/recommit/puzzles/signature.py without Python, so that any compiler for any machine can be checked:
+// The numbers of python/recommit/puzzles/signature.py without Python, so that any compiler for any machine can be
+// checked:
 //   c++ -std=c++20 -Icpp bench/signature.cpp cpp/core/*.cpp cpp/sliding/*.cpp cpp/sokoban/*.cpp -pthread
 #include <bit>
 #include <cinttypes>
