@@ -37,7 +37,8 @@ from recommit.policy.reference import Reference
 from recommit.runs import ranks
 from recommit.runs.directory import RunDirectory
 from recommit.runs.progress import Interrupt
-from recommit.train import loop
+from recommit.train import loop, targets
+from recommit.train import losses as loss
 from recommit.train.config import SftConfig, load
 from recommit.train.grpo import collect, learner
 from recommit.train.grpo import loss as objective
@@ -45,7 +46,6 @@ from recommit.train.grpo import run as grpo
 from recommit.train.grpo.batch import Decisions
 from recommit.train.grpo.config import GrpoConfig
 from recommit.train.grpo.head_moves import HeadMover
-from recommit.train.sft import loss, targets
 from recommit.train.sft import run as sft
 
 #: The paper's Sokoban, in shards of a few instances.

@@ -21,12 +21,10 @@ import recommit
 from recommit.data.building.labels import label
 from recommit.data.feeding import samples
 from recommit.runs.ranks import Team
-from recommit.train import initial_policy
+from recommit.train import initial_policy, losses, targets
 from recommit.train.config import TargetConfig, load
 from recommit.train.engine.base import groups
 from recommit.train.engine.torch import TorchEngine
-from recommit.train.sft import loss as losses
-from recommit.train.sft import targets
 
 TASKS = {"sliding 3x3": recommit.Sliding(3), "sokoban 6x6, 1 box": recommit.Sokoban(6, 1)}
 CONFIG = TargetConfig(kind="hard", paths="dataset", weighting="action")

@@ -35,11 +35,10 @@ from recommit.policy.backbones.qwen import QwenBackbone
 from recommit.policy.config import PolicyConfig
 from recommit.policy.policy import CommitPolicy
 from recommit.runs.ranks import Team
+from recommit.train import losses, targets
 from recommit.train.config import OptimConfig, TargetConfig
 from recommit.train.engine.base import groups
 from recommit.train.engine.torch import TorchEngine
-from recommit.train.sft import loss as losses
-from recommit.train.sft import targets
 
 TARGETS = TargetConfig(kind="hard", paths="dataset")
 #: Dense bfloat16, measured on the H200 this is meant for.

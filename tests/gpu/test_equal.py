@@ -21,12 +21,11 @@ from recommit.play.sampled import Actor, play
 from recommit.play.variants import variant
 from recommit.policy.config import DecoderConfig, PolicyConfig
 from recommit.policy.policy import CommitPolicy
+from recommit.train import losses, targets
 from recommit.train.config import TargetConfig
 from recommit.train.grpo import loss as objective
 from recommit.train.grpo import reward
 from recommit.train.grpo.config import CreditConfig, ObjectiveConfig
-from recommit.train.sft import loss as losses
-from recommit.train.sft import targets
 
 #: Relative to the length of the vector: sums in another order, at most some tens of roundings one after the other.
 ROUNDING = 1e-4

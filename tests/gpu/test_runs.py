@@ -17,11 +17,12 @@ from recommit.policy.pictures.store import weights_of
 from recommit.policy.policy import CommitPolicy
 from recommit.runs.directory import best_policy
 from recommit.runs.ranks import Team
+from recommit.train import losses as loss
+from recommit.train import targets
 from recommit.train.config import OptimConfig, TargetConfig
 from recommit.train.engine.base import groups
 from recommit.train.engine.torch import TorchEngine
 from recommit.train.grpo import run
-from recommit.train.sft import loss, targets
 from recommit.train.sft import run as sft
 
 #: Sums on a GPU may come in another order every time: between two runs, by loss.

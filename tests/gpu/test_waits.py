@@ -17,9 +17,9 @@ from recommit.play.sampled import Actor
 from recommit.play.variants import variant
 from recommit.policy.policy import CommitPolicy
 from recommit.runs.directory import best_policy
+from recommit.train import losses as loss
 from recommit.train.grpo import loss as objective
 from recommit.train.grpo import run
-from recommit.train.sft import loss
 from recommit.train.sft import run as sft
 
 #: The norm of the gradient, which says whether the weights may move, and the measures of all micro-batches together.

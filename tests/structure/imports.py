@@ -23,6 +23,19 @@ def graph(package: Path) -> dict[str, set[str]]:
     return {name: set(imported(path.read_text(encoding="utf-8"), paths)) - {name} for name, path in paths.items()}
 
 
+def with_packages(edges: dict[str, set[str]]) -> dict[str, set[str]]:
+    """The same, and who imports a file imports what its packages import first, the one at the top left out."""
+    return {
+        name: {each for to in to_all for each in (to, *above(to)) if each in edges} - {name, *above(name)}
+        for name, to_all in edges.items()
+    }
+
+
+def above(name: str) -> list[str]:
+    parts = name.split(".")
+    return [".".join(parts[:i]) for i in range(2, len(parts))]
+
+
 def imported(source: str, modules: dict[str, Path]) -> Iterator[str]:
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):

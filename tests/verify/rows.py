@@ -199,7 +199,7 @@ ROWS = (
     Row("F17", "each of ten such things in the place of every file, read by every verb", "nightly", "the same",
         Pytest(("tests/damage/test_hostile.py",), marks="nightly")),
     Row("T2", "one pass per state has the gradient of one pass per sample", "quick", "relative 1e-5",
-        Pytest(("tests/unit/train/sft/test_loss.py",))),
+        Pytest(("tests/unit/train/test_losses.py",))),
     Row("T4", "LoRA and two tasks on two ranks at ZeRO 0 to 3, bfloat16, offload; what is saved loads and plays", "quick",
         "2e-6 of one process, 2e-5 at ZeRO 3", Pytest(("tests/invariant/test_zero_lora.py",))),
     Row("C5", "a rank is killed; ranks that fail, or all fail alike; a run goes on with other ranks, stages, engines", "quick",

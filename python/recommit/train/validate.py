@@ -17,9 +17,8 @@ from recommit.play.graph import Reach, always, drawn, head, plainly, walk
 from recommit.policy.config import MAX_ACTIONS
 from recommit.runs.ranks import Team
 from recommit.storage import errors
+from recommit.train import losses, targets
 from recommit.train.config import TargetConfig
-from recommit.train.sft import loss as losses
-from recommit.train.sft import targets
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from recommit.puzzles.puzzle import Puzzle
     from recommit.train.config import ValidationConfig
     from recommit.train.engine.base import Engine
-    from recommit.train.sft.targets import Targets
+    from recommit.train.targets import Targets
 
 
 @dataclass(frozen=True)

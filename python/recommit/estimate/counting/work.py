@@ -16,8 +16,9 @@ from recommit.estimate.counting.counting import Cost, Watch, cost
 from recommit.play.sampled import Actor
 from recommit.policy.config import MAX_ACTIONS
 from recommit.policy.reference import REFERENCE
+from recommit.train import losses as loss
+from recommit.train import targets
 from recommit.train.config import TargetConfig
-from recommit.train.sft import loss, targets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -20,7 +20,7 @@ from recommit.policy.transfer import to_device, to_host
 from recommit.runs.directory import RunDirectory
 from recommit.runs.progress import Clock
 from recommit.storage import errors
-from recommit.train import validate
+from recommit.train import targets, validate
 from recommit.train.engine.base import schedule
 from recommit.train.grpo import log_line
 from recommit.train.grpo import loss as objective
@@ -28,7 +28,6 @@ from recommit.train.grpo.collect import Collector
 from recommit.train.grpo.head_moves import HeadMover
 from recommit.train.grpo.learner import prepared
 from recommit.train.loop import Trainer
-from recommit.train.sft import targets
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -20,13 +20,11 @@ from recommit.runs import random_state, ranks
 from recommit.runs.directory import RunDirectory
 from recommit.runs.peers import watched
 from recommit.runs.progress import Interrupt
-from recommit.train import initial_policy, validate
+from recommit.train import initial_policy, losses, targets, validate
 from recommit.train.config import plain
 from recommit.train.engine.base import schedule
 from recommit.train.engine.make import make_engine
 from recommit.train.loop import Trainer
-from recommit.train.sft import loss as losses
-from recommit.train.sft import targets
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,7 +35,7 @@ if TYPE_CHECKING:
     from recommit.puzzles.puzzle import Puzzle
     from recommit.runs.ranks import Team
     from recommit.train.config import SftConfig
-    from recommit.train.sft.targets import Targets
+    from recommit.train.targets import Targets
 
 
 def train(config: SftConfig, data: str | Path | Sequence[str | Path], out: str | Path, *, quiet: bool = False) -> int:

@@ -9,13 +9,13 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from recommit.policy.transfer import to_device
-from recommit.train.sft import targets
+from recommit.train import targets
 
 if TYPE_CHECKING:
     from recommit.policy.policy import CommitPolicy
     from recommit.puzzles.puzzle import Puzzle
     from recommit.train.config import TargetConfig
-    from recommit.train.sft.targets import Targets
+    from recommit.train.targets import Targets
 
 #: Added to the logarithm of what must not count; finite, so that no NaN can come of it.
 _NEVER = -1e9

@@ -8,8 +8,8 @@ import pytest
 import recommit
 from recommit.data.building.labels import label
 from recommit.data.feeding import samples
+from recommit.train import targets
 from recommit.train.config import TargetConfig
-from recommit.train.sft import targets
 
 TASKS = [recommit.Sliding(3), recommit.Sokoban(6, 1)]
 

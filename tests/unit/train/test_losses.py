@@ -12,9 +12,8 @@ from recommit.data.building.labels import label
 from recommit.data.feeding import samples
 from recommit.policy.backbones.make import make_backbone
 from recommit.policy.config import DecoderConfig, PolicyConfig
+from recommit.train import losses, targets
 from recommit.train.config import TargetConfig
-from recommit.train.sft import loss as losses
-from recommit.train.sft import targets
 
 TASK = recommit.Sliding(2, 3)
 
