@@ -14,20 +14,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 
-def goes_on(call: Callable[[], object], tries: int) -> bool:
-    """Whether another thread has a turn during the call, in one of the tries: a busy machine may give it no core in some.
+def goes_on(call: Callable[[int], object], tries: int) -> bool:
+    """Whether another thread has a turn during `call(size)`, in one of the tries.
 
     Nobody is made to give the interpreter up meanwhile, so that a turn between two looks at the count means that the call
-    itself let go of it: no matter how long anything takes.
+    itself let go of it: no matter how long anything takes. A busy machine gives the other thread no core for a while: each try
+    is twice the size of the one before, until the call outlasts any such while.
     """
     with _other_thread() as turns, _patience():
-        return any(_moves(turns, call) for _ in range(tries))
+        return any(_moves(turns, lambda size=2**doubled: call(size)) for doubled in range(tries))
 
 
-def holder() -> Callable[[], object]:
+def holder() -> Callable[[int], object]:
     """The planted defect: a call of a quarter of a second that keeps the GIL."""
     values = np.random.default_rng(0).random(1_000_000).tolist()
-    return lambda: sorted(values)
+    return lambda _size: sorted(values)
 
 
 def _moves(turns: list[int], call: Callable[[], object]) -> bool:

@@ -20,7 +20,11 @@ HARD = recommit.Sliding(5).generate(1, seed=0).states
 
 def test_the_interpreter_runs_during_a_search() -> None:
     recommit.Sliding(5).prepare()
-    assert goes_on(lambda: recommit.Sliding(5).solve(HARD, recommit.Limits(nodes=200_000), threads=1), tries=50)
+
+    def search(size: int) -> object:
+        return recommit.Sliding(5).solve(HARD, recommit.Limits(nodes=200_000 * size), threads=1)
+
+    assert goes_on(search, tries=16)  # the last would search for some four minutes
     assert not goes_on(holder(), tries=3)
 
 
