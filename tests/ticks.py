@@ -21,7 +21,7 @@ def goes_on(call: Callable[[int], object], tries: int) -> bool:
     itself let go of it: no matter how long anything takes. A busy machine gives the other thread no core for a while: each try
     is twice the size of the one before, until the call outlasts any such while.
     """
-    with _other_thread() as turns, _patience():
+    with _patience(), _other_thread() as turns:
         return any(_moves(turns, lambda size=2**doubled: call(size)) for doubled in range(tries))
 
 
@@ -39,7 +39,7 @@ def _moves(turns: list[int], call: Callable[[], object]) -> bool:
 
 @contextmanager
 def _patience() -> Iterator[None]:
-    """Threads wait for the interpreter until whoever has it lets go."""
+    """Threads that begin to wait for the interpreter from here on wait until whoever has it lets go."""
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1000.0)
     try:
