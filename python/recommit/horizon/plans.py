@@ -92,8 +92,9 @@ class Plans:
         depths = checks.array("depths", depths, "iu")
         checks.shape("depths", depths, (len(self),))
         checks.between("depths", depths, 0, self.horizon, "counts")
-        places = np.minimum(np.arange(self.horizon) + depths[:, None], self.horizon - 1)
-        return Tail(self.actions[np.arange(len(self))[:, None], places], self.horizon - depths)
+        begin = depths.astype(np.int64)
+        places = np.minimum(np.arange(self.horizon) + begin[:, None], self.horizon - 1)
+        return Tail(self.actions[np.arange(len(self))[:, None], places], self.horizon - begin)
 
     def _check_actions(self) -> None:
         actions = checks.array("actions", self.actions, "iuf")

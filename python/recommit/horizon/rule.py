@@ -43,7 +43,10 @@ class Rule(ABC):
 
     def choose(self, plans: Plans) -> Depths:
         """[N] the depth of each plan, among those allowed."""
-        return self._rounded(self.propose(plans), plans.horizon)
+        proposed = checks.array("propose", self.propose(plans), "iu")
+        checks.shape("propose", proposed, (len(plans),))
+        checks.between("propose", proposed, 1, plans.horizon, "depths")
+        return self._rounded(proposed, plans.horizon)
 
     def order(self, plans: Plans) -> Depths:
         """[N, allowed depths] which depth to take first, second, ... where the first led back here; see ``WithMemory``.

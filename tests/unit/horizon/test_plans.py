@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.unit.horizon import cases
 
-from recommit.horizon import Plans, Tail
+from recommit.horizon import Confidence, Plans, Tail
 
 ACTIONS = np.array([[0, 1, 2], [3, 2, 1]])
 VECTORS = np.zeros((2, 3, 4))
@@ -107,6 +107,13 @@ def test_a_tail_begins_behind_what_was_executed(plans, data):
         assert (tail.actions[i, : tail.remaining[i]] == plans.actions[i, depth:]).all()
     again = Plans(plans.actions, previous=tail)
     assert again.previous is tail
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.int8, np.uint64])
+def test_actions_and_depths_of_any_width(kind):
+    plans = Plans(np.zeros((1, 300), kind), np.full((1, 300, 2), 0.5))
+    assert plans.tail(np.array([100], kind)).remaining.tolist() == [200]
+    assert Confidence(0.1, "least").choose(plans).tolist() == [300]
 
 
 def test_a_tail_of_impossible_depths_is_refused():

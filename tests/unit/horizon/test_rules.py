@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -21,6 +22,7 @@ from recommit.horizon import (
     Fixed,
     Plans,
     Repetition,
+    Rule,
     medoid,
 )
 
@@ -249,6 +251,31 @@ def test_one_probability_is_no_entropy():
 def test_numbers_that_make_no_sense_are_refused(rule, message):
     with pytest.raises(ValueError, match=message):
         rule()
+
+
+@dataclass(frozen=True)
+class Own(Rule):
+    """Somebody's own rule, wrong in some way."""
+
+    proposal: object = None
+
+    def propose(self, _plans):
+        return self.proposal
+
+
+@pytest.mark.parametrize(
+    ("proposal", "error", "message"),
+    [
+        ([1, 0], ValueError, r"propose: expected depths in 1..3, got 0 at \[1\]"),
+        ([4, 1], ValueError, r"propose: expected depths in 1..3, got 4 at \[0\]"),
+        ([1], ValueError, r"propose: expected shape \[2\], got \[1\]"),
+        ([1.0, 2.0], TypeError, "propose: expected integers, got float64"),
+    ],
+)
+def test_what_a_rule_of_ones_own_proposes_is_checked(proposal, error, message):
+    with pytest.raises(error, match=message):
+        Own(proposal).choose(Plans(np.zeros((2, 3), int)))
+    assert Own([3, 1], depths=(1, 2)).choose(Plans(np.zeros((2, 3), int))).tolist() == [2, 1]
 
 
 def test_a_depth_is_an_integer():
