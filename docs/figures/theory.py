@@ -1,6 +1,6 @@
 """Draws docs/assets/theory-*.svg (needs matplotlib), and prints the shares that docs/theory.md quotes.
 
-python bench/plot_theory.py
+python docs/figures/theory.py
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from matplotlib.patches import Patch
 
 from recommit import theory
 
-ASSETS = Path(__file__).resolve().parent.parent / "docs" / "assets"
+ASSETS = Path(__file__).resolve().parents[1] / "assets"
 ORANGE, BLUE, GREY = "#d9480f", "#1864ab", "#868e96"
 #: Depths 1, 2, 4, 8: the deeper, the darker.
 SHADES = dict(zip(theory.DEPTHS, ("#a5d8ff", "#4dabf7", "#1c7ed6", "#0b3d66"), strict=True))

@@ -1,4 +1,4 @@
-"""Draws the pictures of the page of concepts: ``python docs/pictures.py``. The same bytes every time.
+"""Draws the pictures of the page of concepts: ``python docs/figures/concepts.py``. The same bytes every time.
 
 Boards come from the project's own renderer; the level, its plan and every distance are computed, not written down.
 """
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     States = NDArray[np.uint8]
 
-FOLDER = Path(__file__).parent / "assets"
+FOLDER = Path(__file__).resolve().parents[1] / "assets"
 CELL, GAP = 14, 16
 TASK = recommit.Sokoban(7, boxes=1)
 #: A small room in which one step of the way can go wrong for ever.

@@ -2,7 +2,7 @@
 
 python bench/bench_sliding_solve.py --growth docs/assets/growth-sliding.csv
 python bench/bench_sokoban_table.py --growth docs/assets/growth-sokoban.csv
-python bench/plot_growth.py
+python docs/figures/growth.py
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import matplotlib as mpl
 mpl.use("svg")
 import matplotlib.pyplot as plt
 
-ASSETS = Path(__file__).resolve().parent.parent / "docs" / "assets"
+ASSETS = Path(__file__).resolve().parents[1] / "assets"
 
 
 def curves(name: str, key: str, x: str, y: str, scale: float = 1) -> dict[str, tuple[list[float], list[float]]]:

@@ -1,6 +1,6 @@
 """Draws paper-small-PUZZLE.svg, the paper's figures of one puzzle, from a folder of `recommit reproduce` (needs matplotlib).
 
-python bench/plot_paper.py OUT/sliding OUT/sokoban --out docs/assets
+python docs/figures/paper_small.py OUT/sliding OUT/sokoban --out docs/assets
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Draws results-PUZZLE.svg, with a table of its points, from what `recommit reproduce` left (needs matplotlib).
 
-python bench/plot_results.py laptop/sliding laptop/sokoban --out docs/assets
+python docs/figures/results.py laptop/sliding laptop/sokoban --out docs/assets
 """
 
 from __future__ import annotations
