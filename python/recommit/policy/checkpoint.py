@@ -24,8 +24,8 @@ from recommit.policy.backbones.backbone import load_backbone
 from recommit.policy.config import ADAPTER, DecoderConfig, HeadConfig, LoraConfig, PolicyConfig
 from recommit.storage import digests, reading
 from recommit.storage.digests import NAME
-from recommit.storage.files import Files, file_sha256, sha256
-from recommit.storage.opening import content, replace_file
+from recommit.storage.files import Files, file_sha256, replace, sha256
+from recommit.storage.opening import content
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -80,7 +80,7 @@ def save_policy(policy: Parts, folder: str | Path) -> Path:
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / digests.NAME).unlink(missing_ok=True)
-    replace_file(folder / "heads.safetensors", save(heads(policy)))
+    replace(Files(), folder / "heads.safetensors", save(heads(policy)))
     whole = policy.config.lora is None
     if whole:
         policy.backbone.save(folder / "backbone")
@@ -96,7 +96,7 @@ def save_policy(policy: Parts, folder: str | Path) -> Path:
             "fingerprint": fingerprint_of(policy),
         },
     }
-    replace_file(folder / "config.json", (json.dumps(about, indent=2) + "\n").encode())
+    replace(Files(), folder / "config.json", (json.dumps(about, indent=2) + "\n").encode())
     policy.backbone.save_processor(folder)
     digests.seal(Files(), folder, _written(folder))
     return folder
@@ -193,7 +193,7 @@ def save_adapter(policy: Parts, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     weights = get_peft_model_state_dict(model, adapter_name=ADAPTER)
     data = save({name: tensor.contiguous() for name, tensor in weights.items()})
-    replace_file(folder / "adapter_model.safetensors", data)
+    replace(Files(), folder / "adapter_model.safetensors", data)
     about = model.peft_config[ADAPTER]
     about.base_model_name_or_path = policy.source
     about.inference_mode = True

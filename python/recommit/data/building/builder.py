@@ -137,7 +137,7 @@ class _Build:
         found = self._finished()
         all_shards = manifest.order(self.recipe)
         begin, rows, already = time.monotonic(), 0, len(found)
-        with journal.Journal(self.files, self.folder) as notes:
+        with journal.ShardJournal(self.files, self.folder) as notes:
             for record in self._make([item for item in all_shards if item not in found], found):
                 notes.add(record)
                 found[shards.parse_name(record.name)[:2]] = record

@@ -9,7 +9,7 @@ import numpy as np
 from recommit.data import rows
 from recommit.data.showing.exports import ACTIONS
 from recommit.storage import errors
-from recommit.storage.opening import replacing
+from recommit.storage.files import replacing
 
 if TYPE_CHECKING:
     from pathlib import Path
