@@ -173,7 +173,7 @@ _SETTLED = 2.0
 
 
 def file_sha256(path: Path) -> str:
-    """Of a file's content, read in pieces, and once by this process unless the file changes."""
+    """Hash a file's content, read in pieces, and once by this process unless the file changes."""
     with opening.reading(path) as file:
         about = os.fstat(file.fileno())
         key = (str(path), about.st_ino, about.st_size, about.st_mtime_ns)
