@@ -30,7 +30,7 @@ def planned(recipe: str, stage: str, gpus: int) -> Any:
     """What a stage takes on any card."""
     from recommit.estimate import machine, plan, recipes
 
-    request, board = recipes.Request(recipe), recipes.puzzle(recipe)
+    request, board = recipes.ChangedRecipe(recipe), recipes.puzzle(recipe)
     return plan(request.stage(stage, board), request.model, board, machine("a100", gpus), fit=False)
 
 
@@ -40,7 +40,7 @@ def count(recipe: str, stage: str, card: str, gpus: int) -> Figures:
     from recommit.estimate.estimating import peak
     from recommit.estimate.fit import settings
 
-    request, board, on = recipes.Request(recipe), recipes.puzzle(recipe), machine(card, gpus)
+    request, board, on = recipes.ChangedRecipe(recipe), recipes.puzzle(recipe), machine(card, gpus)
     config = request.stage(stage, board)
     said = replace(planned(recipe, stage, gpus), limit=on.limit, rate=on.rate("bfloat16"))
     said = said if said.fits else replace(said, fits_with=settings(config, request.model, board, on))

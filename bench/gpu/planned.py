@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import recommit
-from recommit.estimate import CARDS, Machine, Plan, plan
+from recommit.estimate import CARDS, Estimate, Machine, plan
 from recommit.estimate.results import GIB
 from recommit.train.config import SftConfig, parse
 from recommit.train.grpo.config import GrpoConfig
@@ -51,7 +51,7 @@ def reinforcement() -> GrpoConfig:
     )
 
 
-def rate(found: Plan, kind: str) -> tuple[float, float]:
+def rate(found: Estimate, kind: str) -> tuple[float, float]:
     """Passes and states per second of the passes of one kind."""
     (count,) = [c for c in found.phases[0].counts if c.kind == kind]
     seconds = found.rate.seconds(count.flops)

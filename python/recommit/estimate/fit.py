@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from recommit.estimate.counting.passes import Evaluation
+from recommit.estimate.counting.passes import EvaluationStage
 from recommit.estimate.estimating import peak
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def settings(config: Stage, model: ModelConfig, task: Puzzle, machine: Machine) -> tuple[str, ...] | None:
     """The first that fit, as ``--set`` takes them; None where none do, as an evaluation has none."""
-    if isinstance(config, Evaluation):
+    if isinstance(config, EvaluationStage):
         return None
 
     def fits(changed: SftConfig | GrpoConfig) -> bool:

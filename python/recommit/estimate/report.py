@@ -9,7 +9,7 @@ from recommit.estimate.results import GIB
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from recommit.estimate.results import Count, Phase, Plan
+    from recommit.estimate.results import Count, Estimate, Phase
 
 _LOOKS = {
     "learn": "learning, forward and backward",
@@ -22,12 +22,12 @@ _LOOKS = {
 }
 
 
-def text(plan: Plan) -> str:
+def text(plan: Estimate) -> str:
     """All that a plan says, for people."""
     return "\n".join(_lines(plan)) + "\n"
 
 
-def _lines(plan: Plan) -> Iterator[str]:
+def _lines(plan: Estimate) -> Iterator[str]:
     rows, cols = plan.size
     yield f"{plan.stage}, {plan.task} {rows}x{cols}, on {plan.gpus} rank{'s' * (plan.gpus > 1)}"
     yield from _model(plan)
@@ -40,7 +40,7 @@ def _lines(plan: Plan) -> Iterator[str]:
     yield f"time     {_time(plan)}"
 
 
-def _model(plan: Plan) -> Iterator[str]:
+def _model(plan: Estimate) -> Iterator[str]:
     model = plan.model
     yield f"model    {model.backbone}: {sum(model.parameters.values()):,} parameters ({_parts(model.parameters)})"
     yield f"trained  {sum(model.trained.values()):,} ({_parts(model.trained)})"
@@ -65,13 +65,13 @@ def _count(count: Count) -> str:
     return f"  {operations(count.flops):>12}  {most}{count.states:,} {_LOOKS[count.kind]}, in {passes}{why}"
 
 
-def _learning(plan: Plan) -> Iterator[str]:
+def _learning(plan: Estimate) -> Iterator[str]:
     parts = plan.learning
     again = f", computed again {operations(parts.again)}" if parts.again else ""
     yield f"learning forward {operations(parts.forward)}, backward {operations(parts.backward)}{again}, a step of one rank"
 
 
-def _memory(plan: Plan) -> Iterator[str]:
+def _memory(plan: Estimate) -> Iterator[str]:
     memory = plan.memory
     yield f"memory of one rank, GiB: {gib(memory.peak)} of {gib(plan.limit)} at the worst moment"
     yield from (f"  {gib(size):>8}  {name}" for name, size in memory.kept.items())
@@ -83,7 +83,7 @@ def _memory(plan: Plan) -> Iterator[str]:
     yield f"  {_verdict(plan)}"
 
 
-def _verdict(plan: Plan) -> str:
+def _verdict(plan: Estimate) -> str:
     if plan.fits:
         return "it fits"
     if plan.fits_with is None:
@@ -96,7 +96,7 @@ def _sizes(name: str, sizes: dict[str, int]) -> str:
     return f"{name:<9}{gib(sum(sizes.values()))} GiB: {parts}"
 
 
-def _time(plan: Plan) -> str:
+def _time(plan: Estimate) -> str:
     whole = f"{operations(plan.flops)} in the whole run"
     if plan.seconds is None:
         return f"{whole}; how long that takes is unknown without --peak"

@@ -9,7 +9,7 @@ GIB = 2**30
 
 
 @dataclass(frozen=True)
-class Model:
+class ModelSize:
     """Who learns, and what it reads of a state."""
 
     backbone: str
@@ -49,7 +49,7 @@ class Phase:
 
 
 @dataclass(frozen=True)
-class Learning:
+class LearningFlops:
     """Floating-point operations of a step's passes that learn, of one rank."""
 
     forward: int = 0
@@ -95,7 +95,7 @@ class Rate:
 
 
 @dataclass(frozen=True)
-class Plan:
+class Estimate:
     """A stage of a recipe on so many ranks."""
 
     stage: str
@@ -104,9 +104,9 @@ class Plan:
     gpus: int
     #: Bytes that a rank may take.
     limit: int
-    model: Model
+    model: ModelSize
     phases: tuple[Phase, ...]
-    learning: Learning
+    learning: LearningFlops
     memory: Memory
     rate: Rate
     #: Bytes of the node's memory, and of the run's folder.

@@ -53,7 +53,7 @@ KNOWN = {
 
 
 @dataclass
-class Player:
+class PolicyPlayer:
     """One policy on one set of instances."""
 
     policy: CommitPolicy
@@ -62,7 +62,7 @@ class Player:
     #: The largest budget; smaller ones are read off the same rows.
     budget: int
     #: Instances that choices may be made on.
-    validation: Player | None = None
+    validation: PolicyPlayer | None = None
     #: Who else plays the same.
     team: Team = field(default_factory=Team)
     _kept: dict[tuple[str, int, int], Rows] = field(default_factory=dict)
@@ -149,7 +149,7 @@ class Player:
         return chances[best] if scores[best][0] >= 0 else chances[-1]  # none is cheap enough: the shallowest
 
 
-def _scores(player: Player, budget: int, choices: list[Choose], limit: int) -> list[tuple[int, int]]:
+def _scores(player: PolicyPlayer, budget: int, choices: list[Choose], limit: int) -> list[tuple[int, int]]:
     """Of each choice, episodes solved, and the actions of all with a minus; (-1, 0) if those are more than ``limit``. All
     are played side by side, so that states are looked at in large batches."""
     reach = player.reach

@@ -16,7 +16,7 @@ import torch
 
 from recommit.data.starts import held_out
 from recommit.evaluate import agents, metrics, summaries, transcripts
-from recommit.evaluate.agents import Player
+from recommit.evaluate.agents import PolicyPlayer
 from recommit.evaluate.store import flat
 from recommit.puzzles import registry
 from recommit.runs.directory import recipe_of
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from recommit.evaluate.metrics import Episodes
-    from recommit.evaluate.store import Store
+    from recommit.evaluate.metrics import EpisodeRows
+    from recommit.evaluate.store import EvaluationStore
     from recommit.play.episodes import Rows
 
 
 @dataclass(frozen=True)
-class Plan:
+class EvaluationSpec:
     """What is asked for."""
 
     run: str
@@ -76,9 +76,11 @@ class Plan:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values; of the options that older plans do not name, those that are not the usual ones."""
-        options = [f for f in fields(Plan) if f.name in ("edges", "stop_on_deadlock", "whole_commitments", "task")]
+        options = [
+            f for f in fields(EvaluationSpec) if f.name in ("edges", "stop_on_deadlock", "whole_commitments", "task")
+        ]
         usual = {f.name for f in options if getattr(self, f.name) == f.default}
-        return {f.name: getattr(self, f.name) for f in fields(Plan) if f.name not in usual}
+        return {f.name: getattr(self, f.name) for f in fields(EvaluationSpec) if f.name not in usual}
 
 
 def decisions_of(budget: str, task: str) -> int:
@@ -94,7 +96,9 @@ def decisions_of(budget: str, task: str) -> int:
 class Evaluation:
     """One call of ``recommit evaluate``, on every rank of a team. Only the lead has a folder to write."""
 
-    def __init__(self, plan: Plan, store: Store | None, *, team: Team | None = None, quiet: bool = False) -> None:
+    def __init__(
+        self, plan: EvaluationSpec, store: EvaluationStore | None, *, team: Team | None = None, quiet: bool = False
+    ) -> None:
         self.plan, self.team, self.quiet = plan, team or Team(), quiet
         self._store = store
         self.recipe = recipe_of(plan.run, plan.task)
@@ -106,7 +110,7 @@ class Evaluation:
         self.length = self.task.distance(self.starts)
         self.rooms = held_out.rooms(self.recipe, self.starts)
         self.ids = self.recipe.ids(self.drawn.variant.tolist(), self.drawn.number.tolist())
-        self._players: dict[str, Player] = {}
+        self._players: dict[str, PolicyPlayer] = {}
         self._tells: dict[str, bool] = {}
         self._validation: NDArray[np.uint8] | None = None
 
@@ -147,7 +151,7 @@ class Evaluation:
         return {run: weights_of(local_folder(run)) for run in sorted(runs)}
 
     @property
-    def store(self) -> Store:
+    def store(self) -> EvaluationStore:
         """The lead's folder."""
         assert self._store is not None
         return self._store
@@ -200,7 +204,7 @@ class Evaluation:
         assert chosen is not None
         return chosen.rows(base, k, seed)
 
-    def _player(self, run: str) -> Player:
+    def _player(self, run: str) -> PolicyPlayer:
         if run not in self._players:
             from recommit.policy.policy import CommitPolicy
 
@@ -208,13 +212,13 @@ class Evaluation:
             if self._validation is None:
                 drawn = held_out.starts(self.recipe, "validation", self.plan.validation, self.plan.length)
                 self._validation = np.ascontiguousarray(drawn.states)
-            chosen_on = Player(policy, self.task, self._validation, self._largest, team=self.team)
-            self._players[run] = Player(policy, self.task, self.starts, self._largest, chosen_on, self.team)
+            chosen_on = PolicyPlayer(policy, self.task, self._validation, self._largest, team=self.team)
+            self._players[run] = PolicyPlayer(policy, self.task, self.starts, self._largest, chosen_on, self.team)
         return self._players[run]
 
     def _figures(self) -> list[dict[str, Any]]:
         """Everything that is computed from decisions."""
-        played: dict[tuple[str, str], list[Episodes]] = {}
+        played: dict[tuple[str, str], list[EpisodeRows]] = {}
         summary, curves = [], {}
         for name in self.plan.agents:
             for budget, k in self.budgets.items():

@@ -20,7 +20,7 @@ EDGES = ("fixed", "thirds", "terciles")
 
 
 @dataclass(frozen=True)
-class Episodes:
+class EpisodeRows:
     """One row per instance, under one budget."""
 
     length: NDArray[np.int32]  #: d(s0)
@@ -35,9 +35,9 @@ class Episodes:
     def __len__(self) -> int:
         return len(self.length)
 
-    def where(self, keep: NDArray[np.bool_] | NDArray[np.intp]) -> Episodes:
+    def where(self, keep: NDArray[np.bool_] | NDArray[np.intp]) -> EpisodeRows:
         """Some of them."""
-        return Episodes(*(getattr(self, f.name)[keep] for f in fields(self)))
+        return EpisodeRows(*(getattr(self, f.name)[keep] for f in fields(self)))
 
     @property
     def lost(self) -> NDArray[np.bool_]:
@@ -59,7 +59,7 @@ def progress(rows: Rows) -> NDArray[np.int32]:
     return result
 
 
-def episodes(rows: Rows, length: NDArray[np.int32], budget: int) -> Episodes:
+def episodes(rows: Rows, length: NDArray[np.int32], budget: int) -> EpisodeRows:
     """Sums per instance; ``length`` names all instances, also those without any decision."""
     kept = within(rows, budget)
     count, where = len(length), kept.instance
@@ -74,13 +74,13 @@ def episodes(rows: Rows, length: NDArray[np.int32], budget: int) -> Episodes:
     solved = np.zeros(count, np.bool_)
     solved[where[kept.solved]] = True
     solved |= length == 0
-    return Episodes(
+    return EpisodeRows(
         length.astype(np.int32), solved, total(kept.executed), np.bincount(where, minlength=count).astype(np.int64),
         end, total(gained), total(gained == 0), total(gained < 0),
     )  # fmt: skip
 
 
-def summarise(played: Episodes, rows: Rows, budget: int) -> dict[str, Any]:
+def summarise(played: EpisodeRows, rows: Rows, budget: int) -> dict[str, Any]:
     """The figures of one agent under one budget."""
     count = len(played)
     ideal = np.maximum(played.actions, played.length)
@@ -135,7 +135,7 @@ def until_lost(rows: Rows) -> Rows:
 
 
 def by_distance(
-    rows: Rows, played: Episodes, budget: int, *, solved_only: bool = True, edges: str = EDGES[0]
+    rows: Rows, played: EpisodeRows, budget: int, *, solved_only: bool = True, edges: str = EDGES[0]
 ) -> dict[str, dict[str, Any]]:
     """Near, mid and far decisions: how many, how deep, how often they fail to get closer."""
     kept = within(rows, budget)
@@ -153,7 +153,7 @@ def by_distance(
     }
 
 
-def _buckets(rows: Rows, played: Episodes, chosen: NDArray[np.bool_], edges: str) -> NDArray[np.int64]:
+def _buckets(rows: Rows, played: EpisodeRows, chosen: NDArray[np.bool_], edges: str) -> NDArray[np.int64]:
     """0 near, 1 mid, 2 far: by the distance, by its share of the start's, or by a third of the ``chosen`` decisions each."""
     if edges == "thirds":
         whole = played.length[rows.instance]
@@ -198,14 +198,14 @@ def over_budgets(rows: Rows, length: NDArray[np.int32], largest: int) -> list[di
 
 
 @dataclass(frozen=True)
-class Point:
+class ParetoPoint:
     """An agent in the plane of what is wanted: many solved, few actions."""
 
     name: str
     solve_rate: float
     actions: float
 
-    def dominates(self, other: Point) -> bool:
+    def dominates(self, other: ParetoPoint) -> bool:
         """At least as good in both, better in one."""
         return (
             self.solve_rate >= other.solve_rate
@@ -214,13 +214,13 @@ class Point:
         )
 
 
-def front(points: list[Point]) -> list[Point]:
+def front(points: list[ParetoPoint]) -> list[ParetoPoint]:
     """Those that nobody dominates, by actions."""
     kept = [p for p in points if not any(q.dominates(p) for q in points)]
     return sorted(kept, key=lambda p: (p.actions, -p.solve_rate))
 
 
-def hypervolume(points: list[Point], most: float) -> float:
+def hypervolume(points: list[ParetoPoint], most: float) -> float:
     """Mean over action allowances 0..``most`` of the best solve rate that needs no more actions."""
     total, best, reached = 0.0, 0.0, 0.0
     for point in front(points):

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recommit.data.spec import Recipe
-    from recommit.evaluate.agents import Player
+    from recommit.evaluate.agents import PolicyPlayer
     from recommit.play.graph import Reach
 
 #: Whose value follows from the state and the looks left alone, and whose plans are greedy; fixed depths besides.
@@ -104,7 +104,7 @@ def _one_more(reach: Reach, table: Table, weight: NDArray[np.float64]) -> Table:
 class Population:
     """All starts of a population, and one policy that plays them."""
 
-    player: Player
+    player: PolicyPlayer
     length: NDArray[np.int32]
 
     def __post_init__(self) -> None:

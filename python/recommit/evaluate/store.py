@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class Store:
+class EvaluationStore:
     """Opens or makes the folder, alone."""
 
     def __init__(self, folder: str | Path) -> None:

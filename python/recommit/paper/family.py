@@ -29,7 +29,7 @@ DEPTHS = (1, 2, 4, 8)
 STAGES = ("early", "middle", "late")
 
 
-class Stage(NamedTuple):
+class StageCheckpoint(NamedTuple):
     """Where a run was, some time in its course."""
 
     step: int
@@ -99,16 +99,16 @@ class Members:
         return bool(self.config["credit"]["group"] == "state")
 
     @cached_property
-    def stages(self) -> dict[str, Stage | None]:
+    def stages(self) -> dict[str, StageCheckpoint | None]:
         """The last whole checkpoint in every third of the adaptive run; None where none was kept."""
         steps, last = int(self.config["optim"]["steps"]), dict.fromkeys(STAGES)
-        found: dict[str, Stage | None] = dict(last)
+        found: dict[str, StageCheckpoint | None] = dict(last)
         for folder in sorted((self.adaptive / "checkpoints").glob("step-*")):
             try:
                 step = verify(folder)
             except TornCheckpoint:
                 continue
-            found[stage_of(step, steps)] = Stage(step, folder / "policy")
+            found[stage_of(step, steps)] = StageCheckpoint(step, folder / "policy")
         return found
 
     @cached_property

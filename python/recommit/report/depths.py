@@ -26,7 +26,7 @@ Z95 = 1.96
 
 
 @dataclass(frozen=True)
-class Table:
+class DepthCounts:
     """Decisions of one agent, by distance and depth."""
 
     agent: Agent
@@ -64,7 +64,7 @@ def shown(folder: Folder) -> list[Agent]:
     return list(dict.fromkeys(a for a in wanted if a is not None))
 
 
-def tables(folder: Folder) -> list[Table]:
+def tables(folder: Folder) -> list[DepthCounts]:
     """Under the largest budget, all seeds together; agents whose decisions are not there are left out."""
     found = []
     for agent in shown(folder):
@@ -80,11 +80,11 @@ def tables(folder: Folder) -> list[Table]:
         row = (before[alive] - 1) // width
         place = row.astype(np.int64) * 8 + depth[alive] - 1
         counts = np.bincount(place, minlength=8 * ceil(furthest / width)).reshape(-1, 8)
-        result.append(Table(agent, width, counts, int((before < 0).sum())))
+        result.append(DepthCounts(agent, width, counts, int((before < 0).sum())))
     return result
 
 
-def shares(table: Table) -> Figure:
+def shares(table: DepthCounts) -> Figure:
     """One column per distance, filled by the shares of the depths."""
     rows = len(table.counts)
     frame = axes.frame(0.5, rows * table.width + 0.5, 0, 100)
@@ -102,7 +102,7 @@ def shares(table: Table) -> Figure:
     return Figure(f"depth-shares-{table.agent.base}", title, axes.drawing(title, parts), head, content)
 
 
-def _column(table: Table, row: int, left: float, right: float, frame: axes.Frame) -> Html:
+def _column(table: DepthCounts, row: int, left: float, right: float, frame: axes.Frame) -> Html:
     parts, filled, said = [], 0.0, []
     for depth in range(1, 9):
         share = 100 * float(table.counts[row, depth - 1] / table.total[row])
@@ -120,7 +120,7 @@ def _column(table: Table, row: int, left: float, right: float, frame: axes.Frame
     return tag("g", tag("title", says), *parts, class_=f"column{few}")
 
 
-def means(found: list[Table]) -> Figure:
+def means(found: list[DepthCounts]) -> Figure:
     """Mean depth by distance, with intervals; a control that ignores the state is flat."""
     series = []
     for table in found:
@@ -148,13 +148,13 @@ def legend(depths: list[int]) -> Html:
     return tag("ul", *keys, class_="legend")
 
 
-def used(found: list[Table]) -> list[int]:
+def used(found: list[DepthCounts]) -> list[int]:
     """Depths that somebody took."""
     total = sum((t.counts.sum(axis=0) for t in found), np.zeros(8, np.int64))
     return [d for d in range(1, 9) if total[d - 1]]
 
 
-def dead_said(found: list[Table]) -> str:
+def dead_said(found: list[DepthCounts]) -> str:
     """Decisions that no column counts, in words; nothing if there are none."""
     said = [f"{t.agent.label} {t.dead}" for t in found if t.dead]
     return f" Decisions in lost states are left out: {', '.join(said)}." if said else ""

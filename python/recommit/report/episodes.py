@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from recommit.report.reading import Decisions, Folder
+    from recommit.report.reading import AgentDecisions, Folder
 
 #: Kinds by how much there is to see: the first instance of the first of them is shown when the page opens.
 _OPENED = (3, 4, 2, 0, 1, 5)
@@ -77,7 +77,7 @@ def pack(folder: Folder, count: int, *, room: int = ROOM) -> dict[str, Any] | No
 
 def _packed(
     folder: Folder,
-    played: Sequence[tuple[Any, Decisions, int]],
+    played: Sequence[tuple[Any, AgentDecisions, int]],
     names: list[str],
     kinds: NDArray[np.int64],
     chosen: list[int],
@@ -107,7 +107,7 @@ def _packed(
     }
 
 
-def asked(every: Sequence[Decisions]) -> list[int]:
+def asked(every: Sequence[AgentDecisions]) -> list[int]:
     """Depths to which some depth head gave a chance."""
     seen = np.uint64(0)
     for rows in every:
@@ -116,7 +116,7 @@ def asked(every: Sequence[Decisions]) -> list[int]:
     return [d for d in range(1, 9) if int(seen) >> (8 * (d - 1)) & 255]
 
 
-def episodes(rows: Decisions, chosen: list[int], length: list[int], depths: list[int]) -> list[dict[str, Any]]:
+def episodes(rows: AgentDecisions, chosen: list[int], length: list[int], depths: list[int]) -> list[dict[str, Any]]:
     """By instance: depths, actions executed, distances, the actions, and the depth head's chances in 255ths."""
     order = np.lexsort((rows.turn, rows.instance))
     begin = np.searchsorted(rows.instance[order], chosen, "left")

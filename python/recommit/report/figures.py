@@ -22,7 +22,7 @@ MANY = 16
 
 
 @dataclass(frozen=True)
-class Point:
+class PlottedAgent:
     """An agent under one budget, with 95 % intervals."""
 
     agent: Agent
@@ -42,7 +42,7 @@ class Point:
         return text
 
 
-def points(folder: Folder, budget: str) -> list[Point]:
+def points(folder: Folder, budget: str) -> list[PlottedAgent]:
     """Everybody: Wilson's interval of the share solved, the bootstrap's of the mean of actions."""
     found = []
     for agent in folder.agents:
@@ -52,7 +52,7 @@ def points(folder: Folder, budget: str) -> list[Point]:
             interval = stats.bootstrap(folder.outcomes[agent.name, budget]["actions"], folder.rooms)
             low, high = interval.low, interval.high
         solved, least, most = (100 * row[name] for name in ("solve_rate", "solve_low", "solve_high"))
-        found.append(Point(agent, solved, least, most, float(row["actions_per_episode"]), low, high))
+        found.append(PlottedAgent(agent, solved, least, most, float(row["actions_per_episode"]), low, high))
     return found
 
 
@@ -94,14 +94,19 @@ def pareto(folder: Folder, budget: str) -> list[Figure]:
     return [whole, _plane(f"pareto-{budget}-near", f"The same, near {near[0].agent.label}", budget, near, frame, {})]
 
 
-def neighbours(found: list[Point]) -> list[Point]:
+def neighbours(found: list[PlottedAgent]) -> list[PlottedAgent]:
     """Those with which the first agent has to be compared closely, itself the first of them."""
     own = found[0]
     return [p for p in found if abs(p.solved - own.solved) <= 12 and abs(p.actions - own.actions) <= 0.3 * own.actions]
 
 
 def _plane(
-    name: str, title: str, budget: str, found: list[Point], frame: axes.Frame, printed: Mapping[str, paper.Printed]
+    name: str,
+    title: str,
+    budget: str,
+    found: list[PlottedAgent],
+    frame: axes.Frame,
+    printed: Mapping[str, paper.Printed],
 ) -> Figure:
     parts = frame.lines("actions per episode", "solved, %")
     parts += _families(found, frame)
@@ -122,7 +127,7 @@ def _plane(
     return Figure(name, title, axes.drawing(title, parts, role="group"), head, rows)
 
 
-def _word(agent: Agent, found: list[Point]) -> str:
+def _word(agent: Agent, found: list[PlottedAgent]) -> str:
     """What stands beside a mark: of the fixed depths of another policy, the deepest is named after it."""
     if not agent.depth:
         return "" if agent.role == "other" and len(found) > MANY else agent.label
@@ -131,7 +136,7 @@ def _word(agent: Agent, found: list[Point]) -> str:
     return f"h={agent.depth}" if own else agent.label if agent.depth == max(family) else ""
 
 
-def _labels(found: list[Point], places: list[tuple[float, float]], frame: axes.Frame) -> list[Html]:
+def _labels(found: list[PlottedAgent], places: list[tuple[float, float]], frame: axes.Frame) -> list[Html]:
     """Names beside the marks, where there is room for them."""
     taken = [Box(x - 7, y - 7, x + 7, y + 7) for x, y in places]
     inside = Box(frame.x.start, frame.y.end - 10, frame.x.end + 8, frame.y.start)
@@ -147,9 +152,9 @@ def _labels(found: list[Point], places: list[tuple[float, float]], frame: axes.F
     return labels
 
 
-def _families(found: list[Point], frame: axes.Frame) -> list[Html]:
+def _families(found: list[PlottedAgent], frame: axes.Frame) -> list[Html]:
     """Fixed depths of one policy, joined in the order of the depths."""
-    lines: dict[tuple[str, bool], list[Point]] = {}
+    lines: dict[tuple[str, bool], list[PlottedAgent]] = {}
     for point in found:
         if point.agent.depth:
             lines.setdefault(point.agent.family, []).append(point)
@@ -160,7 +165,7 @@ def _families(found: list[Point], frame: axes.Frame) -> list[Html]:
     return drawn
 
 
-def _bars(point: Point, frame: axes.Frame) -> list[Html]:
+def _bars(point: PlottedAgent, frame: axes.Frame) -> list[Html]:
     x, y = short(frame.x(point.actions)), short(frame.y(point.solved))
     low, high = short(frame.y(point.solved_low)), short(frame.y(point.solved_high))
     bars = [tag("line", class_="bar", x1=x, x2=x, y1=low, y2=high)]

@@ -107,7 +107,7 @@ def _role(place: int, name: str) -> str:
 
 
 @dataclass(frozen=True)
-class Decisions:
+class AgentDecisions:
     """Rows of one agent under the largest budget, for one seed."""
 
     instance: NDArray[np.int32]
@@ -229,18 +229,18 @@ class Folder:
             }
         return found
 
-    def decisions(self, agent: Agent, budget: int | None = None) -> list[Decisions]:
+    def decisions(self, agent: Agent, budget: int | None = None) -> list[AgentDecisions]:
         """Rows for every seed that was kept, under a budget that the agent was played for; the largest by default."""
         stem = f"{stem_of(agent)}@{budget or self.budgets[self.widest]}"
         names = [f"{stem}.parquet", *(f"{stem}-s{seed}.parquet" for seed in range(64))]
         return [self._decided(f"decisions/{n}") for n in names if self._has(f"decisions/{n}")]
 
-    def _decided(self, name: str) -> Decisions:
+    def _decided(self, name: str) -> AgentDecisions:
         table = self._table(name)
         plain = ("instance", "turn", "depth", "executed", "before", "after", "solved")
         optional = (table[key].to_numpy() if key in table.column_names else None for key in ("actions", "chances"))
         try:
-            return Decisions(*(table[key].to_numpy() for key in plain), *optional)
+            return AgentDecisions(*(table[key].to_numpy() for key in plain), *optional)
         except KeyError as error:
             raise ValueError(f"eval: {name} cannot be read: {error}") from None
 

@@ -156,7 +156,7 @@ def main_tables(folder: Folder) -> Html:
     return joined(*made)
 
 
-def _main_row(folder: Folder, point: figures.Point, budget: str) -> tuple[str, list[object]]:
+def _main_row(folder: Folder, point: figures.PlottedAgent, budget: str) -> tuple[str, list[object]]:
     agent, row = point.agent, folder.row(point.agent, budget)
     below = tag("small", agent.label, class_="raw") if agent.words != agent.label else ""
     name = joined(tag("span", class_=f"swatch {agent.role}", aria_hidden="true"), agent.words, below)

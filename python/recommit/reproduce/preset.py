@@ -76,7 +76,7 @@ def _change(whole: dict[str, Any], change: str) -> None:
 
 
 @dataclass(frozen=True)
-class Imitation:
+class WarmStartSource:
     """Where warm starts come from: a recipe with its changes, the data of one puzzle or of all, and the folder for them."""
 
     recipe: str
@@ -96,7 +96,7 @@ class Imitation:
 
 
 @dataclass(frozen=True)
-class TaskPlan:
+class PresetEntry:
     """What a preset says of one puzzle, and its folder: which runs there are, what of, and where."""
 
     name: str
@@ -105,7 +105,7 @@ class TaskPlan:
     #: Of all runs; None for that of the recipe.
     device: str | None = None
     #: The warm start that all puzzles share; None for one of this puzzle.
-    joint: Imitation | None = None
+    joint: WarmStartSource | None = None
 
     @property
     def data(self) -> Recipe:
@@ -148,12 +148,12 @@ class TaskPlan:
         return [*self.warm_runs(), *self.reinforced(), *imitated, *self.budget_runs(), *reinforced]
 
     @property
-    def imitation(self) -> Imitation:
+    def imitation(self) -> WarmStartSource:
         """What its warm starts are made of."""
         if self.joint is not None:
             return self.joint
         changes = (*self.values.get("sft", []), *_on(self.device))
-        return Imitation(self.values["recipe"], changes, (self.data,), (self.folder / "data",), self.folder)
+        return WarmStartSource(self.values["recipe"], changes, (self.data,), (self.folder / "data",), self.folder)
 
     def starts(self) -> dict[int, Path]:
         """The warm start of every seed."""
@@ -221,21 +221,21 @@ def _on(device: str | None) -> list[str]:
     return [] if device is None else [f"run.device={device}"]
 
 
-def plans(preset: dict[str, Any], out: Path, device: str | None = None) -> list[TaskPlan]:
+def plans(preset: dict[str, Any], out: Path, device: str | None = None) -> list[PresetEntry]:
     """Of every puzzle, in order."""
     joint = _joint(preset, out, device) if "joint" in preset else None
-    return [TaskPlan(name, values, out / name, device, joint) for name, values in preset["tasks"].items()]
+    return [PresetEntry(name, values, out / name, device, joint) for name, values in preset["tasks"].items()]
 
 
-def _joint(preset: dict[str, Any], out: Path, device: str | None) -> Imitation:
-    values, tasks = preset["joint"], [TaskPlan(name, values, out / name) for name, values in preset["tasks"].items()]
+def _joint(preset: dict[str, Any], out: Path, device: str | None) -> WarmStartSource:
+    values, tasks = preset["joint"], [PresetEntry(name, values, out / name) for name, values in preset["tasks"].items()]
     recipes, data = tuple(task.data for task in tasks), tuple(task.folder / "data" for task in tasks)
-    return Imitation(values["recipe"], (*values.get("sft", []), *_on(device)), recipes, data, out / "joint")
+    return WarmStartSource(values["recipe"], (*values.get("sft", []), *_on(device)), recipes, data, out / "joint")
 
 
-def every_run(plans: Sequence[TaskPlan]) -> list[tuple[TaskPlan, Run]]:
+def every_run(plans: Sequence[PresetEntry]) -> list[tuple[PresetEntry, Run]]:
     """All runs of all puzzles; a shared one stands once, with the first puzzle."""
-    runs: dict[Path, tuple[TaskPlan, Run]] = {}
+    runs: dict[Path, tuple[PresetEntry, Run]] = {}
     for plan in plans:
         for run in plan.runs:
             runs.setdefault(run.folder, (plan, run))

@@ -20,13 +20,13 @@ from recommit.storage.foreign_text import say
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from recommit.reproduce.preset import TaskPlan
+    from recommit.reproduce.preset import PresetEntry
     from recommit.train.family.launch import Fleet
     from recommit.train.family.processes import Job
     from recommit.train.family.runs import Run
 
 
-class Stopped(Exception):
+class StageFailed(Exception):
     """A stage ended with another status than 0, which is in ``args[0]``."""
 
 
@@ -53,7 +53,7 @@ def reproduce(
 
 
 @dataclass(frozen=True)
-class Stage:
+class PuzzleStage:
     """A part of the work on one puzzle."""
 
     puzzle: str
@@ -76,14 +76,14 @@ class Stage:
 class Task:
     """The stages of one puzzle."""
 
-    plan: TaskPlan
+    plan: PresetEntry
     jobs: int
     fleet: Fleet | None
     quiet: bool
     #: ``recommit zero-shot``, whose flags a preset has by name.
     play_model: Callable[..., int]
 
-    def stages(self) -> list[Stage]:
+    def stages(self) -> list[PuzzleStage]:
         """All of them, in order. A joint warm start needs the data of all puzzles; on a fleet the main tables come before
         what they can do without."""
         first: dict[str, Callable[[], None]] = {"data": self.data}
@@ -96,7 +96,9 @@ class Task:
         rest |= {"evaluation": self.evaluation, "report": self.report}
         turns = (first, main, rest) if self.fleet is not None else (first, main | rest)
         return [
-            Stage(self.plan.name, what, call, turn) for turn, work in enumerate(turns) for what, call in work.items()
+            PuzzleStage(self.plan.name, what, call, turn)
+            for turn, work in enumerate(turns)
+            for what, call in work.items()
         ]
 
     def prepare(self) -> None:
@@ -185,7 +187,7 @@ class Task:
         page.write(first, self.plan.folder / "report.html", seeds=others)
 
 
-def evaluation_job(plan: TaskPlan, seed: int, tables: tuple[str, ...]) -> Job:
+def evaluation_job(plan: PresetEntry, seed: int, tables: tuple[str, ...]) -> Job:
     """What plays everybody of one seed: ``recommit evaluate`` on every rank."""
     from recommit.runs.board import last_agent
     from recommit.train.family.processes import Job
@@ -199,7 +201,7 @@ def evaluation_job(plan: TaskPlan, seed: int, tables: tuple[str, ...]) -> Job:
     return Job(out.name, "recommit.cli", tuple(words), lambda: _changed(written) != before, lambda: last_agent(log))
 
 
-def _whom(plan: TaskPlan, seed: int, tables: tuple[str, ...]) -> list[str]:
+def _whom(plan: PresetEntry, seed: int, tables: tuple[str, ...]) -> list[str]:
     """The family, or of a puzzle that the paper does not have everybody in it by name."""
     from recommit.paper.family import Members
     from recommit.paper.tables import experiments
@@ -215,13 +217,13 @@ def _changed(file: Path) -> int:
     return file.stat().st_mtime_ns if file.is_file() else 0
 
 
-def _evaluate(plan: TaskPlan, seed: int, tables: tuple[str, ...], quiet: bool, threads: int = 0) -> int:
+def _evaluate(plan: PresetEntry, seed: int, tables: tuple[str, ...], quiet: bool, threads: int = 0) -> int:
     """The same in this process."""
     import torch
 
     from recommit.evaluate import text as printed
-    from recommit.evaluate.evaluation import Evaluation, Plan
-    from recommit.evaluate.store import Store
+    from recommit.evaluate.evaluation import Evaluation, EvaluationSpec
+    from recommit.evaluate.store import EvaluationStore
     from recommit.paper.family import Found, Members
     from recommit.paper.tables import experiments
     from recommit.runs.ranks import Team, find_device
@@ -231,9 +233,9 @@ def _evaluate(plan: TaskPlan, seed: int, tables: tuple[str, ...], quiet: bool, t
     said = plan.values.get("evaluate", {})
     options: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in said.items()}
     members = Members(plan.family, seed)
-    wanted = Plan(str(members.adaptive), experiments.agents_of(members, tables), seed=seed, **options)
+    wanted = EvaluationSpec(str(members.adaptive), experiments.agents_of(members, tables), seed=seed, **options)
     team = Team(device=find_device(plan.device or "auto"))
-    with Store(plan.evaluation(seed)) as store:
+    with EvaluationStore(plan.evaluation(seed)) as store:
         summary = Evaluation(wanted, store, team=team, quiet=quiet).run()
         beside_paper = experiments.in_paper(members)
         text = (
@@ -245,7 +247,7 @@ def _evaluate(plan: TaskPlan, seed: int, tables: tuple[str, ...], quiet: bool, t
 
 def _fine(status: int) -> None:
     if status:
-        raise Stopped(status)
+        raise StageFailed(status)
 
 
 def figures(folder: str | Path) -> dict[str, Any]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from recommit.estimate import Machine
-    from recommit.reproduce.preset import TaskPlan
+    from recommit.reproduce.preset import PresetEntry
     from recommit.train.family.launch import Fleet
     from recommit.train.family.runs import Run
 
@@ -40,7 +40,7 @@ class Planner:
         self._machine = None if card is None else Machine(CARDS[card], ranks)
         self._counted: dict[str, Needs] = {}
 
-    def __call__(self, plan: TaskPlan, run: Run) -> Needs:
+    def __call__(self, plan: PresetEntry, run: Run) -> Needs:
         """Of a run; nothing if no card was named."""
         if self._machine is None:
             return Needs()
@@ -50,7 +50,7 @@ class Planner:
         return self._counted[key]
 
     @staticmethod
-    def _count(plan: TaskPlan, run: Run, machine: Machine) -> Needs:
+    def _count(plan: PresetEntry, run: Run, machine: Machine) -> Needs:
         from recommit.estimate import plan as count
 
         recipes = plan.imitation.recipes if run.verb == "sft" else (plan.data,)
@@ -87,14 +87,14 @@ class Row:
     command: str
 
 
-def rows(plans: Sequence[TaskPlan], fleet: Fleet | None, *, looked: bool, card: str | None = None) -> list[Row]:
+def rows(plans: Sequence[PresetEntry], fleet: Fleet | None, *, looked: bool, card: str | None = None) -> list[Row]:
     """One per run, in the order of training; ``looked``: with its state in its folder; with what it needs on a card."""
     ranks = fleet.places()[0].ranks if fleet else 1
     planner = Planner(card, ranks)
     return [_row(plan, run, fleet, planner(plan, run), looked) for plan, run in every_run(plans)]
 
 
-def _row(plan: TaskPlan, run: Run, fleet: Fleet | None, need: Needs, looked: bool) -> Row:
+def _row(plan: PresetEntry, run: Run, fleet: Fleet | None, need: Needs, looked: bool) -> Row:
     out = plan.folder.parent
     return Row(
         run.folder.relative_to(out).as_posix(),
@@ -109,11 +109,11 @@ def _row(plan: TaskPlan, run: Run, fleet: Fleet | None, need: Needs, looked: boo
     )
 
 
-def _recipe(plan: TaskPlan, run: Run) -> str:
+def _recipe(plan: PresetEntry, run: Run) -> str:
     return plan.imitation.recipe if run.verb == "sft" else str(plan.values["recipe"])
 
 
-def command(plan: TaskPlan, run: Run, fleet: Fleet | None) -> list[str]:
+def command(plan: PresetEntry, run: Run, fleet: Fleet | None) -> list[str]:
     """What trains a run by hand, once its recipe is written: every call of ``recommit reproduce --out`` writes them."""
     from recommit.train.family import launch, processes
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from recommit.puzzles import registry
 from recommit.stats import share
-from recommit.zero_shot.parser import Outcome
+from recommit.zero_shot.parser import AnswerOutcome
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recommit.zero_shot.player import Episode, Step
-    from recommit.zero_shot.spec import Plan
+    from recommit.zero_shot.spec import ZeroShotSpec
 
 
 def rows(episodes: Sequence[Episode]) -> list[dict[str, Any]]:
@@ -32,7 +32,9 @@ def rows(episodes: Sequence[Episode]) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def summary(plan: Plan, episodes: Sequence[Episode], rooms: NDArray[np.int64] | None = None) -> list[dict[str, Any]]:
+def summary(
+    plan: ZeroShotSpec, episodes: Sequence[Episode], rooms: NDArray[np.int64] | None = None
+) -> list[dict[str, Any]]:
     """One row for the budget that was played, and one for every smaller one of the paper's, read off the same episodes."""
     named = {decisions: name for name, decisions in registry.puzzle(plan.task).usual.budgets.items()}
     budgets = [plan.budget, *sorted((k for k in named if k < plan.budget), reverse=True)]
@@ -40,7 +42,7 @@ def summary(plan: Plan, episodes: Sequence[Episode], rooms: NDArray[np.int64] | 
 
 
 def _row(
-    plan: Plan, episodes: Sequence[Episode], rooms: NDArray[np.int64] | None, budget: int, name: str
+    plan: ZeroShotSpec, episodes: Sequence[Episode], rooms: NDArray[np.int64] | None, budget: int, name: str
 ) -> dict[str, Any]:
     counted = [each for each in episodes if each.finished]
     played = [each.steps[:budget] for each in counted]
@@ -57,7 +59,7 @@ def _row(
         "spl": _mean([_spl(each.length, steps) for each, steps in zip(counted, played, strict=True)]),
         "mean_depth": _mean([step.depth for steps in played for step in steps if step.depth]),
         "depths": {str(depth): depths[depth] for depth in sorted(depths)},
-        "outcomes": {outcome.value: outcomes[outcome.value] for outcome in Outcome},
+        "outcomes": {outcome.value: outcomes[outcome.value] for outcome in AnswerOutcome},
         "infra_errors": sum(each.infra is not None for each in episodes),
         "unfinished": sum(not each.finished and each.infra is None for each in episodes),
     }  # fmt: skip

@@ -21,26 +21,26 @@ from recommit.storage.errors import DataError
 from recommit.storage.foreign_text import say
 from recommit.storage.lock import Lock
 from recommit.zero_shot import figures, lines
-from recommit.zero_shot.errors import GaveUp, Stopped, Unusable
+from recommit.zero_shot.errors import GaveUp, StopRequested, Unusable
 from recommit.zero_shot.http.cache import Cache
-from recommit.zero_shot.http.client import Client, Clock, Service
+from recommit.zero_shot.http.client import Client, Service, StoppableClock
 from recommit.zero_shot.http.parameters import Parameters, sampling
 from recommit.zero_shot.ledger import Caps, Ledger
-from recommit.zero_shot.player import Episode, Player
+from recommit.zero_shot.player import Episode, ModelPlayer
 from recommit.zero_shot.spec import MANIFEST, Named, keep
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from recommit.puzzles.instances import Instances
-    from recommit.zero_shot.spec import Plan
+    from recommit.zero_shot.spec import ZeroShotSpec
 
 #: So many episodes in a row that get no answers mean that the server is gone.
 STRIKES = 8
 
 
 @dataclass(frozen=True)
-class Limits:
+class RunLimits:
     """What may change when a run goes on."""
 
     caps: Caps = field(default_factory=Caps)
@@ -49,8 +49,8 @@ class Limits:
 
 
 def run(
-    plan: Plan, starts: Instances, service: Service, parameters: Parameters, out: Path, limits: Limits, *, clock: Clock | None = None,
-    quiet: bool = False, player: type[Player] = Player,
+    plan: ZeroShotSpec, starts: Instances, service: Service, parameters: Parameters, out: Path, limits: RunLimits, *, clock: StoppableClock | None = None,
+    quiet: bool = False, player: type[ModelPlayer] = ModelPlayer,
 ) -> list[dict[str, Any]]:  # fmt: skip
     """Play what is left of a plan on its instances; the summary. Whatever ends it early, the folder can be gone on with."""
     disk = files.Files()
@@ -63,7 +63,7 @@ def run(
             lines.Lines(disk, out / "attempts.jsonl") as log,
             lines.Lines(disk, out / "decisions.jsonl") as journal,
         ):
-            clock = clock or Clock()
+            clock = clock or StoppableClock()
             answer_tokens = int(plan.parameters["answer_tokens"])
             ledger = Ledger(limits.caps, log, answer_tokens, clock.stop)
             client = Client(service, parameters, ledger, cache=Cache(limits.cache), clock=clock, seed=plan.seed)
@@ -81,7 +81,7 @@ class _Run:
     """The workers of one start."""
 
     def __init__(
-        self, plan: Plan, player: Player, client: Client, starts: Instances, out: Path, *, quiet: bool
+        self, plan: ZeroShotSpec, player: ModelPlayer, client: Client, starts: Instances, out: Path, *, quiet: bool
     ) -> None:
         self.plan, self.player, self.client, self.out, self.quiet = plan, player, client, out, quiet
         self.stop = client.clock.stop
@@ -126,7 +126,7 @@ class _Run:
         try:
             while not self.stop.is_set() and (episode := self._next()) is not None:
                 self._play(episode)
-        except Stopped:
+        except StopRequested:
             pass
         except BaseException as error:  # noqa: BLE001  (the main thread raises it)
             self.failure = self.failure or error

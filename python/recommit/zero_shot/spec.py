@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from recommit.policy.prompt import Prompt
     from recommit.puzzles.puzzle import Puzzle
-    from recommit.zero_shot.prompt import Prompt
 
 FORMAT = 1
 MANIFEST = "manifest.json"
@@ -49,7 +49,7 @@ class WrongPlan(ValueError):
 
 
 @dataclass(frozen=True)
-class Plan:
+class ZeroShotSpec:
     """Two runs with equal plans ask the same questions until an answer differs."""
 
     model: str

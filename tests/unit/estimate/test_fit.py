@@ -8,7 +8,7 @@ import pytest
 from tests.unit.estimate.measuring import sft
 
 import recommit
-from recommit.estimate import GIB, Evaluation, Machine, machine, plan
+from recommit.estimate import GIB, EvaluationStage, Machine, machine, plan
 from recommit.estimate.report import text
 
 TASK = recommit.Sliding(2, 3)
@@ -67,7 +67,7 @@ def test_more_is_split_on_a_gpu(config):
 
 
 def test_an_evaluation_has_no_settings(config):
-    said = plan(Evaluation(8, 4, 3, 2), config.model, TASK, machine("cpu", memory=0.001))
+    said = plan(EvaluationStage(8, 4, 3, 2), config.model, TASK, machine("cpu", memory=0.001))
     assert (said.fits, said.fits_with) == (False, None)
     assert said.model.trained == {}
 

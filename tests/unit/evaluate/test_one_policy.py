@@ -11,8 +11,8 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("pyarrow")
 
-from recommit.evaluate.evaluation import Evaluation, Plan
-from recommit.evaluate.store import Store
+from recommit.evaluate.evaluation import Evaluation, EvaluationSpec
+from recommit.evaluate.store import EvaluationStore
 from recommit.policy import checkpoint
 from recommit.policy.policy import CommitPolicy
 
@@ -35,8 +35,8 @@ def runs(run, tmp_path_factory):
 def play(runs, out):
     """Every agent of every run in turn, so that the order of the plan would need all of them at once."""
     agents = tuple(base if run == runs[0] else f"{base}@{run}" for base in BASES for run in runs)
-    with Store(out) as store:
-        Evaluation(Plan(runs[0], agents, instances=6, validation=4, budgets=("3",)), store, quiet=True).run()
+    with EvaluationStore(out) as store:
+        Evaluation(EvaluationSpec(runs[0], agents, instances=6, validation=4, budgets=("3",)), store, quiet=True).run()
     return {p.relative_to(out): p.read_bytes() for p in out.rglob("*") if p.is_file()}
 
 

@@ -53,7 +53,7 @@ def plan(
 
     try:
         on = machine(card, gpus, memory=memory, peak=peak, share=share)
-        request = recipes.Request(recipe, backbone, _flags(zero, deepspeed), variant, set)
+        request = recipes.ChangedRecipe(recipe, backbone, _flags(zero, deepspeed), variant, set)
         board = recipes.puzzle(recipe, task, size)
         stages = recipes.stages(recipe) if stage == "both" else (stage,)
         plans = [count(request.stage(each, board), request.model, board, on) for each in stages]

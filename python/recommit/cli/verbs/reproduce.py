@@ -62,7 +62,7 @@ def reproduce(
         report = pipeline.reproduce(
             preset, out, jobs=jobs, fleet=fleet, device=device, play_model=zero_shot, changes=set, quiet=quiet
         )
-    except pipeline.Stopped as stopped:
+    except pipeline.StageFailed as stopped:
         return int(stopped.args[0])
     except ValueError as error:
         raise WrongCall(str(error)) from None

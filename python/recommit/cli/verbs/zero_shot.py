@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from recommit.zero_shot.http.endpoints import Endpoint
     from recommit.zero_shot.http.secret import Key
     from recommit.zero_shot.ledger import Caps
-    from recommit.zero_shot.spec import Plan
+    from recommit.zero_shot.spec import ZeroShotSpec
 
 
 def zero_shot(
@@ -113,7 +113,7 @@ def zero_shot(
         starts = plan.starts()
     except ValueError as error:
         raise WrongCall(str(error)) from None
-    limits, parameters = runner.Limits(caps, workers, cache), Parameters(found, asked)
+    limits, parameters = runner.RunLimits(caps, workers, cache), Parameters(found, asked)
     try:
         summary = runner.run(plan, starts, service, parameters, out, limits, quiet=quiet)
     except WrongPlan as error:
@@ -198,15 +198,15 @@ def _of_data(
 def _plan(
     service: Service, wanted: _Wanted, instances: int, seed: int, budget: int | None, lenient: bool, cell: int,
     parameters: dict[str, Any],
-) -> Plan:  # fmt: skip
-    from recommit.zero_shot.spec import Plan
+) -> ZeroShotSpec:  # fmt: skip
+    from recommit.zero_shot.spec import ZeroShotSpec
 
     budget = TASKS[wanted.task].usual.budgets["loose"] if budget is None else budget
     _within("instances", instances, 1, 1 << 20)
     _within("budget", budget, 1, 64)
     _within("cell", cell, 4, 112)
     _within("seed", seed, 0, (1 << 63) - 1)
-    return Plan(
+    return ZeroShotSpec(
         service.model, service.endpoint.name, wanted.task, wanted.size, wanted.boxes, wanted.length, instances, seed,
         budget, lenient, parameters, service.any_model, cell, service.extra, wanted.data,
     )  # fmt: skip

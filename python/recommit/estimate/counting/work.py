@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Learning:
+class LearningCost:
     """A pass that learns, taken apart."""
 
     forward: int
@@ -143,14 +143,14 @@ class Shadow(ABC):
             for policy in self.policies():
                 policy.vision.features(self.task, self._state, frozen=True)
 
-    def learning(self, passes: Passes) -> Learning:
+    def learning(self, passes: Passes) -> LearningCost:
         """A pass that learns; where it is one of several in a step, the gradients of others are there already."""
         self._remember()
         work = self._learn(passes)
         ahead = cost(work, self.watch).flops
         kept, recomputed = (self._learned(work, recompute=r, several=passes.times > 1) for r in (False, True))
         again = recomputed.flops - kept.flops
-        return Learning(ahead, kept.flops - ahead, again, kept.peak, recomputed.peak)
+        return LearningCost(ahead, kept.flops - ahead, again, kept.peak, recomputed.peak)
 
     def _learned(self, work: Work, *, recompute: bool, several: bool) -> Cost:
         self.policy.backbone.recompute = recompute

@@ -233,7 +233,7 @@ def fronts(found: Found) -> str:
     for budget in ("tight", "loose"):
         # Not other seeds, checkpoints or models that other tables have brought along.
         rows = [r for r in found.of(frontier(found.members), budget) if r["agent"] != "solver"]
-        points = [metrics.Point(r["agent"], r["solve_rate"], r["actions_per_episode"]) for r in rows]
+        points = [metrics.ParetoPoint(r["agent"], r["solve_rate"], r["actions_per_episode"]) for r in rows]
         own = found.row("adaptive", budget)
         if own is None:
             continue

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from recommit import draws
 from recommit.storage import files
-from recommit.zero_shot.errors import GaveUp, Stopped, Unusable
+from recommit.zero_shot.errors import GaveUp, StopRequested, Unusable
 from recommit.zero_shot.http import bodies, verdicts, wire
 from recommit.zero_shot.http.cache import Cache
 from recommit.zero_shot.http.parameters import REFUSED
@@ -30,7 +30,7 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.5, 60.0
 MOST_SAID = 4096
 
 
-class Clock:
+class StoppableClock:
     """Time, and pauses that end early once a stop is asked for."""
 
     def __init__(self) -> None:
@@ -63,7 +63,7 @@ class Service:
 
 
 @dataclass(frozen=True)
-class Place:
+class DecisionPlace:
     """Which decision is asked for. Its question may be that of another one, but it is answered for itself."""
 
     instance: str
@@ -90,15 +90,15 @@ class Client:
 
     def __init__(
         self, service: Service, parameters: Parameters, ledger: Ledger, *, cache: Cache | None = None,
-        clock: Clock | None = None, seed: int = 0,
+        clock: StoppableClock | None = None, seed: int = 0,
     ) -> None:  # fmt: skip
         self.service, self.parameters, self.ledger, self.seed = service, parameters, ledger, seed
-        self.cache, self.clock = cache or Cache(None), clock or Clock()
+        self.cache, self.clock = cache or Cache(None), clock or StoppableClock()
         #: Nobody asks before this moment: the server said that it is overloaded.
         self._open_at = 0.0
         self._lock = threading.Lock()
 
-    def ask(self, question: Question, place: Place) -> Answer:
+    def ask(self, question: Question, place: DecisionPlace) -> Answer:
         """The answer to one decision's question."""
         failures, attempts = 0, 0
         while True:
@@ -119,7 +119,9 @@ class Client:
             self._go_on(result, failures)
             self._pause(result, failures, place)
 
-    def _once(self, body: bytes, name: str, place: Place, sent: dict[str, Any], attempt: int) -> Answer | Failure:
+    def _once(
+        self, body: bytes, name: str, place: DecisionPlace, sent: dict[str, Any], attempt: int
+    ) -> Answer | Failure:
         where = {"instance": place.instance, "decision": place.decision, "attempt": attempt, "request": name}
         ticket, begin = self.ledger.begin(where), self.clock.now()
         result = _without(self._posted(body), self.service.key)
@@ -176,7 +178,7 @@ class Client:
         if failures > self.service.retries:
             raise GaveUp(f"{what}, {failures} times")
 
-    def _pause(self, failure: Failure, failures: int, place: Place) -> None:
+    def _pause(self, failure: Failure, failures: int, place: DecisionPlace) -> None:
         seconds = max(self._backoff(failures, place), failure.wait)
         if failure.crowded:
             with self._lock:
@@ -184,7 +186,7 @@ class Client:
         else:
             self.clock.sleep(seconds)
 
-    def _backoff(self, failures: int, place: Place) -> float:
+    def _backoff(self, failures: int, place: DecisionPlace) -> float:
         """Between half and all of a pause that doubles; workers that failed together come back apart."""
         number = (place.index << 24) + (place.decision << 8) + failures
         share = int(draws.draw(draws.streams(self.seed, draws.Purpose.JITTER, number), 0)[0] >> 11) * 2.0**-53
@@ -197,9 +199,9 @@ class Client:
             if left <= 0:
                 return
             self.clock.sleep(left)
-        raise Stopped("no request is made any more")
+        raise StopRequested("no request is made any more")
 
-    def _name(self, body: bytes, place: Place) -> str:
+    def _name(self, body: bytes, place: DecisionPlace) -> str:
         """Names the answer: everything that is sent but the key, and for which decision."""
         where = f"{self.service.address}{self.service.endpoint.path}\n{place.instance}\n{place.decision}\n"
         return files.sha256(where.encode() + body)

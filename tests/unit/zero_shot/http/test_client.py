@@ -9,14 +9,14 @@ import pytest
 from tests.unit.zero_shot.conftest import CANARY, SHORT
 from tests.unit.zero_shot.servers import answer, chat, error, hang_up, reply, silence
 
-from recommit.zero_shot.errors import CapReached, GaveUp, Stopped
+from recommit.zero_shot.errors import CapReached, GaveUp, StopRequested
 from recommit.zero_shot.http import wire
 from recommit.zero_shot.http.bodies import Question
-from recommit.zero_shot.http.client import Place
+from recommit.zero_shot.http.client import DecisionPlace
 from recommit.zero_shot.http.verdicts import LONGEST_WAIT, retry_after
 from recommit.zero_shot.ledger import Caps
 
-LOOK, PLACE = Question("rules", "look", b"PNG"), Place("task/0", 0, 0)
+LOOK, PLACE = Question("rules", "look", b"PNG"), DecisionPlace("task/0", 0, 0)
 
 
 def test_an_answer(serve, client_of):
@@ -81,7 +81,7 @@ def test_an_overload_holds_everybody_back(serve, client_of):
     client = client_of(server.url, retries=0)
     with pytest.raises(GaveUp):
         client.ask(LOOK, PLACE)
-    client.ask(LOOK, Place("task/1", 1, 0))
+    client.ask(LOOK, DecisionPlace("task/1", 1, 0))
     assert client.clock.slept == []  # the worker that was told gave up before its pause
     client = client_of(server.url)
     server.seen.clear()
@@ -111,7 +111,7 @@ def test_pauses_grow_with_jitter_and_are_bounded(serve, client_of):
     for index in range(3):
         client = client_of(server.url, retries=9)
         with pytest.raises(GaveUp, match="10 times"):
-            client.ask(LOOK, Place("task", index, 0))
+            client.ask(LOOK, DecisionPlace("task", index, 0))
         assert len(client.clock.slept) == 9
         for i, pause in enumerate(client.clock.slept):
             most = min(0.5 * 2**i, 60.0)
@@ -131,7 +131,7 @@ def test_a_refused_parameter_is_learned_for_the_run(serve, client_of):
     client = client_of(server.url, retries=0)
     first = client.ask(LOOK, PLACE)
     assert (first.attempts, first.parameters) == (4, {"max_completion_tokens": 512})
-    assert client.ask(LOOK, Place("task/1", 1, 0)).attempts == 1
+    assert client.ask(LOOK, DecisionPlace("task/1", 1, 0)).attempts == 1
     lessons = ["without top_p", "without temperature", "max_completion_tokens for max_tokens"]
     assert list(map(str, client.parameters.lessons)) == lessons
     noted = [record for record in client.ledger.log.records if record["event"] == "refused"]
@@ -175,7 +175,7 @@ def test_caps(caps, answers, serve, client_of):
 
     def ask():
         for index in range(100):
-            client.ask(LOOK, Place(f"task/{index}", index, 0))
+            client.ask(LOOK, DecisionPlace(f"task/{index}", index, 0))
 
     with pytest.raises(CapReached, match="max_") as caught:
         ask()
@@ -201,7 +201,7 @@ def test_failures_that_may_have_cost_are_charged(serve, client_of):
 
 def test_a_cache_answers_the_same_decision_only(serve, client_of, tmp_path):
     server = serve(script=lambda _, number: answer(f"answer {number}"))
-    places = [PLACE, Place("task/0", 0, 1), Place("task/1", 1, 0)]
+    places = [PLACE, DecisionPlace("task/0", 0, 1), DecisionPlace("task/1", 1, 0)]
     for _ in range(2):
         client = client_of(server.url, cache=tmp_path)
         assert [client.ask(LOOK, p).said.text for p in places] == ["answer 1", "answer 2", "answer 3"]
@@ -218,7 +218,7 @@ def test_a_stop_is_heard_before_the_next_request(serve, client_of):
     server = serve()
     client = client_of(server.url)
     client.clock.stop.set()
-    with pytest.raises(Stopped):
+    with pytest.raises(StopRequested):
         client.ask(LOOK, PLACE)
     assert server.connections == 0
 
