@@ -113,7 +113,7 @@ def _run(folder: Path) -> list[Any]:
 def _evaluation(place: Path) -> list[Any]:
     """What a page, a table of several seeds and the same command read."""
     folder = Folder(place / "eval")
-    figures = [folder.plan, folder.summary, folder.comparisons, folder.curves, folder.instances, folder.outcomes]
+    figures = [folder.spec, folder.summary, folder.comparisons, folder.curves, folder.instances, folder.outcomes]
     decided = [[vars(each) for each in folder.decisions(agent)] for agent in folder.agents]
     seen = [(key, vars(each)) for key, each in seeds.read(place / "eval").items()]
     names = sorted(path.stem for path in (place / "eval" / "decisions").iterdir())

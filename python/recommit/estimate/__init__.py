@@ -1,8 +1,8 @@
 """What a run will take, counted before anything is loaded: parameters, passes, operations, bytes, time.
 
-    plan = recommit.estimate.plan(config, model, task, Machine(CARDS["a100"], gpus=8))
+    estimate = recommit.estimate.estimate(config, model, task, Machine(CARDS["a100"], gpus=8))
 
-Importing this costs nothing; ``plan`` imports torch and transformers when it is called.
+Importing this costs nothing; ``estimate`` imports torch and transformers when it is called.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ __all__ = [
     "ModelSize",
     "Phase",
     "Rate",
+    "estimate",
     "machine",
-    "plan",
 ]
 
 
-def plan(config: Stage, model: ModelConfig, task: Puzzle, machine: Machine, *, fit: bool = True) -> Estimate:
+def estimate(config: Stage, model: ModelConfig, task: Puzzle, machine: Machine, *, fit: bool = True) -> Estimate:
     """Of a stage on a machine; where training does not fit, with the settings under which it does (``fit``).
 
     ``model`` is that of the warm start, also for reinforcement, whose recipe does not name one.

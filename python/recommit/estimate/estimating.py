@@ -28,7 +28,7 @@ def counted(config: Stage, model: ModelConfig, task: Puzzle, machine: Machine) -
     """The plan of a stage as its recipe is."""
     shadow = shadow_of(config, model, task)
     with kernels():
-        return _Counting(config, model, shadow, machine).plan()
+        return _Counting(config, model, shadow, machine).estimate()
 
 
 def peak(config: Stage, model: ModelConfig, task: Puzzle, machine: Machine) -> int:
@@ -54,7 +54,7 @@ class _Counting:
         self.costs: dict[Passes, Cost] = {}
         self.learnt: dict[Passes, Taken] = {}
 
-    def plan(self) -> Estimate:
+    def estimate(self) -> Estimate:
         """All of it."""
         dtype = "bfloat16" if self.config.engine.bf16 else self.model.dtype
         rate = self.machine.rate(dtype)
@@ -138,13 +138,13 @@ class _Counting:
         trained = self.shadow.trained
         whole = memory.size(trained)
         learn = [self._taken(p) for p in self.schedule.step if p.kind == "learn"]
-        kept = max((t.kept for t in learn), default=whole) - whole
-        recomputed = max((t.recomputed for t in learn), default=whole) - whole
+        stored = max((t.peak_stored for t in learn), default=whole) - whole
+        recomputed = max((t.peak_recomputed for t in learn), default=whole) - whole
         return Memory(
-            kept=memory.kept(self.shadow, self.split, self.machine.cuda, self._met()),
+            resident=memory.resident(self.shadow, self.split, self.machine.cuda, self._met()),
             gradients=self.split.gradients(trained),
-            activations=recomputed if self.config.engine.checkpointing else kept,
-            activations_kept=kept,
+            activations=recomputed if self.config.engine.checkpointing else stored,
+            activations_kept=stored,
             activations_recomputed=recomputed,
             looking=max((self._cost(p).peak for p in self._largest()), default=0),
             stepping=self.split.stepping(trained),

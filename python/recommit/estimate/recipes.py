@@ -58,8 +58,8 @@ class ChangedRecipe:
         return replace(imitated, model=self.model, validation=imitated.validation.of(task))
 
     def _load(self, name: str, kind: type[Any], flags: dict[str, Any], changes: list[str]) -> Any:
-        said = [f"{path}={json.dumps(value)}" for path, value in flags.items()]
-        return configuration.load(self.recipe, [*said, *changes], kind, name)
+        settings = [f"{path}={json.dumps(value)}" for path, value in flags.items()]
+        return configuration.load(self.recipe, [*settings, *changes], kind, name)
 
 
 def _of_model(change: str) -> bool:

@@ -122,8 +122,8 @@ class Population:
         if agents.by_budget(agent):
             tables = {k: self._table(agent, k) for k in set(budgets.values())}
         else:
-            found = values(self.player.reach, largest, self._weights(agent, largest))
-            tables = {k: table[self.roots] for k, table in enumerate(found, 1) if k in budgets.values()}
+            by_looks = values(self.player.reach, largest, self._weights(agent, largest))
+            tables = {k: table[self.roots] for k, table in enumerate(by_looks, 1) if k in budgets.values()}
         return [{"budget": name, "decisions": k, **self._figures(tables[k])} for name, k in budgets.items()]
 
     def _table(self, agent: str, budget: int) -> Table:

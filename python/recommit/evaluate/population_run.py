@@ -37,17 +37,17 @@ class PopulationSpec:
 
 
 def run(
-    plan: PopulationSpec, store: EvaluationStore | None, team: Team, *, quiet: bool = False
+    spec: PopulationSpec, store: EvaluationStore | None, team: Team, *, quiet: bool = False
 ) -> list[dict[str, Any]]:
     """Figures of every agent under every budget; the lead writes them. All ranks look at states."""
-    recipe = recipe_of(plan.run, plan.task)
-    budgets = {name: evaluation.decisions_of(name, recipe.task) for name in plan.budgets}
-    for agent in plan.agents:
+    recipe = recipe_of(spec.run, spec.task)
+    budgets = {name: evaluation.decisions_of(name, recipe.task) for name in spec.budgets}
+    for agent in spec.agents:
         population.check(agent)
-    states, lengths = population.starts(recipe, plan.kind, plan.length)
-    head = {"task": recipe.task, "size": list(recipe.size), "population": plan.kind}
+    states, lengths = population.starts(recipe, spec.kind, spec.length)
+    head = {"task": recipe.task, "size": list(recipe.size), "population": spec.kind}
     rows: list[dict[str, Any]] = []
-    for name, own in _by_run(plan).items():
+    for name, own in _by_run(spec).items():
         began = time.monotonic()
         policy = _policy(name, team)
         everybody = Population(PolicyPlayer(policy, recipe.puzzle(), states, max(budgets.values()), team=team), lengths)
@@ -65,11 +65,11 @@ def run(
     return rows
 
 
-def _by_run(plan: PopulationSpec) -> dict[str, list[str]]:
+def _by_run(spec: PopulationSpec) -> dict[str, list[str]]:
     """Agents by the run whose policy they ask."""
     grouped: dict[str, list[str]] = {}
-    for agent in plan.agents:
-        grouped.setdefault(agent.partition("@")[2] or plan.run, []).append(agent)
+    for agent in spec.agents:
+        grouped.setdefault(agent.partition("@")[2] or spec.run, []).append(agent)
     return grouped
 
 

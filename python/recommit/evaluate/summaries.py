@@ -76,7 +76,7 @@ def compare(
     rooms: NDArray[np.int64] | None = None,
 ) -> list[dict[str, Any]]:
     """The first agent against each other one, on the same instances: differences with 95 % intervals."""
-    found = []
+    comparisons = []
     for budget in budgets:
         one = played[names[0], budget]
         units = len(one[0].solved) if rooms is None else len(np.unique(rooms))
@@ -85,7 +85,7 @@ def compare(
             solved = stats.bootstrap(per_instance(one, "solved") - per_instance(other, "solved"), rooms)
             actions = stats.bootstrap(per_instance(one, "actions") - per_instance(other, "actions"), rooms)
             single = len(one) == len(other) == 1
-            found.append({
+            comparisons.append({
                 "agent": names[0], "against": other_name, "budget": budget,
                 "solve_difference": vars(solved), "actions_difference": vars(actions),
                 "mcnemar_p": stats.mcnemar(one[0].solved, other[0].solved, rooms) if single else None,
@@ -93,7 +93,7 @@ def compare(
                 # One instance, or one room, has no spread to tell chance by.
                 "dominates_surely": bool(units > 1 and solved.low > 0 and actions.high < 0),
             })  # fmt: skip
-    return found
+    return comparisons
 
 
 def per_instance(played: list[EpisodeRows], name: str) -> NDArray[np.float64]:

@@ -71,11 +71,11 @@ def limits(rows: list[dict[str, Any]]) -> str:
     )
 
 
-def comparisons(found: list[dict[str, Any]]) -> str:
+def comparisons(compared: list[dict[str, Any]]) -> str:
     """Paired differences of the first agent."""
     head = ("against", "budget", "solved, points", "95 %", "actions", "95 %", "McNemar p", "dominates")
     rows = []
-    for one in found:
+    for one in compared:
         solved, actions, p = one["solve_difference"], one["actions_difference"], one["mcnemar_p"]
         verdict = "surely" if one["dominates_surely"] else "yes" if one["dominates"] else "no"
         rows.append((

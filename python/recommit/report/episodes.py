@@ -39,8 +39,8 @@ def strata(folder: Folder) -> tuple[list[str], NDArray[np.int64]]:
         (f"{first.label} solves, others differ", ~np.all([p == 1 for p in policies], axis=0)),
         ("solved by every policy", np.ones(len(mine), np.bool_)),
     ]
-    found = np.select([rule for _, rule in rules], range(len(rules)))
-    return [name for name, _ in rules], found.astype(np.int64)
+    kinds = np.select([rule for _, rule in rules], range(len(rules)))
+    return [name for name, _ in rules], kinds.astype(np.int64)
 
 
 def choose(kinds: NDArray[np.int64], length: NDArray[np.int64], count: int) -> list[int]:
@@ -84,7 +84,7 @@ def _packed(
 ) -> dict[str, Any]:
     assert folder.instances is not None
     assert folder.shape is not None
-    known = folder.instances
+    columns = folder.instances
     depths = asked([rows for _, rows, _ in played])
     best = folder.best_fixed(folder.widest)
     rival = next((i for i, (agent, _, _) in enumerate(played) if best and agent is best[0]), min(1, len(played) - 1))
@@ -101,9 +101,10 @@ def _packed(
         "open": min(range(len(chosen)), key=lambda i: _OPENED.index(int(kinds[chosen[i]]))),
         "agents": [{"label": a.label, "seeds": seeds, "drawn": rows.actions is not None} for a, rows, seeds in played],
         "instances": [
-            {"n": i, "id": str(known["id"][i]), "kind": int(kinds[i]), "state": known["state"][i].hex()} for i in chosen
+            {"n": i, "id": str(columns["id"][i]), "kind": int(kinds[i]), "state": columns["state"][i].hex()}
+            for i in chosen
         ],
-        "played": [episodes(rows, chosen, known["length"], depths) for _, rows, _ in played],
+        "played": [episodes(rows, chosen, columns["length"], depths) for _, rows, _ in played],
     }
 
 
@@ -121,7 +122,7 @@ def episodes(rows: AgentDecisions, chosen: list[int], length: list[int], depths:
     order = np.lexsort((rows.turn, rows.instance))
     begin = np.searchsorted(rows.instance[order], chosen, "left")
     end = np.searchsorted(rows.instance[order], chosen, "right")
-    found = []
+    packed = []
     for instance, a, b in zip(chosen, begin, end, strict=True):
         mine = order[a:b]
         one: dict[str, Any] = {
@@ -136,8 +137,8 @@ def episodes(rows: AgentDecisions, chosen: list[int], length: list[int], depths:
             )
         if rows.chances is not None and rows.chances[mine].any():
             one["p"] = "".join(f"{int(w) >> (8 * (d - 1)) & 255:02x}" for w in rows.chances[mine] for d in depths)
-        found.append(one)
-    return found
+        packed.append(one)
+    return packed
 
 
 def unpack(word: int, count: int) -> str:

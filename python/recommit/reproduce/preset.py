@@ -171,8 +171,8 @@ class PresetEntry:
         from recommit.train.family import family
 
         once = tuple(self.values.get("ablations", ()))
-        plans = self._plans((*self.values["variants"], *once))
-        return family.members(plans, self.starts(), self.family, self.seeds, once, self._instances)
+        configs = self._configs((*self.values["variants"], *once))
+        return family.members(configs, self.starts(), self.family, self.seeds, once, self._instances)
 
     def main_runs(self) -> list[Run]:
         """Those of the main table: adaptive and fixed depths, the first seed."""
@@ -184,11 +184,11 @@ class PresetEntry:
         from recommit.train.family import family
 
         study, runs = self.values.get("training_budgets", {}), list["Run"]()
-        own = self._plans(("adaptive",))["adaptive"].rollout.budget if study else 0
+        own = self._configs(("adaptive",))["adaptive"].rollout.budget if study else 0
         for budget in study.get("budgets", []):
             if budget != own:
-                plans = self._plans(tuple(study["variants"]), {"rollout.budget": budget})
-                named = {f"{name}{family.BUDGET}{budget}": plan for name, plan in plans.items()}
+                configs = self._configs(tuple(study["variants"]), {"rollout.budget": budget})
+                named = {f"{name}{family.BUDGET}{budget}": config for name, config in configs.items()}
                 runs += family.members(named, self.starts(), self.family, self.seeds[:1], data=self._instances)
         return runs
 
@@ -200,9 +200,11 @@ class PresetEntry:
         for depth in self.values.get("singles", []):
             folder = f"single-{depth}-init" if self.joint else f"{self.family.name}/single-{depth}-init"
             imitated.append(self.imitation.run(folder, [f"targets.depths=[{depth}]"]))
-            plan = self._plans((f"fixed-{depth}",))[f"fixed-{depth}"]
+            config = self._configs((f"fixed-{depth}",))[f"fixed-{depth}"]
             source = imitated[-1].folder
-            reinforced += family.members({f"single-{depth}": plan}, source, self.family, (seed,), data=self._instances)
+            reinforced += family.members(
+                {f"single-{depth}": config}, source, self.family, (seed,), data=self._instances
+            )
         return imitated, reinforced
 
     @property
@@ -210,7 +212,7 @@ class PresetEntry:
         """The data whose recipe makes the instances of reinforcement, where the warm start does not say it."""
         return self.folder / "data" if self.joint else None
 
-    def _plans(self, variants: tuple[str, ...], flags: dict[str, Any] | None = None) -> dict[str, Any]:
+    def _configs(self, variants: tuple[str, ...], flags: dict[str, Any] | None = None) -> dict[str, Any]:
         from recommit.train.family import configs
 
         changes = (*self.values.get("grpo", []), *_on(self.device))
@@ -221,7 +223,7 @@ def _on(device: str | None) -> list[str]:
     return [] if device is None else [f"run.device={device}"]
 
 
-def plans(preset: dict[str, Any], out: Path, device: str | None = None) -> list[PresetEntry]:
+def entries(preset: dict[str, Any], out: Path, device: str | None = None) -> list[PresetEntry]:
     """Of every puzzle, in order."""
     joint = _joint(preset, out, device) if "joint" in preset else None
     return [PresetEntry(name, values, out / name, device, joint) for name, values in preset["tasks"].items()]
@@ -233,10 +235,10 @@ def _joint(preset: dict[str, Any], out: Path, device: str | None) -> WarmStartSo
     return WarmStartSource(values["recipe"], (*values.get("sft", []), *_on(device)), recipes, data, out / "joint")
 
 
-def every_run(plans: Sequence[PresetEntry]) -> list[tuple[PresetEntry, Run]]:
+def every_run(entries: Sequence[PresetEntry]) -> list[tuple[PresetEntry, Run]]:
     """All runs of all puzzles; a shared one stands once, with the first puzzle."""
     runs: dict[Path, tuple[PresetEntry, Run]] = {}
-    for plan in plans:
-        for run in plan.runs:
-            runs.setdefault(run.folder, (plan, run))
+    for entry in entries:
+        for run in entry.runs:
+            runs.setdefault(run.folder, (entry, run))
     return list(runs.values())

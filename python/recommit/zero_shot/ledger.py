@@ -162,15 +162,15 @@ class Ledger:
 
     def _over(self, wanted: tuple[int, int]) -> str | None:
         """Which cap another request could exceed, with both values."""
-        asked = self.spent.tokens_in + wanted[0] + sum(tokens for tokens, _ in self._under_way.values())
-        answered = self.spent.tokens_out + wanted[1] + sum(tokens for _, tokens in self._under_way.values())
+        tokens_in = self.spent.tokens_in + wanted[0] + sum(tokens for tokens, _ in self._under_way.values())
+        tokens_out = self.spent.tokens_out + wanted[1] + sum(tokens for _, tokens in self._under_way.values())
         caps = self.caps
         if caps.requests is not None and self.spent.requests >= caps.requests:
             return f"max_requests: {caps.requests:,} allowed, {self.spent.requests:,} sent"
-        if caps.tokens is not None and asked + answered > caps.tokens:
-            return f"max_tokens: {caps.tokens:,} allowed, the next request could make it {asked + answered:,}"
-        if caps.money is not None and caps.price(asked, answered) > caps.money:
-            price = caps.price(asked, answered)
+        if caps.tokens is not None and tokens_in + tokens_out > caps.tokens:
+            return f"max_tokens: {caps.tokens:,} allowed, the next request could make it {tokens_in + tokens_out:,}"
+        if caps.money is not None and caps.price(tokens_in, tokens_out) > caps.money:
+            price = caps.price(tokens_in, tokens_out)
             return f"max_money: {caps.money:g} allowed, the next request could make it {price:.4g}"
         return None
 

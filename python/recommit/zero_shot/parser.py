@@ -57,13 +57,13 @@ def parse(text: str, *, lenient: bool = False, refused: bool = False, cut_off: b
         )
     if len(text) > MOST_CHARACTERS:
         return Commitment(AnswerOutcome.TOO_LONG)
-    found = first_object(text)
-    if found is None:
+    object_text = first_object(text)
+    if object_text is None:
         return Commitment(
             AnswerOutcome.REFUSED if refused else AnswerOutcome.CUT_OFF if cut_off else AnswerOutcome.NO_OBJECT
         )
     try:
-        fields = json.loads(found, object_pairs_hook=_unique, parse_int=_short, parse_constant=_refuse)
+        fields = json.loads(object_text, object_pairs_hook=_unique, parse_int=_short, parse_constant=_refuse)
     except _Twice:
         return Commitment(AnswerOutcome.WRONG_FIELDS)
     except (ValueError, RecursionError, MemoryError):
@@ -79,17 +79,17 @@ def _strict(fields: dict[str, Any]) -> Commitment:
         return Commitment(AnswerOutcome.DEPTH_OUTSIDE)
     if len(actions) != depth:
         return Commitment(AnswerOutcome.COUNT_MISMATCH)
-    return _known(actions)
+    return _of_words(actions)
 
 
 def _lenient(fields: dict[str, Any]) -> Commitment:
     actions = fields.get("actions")
     if not isinstance(actions, list):
         return Commitment(AnswerOutcome.WRONG_FIELDS)
-    return _known(actions[: DEPTHS[-1]]) if actions else Commitment(AnswerOutcome.DEPTH_OUTSIDE)
+    return _of_words(actions[: DEPTHS[-1]]) if actions else Commitment(AnswerOutcome.DEPTH_OUTSIDE)
 
 
-def _known(actions: list[Any]) -> Commitment:
+def _of_words(actions: list[Any]) -> Commitment:
     # ASCII alone: other letters that fold to these are look-alikes, not the words that were asked for.
     words = [word.lower() if isinstance(word, str) and word.isascii() else "" for word in actions]
     if not all(word in ACTIONS for word in words):

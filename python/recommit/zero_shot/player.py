@@ -62,7 +62,7 @@ class ModelPlayer:
         self.budget, self.cell, self.lenient = budget, cell, lenient
         #: Where a word means the tile's way, the blank goes the opposite one, whose code differs in the last bit.
         self.turned = int(moves != MOVES[0])
-        self._known: dict[tuple[str, int], dict[str, Any]] = {}
+        self._recorded: dict[tuple[str, int], dict[str, Any]] = {}
 
     def restore(self, records: list[dict[str, Any]]) -> None:
         """Take in the decisions of earlier starts."""
@@ -72,11 +72,11 @@ class ModelPlayer:
                 _checked(record)
             except (KeyError, TypeError, ValueError):
                 raise DamagedJournal("decisions.jsonl: expected records of decisions, got another") from None
-            if place in self._known:
+            if place in self._recorded:
                 raise DamagedJournal(
                     f"decisions.jsonl: expected one record per decision, got two of {place[0]}, {place[1]}"
                 )
-            self._known[place] = record
+            self._recorded[place] = record
 
     def play(self, episode: Episode) -> None:
         """Play to the goal or the end of the budget. If asking fails, what was played stays in ``episode``."""
@@ -93,27 +93,29 @@ class ModelPlayer:
     def decide(self, episode: Episode, state: State) -> dict[str, Any]:
         """The record of the next decision, from the journal or, once it is in there, from the model."""
         decision, seen = len(episode.steps), files.sha256(state.tobytes())
-        known = self._known.get((episode.instance, decision))
-        if known is not None:
-            if known["state_sha256"] != seen:
+        recorded = self._recorded.get((episode.instance, decision))
+        if recorded is not None:
+            if recorded["state_sha256"] != seen:
                 raise DamagedJournal(
                     f"decisions.jsonl: {episode.instance}, {decision}: expected its state, got another"
                 )
-            return known
-        record = self._asked(episode, decision, state) | {"state_sha256": seen, "state": state.tolist()}
+            return recorded
+        record = self._answered(episode, decision, state) | {"state_sha256": seen, "state": state.tolist()}
         self.journal.add(record)
         return record
 
-    def _asked(self, episode: Episode, decision: int, state: State) -> dict[str, Any]:
+    def _answered(self, episode: Episode, decision: int, state: State) -> dict[str, Any]:
         picture = png.encode(self.task.render(state[None], cell=self.cell, threads=1)[0])
         question = Question(self.prompts[0].text, self.prompts[1].text, picture)
         answer = self.ask(question, DecisionPlace(episode.instance, episode.index, decision))
-        said = answer.said
-        made = parser.parse(said.text, lenient=self.lenient, refused=said.refused, cut_off=said.cut_off)
+        completion = answer.completion
+        commitment = parser.parse(
+            completion.text, lenient=self.lenient, refused=completion.refused, cut_off=completion.cut_off
+        )
         return {
-            "instance": episode.instance, "decision": decision, "outcome": made.outcome.value, "h": made.depth,
-            "actions": [parser.ACTIONS[action ^ self.turned] for action in made.actions], "text": said.text, "finish": said.finish,
-            "model": said.model, "id": said.id, "tokens_in": said.tokens_in, "tokens_out": said.tokens_out,
+            "instance": episode.instance, "decision": decision, "outcome": commitment.outcome.value, "h": commitment.depth,
+            "actions": [parser.ACTIONS[action ^ self.turned] for action in commitment.actions], "text": completion.text, "finish": completion.finish,
+            "model": completion.model, "id": completion.id, "tokens_in": completion.tokens_in, "tokens_out": completion.tokens_out,
             "charged": list(answer.charged), "number": answer.number, "attempts": answer.attempts,
             "seconds": answer.seconds, "address": answer.address, "parameters": answer.parameters, "request": answer.request,
         }  # fmt: skip

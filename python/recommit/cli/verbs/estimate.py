@@ -48,8 +48,8 @@ def plan(
         share: Share of that rate that a run is taken to reach.
         json: Print JSON.
     """
+    from recommit.estimate import estimate as count
     from recommit.estimate import machine, recipes, report
-    from recommit.estimate import plan as count
 
     try:
         on = machine(card, gpus, memory=memory, peak=peak, share=share)

@@ -73,7 +73,7 @@ def evaluate(
     from recommit.evaluate import text as printed
     from recommit.evaluate.evaluation import Evaluation, EvaluationSpec
     from recommit.evaluate.store import EvaluationStore
-    from recommit.paper.family import Found, Members
+    from recommit.paper.family import FamilyResults, Members
     from recommit.paper.tables import experiments
     from recommit.runs import ranks
     from recommit.runs.peers import watched
@@ -110,7 +110,7 @@ def evaluate(
             summary = Evaluation(plan, store, team=team, quiet=quiet).run()
             if store is None:
                 return 0
-            text = experiments.write(Found(summary, members), tables) if members else printed.text(summary, out)
+            text = experiments.write(FamilyResults(summary, members), tables) if members else printed.text(summary, out)
             store.write_page("tables.md", text)
     except ValueError as error:
         raise WrongCall(str(error)) from None

@@ -98,7 +98,7 @@ def zero_shot(
     from recommit.zero_shot.errors import ZeroShotError
     from recommit.zero_shot.http.endpoints import find
     from recommit.zero_shot.http.parameters import Parameters
-    from recommit.zero_shot.spec import WrongPlan
+    from recommit.zero_shot.spec import WrongSpec
 
     caps = _caps(max_requests, max_tokens, max_money, price_in, price_out)
     _within("workers", workers, 1, 256)
@@ -116,7 +116,7 @@ def zero_shot(
     limits, parameters = runner.RunLimits(caps, workers, cache), Parameters(found, asked)
     try:
         summary = runner.run(plan, starts, service, parameters, out, limits, quiet=quiet)
-    except WrongPlan as error:
+    except WrongSpec as error:
         raise WrongCall(str(error)) from None
     except DataError as error:
         return _failed(error, error.exit_status)

@@ -111,8 +111,10 @@ class ReinforcementShadow(Shadow):
         whole, part = np.zeros((many, judged), np.float32), np.zeros((many, plans, MAX_ACTIONS), np.float32)
         columns, actions = whole.astype(np.int64), part.astype(np.int64)
         weight, left = np.ones(many, np.float32), np.ones(many, np.int64)
-        told = np.full((many, plans), self.policy.config.depths[-1], np.int64)
-        return Decisions(self.states(many), columns, whole, whole, whole, actions, told, part, part, part, left, weight)
+        plan_depth = np.full((many, plans), self.policy.config.depths[-1], np.int64)
+        return Decisions(
+            self.states(many), columns, whole, whole, whole, actions, plan_depth, part, part, part, left, weight
+        )
 
     def _reference(self, passes: Passes) -> Work:
         assert self.reference is not None

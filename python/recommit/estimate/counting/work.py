@@ -44,8 +44,8 @@ class LearningCost:
     #: Computed a second time on the way back, if activations are not kept.
     again: int
     #: Most bytes at once, gradients included: activations kept, and computed again.
-    kept: int
-    recomputed: int
+    peak_stored: int
+    peak_recomputed: int
 
 
 class Shadow(ABC):
@@ -148,9 +148,9 @@ class Shadow(ABC):
         self._remember()
         work = self._learn(passes)
         ahead = cost(work, self.watch).flops
-        kept, recomputed = (self._learned(work, recompute=r, several=passes.times > 1) for r in (False, True))
-        again = recomputed.flops - kept.flops
-        return LearningCost(ahead, kept.flops - ahead, again, kept.peak, recomputed.peak)
+        stored, recomputed = (self._learned(work, recompute=r, several=passes.times > 1) for r in (False, True))
+        again = recomputed.flops - stored.flops
+        return LearningCost(ahead, stored.flops - ahead, again, stored.peak, recomputed.peak)
 
     def _learned(self, work: Work, *, recompute: bool, several: bool) -> Cost:
         self.policy.backbone.recompute = recompute

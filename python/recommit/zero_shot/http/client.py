@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from recommit import draws
@@ -17,7 +17,7 @@ from recommit.zero_shot.http.secret import clean
 from recommit.zero_shot.http.verdicts import Failure, Verdict
 
 if TYPE_CHECKING:
-    from recommit.zero_shot.http.bodies import Question, Said
+    from recommit.zero_shot.http.bodies import Completion, Question
     from recommit.zero_shot.http.endpoints import Endpoint
     from recommit.zero_shot.http.parameters import Parameters
     from recommit.zero_shot.http.secret import Key
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 #: The first pause before another attempt, which doubles each time, and the longest.
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 60.0
 #: Characters of what a server says about a failure that are looked at.
-MOST_SAID = 4096
+MOST_CHARACTERS = 4096
 
 
 class StoppableClock:
@@ -75,7 +75,7 @@ class DecisionPlace:
 class Answer:
     """What the model said, and what it took to hear it. ``number`` is the request's, None if the answer was known."""
 
-    said: Said
+    completion: Completion
     request: str
     number: int | None
     charged: tuple[int, int]
@@ -105,13 +105,13 @@ class Client:
             sent = self.parameters.current()
             body = bodies.write(self.service.endpoint, self.service.model, question, {**self.service.extra, **sent})
             name = self._name(body, place)
-            if (known := self.cache.get(name)) is not None:
-                return Answer(known, name, None, (0, 0), sent, attempts, 0.0, "")
+            if (cached := self.cache.get(name)) is not None:
+                return Answer(cached, name, None, (0, 0), sent, attempts, 0.0, "")
             self._wait_for_turn()
             attempts += 1
             result = self._once(body, name, place, sent, attempts)
             if isinstance(result, Answer):
-                self.cache.put(name, result.said)
+                self.cache.put(name, result.completion)
                 return result
             if self._learned(result, sent):
                 continue
@@ -132,7 +132,7 @@ class Client:
         charged = self.ledger.answered(ticket, result.tokens_in, result.tokens_out)
         return Answer(result, name, ticket.number, charged, sent, attempt, seconds, str(self.service.address))
 
-    def _posted(self, body: bytes) -> Said | Failure:
+    def _posted(self, body: bytes) -> Completion | Failure:
         """One request and what it came to, in the server's own words."""
         service, endpoint = self.service, self.service.endpoint
         headers: list[tuple[str, Any]] = list(endpoint.headers)
@@ -147,30 +147,30 @@ class Client:
         if "json" not in reply.headers.get("content-type", "").lower():
             return Failure(Verdict.AGAIN, "wrong_content_type", charged=True)
         try:
-            said = bodies.read(endpoint, reply.body)
+            completion = bodies.read(endpoint, reply.body)
         except bodies.Malformed as error:
             return Failure(Verdict.AGAIN, "malformed", f"{error}: {bodies.complaint(reply.body).message}", charged=True)
-        if not service.any_model and not bodies.same_model(service.model, said.model):
-            return Failure(Verdict.AGAIN, "wrong_model", f"answered by {said.model}", charged=True)
-        return said
+        if not service.any_model and not bodies.same_model(service.model, completion.model):
+            return Failure(Verdict.AGAIN, "wrong_model", f"answered by {completion.model}", charged=True)
+        return completion
 
     def _note(self, ticket: Ticket, failure: Failure, seconds: float) -> None:
-        record = {"kind": failure.kind, "said": clean(failure.said, self.service.key), "seconds": seconds}
+        record = {"kind": failure.kind, "said": clean(failure.message, self.service.key), "seconds": seconds}
         self.ledger.failed(ticket, failure.charged, record)
 
     def _learned(self, failure: Failure, sent: dict[str, Any]) -> bool:
         if failure.verdict is not Verdict.LEARN:
             return False
-        again, lesson = self.parameters.learn(sent, failure.said, failure.parameter)
+        again, lesson = self.parameters.learn(sent, failure.message, failure.parameter)
         if lesson is not None:
-            said = clean(lesson.said, self.service.key)
-            self.ledger.log.add({"event": REFUSED, **asdict(lesson), "said": said})
+            words = clean(lesson.message, self.service.key)
+            self.ledger.log.add({"event": REFUSED, **lesson.fields(), "said": words})
         return again
 
     def _go_on(self, failure: Failure, failures: int) -> None:
         """Raise unless another attempt makes sense."""
-        said = clean(failure.said, self.service.key)
-        what = f"{failure.kind}: {said}" if said else failure.kind
+        words = clean(failure.message, self.service.key)
+        what = f"{failure.kind}: {words}" if words else failure.kind
         if failure.verdict is Verdict.END:
             raise Unusable(f"{self.service.address} answers nobody like this: {what}")
         if failure.verdict is not Verdict.AGAIN:
@@ -207,15 +207,15 @@ class Client:
         return files.sha256(where.encode() + body)
 
 
-def _without(result: Said | Failure, key: Key) -> Said | Failure:
+def _without(result: Completion | Failure, key: Key) -> Completion | Failure:
     """The same without the key, should a server have put it there; only then is anything cut to a sensible length."""
     if isinstance(result, Failure):
         named = None if result.parameter is None else _short(result.parameter, key)
-        return replace(result, said=_short(result.said, key), parameter=named)
+        return replace(result, message=_short(result.message, key), parameter=named)
     finish, model, name = (_short(text, key)[:200] for text in (result.finish, result.model, result.id))
     return replace(result, text=key.redact(result.text), finish=finish, model=model, id=name)
 
 
 def _short(text: str, key: Key) -> str:
     # Cut first, since a server may say a lot; a part of the key at the cut is hidden like any other part.
-    return key.redact(text[: 16 * MOST_SAID])[:MOST_SAID]
+    return key.redact(text[: 16 * MOST_CHARACTERS])[:MOST_CHARACTERS]

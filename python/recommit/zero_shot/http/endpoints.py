@@ -87,7 +87,7 @@ def find(model: str, endpoint: str | None) -> Endpoint:
         raise ValueError(f"endpoint: expected one of {', '.join(ENDPOINTS)}, got none, and {model} has no recipe")
     if name not in ENDPOINTS:
         raise ValueError(f"endpoint: expected one of {', '.join(ENDPOINTS)}, got {name}")
-    found = ENDPOINTS[name]
+    record = ENDPOINTS[name]
     if recipe is None or recipe.endpoint != name:
-        return found
-    return replace(found, answer_tokens=recipe.answer_tokens or found.answer_tokens)
+        return record
+    return replace(record, answer_tokens=recipe.answer_tokens or record.answer_tokens)

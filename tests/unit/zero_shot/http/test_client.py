@@ -23,7 +23,7 @@ def test_an_answer(serve, client_of):
     server = serve()
     client = client_of(server.url)
     said = client.ask(LOOK, PLACE)
-    assert (said.said.text, said.number, said.charged, said.attempts) == (
+    assert (said.completion.text, said.number, said.charged, said.attempts) == (
         chat()["choices"][0]["message"]["content"],
         1,
         (100, 20),
@@ -40,7 +40,7 @@ def test_an_answer(serve, client_of):
 def test_anthropic_gets_its_own_headers(serve, client_of):
     body = {"model": "tiny", "content": [{"type": "text", "text": "x"}], "stop_reason": "end_turn"}
     server = serve(reply(body))
-    assert client_of(server.url, endpoint="anthropic").ask(LOOK, PLACE).said.text == "x"
+    assert client_of(server.url, endpoint="anthropic").ask(LOOK, PLACE).completion.text == "x"
     (request,) = server.seen
     assert request.line == "POST /v1/messages HTTP/1.1"
     assert (request.headers["x-api-key"], request.headers["anthropic-version"]) == (CANARY, "2023-06-01")
@@ -56,7 +56,7 @@ def test_without_a_key_there_is_no_header(serve, client_of):
 def test_what_follows_a_reply_is_never_read(serve, client_of):
     server = serve(script=lambda _, number: answer(f"first {number}") + answer("second"))
     client = client_of(server.url)
-    assert [client.ask(LOOK, PLACE).said.text for _ in range(2)] == ["first 1", "first 2"]
+    assert [client.ask(LOOK, PLACE).completion.text for _ in range(2)] == ["first 1", "first 2"]
     assert server.connections == 2
 
 
@@ -150,7 +150,7 @@ def test_a_server_that_refuses_everything_is_asked_few_times(serve, client_of):
 
 def test_any_model_may_answer_if_that_is_said(serve, client_of):
     server = serve(answer(model="other"))
-    assert client_of(server.url, any_model=True).ask(LOOK, PLACE).said.model == "other"
+    assert client_of(server.url, any_model=True).ask(LOOK, PLACE).completion.model == "other"
 
 
 def test_further_fields_are_sent(serve, client_of):
@@ -204,14 +204,14 @@ def test_a_cache_answers_the_same_decision_only(serve, client_of, tmp_path):
     places = [PLACE, DecisionPlace("task/0", 0, 1), DecisionPlace("task/1", 1, 0)]
     for _ in range(2):
         client = client_of(server.url, cache=tmp_path)
-        assert [client.ask(LOOK, p).said.text for p in places] == ["answer 1", "answer 2", "answer 3"]
+        assert [client.ask(LOOK, p).completion.text for p in places] == ["answer 1", "answer 2", "answer 3"]
     assert client.ask(LOOK, PLACE).number is None
     assert client.ledger.spent.requests == 0
     assert len(server.seen) == 3
     for i, path in enumerate(sorted(tmp_path.rglob("*.json"))):
         assert CANARY not in path.read_text()
         path.write_text(["", "[]", '{"text": 3}'][i])
-    assert client.ask(LOOK, PLACE).said.text == "answer 4"
+    assert client.ask(LOOK, PLACE).completion.text == "answer 4"
 
 
 def test_a_stop_is_heard_before_the_next_request(serve, client_of):
@@ -273,4 +273,4 @@ def test_errors_carry_no_trace_of_the_exchange(serve):
         wire.post(wire.Address.parse(server.url), "/x", header, b"{}", seconds=2.0)
     assert caught.value.__context__ is None
     assert caught.value.__cause__ is None
-    assert caught.value.asked
+    assert caught.value.sent
