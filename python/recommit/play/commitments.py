@@ -11,7 +11,7 @@ import numpy as np
 from recommit.horizon import checks
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
     Nodes = NDArray[np.int64]
@@ -52,7 +52,7 @@ class Commitments:
         arrays = (self.landing[:, columns], self.executed[:, columns])
         return Commitments(depths, *arrays, self.goal, self.planned, self.distance)
 
-    def columns(self, depths: ArrayLike, budget: int) -> Nodes:
+    def columns(self, depths: NDArray[np.integer], budget: int) -> Nodes:
         """[budget, N] the column of a rule's depths, [N] or [budget, N], row k - 1 with k looks left; any where it has no choice."""
         values = checks.array("depths", depths, "iu")
         checks.shape("depths", values, (len(self),), (budget, len(self)))

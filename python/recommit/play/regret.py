@@ -27,7 +27,7 @@ from recommit.play.commitments import Prices
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
     from recommit.play.commitments import Commitments
 
@@ -89,7 +89,7 @@ def best(graph: Commitments, budget: int, prices: Prices | None = None) -> Best:
     return Best(graph, prices, value)
 
 
-def follow(best: Best, depths: ArrayLike) -> Followed:
+def follow(best: Best, depths: NDArray[np.integer]) -> Followed:
     """V^r and r of a rule: its depths [N], or [K, N] with row k - 1 for k looks left."""
     graph, rows = best.graph, best.graph.rows
     column = graph.columns(depths, best.budget)
@@ -128,7 +128,7 @@ class Attribution:
         return np.bincount(self.start, self.regret, starts).astype(np.float64)
 
     def shares(self) -> dict[str, float]:
-        """Of all regret, by cause; they add up to 1, or are all 0 if there is none."""
+        """Shares of all regret by cause; they add up to 1, or are all 0 if there is none."""
         sums = np.bincount(self.cause[self.cause >= 0], self.regret[self.cause >= 0], len(CAUSES))
         return dict(zip(CAUSES, (sums / max(sums.sum(), TIE)).tolist(), strict=True))
 
@@ -192,7 +192,7 @@ def _causes(followed: Followed, who: Nodes, left: int, path: Nodes) -> tuple[NDA
 
 
 def costs(graph: Commitments, prices: Prices) -> Floats:
-    """[N] of the cheapest way to the goal without a budget: a shortest path; infinite where these plans have none."""
+    """Costs [N] of the cheapest way to the goal without a budget: a shortest path; infinite where these plans have none."""
     result = np.where(graph.goal, 0.0, np.inf)
     landing, cost = graph.landing[graph.rows], prices.cost(graph)
     while True:
@@ -202,8 +202,8 @@ def costs(graph: Commitments, prices: Prices) -> Floats:
         result[graph.rows] = cheaper
 
 
-def rule_costs(graph: Commitments, prices: Prices, depths: ArrayLike) -> Floats:
-    """[N] of a rule's way to the goal without a budget; infinite where it goes round or ends."""
+def rule_costs(graph: Commitments, prices: Prices, depths: NDArray[np.integer]) -> Floats:
+    """Costs [N] of a rule's way to the goal without a budget; infinite where it goes round or ends."""
     rows = graph.rows
     column = graph.columns(depths, 1)[0, rows]
     landing, cost = graph.landing[rows, column], prices.cost(graph)[np.arange(len(rows)), column]
@@ -215,8 +215,8 @@ def rule_costs(graph: Commitments, prices: Prices, depths: ArrayLike) -> Floats:
         result[rows] = further
 
 
-def cost_regret(graph: Commitments, prices: Prices, depths: ArrayLike) -> Floats:
-    """[N] of each commitment without a budget: what it and the cheapest way on cost, beyond the cheapest way from here.
+def cost_regret(graph: Commitments, prices: Prices, depths: NDArray[np.integer]) -> Floats:
+    """Regret [N] of each commitment without a budget: what it and the cheapest way on cost, beyond the cheapest way from here.
 
     Along a rule's way to the goal they add up to its cost less the cheapest. Infinite where the commitment leaves all
     ways to the goal, 0 where there was none.
@@ -249,25 +249,25 @@ def optimal_values(
 
 
 @dataclass(frozen=True)
-class Split:
-    """V* - V^r in two parts, what the plans lose and what the depths lose, in both orders and as their mean.
+class GapParts:
+    """The gap V* - V^r in two parts, what the plans lose and what the depths lose, in both orders and as their mean.
 
     The parts depend on which is mended first, so neither order is right alone: their mean is Shapley's value of two.
     """
 
-    plans: tuple[float, float]  #: with the best depths, and with the rule's own
-    depths: tuple[float, float]  #: under these plans, and under optimal ones
+    of_plans: tuple[float, float]  #: with the best depths, and with the rule's own
+    of_depths: tuple[float, float]  #: under these plans, and under optimal ones
 
     @property
     def mean(self) -> tuple[float, float]:
-        """Of the plans and of the depths."""
-        return sum(self.plans) / 2, sum(self.depths) / 2
+        """What the plans lose, and what the depths lose."""
+        return sum(self.of_plans) / 2, sum(self.of_depths) / 2
 
 
-def split(optimal: Floats, best: Floats, optimal_plans: Floats, rule: Floats) -> Split:
-    """Of values by start: V*, V^p, the rule's depths on optimal plans, and V^r."""
+def split(optimal: Floats, best: Floats, optimal_plans: Floats, rule: Floats) -> GapParts:
+    """Both parts from values by start: V*, V^p, the rule's depths on optimal plans, and V^r."""
     every, plans, depths, own = (float(np.mean(values)) for values in (optimal, best, optimal_plans, rule))
-    return Split((every - plans, depths - own), (plans - own, every - depths))
+    return GapParts((every - plans, depths - own), (plans - own, every - depths))
 
 
 def gain_share(rule: float, constant: float, ceiling: float) -> float:

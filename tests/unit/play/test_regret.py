@@ -193,11 +193,11 @@ def test_optimal_values_equal_every_sequence_of_actions_on_a_line(prices, depths
 
 def test_plans_and_depths_share_the_gap_in_both_orders():
     parts = regret.split(np.array([1.0, 1.0]), np.array([0.9, 0.7]), np.array([0.8, 0.8]), np.array([0.5, 0.7]))
-    assert parts.plans == pytest.approx((0.2, 0.2))
-    assert parts.depths == pytest.approx((0.2, 0.2))
+    assert parts.of_plans == pytest.approx((0.2, 0.2))
+    assert parts.of_depths == pytest.approx((0.2, 0.2))
     uneven = regret.split(np.array([1.0]), np.array([0.9]), np.array([0.6]), np.array([0.4]))
-    assert uneven.plans == pytest.approx((0.1, 0.2))
-    assert uneven.depths == pytest.approx((0.5, 0.4))
+    assert uneven.of_plans == pytest.approx((0.1, 0.2))
+    assert uneven.of_depths == pytest.approx((0.5, 0.4))
     assert uneven.mean == pytest.approx((0.15, 0.45))
     assert sum(uneven.mean) == pytest.approx(0.6)
 
