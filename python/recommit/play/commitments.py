@@ -35,8 +35,9 @@ class Commitments:
             checks.shape(name, checks.array(name, getattr(self, name), "iu"), shape[: getattr(self, name).ndim])
         for name in ("goal", "planned"):
             checks.shape(name, checks.array(name, getattr(self, name), "b"), shape[:1])
-        checks.between("landing", self.landing[self.rows], 0, max(len(self) - 1, 0), "rows")
-        checks.between("executed", self.executed[self.rows], 0, self.depths[-1], "counts")
+        chosen = (self.planned & ~self.goal)[:, None]
+        checks.between("landing", np.where(chosen, self.landing, 0), 0, max(len(self) - 1, 0), "rows")
+        checks.between("executed", np.where(chosen, self.executed, 0), 0, self.depths[-1], "counts")
 
     def __len__(self) -> int:
         return len(self.goal)
