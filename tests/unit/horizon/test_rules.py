@@ -171,6 +171,7 @@ def test_the_formulas_by_hand():
     assert Agreement(0.75).choose(plans) == 2  # 1, 3/4, 2/4, 1/4 begin alike
     assert Disagreement(1.1, 2).choose(plans) == 2  # 0, 1/4, 1/4, 1/4 against 1.1 / 8
     assert Disagreement(3.0, 2).choose(plans) == 4
+    assert Disagreement(0.0, 2).choose(plans) == 2  # the first two are not asked
     assert Repetition().choose(plans) == 2
     assert FirstEvent((1, 0)).choose(plans) == 3
     assert FirstEvent((1, 0), "before").choose(plans) == 2
