@@ -127,9 +127,9 @@ def _look(policy: CommitPolicy, task: Puzzle, states: NDArray[np.uint8], nodes: 
     return plans, probabilities, logits, landing, stop
 
 
-@torch.no_grad()
-def _plan(policy: CommitPolicy, task: Puzzle, states: NDArray[np.uint8]) -> tuple[NDArray[Any], ...]:
-    z, index = policy.look(task, states), policy.task_index(task)
-    plans, scores = policy.decoder.plans(z, index)
-    logits = policy.depth_head(policy.read(z, index, scores))
+def _plan(policy: CommitPolicy, task: Puzzle, states: NDArray[np.uint8]) -> list[NDArray[Any]]:
+    with torch.no_grad():
+        z, index = policy.look(task, states), policy.task_index(task)
+        plans, scores = policy.decoder.plans(z, index)
+        logits = policy.depth_head(policy.read(z, index, scores))
     return to_host(plans.byte(), scores.float().softmax(-1), logits.float())

@@ -44,9 +44,13 @@ def write(graph: CommitmentGraph, folder: str | Path) -> dict[str, Any]:
     work = files.Files()
     files.make_folders(work, place)
     with Lock(place, work="graph"):
-        strangers = sorted(p.name for p in place.iterdir() if p.name not in (MANIFEST, NODES, STARTS, digests.NAME, ".lock"))
+        strangers = sorted(
+            p.name for p in place.iterdir() if p.name not in (MANIFEST, NODES, STARTS, digests.NAME, ".lock")
+        )
         if strangers:
-            raise errors.WrongFolder(f"out: expected a new folder or a commitment graph, got {place} with {strangers[0]}")
+            raise errors.WrongFolder(
+                f"out: expected a new folder or a commitment graph, got {place} with {strangers[0]}"
+            )
         manifest = describe(graph)
         digests.write(work, place, {})
         files.replace(work, place / NODES, _parquet(_node_columns(graph)))
@@ -77,7 +81,18 @@ def describe(graph: CommitmentGraph) -> dict[str, Any]:
 def content(graph: CommitmentGraph) -> str:
     """sha256 of everything but where it is from."""
     digest = hashlib.sha256(json.dumps([FORMAT, graph.task, list(graph.depths)]).encode())
-    for name in ("states", "distance", "looked", "plans", "probabilities", "logits", "landing", "stop", "starts", "groups"):
+    for name in (
+        "states",
+        "distance",
+        "looked",
+        "plans",
+        "probabilities",
+        "logits",
+        "landing",
+        "stop",
+        "starts",
+        "groups",
+    ):
         column = np.ascontiguousarray(getattr(graph, name))
         digest.update(f"{name} {column.dtype.str} {column.shape}".encode())
         digest.update(column.data)

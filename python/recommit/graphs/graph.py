@@ -82,7 +82,8 @@ class CommitmentGraph:
     @property
     def goal(self) -> NDArray[np.bool_]:
         """[N] which nodes are goals?"""
-        return self.distance == 0
+        result: NDArray[np.bool_] = self.distance == 0
+        return result
 
     @property
     def closed(self) -> bool:
