@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import recommit.data
-from recommit.estimate import CARDS, Machine, plan
+from recommit.estimate import CARDS, Machine, estimate
 from recommit.estimate.counting.measuring import measured
 from recommit.runs import ranks
 from recommit.runs.directory import RunDirectory
@@ -37,13 +37,19 @@ def grpo(**more):
 
 
 def planned(config, model=None):
-    return plan(config, model or config.model, recommit.Sliding(2, 3), HERE)
+    return estimate(config, model or config.model, recommit.Sliding(2, 3), HERE)
+
+
+MEASURED = {}
 
 
 def taken(config, data, folder, model=None):
-    """Two real steps."""
-    with RunDirectory(folder) as run:
-        return measured(lambda: trainer_of(config, data, run, model))
+    """Two real steps, made once."""
+    key = str((config, model))
+    if key not in MEASURED:
+        with RunDirectory(folder) as run:
+            MEASURED[key] = measured(lambda: trainer_of(config, data, run, model))
+    return MEASURED[key]
 
 
 def apart(said, real):

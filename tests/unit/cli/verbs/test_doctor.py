@@ -17,13 +17,6 @@ def test_it_sees_what_is_installed() -> None:
     assert report.core.endswith((".so", ".pyd"))
 
 
-@pytest.fixture
-def unplanned(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is planned, which takes seconds."""
-    monkeypatch.setattr(doctor, "training", lambda _extras: "not planned")
-
-
-@pytest.mark.usefixtures("unplanned")
 def test_it_names_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(doctor.EXTRAS, "planted", ("a_module_that_nobody_has",))
     report = doctor.examine()
@@ -57,7 +50,6 @@ def test_it_says_which_of_the_papers_stages_fit(gib: int, said: str, monkeypatch
     assert said in doctor.training(found)
 
 
-@pytest.mark.usefixtures("unplanned")
 def test_it_sees_a_core_that_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recommit.Sliding, "step", lambda _self, states, _actions: states)
     assert not doctor.works()
