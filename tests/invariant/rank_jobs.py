@@ -104,7 +104,7 @@ def interrupted() -> Iterator[None]:
 
 @contextmanager
 def killed() -> Iterator[None]:
-    with at_step({"sft": 4, "grpo": 1}, lambda: RANK and os.kill(os.getpid(), signal.SIGKILL)):
+    with at_step({"sft": 3, "grpo": 1}, lambda: RANK and os.kill(os.getpid(), signal.SIGKILL)):
         yield
 
 
