@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from recommit.zero_shot.http.endpoints import Endpoint
     from recommit.zero_shot.http.secret import Key
     from recommit.zero_shot.ledger import Caps
-    from recommit.zero_shot.spec import Plan
+    from recommit.zero_shot.spec import ZeroShotSpec
 
 
 def zero_shot(
@@ -98,7 +98,7 @@ def zero_shot(
     from recommit.zero_shot.errors import ZeroShotError
     from recommit.zero_shot.http.endpoints import find
     from recommit.zero_shot.http.parameters import Parameters
-    from recommit.zero_shot.spec import WrongPlan
+    from recommit.zero_shot.spec import WrongSpec
 
     caps = _caps(max_requests, max_tokens, max_money, price_in, price_out)
     _within("workers", workers, 1, 256)
@@ -113,10 +113,10 @@ def zero_shot(
         starts = plan.starts()
     except ValueError as error:
         raise WrongCall(str(error)) from None
-    limits, parameters = runner.Limits(caps, workers, cache), Parameters(server, sampling)
+    limits, parameters = runner.RunLimits(caps, workers, cache), Parameters(server, sampling)
     try:
         summary = runner.run(plan, starts, service, parameters, out, limits, quiet=quiet)
-    except WrongPlan as error:
+    except WrongSpec as error:
         raise WrongCall(str(error)) from None
     except DataError as error:
         return _failed(error, error.exit_status)
@@ -196,15 +196,15 @@ def _of_data(
 def _plan(
     service: Service, wanted: _Wanted, instances: int, seed: int, budget: int | None, lenient: bool, cell: int,
     parameters: dict[str, Any],
-) -> Plan:  # fmt: skip
-    from recommit.zero_shot.spec import Plan
+) -> ZeroShotSpec:  # fmt: skip
+    from recommit.zero_shot.spec import ZeroShotSpec
 
     budget = TASKS[wanted.task].usual.budgets["loose"] if budget is None else budget
     _within("instances", instances, 1, 1 << 20)
     _within("budget", budget, 1, 64)
     _within("cell", cell, 4, 112)
     _within("seed", seed, 0, (1 << 63) - 1)
-    return Plan(
+    return ZeroShotSpec(
         service.model, service.endpoint.name, wanted.task, wanted.size, wanted.boxes, wanted.length, instances, seed,
         budget, lenient, parameters, service.any_model, cell, service.extra, wanted.data,
     )  # fmt: skip

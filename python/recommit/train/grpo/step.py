@@ -278,7 +278,7 @@ def _instances(recipe: DataSpec, config: GrpoConfig) -> DataSpec:
     """The recipe of the warm start's data, with a step's instances as a shard."""
     wanted = recipe.of_length(config.rollout.length)
     if not wanted.difficulties:
-        raise errors.WrongSpec("rollout.length: expected the lengths to play, since the data names none")
+        raise errors.WrongDataSpec("rollout.length: expected the lengths to play, since the data names none")
     return replace(wanted, shard=config.rollout.instances, count=config.starts, states="")
 
 
