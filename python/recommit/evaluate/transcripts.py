@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 
     from recommit.puzzles.puzzle import Puzzle
 
-#: Its agents are called so, with the folder of the run.
-AGENT = "zero-shot"
-
 
 def _spec(folder: Path) -> dict[str, Any]:
     try:

@@ -139,13 +139,13 @@ def _pareto(folder: Folder, drawn: list[Figure]) -> list[Html]:
 def _seeds(folder: Folder, others: Sequence[Path]) -> list[Html]:
     if not others:
         return []
-    found = published.seeds(across.together([folder.path, *others]))
+    found = published.seeds(across.grids([folder.path, *others]))
     return [_section("seeds", "All seeds", f"{1 + len(others)} evaluations of the same instances. Every seed's policy is compared with "
                      "the agents of its own seed; intervals are over instances (over rooms, where the data keeps rooms apart), of the mean over seeds.", found)]  # fmt: skip
 
 
 def _published(folder: Folder) -> list[Html]:
-    found = published.tables(folder.text("tables.md"))
+    found = published.tables(folder)
     if found is None:
         return []
     return [_section("paper", "Beside the paper", "What the paper prints, what was measured here, and the difference; a dash "

@@ -25,7 +25,7 @@ _FOLDER = "recipes/reproduce"
 
 
 def names() -> list[str]:
-    """Of the presets in this package."""
+    """List the presets in this package."""
     listed = (p.name for p in (resources.files("recommit") / _FOLDER).iterdir())
     return sorted(name.removesuffix(".yaml") for name in listed if name.endswith(".yaml"))
 
@@ -109,14 +109,14 @@ class PresetEntry:
 
     @property
     def data(self) -> Recipe:
-        """Of the data."""
+        """Recipe of the data."""
         from recommit.data.spec import Recipe
 
         return Recipe.from_dict(self.values["data"])
 
     @property
     def seeds(self) -> tuple[int, ...]:
-        """Of the runs."""
+        """Seeds of the runs."""
         return tuple(self.values["seeds"])
 
     @property
@@ -224,7 +224,7 @@ def _on(device: str | None) -> list[str]:
 
 
 def entries(preset: dict[str, Any], out: Path, device: str | None = None) -> list[PresetEntry]:
-    """Of every puzzle, in order."""
+    """Make the entry of every puzzle, in order."""
     joint = _joint(preset, out, device) if "joint" in preset else None
     return [PresetEntry(name, values, out / name, device, joint) for name, values in preset["tasks"].items()]
 

@@ -23,7 +23,7 @@ _PORT = 29500
 
 
 class Needs(NamedTuple):
-    """Of a run: memory on every rank, and the time of its passes. None: nobody has counted."""
+    """Memory of a run on every rank, and the time of its passes. None: nobody has counted."""
 
     gib_per_rank: float | None = None
     hours: float | None = None
@@ -41,7 +41,7 @@ class Planner:
         self._counted: dict[str, Needs] = {}
 
     def __call__(self, entry: PresetEntry, run: Run) -> Needs:
-        """Of a run; nothing if no card was named."""
+        """Count what a run needs; nothing if no card was named."""
         if self._machine is None:
             return Needs()
         key = repr((entry.name, alike(run)))
