@@ -106,15 +106,15 @@ class Evaluation:
     ) -> None:
         self.spec, self.team, self.quiet = spec, team or Team(), quiet
         self._store = store
-        self.recipe = recipe_of(spec.run, spec.task)
-        puzzle = self.recipe.puzzle()
+        self.data = recipe_of(spec.run, spec.task)
+        puzzle = self.data.puzzle()
         self.task = puzzle.to_the_end() if spec.whole_commitments else puzzle
-        self.budgets = {name: decisions_of(name, self.recipe.task) for name in spec.budgets}
-        self.drawn = held_out.starts(self.recipe, "test", spec.instances, spec.length)
+        self.budgets = {name: decisions_of(name, self.data.task) for name in spec.budgets}
+        self.drawn = held_out.starts(self.data, "test", spec.instances, spec.length)
         self.starts = np.ascontiguousarray(self.drawn.states)
         self.length = self.task.distance(self.starts)
-        self.rooms = held_out.rooms(self.recipe, self.starts)
-        self.ids = self.recipe.ids(self.drawn.variant.tolist(), self.drawn.number.tolist())
+        self.rooms = held_out.rooms(self.data, self.starts)
+        self.ids = self.data.ids(self.drawn.variant.tolist(), self.drawn.number.tolist())
         self._players: dict[str, PolicyPlayer] = {}
         self._budget_seen: dict[str, bool] = {}
         self._validation: NDArray[np.uint8] | None = None
@@ -208,7 +208,7 @@ class Evaluation:
 
             policy = CommitPolicy.from_pretrained(run, device=self.team.device).eval()
             if self._validation is None:
-                drawn = held_out.starts(self.recipe, "validation", self.spec.validation, self.spec.length)
+                drawn = held_out.starts(self.data, "validation", self.spec.validation, self.spec.length)
                 self._validation = np.ascontiguousarray(drawn.states)
             chosen_on = PolicyPlayer(policy, self.task, self._validation, self._largest, team=self.team)
             self._players[run] = PolicyPlayer(policy, self.task, self.starts, self._largest, chosen_on, self.team)
@@ -223,7 +223,7 @@ class Evaluation:
             for budget, k in self.budgets.items():
                 every = [self._stored(agent, k, seed) for seed in range(agent.seeds)]
                 played[name, budget] = [metrics.episodes(rows, self.length, k) for rows in every]
-                head = {"agent": name, "task": self.recipe.task, "budget": budget, "seeds": len(every), **_model(agent)}
+                head = {"agent": name, "task": self.data.task, "budget": budget, "seeds": len(every), **_model(agent)}
                 figures = summaries.row(every, played[name, budget], k, self.rooms, self.spec.edges)
                 summary.append({**head, **figures, **self._validated(agent, k)})
             first = self._stored(agent, self._largest, 0)

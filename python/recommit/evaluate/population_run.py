@@ -44,17 +44,17 @@ def run(
     spec: PopulationSpec, store: EvaluationStore | None, team: Team, *, quiet: bool = False
 ) -> list[dict[str, Any]]:
     """Figures of every agent under every budget; the lead writes them. All ranks look at states."""
-    recipe = recipe_of(spec.run, spec.task)
-    budgets = {name: evaluation.decisions_of(name, recipe.task) for name in spec.budgets}
+    data = recipe_of(spec.run, spec.task)
+    budgets = {name: evaluation.decisions_of(name, data.task) for name in spec.budgets}
     for name in spec.agents:
         population.check(name)
-    states, lengths = population.starts(recipe, spec.kind, spec.length)
-    head = {"task": recipe.task, "size": list(recipe.size), "population": spec.kind}
+    states, lengths = population.starts(data, spec.kind, spec.length)
+    head = {"task": data.task, "size": list(data.size), "population": spec.kind}
     rows: list[dict[str, Any]] = []
     for folder, own in evaluation.by_run(spec.agents, spec.run).items():
         began = time.monotonic()
         policy = _policy(folder, team)
-        everybody = Population(PolicyPlayer(policy, recipe.puzzle(), states, max(budgets.values()), team=team), lengths)
+        everybody = Population(PolicyPlayer(policy, data.puzzle(), states, max(budgets.values()), team=team), lengths)
         for agent in own:
             figures = everybody.rows(agent.base, budgets)
             rows += [{"agent": str(agent), **head, **row} for row in figures]

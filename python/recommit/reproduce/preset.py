@@ -82,7 +82,7 @@ class WarmStartSource:
     recipe: str
     changes: tuple[str, ...]
     #: What the data of each puzzle are made from, and their folders.
-    recipes: tuple[Recipe, ...]
+    data_specs: tuple[Recipe, ...]
     data: tuple[Path, ...]
     folder: Path
 
@@ -231,8 +231,8 @@ def entries(preset: dict[str, Any], out: Path, device: str | None = None) -> lis
 
 def _joint(preset: dict[str, Any], out: Path, device: str | None) -> WarmStartSource:
     values, tasks = preset["joint"], [PresetEntry(name, values, out / name) for name, values in preset["tasks"].items()]
-    recipes, data = tuple(task.data for task in tasks), tuple(task.folder / "data" for task in tasks)
-    return WarmStartSource(values["recipe"], (*values.get("sft", []), *_on(device)), recipes, data, out / "joint")
+    data_specs, data = tuple(task.data for task in tasks), tuple(task.folder / "data" for task in tasks)
+    return WarmStartSource(values["recipe"], (*values.get("sft", []), *_on(device)), data_specs, data, out / "joint")
 
 
 def every_run(entries: Sequence[PresetEntry]) -> list[tuple[PresetEntry, Run]]:

@@ -53,9 +53,9 @@ class Planner:
     def _count(entry: PresetEntry, run: Run, machine: Machine) -> Needs:
         from recommit.estimate import estimate as count
 
-        recipes = entry.imitation.recipes if run.verb == "sft" else (entry.data,)
+        data_specs = entry.imitation.data_specs if run.verb == "sft" else (entry.data,)
         model = entry.warm_runs()[0].config.model  # type: ignore[union-attr]
-        each = [count(run.config, model, recipe.puzzle(), machine, fit=False) for recipe in recipes]
+        each = [count(run.config, model, data_spec.puzzle(), machine, fit=False) for data_spec in data_specs]
         hours = [one.seconds / 3600 for one in each if one.seconds is not None]
         # Puzzles share the batches of a joint warm start evenly.
         return Needs(max(one.memory.peak for one in each) / 2**30, sum(hours) / len(hours) if hours else None)

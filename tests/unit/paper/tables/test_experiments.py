@@ -105,7 +105,7 @@ def test_all_tables_come_from_one_command(everything):
 def test_its_figures_are_drawn(everything, tmp_path):
     mpl = pytest.importorskip("matplotlib")
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "recommit"}):
-        drawing = runpy.run_path(str(ROOT / "bench" / "plot_paper.py"))
+        drawing = runpy.run_path(str(ROOT / "docs" / "figures" / "paper_small.py"))
         drawing["plot"](everything[1], tmp_path)
     picture = (tmp_path / "paper-small-sliding.svg").read_text(encoding="utf-8")
     for title in (
