@@ -45,7 +45,7 @@ def main() -> None:
         f"{sum(t['cpu_s'] for t in timing):.0f} s of CPU time (validation included); {len(starts):,} test instances of "
         f"length {rows.length[first].min()}..{rows.length[first].max()}, K={arguments.budget}"
     )
-    rooms = held_out.rooms(test.recipe, starts)
+    rooms = held_out.rooms(test.spec, starts)
     if rooms is not None:
         print(f"{rooms.max() + 1} rooms, which the intervals are over")
     depths = tuple(range(1, 9))

@@ -17,7 +17,7 @@ from tests.crash.trees import SMALL, differences, findings, tree
 from tests.waiting import HANG, until
 
 from recommit.data.building.builder import build
-from recommit.data.spec import Recipe
+from recommit.data.spec import DataSpec
 
 ROOT = Path(__file__).parents[2]
 
@@ -158,7 +158,7 @@ def test_a_million_rows_killed_a_hundred_times(tmp_path, record_property):
         assert differences(tmp_path / name, tree(tmp_path / "1")) == []
     rows = json.loads((tmp_path / "1" / "manifest.json").read_text("utf-8"))["splits"]["train"]["rows"]
     assert rows > 1_000_000
-    plan = Recipe.from_text((tmp_path / "1" / "recipe.json").read_text("utf-8"))
+    plan = DataSpec.from_text((tmp_path / "1" / "recipe.json").read_text("utf-8"))
     last = Hunt(plan, tmp_path / "killed", 5).run(100, most=10)
     assert differences(tmp_path / "killed", tree(tmp_path / "1")) == []
     record_property("executed", 100)

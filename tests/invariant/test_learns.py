@@ -29,10 +29,10 @@ GRPO = ["optim.steps=10", "rollout.instances=64", "rollout.length=[4, 21]", "rol
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
-    from recommit.data import Recipe, Variant, build
+    from recommit.data import DataSpec, Difficulty, build
 
     folder = tmp_path_factory.mktemp("data") / "2x3"
-    build(Recipe("sliding", (2, 3), (Variant((4, 21)),), count=300, ties="random"), folder)
+    build(DataSpec("sliding", (2, 3), (Difficulty((4, 21)),), count=300, ties="random"), folder)
     return folder
 
 

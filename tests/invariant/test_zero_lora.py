@@ -12,7 +12,7 @@ pytest.importorskip("deepspeed", reason="needs the deepspeed extra")
 from safetensors.torch import load_file
 from tests.invariant.rank_jobs import Job, run, train
 
-from recommit.data import Recipe, Variant, build
+from recommit.data import DataSpec, Difficulty, build
 from recommit.evaluate.evaluation import Evaluation, EvaluationSpec
 from recommit.evaluate.store import EvaluationStore
 from recommit.policy.policy import CommitPolicy
@@ -92,8 +92,8 @@ def zero(stage: str, *more: str) -> list[str]:
 
 def begin(folder: Path) -> Place:
     """A folder with data and a recipe."""
-    build(Recipe("sliding", (3, 3), (Variant((6, 14)),), count=60, ties="random"), folder / "data")
-    build(Recipe("sokoban", (6, 6), (Variant((2, 9), 1),), count=40, ties="random"), folder / "levels")
+    build(DataSpec("sliding", (3, 3), (Difficulty((6, 14)),), count=60, ties="random"), folder / "data")
+    build(DataSpec("sokoban", (6, 6), (Difficulty((2, 9), 1),), count=40, ties="random"), folder / "levels")
     (folder / "recipe.yaml").write_text(RECIPE)
     return Place(folder)
 

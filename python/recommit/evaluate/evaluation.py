@@ -114,7 +114,7 @@ class Evaluation:
         self.starts = np.ascontiguousarray(self.drawn.states)
         self.length = self.task.distance(self.starts)
         self.rooms = held_out.rooms(self.data, self.starts)
-        self.ids = self.data.ids(self.drawn.variant.tolist(), self.drawn.number.tolist())
+        self.ids = self.data.ids(self.drawn.difficulty.tolist(), self.drawn.number.tolist())
         self._players: dict[str, PolicyPlayer] = {}
         self._budget_seen: dict[str, bool] = {}
         self._validation: NDArray[np.uint8] | None = None

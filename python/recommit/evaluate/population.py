@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from recommit.data.spec import Recipe
+    from recommit.data.spec import DataSpec
     from recommit.evaluate.agents import PolicyPlayer
     from recommit.play.graph import Reach
 
@@ -50,19 +50,19 @@ def check(agent: str) -> str:
     return agent
 
 
-def starts(data: Recipe, kind: str, length: tuple[int, ...]) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
+def starts(data: DataSpec, kind: str, length: tuple[int, ...]) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
     """All starts of a kind, or those of a shortest and a longest length; and their lengths."""
     if kind not in KINDS:
         raise ValueError(f"population: expected {' or '.join(KINDS)}, got {kind}")
     if len(length) not in (0, 2):
         raise ValueError(f"length: expected two numbers or none, got {length}")
     states, lengths = data.puzzle().population()
-    windows = [variant.length for variant in data.of_length(length).variants] if length or kind == "data" else []
+    windows = [each.length for each in data.of_length(length).difficulties] if length or kind == "data" else []
     if windows:
         inside = np.any([(lengths >= low) & (lengths <= high) for low, high in windows], axis=0)
         states, lengths = np.ascontiguousarray(states[inside]), lengths[inside]
     if not len(states):
-        raise ValueError(f"length: expected some that {data.task} {data.variant_names[0]} has, got {list(length)}")
+        raise ValueError(f"length: expected some that {data.task} {data.difficulty_names[0]} has, got {list(length)}")
     return states, lengths
 
 

@@ -17,7 +17,7 @@ from recommit.storage.recipe_text import brief
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from recommit.data.spec import Recipe
+    from recommit.data.spec import DataSpec
     from recommit.train.family.runs import Run
 
 #: The folder of presets in the package.
@@ -82,7 +82,7 @@ class WarmStartSource:
     recipe: str
     changes: tuple[str, ...]
     #: What the data of each puzzle are made from, and their folders.
-    data_specs: tuple[Recipe, ...]
+    data_specs: tuple[DataSpec, ...]
     data: tuple[Path, ...]
     folder: Path
 
@@ -108,11 +108,11 @@ class PresetEntry:
     joint: WarmStartSource | None = None
 
     @property
-    def data(self) -> Recipe:
-        """Recipe of the data."""
-        from recommit.data.spec import Recipe
+    def data(self) -> DataSpec:
+        """DataSpec of the data."""
+        from recommit.data.spec import DataSpec
 
-        return Recipe.from_dict(self.values["data"])
+        return DataSpec.from_dict(self.values["data"])
 
     @property
     def seeds(self) -> tuple[int, ...]:

@@ -30,7 +30,7 @@ class Needs(NamedTuple):
 
 
 class Planner:
-    """Counts what runs need on a card, as ``recommit plan`` does: seconds for each that is like no other."""
+    """Counts what runs need on a card, as ``recommit estimate`` does: seconds for each that is like no other."""
 
     def __init__(self, card: str | None, ranks: int) -> None:
         from recommit.estimate import CARDS, Machine

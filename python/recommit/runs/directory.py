@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from recommit.data.feeding.mixture import names
-from recommit.data.spec import Recipe
+from recommit.data.spec import DataSpec
 from recommit.runs.checkpoints import Checkpoints
 from recommit.storage import digests, files, reading
 from recommit.storage import opening as plain
@@ -186,7 +186,7 @@ def best_policy(folder: str | Path) -> Path:
     return Path(folder) / str(reading.values(Path(folder), "best.json", {"policy": str})["policy"])
 
 
-def recipe_of(run: str | Path, task: str = "") -> Recipe:
+def recipe_of(run: str | Path, task: str = "") -> DataSpec:
     """What a run's data were made from; of a run from several data sets those of ``task``, a puzzle with or without its
     size."""
     recipes = recipes_of(run)
@@ -196,16 +196,16 @@ def recipe_of(run: str | Path, task: str = "") -> Recipe:
     return chosen[0]
 
 
-def of_tasks(recipes: list[Recipe], tasks: tuple[str, ...]) -> list[Recipe]:
+def of_tasks(recipes: list[DataSpec], tasks: tuple[str, ...]) -> list[DataSpec]:
     """Those of the named puzzles, each of which may be said with its size."""
     return [recipe for recipe, name in zip(recipes, names(recipes), strict=True) if {recipe.task, name} & set(tasks)]
 
 
-def recipes_of(run: str | Path) -> list[Recipe]:
+def recipes_of(run: str | Path) -> list[DataSpec]:
     """What each of a run's data sets was made from."""
     there = reading.there(Path(run), "config.json")
     content = reading.values(Path(run), "config.json").get("data", {}) if there else {}
     every = content if isinstance(content, list) else [content]
     if not all(isinstance(each, dict) and "recipe" in each for each in every):
         raise ValueError(f"run: expected the folder of a training run, whose data say what to play, got {run}")
-    return [Recipe.from_dict(each["recipe"]) for each in every]
+    return [DataSpec.from_dict(each["recipe"]) for each in every]

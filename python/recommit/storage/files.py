@@ -1,4 +1,4 @@
-"""Every change that this package makes to a disk goes through ``Files``, so that a test can record it or make it fail."""
+"""The changes that this package makes to a disk: all go through ``Files``, so that a test can make them fail."""
 
 from __future__ import annotations
 
@@ -98,8 +98,9 @@ class _Whole(io.RawIOBase):
 def replacing(path: str | os.PathLike[str], files: Files | None = None) -> Iterator[IO[bytes]]:
     """The one writer of whole files: what the block writes takes the place of ``path`` once it has ended.
 
-    It is written under a temporary name beside ``path``, flushed to the disk, then renamed. Whoever looks, at any moment and
-    after any crash, sees the old file or the new. A block that fails leaves the old one; its error goes on as it is.
+    It is written under a temporary name beside ``path``, flushed to the disk, then renamed. Whoever looks, at any
+    moment and after any crash, sees the old file or the new. A block that fails leaves the old one; its error goes on
+    as it is.
     """
     files, target = files or Files(), Path(path)
     temporary = temporary_name(target)

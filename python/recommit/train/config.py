@@ -32,7 +32,7 @@ def _at_least(owner: str, values: Any, **low: float) -> None:
 class ModelConfig:
     """What is trained: a backbone, and the heads on it."""
 
-    #: A folder or hub repository, or ``random:PRESET`` (of ``policy.make.PRESETS``) for weights from nothing.
+    #: A folder or hub repository, or ``random:NAME`` (of ``policy.backbones.make.BACKBONES``) for weights from nothing.
     backbone: str = "random:small"
     #: Changes to the preset, by field of ``policy.make.Shape``.
     shape: dict[str, Any] = field(default_factory=dict)

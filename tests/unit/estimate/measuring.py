@@ -59,4 +59,4 @@ def trainer_of(config, data, run, model):
     policy = start(model, run.folder, 0, team)
     if config.head is not None:
         policy.replace_head(config.head)
-    return Grpo(config, policy, dataset.recipe, run, team, quiet=True)
+    return Grpo(config, policy, dataset.spec, run, team, quiet=True)

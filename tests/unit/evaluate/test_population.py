@@ -17,7 +17,7 @@ from tests.unit.play.test_oracle import DEPTHS, Scripted
 
 import recommit
 from recommit.cli import main
-from recommit.data.spec import Recipe, Variant
+from recommit.data.spec import DataSpec, Difficulty
 from recommit.evaluate import metrics, population
 from recommit.evaluate.agents import PolicyPlayer
 from recommit.evaluate.population import Population
@@ -119,7 +119,7 @@ def test_a_planted_defect_is_noticed(whole, monkeypatch):
 
 
 def test_some_lengths_look_only_where_they_lead():
-    recipe = Recipe("sliding", (2, 3), (Variant((3, 5)), Variant((5, 7))), 1)
+    recipe = DataSpec("sliding", (2, 3), (Difficulty((3, 5)), Difficulty((5, 7))), 1)
     states, length = population.starts(recipe, "data", ())
     assert np.bincount(length).tolist() == [0, 0, 0, 5, 6, 7, 10, 12]
     assert len(population.starts(recipe, "all", ())[0]) == 359

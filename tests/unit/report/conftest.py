@@ -71,7 +71,7 @@ def write(folder: Path, task_name: str, *, run: str = "/somewhere/else/rl-fixed-
     (folder / "decisions").mkdir(parents=True)
     names = {name: name.format(run=run) for name in AGENTS}
     length = task.distance(found.states)
-    ids = [f"{task_name}/{task.variant}:3..12/3/{i}" for i in range(COUNT)]
+    ids = [f"{task_name}/{task.size_name}:3..12/3/{i}" for i in range(COUNT)]
     pq.write_table(
         pa.table({"id": ids, "state": [s.tobytes() for s in found.states], "length": length}),
         folder / "instances.parquet",

@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch")
 from safetensors.torch import load_file
 
 import recommit
-from recommit.data import Recipe, Variant, build
+from recommit.data import DataSpec, Difficulty, build
 from recommit.play.sampled import Actor
 from recommit.play.variants import variant
 from recommit.policy.policy import CommitPolicy
@@ -42,13 +42,13 @@ TINY = {
 
 def small_boards(folder):
     """A small data set of 2x3 boards."""
-    build(Recipe("sliding", (2, 3), (Variant((4, 14)),), count=60, ties="random"), folder)
+    build(DataSpec("sliding", (2, 3), (Difficulty((4, 14)),), count=60, ties="random"), folder)
     return folder
 
 
 def small_levels(folder):
     """A small data set of 6x6 Sokoban levels."""
-    build(Recipe("sokoban", (6, 6), (Variant((2, 9), 1),), count=40, ties="random"), folder)
+    build(DataSpec("sokoban", (6, 6), (Difficulty((2, 9), 1),), count=40, ties="random"), folder)
     return folder
 
 

@@ -238,12 +238,12 @@ def test_transcripts_keep_foreign_text_harmless(serve, tmp_path, capsys):
 
 
 def test_intervals_are_over_rooms_where_the_data_keeps_rooms_apart():
-    from recommit.data.spec import Recipe, Variant
+    from recommit.data.spec import DataSpec, Difficulty
     from recommit.zero_shot import figures
     from recommit.zero_shot.player import Episode
     from recommit.zero_shot.spec import ZeroShotSpec
 
-    recipe = Recipe("sokoban", (6, 6), (Variant((4, 12), 1),), count=1, test=40, disjoint="layouts").to_dict()
+    recipe = DataSpec("sokoban", (6, 6), (Difficulty((4, 12), 1),), count=1, test=40, disjoint="layouts").to_dict()
     plan = ZeroShotSpec("m", "e", "sokoban", (6, 6), 1, (), 40, 0, 6, False, {}, data=recipe)
     starts = plan.starts()
     assert 5 < len(set(starts.rooms.tolist())) < 40

@@ -41,7 +41,7 @@ class Extra:
 
 
 @dataclass(frozen=True)
-class Report:
+class Installation:
     """What ``recommit doctor`` prints."""
 
     recommit: str
@@ -73,13 +73,13 @@ class Report:
         return "\n".join(lines)
 
 
-def examine() -> Report:
+def examine() -> Installation:
     """Look at this installation."""
     extras = {
         name: Extra({module: _version(module) for module in modules}, f"pip install 'recommit[{name}]'")
         for name, modules in EXTRAS.items()
     }
-    return Report(
+    return Installation(
         recommit=recommit.__version__,
         python=platform.python_version(),
         numpy=np.__version__,
@@ -112,7 +112,7 @@ def _on_gpu(memory: int) -> str:
 
     whole, smaller, _ = fitting(memory)
     parts = [f"on one GPU, by plan, {', '.join(whole)}"] if whole else []
-    parts += [f"in smaller passes {', '.join(smaller)} (recommit plan)"] if smaller else []
+    parts += [f"in smaller passes {', '.join(smaller)} (recommit estimate)"] if smaller else []
     return "; ".join(parts) or f"none of the paper's, which {_least()}"
 
 

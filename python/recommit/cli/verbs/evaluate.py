@@ -54,15 +54,16 @@ def evaluate(
         length: Shortest and longest length of the instances; as in the data if not said.
         population: Instead of test instances: all starts there are, or all of the data's lengths. Exact values, no
             intervals; of agents whose plans are greedy and who have no memory; for sliding boards of up to ten cells.
-        edges: What is near, mid and far: up to 8, up to 16 and more actions from the goal; thirds of the way from the start;
-            or as many decisions of solved episodes in each.
-        stop_on_deadlock: End episodes at the first look at a state that nobody can solve. For analysis: no policy knows it.
+        edges: What is near, mid and far: up to 8, up to 16 and more actions from the goal; thirds of the way from the
+            start; or as many decisions of solved episodes in each.
+        stop_on_deadlock: End episodes at the first look at a state that nobody can solve. For analysis: no policy knows
+            it.
         whole_commitments: Execute every commitment to its end; the goal counts only there.
         seed: With paper: which seed of the family. The test set is fixed by the data.
         threads: Threads of torch; 0 for as many as it likes.
         device: cpu, cuda, or auto. Under torchrun all processes share the work.
-        paper: RUN is the folder of a family (see recommit train family); play everybody in it and write every table of the
-            paper, beside the paper's numbers.
+        paper: RUN is the folder of a family (see recommit train family); play everybody in it and write every table of
+            the paper, beside the paper's numbers.
         tables: With paper, only these, and only whom they need: main, sweep, ablation, single, state, emergence,
             efficiency, depths, entropy, seeds, budgets, oracle, pareto, zero-shot.
         json: Print the summary as JSON.

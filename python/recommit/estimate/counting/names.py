@@ -31,7 +31,7 @@ def preset_of(backbone: str) -> str | None:
     preset = backbone.removeprefix(RANDOM) if backbone.startswith(RANDOM) else PUBLISHED.get(backbone)
     if preset is None:
         raise ValueError(
-            f"model.backbone: expected a local folder, {RANDOM} and a preset, or one of {', '.join(PUBLISHED)}, whose shapes "
+            f"model.backbone: expected a local folder, {RANDOM} and a name, or one of {', '.join(PUBLISHED)}, whose shapes "
             f"can be planned without a download, got {backbone}"
         )
     return preset
