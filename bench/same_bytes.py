@@ -35,7 +35,7 @@ REST = """
   optim: {steps: 3, batch: 32, lr: 1e-3, head_lr: 1e-3, depth_lr: 1e-3}
   validation: {instances: 16, every: 3, budget: 6, length: [4, 12]}
 """
-AGENTS = ["--agents", "adaptive", "fixed-4", "random", "shuffled", "oracle-dp", "wary"]
+AGENTS = ["--agents", "adaptive", "fixed-4", "random", "shuffled", "oracle-dp", "adaptive-memory"]
 
 
 def run(*arguments: str) -> None:

@@ -18,7 +18,7 @@ from recommit.play.graph import Reach
 from recommit.runs.ports import free_port
 from recommit.runs.ranks import Team
 
-AGENTS = ("adaptive", "fixed-4", "fixed-2-sampled", "random", "shuffled", "oracle-dp", "walker")
+AGENTS = ("adaptive", "fixed-4", "fixed-2-sampled", "random", "shuffled", "oracle-dp", "random-actions")
 
 
 def start(run, out, rank=0, world=1, port=0):

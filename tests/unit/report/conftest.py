@@ -63,7 +63,8 @@ def rows_of(task, starts, name, budget, seed, kept):
 
 def write(folder: Path, task_name: str, *, run: str = "/somewhere/else/rl-fixed-8", columns: bool = True) -> Path:
     """An evaluation's folder, as ``recommit evaluate`` writes it."""
-    from recommit.report.reading import agents_of, stem_of
+    from recommit.evaluate.agent_names import AgentName
+    from recommit.report.reading import agents_of
 
     task = puzzle(task_name)
     found = task.generate(COUNT, seed=3, length=(3, 12))
@@ -85,7 +86,9 @@ def write(folder: Path, task_name: str, *, run: str = "/somewhere/else/rl-fixed-
             old = [f.name for f in fields(play.Rows) if f.name not in more]  # what older evaluations kept
             table = {name: getattr(rows, name) for name in old} | (more if columns else {})
             ending = f"-s{seed}" if name in SEEDS else ""
-            pq.write_table(pa.table(table), folder / "decisions" / f"{stem_of(agent)}@6{ending}.parquet")
+            pq.write_table(
+                pa.table(table), folder / "decisions" / f"{AgentName.parse(agent.name).stem}@6{ending}.parquet"
+            )
             each.append(rows)
         curves[agent.name] = metrics.over_budgets(each[0], length, 6)
         for budget, k in BUDGETS.items():

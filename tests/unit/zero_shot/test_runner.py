@@ -13,9 +13,9 @@ import recommit
 from recommit.cli.requests import WrongCall
 from recommit.cli.verbs.zero_shot import zero_shot
 from recommit.stats import wilson
+from recommit.storage import jsonl
 from recommit.storage.errors import FolderBusy
 from recommit.storage.lock import Lock
-from recommit.zero_shot import lines
 
 TASK = recommit.Sliding(2, 3)
 BAD = ["", "sorry", "{x}", "{}", '{"h":3,"actions":[]}', '{"h":2,"actions":["up"]}', '{"h":1,"actions":["hop"]}']
@@ -27,8 +27,8 @@ def play(url, out, **more):
 
 
 def read(out):
-    decisions = lines.read(out / "decisions.jsonl")
-    return decisions, lines.read(out / "episodes.jsonl"), json.loads((out / "summary.json").read_text())
+    decisions = jsonl.read(out / "decisions.jsonl")
+    return decisions, jsonl.read(out / "episodes.jsonl"), json.loads((out / "summary.json").read_text())
 
 
 def test_an_expert_solves_everything(serve, tmp_path, capsys):
