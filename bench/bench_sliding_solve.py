@@ -75,8 +75,8 @@ def korf(name: str, least: str, aim: str) -> None:
 
 def near() -> None:
     """In C++ and by the wall clock, since a board takes less than a call from Python; the best of five rounds each."""
-    sources = [ROOT / "bench/sliding_near.cpp", *sorted((ROOT / "cpp/core").glob("*.cpp"))]
-    sources += sorted((ROOT / "cpp/sliding").glob("*.cpp"))
+    sources = [ROOT / "bench/sliding_near.cpp", *sorted((ROOT / "cpp/core").rglob("*.cpp"))]
+    sources += sorted((ROOT / "cpp/sliding").rglob("*.cpp"))
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder) / "near"
         command = [os.environ.get("CXX", "c++"), "-O3", "-std=c++20", f"-I{ROOT / 'cpp'}", *map(str, sources)]

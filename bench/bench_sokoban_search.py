@@ -25,8 +25,8 @@ STATUS = ("exact", "unsolvable", "node limit", "byte limit", "time limit")
 def build(folder: Path) -> Path:
     """The compiled program, without sanitizers, optimised like the release preset."""
     program = folder / "sokoban_search"
-    sources = [ROOT / "bench/sokoban_search.cpp", *sorted((ROOT / "cpp/core").glob("*.cpp"))]
-    sources += sorted((ROOT / "cpp/sokoban").glob("*.cpp"))
+    sources = [ROOT / "bench/sokoban_search.cpp", *sorted((ROOT / "cpp/core").rglob("*.cpp"))]
+    sources += sorted((ROOT / "cpp/sokoban").rglob("*.cpp"))
     command = [os.environ.get("CXX", "c++"), "-O3", "-std=c++20", f"-I{ROOT / 'cpp'}", *map(str, sources), "-pthread"]
     subprocess.run([*command, "-o", str(program)], check=True)
     return program

@@ -1,6 +1,6 @@
 // The numbers of python/recommit/puzzles/signature.py without Python, so that any compiler for any machine can be
 // checked:
-//   c++ -std=c++20 -Icpp bench/signature.cpp cpp/core/*.cpp cpp/sliding/*.cpp cpp/sokoban/*.cpp -pthread
+//   c++ -std=c++20 -Icpp bench/signature.cpp $(find cpp/core cpp/sliding cpp/sokoban -name "*.cpp") -pthread
 #include <bit>
 #include <cinttypes>
 #include <cstddef>
@@ -10,15 +10,15 @@
 #include <memory>
 #include <vector>
 
-#include "core/atlas.hpp"
-#include "core/frame.hpp"
-#include "core/patches.hpp"
+#include "core/draw/atlas.hpp"
+#include "core/draw/frame.hpp"
+#include "core/draw/patches.hpp"
+#include "core/draw/theme.hpp"
 #include "core/rng.hpp"
-#include "core/theme.hpp"
 #include "core/types.hpp"
 #include "sliding/draw.hpp"
+#include "sliding/random_walk.hpp"
 #include "sliding/simulate.hpp"
-#include "sliding/walk.hpp"
 #include "sokoban/draw.hpp"
 #include "sokoban/generate.hpp"
 #include "sokoban/simulate.hpp"

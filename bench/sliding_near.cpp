@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "sliding/generate.hpp"
-#include "sliding/model.hpp"
-#include "sliding/search.hpp"
+#include "sliding/search/model.hpp"
+#include "sliding/search/search.hpp"
 
 int main(int argc, char** argv) {
   using namespace recommit;

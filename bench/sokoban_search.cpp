@@ -1,6 +1,7 @@
 // The bounded Sokoban search alone, without tables, on files of levels. bench_sokoban_search.py builds and runs it; by
 // hand:
-//   c++ -O3 -std=c++20 -Icpp bench/sokoban_search.cpp cpp/core/*.cpp cpp/sokoban/*.cpp -pthread -o sokoban_search
+//   c++ -O3 -std=c++20 -Icpp -pthread -o sokoban_search bench/sokoban_search.cpp $(find cpp/core cpp/sokoban -name
+//   "*.cpp")
 //   ./sokoban_search SECONDS MEBIBYTES NODES FIRST FILE
 // Prints one line per level: status, length, lower bound, expanded nodes, bytes, CPU microseconds. Plans are replayed.
 #include <cinttypes>
@@ -13,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "sokoban/search.hpp"
+#include "sokoban/search/search.hpp"
 #include "sokoban/simulate.hpp"
 
 namespace recommit::sokoban {

@@ -9,13 +9,13 @@
 #include <string_view>
 #include <vector>
 
-#include "core/atlas.hpp"
-#include "core/episodes.hpp"
-#include "core/frame.hpp"
-#include "core/level_bank.hpp"
+#include "core/draw/atlas.hpp"
+#include "core/draw/frame.hpp"
+#include "core/episodes/episodes.hpp"
+#include "core/episodes/level_bank.hpp"
 #include "core/outcomes.hpp"
-#include "core/pack.hpp"
-#include "core/text.hpp"
+#include "core/text/lines.hpp"
+#include "core/text/pack.hpp"
 #include "core/types.hpp"
 
 /// What every puzzle hands to the bindings, in the same form, and how it makes itself known. A bind_<puzzle>.cpp with

@@ -5,13 +5,13 @@
 #include <optional>
 #include <string>
 
-#include "bindings/arrays.hpp"
 #include "bindings/bind.hpp"
-#include "bindings/run.hpp"
-#include "core/atlas.hpp"
-#include "core/frame.hpp"
-#include "core/patches.hpp"
-#include "core/stream.hpp"
+#include "bindings/common/arrays.hpp"
+#include "bindings/common/run.hpp"
+#include "core/draw/atlas.hpp"
+#include "core/draw/frame.hpp"
+#include "core/draw/patches.hpp"
+#include "core/memory/stream.hpp"
 
 namespace recommit::bindings {
 namespace {

@@ -7,13 +7,13 @@
 #include <utility>
 #include <vector>
 
-#include "bindings/arrays.hpp"
 #include "bindings/bind.hpp"
-#include "bindings/gil.hpp"
-#include "bindings/run.hpp"
-#include "core/copy.hpp"
-#include "core/episodes.hpp"
-#include "core/level_bank.hpp"
+#include "bindings/common/arrays.hpp"
+#include "bindings/common/gil.hpp"
+#include "bindings/common/run.hpp"
+#include "core/episodes/episodes.hpp"
+#include "core/episodes/level_bank.hpp"
+#include "core/memory/copy.hpp"
 
 namespace recommit::bindings {
 namespace {

@@ -2,10 +2,10 @@
 #include <optional>
 #include <vector>
 
-#include "bindings/arrays.hpp"
 #include "bindings/bind.hpp"
-#include "bindings/run.hpp"
-#include "bindings/solve.hpp"
+#include "bindings/common/arrays.hpp"
+#include "bindings/common/run.hpp"
+#include "bindings/common/solve.hpp"
 #include "ice/distances.hpp"
 #include "ice/draw.hpp"
 #include "ice/episodes.hpp"

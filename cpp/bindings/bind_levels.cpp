@@ -5,12 +5,12 @@
 #include <string_view>
 #include <vector>
 
-#include "bindings/arrays.hpp"
 #include "bindings/bind.hpp"
-#include "bindings/gil.hpp"
+#include "bindings/common/arrays.hpp"
+#include "bindings/common/gil.hpp"
 #include "core/errors.hpp"
-#include "core/pack.hpp"
-#include "core/text.hpp"
+#include "core/text/lines.hpp"
+#include "core/text/pack.hpp"
 
 namespace recommit::bindings {
 namespace {

@@ -2,9 +2,9 @@
 #include <limits>
 #include <optional>
 
-#include "bindings/arrays.hpp"
 #include "bindings/bind.hpp"
-#include "bindings/run.hpp"
+#include "bindings/common/arrays.hpp"
+#include "bindings/common/run.hpp"
 
 namespace recommit::bindings {
 namespace {

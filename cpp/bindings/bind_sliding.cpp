@@ -5,18 +5,18 @@
 #include <utility>
 #include <vector>
 
-#include "bindings/arrays.hpp"
 #include "bindings/bind.hpp"
-#include "bindings/run.hpp"
-#include "bindings/solve.hpp"
-#include "core/parallel.hpp"
+#include "bindings/common/arrays.hpp"
+#include "bindings/common/run.hpp"
+#include "bindings/common/solve.hpp"
+#include "core/threads/parallel.hpp"
 #include "sliding/draw.hpp"
 #include "sliding/episodes.hpp"
 #include "sliding/generate.hpp"
 #include "sliding/level_text.hpp"
+#include "sliding/random_walk.hpp"
 #include "sliding/simulate.hpp"
 #include "sliding/solver.hpp"
-#include "sliding/walk.hpp"
 
 namespace recommit::bindings {
 namespace {

@@ -6,15 +6,15 @@
 #include <utility>
 #include <vector>
 
-#include "bindings/arrays.hpp"
 #include "bindings/bind.hpp"
-#include "bindings/run.hpp"
-#include "bindings/solve.hpp"
+#include "bindings/common/arrays.hpp"
+#include "bindings/common/run.hpp"
+#include "bindings/common/solve.hpp"
 #include "sokoban/draw.hpp"
 #include "sokoban/episodes.hpp"
 #include "sokoban/generate.hpp"
 #include "sokoban/level_text.hpp"
-#include "sokoban/reverse_pull.hpp"
+#include "sokoban/rooms/reverse_pull.hpp"
 #include "sokoban/simulate.hpp"
 #include "sokoban/solver.hpp"
 #include "sokoban/symmetry.hpp"

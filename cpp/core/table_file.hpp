@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "core/buffer.hpp"
+#include "core/memory/buffer.hpp"
 
 namespace recommit {
 

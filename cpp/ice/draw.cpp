@@ -3,7 +3,7 @@
 #include <array>
 #include <string>
 
-#include "core/canvas.hpp"
+#include "core/draw/canvas.hpp"
 #include "core/errors.hpp"
 #include "ice/simulate.hpp"
 

@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/atlas.hpp"
-#include "core/frame.hpp"
+#include "core/draw/atlas.hpp"
+#include "core/draw/frame.hpp"
 
 namespace recommit::ice {
 

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <memory>
 
-#include "core/episodes.hpp"
-#include "core/level_bank.hpp"
+#include "core/episodes/episodes.hpp"
+#include "core/episodes/level_bank.hpp"
 
 namespace recommit::ice {
 

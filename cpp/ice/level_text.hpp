@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
-#include "core/pack.hpp"
-#include "core/text.hpp"
+#include "core/text/lines.hpp"
+#include "core/text/pack.hpp"
 
 /// Icy caves as text: `%` rock, blank (or `-`, `_`) ice, `.` goal, `@` player, `+` player on the goal. All rows begin
 /// and end with a rock; docs/guides/level-files.md is the grammar.

@@ -5,9 +5,9 @@
 #include <cstddef>
 #include <string>
 
-#include "core/canvas.hpp"
+#include "core/draw/canvas.hpp"
+#include "core/draw/glyphs.hpp"
 #include "core/errors.hpp"
-#include "core/glyphs.hpp"
 #include "sliding/simulate.hpp"
 
 namespace recommit::sliding {

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "core/episode_pool.hpp"
+#include "core/episodes/episode_pool.hpp"
 #include "core/errors.hpp"
 #include "sliding/simulate.hpp"
 

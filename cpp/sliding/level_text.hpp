@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
-#include "core/pack.hpp"
-#include "core/text.hpp"
+#include "core/text/lines.hpp"
+#include "core/text/pack.hpp"
 
 /// Sliding boards as text: rows of numbers, 0 is the blank; docs/guides/level-files.md is the grammar.
 namespace recommit::sliding {

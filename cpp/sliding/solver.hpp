@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "core/limits.hpp"
+#include "core/threads/watch.hpp"
 #include "core/types.hpp"
-#include "core/watch.hpp"
-#include "sliding/full_table.hpp"
-#include "sliding/model.hpp"
-#include "sliding/search.hpp"
+#include "sliding/search/model.hpp"
+#include "sliding/search/search.hpp"
+#include "sliding/table/full_table.hpp"
 
 namespace recommit::sliding {
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "core/canvas.hpp"
+#include "core/draw/canvas.hpp"
 #include "core/errors.hpp"
 #include "sokoban/simulate.hpp"
 

@@ -7,11 +7,11 @@
 
 #include "core/errors.hpp"
 #include "core/rng.hpp"
-#include "sokoban/layers.hpp"
 #include "sokoban/level.hpp"
-#include "sokoban/rooms.hpp"
+#include "sokoban/rooms/rooms.hpp"
 #include "sokoban/simulate.hpp"
-#include "sokoban/table.hpp"
+#include "sokoban/table/layers.hpp"
+#include "sokoban/table/table.hpp"
 
 namespace recommit::sokoban {
 namespace {

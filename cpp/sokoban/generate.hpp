@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/threads/watch.hpp"
 #include "core/types.hpp"
-#include "core/watch.hpp"
 
 namespace recommit::sokoban {
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
-#include "core/pack.hpp"
-#include "core/text.hpp"
+#include "core/text/lines.hpp"
+#include "core/text/pack.hpp"
 
 /// Sokoban levels as text; docs/guides/level-files.md is the grammar.
 namespace recommit::sokoban {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/rng.hpp"
-#include "sokoban/beyond_table.hpp"
+#include "sokoban/search/beyond_table.hpp"
 
 namespace recommit::sokoban {
 namespace {

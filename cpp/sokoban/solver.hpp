@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "core/limits.hpp"
+#include "core/threads/watch.hpp"
 #include "core/types.hpp"
-#include "core/watch.hpp"
-#include "sokoban/table_cache.hpp"
+#include "sokoban/table/table_cache.hpp"
 
 namespace recommit::sokoban {
 

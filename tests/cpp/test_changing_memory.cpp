@@ -11,8 +11,8 @@
 
 #include "changing_memory.hpp"
 #include "check.hpp"
-#include "core/episodes.hpp"
-#include "core/narrow.hpp"
+#include "core/episodes/episodes.hpp"
+#include "core/memory/narrow.hpp"
 #include "ice/episodes.hpp"
 #include "ice/simulate.hpp"
 #include "ice/solver.hpp"

@@ -7,8 +7,8 @@
 
 #include "check.hpp"
 #include "core/grid.hpp"
-#include "core/parallel.hpp"
 #include "core/rng.hpp"
+#include "core/threads/parallel.hpp"
 
 using namespace recommit;
 

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "check.hpp"
-#include "core/canvas.hpp"
+#include "core/draw/canvas.hpp"
+#include "core/draw/frame.hpp"
+#include "core/draw/glyphs.hpp"
+#include "core/draw/patches.hpp"
 #include "core/errors.hpp"
-#include "core/frame.hpp"
-#include "core/glyphs.hpp"
-#include "core/patches.hpp"
 #include "core/rng.hpp"
 #include "sliding/draw.hpp"
 #include "sokoban/draw.hpp"

@@ -1,4 +1,4 @@
-#include "core/episodes.hpp"
+#include "core/episodes/episodes.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -11,8 +11,8 @@
 #include "core/errors.hpp"
 #include "core/rng.hpp"
 #include "sliding/episodes.hpp"
+#include "sliding/random_walk.hpp"
 #include "sliding/simulate.hpp"
-#include "sliding/walk.hpp"
 #include "sokoban/episodes.hpp"
 #include "sokoban/simulate.hpp"
 

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "check.hpp"
-#include "core/copy.hpp"
-#include "core/recycler.hpp"
+#include "core/memory/copy.hpp"
+#include "core/memory/recycler.hpp"
 #include "core/rng.hpp"
 
 using namespace recommit;

@@ -5,7 +5,7 @@
 
 #include "check.hpp"
 #include "core/errors.hpp"
-#include "core/parallel.hpp"
+#include "core/threads/parallel.hpp"
 #include "sliding/generate.hpp"
 #include "sliding_fixtures.hpp"
 

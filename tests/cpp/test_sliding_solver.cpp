@@ -10,7 +10,7 @@
 
 #include "check.hpp"
 #include "core/errors.hpp"
-#include "core/parallel.hpp"
+#include "core/threads/parallel.hpp"
 #include "sliding/solver.hpp"
 #include "sliding_fixtures.hpp"
 

@@ -5,8 +5,8 @@
 
 #include "check.hpp"
 #include "core/errors.hpp"
-#include "sliding/full_table.hpp"
-#include "sliding/permutation.hpp"
+#include "sliding/table/full_table.hpp"
+#include "sliding/table/permutation.hpp"
 #include "sliding_fixtures.hpp"
 
 using namespace recommit;

@@ -6,9 +6,9 @@
 
 #include "check.hpp"
 #include "core/errors.hpp"
-#include "core/parallel.hpp"
+#include "core/threads/parallel.hpp"
 #include "sokoban/generate.hpp"
-#include "sokoban/rooms.hpp"
+#include "sokoban/rooms/rooms.hpp"
 #include "sokoban/simulate.hpp"
 #include "sokoban/solver.hpp"
 #include "sokoban/symmetry.hpp"

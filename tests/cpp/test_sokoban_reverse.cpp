@@ -6,8 +6,8 @@
 
 #include "check.hpp"
 #include "core/errors.hpp"
-#include "core/parallel.hpp"
-#include "sokoban/reverse_pull.hpp"
+#include "core/threads/parallel.hpp"
+#include "sokoban/rooms/reverse_pull.hpp"
 #include "sokoban/simulate.hpp"
 
 using namespace recommit;

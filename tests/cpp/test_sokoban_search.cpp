@@ -1,4 +1,4 @@
-#include "sokoban/search.hpp"
+#include "sokoban/search/search.hpp"
 
 #include <cstdio>
 #include <cstdlib>
@@ -9,10 +9,10 @@
 
 #include "check.hpp"
 #include "core/errors.hpp"
-#include "sokoban/corral.hpp"
-#include "sokoban/freeze.hpp"
-#include "sokoban/potentials.hpp"
-#include "sokoban/reverse_pull.hpp"
+#include "sokoban/rooms/reverse_pull.hpp"
+#include "sokoban/search/corral.hpp"
+#include "sokoban/search/freeze.hpp"
+#include "sokoban/search/potentials.hpp"
 #include "sokoban_enumeration.hpp"
 
 using namespace enumeration;

@@ -4,7 +4,7 @@
 
 #include "check.hpp"
 #include "core/errors.hpp"
-#include "core/parallel.hpp"
+#include "core/threads/parallel.hpp"
 #include "sokoban/solver.hpp"
 #include "sokoban_fixtures.hpp"
 

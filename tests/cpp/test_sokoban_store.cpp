@@ -8,7 +8,7 @@
 
 #include "check.hpp"
 #include "sokoban/solver.hpp"
-#include "sokoban/table_store.hpp"
+#include "sokoban/table/table_store.hpp"
 #include "sokoban_fixtures.hpp"
 
 using namespace recommit;

@@ -9,7 +9,7 @@
 #include "check.hpp"
 #include "core/errors.hpp"
 #include "sokoban/simulate.hpp"
-#include "sokoban/table.hpp"
+#include "sokoban/table/table.hpp"
 #include "sokoban_fixtures.hpp"
 
 using namespace recommit;

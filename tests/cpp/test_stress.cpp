@@ -11,13 +11,13 @@
 
 #include "check.hpp"
 #include "core/errors.hpp"
-#include "core/parallel.hpp"
 #include "core/rng.hpp"
+#include "core/threads/parallel.hpp"
+#include "core/threads/watch.hpp"
 #include "core/types.hpp"
-#include "core/watch.hpp"
+#include "sliding/random_walk.hpp"
 #include "sliding/simulate.hpp"
-#include "sliding/walk.hpp"
-#include "sokoban/reverse_pull.hpp"
+#include "sokoban/rooms/reverse_pull.hpp"
 #include "sokoban/simulate.hpp"
 
 using namespace recommit;

@@ -8,8 +8,8 @@
 #include <string_view>
 
 #include "core/errors.hpp"
-#include "core/pack.hpp"
-#include "core/text.hpp"
+#include "core/text/lines.hpp"
+#include "core/text/pack.hpp"
 
 /// What both level parsers promise, whatever the bytes: a pack that satisfies `valid` and survives writing and reading
 /// in every format, or a LevelError whose place lies in the text. The plain build replays the corpus through it.

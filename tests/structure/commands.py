@@ -84,7 +84,7 @@ def inline(page: Path) -> list[str]:
     """Commands with flags in running text."""
     text = _FENCE.sub("", page.read_text(encoding="utf-8"))
     spans = (" ".join(span.split()) for span in re.findall(r"`([^`]+)`", text))
-    return [span for span in spans if re.match(r"(recommit \w+|python (bench/|-m )\S+).* --\w", span)]
+    return [span for span in spans if re.match(r"(recommit \w+|python (bench/|docs/figures/|-m )\S+).* --\w", span)]
 
 
 def call(words: list[str]) -> tuple[int, str]:

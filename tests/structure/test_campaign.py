@@ -80,6 +80,13 @@ def test_slowness_of_the_machine_is_forgiven_and_that_of_a_parser_is_not(tmp_pat
     assert not slow.exists()
 
 
+def test_a_move_and_a_comment_are_no_other_code() -> None:
+    texts = ['#include "a/b.hpp"\n\n// How.\nint f();\n', "int g();\n"]
+    same = ["int g();\n", '#include "b.hpp"\n/// Why.\nint f();\n']
+    assert campaign.code_digest(texts) == campaign.code_digest(same)
+    assert campaign.code_digest(texts) != campaign.code_digest(["int f();", "int h();"])
+
+
 def test_every_parser_has_sources_of_its_own() -> None:
     parsers = [path.stem.removeprefix("fuzz_") for path in fuzzing.FUZZ.glob("fuzz_*.cpp")]
     assert len(parsers) == 3

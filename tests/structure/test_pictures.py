@@ -1,4 +1,4 @@
-"""The pictures of the pages are what docs/pictures.py draws today."""
+"""The pictures of the pages are what docs/figures/concepts.py draws today."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-DRAWN = runpy.run_path(str(DOCS / "pictures.py"))
+DRAWN = runpy.run_path(str(DOCS / "figures" / "concepts.py"))
 
 
 def plain(svg: str) -> str:

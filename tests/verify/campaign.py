@@ -34,8 +34,8 @@ def sources(parser: str) -> list[Path]:
     """The files that decide what a parser does with a text, and what is asked of it."""
     puzzle = parser.removesuffix("_text")
     patterns = (
-        "cpp/core/text.*",
-        "cpp/core/pack.*",
+        "cpp/core/text/lines.*",
+        "cpp/core/text/pack.*",
         f"cpp/{puzzle}/level_text.*",
         "tests/fuzz/*.hpp",
         f"tests/fuzz/fuzz_{parser}.cpp",
@@ -44,11 +44,18 @@ def sources(parser: str) -> list[Path]:
 
 
 def digest(parser: str) -> str:
-    """Of those files."""
-    whole = hashlib.sha256()
-    for path in sources(parser):
-        whole.update(hashlib.sha256(path.read_bytes()).digest())
-    return whole.hexdigest()[:16]
+    """Of the code of those files: where they lie, what they include and what their comments say is no part of it."""
+    return code_digest([path.read_text(encoding="utf-8") for path in sources(parser)])
+
+
+def code_digest(texts: list[str]) -> str:
+    return hashlib.sha256("".join(sorted(code(text) for text in texts)).encode()).hexdigest()[:16]
+
+
+def code(text: str) -> str:
+    """A file without includes, blank lines and whole lines of comment."""
+    lines = (line for line in text.splitlines() if line.strip() and not line.lstrip().startswith(("//", "#include")))
+    return "\n".join(lines)
 
 
 class Campaign:

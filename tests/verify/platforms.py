@@ -33,7 +33,7 @@ def build(name: str, found: str, flags: list[str], plant: bool) -> Path:
     """One program per platform."""
     BUILD.mkdir(parents=True, exist_ok=True)
     program = BUILD / ("signature-" + "".join(c if c.isalnum() else "-" for c in name))
-    sources = [path for part in PARTS for path in sorted((ROOT / "cpp" / part).glob("*.cpp"))]
+    sources = [path for part in PARTS for path in sorted((ROOT / "cpp" / part).rglob("*.cpp"))]
     defect = ["-DRECOMMIT_PLANT_DEFECT"] if plant else []
     main_file = ROOT / "bench" / "signature.cpp"
     run([found, "-std=c++20", *flags, *defect, f"-I{ROOT / 'cpp'}", main_file, *sources, "-pthread", "-o", program])

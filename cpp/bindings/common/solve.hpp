@@ -1,0 +1,52 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "bindings/common/arrays.hpp"
+#include "bindings/common/run.hpp"
+#include "core/limits.hpp"
+
+/// What every solver's binding needs.
+namespace recommit::bindings {
+
+using Progress = std::optional<py::function>;
+
+/// Pieces small enough to share out a few slow states, and large enough that states answered in nanoseconds are not
+/// handed out one by one.
+inline std::size_t solver_grain(std::size_t count, int workers, std::size_t most) {
+  return std::clamp<std::size_t>(count / (static_cast<std::size_t>(workers) * 8), 1, most);
+}
+
+/// Runs body(begin, end, watch) over all states, at most 1024 of them at a time.
+template <class Body>
+void run_states(std::size_t count, const Threads& threads, const Progress& progress, const Body& body) {
+  const int workers = thread_count(threads);
+  run_watched(progress, [&](Watch& watch) {
+    parallel_for(
+        count, workers, solver_grain(count, workers, 1024),
+        [&](std::size_t begin, std::size_t end) {
+          body(begin, end, &watch);
+          watch.add(end - begin);
+        },
+        &watch);
+  });
+}
+
+/// Plans of a batch as numpy arrays: all actions, one after the other, and where each plan starts.
+inline std::pair<py::array_t<std::uint8_t>, py::array_t<std::int64_t>> pack_plans(
+    const std::vector<std::vector<std::uint8_t>>& plans) {
+  auto offsets = fresh<std::int64_t>({size(plans.size()) + 1});
+  std::int64_t* at = offsets.mutable_data();
+  at[0] = 0;
+  for (std::size_t i = 0; i < plans.size(); ++i) at[i + 1] = at[i] + static_cast<std::int64_t>(plans[i].size());
+  auto actions = fresh<std::uint8_t>({static_cast<py::ssize_t>(at[plans.size()])});
+  std::uint8_t* to = actions.mutable_data();
+  for (const auto& plan : plans) to = std::copy(plan.begin(), plan.end(), to);
+  return {actions, offsets};
+}
+
+}  // namespace recommit::bindings

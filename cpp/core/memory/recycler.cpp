@@ -1,0 +1,65 @@
+#include "core/memory/recycler.hpp"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+namespace recommit {
+
+std::uint8_t* Recycler::Block::data() noexcept {
+  const auto ragged = reinterpret_cast<std::uintptr_t>(buffer_.data()) % kPage;
+  return buffer_.data() + (ragged == 0 ? 0 : kPage - ragged) + kPage / 2;
+}
+
+Recycler::Block Recycler::take(std::size_t bytes) {
+  if (std::optional<Block> kept = take_kept(bytes)) return std::move(*kept);
+  try {
+    return Block(bytes);
+  } catch (const std::bad_alloc&) {
+    forget_all();
+    return Block(bytes);
+  }
+}
+
+void Recycler::give(Block block) {
+  if (block.room() > most_.bytes) return;
+  block.offer();
+  const std::lock_guard lock(mutex_);
+  bytes_ += block.room();
+  kept_.push_back(std::move(block));
+  while (bytes_ > most_.bytes || kept_.size() > most_.blocks) forget_oldest();
+}
+
+std::size_t Recycler::kept() {
+  const std::lock_guard lock(mutex_);
+  return kept_.size();
+}
+
+/// The latest block with enough room that is not mostly left empty: its memory is the likeliest to be in a cache.
+std::optional<Recycler::Block> Recycler::take_kept(std::size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  const auto fits = [bytes](const Block& block) { return block.room() >= bytes && block.room() / 2 <= bytes; };
+  const auto latest = std::find_if(kept_.rbegin(), kept_.rend(), fits);
+  if (latest == kept_.rend()) return std::nullopt;
+  std::optional<Block> block(std::move(*latest));
+  bytes_ -= block->room();
+  kept_.erase(std::next(latest).base());
+  return block;
+}
+
+void Recycler::forget_all() {
+  const std::lock_guard lock(mutex_);
+  while (!kept_.empty()) forget_oldest();
+}
+
+void Recycler::forget_oldest() {
+  bytes_ -= kept_.front().room();
+  kept_.erase(kept_.begin());
+}
+
+Recycler& recycler() {
+  static auto& made = forever(new Recycler);
+  return made;
+}
+
+}  // namespace recommit

@@ -1,0 +1,126 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/text/lines.hpp"
+#include "core/types.hpp"
+
+/// Packs of levels as text, whatever a level's cells mean: which lines are rows, which level a title belongs to.
+namespace recommit {
+
+inline constexpr std::size_t kMaxLevels = std::size_t{1} << 20;
+inline constexpr std::size_t kMaxPackCells = std::size_t{64} << 20;
+
+/// Levels one after another: `cells` holds their grids back to back in reading order, with shapes[i] and titles[i].
+/// Invariant: cells.size() is the sum of shapes[i].cells(), and there are as many titles as shapes. Not synchronised.
+struct Pack {
+  std::vector<std::uint8_t> cells;
+  std::vector<Shape> shapes;
+  std::vector<std::string> titles;
+};
+
+/// What a puzzle says about a line that is no comment, not blank and no key line.
+enum class LineKind : std::uint8_t { Row, Text, Damaged, Foreign };
+
+/// What a puzzle's text looks like.
+struct PackGrammar {
+  LineKind (*kind)(std::string_view line) noexcept;
+  int max_rows;
+  const char* foreign;  ///< for the message about a Foreign line
+};
+
+/// The rows of one level; views into the text.
+struct Block {
+  std::vector<Line> rows;
+  std::string_view title;
+};
+
+/// Finds the levels of a text one by one, from top to bottom, without recursion and without copying it. Not shared
+/// between threads.
+class PackReader {
+ public:
+  PackReader(const Text& text, const PackGrammar& grammar) : lines_(text), grammar_(grammar) { advance(); }
+
+  /// The next run of rows and its title, or false at the end. Throws LevelError.
+  bool next(Block& block);
+
+  /// Throws if the line right under the rows of the last block looks like a damaged row of it. To be called before the
+  /// block is judged as a whole: that it lacks a row is then no news.
+  void check_below() const;
+
+ private:
+  enum class Kind : std::uint8_t { End, Comment, Blank, Key, Row, Text, Damaged, Foreign };
+
+  static Kind classify(std::string_view line, const PackGrammar& grammar) noexcept;
+  void advance();
+  void take_heading();
+  void take_rows(Block& block);
+  void take_keys_below(Block& block);
+  void check_no_header_waits() const;
+  [[noreturn]] void refuse_line() const;
+
+  Lines lines_;
+  PackGrammar grammar_;
+  Line line_;
+  Kind kind_ = Kind::End;
+  bool under_row_ = false;      // is line_ directly under a row?
+  std::string_view heading_;    // last comment or text since the last level
+  std::string_view key_title_;  // last `Title:` since the last level
+  Line header_;                 // a numbered header that still waits for its level; number 0: none
+};
+
+/// Number of the first line, comments and key lines aside, of which `is_row` is true; 0 if there is none.
+int first_row(const Text& text, bool (*is_row)(std::string_view) noexcept);
+
+/// Adds a level to the pack, refusing it where a limit of the whole pack would be broken. Returns its cells.
+std::uint8_t* append_level(Pack& pack, Shape shape, std::string_view title, const Line& first_row);
+
+/// The levels of a text. A puzzle's Draft is made of the rows of one level; check(pack) judges it, also beside the
+/// levels before it, and copy_to(cells) writes it. Throws LevelError.
+template <class Draft>
+Pack read_pack(const Text& text, const PackGrammar& grammar) {
+  Pack pack;
+  PackReader reader(text, grammar);
+  for (Block block; reader.next(block);) {
+    Draft draft(block.rows);
+    reader.check_below();
+    draft.check(pack);
+    draft.copy_to(append_level(pack, draft.shape(), block.title, block.rows.front()));
+  }
+  if (pack.shapes.empty()) throw LevelError("expected at least one level, got none", 0, 0);
+  return pack;
+}
+
+/// How levels are titled in writing: a line `Title: ...` under each, a line `; N` above each, or not at all.
+enum class PackFormat : std::uint8_t { Xsb, Boxoban, Plain };
+
+/// Throws ValueError unless the titles can be written in this format and read back. Empty ones always can.
+void check_titles(const std::vector<std::string>& titles, PackFormat format);
+
+/// A level's rows between its header and its title; `rows` ends with a line feed. A boxoban level without a title gets
+/// its index.
+void append_text(std::string& out, std::string_view rows, std::string_view title, std::size_t index, PackFormat format);
+
+/// A pack as text; write(out, state, shape, index) checks one level and appends its rows. Throws ValueError.
+template <class Write>
+std::string write_pack(const Pack& pack, PackFormat format, const Write& write) {
+  check_titles(pack.titles, format);
+  std::string out, rows;
+  const std::uint8_t* state = pack.cells.data();
+  for (std::size_t i = 0; i < pack.shapes.size(); ++i) {
+    rows.clear();
+    write(rows, state, pack.shapes[i], i);
+    append_text(out, rows, pack.titles[i], i, format);
+    state += pack.shapes[i].cells();
+  }
+  return out;
+}
+
+/// First character that is no blank (space, tab, '-', '_'), or npos.
+std::size_t first_symbol(std::string_view line) noexcept;
+
+}  // namespace recommit

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include "core/limits.hpp"
+#include "core/threads/watch.hpp"
+#include "core/types.hpp"
+#include "sliding/search/model.hpp"
+
+namespace recommit::sliding {
+
+/// What one question may still cost, and who is watching. Searches for the same question share one.
+class Effort {
+ public:
+  explicit Effort(const Limits& limits, Watch* watch = nullptr);
+
+  std::uint64_t nodes() const noexcept { return nodes_; }
+  /// How many nodes may be visited before `check` wants to be asked again.
+  std::uint64_t allowance() const noexcept;
+  /// Accounts for visited nodes; Exact means go on. Polls the watch.
+  Status check(std::uint64_t visited);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::uint64_t kChunk = 4096;
+
+  std::uint64_t nodes_ = 0, limit_;
+  bool timed_;
+  Clock::time_point deadline_{};
+  Watch* watch_;
+};
+
+/// Each can be switched off; no answer may depend on them.
+struct SearchOptions {
+  bool mirror = true;   ///< look boards up as they are and mirrored
+  bool pruning = true;  ///< the automaton; without it only immediate reversals are skipped
+};
+
+/// Iterative-deepening A* on one shape. Owns its working memory (a few kB): one per thread. A node is a board whose
+/// successors were generated.
+class Search {
+ public:
+  static std::unique_ptr<Search> make(std::shared_ptr<const Model> model, const SearchOptions& options);
+  virtual ~Search() = default;
+  Search(const Search&) = delete;
+  Search& operator=(const Search&) = delete;
+
+  /// Puts a solvable board on the table and returns a lower bound of its distance, of the same parity.
+  virtual int start(const std::uint8_t* state) = 0;
+
+  /// Is there a plan of exactly `length` actions (same parity as the bound), given that there is none shorter? Exact
+  /// with `found` set says yes or no; then `plan` is the first such plan in action order.
+  virtual Status within(int length, Effort& effort, bool& found) = 0;
+
+  /// Plan of the last search that found one.
+  const std::vector<std::uint8_t>& plan() const noexcept { return plan_; }
+
+ protected:
+  Search() = default;
+  std::vector<std::uint8_t> plan_;
+};
+
+}  // namespace recommit::sliding

@@ -1,7 +1,0 @@
-#include "sliding/tree.hpp"
-
-namespace recommit::sliding {
-
-template std::unique_ptr<Search> make_search<4>(std::shared_ptr<const Model>, const SearchOptions&);
-
-}  // namespace recommit::sliding

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "core/threads/watch.hpp"
+#include "core/types.hpp"
+#include "sokoban/level.hpp"
+#include "sokoban/table/box_sets.hpp"
+
+namespace recommit::sokoban {
+
+/// The states of a level at each distance up to a given one, to draw starts from: a retrograde analysis that stops
+/// early and keeps its memory from one level to the next. One thread at a time.
+class Layers {
+ public:
+  /// Analyses up to distance `last` (at most 254). The level's table must be small enough to build; the caller asks
+  /// Table::build_bytes.
+  void analyse(const Level& level, int boxes, Distance last, Watch* watch = nullptr);
+
+  /// Number of states at a distance.
+  std::uint64_t count(Distance distance) const noexcept {
+    return static_cast<std::size_t>(distance) < counts_.size() ? counts_[static_cast<std::size_t>(distance)] : 0;
+  }
+
+  /// The n-th state at a distance, n < count(distance), in the order of the table.
+  State state(Distance distance, std::uint64_t n) const;
+
+ private:
+  std::optional<BoxSets> sets_;
+  std::size_t cells_ = 0;
+  std::vector<std::uint64_t> counts_;
+  std::vector<std::uint8_t> distances_;
+  std::vector<std::uint64_t> work_;
+};
+
+}  // namespace recommit::sokoban

@@ -1,0 +1,90 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "core/limits.hpp"
+#include "core/memory/buffer.hpp"
+#include "core/threads/watch.hpp"
+#include "core/types.hpp"
+#include "sokoban/level.hpp"
+#include "sokoban/table/box_sets.hpp"
+
+namespace recommit::sokoban {
+
+/// The exact distance of every state of one level with one number of boxes: one byte per (box set over live cells,
+/// player cell), or two where a distance exceeds 254. Immutable once built; any number of threads may read it.
+class Table {
+ public:
+  /// Bytes at the peak of building, before any is allocated; kSaturated if beyond counting. A level whose distances
+  /// need two bytes takes `wide` once this is known.
+  static std::uint64_t build_bytes(const Level& level, int boxes, bool wide = false) noexcept;
+  /// Bytes of the finished table.
+  static std::uint64_t table_bytes(const Level& level, int boxes, bool wide = false) noexcept;
+
+  const BoxSets& sets() const noexcept { return sets_; }
+  int cells() const noexcept { return cells_; }
+  int boxes() const noexcept { return sets_.boxes(); }
+  bool wide() const noexcept { return wide_; }
+  Distance max_distance() const noexcept { return max_distance_; }
+  std::uint64_t solvable() const noexcept { return solvable_; }  ///< number of states with a distance
+  std::uint64_t bytes() const noexcept { return entries() * (wide_ ? 2 : 1); }
+  std::uint64_t entries() const noexcept { return std::uint64_t{sets_.count()} * static_cast<std::uint64_t>(cells_); }
+
+  /// By position: entry = set rank * cells() + player cell. A player inside a box reads as kUnsolvable.
+  Distance at(std::uint64_t entry) const noexcept {
+    if (wide_) {
+      std::uint16_t value;
+      std::memcpy(&value, data_.get() + 2 * entry, 2);
+      return value == 0xFFFF ? kUnsolvable : value;
+    }
+    return data_[entry] == 0xFF ? kUnsolvable : data_[entry];
+  }
+  Distance distance(const State& state) const noexcept;
+
+  /// The entries, in the machine's byte order when wide; 0xFF.. = unsolvable.
+  const std::uint8_t* data() const noexcept { return data_.get(); }
+
+ private:
+  friend class TableBuilder;
+  friend class TableStore;
+  Table(const Level& level, int boxes) : sets_(level, boxes), cells_(level.cells()) {}
+
+  BoxSets sets_;
+  int cells_;
+  bool wide_ = false;
+  Distance max_distance_ = 0;
+  std::uint64_t solvable_ = 0;
+  std::unique_ptr<std::uint8_t[]> data_;
+};
+
+/// What came of an attempt to build: a table, or why there is none (Status::ByteLimit, NodeLimit, TimeLimit).
+struct Built {
+  std::shared_ptr<const Table> table;
+  Status status = Status::Exact;
+};
+
+/// Builds tables by retrograde analysis, keeping its working memory between calls. One thread at a time.
+class TableBuilder {
+ public:
+  enum class Kernel : std::uint8_t { Best, Portable };  ///< both give identical bytes
+  explicit TableBuilder(Kernel kernel = Kernel::Best) noexcept : kernel_(kernel) {}
+
+  /// Refuses before allocating if limits.bytes (peak) or limits.nodes (entries) would be passed.
+  Built build(const Level& level, int boxes, const Limits& limits = {}, Watch* watch = nullptr);
+
+  /// Gives working memory back.
+  void trim() { work_ = Buffer(); }
+  std::size_t held_bytes() const noexcept { return work_.size(); }
+
+ private:
+  std::uint64_t* work(std::uint64_t words);
+
+  Kernel kernel_;
+  Buffer work_;
+};
+
+}  // namespace recommit::sokoban

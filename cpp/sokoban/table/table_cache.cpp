@@ -1,0 +1,236 @@
+#include "sokoban/table/table_cache.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "sokoban/table/table_store.hpp"
+
+namespace recommit::sokoban {
+namespace {
+
+constexpr std::size_t kIdleWork = std::size_t{32} << 20;  // working memory a thread keeps between builds
+
+int boxes_inside(const Level& level, const std::uint8_t* state) {
+  State moving;
+  level.read(state, moving);
+  return static_cast<int>(moving.boxes.size());
+}
+
+/// What the limits say about a table, whether or not it exists. A narrow one is judged before it is known to be wide.
+Status verdict(const Level& level, int boxes, bool wide, const Limits& limits) {
+  const std::uint64_t sets = BoxSets::count(level, boxes);
+  if (sets >= BoxSets::kDead || Table::build_bytes(level, boxes, wide) > limits.bytes) return Status::ByteLimit;
+  const std::uint64_t entries = multiply_saturated(sets, static_cast<std::uint64_t>(level.cells()));
+  return entries > limits.nodes ? Status::NodeLimit : Status::Exact;
+}
+
+bool matches(const LevelTable& level, const Planes& planes, int player, Shape shape) {
+  return level.level().shape() == shape && level.fits(planes, player);
+}
+
+class AtEnd {
+ public:
+  explicit AtEnd(std::function<void()> action) : action_(std::move(action)) {}
+  ~AtEnd() { action_(); }
+  AtEnd(const AtEnd&) = delete;
+  AtEnd& operator=(const AtEnd&) = delete;
+
+ private:
+  std::function<void()> action_;
+};
+
+}  // namespace
+
+TableCache& TableCache::shared() {
+  static TableCache& cache = forever(new TableCache);
+  return cache;
+}
+
+Found TableCache::find(Shape shape, const Planes& planes, int player, const Limits& limits, Watch* watch) {
+  const std::uint64_t hash = hash_still(planes, shape);
+  std::shared_ptr<const LevelTable> known = look(hash, planes, player, shape);
+  if (known != nullptr && known->has_table()) {
+    const Status status = known->allowed(limits);
+    return {std::move(known), status};
+  }
+  if (known == nullptr) {
+    const std::vector<std::uint8_t> state = cells_of(planes, shape);
+    const Level level = Level::of_state(state.data(), shape);
+    known = std::make_shared<const LevelTable>(level, boxes_inside(level, state.data()), nullptr);
+  }
+  Built built = table_of(known->level(), known->boxes(), limits, watch);
+  if (built.table == nullptr) return {known, built.status};
+  auto level = std::make_shared<const LevelTable>(known->level(), known->boxes(), std::move(built.table));
+  keep(hash, level, planes, player);
+  return {std::move(level), Status::Exact};
+}
+
+std::shared_ptr<const LevelTable> TableCache::look(std::uint64_t hash, const Planes& planes, int player, Shape shape) {
+  const std::shared_lock lock(levels_mutex_);
+  const auto [first, last] = levels_.equal_range(hash);
+  for (auto each = first; each != last; ++each) {
+    Kept& kept = *each->second;
+    if (!matches(*kept.level, planes, player, shape)) continue;
+    kept.used.store(clock_.load(std::memory_order_relaxed), std::memory_order_relaxed);
+    hits_.fetch_add(1, std::memory_order_relaxed);
+    return kept.level;
+  }
+  return nullptr;
+}
+
+TableCache::TableKey TableCache::key_of(const Level& level, int boxes) {
+  return std::string(level.key().begin(), level.key().end()) + ' ' + std::to_string(boxes);
+}
+
+Built TableCache::table_of(const Level& level, int boxes, const Limits& limits, Watch* watch) {
+  if (const Status status = verdict(level, boxes, false, limits); status != Status::Exact) return {nullptr, status};
+  const TableKey key = key_of(level, boxes);
+  std::unique_lock lock(tables_mutex_);
+  bool first = false;  // or this thread makes a second one, since the maker's callback keeps the first
+  for (Patience patience(5);;) {
+    if (const auto known = tables_.find(key); known != tables_.end()) {
+      if (std::shared_ptr<const Table> table = known->second.lock()) {
+        const Status status = verdict(level, boxes, table->wide(), limits);
+        return {status == Status::Exact ? std::move(table) : nullptr, status};
+      }
+    }
+    const auto [building, inserted] = building_.try_emplace(key, watch);
+    first = inserted;
+    if (first || patience.ends(building->second)) break;
+    built_.wait_for(lock, std::chrono::milliseconds(20));
+    if (watch == nullptr) continue;
+    lock.unlock();  // the callback may wait for an interpreter whose thread waits for this lock
+    watch->poll();
+    lock.lock();
+  }
+  lock.unlock();
+  const AtEnd done([&] {
+    if (!first) return;
+    const std::lock_guard relock(tables_mutex_);
+    building_.erase(key);
+    built_.notify_all();
+  });
+  Built built = load_or_build(level, boxes, limits, watch);
+  if (built.table != nullptr) {
+    const std::lock_guard relock(tables_mutex_);
+    tables_[key] = built.table;
+  }
+  return built;
+}
+
+Built TableCache::load_or_build(const Level& level, int boxes, const Limits& limits, Watch* watch) {
+  std::string folder;
+  {
+    const std::lock_guard lock(tables_mutex_);
+    folder = folder_;
+  }
+  if (folder.empty()) return build(level, boxes, limits, watch);
+  const TableStore store(folder);
+  std::string note;
+  if (multiply_saturated(Table::table_bytes(level, boxes, true), 2) <= limits.bytes) {
+    if (std::shared_ptr<const Table> table = store.load(level, boxes, note)) {
+      loads_.fetch_add(1, std::memory_order_relaxed);
+      const Status status = verdict(level, boxes, table->wide(), limits);
+      return {status == Status::Exact ? std::move(table) : nullptr, status};
+    }
+  }
+  report(note);
+  Built built = build(level, boxes, limits, watch);
+  note.clear();
+  if (built.table != nullptr && !store.save(level, *built.table, note)) report(note);
+  return built;
+}
+
+void TableCache::report(const std::string& note) {
+  if (note.empty()) return;
+  const std::lock_guard lock(tables_mutex_);
+  note_ = note;
+  ++damaged_;
+}
+
+Built TableCache::build(const Level& level, int boxes, const Limits& limits, Watch* watch) {
+  thread_local TableBuilder builder;
+  const AtEnd trim([] {
+    if (builder.held_bytes() > kIdleWork) builder.trim();
+  });
+  builds_.fetch_add(1, std::memory_order_relaxed);
+  return builder.build(level, boxes, limits, watch);
+}
+
+void TableCache::keep(std::uint64_t hash, const std::shared_ptr<const LevelTable>& level, const Planes& planes,
+                      int player) {
+  const std::uint64_t bytes = level->bytes();
+  if (bytes > budget()) return;
+  auto kept = std::make_unique<Kept>();
+  kept->level = level;
+  kept->used = clock_.fetch_add(1, std::memory_order_relaxed) + 1;
+  const std::lock_guard lock(levels_mutex_);
+  const auto [first, last] = levels_.equal_range(hash);
+  for (auto each = first; each != last; ++each) {
+    if (matches(*each->second->level, planes, player, level->level().shape())) return;  // another thread was faster
+  }
+  levels_.emplace(hash, std::move(kept));
+  bytes_ += bytes;
+  if (bytes_ > budget()) evict();
+}
+
+/// Drops what was not used for longest until three quarters of the budget are left, so that a stream of new levels
+/// pays for one sort in many insertions. Called with levels_mutex_ held.
+void TableCache::evict() {
+  using Place = decltype(levels_)::iterator;
+  std::vector<Place> oldest;
+  for (Place each = levels_.begin(); each != levels_.end(); ++each) oldest.push_back(each);
+  std::sort(oldest.begin(), oldest.end(), [](Place a, Place b) { return a->second->used < b->second->used; });
+  for (const Place place : oldest) {
+    if (bytes_ <= budget() / 4 * 3) break;
+    bytes_ -= place->second->level->bytes();
+    levels_.erase(place);
+    ++evictions_;
+  }
+  const std::lock_guard lock(tables_mutex_);
+  std::erase_if(tables_, [](const auto& each) { return each.second.expired(); });
+}
+
+CacheStats TableCache::stats() const {
+  const std::shared_lock lock(levels_mutex_);
+  const std::lock_guard tables_lock(tables_mutex_);
+  return {hits_, builds_, loads_, evictions_, bytes_, levels_.size(), damaged_, note_};
+}
+
+void TableCache::set_budget(std::uint64_t bytes) {
+  const std::lock_guard lock(levels_mutex_);
+  budget_ = bytes;
+  if (bytes_ > bytes) evict();
+}
+
+void TableCache::set_folder(std::string folder) {
+  const std::lock_guard lock(tables_mutex_);
+  folder_ = std::move(folder);
+}
+
+void TableCache::clear() {
+  const std::lock_guard lock(levels_mutex_);
+  levels_.clear();
+  bytes_ = 0;
+}
+
+void TableCache::before_fork() {
+  levels_mutex_.lock();
+  tables_mutex_.lock();
+}
+
+void TableCache::after_fork(bool child) {
+  tables_mutex_.unlock();
+  if (!child) {
+    levels_mutex_.unlock();
+    return;
+  }
+  std::construct_at(&levels_mutex_);  // glibc unlocks it for the thread that locked it, by a number that fork() changes
+  building_.clear();                  // by threads that the child does not have
+}
+
+}  // namespace recommit::sokoban
