@@ -56,7 +56,7 @@ QUIET = ["validation.instances=0", "run.threads=1", "run.save_every=100000"]
 RUNS: dict[str, tuple[str, str, list[str]]] = {
     "sft": ("paper-sokoban", "sft", []),
     "state credit": ("paper-sokoban", "grpo", []),
-    "exact credit": ("sound-sokoban", "grpo", ["finish.share=0.0"]),
+    "exact credit": ("sound-sokoban", "grpo", ["phases=[]"]),
 }
 
 

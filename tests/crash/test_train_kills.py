@@ -29,9 +29,11 @@ sft:
   run: {{save_every: 2, log_every: 1, threads: 1, tensorboard: false, device: cpu}}
 grpo:
   head: {{reads: plan, hidden: 8}}
-  credit: {{group: exact, size: 2, reward: solved, scale: batch, head_steps: 1}}
+  credit: {{group: exact, size: 2}}
   rollout: {{instances: 4, budget: 3}}
-  finish: {{share: 0.25, times: 2, moves: 2}}
+  phases:
+    - {{steps: 3, head_moves: 1}}
+    - {{steps: 1, head_only: true, head_moves: 2, head_lr: 3e-3, starts: 8}}
   optim: {{steps: {STEPS["grpo"]}, batch: 8, warmup: 2}}
   validation: {{instances: 8, every: 50, budget: 3}}
   run: {{save_every: 2, log_every: 1, threads: 1, tensorboard: false, device: cpu}}

@@ -28,7 +28,7 @@ def sft(model, **more):
 
 def grpo(**more):
     values = {
-        "credit": {"group": "state", "size": 3, "reward": "total"},
+        "credit": {"group": "state", "size": 3},
         "objective": {"kl": 0.05},
         "rollout": {"instances": 8, "budget": 1},
     }

@@ -34,7 +34,7 @@ def trained(run, plan, data, tmp_path_factory):
     plan = parse(
         GrpoConfig,
         {
-            "credit": {"group": "exact", "reward": "solved", "scale": "batch", "size": 2},
+            "credit": {"group": "exact", "size": 2},
             "objective": {"kl": 0.0},
             "rollout": {"instances": 4, "budget": 3},
             "optim": {"steps": 3, "batch": 32, "warmup": 0},
