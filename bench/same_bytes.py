@@ -14,7 +14,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-TINY = "{backbone: random:tiny, policy: {lora: null, prompts: [bare-v1, bare-v1], decoder: {width: 32, layers: 1, heads: 2, ffn: 64}}}"
+TINY = (
+    "{backbone: random:tiny, policy: {lora: null, prompts: [bare-v1, bare-v1], decoder: {width: 32, layers: 1, "
+    "heads: 2, ffn: 64}}}"
+)
 SFT = f"""
 sft:
   model: {TINY}
@@ -27,8 +30,10 @@ GRPO = {
     "state": "credit: {group: state, size: 4, progress_per: action, deadlock: penalty}",
     "branch": "credit: {group: branch, size: 3, reward: total}",
     "episode": "credit: {group: episode, size: 3, reward: potential, scale: batch}",
-    "exact": "credit: {group: exact, size: 3, reward: solved, scale: batch, price_first: 0.002, price_action: 0.008, width: 2,"
-    " head_steps: 3, head_after: 0.4, plan_depths: even, budgets: [3, 6]}\n  finish: {share: 0.34, times: 2, moves: 5, budgets: [3, 6], price: 0.01}",
+    "exact": "credit: {group: exact, size: 3, reward: solved, scale: batch, price_first: 0.002, price_action: "
+    "0.008, width: 2,"
+    " head_steps: 3, head_after: 0.4, plan_depths: even, budgets: [3, 6]}\n  finish: {share: 0.34, times: 2, "
+    "moves: 5, budgets: [3, 6], price: 0.01}",
 }
 REST = """
   rollout: {instances: 12, budget: 6, length: [4, 12]}
