@@ -40,14 +40,21 @@ CASES: dict[str, dict[str, Any]] = {
     # What the laptop recipes have, all of it together.
     "sound": {
         "head": {"reads": "plan", "hidden": 6},
-        "credit": {**EXACT, "plan_depths": "even", "width": 1, "head_steps": 8, "price_first": 0.02, "price_action": 0.005},
+        "credit": {
+            **EXACT,
+            "plan_depths": "even",
+            "width": 1,
+            "head_steps": 8,
+            "price_first": 0.02,
+            "price_action": 0.005,
+        },
         "finish": {**FINISH, "budgets": [2, 4], "price": 0.01},
         "rollout": {"states": 20},
     },
     # Fewer states to learn from than there are ranks.
     "few": {"credit": EXACT, "rollout": {"instances": 4, "budget": 2, "states": 2}},
     "epochs": {"credit": EXACT, "objective": {"epochs": 2}},
-}  # fmt: skip
+}
 for name in ("fixed-4", "random", "depth-only"):
     CASES |= {f"{name}-{group}": {"variant": name, "credit": {"group": group}} for group in ("state", "exact")}
 CASES["sound-lora"] = CASES["sound"]

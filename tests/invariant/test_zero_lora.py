@@ -1,4 +1,6 @@
-"""T4, C5: DeepSpeed as it is used: LoRA, two tasks, several runs in a process, two ranks. What it saves, everybody loads."""
+"""T4, C5: DeepSpeed as it is used: LoRA, two tasks, several runs in a process, two ranks. What it saves, everybody
+loads.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,10 @@ sft:
   model:
     backbone: random:small
     shape: {{width: 32, layers: 2, heads: 2, kv_heads: 2, ffn: 64, vision_width: 16, vision_heads: 1, vision_ffn: 32}}
-    policy: {{lora: {{rank: 4, alpha: 8, dropout: 0.0}}, prompts: [bare-v1, bare-v1], decoder: {{width: 32, layers: 1, heads: 2, ffn: 64}}}}
+    policy:
+      lora: {{rank: 4, alpha: 8, dropout: 0.0}}
+      prompts: [bare-v1, bare-v1]
+      decoder: {{width: 32, layers: 1, heads: 2, ffn: 64}}
   optim: {{steps: {STEPS}, batch: 16, micro_batch: 4, warmup: 2, lr: 2e-4, head_lr: 4e-4}}
   validation: {{instances: 8, every: {STEPS}, budget: 3}}
   run: {{save_every: 2, log_every: 1, threads: 1, tensorboard: false, device: cpu}}
@@ -79,7 +84,7 @@ class Place:
 
 
 def compared(name: str, tensor: torch.Tensor) -> torch.Tensor:
-    """Without biases of keys: softmax does not depend on them, so that Adam blows up the rounding of a zero gradient."""
+    """Without biases of keys: softmax does not depend on them, so Adam blows up the rounding of a zero gradient."""
     if not name.endswith("qkv.bias"):
         return tensor
     queries, _, values = tensor.chunk(3)
@@ -245,7 +250,8 @@ def test_what_is_said_of_parameters_that_are_split_is_true(place):
 @pytest.mark.nightly
 @pytest.mark.parametrize("stage", ["1", "2", "3"])
 def test_a_run_that_is_killed_a_dozen_times_ends_in_the_same_bits(tmp_path, stage, record_property):
-    """C5: of either rank in turn, at the 12th to 25th time that ranks meet in a life: in steps, validations, and saving.
+    """C5: of either rank in turn, at the 12th to 25th time that ranks meet in a life: in steps, validations, and
+    saving.
     ``launch`` sees to it that the other rank ends."""
     place = begin(tmp_path)
     longer = [*zero(stage), "optim.steps=80", "validation.every=20"]

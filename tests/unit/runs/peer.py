@@ -1,6 +1,8 @@
-"""Ranks that do nothing but stay connected: python peer.py FOLDER HOW..., what the last of three does when all are there.
+"""Ranks that do nothing but stay connected: python peer.py FOLDER HOW..., what the last of three does when all are
+there.
 
-One process imports torch, and forks every rank. Of each HOW it prints a line of JSON: exit status and what was said, by rank.
+One process imports torch, and forks every rank. Of each HOW it prints a line of JSON: exit status and what was said, by
+rank.
 """
 
 from __future__ import annotations
