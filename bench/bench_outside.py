@@ -28,7 +28,7 @@ import recommit.data
 from recommit.data import Recipe, Variant
 from recommit.data.feeding.mixture import Mixture
 from recommit.data.starts import sampling
-from recommit.estimate import CARDS, Machine, plan
+from recommit.estimate import CARDS, Machine, estimate
 from recommit.play import sampled, values
 from recommit.play.graph import Reach
 from recommit.policy.heads import ActionDecoder, DepthHead
@@ -77,7 +77,7 @@ def planned(name: str, card: str, gpus: int, preset: str) -> tuple[float, float]
     """Seconds of one rank per state that is looked at, and that is learned from."""
     model = load(RUNS[name][0], [f"model.backbone=random:{preset}"], SftConfig, "sft").model
     config, _ = configuration(name, 1)
-    found = plan(config, model, DATA.puzzle(), Machine(CARDS[card], gpus))
+    found = estimate(config, model, DATA.puzzle(), Machine(CARDS[card], gpus))
     each = {count.kind: count for phase in found.phases for count in phase.counts}
     learn = each["learn"]
     look = each.get("plans", each.get("propose", learn))

@@ -56,7 +56,7 @@ def one(shape: str, stage: str, engine: dict[str, Any]) -> dict[str, Any]:
     """One row."""
     import recommit.data
     from recommit.data import Recipe, Variant, build
-    from recommit.estimate import CARDS, Machine, plan
+    from recommit.estimate import CARDS, Machine, estimate
     from recommit.estimate.counting.measuring import measured
     from recommit.runs import ranks
     from recommit.runs.directory import RunDirectory
@@ -70,7 +70,7 @@ def one(shape: str, stage: str, engine: dict[str, Any]) -> dict[str, Any]:
         build(Recipe("sliding", (3, 3), (Variant((8, 14)),), count=200, ties="random"), Path(place) / "data")
         dataset = recommit.data.open(Path(place) / "data", "train")
         team = ranks.join("cpu") if config.engine.kind == "deepspeed" else ranks.alone("cpu")
-        said = plan(config, model, recommit.Sliding(3), Machine(CARDS["cpu"], team.world))
+        said = estimate(config, model, recommit.Sliding(3), Machine(CARDS["cpu"], team.world))
         with RunDirectory(Path(place) / "run", lead=team.lead) as run:
             before = resident()
 

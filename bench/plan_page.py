@@ -18,7 +18,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from recommit.estimate.paper import KEPT, MACHINES, STAGES, Figures, Runs, kept
+from recommit.estimate.paper import COUNTED_FILE, MACHINES, STAGES, Figures, Runs, counted_before
 from recommit.estimate.report import gib, operations, seconds
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -31,10 +31,10 @@ TITLES = {("a100", 8): "8 x A100", ("h200", 1): "one H200", ("rtx4090", 1): "one
 @cache
 def planned(recipe: str, stage: str, gpus: int) -> Any:
     """What a stage takes on any card."""
-    from recommit.estimate import machine, plan, recipes
+    from recommit.estimate import estimate, machine, recipes
 
-    request, board = recipes.Request(recipe), recipes.puzzle(recipe)
-    return plan(request.stage(stage, board), request.model, board, machine("a100", gpus), fit=False)
+    request, board = recipes.ChangedRecipe(recipe), recipes.puzzle(recipe)
+    return estimate(request.stage(stage, board), request.model, board, machine("a100", gpus), fit=False)
 
 
 def count(recipe: str, stage: str, card: str, gpus: int) -> Figures:
@@ -43,7 +43,7 @@ def count(recipe: str, stage: str, card: str, gpus: int) -> Figures:
     from recommit.estimate.estimating import peak
     from recommit.estimate.fit import settings
 
-    request, board, on = recipes.Request(recipe), recipes.puzzle(recipe), machine(card, gpus)
+    request, board, on = recipes.ChangedRecipe(recipe), recipes.puzzle(recipe), machine(card, gpus)
     config = request.stage(stage, board)
     said = replace(planned(recipe, stage, gpus), limit=on.limit, rate=on.rate("bfloat16"))
     said = said if said.fits else replace(said, fits_with=settings(config, request.model, board, on))
@@ -91,7 +91,7 @@ def runs() -> list[Runs]:
 
     alike: dict[tuple[str, str], list[Any]] = {}
     planner = reproduce_table.Planner("a100", 8)
-    for task, run in preset.every_run(preset.plans(preset.load("paper"), Path("OUT"))):
+    for task, run in preset.every_run(preset.entries(preset.load("paper"), Path("OUT"))):
         recipe = BOTH if run.verb == "sft" else task.values["recipe"]
         alike.setdefault((recipe, _kind(run)), []).append(planner(task, run))
     return [
@@ -164,7 +164,7 @@ def _table(rows: list[list[str]]) -> str:
 
 def written(text: str) -> str:
     """The page with every table anew."""
-    figures, listed = kept()
+    figures, listed = counted_before()
     tables = {f"{card} {gpus}": stages(figures, card, gpus) for card, gpus in MACHINES}
     tables |= {"memory": memory(figures), "runs": whole(listed)}
     for name, table in tables.items():
@@ -181,9 +181,9 @@ def main() -> None:
     parser.add_argument("--runs", action="store_true")
     options = parser.parse_args()
     if options.count or options.runs:
-        figures = kept()[0] if options.runs else everything()
+        figures = counted_before()[0] if options.runs else everything()
         lines = {"figures": [vars(f) for f in figures], "runs": [vars(r) for r in runs()]}
-        (ROOT / "python" / "recommit" / "plan" / KEPT).write_text(json.dumps(lines, indent=1) + "\n")
+        (ROOT / "python" / "recommit" / "estimate" / COUNTED_FILE).write_text(json.dumps(lines, indent=1) + "\n")
     text = PAGE.read_text(encoding="utf-8")
     if options.check:
         sys.exit(written(text) != text)

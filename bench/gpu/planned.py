@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import recommit
-from recommit.estimate import CARDS, Machine, Plan, plan
+from recommit.estimate import CARDS, Estimate, Machine, estimate
 from recommit.estimate.results import GIB
 from recommit.train.config import SftConfig, parse
 from recommit.train.grpo.config import GrpoConfig
@@ -53,7 +53,7 @@ def reinforcement() -> GrpoConfig:
     )
 
 
-def rate(found: Plan, kind: str) -> tuple[float, float]:
+def rate(found: Estimate, kind: str) -> tuple[float, float]:
     """Passes and states per second of the passes of one kind."""
     (count,) = [c for c in found.phases[0].counts if c.kind == kind]
     seconds = found.rate.seconds(count.flops)
@@ -64,8 +64,8 @@ def rate(found: Plan, kind: str) -> tuple[float, float]:
 def rows(preset: str, size: int, card: str) -> dict[str, Any]:
     """By the names that ``page.py`` asks for."""
     task, machine, begin = recommit.Sokoban(size, boxes=2), Machine(CARDS[card]), warm_start(preset)
-    sft = plan(begin, begin.model, task, machine)
-    grpo = plan(reinforcement(), begin.model, task, machine)
+    sft = estimate(begin, begin.model, task, machine)
+    grpo = estimate(reinforcement(), begin.model, task, machine)
     tokens = sft.model.visual_tokens + sft.model.text_tokens
     states = rate(sft, "learn")[1]
     look = rate(grpo, "propose")[1]

@@ -18,7 +18,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from recommit.evaluate import metrics
-from recommit.paper.family import DEPTHS, EVERY, STAGES, Found, Members, best, depth_of
+from recommit.paper.family import DEPTHS, EVERY, STAGES, FamilyResults, Members, best, depth_of
 from recommit.paper.tables.training import said
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def solved(row: dict[str, Any] | None) -> float:
     return float("nan") if row is None else 100 * row["solve_rate"]
 
 
-def sweep(axes: Axes, found: Found) -> None:
+def sweep(axes: Axes, found: FamilyResults) -> None:
     for kind, color, label in (("SFT", SAND, "warm start, fixed"), ("RL", RED, "trained, fixed")):
         rows = [row for row in found.kind(kind, "loose") if "-sampled" not in row["agent"]]
         axes.plot([r["actions_per_episode"] for r in rows], [solved(r) for r in rows], "s-", color=color, label=label)
@@ -53,7 +53,7 @@ def sweep(axes: Axes, found: Found) -> None:
     axes.legend(fontsize=7, frameon=False, loc="lower right" if found.task == "sliding" else "upper right")
 
 
-def distance(axes: Axes, found: Found) -> None:
+def distance(axes: Axes, found: FamilyResults) -> None:
     row = found.row("adaptive", "loose")
     cells = {bucket: (row or {}).get("by_distance_solved", {}).get(bucket) for bucket in metrics.BUCKETS}
     cells = {bucket: cell for bucket, cell in cells.items() if cell and cell["count"]}
@@ -69,7 +69,7 @@ def distance(axes: Axes, found: Found) -> None:
     axes.legend(fontsize=7, frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.08), ncols=len(DEPTHS))
 
 
-def progress(axes: Axes, found: Found) -> None:
+def progress(axes: Axes, found: FamilyResults) -> None:
     row = found.row("adaptive", "loose")
     cells = {bucket: (row or {}).get("by_distance_solved", {}).get(bucket) for bucket in metrics.BUCKETS}
     cells = {bucket: cell for bucket, cell in cells.items() if cell and cell["count"]}
@@ -81,7 +81,7 @@ def progress(axes: Axes, found: Found) -> None:
     twin.set(ylabel="progress per decision, one deviation each way")
 
 
-def emergence(axes: Axes, found: Found) -> None:
+def emergence(axes: Axes, found: FamilyResults) -> None:
     for stage, color in zip(STAGES, ("#9cc3ff", "#4a86d0", "#153f7d"), strict=True):
         rows = found.of(found.members.at_stage(stage), "loose")
         axes.plot([depth_of(row) for row in rows], [solved(row) for row in rows], "o-", color=color, label=stage)
@@ -89,7 +89,7 @@ def emergence(axes: Axes, found: Found) -> None:
     axes.legend(fontsize=7, frameon=False)
 
 
-def entropy(axes: Axes, found: Found) -> None:
+def entropy(axes: Axes, found: FamilyResults) -> None:
     lines = said(found.members.adaptive)
     for field, color, label in (("entropy_depth", BLUE, "depth head"), ("entropy_actions", RED, "actions")):
         steps, values = zip(*((line["step"], line[field]) for line in lines if field in line), strict=True)
@@ -104,7 +104,7 @@ def smooth(values: np.ndarray) -> np.ndarray:
     return np.array([values[max(0, i - 4) : i + 1].mean() for i in range(len(values))])
 
 
-def budgets(axes: Axes, found: Found) -> None:
+def budgets(axes: Axes, found: FamilyResults) -> None:
     ours, fixed = [], []
     for suffix in found.members.budgets.values():
         ours.append(solved(next(iter(found.of(found.members.other("adaptive", f"adaptive{suffix}"), "loose")), None)))
@@ -116,12 +116,12 @@ def budgets(axes: Axes, found: Found) -> None:
     axes.legend(fontsize=7, frameon=False)
 
 
-def read(folder: Path) -> Found:
+def read(folder: Path) -> FamilyResults:
     rows = json.loads((folder / f"eval-s{SEED}" / "summary.json").read_text(encoding="utf-8"))
-    return Found(rows, Members(folder / "family", SEED))
+    return FamilyResults(rows, Members(folder / "family", SEED))
 
 
-def plot(found: Found, out: Path) -> None:
+def plot(found: FamilyResults, out: Path) -> None:
     figure, panels = plt.subplots(2, 3, figsize=(12, 7))
     for axes, draw in zip(panels.flat, (sweep, distance, progress, emergence, entropy, budgets), strict=True):
         draw(axes, found)

@@ -57,6 +57,6 @@ def __getattr__(name: str) -> Any:
         value = import_module("recommit.policy.policy").CommitPolicy
         globals()[name] = value
         return value
-    if name in ("data", "envs", "evaluate", "train"):
+    if name in ("data", "envs", "evaluate", "horizon", "train"):
         return import_module(f"recommit.{name}")
     raise AttributeError(f"module 'recommit' has no attribute {name!r}")

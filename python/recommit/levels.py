@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, overload
 import numpy as np
 
 from recommit import _core
-from recommit.storage.opening import replace_file
+from recommit.storage.files import replacing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -173,7 +173,8 @@ def write_levels(
         raise ValueError(
             f"states: expected at most {MAX_FILE_BYTES} bytes of text, got {len(data)}; write several files"
         )
-    replace_file(path, data)
+    with replacing(path) as file:
+        file.write(data)
 
 
 def _as_levels(states: Any, task: str | None) -> Levels:

@@ -14,8 +14,8 @@ import yaml
 from tests.unit.train.runs import TINY, plan_of
 
 from recommit.data import Recipe, Variant, build, open_all
-from recommit.evaluate.evaluation import Evaluation, Plan
-from recommit.evaluate.store import Store
+from recommit.evaluate.evaluation import Evaluation, EvaluationSpec
+from recommit.evaluate.store import EvaluationStore
 from recommit.paper import seeds
 from recommit.policy.backbones.backbone import load_backbone
 from recommit.policy.policy import CommitPolicy
@@ -45,8 +45,8 @@ def make(place: Path, *, reinforced: bool = False) -> Path:
     if reinforced:
         run = place / "grpo"
         assert grpo.train(plan_of(), place / "sft", run, quiet=True) == 0
-    with Store(place / "eval") as store:
-        Evaluation(Plan(str(run), AGENTS, ("3", "2"), instances=6, validation=4), store, quiet=True).run()
+    with EvaluationStore(place / "eval") as store:
+        Evaluation(EvaluationSpec(str(run), AGENTS, ("3", "2"), instances=6, validation=4), store, quiet=True).run()
     return place
 
 
@@ -113,11 +113,11 @@ def _run(folder: Path) -> list[Any]:
 def _evaluation(place: Path) -> list[Any]:
     """What a page, a table of several seeds and the same command read."""
     folder = Folder(place / "eval")
-    figures = [folder.plan, folder.summary, folder.comparisons, folder.curves, folder.instances, folder.outcomes]
+    figures = [folder.spec, folder.summary, folder.comparisons, folder.curves, folder.instances, folder.outcomes]
     decided = [[vars(each) for each in folder.decisions(agent)] for agent in folder.agents]
     seen = [(key, vars(each)) for key, each in seeds.read(place / "eval").items()]
     names = sorted(path.stem for path in (place / "eval" / "decisions").iterdir())
-    with Store(place / "eval") as store:
+    with EvaluationStore(place / "eval") as store:
         kept = [(name, _columns(store.rows(name))) for name in names]
     played = reading.values(place / "eval", "policies.json")
     return [figures, decided, played, folder.training, folder.run_json("versions.json"), seen, kept]

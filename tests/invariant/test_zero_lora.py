@@ -15,8 +15,8 @@ from safetensors.torch import load_file
 from tests.invariant.rank_jobs import Job, run, train
 
 from recommit.data import Recipe, Variant, build
-from recommit.evaluate.evaluation import Evaluation, Plan
-from recommit.evaluate.store import Store
+from recommit.evaluate.evaluation import Evaluation, EvaluationSpec
+from recommit.evaluate.store import EvaluationStore
 from recommit.policy.policy import CommitPolicy
 
 STEPS, ROUNDS = 6, 3
@@ -215,8 +215,8 @@ def test_loading_sees_heads_that_were_not_gathered(place):
 
 @pytest.mark.parametrize("name", ["sft-3", "rl-3", "rl-of-bf16-3"])
 def test_what_is_saved_plays(place, name, tmp_path):
-    spec = Plan(str(place.folder / name), ("adaptive", "fixed-4"), ("tight",), instances=8, validation=4)
-    with Store(tmp_path / "eval") as store:
+    spec = EvaluationSpec(str(place.folder / name), ("adaptive", "fixed-4"), ("tight",), instances=8, validation=4)
+    with EvaluationStore(tmp_path / "eval") as store:
         rows = Evaluation(spec, store, quiet=True).run()
     assert [row["instances"] for row in rows] == [8, 8]
 

@@ -66,7 +66,7 @@ def check_recommit(words: list[str]) -> None:
 
 def _plannable(recipe: str, stage: str, set: tuple[str, ...] = (), **_rest: Any) -> None:
     """The stages that a plan is asked for, with what is set in them."""
-    request = recipes.Request(recipe, changes=set)
+    request = recipes.ChangedRecipe(recipe, changes=set)
     try:
         for name in recipes.stages(recipe) if stage == "both" else (stage,):
             request.stage(name, recipes.puzzle(recipe))

@@ -29,7 +29,9 @@ def missing(module: str) -> list[str]:
     return [name for name in names if f"{module}.{name}" not in {*NAMED, *ELSEWHERE}]
 
 
-@pytest.mark.parametrize("module", ["recommit", "recommit.data", "recommit.envs", "recommit.policy"])
+@pytest.mark.parametrize(
+    "module", ["recommit", "recommit.data", "recommit.envs", "recommit.horizon", "recommit.policy"]
+)
 def test_everything_public_has_its_place(module):
     if module == "recommit.envs":
         pytest.importorskip("gymnasium")

@@ -53,6 +53,7 @@ def test_the_layers_hold(copy: Path) -> None:
         ("puzzles/puzzle.py", "import recommit.cli"),
         ("levels.py", "import recommit.envs"),
         ("puzzles/sokoban.py", "import torch"),
+        ("horizon/rule.py", "import recommit.draws"),
     ],
 )
 def test_a_step_backwards_is_noticed(copy: Path, module: str, line: str) -> None:

@@ -50,10 +50,10 @@ def recipe_of(text):
 
 
 def plan_key(folder):
-    from recommit.evaluate.store import Store
+    from recommit.evaluate.store import EvaluationStore
 
     (folder / "plan.json").write_text(json.dumps({ORDER: 1}))
-    return lambda: Store(folder).begin({})
+    return lambda: EvaluationStore(folder).begin({})
 
 
 def preset_key(folder):

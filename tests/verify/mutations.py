@@ -227,7 +227,7 @@ class Targets:
         path = self.folder / "p.yaml"
         path.write_bytes(text.encode("utf-8", "replace"))
         refused(preset.load, str(path), ["seeds=[0]", "evaluate.instances=3", text[:60]])
-        for plan in preset.plans(preset.load(str(path)), self.folder / "out"):
+        for plan in preset.entries(preset.load(str(path)), self.folder / "out"):
             _ = plan.data, plan.runs, plan.zero_shot(), [plan.evaluation(seed) for seed in plan.seeds]
 
     def answer(self, text: str) -> None:

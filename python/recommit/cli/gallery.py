@@ -9,7 +9,7 @@ import numpy as np
 from recommit.puzzles.frames import THEMES
 from recommit.puzzles.sliding import Sliding
 from recommit.puzzles.sokoban import Sokoban
-from recommit.storage.opening import replacing
+from recommit.storage.files import replacing
 
 if TYPE_CHECKING:
     from os import PathLike

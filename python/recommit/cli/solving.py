@@ -83,9 +83,9 @@ def solve_level(
     """One level; its random plan is its own, whatever is solved beside it."""
     seed = int.from_bytes(sha256(f"{request.seed}/{index}".encode()).digest()[:7], "big")
     began = time.thread_time()
-    found = task.solve(state[None], request.limits, ties=request.ties, seed=seed, threads=1, progress=progress)
+    solutions = task.solve(state[None], request.limits, ties=request.ties, seed=seed, threads=1, progress=progress)
     seconds = time.thread_time() - began
-    status = Status(int(found.status[0]))
+    status = Status(int(solutions.status[0]))
     exact = status is Status.EXACT
     return Solved(
         index=index,
@@ -93,10 +93,10 @@ def solve_level(
         rows=state.shape[0],
         columns=state.shape[1],
         status=status.name.lower(),
-        length=int(found.length[0]) if exact else None,
-        bound=None if status is Status.UNSOLVABLE else int(found.bound[0]),
-        plan=letters(task, state, found[0]) if exact else None,
-        nodes=int(found.nodes[0]),
+        length=int(solutions.length[0]) if exact else None,
+        bound=None if status is Status.UNSOLVABLE else int(solutions.bound[0]),
+        plan=letters(task, state, solutions[0]) if exact else None,
+        nodes=int(solutions.nodes[0]),
         seconds=round(seconds, 6),
     )
 

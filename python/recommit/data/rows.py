@@ -60,7 +60,7 @@ class Rows:
         return result
 
     def sha256(self) -> str:
-        """Of the content: the same on every platform and for every version of the file format."""
+        """Hash the content: the same on every platform and for every version of the file format."""
         digest = hashlib.sha256()
         for field, column in zip(fields(self), self.columns(), strict=True):
             plain = np.ascontiguousarray(column, column.dtype.newbyteorder("<"))

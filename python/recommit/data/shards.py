@@ -84,14 +84,14 @@ def make(
     *,
     threads: int | None = 1,
     exclude: NDArray[np.uint64] | None = None,
-    given: NDArray[np.uint8] | None = None,
+    states: NDArray[np.uint8] | None = None,
 ) -> Rows:
-    """The rows of a shard. ``given`` are all the states of a recipe that labels given ones."""
+    """The rows of a shard. ``states`` are all those of a recipe that labels states which a caller brings."""
     if recipe.states:
-        if given is None:
+        if states is None:
             raise errors.WrongRecipe("states: expected the states that the recipe names, got none")
         first = shard * recipe.shard
-        part = np.ascontiguousarray(given[first : first + recipe.shard])
+        part = np.ascontiguousarray(states[first : first + recipe.shard])
         number = first + np.arange(len(part))
         return labels.label(recipe.puzzle(), part, instance=number, ties=recipe.ties, seed=recipe.seed, threads=threads)
     starts = sampling.starts(recipe, split, shard, threads=threads, exclude=exclude)

@@ -126,9 +126,9 @@ class Recipe:
         """A recipe from plain values, every one of them checked; ``size`` may be one number."""
         if not isinstance(values, dict):
             raise errors.WrongRecipe(f"recipe: expected a mapping, got {type(values).__name__}")
-        known = {field.name for field in fields(cls)}
-        if unknown := sorted(map(str, set(values) - known)):
-            raise errors.WrongRecipe(f"recipe: expected the fields {sorted(known)}, got {brief(unknown)} besides")
+        names = {field.name for field in fields(cls)}
+        if unknown := sorted(map(str, set(values) - names)):
+            raise errors.WrongRecipe(f"recipe: expected the fields {sorted(names)}, got {brief(unknown)} besides")
         if missing := [field.name for field in fields(cls) if field.default is MISSING and field.name not in values]:
             raise errors.WrongRecipe(f"recipe: expected {', '.join(missing)}, got {brief(list(values))} alone")
         plain = dict(values)

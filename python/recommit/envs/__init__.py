@@ -36,6 +36,6 @@ def __getattr__(name: str) -> Any:
     for kind in PUZZLES:
         for base, suffix in ((GridEnv, "Env"), (GridVectorEnv, "VectorEnv")):
             if name == f"{kind.__name__}{suffix}":
-                made = type(name, (base,), {"kind": kind, "__module__": __name__, "__doc__": base.__doc__})
-                return globals().setdefault(name, made)
+                env_class = type(name, (base,), {"kind": kind, "__module__": __name__, "__doc__": base.__doc__})
+                return globals().setdefault(name, env_class)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

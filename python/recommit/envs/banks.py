@@ -45,12 +45,12 @@ def grids(
     kind: type[Puzzle], size: int | tuple[int, int] | None, levels: Source | None, **others: Any
 ) -> tuple[Puzzle, States | None]:
     """The same for any puzzle that is made by ``kind(size, **others)``; what is None is left to the puzzle."""
-    asked = {name: value for name, value in {"size": size, **others}.items() if value is not None}
+    options = {name: value for name, value in {"size": size, **others}.items() if value is not None}
     if levels is None:
-        return kind(**asked), None
+        return kind(**options), None
     for name in others:
-        if name in asked:
-            raise ValueError(f"{name}: expected None where levels are given, got {asked[name]}")
+        if name in options:
+            raise ValueError(f"{name}: expected None where levels are given, got {options[name]}")
     states = _states(kind.task, levels)
     shape = states.shape[1:]
     if size is not None and (size if isinstance(size, tuple) else (size, size)) != shape:
@@ -61,8 +61,8 @@ def grids(
 def bank(task: Puzzle, states: States | None, size: object, seed: object) -> _core.LevelBank:
     """The bank that ``states`` make, or the one that (task, size, seed) generate; the latter are shared."""
     if states is not None:
-        made: _core.LevelBank = task.core.make_bank(states)
-        return made
+        own: _core.LevelBank = task.core.make_bank(states)
+        return own
     return _generated(
         task, checks.integer("bank_size", size, 1, MAX_BANK), checks.integer("bank_seed", seed, 0, checks.MAX_SEED)
     )

@@ -274,20 +274,20 @@ class GridVectorEnv(PuzzleVectorEnv):
 def _mode(mode: AutoresetMode | str) -> AutoresetMode:
     if isinstance(mode, AutoresetMode):
         return mode
-    for known in AutoresetMode:
-        if mode in (known.name, known.value):
-            return known
-    expected = ", ".join(known.name for known in AutoresetMode)
+    for each in AutoresetMode:
+        if mode in (each.name, each.value):
+            return each
+    expected = ", ".join(each.name for each in AutoresetMode)
     raise ValueError(f"autoreset_mode: expected one of {expected}, got {mode!r}")
 
 
 def _only(info: Info, chosen: Bools) -> Info:
     """The same info for the chosen slots, zeros for the others."""
-    kept: Info = {}
+    part: Info = {}
     for key, values in info.items():
-        kept[key] = (
+        part[key] = (
             chosen.copy()
             if key.startswith("_")
             else np.where(chosen.reshape(-1, *[1] * (values.ndim - 1)), values, 0).astype(values.dtype)
         )
-    return kept
+    return part

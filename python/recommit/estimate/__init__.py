@@ -1,17 +1,17 @@
 """What a run will take, counted before anything is loaded: parameters, passes, operations, bytes, time.
 
-    plan = recommit.estimate.plan(config, model, task, Machine(CARDS["a100"], gpus=8))
+    estimate = recommit.estimate.estimate(config, model, task, Machine(CARDS["a100"], gpus=8))
 
-Importing this costs nothing; ``plan`` imports torch and transformers when it is called.
+Importing this costs nothing; ``estimate`` imports torch and transformers when it is called.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from recommit.estimate.counting.passes import Evaluation
+from recommit.estimate.counting.passes import EvaluationStage
 from recommit.estimate.machine.cards import CARDS, SHARE, Card, Machine, machine
-from recommit.estimate.results import GIB, Count, Memory, Model, Phase, Plan, Rate
+from recommit.estimate.results import GIB, Count, Estimate, Memory, ModelSize, Phase, Rate
 
 if TYPE_CHECKING:
     from recommit.estimate.counting.passes import Stage
@@ -24,19 +24,19 @@ __all__ = [
     "SHARE",
     "Card",
     "Count",
-    "Evaluation",
+    "Estimate",
+    "EvaluationStage",
     "Machine",
     "Memory",
-    "Model",
+    "ModelSize",
     "Phase",
-    "Plan",
     "Rate",
+    "estimate",
     "machine",
-    "plan",
 ]
 
 
-def plan(config: Stage, model: ModelConfig, task: Puzzle, machine: Machine, *, fit: bool = True) -> Plan:
+def estimate(config: Stage, model: ModelConfig, task: Puzzle, machine: Machine, *, fit: bool = True) -> Estimate:
     """Of a stage on a machine; where training does not fit, with the settings under which it does (``fit``).
 
     ``model`` is that of the warm start, also for reinforcement, whose recipe does not name one.

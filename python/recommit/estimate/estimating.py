@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from recommit.estimate.counting.passes import Evaluation, Passes, Schedule, schedule
+from recommit.estimate.counting.passes import EvaluationStage, Passes, Schedule, schedule
 from recommit.estimate.counting.shadow import kernels
 from recommit.estimate.counting.stages import shadow_of
 from recommit.estimate.machine import memory, storage
-from recommit.estimate.results import Count, Learning, Memory, Model, Phase, Plan, Rate
+from recommit.estimate.results import Count, Estimate, LearningFlops, Memory, ModelSize, Phase, Rate
 from recommit.train.config import SftConfig
 
 if TYPE_CHECKING:
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 
     from recommit.estimate.counting.counting import Cost
     from recommit.estimate.counting.passes import Stage
-    from recommit.estimate.counting.work import Learning as Taken
+    from recommit.estimate.counting.work import LearningCost as Taken
     from recommit.estimate.counting.work import Shadow
     from recommit.estimate.machine.cards import Machine
     from recommit.puzzles.puzzle import Puzzle
     from recommit.train.config import ModelConfig
 
 
-def counted(config: Stage, model: ModelConfig, task: Puzzle, machine: Machine) -> Plan:
+def counted(config: Stage, model: ModelConfig, task: Puzzle, machine: Machine) -> Estimate:
     """The plan of a stage as its recipe is."""
     shadow = shadow_of(config, model, task)
     with kernels():
-        return _Counting(config, model, shadow, machine).plan()
+        return _Counting(config, model, shadow, machine).estimate()
 
 
 def peak(config: Stage, model: ModelConfig, task: Puzzle, machine: Machine) -> int:
@@ -39,7 +39,7 @@ def peak(config: Stage, model: ModelConfig, task: Puzzle, machine: Machine) -> i
 
 
 def _name(config: Stage) -> str:
-    if isinstance(config, Evaluation):
+    if isinstance(config, EvaluationStage):
         return "evaluate"
     return "sft" if isinstance(config, SftConfig) else "grpo"
 
@@ -54,12 +54,12 @@ class _Counting:
         self.costs: dict[Passes, Cost] = {}
         self.learnt: dict[Passes, Taken] = {}
 
-    def plan(self) -> Plan:
+    def estimate(self) -> Estimate:
         """All of it."""
         dtype = "bfloat16" if self.config.engine.bf16 else self.model.dtype
         rate = self.machine.rate(dtype)
         phases = tuple(self._phases(rate))
-        return Plan(
+        return Estimate(
             stage=_name(self.config),
             task=self.shadow.task.task,
             size=self.shadow.task.shape,
@@ -72,7 +72,7 @@ class _Counting:
             rate=rate,
             host=storage.host(self.shadow, self.split, self.machine.cuda),
             disk={}
-            if isinstance(self.config, Evaluation)
+            if isinstance(self.config, EvaluationStage)
             else storage.disk(self.shadow, self.split, self.config, self.model),
         )
 
@@ -113,38 +113,38 @@ class _Counting:
             self.learnt[alike] = self.shadow.learning(alike)
         return self.learnt[alike]
 
-    def _model(self) -> Model:
+    def _model(self) -> ModelSize:
         parts = {name: parts for name, parts in self.shadow.parts().items() if name != "reference"}
         trained = {name: sum(p.numel() for p in part if p.requires_grad) for name, part in parts.items()}
         whole = {name: sum(p.numel() for p in part) for name, part in parts.items()}
-        return Model(
+        return ModelSize(
             self.model.backbone,
             {name: count for name, count in whole.items() if count},
             {name: count for name, count in trained.items() if count},
             *self.shadow.tokens,
         )
 
-    def _learning(self) -> Learning:
+    def _learning(self) -> LearningFlops:
         totals = [0, 0, 0]
         for passes in self.schedule.step:
             if passes.kind == "learn":
                 taken = self._taken(passes)
                 each = (taken.forward, taken.backward, taken.again * self.config.engine.checkpointing)
                 totals = [total + passes.times * more for total, more in zip(totals, each, strict=True)]
-        return Learning(*totals)
+        return LearningFlops(*totals)
 
     def memory(self) -> Memory:
         """Of one rank."""
         trained = self.shadow.trained
         whole = memory.size(trained)
         learn = [self._taken(p) for p in self.schedule.step if p.kind == "learn"]
-        kept = max((t.kept for t in learn), default=whole) - whole
-        recomputed = max((t.recomputed for t in learn), default=whole) - whole
+        stored = max((t.peak_stored for t in learn), default=whole) - whole
+        recomputed = max((t.peak_recomputed for t in learn), default=whole) - whole
         return Memory(
-            kept=memory.kept(self.shadow, self.split, self.machine.cuda, self._met()),
+            resident=memory.resident(self.shadow, self.split, self.machine.cuda, self._met()),
             gradients=self.split.gradients(trained),
-            activations=recomputed if self.config.engine.checkpointing else kept,
-            activations_kept=kept,
+            activations=recomputed if self.config.engine.checkpointing else stored,
+            activations_kept=stored,
             activations_recomputed=recomputed,
             looking=max((self._cost(p).peak for p in self._largest()), default=0),
             stepping=self.split.stepping(trained),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from recommit.estimate.counting.passes import Evaluation
+from recommit.estimate.counting.passes import EvaluationStage
 from recommit.estimate.estimating import peak
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def settings(config: Stage, model: ModelConfig, task: Puzzle, machine: Machine) -> tuple[str, ...] | None:
     """The first that fit, as ``--set`` takes them; None where none do, as an evaluation has none."""
-    if isinstance(config, Evaluation):
+    if isinstance(config, EvaluationStage):
         return None
 
     def fits(changed: SftConfig | GrpoConfig) -> bool:
@@ -29,7 +29,7 @@ def settings(config: Stage, model: ModelConfig, task: Puzzle, machine: Machine) 
     for engine in _engines(config.engine, machine):
         chosen = _smaller(replace(config, engine=engine), machine.gpus, fits)
         if chosen is not None:
-            return tuple(_said(config, chosen))
+            return tuple(_changes(config, chosen))
     return None
 
 
@@ -65,7 +65,7 @@ def _with(config: Any, micro: int) -> Any:
     return replace(config, optim=replace(config.optim, micro_batch=micro))
 
 
-def _said(config: Any, chosen: Any) -> Iterator[str]:
+def _changes(config: Any, chosen: Any) -> Iterator[str]:
     """What differs."""
     share = config.optim.micro_batch or config.optim.batch
     if chosen.optim.micro_batch < share:

@@ -9,7 +9,7 @@ import json
 from dataclasses import dataclass
 from importlib.resources import files
 
-KEPT = "paper.json"
+COUNTED_FILE = "paper.json"
 STAGES = tuple(
     (recipe, stage) for recipe in ("paper-sliding", "paper-sokoban") for stage in ("sft", "grpo", "evaluate")
 )
@@ -56,19 +56,19 @@ class Runs:
     hours: float
 
 
-def kept() -> tuple[list[Figures], list[Runs]]:
+def counted_before() -> tuple[list[Figures], list[Runs]]:
     """What was counted."""
-    said = json.loads((files("recommit.estimate") / KEPT).read_text(encoding="utf-8"))
+    stored = json.loads((files("recommit.estimate") / COUNTED_FILE).read_text(encoding="utf-8"))
     rows = [
         row | {"fits_with": row["fits_with"] if row["fits_with"] is None else tuple(row["fits_with"])}
-        for row in said["figures"]
+        for row in stored["figures"]
     ]
-    return [Figures(**row) for row in rows], [Runs(**row) for row in said["runs"]]
+    return [Figures(**row) for row in rows], [Runs(**row) for row in stored["runs"]]
 
 
 def fitting(size: int) -> tuple[list[str], list[str], int]:
     """Stages that fit one GPU of so many bytes as they are, those that do in smaller passes, and the least that any needs."""
-    alone = list({(row.recipe, row.stage): row for row in kept()[0] if row.gpus == 1}.values())
+    alone = list({(row.recipe, row.stage): row for row in counted_before()[0] if row.gpus == 1}.values())
     as_it_is = [f"{row.recipe} {row.stage}" for row in alone if row.peak <= size]
     smaller = [f"{row.recipe} {row.stage}" for row in alone if row.least <= size < row.peak]
     return as_it_is, smaller, min(row.least for row in alone)

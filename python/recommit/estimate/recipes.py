@@ -8,7 +8,7 @@ from importlib.resources import files
 from math import factorial
 from typing import TYPE_CHECKING, Any
 
-from recommit.estimate.counting.passes import Evaluation
+from recommit.estimate.counting.passes import EvaluationStage
 from recommit.storage import recipe_text
 from recommit.train import config as configuration
 from recommit.train.config import SftConfig
@@ -24,7 +24,7 @@ STAGES = ("sft", "grpo")
 
 
 @dataclass(frozen=True)
-class Request:
+class ChangedRecipe:
     """A recipe and what is changed in it."""
 
     recipe: str
@@ -58,8 +58,8 @@ class Request:
         return replace(imitated, model=self.model, validation=imitated.validation.of(task))
 
     def _load(self, name: str, kind: type[Any], flags: dict[str, Any], changes: list[str]) -> Any:
-        said = [f"{path}={json.dumps(value)}" for path, value in flags.items()]
-        return configuration.load(self.recipe, [*said, *changes], kind, name)
+        settings = [f"{path}={json.dumps(value)}" for path, value in flags.items()]
+        return configuration.load(self.recipe, [*settings, *changes], kind, name)
 
 
 def _of_model(change: str) -> bool:
@@ -77,7 +77,7 @@ def puzzle(recipe: str, task: str | None = None, size: tuple[int, ...] | None = 
 
     boards = [_board(entry["data"]) for entry in _entries(recipe)]
     if task is None and len(set(boards)) != 1:
-        tasks = Request(recipe).model.policy.tasks
+        tasks = ChangedRecipe(recipe).model.policy.tasks
         if len(tasks) != 1:
             raise ValueError(
                 f"task: expected one of {', '.join(tasks)}, since no preset says it for {recipe}, got none"
@@ -88,7 +88,7 @@ def puzzle(recipe: str, task: str | None = None, size: tuple[int, ...] | None = 
     return registry.puzzle(name).of((shape[0], shape[-1]), 1)
 
 
-def evaluation(recipe: str, task: Puzzle) -> Evaluation:
+def evaluation(recipe: str, task: Puzzle) -> EvaluationStage:
     """What the first preset that trains by this recipe asks of an evaluation, for one of its seeds."""
     entry = next(_entries(recipe), None)
     if entry is None:
@@ -97,7 +97,7 @@ def evaluation(recipe: str, task: Puzzle) -> Evaluation:
     others = len({*entry["variants"], *entry.get("ablations", ())} - {"adaptive"}) + 1
     boards = factorial(task.shape[0] * task.shape[1]) // 2 if task.task == "sliding" else 0
     budget = max(task.usual.budgets.values())
-    return Evaluation(values.get("instances", 1024), values.get("validation", 256), budget, others, boards)
+    return EvaluationStage(values.get("instances", 1024), values.get("validation", 256), budget, others, boards)
 
 
 def _entries(recipe: str) -> Iterator[dict[str, Any]]:

@@ -9,7 +9,7 @@ from recommit.estimate.results import GIB
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from recommit.estimate.results import Count, Phase, Plan
+    from recommit.estimate.results import Count, Estimate, Phase
 
 _LOOKS = {
     "learn": "learning, forward and backward",
@@ -22,26 +22,26 @@ _LOOKS = {
 }
 
 
-def text(plan: Plan) -> str:
+def text(estimate: Estimate) -> str:
     """All that a plan says, for people."""
-    return "\n".join(_lines(plan)) + "\n"
+    return "\n".join(_lines(estimate)) + "\n"
 
 
-def _lines(plan: Plan) -> Iterator[str]:
-    rows, cols = plan.size
-    yield f"{plan.stage}, {plan.task} {rows}x{cols}, on {plan.gpus} rank{'s' * (plan.gpus > 1)}"
-    yield from _model(plan)
-    for phase in plan.phases:
-        yield from _phase(phase, plan.gpus)
-    yield from _learning(plan)
-    yield from _memory(plan)
-    yield _sizes("node", plan.host) + " (all ranks; allowances and loading included)"
-    yield _sizes("disk", plan.disk) + ", the data set left out"
-    yield f"time     {_time(plan)}"
+def _lines(estimate: Estimate) -> Iterator[str]:
+    rows, cols = estimate.size
+    yield f"{estimate.stage}, {estimate.task} {rows}x{cols}, on {estimate.gpus} rank{'s' * (estimate.gpus > 1)}"
+    yield from _model(estimate)
+    for phase in estimate.phases:
+        yield from _phase(phase, estimate.gpus)
+    yield from _learning(estimate)
+    yield from _memory(estimate)
+    yield _sizes("node", estimate.host) + " (all ranks; allowances and loading included)"
+    yield _sizes("disk", estimate.disk) + ", the data set left out"
+    yield f"time     {_time(estimate)}"
 
 
-def _model(plan: Plan) -> Iterator[str]:
-    model = plan.model
+def _model(estimate: Estimate) -> Iterator[str]:
+    model = estimate.model
     yield f"model    {model.backbone}: {sum(model.parameters.values()):,} parameters ({_parts(model.parameters)})"
     yield f"trained  {sum(model.trained.values()):,} ({_parts(model.trained)})"
     tokens = model.visual_tokens + model.text_tokens
@@ -65,30 +65,30 @@ def _count(count: Count) -> str:
     return f"  {operations(count.flops):>12}  {most}{count.states:,} {_LOOKS[count.kind]}, in {passes}{why}"
 
 
-def _learning(plan: Plan) -> Iterator[str]:
-    parts = plan.learning
+def _learning(estimate: Estimate) -> Iterator[str]:
+    parts = estimate.learning
     again = f", computed again {operations(parts.again)}" if parts.again else ""
     yield f"learning forward {operations(parts.forward)}, backward {operations(parts.backward)}{again}, a step of one rank"
 
 
-def _memory(plan: Plan) -> Iterator[str]:
-    memory = plan.memory
-    yield f"memory of one rank, GiB: {gib(memory.peak)} of {gib(plan.limit)} at the worst moment"
-    yield from (f"  {gib(size):>8}  {name}" for name, size in memory.kept.items())
+def _memory(estimate: Estimate) -> Iterator[str]:
+    memory = estimate.memory
+    yield f"memory of one rank, GiB: {gib(memory.peak)} of {gib(estimate.limit)} at the worst moment"
+    yield from (f"  {gib(size):>8}  {name}" for name, size in memory.resident.items())
     yield f"  {gib(memory.gradients):>8}  gradients"
     kinds = f"{gib(memory.activations_kept)} if kept, {gib(memory.activations_recomputed)} if computed again"
     yield f"  {gib(memory.activations):>8}  activations ({kinds})"
     yield f"  {gib(memory.looking):>8}  the largest pass that only looks, at another time"
     yield f"  {gib(memory.stepping):>8}  the optimiser's step, at another time"
-    yield f"  {_verdict(plan)}"
+    yield f"  {_verdict(estimate)}"
 
 
-def _verdict(plan: Plan) -> str:
-    if plan.fits:
+def _verdict(estimate: Estimate) -> str:
+    if estimate.fits:
         return "it fits"
-    if plan.fits_with is None:
+    if estimate.fits_with is None:
         return "IT DOES NOT FIT, and no setting was found under which it does"
-    return f"IT DOES NOT FIT; it does with --set {' '.join(plan.fits_with)}"
+    return f"IT DOES NOT FIT; it does with --set {' '.join(estimate.fits_with)}"
 
 
 def _sizes(name: str, sizes: dict[str, int]) -> str:
@@ -96,13 +96,13 @@ def _sizes(name: str, sizes: dict[str, int]) -> str:
     return f"{name:<9}{gib(sum(sizes.values()))} GiB: {parts}"
 
 
-def _time(plan: Plan) -> str:
-    whole = f"{operations(plan.flops)} in the whole run"
-    if plan.seconds is None:
+def _time(estimate: Estimate) -> str:
+    whole = f"{operations(estimate.flops)} in the whole run"
+    if estimate.seconds is None:
         return f"{whole}; how long that takes is unknown without --peak"
-    rate = plan.rate
+    rate = estimate.rate
     basis = f"{rate.share:.0%} (assumed) of {rate.peak / 1e12:g} TFLOP/s ({rate.source})"
-    return f"{whole}: {seconds(plan.seconds)} at {basis}; play, solving and disks not included"
+    return f"{whole}: {seconds(estimate.seconds)} at {basis}; play, solving and disks not included"
 
 
 def gib(size: float) -> str:

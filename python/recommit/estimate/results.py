@@ -9,7 +9,7 @@ GIB = 2**30
 
 
 @dataclass(frozen=True)
-class Model:
+class ModelSize:
     """Who learns, and what it reads of a state."""
 
     backbone: str
@@ -49,7 +49,7 @@ class Phase:
 
 
 @dataclass(frozen=True)
-class Learning:
+class LearningFlops:
     """Floating-point operations of a step's passes that learn, of one rank."""
 
     forward: int = 0
@@ -62,7 +62,7 @@ class Memory:
     """Bytes of one rank, by kind; each kind by itself, and ``peak`` at the worst moment."""
 
     #: There all the time: weights, lora, heads, optimiser, reference, features, buckets, gathered, allowance.
-    kept: dict[str, int]
+    resident: dict[str, int]
     gradients: int
     #: Beyond gradients, at the peak of a pass that learns, with the recipe's engine.checkpointing.
     activations: int
@@ -77,7 +77,7 @@ class Memory:
     @property
     def peak(self) -> int:
         """While a pass learns, a pass looks without learning, or the weights move."""
-        return sum(self.kept.values()) + max(self.gradients + self.activations, self.looking, self.stepping)
+        return sum(self.resident.values()) + max(self.gradients + self.activations, self.looking, self.stepping)
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class Rate:
 
 
 @dataclass(frozen=True)
-class Plan:
+class Estimate:
     """A stage of a recipe on so many ranks."""
 
     stage: str
@@ -104,9 +104,9 @@ class Plan:
     gpus: int
     #: Bytes that a rank may take.
     limit: int
-    model: Model
+    model: ModelSize
     phases: tuple[Phase, ...]
-    learning: Learning
+    learning: LearningFlops
     memory: Memory
     rate: Rate
     #: Bytes of the node's memory, and of the run's folder.
@@ -134,4 +134,5 @@ class Plan:
         """All numbers."""
         derived = {"fits": self.fits, "peak": self.memory.peak, "flops": self.flops, "seconds": self.seconds}
         phases = [asdict(phase) | {"flops": phase.flops} for phase in self.phases]
-        return {**asdict(self), "phases": phases, **derived}
+        memory = {"kept" if name == "resident" else name: value for name, value in asdict(self.memory).items()}
+        return {**asdict(self), "memory": memory, "phases": phases, **derived}

@@ -53,7 +53,7 @@ KNOWN = {
 
 
 @dataclass
-class Player:
+class PolicyPlayer:
     """One policy on one set of instances."""
 
     policy: CommitPolicy
@@ -62,10 +62,10 @@ class Player:
     #: The largest budget; smaller ones are read off the same rows.
     budget: int
     #: Instances that choices may be made on.
-    validation: Player | None = None
+    validation: PolicyPlayer | None = None
     #: Who else plays the same.
     team: Team = field(default_factory=Team)
-    _kept: dict[tuple[str, int, int], Rows] = field(default_factory=dict)
+    _rows: dict[tuple[str, int, int], Rows] = field(default_factory=dict)
     _mixtures: dict[int, NDArray[np.float64]] = field(default_factory=dict)
 
     @cached_property
@@ -82,23 +82,23 @@ class Player:
     def rows(self, agent: str, budget: int, seed: int = 0) -> Rows:
         """Decisions of an agent. Only ``by_budget`` agents depend on the budget, and those of a policy that is told it; the
         others are cut from the largest."""
-        asked = budget if by_budget(agent) or self.policy.config.show_budget else self.budget
-        key = (agent, asked, seed)
-        if key not in self._kept:
+        played_budget = budget if by_budget(agent) or self.policy.config.show_budget else self.budget
+        key = (agent, played_budget, seed)
+        if key not in self._rows:
             if agent.endswith("-sampled"):
-                every = shared.each(self.team, ACTION_SEEDS, lambda s: self._play(agent, asked, s))
-                self._kept |= {(agent, asked, s): rows for s, rows in enumerate(every)}
+                every = shared.each(self.team, ACTION_SEEDS, lambda s: self._play(agent, played_budget, s))
+                self._rows |= {(agent, played_budget, s): rows for s, rows in enumerate(every)}
             else:
-                self._kept[key] = self._play(agent, asked, seed)
-        return self._kept[key]
+                self._rows[key] = self._play(agent, played_budget, seed)
+        return self._rows[key]
 
     def _play(self, agent: str, budget: int, seed: int) -> Rows:
         if match := re.fullmatch(r"fixed-([1-8])-sampled", agent):
             chosen = Actor(self.policy, self.task, variant(f"fixed-{match[1]}"), seed=seed)
             return episodes.sampled(chosen, self.starts, budget, 1)
         if agent in ("solver", "walker"):
-            made = solver(self.task) if agent == "solver" else walker(seed)
-            return episodes.of_callable(made, self.task, self.starts, budget)
+            agent_of = solver(self.task) if agent == "solver" else walker(seed)
+            return episodes.of_callable(agent_of, self.task, self.starts, budget)
         return episodes.on_graph(self.reach, self.starts, budget, self._choose(agent, budget, seed))
 
     def _choose(self, agent: str, budget: int, seed: int) -> Choose:
@@ -120,17 +120,17 @@ class Player:
         return makers[agent]()
 
     def _ceiling(self, budget: int) -> oracle.Ceiling:
-        found = oracle.ceiling(self.reach, self.starts, budget, self.policy.config.depths)
-        if found.missing:
-            warnings.warn(f"oracle-dp: {found.missing:,} states were left out: below the ceiling", stacklevel=2)
-        return found
+        ceiling = oracle.ceiling(self.reach, self.starts, budget, self.policy.config.depths)
+        if ceiling.missing:
+            warnings.warn(f"oracle-dp: {ceiling.missing:,} states were left out: below the ceiling", stacklevel=2)
+        return ceiling
 
     def marginal(self, budget: int) -> NDArray[np.float64]:
         """How often adaptive takes each of its depths."""
         rows = self.rows("adaptive", budget)
         counts = np.bincount(rows.depth[rows.turn < budget], minlength=MAX_ACTIONS + 1)
-        kept = counts[list(self.policy.config.depths)]
-        result: NDArray[np.float64] = kept / max(kept.sum(), 1)
+        of_head = counts[list(self.policy.config.depths)]
+        result: NDArray[np.float64] = of_head / max(of_head.sum(), 1)
         return result
 
     def mixture(self, budget: int) -> NDArray[np.float64]:
@@ -149,7 +149,7 @@ class Player:
         return chances[best] if scores[best][0] >= 0 else chances[-1]  # none is cheap enough: the shallowest
 
 
-def _scores(player: Player, budget: int, choices: list[Choose], limit: int) -> list[tuple[int, int]]:
+def _scores(player: PolicyPlayer, budget: int, choices: list[Choose], limit: int) -> list[tuple[int, int]]:
     """Of each choice, episodes solved, and the actions of all with a minus; (-1, 0) if those are more than ``limit``. All
     are played side by side, so that states are looked at in large batches."""
     reach = player.reach
@@ -199,11 +199,11 @@ def solver(task: Puzzle) -> episodes.Agent:
     """Optimal plans."""
 
     def agent(states: NDArray[np.uint8], _turn: int) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
-        found = task.solve(states)
-        depth = np.clip(found.length, 1, MAX_ACTIONS).astype(np.int64)
+        solutions = task.solve(states)
+        depth = np.clip(solutions.length, 1, MAX_ACTIONS).astype(np.int64)
         actions = np.zeros((len(states), MAX_ACTIONS), np.uint8)
-        for i, (begin, many) in enumerate(zip(found.offsets[:-1], depth, strict=True)):
-            plan = found.actions[begin : begin + many]
+        for i, (begin, many) in enumerate(zip(solutions.offsets[:-1], depth, strict=True)):
+            plan = solutions.actions[begin : begin + many]
             actions[i, : len(plan)] = plan
         return depth, actions
 

@@ -16,7 +16,7 @@ import torch
 
 from recommit.data.starts import held_out
 from recommit.evaluate import agents, metrics, summaries, transcripts
-from recommit.evaluate.agents import Player
+from recommit.evaluate.agents import PolicyPlayer
 from recommit.evaluate.store import flat
 from recommit.puzzles import registry
 from recommit.runs.directory import recipe_of
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from recommit.evaluate.metrics import Episodes
-    from recommit.evaluate.store import Store
+    from recommit.evaluate.metrics import EpisodeRows
+    from recommit.evaluate.store import EvaluationStore
     from recommit.play.episodes import Rows
 
 
 @dataclass(frozen=True)
-class Plan:
+class EvaluationSpec:
     """What is asked for."""
 
     run: str
@@ -76,9 +76,11 @@ class Plan:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values; of the options that older plans do not name, those that are not the usual ones."""
-        options = [f for f in fields(Plan) if f.name in ("edges", "stop_on_deadlock", "whole_commitments", "task")]
+        options = [
+            f for f in fields(EvaluationSpec) if f.name in ("edges", "stop_on_deadlock", "whole_commitments", "task")
+        ]
         usual = {f.name for f in options if getattr(self, f.name) == f.default}
-        return {f.name: getattr(self, f.name) for f in fields(Plan) if f.name not in usual}
+        return {f.name: getattr(self, f.name) for f in fields(EvaluationSpec) if f.name not in usual}
 
 
 def decisions_of(budget: str, task: str) -> int:
@@ -94,26 +96,28 @@ def decisions_of(budget: str, task: str) -> int:
 class Evaluation:
     """One call of ``recommit evaluate``, on every rank of a team. Only the lead has a folder to write."""
 
-    def __init__(self, plan: Plan, store: Store | None, *, team: Team | None = None, quiet: bool = False) -> None:
-        self.plan, self.team, self.quiet = plan, team or Team(), quiet
+    def __init__(
+        self, spec: EvaluationSpec, store: EvaluationStore | None, *, team: Team | None = None, quiet: bool = False
+    ) -> None:
+        self.spec, self.team, self.quiet = spec, team or Team(), quiet
         self._store = store
-        self.recipe = recipe_of(plan.run, plan.task)
+        self.recipe = recipe_of(spec.run, spec.task)
         puzzle = self.recipe.puzzle()
-        self.task = puzzle.to_the_end() if plan.whole_commitments else puzzle
-        self.budgets = {name: decisions_of(name, self.recipe.task) for name in plan.budgets}
-        self.drawn = held_out.starts(self.recipe, "test", plan.instances, plan.length)
+        self.task = puzzle.to_the_end() if spec.whole_commitments else puzzle
+        self.budgets = {name: decisions_of(name, self.recipe.task) for name in spec.budgets}
+        self.drawn = held_out.starts(self.recipe, "test", spec.instances, spec.length)
         self.starts = np.ascontiguousarray(self.drawn.states)
         self.length = self.task.distance(self.starts)
         self.rooms = held_out.rooms(self.recipe, self.starts)
         self.ids = self.recipe.ids(self.drawn.variant.tolist(), self.drawn.number.tolist())
-        self._players: dict[str, Player] = {}
-        self._tells: dict[str, bool] = {}
+        self._players: dict[str, PolicyPlayer] = {}
+        self._budget_seen: dict[str, bool] = {}
         self._validation: NDArray[np.uint8] | None = None
 
     def run(self) -> list[dict[str, Any]]:
         """Play whoever has not been played; then the lead writes every figure. The summary, empty but for the lead."""
         if self.team.lead:
-            self.store.begin({**self.plan.to_dict(), "test_set": held_out.name(self.starts)})
+            self.store.begin({**self.spec.to_dict(), "test_set": held_out.name(self.starts)})
             self.store.same_policies(self._policies())
             self._write_instances()
         number = 0
@@ -121,15 +125,15 @@ class Evaluation:
             for name in names:
                 began, number = time.monotonic(), number + 1
                 self._play(name)
-                self._say(f"{number}/{len(self.plan.agents)} {name}: {time.monotonic() - began:.1f} s")
+                self._say(f"{number}/{len(self.spec.agents)} {name}: {time.monotonic() - began:.1f} s")
             self._let_go(run)
         return self._figures() if self.team.lead else []
 
     def _by_run(self) -> dict[str, list[str]]:
         """The agents by whose policy they ask: one policy after the other is in memory."""
         grouped: dict[str, list[str]] = {}
-        for name in self.plan.agents:
-            grouped.setdefault(name.partition("@")[2] or self.plan.run, []).append(name)
+        for name in self.spec.agents:
+            grouped.setdefault(name.partition("@")[2] or self.spec.run, []).append(name)
         return grouped
 
     def _let_go(self, run: str) -> None:
@@ -142,12 +146,12 @@ class Evaluation:
         """What plays, by run: the files of its best policy, which further training may change."""
         from recommit.policy.checkpoint import local_folder, weights_of
 
-        named = [name.partition("@") for name in self.plan.agents]
-        runs = {run or self.plan.run for base, _, run in named if base != transcripts.AGENT}
+        named = [name.partition("@") for name in self.spec.agents]
+        runs = {run or self.spec.run for base, _, run in named if base != transcripts.AGENT}
         return {run: weights_of(local_folder(run)) for run in sorted(runs)}
 
     @property
-    def store(self) -> Store:
+    def store(self) -> EvaluationStore:
         """The lead's folder."""
         assert self._store is not None
         return self._store
@@ -172,69 +176,69 @@ class Evaluation:
         """The budget whose decisions hold those under ``k``: the largest, of an agent to which budgets are all the same."""
         base, _, run = name.partition("@")
         asks = base not in (transcripts.AGENT, "solver", "walker")
-        return k if agents.by_budget(base) or (asks and self._told(run or self.plan.run)) else self._largest
+        return k if agents.by_budget(base) or (asks and self._sees_budget(run or self.spec.run)) else self._largest
 
-    def _told(self, run: str) -> bool:
+    def _sees_budget(self, run: str) -> bool:
         """Does its policy see how many decisions are left?"""
         from recommit.policy.checkpoint import local_folder, read_config
 
-        if run not in self._tells:
+        if run not in self._budget_seen:
             about = read_config(local_folder(run) / "config.json")
-            self._tells[run] = bool(about["policy"].get("show_budget", False))
-        return self._tells[run]
+            self._budget_seen[run] = bool(about["policy"].get("show_budget", False))
+        return self._budget_seen[run]
 
-    def _keep(self, stored: str, play: Callable[[], Rows]) -> None:
+    def _keep(self, name: str, play: Callable[[], Rows]) -> None:
         """All ranks play what the lead does not have."""
-        if self.team.told(self.team.lead and self.store.rows(stored) is not None):
+        if self.team.told(self.team.lead and self.store.rows(name) is not None):
             return
         rows = play()
         if self.team.lead:
-            self.store.keep(stored, rows)
+            self.store.keep(name, rows)
 
     def _rows_of(self, name: str, k: int, seed: int, *, validation: bool = False) -> Rows:
         base, _, run = name.partition("@")
         if base == transcripts.AGENT:
             return transcripts.rows(Path(run), self.task, self.ids, self.starts, k)
-        player = self._player(run or self.plan.run)
+        player = self._player(run or self.spec.run)
         chosen = player.validation if validation else player
         assert chosen is not None
         return chosen.rows(base, k, seed)
 
-    def _player(self, run: str) -> Player:
+    def _player(self, run: str) -> PolicyPlayer:
         if run not in self._players:
             from recommit.policy.policy import CommitPolicy
 
             policy = CommitPolicy.from_pretrained(run, device=self.team.device).eval()
             if self._validation is None:
-                drawn = held_out.starts(self.recipe, "validation", self.plan.validation, self.plan.length)
+                drawn = held_out.starts(self.recipe, "validation", self.spec.validation, self.spec.length)
                 self._validation = np.ascontiguousarray(drawn.states)
-            chosen_on = Player(policy, self.task, self._validation, self._largest, team=self.team)
-            self._players[run] = Player(policy, self.task, self.starts, self._largest, chosen_on, self.team)
+            chosen_on = PolicyPlayer(policy, self.task, self._validation, self._largest, team=self.team)
+            self._players[run] = PolicyPlayer(policy, self.task, self.starts, self._largest, chosen_on, self.team)
         return self._players[run]
 
     def _figures(self) -> list[dict[str, Any]]:
         """Everything that is computed from decisions."""
-        played: dict[tuple[str, str], list[Episodes]] = {}
+        played: dict[tuple[str, str], list[EpisodeRows]] = {}
         summary, curves = [], {}
-        for name in self.plan.agents:
+        for name in self.spec.agents:
             for budget, k in self.budgets.items():
-                every = [self._kept(name, k, seed) for seed in range(agents.seeds(_base(name)))]
+                every = [self._stored(name, k, seed) for seed in range(agents.seeds(_base(name)))]
                 played[name, budget] = [metrics.episodes(rows, self.length, k) for rows in every]
                 head = {"agent": name, "task": self.recipe.task, "budget": budget, "seeds": len(every), **_model(name)}
-                figures = summaries.row(every, played[name, budget], k, self.rooms, self.plan.edges)
+                figures = summaries.row(every, played[name, budget], k, self.rooms, self.spec.edges)
                 summary.append({**head, **figures, **self._validated(name, k)})
-            first = self._kept(name, self._largest, 0)
+            first = self._stored(name, self._largest, 0)
             curves[name] = metrics.over_budgets(first, self.length, self._largest)
         self.store.write_table("episodes.parquet", summaries.episode_columns(played))
         self.store.write_json("curves.json", curves)
-        self.store.write_json("comparisons.json", summaries.compare(self.plan.agents, self.budgets, played, self.rooms))
+        self.store.write_json("comparisons.json", summaries.compare(self.spec.agents, self.budgets, played, self.rooms))
         self.store.write_json("summary.json", summary)
         return summary
 
-    def _kept(self, name: str, k: int, seed: int) -> Rows:
+    def _stored(self, name: str, k: int, seed: int) -> Rows:
         rows = self.store.rows(file_name(name, self._played(name, k), seed))
         assert rows is not None
-        return metrics.until_lost(rows) if self.plan.stop_on_deadlock else rows
+        return metrics.until_lost(rows) if self.spec.stop_on_deadlock else rows
 
     def _validated(self, name: str, k: int) -> dict[str, float]:
         """Of fixed depths: how many validation instances they solve, so that the best is not chosen on the test set."""
@@ -245,7 +249,7 @@ class Evaluation:
             rows = self.store.rows(validation_name(name, self._played(name, k), seed))
             assert rows is not None
             solved.append(float((rows.solved & (rows.turn < k)).sum()))
-        return {"validation_solve_rate": sum(solved) / len(solved) / self.plan.validation}
+        return {"validation_solve_rate": sum(solved) / len(solved) / self.spec.validation}
 
     def _write_instances(self) -> None:
         columns: dict[str, Any] = {"id": self.ids, "state": flat(self.starts), "length": self.length}

@@ -20,7 +20,7 @@ EDGES = ("fixed", "thirds", "terciles")
 
 
 @dataclass(frozen=True)
-class Episodes:
+class EpisodeRows:
     """One row per instance, under one budget."""
 
     length: NDArray[np.int32]  #: d(s0)
@@ -35,9 +35,9 @@ class Episodes:
     def __len__(self) -> int:
         return len(self.length)
 
-    def where(self, keep: NDArray[np.bool_] | NDArray[np.intp]) -> Episodes:
+    def where(self, keep: NDArray[np.bool_] | NDArray[np.intp]) -> EpisodeRows:
         """Some of them."""
-        return Episodes(*(getattr(self, f.name)[keep] for f in fields(self)))
+        return EpisodeRows(*(getattr(self, f.name)[keep] for f in fields(self)))
 
     @property
     def lost(self) -> NDArray[np.bool_]:
@@ -54,40 +54,40 @@ def within(rows: Rows, budget: int) -> Rows:
 
 def progress(rows: Rows) -> NDArray[np.int32]:
     """Of each decision; 0 where either end is lost."""
-    known = (rows.before >= 0) & (rows.after >= 0)
-    result: NDArray[np.int32] = np.where(known, rows.before - rows.after, 0)
+    solvable = (rows.before >= 0) & (rows.after >= 0)
+    result: NDArray[np.int32] = np.where(solvable, rows.before - rows.after, 0)
     return result
 
 
-def episodes(rows: Rows, length: NDArray[np.int32], budget: int) -> Episodes:
+def episodes(rows: Rows, length: NDArray[np.int32], budget: int) -> EpisodeRows:
     """Sums per instance; ``length`` names all instances, also those without any decision."""
-    kept = within(rows, budget)
-    count, where = len(length), kept.instance
-    gained = progress(kept)
+    decisions = within(rows, budget)
+    count, where = len(length), decisions.instance
+    gained = progress(decisions)
     end = length.astype(np.int32).copy()
-    last = np.lexsort((kept.turn, where))
-    end[where[last]] = kept.after[last]  # the last decision of an instance is written last
+    last = np.lexsort((decisions.turn, where))
+    end[where[last]] = decisions.after[last]  # the last decision of an instance is written last
 
     def total(values: NDArray[Any]) -> NDArray[np.int64]:
         return np.bincount(where, weights=values, minlength=count).astype(np.int64)
 
     solved = np.zeros(count, np.bool_)
-    solved[where[kept.solved]] = True
+    solved[where[decisions.solved]] = True
     solved |= length == 0
-    return Episodes(
-        length.astype(np.int32), solved, total(kept.executed), np.bincount(where, minlength=count).astype(np.int64),
+    return EpisodeRows(
+        length.astype(np.int32), solved, total(decisions.executed), np.bincount(where, minlength=count).astype(np.int64),
         end, total(gained), total(gained == 0), total(gained < 0),
     )  # fmt: skip
 
 
-def summarise(played: Episodes, rows: Rows, budget: int) -> dict[str, Any]:
+def summarise(played: EpisodeRows, rows: Rows, budget: int) -> dict[str, Any]:
     """The figures of one agent under one budget."""
     count = len(played)
     ideal = np.maximum(played.actions, played.length)
     spl = np.where(played.solved, played.length / np.maximum(ideal, 1), 0.0)
     efficiency = played.progress / np.maximum(played.actions, 1)
-    kept = within(rows, budget)
-    entropy = kept.entropy[~np.isnan(kept.entropy)]
+    decisions = within(rows, budget)
+    entropy = decisions.entropy[~np.isnan(decisions.entropy)]
     return {
         "decisions": budget,
         "instances": count,
@@ -107,12 +107,12 @@ def summarise(played: Episodes, rows: Rows, budget: int) -> dict[str, Any]:
         "progress_per_action_solved": mean(efficiency[played.solved]),
         "progress_per_action_unsolved": mean(efficiency[~played.solved]),
         "progress_per_action_pooled": float(played.progress.sum() / max(played.actions.sum(), 1)),
-        **_taken(np.bincount(kept.depth, minlength=9)),
-        "depth_shares_solved": _taken(np.bincount(kept.depth[played.solved[kept.instance]], minlength=9))[
+        **_taken(np.bincount(decisions.depth, minlength=9)),
+        "depth_shares_solved": _taken(np.bincount(decisions.depth[played.solved[decisions.instance]], minlength=9))[
             "depth_shares"
         ],
         "depth_entropy": mean(entropy),
-        "trajectory_entropy": mean(spread(kept, count)),
+        "trajectory_entropy": mean(spread(decisions, count)),
     }
 
 
@@ -135,16 +135,16 @@ def until_lost(rows: Rows) -> Rows:
 
 
 def by_distance(
-    rows: Rows, played: Episodes, budget: int, *, solved_only: bool = True, edges: str = EDGES[0]
+    rows: Rows, played: EpisodeRows, budget: int, *, solved_only: bool = True, edges: str = EDGES[0]
 ) -> dict[str, dict[str, Any]]:
     """Near, mid and far decisions: how many, how deep, how often they fail to get closer."""
-    kept = within(rows, budget)
-    gained = progress(kept)
-    chosen = played.solved[kept.instance] if solved_only else np.ones(len(kept), np.bool_)
-    bucket = np.where(kept.before < 0, 2, _buckets(kept, played, chosen, edges))
+    decisions = within(rows, budget)
+    gained = progress(decisions)
+    chosen = played.solved[decisions.instance] if solved_only else np.ones(len(decisions), np.bool_)
+    bucket = np.where(decisions.before < 0, 2, _buckets(decisions, played, chosen, edges))
     lowest = int(gained.min(initial=0))
     span = int(gained.max(initial=0)) - lowest + 1
-    taken = np.bincount((bucket * 9 + kept.depth)[chosen], minlength=27).reshape(3, 9)
+    taken = np.bincount((bucket * 9 + decisions.depth)[chosen], minlength=27).reshape(3, 9)
     moved = np.bincount((bucket * span + gained - lowest)[chosen], minlength=3 * span).reshape(3, span)
     values = np.arange(lowest, lowest + span)
     return {
@@ -153,7 +153,7 @@ def by_distance(
     }
 
 
-def _buckets(rows: Rows, played: Episodes, chosen: NDArray[np.bool_], edges: str) -> NDArray[np.int64]:
+def _buckets(rows: Rows, played: EpisodeRows, chosen: NDArray[np.bool_], edges: str) -> NDArray[np.int64]:
     """0 near, 1 mid, 2 far: by the distance, by its share of the start's, or by a third of the ``chosen`` decisions each."""
     if edges == "thirds":
         whole = played.length[rows.instance]
@@ -161,8 +161,8 @@ def _buckets(rows: Rows, played: Episodes, chosen: NDArray[np.bool_], edges: str
         return result
     near, mid = NEAR, MID
     if edges == "terciles":
-        known = np.sort(rows.before[chosen & (rows.before >= 0)])
-        near, mid = (int(known[(part * len(known) - 1) // 3]) if len(known) else 0 for part in (1, 2))
+        distances = np.sort(rows.before[chosen & (rows.before >= 0)])
+        near, mid = (int(distances[(part * len(distances) - 1) // 3]) if len(distances) else 0 for part in (1, 2))
     return (rows.before > near).astype(np.int64) + (rows.before > mid)
 
 
@@ -190,22 +190,22 @@ def _taken(counts: NDArray[np.int64]) -> dict[str, Any]:
 
 def over_budgets(rows: Rows, length: NDArray[np.int32], largest: int) -> list[dict[str, float]]:
     """Solve rate and actions per episode for every budget 1..largest, from the same rows."""
-    found = []
+    curve = []
     for budget in range(1, largest + 1):
         played = episodes(rows, length, budget)
-        found.append({"budget": budget, "solve_rate": played.solved.mean(), "actions": played.actions.mean()})
-    return [{k: float(v) for k, v in line.items()} for line in found]
+        curve.append({"budget": budget, "solve_rate": played.solved.mean(), "actions": played.actions.mean()})
+    return [{k: float(v) for k, v in line.items()} for line in curve]
 
 
 @dataclass(frozen=True)
-class Point:
+class ParetoPoint:
     """An agent in the plane of what is wanted: many solved, few actions."""
 
     name: str
     solve_rate: float
     actions: float
 
-    def dominates(self, other: Point) -> bool:
+    def dominates(self, other: ParetoPoint) -> bool:
         """At least as good in both, better in one."""
         return (
             self.solve_rate >= other.solve_rate
@@ -214,13 +214,13 @@ class Point:
         )
 
 
-def front(points: list[Point]) -> list[Point]:
+def front(points: list[ParetoPoint]) -> list[ParetoPoint]:
     """Those that nobody dominates, by actions."""
-    kept = [p for p in points if not any(q.dominates(p) for q in points)]
-    return sorted(kept, key=lambda p: (p.actions, -p.solve_rate))
+    undominated_points = [p for p in points if not any(q.dominates(p) for q in points)]
+    return sorted(undominated_points, key=lambda p: (p.actions, -p.solve_rate))
 
 
-def hypervolume(points: list[Point], most: float) -> float:
+def hypervolume(points: list[ParetoPoint], most: float) -> float:
     """Mean over action allowances 0..``most`` of the best solve rate that needs no more actions."""
     total, best, reached = 0.0, 0.0, 0.0
     for point in front(points):

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recommit.data.spec import Recipe
-    from recommit.evaluate.agents import Player
+    from recommit.evaluate.agents import PolicyPlayer
     from recommit.play.graph import Reach
 
 #: Whose value follows from the state and the looks left alone, and whose plans are greedy; fixed depths besides.
@@ -104,7 +104,7 @@ def _one_more(reach: Reach, table: Table, weight: NDArray[np.float64]) -> Table:
 class Population:
     """All starts of a population, and one policy that plays them."""
 
-    player: Player
+    player: PolicyPlayer
     length: NDArray[np.int32]
 
     def __post_init__(self) -> None:
@@ -122,8 +122,8 @@ class Population:
         if agents.by_budget(agent):
             tables = {k: self._table(agent, k) for k in set(budgets.values())}
         else:
-            found = values(self.player.reach, largest, self._weights(agent, largest))
-            tables = {k: table[self.roots] for k, table in enumerate(found, 1) if k in budgets.values()}
+            by_looks = values(self.player.reach, largest, self._weights(agent, largest))
+            tables = {k: table[self.roots] for k, table in enumerate(by_looks, 1) if k in budgets.values()}
         return [{"budget": name, "decisions": k, **self._figures(tables[k])} for name, k in budgets.items()]
 
     def _table(self, agent: str, budget: int) -> Table:

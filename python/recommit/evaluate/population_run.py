@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from recommit.evaluate import evaluation, population
-from recommit.evaluate.agents import Player
+from recommit.evaluate.agents import PolicyPlayer
 from recommit.evaluate.population import Population
 from recommit.evaluate.text import grid, number, percent
 from recommit.runs.directory import recipe_of
 from recommit.storage.foreign_text import say
 
 if TYPE_CHECKING:
-    from recommit.evaluate.store import Store
+    from recommit.evaluate.store import EvaluationStore
     from recommit.runs.ranks import Team
 
 HEAD = ("agent", "solved %", "solved", "by lengths %", "actions", "of solved", "looks", "depth")
 
 
 @dataclass(frozen=True)
-class Plan:
+class PopulationSpec:
     """What is asked for; ``length`` is a shortest and a longest one, or empty."""
 
     run: str
@@ -36,19 +36,21 @@ class Plan:
     task: str = ""
 
 
-def run(plan: Plan, store: Store | None, team: Team, *, quiet: bool = False) -> list[dict[str, Any]]:
+def run(
+    spec: PopulationSpec, store: EvaluationStore | None, team: Team, *, quiet: bool = False
+) -> list[dict[str, Any]]:
     """Figures of every agent under every budget; the lead writes them. All ranks look at states."""
-    recipe = recipe_of(plan.run, plan.task)
-    budgets = {name: evaluation.decisions_of(name, recipe.task) for name in plan.budgets}
-    for agent in plan.agents:
+    recipe = recipe_of(spec.run, spec.task)
+    budgets = {name: evaluation.decisions_of(name, recipe.task) for name in spec.budgets}
+    for agent in spec.agents:
         population.check(agent)
-    states, lengths = population.starts(recipe, plan.kind, plan.length)
-    head = {"task": recipe.task, "size": list(recipe.size), "population": plan.kind}
+    states, lengths = population.starts(recipe, spec.kind, spec.length)
+    head = {"task": recipe.task, "size": list(recipe.size), "population": spec.kind}
     rows: list[dict[str, Any]] = []
-    for name, own in _by_run(plan).items():
+    for name, own in _by_run(spec).items():
         began = time.monotonic()
         policy = _policy(name, team)
-        everybody = Population(Player(policy, recipe.puzzle(), states, max(budgets.values()), team=team), lengths)
+        everybody = Population(PolicyPlayer(policy, recipe.puzzle(), states, max(budgets.values()), team=team), lengths)
         for agent in own:
             figures = everybody.rows(agent.partition("@")[0], budgets)
             rows += [{"agent": agent, **head, **row} for row in figures]
@@ -63,11 +65,11 @@ def run(plan: Plan, store: Store | None, team: Team, *, quiet: bool = False) -> 
     return rows
 
 
-def _by_run(plan: Plan) -> dict[str, list[str]]:
+def _by_run(spec: PopulationSpec) -> dict[str, list[str]]:
     """Agents by the run whose policy they ask."""
     grouped: dict[str, list[str]] = {}
-    for agent in plan.agents:
-        grouped.setdefault(agent.partition("@")[2] or plan.run, []).append(agent)
+    for agent in spec.agents:
+        grouped.setdefault(agent.partition("@")[2] or spec.run, []).append(agent)
     return grouped
 
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class Store:
+class EvaluationStore:
     """Opens or makes the folder, alone."""
 
     def __init__(self, folder: str | Path) -> None:
@@ -53,12 +53,12 @@ class Store:
     ) -> None:
         self._lock.__exit__(kind, error, trace)
 
-    def begin(self, plan: dict[str, Any]) -> None:
+    def begin(self, spec: dict[str, Any]) -> None:
         """Write down what is asked for. Other agents may be asked for in the same folder, nothing else may change."""
-        now = json.loads(json.dumps(plan))
+        now = json.loads(json.dumps(spec))
         if reading.there(self.folder, "plan.json"):
-            known = reading.values(self.folder, "plan.json")
-            changed = sorted(k for k in known.keys() | now.keys() if known.get(k) != now.get(k) and k != "agents")
+            before = reading.values(self.folder, "plan.json")
+            changed = sorted(k for k in before.keys() | now.keys() if before.get(k) != now.get(k) and k != "agents")
             if changed:
                 raise ValueError(f"out: expected the plan of {self.folder}, got another: {', '.join(changed)} differ")
         self.write_json("plan.json", now)
@@ -66,14 +66,14 @@ class Store:
     def same_policies(self, policies: dict[str, str]) -> None:
         """Note what plays; a run whose best policy is not the one that played before would mix two in one figure."""
         name = "policies.json"
-        known = reading.values(self.folder, name) if reading.there(self.folder, name) else {}
-        changed = [run for run, policy in policies.items() if known.get(run, policy) != policy]
+        before = reading.values(self.folder, name) if reading.there(self.folder, name) else {}
+        changed = [run for run, policy in policies.items() if before.get(run, policy) != policy]
         if changed:
             raise ValueError(
                 f"out: expected a new folder, since {changed[0]} has another best policy than the one that played in "
                 f"{self.folder}"
             )
-        self.write_json("policies.json", {**known, **policies})
+        self.write_json("policies.json", {**before, **policies})
 
     def rows(self, name: str) -> Rows | None:
         """Decisions that an earlier call has kept."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from recommit import stats
 from recommit.evaluate import metrics
-from recommit.evaluate.metrics import Episodes
+from recommit.evaluate.metrics import EpisodeRows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def row(
     rows: list[Rows],
-    played: list[Episodes],
+    played: list[EpisodeRows],
     k: int,
     rooms: NDArray[np.int64] | None = None,
     edges: str = metrics.EDGES[0],
@@ -33,7 +33,7 @@ def row(
     return merged
 
 
-def episode_columns(played: dict[tuple[str, str], list[Episodes]]) -> dict[str, NDArray[Any]]:
+def episode_columns(played: dict[tuple[str, str], list[EpisodeRows]]) -> dict[str, NDArray[Any]]:
     """One row per agent, budget, seed and instance."""
     every = [(*key, seed, one) for key, seeds in played.items() for seed, one in enumerate(seeds)]
     counts = [len(one) for *_, one in every]
@@ -49,7 +49,7 @@ def episode_columns(played: dict[tuple[str, str], list[Episodes]]) -> dict[str, 
         "seed": seed,
         "instance": np.concatenate([np.arange(n) for n in counts]),
     }
-    return columns | {f.name: np.concatenate([getattr(one, f.name) for *_, one in every]) for f in fields(Episodes)}
+    return columns | {f.name: np.concatenate([getattr(one, f.name) for *_, one in every]) for f in fields(EpisodeRows)}
 
 
 def averaged(each: list[dict[str, Any]]) -> dict[str, Any]:
@@ -72,11 +72,11 @@ def averaged(each: list[dict[str, Any]]) -> dict[str, Any]:
 def compare(
     names: tuple[str, ...],
     budgets: dict[str, int],
-    played: dict[tuple[str, str], list[Episodes]],
+    played: dict[tuple[str, str], list[EpisodeRows]],
     rooms: NDArray[np.int64] | None = None,
 ) -> list[dict[str, Any]]:
     """The first agent against each other one, on the same instances: differences with 95 % intervals."""
-    found = []
+    comparisons = []
     for budget in budgets:
         one = played[names[0], budget]
         units = len(one[0].solved) if rooms is None else len(np.unique(rooms))
@@ -85,7 +85,7 @@ def compare(
             solved = stats.bootstrap(per_instance(one, "solved") - per_instance(other, "solved"), rooms)
             actions = stats.bootstrap(per_instance(one, "actions") - per_instance(other, "actions"), rooms)
             single = len(one) == len(other) == 1
-            found.append({
+            comparisons.append({
                 "agent": names[0], "against": other_name, "budget": budget,
                 "solve_difference": vars(solved), "actions_difference": vars(actions),
                 "mcnemar_p": stats.mcnemar(one[0].solved, other[0].solved, rooms) if single else None,
@@ -93,10 +93,10 @@ def compare(
                 # One instance, or one room, has no spread to tell chance by.
                 "dominates_surely": bool(units > 1 and solved.low > 0 and actions.high < 0),
             })  # fmt: skip
-    return found
+    return comparisons
 
 
-def per_instance(played: list[Episodes], name: str) -> NDArray[np.float64]:
+def per_instance(played: list[EpisodeRows], name: str) -> NDArray[np.float64]:
     """Means over seeds."""
     result: NDArray[np.float64] = np.mean([getattr(one, name).astype(np.float64) for one in played], axis=0)
     return result

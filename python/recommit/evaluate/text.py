@@ -64,18 +64,18 @@ def limits(rows: list[dict[str, Any]]) -> str:
     first = rows[0]
     never = metrics.undominated(first["decisions"], first["actions_per_episode"], tuple(range(1, 9)))
     spared = ", ".join(f"h={depth}" for depth in never) or "none"
-    front = metrics.front([metrics.Point(r["agent"], r["solve_rate"], r["actions_per_episode"]) for r in rows])
+    front = metrics.front([metrics.ParetoPoint(r["agent"], r["solve_rate"], r["actions_per_episode"]) for r in rows])
     return (
         f"Fixed depths that {cell(first['agent'])} cannot dominate, since they never spend as many actions: {spared}.\n"
         f"Pareto front: {', '.join(cell(point.name) for point in front)}."
     )
 
 
-def comparisons(found: list[dict[str, Any]]) -> str:
+def comparisons(compared: list[dict[str, Any]]) -> str:
     """Paired differences of the first agent."""
     head = ("against", "budget", "solved, points", "95 %", "actions", "95 %", "McNemar p", "dominates")
     rows = []
-    for one in found:
+    for one in compared:
         solved, actions, p = one["solve_difference"], one["actions_difference"], one["mcnemar_p"]
         verdict = "surely" if one["dominates_surely"] else "yes" if one["dominates"] else "no"
         rows.append((

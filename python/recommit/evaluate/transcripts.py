@@ -24,24 +24,24 @@ if TYPE_CHECKING:
 AGENT = "zero-shot"
 
 
-def _plan(folder: Path) -> dict[str, Any]:
+def _spec(folder: Path) -> dict[str, Any]:
     try:
-        found: dict[str, Any] = reading.values(folder, MANIFEST, {"run": dict})["run"]
+        spec: dict[str, Any] = reading.values(folder, MANIFEST, {"run": dict})["run"]
     except ValueError as error:
         raise ValueError(f"agents: expected the folder of a zero-shot run, got {folder} ({error})") from None
-    return found
+    return spec
 
 
 def model(folder: Path) -> str:
     """Who was asked."""
-    return str(_plan(folder)["model"])
+    return str(_spec(folder)["model"])
 
 
 def rows(folder: Path, task: Puzzle, ids: list[str], starts: NDArray[np.uint8], budget: int) -> Rows:
     """Its decisions on these instances, all of which it must have played to the end, within a budget that it had."""
-    plan = _plan(folder)
-    if plan["budget"] < budget:
-        raise ValueError(f"budgets: expected at most the {plan['budget']} decisions of {folder}, got {budget}")
+    spec = _spec(folder)
+    if spec["budget"] < budget:
+        raise ValueError(f"budgets: expected at most the {spec['budget']} decisions of {folder}, got {budget}")
     finished = {one["instance"] for one in lines.read(folder / "episodes.jsonl") if one["finished"]}
     missing = [name for name in ids if name not in finished]
     if missing:
@@ -50,32 +50,32 @@ def rows(folder: Path, task: Puzzle, ids: list[str], starts: NDArray[np.uint8], 
             f"got {len(ids) - len(missing)}: without {missing[0]}"
         )
     number = {name: i for i, name in enumerate(ids)}
-    kept = [one for one in lines.read(folder / "decisions.jsonl") if one["instance"] in number]
-    kept = [one for one in kept if one["decision"] < budget]
-    kept.sort(key=lambda one: (one["decision"], number[one["instance"]]))
-    made = _rows(task, kept, np.array([number[one["instance"]] for one in kept], np.int32))
-    states = np.array([one["state"] for one in kept if not one["decision"]], np.uint8)
+    decisions = [one for one in lines.read(folder / "decisions.jsonl") if one["instance"] in number]
+    decisions = [one for one in decisions if one["decision"] < budget]
+    decisions.sort(key=lambda one: (one["decision"], number[one["instance"]]))
+    result = _rows(task, decisions, np.array([number[one["instance"]] for one in decisions], np.int32))
+    states = np.array([one["state"] for one in decisions if not one["decision"]], np.uint8)
     if not np.array_equal(states, starts):
         raise ValueError(f"agents: expected the states of the test set in {folder}, got others by the same names")
-    return made
+    return result
 
 
-def _rows(task: Puzzle, kept: list[dict[str, Any]], instance: NDArray[np.int32]) -> Rows:
+def _rows(task: Puzzle, decisions: list[dict[str, Any]], instance: NDArray[np.int32]) -> Rows:
     """An answer that could not be read is a decision of depth 0: nothing was carried out."""
-    count = len(kept)
-    states = np.array([one["state"] for one in kept], np.uint8).reshape(count, *task.shape)
-    depth = np.array([one["h"] for one in kept], np.int32)
+    count = len(decisions)
+    states = np.array([one["state"] for one in decisions], np.uint8).reshape(count, *task.shape)
+    depth = np.array([one["h"] for one in decisions], np.int32)
     actions = np.zeros((count, MAX_ACTIONS), np.uint8)
-    for i, one in enumerate(kept):
+    for i, one in enumerate(decisions):
         actions[i, : one["h"]] = [ACTIONS.index(word) for word in one["actions"]]
     after, executed, solved = states.copy(), np.zeros(count, np.int8), np.zeros(count, np.bool_)
-    asked = np.flatnonzero(depth)
-    if len(asked):
-        outcome = task.execute(states[asked], actions[asked], depth[asked])
-        after[asked], executed[asked], solved[asked] = outcome.states, outcome.executed, outcome.solved
+    with_depth = np.flatnonzero(depth)
+    if len(with_depth):
+        outcome = task.execute(states[with_depth], actions[with_depth], depth[with_depth])
+        after[with_depth], executed[with_depth], solved[with_depth] = outcome.states, outcome.executed, outcome.solved
     nothing = np.full(count, NOT_ASKED, np.float32)
     return Rows(
-        instance, np.array([one["decision"] for one in kept], np.int16), depth.astype(np.int8), executed,
+        instance, np.array([one["decision"] for one in decisions], np.int16), depth.astype(np.int8), executed,
         task.distance(states), task.distance(after), solved, nothing, nothing, packed(actions),
         np.zeros(count, np.uint64),
     )  # fmt: skip

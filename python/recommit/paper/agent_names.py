@@ -30,10 +30,10 @@ def readable(base: str, run: str) -> str:
     """Whose plans, and how deep; ``run`` is empty for the evaluation's own policy. Unknown names stay as they are."""
     fixed = re.fullmatch(r"fixed-([1-8])(-sampled)?", base)
     depth = f"always {fixed[1]}" + (", actions drawn" if fixed[2] else "") if fixed else _WORDS.get(base, base)
-    return f"{_plans(run)}, {depth}" if run else f"the same plans, {depth}" if fixed else depth
+    return f"{_whose_plans(run)}, {depth}" if run else f"the same plans, {depth}" if fixed else depth
 
 
-def _plans(run: str) -> str:
+def _whose_plans(run: str) -> str:
     """By the name of the run's folder, as ``recommit train family`` gives it, with its seed or without."""
     trained = re.fullmatch(r"(?:.*/)?(fixed-([1-8])|adaptive|random|depth-only|paper)(?:-s\d+)?", run)
     if not trained:

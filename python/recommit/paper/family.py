@@ -29,7 +29,7 @@ DEPTHS = (1, 2, 4, 8)
 STAGES = ("early", "middle", "late")
 
 
-class Stage(NamedTuple):
+class StageCheckpoint(NamedTuple):
     """Where a run was, some time in its course."""
 
     step: int
@@ -75,17 +75,17 @@ class Members:
     @cached_property
     def seeds(self) -> list[int]:
         """Of the adaptive runs."""
-        found = (re.fullmatch(r"adaptive-s(\d+)", folder.name) for folder in self.family.glob("adaptive-s*"))
-        return sorted(int(m[1]) for m in found if m and self.run("adaptive", int(m[1])))
+        matches = (re.fullmatch(r"adaptive-s(\d+)", folder.name) for folder in self.family.glob("adaptive-s*"))
+        return sorted(int(m[1]) for m in matches if m and self.run("adaptive", int(m[1])))
 
     @cached_property
     def budgets(self) -> dict[int, str]:
         """Decisions per training episode of the adaptive runs, and what their names have for it."""
-        found = (
+        matches = (
             re.fullmatch(rf"adaptive({BUDGET}(\d+))-s{self.seed}", folder.name)
             for folder in self.family.glob(f"adaptive{BUDGET}*")
         )
-        named = {int(m[2]): m[1] for m in found if m and self.run(f"adaptive{m[1]}")}
+        named = {int(m[2]): m[1] for m in matches if m and self.run(f"adaptive{m[1]}")}
         return dict(sorted({**named, int(self.config["rollout"]["budget"]): ""}.items()))
 
     @cached_property
@@ -99,17 +99,17 @@ class Members:
         return bool(self.config["credit"]["group"] == "state")
 
     @cached_property
-    def stages(self) -> dict[str, Stage | None]:
+    def stages(self) -> dict[str, StageCheckpoint | None]:
         """The last whole checkpoint in every third of the adaptive run; None where none was kept."""
         steps, last = int(self.config["optim"]["steps"]), dict.fromkeys(STAGES)
-        found: dict[str, Stage | None] = dict(last)
+        checkpoints: dict[str, StageCheckpoint | None] = dict(last)
         for folder in sorted((self.adaptive / "checkpoints").glob("step-*")):
             try:
                 step = verify(folder)
             except TornCheckpoint:
                 continue
-            found[stage_of(step, steps)] = Stage(step, folder / "policy")
-        return found
+            checkpoints[stage_of(step, steps)] = StageCheckpoint(step, folder / "policy")
+        return checkpoints
 
     @cached_property
     def zero_shot(self) -> list[Path]:
@@ -118,11 +118,11 @@ class Members:
 
     def trained(self, suffix: str = "", seed: int | None = None, *, drawn: bool = True) -> tuple[str, ...]:
         """Agents: every run that was reinforced at a fixed depth, at this depth; its actions greedy and, if asked, drawn."""
-        found = []
+        agents = []
         for depth in EVERY:
             if folder := self.run(f"fixed-{depth}{suffix}", seed):
-                found += [f"fixed-{depth}@{folder}", *([f"fixed-{depth}-sampled@{folder}"] if drawn else [])]
-        return tuple(found)
+                agents += [f"fixed-{depth}@{folder}", *([f"fixed-{depth}-sampled@{folder}"] if drawn else [])]
+        return tuple(agents)
 
     def at_stage(self, stage: str) -> tuple[str, ...]:
         """Agents: the adaptive run as it was then, clamped to every depth."""
@@ -155,7 +155,7 @@ def stage_of(step: int, steps: int) -> str:
 
 
 @dataclass(frozen=True)
-class Found:
+class FamilyResults:
     """An evaluation's figures, by agent and budget."""
 
     rows: list[dict[str, Any]]

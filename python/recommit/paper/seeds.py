@@ -49,18 +49,18 @@ def kind(agent: str) -> str:
 
 def seed_of(run: str) -> str:
     """At the end of a run's name; empty if there is none."""
-    found = re.search(r"-s([0-9]+)$", PurePath(run).name)
-    return found[1] if found else ""
+    match = re.search(r"-s([0-9]+)$", PurePath(run).name)
+    return match[1] if match else ""
 
 
 def read(folder: str | Path) -> dict[tuple[str, str], Seen]:
     """By kind of agent and budget, without runs of other seeds than the evaluation's own."""
-    own = seed_of(_plan(folder)["run"])
+    own = seed_of(_spec(folder)["run"])
     rooms = rooms_of(folder)
     table = _table(folder, "episodes.parquet", ("seed", "instance", "solved", "actions", "agent", "budget"))
     columns = {name: table[name].to_numpy() for name in ("seed", "instance", "solved", "actions")}
     agents, budgets = (np.array(table[name].to_pylist(), object) for name in ("agent", "budget"))
-    found: dict[tuple[str, str], Seen] = {}
+    by_kind: dict[tuple[str, str], Seen] = {}
     for agent, budget in dict.fromkeys(zip(agents.tolist(), budgets.tolist(), strict=True)):
         if own and seed_of(agent.partition("@")[2]) not in ("", own):
             continue
@@ -70,8 +70,8 @@ def read(folder: str | Path) -> dict[tuple[str, str], Seen]:
         solved, actions = (
             columns[n][order].astype(np.float64).reshape(-1, count).mean(axis=0) for n in ("solved", "actions")
         )
-        found.setdefault((kind(agent), budget), Seen(solved, actions, rooms))
-    return found
+        by_kind.setdefault((kind(agent), budget), Seen(solved, actions, rooms))
+    return by_kind
 
 
 def rooms_of(folder: str | Path) -> NDArray[np.int64] | None:
@@ -80,7 +80,7 @@ def rooms_of(folder: str | Path) -> NDArray[np.int64] | None:
     return table["room"].to_numpy() if "room" in table.column_names else None
 
 
-def _plan(folder: str | Path) -> dict[str, Any]:
+def _spec(folder: str | Path) -> dict[str, Any]:
     return reading.values(Path(folder), "plan.json", {"run": str, "test_set": str, "budgets": list})
 
 
@@ -94,14 +94,14 @@ def _table(folder: str | Path, name: str, columns: Sequence[str] = ()) -> pa.Tab
 
 def together(folders: Sequence[str | Path]) -> str:
     """The table, as Markdown: a block per budget."""
-    plans = [_plan(folder) for folder in folders]
-    if any(plan["test_set"] != plans[0]["test_set"] for plan in plans):
+    specs = [_spec(folder) for folder in folders]
+    if any(spec["test_set"] != specs[0]["test_set"] for spec in specs):
         raise ValueError(f"folders: expected evaluations on one test set, got {len(folders)} that differ")
     seen = [read(folder) for folder in folders]
     for folder, one in zip(folders, seen, strict=True):
-        if missing := [budget for budget in plans[0]["budgets"] if ("adaptive", budget) not in one]:
+        if missing := [budget for budget in specs[0]["budgets"] if ("adaptive", budget) not in one]:
             raise ValueError(f"folders: expected evaluations of adaptive, got {folder} without it under {missing[0]}")
-    blocks = [_block(seen, budget) for budget in plans[0]["budgets"]]
+    blocks = [_block(seen, budget) for budget in specs[0]["budgets"]]
     title = "# One seed" if len(folders) == 1 else f"# {len(folders)} seeds together"
     return "\n\n".join([title, *blocks]) + "\n"
 
@@ -144,5 +144,5 @@ def _ahead(pairs: list[tuple[Seen, Seen]], name: str) -> stats.Interval:
     return stats.bootstrap(each, pairs[0][0].rooms)
 
 
-def _interval(found: stats.Interval, times: float) -> list[str]:
-    return [f"{times * found.mean:+.1f}", f"{times * found.low:+.1f} .. {times * found.high:+.1f}"]
+def _interval(interval: stats.Interval, times: float) -> list[str]:
+    return [f"{times * interval.mean:+.1f}", f"{times * interval.low:+.1f} .. {times * interval.high:+.1f}"]

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from recommit.storage import reading
-from recommit.storage.opening import replace_file
+from recommit.storage.files import Files, replace
 
 _TEXT = """---
 library_name: recommit
@@ -66,4 +66,4 @@ def _table(figures: dict[str, Any]) -> str:
 def write(folder: Path, name: str, figures: dict[str, Any] | None = None) -> None:
     """Put README.md beside a saved policy."""
     about = reading.values(folder, "config.json")
-    replace_file(folder / "README.md", card(about, name, figures).encode())
+    replace(Files(), folder / "README.md", card(about, name, figures).encode())

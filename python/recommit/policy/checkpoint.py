@@ -24,8 +24,8 @@ from recommit.policy.backbones.backbone import load_backbone
 from recommit.policy.config import ADAPTER, DecoderConfig, HeadConfig, LoraConfig, PolicyConfig
 from recommit.storage import digests, reading
 from recommit.storage.digests import NAME
-from recommit.storage.files import Files, file_sha256, sha256
-from recommit.storage.opening import content, replace_file
+from recommit.storage.files import Files, file_sha256, replace, sha256
+from recommit.storage.opening import content
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,7 +67,7 @@ def fingerprint(backbone: Backbone, rounded: torch.dtype = torch.bfloat16) -> st
 
 
 def fingerprint_of(policy: Parts) -> str:
-    """Of the policy's backbone; computed once where it is frozen (split over ranks, it cannot be read later)."""
+    """The fingerprint of a policy's backbone; computed once where it is frozen (split over ranks, it cannot be read later)."""
     if policy.config.lora is None:
         return fingerprint(policy.backbone)
     if not policy.known_fingerprint:
@@ -80,7 +80,7 @@ def save_policy(policy: Parts, folder: str | Path) -> Path:
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / digests.NAME).unlink(missing_ok=True)
-    replace_file(folder / "heads.safetensors", save(heads(policy)))
+    replace(Files(), folder / "heads.safetensors", save(heads(policy)))
     whole = policy.config.lora is None
     if whole:
         policy.backbone.save(folder / "backbone")
@@ -96,7 +96,7 @@ def save_policy(policy: Parts, folder: str | Path) -> Path:
             "fingerprint": fingerprint_of(policy),
         },
     }
-    replace_file(folder / "config.json", (json.dumps(about, indent=2) + "\n").encode())
+    replace(Files(), folder / "config.json", (json.dumps(about, indent=2) + "\n").encode())
     policy.backbone.save_processor(folder)
     digests.seal(Files(), folder, _written(folder))
     return folder
@@ -140,7 +140,7 @@ def load_policy(
 
 
 def saved_dtype(about: dict[str, Any], path: Path) -> torch.dtype:
-    """Of a saved policy's backbone; policies from before this was written down are read as float32."""
+    """The dtype of a saved policy's backbone; policies from before this was written down are read as float32."""
     name = about.get("dtype", "float32")
     if name not in DTYPES:
         raise ValueError(f"{path}: expected a backbone of dtype {', '.join(DTYPES)}, got {name}")
@@ -193,7 +193,7 @@ def save_adapter(policy: Parts, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     weights = get_peft_model_state_dict(model, adapter_name=ADAPTER)
     data = save({name: tensor.contiguous() for name, tensor in weights.items()})
-    replace_file(folder / "adapter_model.safetensors", data)
+    replace(Files(), folder / "adapter_model.safetensors", data)
     about = model.peft_config[ADAPTER]
     about.base_model_name_or_path = policy.source
     about.inference_mode = True
@@ -220,18 +220,18 @@ def read_weights(path: Path) -> dict[str, torch.Tensor]:
         raise ValueError(f"{path}: expected a whole safetensors file, got one that is damaged ({error})") from None
 
 
-def check_and_copy(wanted: dict[str, torch.Tensor], given: dict[str, torch.Tensor], path: Path) -> None:
-    """Copy ``given`` into ``wanted`` once everything about it is known to be right."""
-    missing, extra = sorted(wanted.keys() - given.keys()), sorted(given.keys() - wanted.keys())
+def check_and_copy(wanted: dict[str, torch.Tensor], weights: dict[str, torch.Tensor], path: Path) -> None:
+    """Copy ``weights`` into ``wanted`` once everything about them is known to be right."""
+    missing, extra = sorted(wanted.keys() - weights.keys()), sorted(weights.keys() - wanted.keys())
     if missing or extra:
         raise ValueError(f"{path}: expected the tensors {missing[:3]} besides, got {extra[:3]} that nobody asked for")
-    for name, tensor in given.items():
+    for name, tensor in weights.items():
         if tensor.shape != wanted[name].shape:
             raise ValueError(f"{path}: expected {name} of shape {tuple(wanted[name].shape)}, got {tuple(tensor.shape)}")
         if not tensor.isfinite().all():
             raise ValueError(f"{path}: expected finite numbers, got NaN or infinity in {name}")
     with torch.no_grad():
-        for name, tensor in given.items():
+        for name, tensor in weights.items():
             wanted[name].copy_(tensor)
 
 
@@ -244,8 +244,8 @@ def read_config(path: Path) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path}: expected JSON, got a file that is damaged ({error})") from None
     if not isinstance(about, dict) or about.get("format") != FORMAT:
-        found = about.get("format") if isinstance(about, dict) else type(about).__name__
-        raise ValueError(f"{path}: expected policy format {FORMAT}, got {found}")
+        version = about.get("format") if isinstance(about, dict) else type(about).__name__
+        raise ValueError(f"{path}: expected policy format {FORMAT}, got {version}")
     return about
 
 

@@ -11,8 +11,8 @@ from torch import Tensor, nn
 from recommit.policy.config import MAX_ACTIONS, DecoderConfig, HeadConfig
 
 ACTIONS = 4
-#: Numbers per action that ``confidence`` tells of a plan.
-TOLD = 3
+#: Numbers per action that ``confidence`` gives of a plan.
+CONFIDENCES = 3
 
 
 class DepthHead(nn.Linear):
@@ -20,7 +20,7 @@ class DepthHead(nn.Linear):
     gradient."""
 
     def __init__(self, width: int, depths: int, config: HeadConfig) -> None:
-        inputs = width + (TOLD * MAX_ACTIONS if config.reads == "plan" else 0)
+        inputs = width + (CONFIDENCES * MAX_ACTIONS if config.reads == "plan" else 0)
         super().__init__(config.hidden or inputs, depths)
         #: Numbers that it reads.
         self.inputs = inputs
@@ -31,13 +31,13 @@ class DepthHead(nn.Linear):
             nn.init.normal_(self.weight, std=config.deviation)
         self.hidden = nn.Linear(inputs, config.hidden) if config.hidden else None
 
-    def forward(self, given: Tensor) -> Tensor:
-        """``given`` [batch, inputs]."""
-        return super().forward(given if self.hidden is None else F.gelu(self.hidden(given)))
+    def forward(self, inputs: Tensor) -> Tensor:
+        """Logits of the depths for ``inputs`` [batch, self.inputs]."""
+        return super().forward(inputs if self.hidden is None else F.gelu(self.hidden(inputs)))
 
 
 def confidence(scores: Tensor) -> Tensor:
-    """Of greedy plans with ``scores`` [batch, 8, 4]: the probability of each action, of all up to it, and its entropy."""
+    """How sure greedy plans with ``scores`` [batch, 8, 4] are: each action's probability, that of all up to it, its entropy."""
     logs = scores.float().log_softmax(-1)
     best = logs.max(-1).values
     return torch.cat([best.exp(), best.cumsum(-1).exp(), -(logs.exp() * logs).sum(-1)], dim=-1)

@@ -149,12 +149,12 @@ class CommitPolicy(nn.Module):
         key = (task.task, rows, cols, left if self.config.show_budget else 0)
         if key not in self._geometries:
             prompt = load_prompt(self.config.prompts[self.task_index(task)])
-            told = prompt.told(left) if self.config.show_budget else prompt
-            self._geometries[key] = self.backbone.geometry(told, rows, cols)
+            wording = prompt.with_left(left) if self.config.show_budget else prompt
+            self._geometries[key] = self.backbone.geometry(wording, rows, cols)
         return self._geometries[key]
 
-    def _told(self, task: Puzzle, shape: tuple[int, int], left: NDArray[np.integer] | None) -> Geometry:
-        """Of prompts that differ in how many decisions are ``left``, and in no more than that token for token."""
+    def _counted_geometry(self, task: Puzzle, shape: tuple[int, int], left: NDArray[np.integer] | None) -> Geometry:
+        """The geometry of prompts that differ in how many decisions are ``left``, and in nothing else token for token."""
         if not self.config.show_budget:
             return self._geometry(task, shape)
         if left is None or not len(left) or not (left.min() >= 1 and left.max() <= MOST_LEFT):
@@ -173,7 +173,7 @@ class CommitPolicy(nn.Module):
     def look(self, task: Puzzle, states: NDArray[np.uint8], left: NDArray[np.integer] | None = None) -> Tensor:
         """z of each state: one pass of the backbone, whatever is asked of it afterwards. ``left`` are the decisions left, this
         one included, where the policy is told (``show_budget``)."""
-        geometry = self._told(task, (states.shape[1], states.shape[2]), left)
+        geometry = self._counted_geometry(task, (states.shape[1], states.shape[2]), left)
         features = self.vision.features(task, states, frozen=self.vision_frozen)
         return self.backbone.z(features, geometry).to(self.depth_head.weight.dtype)
 
@@ -203,13 +203,13 @@ class CommitPolicy(nn.Module):
         decoder is conditioned on them. ``heads`` stand in for the policy's own; ``left``: see ``look``."""
         z, index = self.look(task, states, left), self.task_index(task)
         depth_head, decoder = heads or (self.depth_head, self.decoder)
-        given = actions.to(z.device, non_blocking=True)[..., : MAX_ACTIONS - 1]
+        previous = actions.to(z.device, non_blocking=True)[..., : MAX_ACTIONS - 1]
         logits = depth_head(self.read(z, index, decoder=decoder))
-        told = None if depths is None else self.conditioning(depths.to(z.device, non_blocking=True).flatten())
+        conditions = None if depths is None else self.conditioning(depths.to(z.device, non_blocking=True).flatten())
         if actions.ndim == 2:
-            return logits, decoder(z, given, index, told)
-        plans = decoder(z.repeat_interleave(given.shape[1], dim=0), given.flatten(0, 1), index, told)
-        return logits, plans.unflatten(0, given.shape[:2])
+            return logits, decoder(z, previous, index, conditions)
+        plans = decoder(z.repeat_interleave(previous.shape[1], dim=0), previous.flatten(0, 1), index, conditions)
+        return logits, plans.unflatten(0, previous.shape[:2])
 
     @torch.no_grad()
     def act(
@@ -272,11 +272,14 @@ class CommitPolicy(nn.Module):
         z, index = self.look(task, states, left), self.task_index(task)
         if self._plans_first:
             plans, scores = self.decoder.plans(z, index)
-            given, actions = self.read(z, index, scores), plans[:, None].expand(-1, len(depths), -1)
+            head_inputs, actions = self.read(z, index, scores), plans[:, None].expand(-1, len(depths), -1)
         else:
-            told = (self.conditioning(torch.full((len(z),), depth, device=z.device)) for depth in depths)
-            given, actions = z, torch.stack([self.decoder.plans(z, index, depths=each)[0] for each in told], dim=1)
-        inputs, logits, plans = to_host(given.float(), self.depth_head(given).float(), actions.byte())
+            conditions = (self.conditioning(torch.full((len(z),), depth, device=z.device)) for depth in depths)
+            head_inputs, actions = (
+                z,
+                torch.stack([self.decoder.plans(z, index, depths=each)[0] for each in conditions], dim=1),
+            )
+        inputs, logits, plans = to_host(head_inputs.float(), self.depth_head(head_inputs).float(), actions.byte())
         return inputs, logits, plans
 
     @property

@@ -30,7 +30,7 @@ class Prompt:
         """Identifies the wording in manifests."""
         return hashlib.sha256(self.text.encode()).hexdigest()
 
-    def told(self, left: int) -> Prompt:
+    def with_left(self, left: int) -> Prompt:
         """The same with the number of decisions left behind the picture, always of two digits."""
         return Prompt(self.name, self.text.replace(IMAGE, f"{IMAGE}Decisions left: {left:02}. "))
 
@@ -43,8 +43,8 @@ def load_prompt(name: str) -> Prompt:
     """The prompt of a file in ``policy/prompts``, by name without suffix."""
     source = files("recommit.policy") / "prompts" / f"{name}.txt"
     if not source.is_file():
-        known = sorted(p.name.removesuffix(".txt") for p in (files("recommit.policy") / "prompts").iterdir())
-        raise ValueError(f"prompts: expected one of {', '.join(known)}, got {name}")
+        names = sorted(p.name.removesuffix(".txt") for p in (files("recommit.policy") / "prompts").iterdir())
+        raise ValueError(f"prompts: expected one of {', '.join(names)}, got {name}")
     text = source.read_text(encoding="utf-8").removesuffix("\n")
     if text.count(IMAGE) != 1:
         raise ValueError(f"prompts: expected {IMAGE} exactly once in {name}, got {text.count(IMAGE)}")

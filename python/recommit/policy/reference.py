@@ -49,10 +49,10 @@ class Reference:
             model.add_adapter(REFERENCE, copy.deepcopy(model.peft_config[ADAPTER]))
         model.train(model.training)  # also the new adapter's dropout
         with torch.no_grad():
-            given = dict(model.named_parameters())
-            for name, parameter in given.items():
+            parameters = dict(model.named_parameters())
+            for name, parameter in parameters.items():
                 if f".{REFERENCE}." in name:
-                    parameter.copy_(given[name.replace(f".{REFERENCE}.", f".{ADAPTER}.")])
+                    parameter.copy_(parameters[name.replace(f".{REFERENCE}.", f".{ADAPTER}.")])
                     parameter.requires_grad_(False)
         #: Asked one by one, since PEFT's own switch walks through every module of the backbone: four times as long.
         self._layers = [module for module in model.modules() if isinstance(module, BaseTunerLayer)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from recommit.storage.opening import replace_file
+from recommit.storage.files import Files, replace
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,7 +31,7 @@ CHAT = """\
 
 def write(folder: Path, tokenizer: Any) -> None:
     """The chat template and the generation settings, without which a server ignores temperature and top-p."""
-    replace_file(folder / "chat_template.jinja", CHAT.encode())
+    replace(Files(), folder / "chat_template.jinja", CHAT.encode())
     end, pad = (int(tokenizer.convert_tokens_to_ids(token)) for token in ("<|im_end|>", "<|endoftext|>"))
     settings = {"do_sample": True, "eos_token_id": end, "pad_token_id": pad}
-    replace_file(folder / "generation_config.json", (json.dumps(settings, indent=2) + "\n").encode())
+    replace(Files(), folder / "generation_config.json", (json.dumps(settings, indent=2) + "\n").encode())

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from recommit.storage.opening import replace_file, replacing
+from recommit.storage.files import Files, replace, replacing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -64,7 +64,7 @@ def write(
     total = wide * sum(tensor.count for part in parts for tensor in part)
     places = {tensor.name: name for name, part in zip(names, parts, strict=True) for tensor in part}
     index = {"metadata": {"total_size": total}, "weight_map": places}
-    replace_file(folder / INDEX, (json.dumps(index, indent=2) + "\n").encode())
+    replace(Files(), folder / INDEX, (json.dumps(index, indent=2) + "\n").encode())
 
 
 def _split(tensors: list[Drawn], limit: int) -> list[list[Drawn]]:

@@ -26,7 +26,7 @@ Z95 = 1.96
 
 
 @dataclass(frozen=True)
-class Table:
+class DepthCounts:
     """Decisions of one agent, by distance and depth."""
 
     agent: Agent
@@ -64,27 +64,27 @@ def shown(folder: Folder) -> list[Agent]:
     return list(dict.fromkeys(a for a in wanted if a is not None))
 
 
-def tables(folder: Folder) -> list[Table]:
+def tables(folder: Folder) -> list[DepthCounts]:
     """Under the largest budget, all seeds together; agents whose decisions are not there are left out."""
-    found = []
+    decisions_of = []
     for agent in shown(folder):
         rows = folder.decisions(agent)
         if rows:
             before = np.concatenate([r.before for r in rows])
-            found.append((agent, before, np.concatenate([r.depth for r in rows])))
-    furthest = max((int(before.max(initial=1)) for _, before, _ in found), default=1)
+            decisions_of.append((agent, before, np.concatenate([r.depth for r in rows])))
+    furthest = max((int(before.max(initial=1)) for _, before, _ in decisions_of), default=1)
     width = ceil(furthest / COLUMNS)
     result = []
-    for agent, before, depth in found:
+    for agent, before, depth in decisions_of:
         alive = (before > 0) & (depth > 0)  # an answer that could not be read has no depth
         row = (before[alive] - 1) // width
         place = row.astype(np.int64) * 8 + depth[alive] - 1
         counts = np.bincount(place, minlength=8 * ceil(furthest / width)).reshape(-1, 8)
-        result.append(Table(agent, width, counts, int((before < 0).sum())))
+        result.append(DepthCounts(agent, width, counts, int((before < 0).sum())))
     return result
 
 
-def shares(table: Table) -> Figure:
+def shares(table: DepthCounts) -> Figure:
     """One column per distance, filled by the shares of the depths."""
     rows = len(table.counts)
     frame = axes.frame(0.5, rows * table.width + 0.5, 0, 100)
@@ -102,8 +102,8 @@ def shares(table: Table) -> Figure:
     return Figure(f"depth-shares-{table.agent.base}", title, axes.drawing(title, parts), head, content)
 
 
-def _column(table: Table, row: int, left: float, right: float, frame: axes.Frame) -> Html:
-    parts, filled, said = [], 0.0, []
+def _column(table: DepthCounts, row: int, left: float, right: float, frame: axes.Frame) -> Html:
+    parts, filled, shares_in_words = [], 0.0, []
     for depth in range(1, 9):
         share = 100 * float(table.counts[row, depth - 1] / table.total[row])
         if not share:
@@ -114,16 +114,16 @@ def _column(table: Table, row: int, left: float, right: float, frame: axes.Frame
                 height=short(bottom - top))
         )  # fmt: skip
         filled += share
-        said.append(f"h={depth} {share:.0f} %")
-    says = f"distance {table.name(row)}: {', '.join(said)} of {table.total[row]} decisions"
+        shares_in_words.append(f"h={depth} {share:.0f} %")
+    says = f"distance {table.name(row)}: {', '.join(shares_in_words)} of {table.total[row]} decisions"
     few = " few" if table.total[row] < FEW else ""
     return tag("g", tag("title", says), *parts, class_=f"column{few}")
 
 
-def means(found: list[Table]) -> Figure:
+def means(counts_of: list[DepthCounts]) -> Figure:
     """Mean depth by distance, with intervals; a control that ignores the state is flat."""
     series = []
-    for table in found:
+    for table in counts_of:
         rows = [r for r in range(len(table.counts)) if table.total[r] >= FEW]
         values = [table.mean(r) for r in rows]
         series.append(
@@ -148,13 +148,13 @@ def legend(depths: list[int]) -> Html:
     return tag("ul", *keys, class_="legend")
 
 
-def used(found: list[Table]) -> list[int]:
+def used(every: list[DepthCounts]) -> list[int]:
     """Depths that somebody took."""
-    total = sum((t.counts.sum(axis=0) for t in found), np.zeros(8, np.int64))
+    total = sum((t.counts.sum(axis=0) for t in every), np.zeros(8, np.int64))
     return [d for d in range(1, 9) if total[d - 1]]
 
 
-def dead_said(found: list[Table]) -> str:
+def dead_said(every: list[DepthCounts]) -> str:
     """Decisions that no column counts, in words; nothing if there are none."""
-    said = [f"{t.agent.label} {t.dead}" for t in found if t.dead]
-    return f" Decisions in lost states are left out: {', '.join(said)}." if said else ""
+    lost = [f"{t.agent.label} {t.dead}" for t in every if t.dead]
+    return f" Decisions in lost states are left out: {', '.join(lost)}." if lost else ""

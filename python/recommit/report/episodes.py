@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from recommit.report.reading import Decisions, Folder
+    from recommit.report.reading import AgentDecisions, Folder
 
 #: Kinds by how much there is to see: the first instance of the first of them is shown when the page opens.
 _OPENED = (3, 4, 2, 0, 1, 5)
@@ -39,8 +39,8 @@ def strata(folder: Folder) -> tuple[list[str], NDArray[np.int64]]:
         (f"{first.label} solves, others differ", ~np.all([p == 1 for p in policies], axis=0)),
         ("solved by every policy", np.ones(len(mine), np.bool_)),
     ]
-    found = np.select([rule for _, rule in rules], range(len(rules)))
-    return [name for name, _ in rules], found.astype(np.int64)
+    kinds = np.select([rule for _, rule in rules], range(len(rules)))
+    return [name for name, _ in rules], kinds.astype(np.int64)
 
 
 def choose(kinds: NDArray[np.int64], length: NDArray[np.int64], count: int) -> list[int]:
@@ -77,14 +77,14 @@ def pack(folder: Folder, count: int, *, room: int = ROOM) -> dict[str, Any] | No
 
 def _packed(
     folder: Folder,
-    played: Sequence[tuple[Any, Decisions, int]],
+    played: Sequence[tuple[Any, AgentDecisions, int]],
     names: list[str],
     kinds: NDArray[np.int64],
     chosen: list[int],
 ) -> dict[str, Any]:
     assert folder.instances is not None
     assert folder.shape is not None
-    known = folder.instances
+    columns = folder.instances
     depths = asked([rows for _, rows, _ in played])
     best = folder.best_fixed(folder.widest)
     rival = next((i for i, (agent, _, _) in enumerate(played) if best and agent is best[0]), min(1, len(played) - 1))
@@ -101,13 +101,14 @@ def _packed(
         "open": min(range(len(chosen)), key=lambda i: _OPENED.index(int(kinds[chosen[i]]))),
         "agents": [{"label": a.label, "seeds": seeds, "drawn": rows.actions is not None} for a, rows, seeds in played],
         "instances": [
-            {"n": i, "id": str(known["id"][i]), "kind": int(kinds[i]), "state": known["state"][i].hex()} for i in chosen
+            {"n": i, "id": str(columns["id"][i]), "kind": int(kinds[i]), "state": columns["state"][i].hex()}
+            for i in chosen
         ],
-        "played": [episodes(rows, chosen, known["length"], depths) for _, rows, _ in played],
+        "played": [episodes(rows, chosen, columns["length"], depths) for _, rows, _ in played],
     }
 
 
-def asked(every: Sequence[Decisions]) -> list[int]:
+def asked(every: Sequence[AgentDecisions]) -> list[int]:
     """Depths to which some depth head gave a chance."""
     seen = np.uint64(0)
     for rows in every:
@@ -116,12 +117,12 @@ def asked(every: Sequence[Decisions]) -> list[int]:
     return [d for d in range(1, 9) if int(seen) >> (8 * (d - 1)) & 255]
 
 
-def episodes(rows: Decisions, chosen: list[int], length: list[int], depths: list[int]) -> list[dict[str, Any]]:
+def episodes(rows: AgentDecisions, chosen: list[int], length: list[int], depths: list[int]) -> list[dict[str, Any]]:
     """By instance: depths, actions executed, distances, the actions, and the depth head's chances in 255ths."""
     order = np.lexsort((rows.turn, rows.instance))
     begin = np.searchsorted(rows.instance[order], chosen, "left")
     end = np.searchsorted(rows.instance[order], chosen, "right")
-    found = []
+    packed = []
     for instance, a, b in zip(chosen, begin, end, strict=True):
         mine = order[a:b]
         one: dict[str, Any] = {
@@ -136,8 +137,8 @@ def episodes(rows: Decisions, chosen: list[int], length: list[int], depths: list
             )
         if rows.chances is not None and rows.chances[mine].any():
             one["p"] = "".join(f"{int(w) >> (8 * (d - 1)) & 255:02x}" for w in rows.chances[mine] for d in depths)
-        found.append(one)
-    return found
+        packed.append(one)
+    return packed
 
 
 def unpack(word: int, count: int) -> str:

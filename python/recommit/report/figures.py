@@ -22,7 +22,7 @@ MANY = 16
 
 
 @dataclass(frozen=True)
-class Point:
+class PlottedAgent:
     """An agent under one budget, with 95 % intervals."""
 
     agent: Agent
@@ -42,9 +42,9 @@ class Point:
         return text
 
 
-def points(folder: Folder, budget: str) -> list[Point]:
+def points(folder: Folder, budget: str) -> list[PlottedAgent]:
     """Everybody: Wilson's interval of the share solved, the bootstrap's of the mean of actions."""
-    found = []
+    plotted = []
     for agent in folder.agents:
         row = folder.row(agent, budget)
         low = high = None
@@ -52,8 +52,8 @@ def points(folder: Folder, budget: str) -> list[Point]:
             interval = stats.bootstrap(folder.outcomes[agent.name, budget]["actions"], folder.rooms)
             low, high = interval.low, interval.high
         solved, least, most = (100 * row[name] for name in ("solve_rate", "solve_low", "solve_high"))
-        found.append(Point(agent, solved, least, most, float(row["actions_per_episode"]), low, high))
-    return found
+        plotted.append(PlottedAgent(agent, solved, least, most, float(row["actions_per_episode"]), low, high))
+    return plotted
 
 
 #: Corners of the marks, around a point.
@@ -79,13 +79,13 @@ _ORDER = ("first", "ceiling", "control", "fixed", "other")
 
 def pareto(folder: Folder, budget: str) -> list[Figure]:
     """Solved against actions for one budget, up is better, left is better: all of it, and what is near the first agent."""
-    found = points(folder, budget)
+    plotted = points(folder, budget)
     printed = paper.MAIN.get((folder.task, budget), {})
-    most = max([p.actions_high or p.actions for p in found] + [cell.actions or 0 for cell in printed.values()])
+    most = max([p.actions_high or p.actions for p in plotted] + [cell.actions or 0 for cell in printed.values()])
     title = f"Solved against actions, {budget} budget (K = {folder.budgets[budget]})"
-    whole = _plane(f"pareto-{budget}", title, budget, found, axes.frame(0, most * 1.06, 0, 104), printed)
-    near = neighbours(found)
-    if len(near) < 2 or len(near) == len(found):
+    whole = _plane(f"pareto-{budget}", title, budget, plotted, axes.frame(0, most * 1.06, 0, 104), printed)
+    near = neighbours(plotted)
+    if len(near) < 2 or len(near) == len(plotted):
         return [whole]
     x = [v for p in near for v in (p.actions, p.actions_low, p.actions_high) if v is not None]
     y = [v for p in near for v in (p.solved_low, p.solved_high)]
@@ -94,21 +94,28 @@ def pareto(folder: Folder, budget: str) -> list[Figure]:
     return [whole, _plane(f"pareto-{budget}-near", f"The same, near {near[0].agent.label}", budget, near, frame, {})]
 
 
-def neighbours(found: list[Point]) -> list[Point]:
+def neighbours(plotted: list[PlottedAgent]) -> list[PlottedAgent]:
     """Those with which the first agent has to be compared closely, itself the first of them."""
-    own = found[0]
-    return [p for p in found if abs(p.solved - own.solved) <= 12 and abs(p.actions - own.actions) <= 0.3 * own.actions]
+    own = plotted[0]
+    return [
+        p for p in plotted if abs(p.solved - own.solved) <= 12 and abs(p.actions - own.actions) <= 0.3 * own.actions
+    ]
 
 
 def _plane(
-    name: str, title: str, budget: str, found: list[Point], frame: axes.Frame, printed: Mapping[str, paper.Printed]
+    name: str,
+    title: str,
+    budget: str,
+    plotted: list[PlottedAgent],
+    frame: axes.Frame,
+    printed: Mapping[str, paper.Printed],
 ) -> Figure:
     parts = frame.lines("actions per episode", "solved, %")
-    parts += _families(found, frame)
-    places = [(frame.x(p.actions), frame.y(p.solved)) for p in found]
-    labels = _labels(found, places, frame)
-    for i in sorted(range(len(found)), key=lambda i: -_ORDER.index(found[i].agent.role)):
-        point, (x, y) = found[i], places[i]
+    parts += _families(plotted, frame)
+    places = [(frame.x(p.actions), frame.y(p.solved)) for p in plotted]
+    labels = _labels(plotted, places, frame)
+    for i in sorted(range(len(plotted)), key=lambda i: -_ORDER.index(plotted[i].agent.role)):
+        point, (x, y) = plotted[i], places[i]
         drawn = [tag("title", point.says()), *_bars(point, frame), mark(x, y, point.agent.role)]
         says = {"tabindex": 0, "role": "img", "aria_label": point.says()}
         parts.append(tag("g", *drawn, class_=f"point {point.agent.role}", **says))
@@ -117,28 +124,28 @@ def _plane(
     head = ("agent", "budget", "solved %", "low", "high", "actions", "low", "high")
     rows = tuple(
         (p.agent.label, budget, p.solved, p.solved_low, p.solved_high, p.actions, p.actions_low, p.actions_high)
-        for p in found
+        for p in plotted
     )
     return Figure(name, title, axes.drawing(title, parts, role="group"), head, rows)
 
 
-def _word(agent: Agent, found: list[Point]) -> str:
+def _word(agent: Agent, plotted: list[PlottedAgent]) -> str:
     """What stands beside a mark: of the fixed depths of another policy, the deepest is named after it."""
     if not agent.depth:
-        return "" if agent.role == "other" and len(found) > MANY else agent.label
-    family = [p.agent.depth for p in found if p.agent.family == agent.family]
+        return "" if agent.role == "other" and len(plotted) > MANY else agent.label
+    family = [p.agent.depth for p in plotted if p.agent.family == agent.family]
     own = not agent.run and not agent.drawn
     return f"h={agent.depth}" if own else agent.label if agent.depth == max(family) else ""
 
 
-def _labels(found: list[Point], places: list[tuple[float, float]], frame: axes.Frame) -> list[Html]:
+def _labels(plotted: list[PlottedAgent], places: list[tuple[float, float]], frame: axes.Frame) -> list[Html]:
     """Names beside the marks, where there is room for them."""
     taken = [Box(x - 7, y - 7, x + 7, y + 7) for x, y in places]
     inside = Box(frame.x.start, frame.y.end - 10, frame.x.end + 8, frame.y.start)
     labels = []
-    for i in sorted(range(len(found)), key=lambda i: _ORDER.index(found[i].agent.role)):
-        agent = found[i].agent
-        text = _word(agent, found)
+    for i in sorted(range(len(plotted)), key=lambda i: _ORDER.index(plotted[i].agent.role)):
+        agent = plotted[i].agent
+        text = _word(agent, plotted)
         if not 0 < len(text) <= 24:
             continue
         spot = axes.beside(*places[i], text, taken, inside)
@@ -147,10 +154,10 @@ def _labels(found: list[Point], places: list[tuple[float, float]], frame: axes.F
     return labels
 
 
-def _families(found: list[Point], frame: axes.Frame) -> list[Html]:
+def _families(plotted: list[PlottedAgent], frame: axes.Frame) -> list[Html]:
     """Fixed depths of one policy, joined in the order of the depths."""
-    lines: dict[tuple[str, bool], list[Point]] = {}
-    for point in found:
+    lines: dict[tuple[str, bool], list[PlottedAgent]] = {}
+    for point in plotted:
         if point.agent.depth:
             lines.setdefault(point.agent.family, []).append(point)
     drawn = []
@@ -160,7 +167,7 @@ def _families(found: list[Point], frame: axes.Frame) -> list[Html]:
     return drawn
 
 
-def _bars(point: Point, frame: axes.Frame) -> list[Html]:
+def _bars(point: PlottedAgent, frame: axes.Frame) -> list[Html]:
     x, y = short(frame.x(point.actions)), short(frame.y(point.solved))
     low, high = short(frame.y(point.solved_low)), short(frame.y(point.solved_high))
     bars = [tag("line", class_="bar", x1=x, x2=x, y1=low, y2=high)]
@@ -254,11 +261,13 @@ def _line(one: Series, frame: axes.Frame) -> list[Html]:
 def curves(folder: Folder) -> list[Figure]:
     """What every agent has solved after 1, 2, ... decisions, and what it has spent."""
     assert folder.curves is not None
-    known = [a for a in folder.agents if a.name in folder.curves and (a.role != "other" or len(folder.agents) <= 8)]
-    own = [a for a in known if not a.run and not a.drawn]
-    shown = own if len(known) > MANY else known
+    candidates = [
+        a for a in folder.agents if a.name in folder.curves and (a.role != "other" or len(folder.agents) <= 8)
+    ]
+    own = [a for a in candidates if not a.run and not a.drawn]
+    shown = own if len(candidates) > MANY else candidates
     upright = [(k, f"{name}, K = {k}") for name, k in folder.budgets.items()]
-    found = []
+    figures = []
     for name, title, key, y_name, factor in (
         ("curve-solved", "Solved within K decisions", "solve_rate", "solved, %", 100.0),
         ("curve-actions", "Actions spent within K decisions", "actions", "actions per episode", 1.0),
@@ -273,5 +282,5 @@ def curves(folder: Folder) -> list[Figure]:
             for a in reversed(shown)
         ]
         fits = (0.0, 104.0) if factor > 1 else None
-        found.append(lines(name, title, "budget K, decisions", y_name, series, y_range=fits, upright=upright))
-    return found
+        figures.append(lines(name, title, "budget K, decisions", y_name, series, y_range=fits, upright=upright))
+    return figures

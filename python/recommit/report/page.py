@@ -73,7 +73,7 @@ def make(folder: Folder, instances: int = 48, seeds: Sequence[Path] = ()) -> Rep
         digest=digest,
         packed=embed.json_script("packed", packed),
     )
-    return Report(html, tuple(drawn), len(watched), int(folder.plan["instances"]))
+    return Report(html, tuple(drawn), len(watched), int(folder.spec["instances"]))
 
 
 def write(evaluation: Path, out: Path, instances: int = 48, seeds: Sequence[Path] = ()) -> Report:
@@ -96,8 +96,8 @@ def _section(name: str, title: str, how: str, *parts: object) -> Html:
 
 def _links(content: list[Html]) -> Html:
     """To every section that is there."""
-    found = [re.match(r'<section id="(\w+)"><h2>([^<]*)</h2>', section) for section in content]
-    return joined(*(tag("li", tag("a", Html(m[2]), href=f"#{m[1]}")) for m in found if m))
+    heads = [re.match(r'<section id="(\w+)"><h2>([^<]*)</h2>', section) for section in content]
+    return joined(*(tag("li", tag("a", Html(m[2]), href=f"#{m[1]}")) for m in heads if m))
 
 
 def _missing(what: str) -> Html:
@@ -123,17 +123,17 @@ def _grid(figures_: list[Figure], drawn: list[Figure]) -> Html:
 
 
 def _pareto(folder: Folder, drawn: list[Figure]) -> list[Html]:
-    made = [figure for budget in folder.budgets for figure in figures.pareto(folder, budget)]
+    planes = [figure for budget in folder.budgets for figure in figures.pareto(folder, budget)]
     roles = {"first": folder.first.label, "fixed": "fixed depths, joined", "control": "depths drawn whatever the state",
              "ceiling": "exact ceiling", "other": "others"}  # fmt: skip
     here = [role for role in roles if any(a.role == role for a in folder.agents)]
     keys = [tag("li", tag("span", class_=f"swatch {role}", aria_hidden="true"), roles[role]) for role in here]
     parts = [tag("ul", *keys, class_="legend")]
-    if any("point paper" in figure.svg for figure in made):
+    if any("point paper" in figure.svg for figure in planes):
         box = tag("label", Html('<input type="checkbox" id="show-paper">'), " show the numbers that the paper prints")
         note = "The paper's are of another model on other instances; they stand here for orientation."
         parts.append(tag("p", box, ". ", note, class_="quiet"))
-    return [*parts, _grid(made, drawn)]
+    return [*parts, _grid(planes, drawn)]
 
 
 def _seeds(folder: Folder, others: Sequence[Path]) -> list[Html]:
@@ -160,14 +160,14 @@ def _tables(folder: Folder) -> list[Html]:
 
 
 def _depths(folder: Folder, drawn: list[Figure]) -> list[Html]:
-    found = depths.tables(folder)
-    if not found:
+    counts_of = depths.tables(folder)
+    if not counts_of:
         return [_missing("The folder decisions/ is not there, so depths cannot be shown.")]
     gone = [name for name in ("shuffled", "oracle-dp") if folder.agent(name) is None]
-    note = f"Under the {folder.widest} budget; columns of fewer than {depths.FEW} decisions are pale.{depths.dead_said(found)}"
-    parts = [tag("p", note, class_="quiet"), depths.legend(depths.used(found))]
+    note = f"Under the {folder.widest} budget; columns of fewer than {depths.FEW} decisions are pale.{depths.dead_said(counts_of)}"
+    parts = [tag("p", note, class_="quiet"), depths.legend(depths.used(counts_of))]
     parts += [_missing(f"{', '.join(gone)} {'was' if len(gone) == 1 else 'were'} not played.")] if gone else []
-    return [*parts, _grid([*(depths.shares(t) for t in found), depths.means(found)], drawn)]
+    return [*parts, _grid([*(depths.shares(t) for t in counts_of), depths.means(counts_of)], drawn)]
 
 
 def _curves(folder: Folder, drawn: list[Figure]) -> list[Html]:
@@ -186,9 +186,9 @@ def _training(folder: Folder, drawn: list[Figure]) -> list[Html]:
     return [_grid(panels, drawn)]
 
 
-def _viewer(packed: dict[str, Any] | None, asked: int) -> Html:
+def _viewer(packed: dict[str, Any] | None, instances: int) -> Html:
     if packed is None:
-        why = "none were asked for" if not asked else "the rows of decisions, episodes or instances are not there"
+        why = "none were asked for" if not instances else "the rows of decisions, episodes or instances are not there"
         return _missing(f"There are no episodes to watch: {why}.")
     count, budget = len(packed["instances"]), packed["budget"]
     note = (

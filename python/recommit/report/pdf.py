@@ -40,13 +40,13 @@ def page(figure: Figure) -> Any:
     """The drawing as one of matplotlib; a point for a unit."""
     from matplotlib.figure import Figure as Page
 
-    made = Page(figsize=(axes.WIDTH / 72, axes.HEIGHT / 72))
-    plot = made.add_axes((0, 0, 1, 1), xlim=(0, axes.WIDTH), ylim=(axes.HEIGHT, 0))
+    sheet = Page(figsize=(axes.WIDTH / 72, axes.HEIGHT / 72))
+    plot = sheet.add_axes((0, 0, 1, 1), xlim=(0, axes.WIDTH), ylim=(axes.HEIGHT, 0))
     plot.axis("off")
     for place, (artist, is_text) in enumerate(_drawn(ET.fromstring(figure.svg), [], _START, 1.0)):
         artist.set_zorder(place)
         (plot.add_artist if is_text else plot.add_patch)(artist)
-    return made
+    return sheet
 
 
 def _drawn(
@@ -156,21 +156,21 @@ def _colour(value: str, style: dict[str, str]) -> str:
 @cache
 def _rules() -> list[tuple[tuple[int, int], list[tuple[str, frozenset[str]]], dict[str, str]]]:
     """Of ``figure.css``: weight and place, the chain of elements, what is set; the strongest last."""
-    found = []
+    rules = []
     for place, (names, body) in enumerate(re.findall(r"([^{}]+)\{([^{}]*)\}", axes.asset("figure.css"))):
         settings = {k.strip(): v.strip() for k, _, v in (line.partition(":") for line in body.split(";")) if k.strip()}
         for name in names.split(","):
             chain = [(part.split(".")[0], frozenset(part.split(".")[1:])) for part in name.split()]
             weight = sum(100 * len(classes) + bool(kind) for kind, classes in chain)
-            found.append(((weight, place), chain, settings))
-    return sorted(found, key=lambda rule: rule[0])
+            rules.append(((weight, place), chain, settings))
+    return sorted(rules, key=lambda rule: rule[0])
 
 
 def _style(chain: list[ET.Element]) -> dict[str, str]:
     """What the style sheet sets for the last element of a chain."""
     style: dict[str, str] = {}
     for _, wanted, settings in _rules():
-        if _fits(chain[-1], wanted[-1]) and _found(chain[:-1], wanted[:-1]):
+        if _fits(chain[-1], wanted[-1]) and _inside(chain[:-1], wanted[:-1]):
             style.update(settings)
     return style
 
@@ -180,7 +180,7 @@ def _fits(element: ET.Element, wanted: tuple[str, frozenset[str]]) -> bool:
     return kind in ("", _kind(element)) and classes <= set(element.get("class", "").split())
 
 
-def _found(above: list[ET.Element], wanted: list[tuple[str, frozenset[str]]]) -> bool:
+def _inside(above: list[ET.Element], wanted: list[tuple[str, frozenset[str]]]) -> bool:
     """Do the elements above hold what is wanted, in this order?"""
     rest = list(wanted)
     for element in reversed(above):

@@ -80,8 +80,8 @@ class Agent:
     @property
     def depth(self) -> int:
         """Of a fixed depth; else 0."""
-        found = re.fullmatch(r"fixed-([1-8])(-sampled)?", self.base)
-        return int(found[1]) if found else 0
+        match = re.fullmatch(r"fixed-([1-8])(-sampled)?", self.base)
+        return int(match[1]) if match else 0
 
 
 def agents_of(names: list[str]) -> list[Agent]:
@@ -107,7 +107,7 @@ def _role(place: int, name: str) -> str:
 
 
 @dataclass(frozen=True)
-class Decisions:
+class AgentDecisions:
     """Rows of one agent under the largest budget, for one seed."""
 
     instance: NDArray[np.int32]
@@ -128,9 +128,9 @@ class Folder:
         self.path = Path(path)
         if not self._has("plan.json") or not self._has("summary.json"):
             raise ValueError(f"eval: expected the folder of a finished evaluation, got {self.path}")
-        self.plan = reading.values(self.path, "plan.json", PLAN)
-        options = {name: wanted for name, wanted in OPTIONS.items() if name in self.plan}
-        reading.expect(self.path / "plan.json", self.plan, options)
+        self.spec = reading.values(self.path, "plan.json", PLAN)
+        options = {name: wanted for name, wanted in OPTIONS.items() if name in self.spec}
+        reading.expect(self.path / "plan.json", self.spec, options)
         self.summary = reading.rows(self.path, "summary.json", SUMMARY)
         self.comparisons = (
             reading.rows(self.path, "comparisons.json", COMPARISON) if self._has("comparisons.json") else None
@@ -143,15 +143,15 @@ class Folder:
         if not self.summary:
             raise ValueError(f"{self.path / 'summary.json'}: expected a row for every agent and budget, got none")
         try:
-            self.agents = agents_of([str(name) for name in self.plan["agents"]])
+            self.agents = agents_of([str(name) for name in self.spec["agents"]])
             self.rows = {(row["agent"], row["budget"]): row for row in self.summary}
             self.budgets: dict[str, int] = {row["budget"]: int(row["decisions"]) for row in self.summary}
             self.task = str(self.summary[0]["task"])
             missing = [(a.name, b) for a in self.agents for b in self.budgets if (a.name, b) not in self.rows]
         except (KeyError, IndexError, TypeError, AttributeError) as error:
             raise ValueError(f"eval: {self.path} holds an evaluation that cannot be read: {error!r}") from None
-        if not 0 <= self.plan["instances"] <= _MOST:
-            raise ValueError(f"{self.path / 'plan.json'}: instances: expected 0..{_MOST}, got {self.plan['instances']}")
+        if not 0 <= self.spec["instances"] <= _MOST:
+            raise ValueError(f"{self.path / 'plan.json'}: instances: expected 0..{_MOST}, got {self.spec['instances']}")
         if missing or not self.agents:
             raise ValueError(f"eval: expected a row for every agent and budget in summary.json, {missing[:3]} missing")
 
@@ -175,7 +175,7 @@ class Folder:
         Chosen on the test instances themselves it looks better than it is, which is against the first agent. Runs of other
         seeds do not count: they may come from another warm start, whose luck is no depth's merit.
         """
-        own = seed_of(self.plan.get("run", ""))
+        own = seed_of(self.spec.get("run", ""))
         fixed = [a for a in self.agents if a.depth and a is not self.first and (not own or seed_of(a.run) in ("", own))]
         if not fixed:
             return None
@@ -202,8 +202,8 @@ class Folder:
     @property
     def shape(self) -> tuple[int, int] | None:
         """Rows and columns of the states, from the instances' names."""
-        found = re.search(r"/(\d+)x(\d+)", str(self.instances["id"][0])) if self.instances else None
-        shape = (int(found[1]), int(found[2])) if found else None
+        match = re.search(r"/(\d+)x(\d+)", str(self.instances["id"][0])) if self.instances else None
+        shape = (int(match[1]), int(match[2])) if match else None
         return shape if shape and self.instances and shape[0] * shape[1] == len(self.instances["state"][0]) else None
 
     @cached_property
@@ -212,42 +212,42 @@ class Folder:
         table = self._table("episodes.parquet")
         if table is None:
             return None
-        count = int(self.plan["instances"])
+        count = int(self.spec["instances"])
         agent, budget = (np.array(table[name].to_pylist()) for name in ("agent", "budget"))
         where = table["instance"].to_numpy()
         values = {
             "solved": table["solved"].to_numpy(), "actions": table["actions"].to_numpy(),
             "lost": table["end"].to_numpy() == -1,
         }  # fmt: skip
-        found = {}
+        by_agent = {}
         for name, word in self.rows:
             mine = (agent == name) & (budget == word)
             played = np.maximum(np.bincount(where[mine], minlength=count), 1)
-            found[name, word] = {
+            by_agent[name, word] = {
                 key: np.bincount(where[mine], weights=column[mine], minlength=count) / played
                 for key, column in values.items()
             }
-        return found
+        return by_agent
 
-    def decisions(self, agent: Agent, budget: int | None = None) -> list[Decisions]:
+    def decisions(self, agent: Agent, budget: int | None = None) -> list[AgentDecisions]:
         """Rows for every seed that was kept, under a budget that the agent was played for; the largest by default."""
         stem = f"{stem_of(agent)}@{budget or self.budgets[self.widest]}"
         names = [f"{stem}.parquet", *(f"{stem}-s{seed}.parquet" for seed in range(64))]
         return [self._decided(f"decisions/{n}") for n in names if self._has(f"decisions/{n}")]
 
-    def _decided(self, name: str) -> Decisions:
+    def _decided(self, name: str) -> AgentDecisions:
         table = self._table(name)
         plain = ("instance", "turn", "depth", "executed", "before", "after", "solved")
         optional = (table[key].to_numpy() if key in table.column_names else None for key in ("actions", "chances"))
         try:
-            return Decisions(*(table[key].to_numpy() for key in plain), *optional)
+            return AgentDecisions(*(table[key].to_numpy() for key in plain), *optional)
         except KeyError as error:
             raise ValueError(f"eval: {name} cannot be read: {error}") from None
 
     @property
     def run(self) -> Path:
         """The run whose policy was played; it may be gone."""
-        return Path(str(self.plan.get("run") or self.path / "no run"))
+        return Path(str(self.spec.get("run") or self.path / "no run"))
 
     def run_json(self, name: str) -> dict[str, Any] | None:
         """A file of the run; None if it is gone."""

@@ -44,8 +44,8 @@ def heading(folder: Folder) -> Html:
     budgets = " and ".join(f"{name} (K = {k})" for name, k in folder.budgets.items())
     facts = (
         ("Task", folder.task),
-        ("Test set", f"{folder.plan['instances']} instances{reach}"),
-        ("Its name", str(folder.plan.get("test_set", "not written down"))),
+        ("Test set", f"{folder.spec['instances']} instances{reach}"),
+        ("Its name", str(folder.spec.get("test_set", "not written down"))),
         ("Budgets", budgets),
         ("Agents", f"{len(folder.agents)}; {folder.first.label} is compared with the others"),
     )
@@ -59,18 +59,18 @@ def headline(folder: Folder) -> Html:
 
 def _named(folder: Folder, budget: str) -> list[tuple[str, str, Agent]]:
     """role, words, agent: who is in the headline."""
-    found = [("first", folder.first.words, folder.first)]
+    named = [("first", folder.first.words, folder.first)]
     if best := folder.best_fixed(budget):
         where = "validation" if best[1] else "these"
-        found.append(("fixed", f"the best fixed depth ({best[0].words}; chosen on {where} instances)", best[0]))
+        named.append(("fixed", f"the best fixed depth ({best[0].words}; chosen on {where} instances)", best[0]))
     for base, role, words in (
         ("shuffled", "control", "adaptive's depths, shuffled over the states"),
         (CEILING, "ceiling", "the exact ceiling of any choice of depths"),
     ):
         agent = folder.agent(base)
         if agent is not None and agent is not folder.first:
-            found.append((role, words, agent))
-    return found
+            named.append((role, words, agent))
+    return named
 
 
 def _tiles(folder: Folder, budget: str) -> Html:
@@ -99,19 +99,19 @@ def _sentences(folder: Folder, budget: str) -> list[Html]:
     text = f"{head[:1].upper()}{head[1:]} actions per episode" + (
         f"; {'; '.join(parts[1:])}." if len(parts) > 1 else "."
     )
-    said = [tag("p", text)]
+    sentences = [tag("p", text)]
     rivals = [agent for role, _, agent in _named(folder, budget) if role in ("fixed", "control")]
     for agent in rivals:
         one = compared(folder, agent, budget)
         if one is not None:
-            said.append(tag("p", f"Against {agent.words}, instance by instance: {verdict(one)}", class_="quiet"))
-    return said
+            sentences.append(tag("p", f"Against {agent.words}, instance by instance: {verdict(one)}", class_="quiet"))
+    return sentences
 
 
 def compared(folder: Folder, agent: Agent, budget: str) -> dict[str, Any] | None:
     """The first agent against another one."""
-    found = folder.comparisons or []
-    return next((c for c in found if c["against"] == agent.name and c["budget"] == budget), None)
+    comparisons = folder.comparisons or []
+    return next((c for c in comparisons if c["against"] == agent.name and c["budget"] == budget), None)
 
 
 def verdict(one: dict[str, Any]) -> str:
@@ -122,8 +122,8 @@ def verdict(one: dict[str, Any]) -> str:
         ("actions_difference", 1.0, "actions", "surely more", "surely fewer"),
     ):
         mean, low, high = (factor * one[field][key] for key in ("mean", "low", "high"))
-        said = more if low > 0 else fewer if high < 0 else "no difference beyond chance"
-        words.append(f"{number(mean, sign=True)} {unit} ({interval(low, high, sign=True)}), {said}")
+        judgement = more if low > 0 else fewer if high < 0 else "no difference beyond chance"
+        words.append(f"{number(mean, sign=True)} {unit} ({interval(low, high, sign=True)}), {judgement}")
     return "; ".join(words) + "."
 
 
@@ -139,24 +139,24 @@ def table(head: Sequence[object], rows: Sequence[tuple[str, Sequence[object]]], 
         tag("tr", tag("th", cells[0], scope="row"), *(tag("td", cell) for cell in cells[1:]), class_=class_ or None)
         for class_, cells in rows
     ]
-    made = tag("table", tag("caption", label), tag("thead", top), tag("tbody", *body))
-    return tag("div", made, class_="wide", tabindex=0, role="region", aria_label=label)
+    element = tag("table", tag("caption", label), tag("thead", top), tag("tbody", *body))
+    return tag("div", element, class_="wide", tabindex=0, role="region", aria_label=label)
 
 
 def main_tables(folder: Folder) -> Html:
     """Everybody under every budget, beside the paired differences of the first agent."""
-    made = []
+    tables = []
     for budget in folder.budgets:
         rows = [_main_row(folder, point, budget) for point in figures.points(folder, budget)]
         head = [
             "agent", "solved, %", "actions", "decisions", "SPL, %", "lost, %", "mean depth",
             f"{folder.first.label} minus agent: solved, points", "actions", "McNemar p", "dominates",
         ]  # fmt: skip
-        made.append(table(head, rows, f"{budget} budget, K = {folder.budgets[budget]}"))
-    return joined(*made)
+        tables.append(table(head, rows, f"{budget} budget, K = {folder.budgets[budget]}"))
+    return joined(*tables)
 
 
-def _main_row(folder: Folder, point: figures.Point, budget: str) -> tuple[str, list[object]]:
+def _main_row(folder: Folder, point: figures.PlottedAgent, budget: str) -> tuple[str, list[object]]:
     agent, row = point.agent, folder.row(point.agent, budget)
     below = tag("small", agent.label, class_="raw") if agent.words != agent.label else ""
     name = joined(tag("span", class_=f"swatch {agent.role}", aria_hidden="true"), agent.words, below)
@@ -202,13 +202,13 @@ def limits(folder: Folder) -> Html:
 
 def _dominated(folder: Folder, budget: str, never: list[int]) -> str:
     """Of the fixed depths that could be dominated: which are."""
-    said: dict[str, list[str]] = {"surely dominated": [], "dominated, but within chance": [], "not dominated": []}
+    by_verdict: dict[str, list[str]] = {"surely dominated": [], "dominated, but within chance": [], "not dominated": []}
     for agent in folder.agents:
         one = compared(folder, agent, budget)
         if one is not None and agent.depth and agent.depth not in never:
             kind = 0 if one["dominates_surely"] else 1 if one["dominates"] else 2
-            said[list(said)[kind]].append(agent.label)
-    parts = [f"{kind}: {', '.join(names)}" for kind, names in said.items() if names]
+            by_verdict[list(by_verdict)[kind]].append(agent.label)
+    parts = [f"{kind}: {', '.join(names)}" for kind, names in by_verdict.items() if names]
     return f". Of the others played, {'; '.join(parts)}." if parts else "."
 
 
@@ -243,8 +243,8 @@ def failures(folder: Folder, watched: set[int]) -> Html:
         parts.append(table(("instance", "length", "solved by those that know the distance"), rows, label))
     lost = [(a, float(outcomes[a]["lost"].mean())) for a in folder.agents if outcomes[a]["lost"].any()]
     if lost:
-        said = ", ".join(f"{a.label} {percent(share)} %" for a, share in lost)
-        parts.append(tag("p", f"Episodes that ended where nobody can solve any more: {said}."))
+        shares = ", ".join(f"{a.label} {percent(share)} %" for a, share in lost)
+        parts.append(tag("p", f"Episodes that ended where nobody can solve any more: {shares}."))
     else:
         parts.append(tag("p", "No episode ended where nobody can solve any more."))
     return joined(*parts)
@@ -268,21 +268,21 @@ def instance_link(i: int, folder: Folder, watched: set[int]) -> Html:
 
 def commands(folder: Folder, instances: int) -> Html:
     """What to type for the same figures; folders by their last names."""
-    plan = folder.plan
-    run = PurePath(str(plan.get("run", "RUN"))).name
+    spec = folder.spec
+    run = PurePath(str(spec.get("run", "RUN"))).name
     words = ["recommit", "evaluate", run, "--out", "EVAL", "--agents", *(a.label for a in folder.agents)]
-    words += ["--budgets", *map(str, plan.get("budgets", ()))]
-    words += [w for key in ("instances", "validation", "seed") if key in plan for w in (f"--{key}", str(plan[key]))]
-    words += ["--length", *map(str, plan["length"])] if plan.get("length") else []
-    words += ["--task", plan["task"]] if plan.get("task") else []
+    words += ["--budgets", *map(str, spec.get("budgets", ()))]
+    words += [w for key in ("instances", "validation", "seed") if key in spec for w in (f"--{key}", str(spec[key]))]
+    words += ["--length", *map(str, spec["length"])] if spec.get("length") else []
+    words += ["--task", spec["task"]] if spec.get("task") else []
     report = ["recommit", "report", "EVAL", "--out", "report.html", "--instances", str(instances)]
     return tag("pre", tag("code", "\n".join(shlex.join(line) for line in (words, report))), tabindex=0)
 
 
 def versions(folder: Folder) -> Html:
     """Of the run, without its machine."""
-    found = folder.run_json("versions.json")
-    if found is None:
+    versions_of = folder.run_json("versions.json")
+    if versions_of is None:
         return tag("p", "The run's folder is not there, so its versions are not known.", class_="missing")
-    kept = [f"{name} {value}" for name, value in found.items() if value is not None and name != "platform"]
-    return tag("p", f"Trained with {', '.join(kept)}.")
+    named = [f"{name} {value}" for name, value in versions_of.items() if value is not None and name != "platform"]
+    return tag("p", f"Trained with {', '.join(named)}.")

@@ -26,23 +26,23 @@ def panels(lines: list[dict[str, Any]]) -> list[Figure]:
     """A figure for everything that the run wrote down; a field that it did not write has none."""
     steps = [line for line in lines if "loss" in line]
     seen = [line for line in lines if isinstance(line.get("validation"), dict)]
-    found = []
+    figures_ = []
     for name, title, y_name, factor, own, checked in _PANELS:
         series = [*_smoothed("training", "first", steps, own, factor)]
         series += _plain("validation", "ceiling", seen, ("validation", *checked), factor) if checked else []
         if name == "loss" and any("solve_rate" in line for line in steps):
             continue  # of reinforcement, where it says nothing
-        found += _figure(name, title, y_name, series, (0.0, 104.0) if factor > 1 else None)
+        figures_ += _figure(name, title, y_name, series, (0.0, 104.0) if factor > 1 else None)
     entropies = [
         *_smoothed("depth head", "first", steps, ("entropy_depth",)),
         *_smoothed("actions", "fixed", steps, ("entropy_actions",)),
     ]
-    found += _figure("entropies", "Entropy of both heads", "nats", entropies, None)
+    figures_ += _figure("entropies", "Entropy of both heads", "nats", entropies, None)
     depths = sorted({d for line in steps for d in _numbers(line.get("depths"))}, key=int)
     shares = [
         s for d in depths for s in _smoothed(f"h = {d}", f"depth d{d}", steps, ("depths", d), 100.0, raw=False)
     ]  # fmt: skip
-    return found + _figure("shares", "Shares of depths", "decisions, %", shares, (0.0, 104.0))
+    return figures_ + _figure("shares", "Shares of depths", "decisions, %", shares, (0.0, 104.0))
 
 
 def _numbers(value: Any) -> list[str]:

@@ -76,7 +76,7 @@ def _change(whole: dict[str, Any], change: str) -> None:
 
 
 @dataclass(frozen=True)
-class Imitation:
+class WarmStartSource:
     """Where warm starts come from: a recipe with its changes, the data of one puzzle or of all, and the folder for them."""
 
     recipe: str
@@ -96,7 +96,7 @@ class Imitation:
 
 
 @dataclass(frozen=True)
-class TaskPlan:
+class PresetEntry:
     """What a preset says of one puzzle, and its folder: which runs there are, what of, and where."""
 
     name: str
@@ -105,7 +105,7 @@ class TaskPlan:
     #: Of all runs; None for that of the recipe.
     device: str | None = None
     #: The warm start that all puzzles share; None for one of this puzzle.
-    joint: Imitation | None = None
+    joint: WarmStartSource | None = None
 
     @property
     def data(self) -> Recipe:
@@ -148,12 +148,12 @@ class TaskPlan:
         return [*self.warm_runs(), *self.reinforced(), *imitated, *self.budget_runs(), *reinforced]
 
     @property
-    def imitation(self) -> Imitation:
+    def imitation(self) -> WarmStartSource:
         """What its warm starts are made of."""
         if self.joint is not None:
             return self.joint
         changes = (*self.values.get("sft", []), *_on(self.device))
-        return Imitation(self.values["recipe"], changes, (self.data,), (self.folder / "data",), self.folder)
+        return WarmStartSource(self.values["recipe"], changes, (self.data,), (self.folder / "data",), self.folder)
 
     def starts(self) -> dict[int, Path]:
         """The warm start of every seed."""
@@ -171,8 +171,8 @@ class TaskPlan:
         from recommit.train.family import family
 
         once = tuple(self.values.get("ablations", ()))
-        plans = self._plans((*self.values["variants"], *once))
-        return family.members(plans, self.starts(), self.family, self.seeds, once, self._instances)
+        configs = self._configs((*self.values["variants"], *once))
+        return family.members(configs, self.starts(), self.family, self.seeds, once, self._instances)
 
     def main_runs(self) -> list[Run]:
         """Those of the main table: adaptive and fixed depths, the first seed."""
@@ -184,11 +184,11 @@ class TaskPlan:
         from recommit.train.family import family
 
         study, runs = self.values.get("training_budgets", {}), list["Run"]()
-        own = self._plans(("adaptive",))["adaptive"].rollout.budget if study else 0
+        own = self._configs(("adaptive",))["adaptive"].rollout.budget if study else 0
         for budget in study.get("budgets", []):
             if budget != own:
-                plans = self._plans(tuple(study["variants"]), {"rollout.budget": budget})
-                named = {f"{name}{family.BUDGET}{budget}": plan for name, plan in plans.items()}
+                configs = self._configs(tuple(study["variants"]), {"rollout.budget": budget})
+                named = {f"{name}{family.BUDGET}{budget}": config for name, config in configs.items()}
                 runs += family.members(named, self.starts(), self.family, self.seeds[:1], data=self._instances)
         return runs
 
@@ -200,9 +200,11 @@ class TaskPlan:
         for depth in self.values.get("singles", []):
             folder = f"single-{depth}-init" if self.joint else f"{self.family.name}/single-{depth}-init"
             imitated.append(self.imitation.run(folder, [f"targets.depths=[{depth}]"]))
-            plan = self._plans((f"fixed-{depth}",))[f"fixed-{depth}"]
+            config = self._configs((f"fixed-{depth}",))[f"fixed-{depth}"]
             source = imitated[-1].folder
-            reinforced += family.members({f"single-{depth}": plan}, source, self.family, (seed,), data=self._instances)
+            reinforced += family.members(
+                {f"single-{depth}": config}, source, self.family, (seed,), data=self._instances
+            )
         return imitated, reinforced
 
     @property
@@ -210,7 +212,7 @@ class TaskPlan:
         """The data whose recipe makes the instances of reinforcement, where the warm start does not say it."""
         return self.folder / "data" if self.joint else None
 
-    def _plans(self, variants: tuple[str, ...], flags: dict[str, Any] | None = None) -> dict[str, Any]:
+    def _configs(self, variants: tuple[str, ...], flags: dict[str, Any] | None = None) -> dict[str, Any]:
         from recommit.train.family import configs
 
         changes = (*self.values.get("grpo", []), *_on(self.device))
@@ -221,22 +223,22 @@ def _on(device: str | None) -> list[str]:
     return [] if device is None else [f"run.device={device}"]
 
 
-def plans(preset: dict[str, Any], out: Path, device: str | None = None) -> list[TaskPlan]:
+def entries(preset: dict[str, Any], out: Path, device: str | None = None) -> list[PresetEntry]:
     """Of every puzzle, in order."""
     joint = _joint(preset, out, device) if "joint" in preset else None
-    return [TaskPlan(name, values, out / name, device, joint) for name, values in preset["tasks"].items()]
+    return [PresetEntry(name, values, out / name, device, joint) for name, values in preset["tasks"].items()]
 
 
-def _joint(preset: dict[str, Any], out: Path, device: str | None) -> Imitation:
-    values, tasks = preset["joint"], [TaskPlan(name, values, out / name) for name, values in preset["tasks"].items()]
+def _joint(preset: dict[str, Any], out: Path, device: str | None) -> WarmStartSource:
+    values, tasks = preset["joint"], [PresetEntry(name, values, out / name) for name, values in preset["tasks"].items()]
     recipes, data = tuple(task.data for task in tasks), tuple(task.folder / "data" for task in tasks)
-    return Imitation(values["recipe"], (*values.get("sft", []), *_on(device)), recipes, data, out / "joint")
+    return WarmStartSource(values["recipe"], (*values.get("sft", []), *_on(device)), recipes, data, out / "joint")
 
 
-def every_run(plans: Sequence[TaskPlan]) -> list[tuple[TaskPlan, Run]]:
+def every_run(entries: Sequence[PresetEntry]) -> list[tuple[PresetEntry, Run]]:
     """All runs of all puzzles; a shared one stands once, with the first puzzle."""
-    runs: dict[Path, tuple[TaskPlan, Run]] = {}
-    for plan in plans:
-        for run in plan.runs:
-            runs.setdefault(run.folder, (plan, run))
+    runs: dict[Path, tuple[PresetEntry, Run]] = {}
+    for entry in entries:
+        for run in entry.runs:
+            runs.setdefault(run.folder, (entry, run))
     return list(runs.values())

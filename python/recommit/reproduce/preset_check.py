@@ -79,10 +79,10 @@ def _check_joint(joint: Any, tasks: dict[str, Any]) -> None:
             raise ValueError(f"tasks.{name}.{own[0]}: expected none beside joint, got {brief(values[own[0]])}")
 
 
-def _keys(name: str, values: Any, known: tuple[str, ...]) -> None:
-    wrong = [key for key in values if key not in known] if isinstance(values, dict) else [type(values).__name__]
+def _keys(name: str, values: Any, names: tuple[str, ...]) -> None:
+    wrong = [key for key in values if key not in names] if isinstance(values, dict) else [type(values).__name__]
     if wrong:
-        raise ValueError(f"{name}: expected keys of {', '.join(known)}, got {', '.join(wrong)[:200]}")
+        raise ValueError(f"{name}: expected keys of {', '.join(names)}, got {', '.join(wrong)[:200]}")
 
 
 def _text(name: str, value: Any) -> None:

@@ -20,13 +20,13 @@ from recommit.storage.foreign_text import say
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from recommit.reproduce.preset import TaskPlan
+    from recommit.reproduce.preset import PresetEntry
     from recommit.train.family.launch import Fleet
     from recommit.train.family.processes import Job
     from recommit.train.family.runs import Run
 
 
-class Stopped(Exception):
+class StageFailed(Exception):
     """A stage ended with another status than 0, which is in ``args[0]``."""
 
 
@@ -42,18 +42,18 @@ def reproduce(
     quiet: bool = False,
 ) -> Path:
     """Run what is missing of a preset in ``out``; the report of its first puzzle. ``play_model``: see ``Task``."""
-    plans = presets.plans(presets.load(preset, changes), Path(out).absolute(), device)
-    tasks = [Task(plan, jobs, fleet, quiet, play_model) for plan in plans]
+    entries = presets.entries(presets.load(preset, changes), Path(out).absolute(), device)
+    tasks = [Task(entry, jobs, fleet, quiet, play_model) for entry in entries]
     for task in tasks:
         task.prepare()
     stages = [stage for task in tasks for stage in task.stages()]
     for stage in sorted(stages, key=lambda stage: stage.turn):
         stage.run(quiet)
-    return plans[0].folder / "report.html"
+    return entries[0].folder / "report.html"
 
 
 @dataclass(frozen=True)
-class Stage:
+class PuzzleStage:
     """A part of the work on one puzzle."""
 
     puzzle: str
@@ -76,14 +76,14 @@ class Stage:
 class Task:
     """The stages of one puzzle."""
 
-    plan: TaskPlan
+    entry: PresetEntry
     jobs: int
     fleet: Fleet | None
     quiet: bool
     #: ``recommit zero-shot``, whose flags a preset has by name.
     play_model: Callable[..., int]
 
-    def stages(self) -> list[Stage]:
+    def stages(self) -> list[PuzzleStage]:
         """All of them, in order. A joint warm start needs the data of all puzzles; on a fleet the main tables come before
         what they can do without."""
         first: dict[str, Callable[[], None]] = {"data": self.data}
@@ -91,12 +91,14 @@ class Task:
         if self.fleet is not None:
             main |= {"main runs": self.main_runs, "main table": self.main_table}
         rest = {"reinforcement": self.reinforcement}
-        if self.plan.zero_shot():
+        if self.entry.zero_shot():
             rest |= {"zero-shot": self.zero_shot}
         rest |= {"evaluation": self.evaluation, "report": self.report}
         turns = (first, main, rest) if self.fleet is not None else (first, main | rest)
         return [
-            Stage(self.plan.name, what, call, turn) for turn, work in enumerate(turns) for what, call in work.items()
+            PuzzleStage(self.entry.name, what, call, turn)
+            for turn, work in enumerate(turns)
+            for what, call in work.items()
         ]
 
     def prepare(self) -> None:
@@ -105,41 +107,41 @@ class Task:
         from recommit.train.family import processes
 
         # Runs and evaluations sweep their own folders; these two hold recipes, tables and the report.
-        for folder in (self.plan.folder, self.plan.launch):
+        for folder in (self.entry.folder, self.entry.launch):
             files.sweep(files.Files(), folder)
         if self.fleet is not None:
-            processes.check(self.fleet, self.plan.runs)
-        processes.write_recipes(self.plan.runs, self.plan.launch)
+            processes.check(self.fleet, self.entry.runs)
+        processes.write_recipes(self.entry.runs, self.entry.launch)
 
     def data(self) -> None:
         """Labelled states."""
         import recommit.data
 
-        recommit.data.build(self.plan.data, self.plan.folder / "data", workers=self.jobs)
+        recommit.data.build(self.entry.data, self.entry.folder / "data", workers=self.jobs)
 
     def warm_start(self) -> None:
         """Imitation."""
-        self._train(self.plan.warm_runs())
+        self._train(self.entry.warm_runs())
 
     def main_runs(self) -> None:
         """Reinforcement of those that the main table compares."""
-        self._train(self.plan.main_runs())
+        self._train(self.entry.main_runs())
 
     def main_table(self) -> None:
         """Of the first seed, while only its runs are there: an evaluation would play one that is not finished as it is."""
-        main = {run.folder for run in [*self.plan.warm_runs(), *self.plan.main_runs()]}
-        if not any(run.folder.is_dir() for run in self.plan.runs if run.folder not in main):
-            self._evaluate({self.plan.seeds[0]: ("main",)})
+        main = {run.folder for run in [*self.entry.warm_runs(), *self.entry.main_runs()]}
+        if not any(run.folder.is_dir() for run in self.entry.runs if run.folder not in main):
+            self._evaluate({self.entry.seeds[0]: ("main",)})
 
     def reinforcement(self) -> None:
         """All runs from the warm start, and those from warm starts at one depth alone."""
-        imitated, reinforced = self.plan.single_runs()
-        self._train([*self.plan.reinforced(), *imitated, *self.plan.budget_runs()])
+        imitated, reinforced = self.entry.single_runs()
+        self._train([*self.entry.reinforced(), *imitated, *self.entry.budget_runs()])
         self._train(reinforced)
 
     def zero_shot(self) -> None:
         """Models behind an endpoint, untrained; their keys and caps are those of ``recommit zero-shot``."""
-        for folder, flags in self.plan.zero_shot().items():
+        for folder, flags in self.entry.zero_shot().items():
             with contextlib.redirect_stdout(sys.stderr):  # whose last line is the report's path
                 _fine(self.play_model(out=folder, quiet=self.quiet, **flags))
 
@@ -149,7 +151,7 @@ class Task:
         if self.fleet is None:
             _fine(runs.train(every, jobs=self.jobs, quiet=self.quiet))
         else:
-            _fine(processes.train(self.fleet, every, self.plan.launch, quiet=self.quiet))
+            _fine(processes.train(self.fleet, every, self.entry.launch, quiet=self.quiet))
 
     def evaluation(self) -> None:
         """Everybody, several seeds at a time; then all seeds in one table."""
@@ -157,10 +159,10 @@ class Task:
         from recommit.paper.tables import experiments
         from recommit.storage import files
 
-        first, *others = self.plan.seeds
+        first, *others = self.entry.seeds
         self._evaluate({first: (), **dict.fromkeys(others, experiments.OF_ONE_SEED)})
-        folders = [self.plan.evaluation(seed) for seed in self.plan.seeds]
-        files.replace(files.Files(), self.plan.folder / "results.md", seeds.together(folders).encode())
+        folders = [self.entry.evaluation(seed) for seed in self.entry.seeds]
+        files.replace(files.Files(), self.entry.folder / "results.md", seeds.together(folders).encode())
 
     def _evaluate(self, tables: dict[int, tuple[str, ...]]) -> None:
         """The tables (none named: all) of each seed."""
@@ -168,45 +170,45 @@ class Task:
         from recommit.train.family import processes
 
         if self.fleet is not None:
-            work = [evaluation_job(self.plan, seed, names) for seed, names in tables.items()]
-            _fine(processes.run(self.fleet, work, self.plan.launch, quiet=self.quiet))
+            work = [evaluation_job(self.entry, seed, names) for seed, names in tables.items()]
+            _fine(processes.run(self.fleet, work, self.entry.launch, quiet=self.quiet))
         elif self.jobs == 1 or len(tables) == 1:
             for seed, names in tables.items():
-                _evaluate(self.plan, seed, names, self.quiet)
+                _evaluate(self.entry, seed, names, self.quiet)
         else:
-            calls = [(self.plan, seed, names, self.quiet, 1) for seed, names in tables.items()]
+            calls = [(self.entry, seed, names, self.quiet, 1) for seed, names in tables.items()]
             _fine(side_by_side.run(_evaluate, calls, self.jobs))
 
     def report(self) -> None:
         """A page to look at."""
         from recommit.report import page
 
-        first, *others = (self.plan.evaluation(seed) for seed in self.plan.seeds)
-        page.write(first, self.plan.folder / "report.html", seeds=others)
+        first, *others = (self.entry.evaluation(seed) for seed in self.entry.seeds)
+        page.write(first, self.entry.folder / "report.html", seeds=others)
 
 
-def evaluation_job(plan: TaskPlan, seed: int, tables: tuple[str, ...]) -> Job:
+def evaluation_job(entry: PresetEntry, seed: int, tables: tuple[str, ...]) -> Job:
     """What plays everybody of one seed: ``recommit evaluate`` on every rank."""
     from recommit.runs.board import last_agent
     from recommit.train.family.processes import Job
 
-    out = plan.evaluation(seed)
-    log, written, before = plan.launch / f"{out.name}.log", out / "tables.md", _changed(out / "tables.md")
-    words = ["evaluate", *_whom(plan, seed, tables), "--seed", str(seed), "--out", str(out)]
-    words += ["--device", plan.device or "auto"]
-    for name, value in plan.values.get("evaluate", {}).items():
+    out = entry.evaluation(seed)
+    log, written, before = entry.launch / f"{out.name}.log", out / "tables.md", _changed(out / "tables.md")
+    words = ["evaluate", *_whom(entry, seed, tables), "--seed", str(seed), "--out", str(out)]
+    words += ["--device", entry.device or "auto"]
+    for name, value in entry.values.get("evaluate", {}).items():
         words += [f"--{name}", *map(str, value if isinstance(value, list) else [value])]
     return Job(out.name, "recommit.cli", tuple(words), lambda: _changed(written) != before, lambda: last_agent(log))
 
 
-def _whom(plan: TaskPlan, seed: int, tables: tuple[str, ...]) -> list[str]:
+def _whom(entry: PresetEntry, seed: int, tables: tuple[str, ...]) -> list[str]:
     """The family, or of a puzzle that the paper does not have everybody in it by name."""
     from recommit.paper.family import Members
     from recommit.paper.tables import experiments
 
-    members = Members(plan.family, seed)
+    members = Members(entry.family, seed)
     if experiments.in_paper(members):
-        return [str(plan.family), "--paper", *(["--tables", *tables] if tables else [])]
+        return [str(entry.family), "--paper", *(["--tables", *tables] if tables else [])]
     return [str(members.adaptive), "--agents", *experiments.agents_of(members, tables)]
 
 
@@ -215,29 +217,31 @@ def _changed(file: Path) -> int:
     return file.stat().st_mtime_ns if file.is_file() else 0
 
 
-def _evaluate(plan: TaskPlan, seed: int, tables: tuple[str, ...], quiet: bool, threads: int = 0) -> int:
+def _evaluate(entry: PresetEntry, seed: int, tables: tuple[str, ...], quiet: bool, threads: int = 0) -> int:
     """The same in this process."""
     import torch
 
     from recommit.evaluate import text as printed
-    from recommit.evaluate.evaluation import Evaluation, Plan
-    from recommit.evaluate.store import Store
-    from recommit.paper.family import Found, Members
+    from recommit.evaluate.evaluation import Evaluation, EvaluationSpec
+    from recommit.evaluate.store import EvaluationStore
+    from recommit.paper.family import FamilyResults, Members
     from recommit.paper.tables import experiments
     from recommit.runs.ranks import Team, find_device
 
     if threads:
         torch.set_num_threads(threads)
-    said = plan.values.get("evaluate", {})
-    options: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in said.items()}
-    members = Members(plan.family, seed)
-    wanted = Plan(str(members.adaptive), experiments.agents_of(members, tables), seed=seed, **options)
-    team = Team(device=find_device(plan.device or "auto"))
-    with Store(plan.evaluation(seed)) as store:
+    settings = entry.values.get("evaluate", {})
+    options: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in settings.items()}
+    members = Members(entry.family, seed)
+    wanted = EvaluationSpec(str(members.adaptive), experiments.agents_of(members, tables), seed=seed, **options)
+    team = Team(device=find_device(entry.device or "auto"))
+    with EvaluationStore(entry.evaluation(seed)) as store:
         summary = Evaluation(wanted, store, team=team, quiet=quiet).run()
         beside_paper = experiments.in_paper(members)
         text = (
-            experiments.write(Found(summary, members), tables) if beside_paper else printed.text(summary, store.folder)
+            experiments.write(FamilyResults(summary, members), tables)
+            if beside_paper
+            else printed.text(summary, store.folder)
         )
         store.write_page("tables.md", text)
     return 0
@@ -245,7 +249,7 @@ def _evaluate(plan: TaskPlan, seed: int, tables: tuple[str, ...], quiet: bool, t
 
 def _fine(status: int) -> None:
     if status:
-        raise Stopped(status)
+        raise StageFailed(status)
 
 
 def figures(folder: str | Path) -> dict[str, Any]:

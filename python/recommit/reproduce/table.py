@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from recommit.estimate import Machine
-    from recommit.reproduce.preset import TaskPlan
+    from recommit.reproduce.preset import PresetEntry
     from recommit.train.family.launch import Fleet
     from recommit.train.family.runs import Run
 
@@ -40,21 +40,21 @@ class Planner:
         self._machine = None if card is None else Machine(CARDS[card], ranks)
         self._counted: dict[str, Needs] = {}
 
-    def __call__(self, plan: TaskPlan, run: Run) -> Needs:
+    def __call__(self, entry: PresetEntry, run: Run) -> Needs:
         """Of a run; nothing if no card was named."""
         if self._machine is None:
             return Needs()
-        key = repr((plan.name, alike(run)))
+        key = repr((entry.name, alike(run)))
         if key not in self._counted:
-            self._counted[key] = self._count(plan, run, self._machine)
+            self._counted[key] = self._count(entry, run, self._machine)
         return self._counted[key]
 
     @staticmethod
-    def _count(plan: TaskPlan, run: Run, machine: Machine) -> Needs:
-        from recommit.estimate import plan as count
+    def _count(entry: PresetEntry, run: Run, machine: Machine) -> Needs:
+        from recommit.estimate import estimate as count
 
-        recipes = plan.imitation.recipes if run.verb == "sft" else (plan.data,)
-        model = plan.warm_runs()[0].config.model  # type: ignore[union-attr]
+        recipes = entry.imitation.recipes if run.verb == "sft" else (entry.data,)
+        model = entry.warm_runs()[0].config.model  # type: ignore[union-attr]
         each = [count(run.config, model, recipe.puzzle(), machine, fit=False) for recipe in recipes]
         hours = [one.seconds / 3600 for one in each if one.seconds is not None]
         # Puzzles share the batches of a joint warm start evenly.
@@ -87,37 +87,37 @@ class Row:
     command: str
 
 
-def rows(plans: Sequence[TaskPlan], fleet: Fleet | None, *, looked: bool, card: str | None = None) -> list[Row]:
+def rows(entries: Sequence[PresetEntry], fleet: Fleet | None, *, looked: bool, card: str | None = None) -> list[Row]:
     """One per run, in the order of training; ``looked``: with its state in its folder; with what it needs on a card."""
     ranks = fleet.places()[0].ranks if fleet else 1
     planner = Planner(card, ranks)
-    return [_row(plan, run, fleet, planner(plan, run), looked) for plan, run in every_run(plans)]
+    return [_row(entry, run, fleet, planner(entry, run), looked) for entry, run in every_run(entries)]
 
 
-def _row(plan: TaskPlan, run: Run, fleet: Fleet | None, need: Needs, looked: bool) -> Row:
-    out = plan.folder.parent
+def _row(entry: PresetEntry, run: Run, fleet: Fleet | None, need: Needs, looked: bool) -> Row:
+    out = entry.folder.parent
     return Row(
         run.folder.relative_to(out).as_posix(),
         " ".join(source.relative_to(out).as_posix() for source in run.sources),
-        f"{_recipe(plan, run)} {run.verb} {getattr(run.config, 'variant', '')}".strip(),
+        f"{_recipe(entry, run)} {run.verb} {getattr(run.config, 'variant', '')}".strip(),
         run.config.optim.steps,
         fleet.places()[0].ranks if fleet else 1,
         run.state if looked else "",
         need.gib_per_rank,
         need.hours,
-        shlex.join(command(plan, run, fleet)),
+        shlex.join(command(entry, run, fleet)),
     )
 
 
-def _recipe(plan: TaskPlan, run: Run) -> str:
-    return plan.imitation.recipe if run.verb == "sft" else str(plan.values["recipe"])
+def _recipe(entry: PresetEntry, run: Run) -> str:
+    return entry.imitation.recipe if run.verb == "sft" else str(entry.values["recipe"])
 
 
-def command(plan: TaskPlan, run: Run, fleet: Fleet | None) -> list[str]:
+def command(entry: PresetEntry, run: Run, fleet: Fleet | None) -> list[str]:
     """What trains a run by hand, once its recipe is written: every call of ``recommit reproduce --out`` writes them."""
     from recommit.train.family import launch, processes
 
-    job = processes.job(run, plan.launch)
+    job = processes.job(run, entry.launch)
     if fleet is None:
         return ["recommit", "train", run.verb, *job.words]
     words = launch.command(fleet, fleet.places()[0], job.module, job.words, _PORT)

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import os
 import shutil
 import time
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO, TYPE_CHECKING, cast
 
-from recommit.storage import errors
-from recommit.storage import opening as plain
+from recommit.storage import errors, opening
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 #: Temporary files are hidden, carry this ending, and are swept away by the next holder of the folder's lock.
 TEMPORARY = ".tmp"
@@ -24,11 +29,11 @@ class Files:
 
     def create(self, path: Path) -> int:
         """A descriptor of a new, empty file."""
-        return plain.create(path)
+        return opening.create(path)
 
     def append(self, path: Path) -> int:
         """A descriptor that writes at the end of a file, made if it is not there."""
-        return plain.append(path)
+        return opening.append(path)
 
     def write(self, descriptor: int, data: memoryview) -> int:
         """Write some of ``data``; how much."""
@@ -72,28 +77,59 @@ def write_all(files: Files, descriptor: int, data: bytes | memoryview) -> None:
         view = view[files.write(descriptor, view) :]
 
 
-def replace(files: Files, path: Path, data: bytes | memoryview) -> None:
-    """Make ``path`` hold ``data``; whoever looks, at any moment and after any crash, sees the old file or the new."""
-    temporary = plain.temporary(path)
+class _Whole(io.RawIOBase):
+    """Writes a descriptor through ``Files``: each piece to its end, or an error."""
+
+    def __init__(self, files: Files, descriptor: int) -> None:
+        super().__init__()
+        self.files, self.descriptor = files, descriptor
+
+    def writable(self) -> bool:
+        """Always."""
+        return True
+
+    def write(self, data: bytes | memoryview) -> int:  # type: ignore[override]
+        """Write all of ``data``; how much that is."""
+        write_all(self.files, self.descriptor, data)
+        return memoryview(data).nbytes
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str], files: Files | None = None) -> Iterator[IO[bytes]]:
+    """The one writer of whole files: what the block writes takes the place of ``path`` once it has ended.
+
+    It is written under a temporary name beside ``path``, flushed to the disk, then renamed. Whoever looks, at any moment and
+    after any crash, sees the old file or the new. A block that fails leaves the old one; its error goes on as it is.
+    """
+    files, target = files or Files(), Path(path)
+    temporary = temporary_name(target)
     try:
         descriptor = files.create(temporary)
         try:
-            write_all(files, descriptor, data)
+            yield cast("IO[bytes]", _Whole(files, descriptor))
             files.flush(descriptor)
         finally:
             files.close(descriptor)
-        files.rename(temporary, path)
-        files.flush_folder(path.parent)
+        files.rename(temporary, target)
+        files.flush_folder(target.parent)
+    except BaseException:
+        with suppress(OSError):  # else the next holder of the lock sweeps it away
+            files.remove(temporary)
+        raise
+
+
+def replace(files: Files, path: Path, data: bytes | memoryview) -> None:
+    """Make ``path`` hold ``data``, whole or not at all; what the system has against it is a ``DataError``."""
+    try:
+        with replacing(path, files) as file:
+            file.write(data)
     except OSError as error:
-        _discard(files, temporary)
         raise errors.from_os(error, path) from error
 
 
-def _discard(files: Files, path: Path) -> None:
-    try:
-        files.remove(path)
-    except OSError:
-        return  # the next holder of the lock sweeps it away
+def temporary_name(path: Path) -> Path:
+    """A name beside ``path`` that nobody can foresee, for what will take its place."""
+    return path.with_name(f".{path.name}.{os.getpid()}-{os.urandom(4).hex()}{TEMPORARY}")
 
 
 def make_folders(files: Files, path: Path) -> None:
@@ -137,8 +173,8 @@ _SETTLED = 2.0
 
 
 def file_sha256(path: Path) -> str:
-    """Of a file's content, read in pieces, and once by this process unless the file changes."""
-    with plain.reading(path) as file:
+    """Hash a file's content, read in pieces, and once by this process unless the file changes."""
+    with opening.reading(path) as file:
         about = os.fstat(file.fileno())
         key = (str(path), about.st_ino, about.st_size, about.st_mtime_ns)
         if key in _HASHED:

@@ -34,7 +34,7 @@ def plain(value: object) -> str:
 
 def cell(value: object) -> str:
     """Text for a table in Markdown that is read in a terminal too."""
-    return _MARKDOWN.sub(lambda found: _ESCAPES[found[0]], plain(value))
+    return _MARKDOWN.sub(lambda match: _ESCAPES[match[0]], plain(value))
 
 
 def say(text: object = "", *, end: str = "\n", over: bool = False) -> None:

@@ -66,13 +66,13 @@ class Lock:
         except OSError as error:
             raise errors.from_os(error, self.path.parent) from error
         try:
-            kept = self._take(descriptor)
+            held = self._take(descriptor)
         except BaseException:
             os.close(descriptor)
             raise
-        if not kept:
+        if not held:
             os.close(descriptor)
-        return kept
+        return held
 
     def _take(self, descriptor: int) -> bool:
         judged = _kernel_lock(descriptor)

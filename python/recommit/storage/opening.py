@@ -1,19 +1,11 @@
-"""The one place that opens files: never through a link where it writes, never waiting for what is no file.
-
-Files that are replaced are the old ones or the new ones, never a part of both.
-"""
+"""The one place that opens files: never through a link where it writes, never waiting for what is no file."""
 
 from __future__ import annotations
 
 import errno
 import os
 import stat
-from contextlib import contextmanager
-from pathlib import Path
-from typing import IO, TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from typing import IO
 
 #: Windows has neither links that a folder from a stranger could bring nor pipes in folders.
 _PLAIN = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
@@ -82,45 +74,3 @@ def _named(error: OSError, path: str | os.PathLike[str]) -> OSError:
 def _not_a_file(path: str | os.PathLike[str], mode: int) -> NotAFile:
     kind = _KINDS.get(stat.S_IFMT(mode), "a device")
     return NotAFile(errno.EINVAL, f"expected a file, got {kind}", os.fspath(path))
-
-
-def temporary(path: Path) -> Path:
-    """A name beside ``path`` that nobody can foresee, for what will take its place."""
-    return path.with_name(f".{path.name}.{os.getpid()}-{os.urandom(4).hex()}.tmp")
-
-
-def replace_file(path: str | os.PathLike[str], data: bytes | memoryview) -> None:
-    """Write ``data`` under a temporary name beside ``path``, flush it to the disk, then rename it.
-
-    A reader, or a crash at any moment, sees the whole old file or the whole new one.
-    """
-    with replacing(path) as file:
-        file.write(data)
-
-
-@contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """The same for what is written in pieces: it takes the place of ``path`` at the end of the block."""
-    target = Path(path)
-    beside = temporary(target)
-    try:
-        with os.fdopen(create(beside), "wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(target)
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise
-    _flush_folder(target.parent)
-
-
-def _flush_folder(folder: Path) -> None:
-    """Make the new name durable, where a folder can be opened at all (not on Windows)."""
-    if os.name == "nt":
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -44,27 +44,27 @@ def content(folder: Path, name: str) -> bytes:
 
 def values(folder: Path, name: str, fields: Fields | None = None) -> dict[str, Any]:
     """The JSON object of a file, with at least these fields."""
-    found = _parsed(folder / name, content(folder, name))
-    expect(folder / name, found, dict(fields or {}))
-    return found  # type: ignore[no-any-return]
+    value = _parsed(folder / name, content(folder, name))
+    expect(folder / name, value, dict(fields or {}))
+    return value  # type: ignore[no-any-return]
 
 
 def rows(folder: Path, name: str, fields: Fields | None = None) -> list[dict[str, Any]]:
     """The JSON objects in the list of a file, each with at least these fields."""
-    found = _parsed(folder / name, content(folder, name))
-    expect(folder / name, found, [dict(fields or {})])
-    return found  # type: ignore[no-any-return]
+    listed = _parsed(folder / name, content(folder, name))
+    expect(folder / name, listed, [dict(fields or {})])
+    return listed  # type: ignore[no-any-return]
 
 
 def lines(folder: Path, name: str) -> list[dict[str, Any]]:
     """The JSON objects of a file, one per line; a last line that is being written is left out."""
     path, every = folder / name, content(folder, name).split(b"\n")
     last = every.pop()
-    found = [_parsed(path, line) for line in every if line]
-    found += [_parsed(path, last)] if last.endswith(b"}") else []
-    for line in found:
+    records = [_parsed(path, line) for line in every if line]
+    records += [_parsed(path, last)] if last.endswith(b"}") else []
+    for line in records:
         expect(path, line, {})
-    return found
+    return records
 
 
 def _parsed(path: Path, data: bytes) -> Any:
@@ -74,25 +74,25 @@ def _parsed(path: Path, data: bytes) -> Any:
         raise errors.Damaged(f"{path}: cannot be read: not JSON: {error}") from None
 
 
-def expect(path: Path, found: Any, wanted: Any, name: str = "") -> None:
+def expect(path: Path, data: Any, wanted: Any, name: str = "") -> None:
     """Refuse what is not as wanted: an object of at least these fields, a list of these, or one of some types."""
     if isinstance(wanted, dict | list):
-        _is(path, found, type(wanted), name)
+        _is(path, data, type(wanted), name)
         inner = (
-            ((key, found.get(key, ...), wanted[key]) for key in wanted)
+            ((key, data.get(key, ...), wanted[key]) for key in wanted)
             if isinstance(wanted, dict)
-            else ((str(number), each, wanted[0]) for number, each in enumerate(found))
+            else ((str(number), each, wanted[0]) for number, each in enumerate(data))
         )
         for key, value, kind in inner:
             expect(path, value, kind, f"{name}.{key}" if name else key)
     else:
-        _is(path, found, wanted, name)
+        _is(path, data, wanted, name)
 
 
-def _is(path: Path, found: Any, kinds: type | tuple[type, ...], name: str) -> None:
-    if not isinstance(found, kinds):
+def _is(path: Path, data: Any, kinds: type | tuple[type, ...], name: str) -> None:
+    if not isinstance(data, kinds):
         words = " or ".join(_WORDS[kind] for kind in (kinds if isinstance(kinds, tuple) else (kinds,)))
-        raise errors.Damaged(f"{path}: {name + ': ' if name else ''}expected {words}, got {_kind(found)}")
+        raise errors.Damaged(f"{path}: {name + ': ' if name else ''}expected {words}, got {_kind(data)}")
 
 
 _WORDS = {dict: "an object", list: "a list", str: "text", bool: "true or false", int: "a whole number", float: "a number",

@@ -16,8 +16,8 @@ from recommit.runs import random_state
 from recommit.runs.directory import Log
 from recommit.runs.progress import Curves, Progress
 from recommit.storage import reading
+from recommit.storage.files import Files, replace
 from recommit.storage.foreign_text import say
-from recommit.storage.opening import replace_file
 from recommit.train import examples, validate
 from recommit.train.config import plain
 from recommit.train.engine.base import schedule
@@ -239,10 +239,10 @@ class Trainer(ABC):
             with self.engine.whole(self.policy):
                 if self.team.lead:
                     self.policy.save_pretrained(folder / "policy")
-            replace_file(folder / f"random-{self.team.rank}.json", json.dumps(random_state.capture()).encode())
+            replace(Files(), folder / f"random-{self.team.rank}.json", json.dumps(random_state.capture()).encode())
             if self.team.lead:
                 rest = {"at": vars(self.at), **self._more(), "log": log.size(), "samples": self.samples.size()}
-                replace_file(folder / "state.json", json.dumps(rest).encode())
+                replace(Files(), folder / "state.json", json.dumps(rest).encode())
 
         if self.at.skipped:
             return  # weights of a step that was not finite are never kept

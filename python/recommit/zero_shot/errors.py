@@ -19,9 +19,9 @@ class CapReached(ZeroShotError):
     """The next request could exceed a cap of the run. Raise it and run the same command again: it goes on."""
 
 
-class Stopped(ZeroShotError):
+class StopRequested(ZeroShotError):
     """The run was asked to end; no further request is made."""
 
 
-class Damaged(ZeroShotError):
+class DamagedJournal(ZeroShotError):
     """A journal that this program did not write, or that was changed since."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from recommit.puzzles import registry
 from recommit.stats import share
-from recommit.zero_shot.parser import Outcome
+from recommit.zero_shot.parser import AnswerOutcome
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recommit.zero_shot.player import Episode, Step
-    from recommit.zero_shot.spec import Plan
+    from recommit.zero_shot.spec import ZeroShotSpec
 
 
 def rows(episodes: Sequence[Episode]) -> list[dict[str, Any]]:
@@ -32,15 +32,17 @@ def rows(episodes: Sequence[Episode]) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def summary(plan: Plan, episodes: Sequence[Episode], rooms: NDArray[np.int64] | None = None) -> list[dict[str, Any]]:
+def summary(
+    spec: ZeroShotSpec, episodes: Sequence[Episode], rooms: NDArray[np.int64] | None = None
+) -> list[dict[str, Any]]:
     """One row for the budget that was played, and one for every smaller one of the paper's, read off the same episodes."""
-    named = {decisions: name for name, decisions in registry.puzzle(plan.task).usual.budgets.items()}
-    budgets = [plan.budget, *sorted((k for k in named if k < plan.budget), reverse=True)]
-    return [_row(plan, episodes, rooms, k, named.get(k, str(k))) for k in budgets]
+    named = {decisions: name for name, decisions in registry.puzzle(spec.task).usual.budgets.items()}
+    budgets = [spec.budget, *sorted((k for k in named if k < spec.budget), reverse=True)]
+    return [_row(spec, episodes, rooms, k, named.get(k, str(k))) for k in budgets]
 
 
 def _row(
-    plan: Plan, episodes: Sequence[Episode], rooms: NDArray[np.int64] | None, budget: int, name: str
+    spec: ZeroShotSpec, episodes: Sequence[Episode], rooms: NDArray[np.int64] | None, budget: int, name: str
 ) -> dict[str, Any]:
     counted = [each for each in episodes if each.finished]
     played = [each.steps[:budget] for each in counted]
@@ -50,14 +52,14 @@ def _row(
     outcomes = Counter(step.outcome for steps in played for step in steps)
     depths = Counter(step.depth for steps in played for step in steps if step.depth)
     return {
-        "agent": plan.agent, "task": plan.task, "budget": name, "decisions": budget, "instances": count,
+        "agent": spec.agent, "task": spec.task, "budget": name, "decisions": budget, "instances": count,
         "solved": solved, "solve_rate": solved / count if count else None, "solve_low": low, "solve_high": high,
         "actions_per_episode": _mean([_executed(steps) for steps in played]),
         "decisions_per_episode": _mean([len(steps) for steps in played]),
         "spl": _mean([_spl(each.length, steps) for each, steps in zip(counted, played, strict=True)]),
         "mean_depth": _mean([step.depth for steps in played for step in steps if step.depth]),
         "depths": {str(depth): depths[depth] for depth in sorted(depths)},
-        "outcomes": {outcome.value: outcomes[outcome.value] for outcome in Outcome},
+        "outcomes": {outcome.value: outcomes[outcome.value] for outcome in AnswerOutcome},
         "infra_errors": sum(each.infra is not None for each in episodes),
         "unfinished": sum(not each.finished and each.infra is None for each in episodes),
     }  # fmt: skip
@@ -80,10 +82,10 @@ def _mean(values: Sequence[float]) -> float | None:
     return sum(values) / len(values) if values else None
 
 
-def table(found: list[dict[str, Any]]) -> str:
+def table(summary_rows: list[dict[str, Any]]) -> str:
     """A line per budget, then what became of the answers and of what is not counted."""
-    lines = [f"{found[0]['agent']}, {found[0]['task']}"]
-    for row in found:
+    lines = [f"{summary_rows[0]['agent']}, {summary_rows[0]['task']}"]
+    for row in summary_rows:
         rate = "-" if row["solve_rate"] is None else f"{100 * row['solve_rate']:.1f} %"
         interval = f"[{100 * row['solve_low']:.1f}, {100 * row['solve_high']:.1f}]"
         actions = f"{row['actions_per_episode']:.1f}" if row["solved"] else "-"
@@ -91,10 +93,10 @@ def table(found: list[dict[str, Any]]) -> str:
             f"  {row['budget']:<6} K = {row['decisions']:<3} solved {row['solved']} of {row['instances']}: "
             f"{rate} {interval}, {actions} actions per episode"
         )
-    counted = ", ".join(f"{name} {count}" for name, count in found[0]["outcomes"].items() if count)
+    counted = ", ".join(f"{name} {count}" for name, count in summary_rows[0]["outcomes"].items() if count)
     lines.append(f"  answers: {counted or 'none'}")
-    if found[0]["infra_errors"]:
-        lines.append(f"  {found[0]['infra_errors']} episodes got no answers from the server and are not counted")
-    if found[0]["unfinished"]:
-        lines.append(f"  {found[0]['unfinished']} episodes are not finished and not counted")
+    if summary_rows[0]["infra_errors"]:
+        lines.append(f"  {summary_rows[0]['infra_errors']} episodes got no answers from the server and are not counted")
+    if summary_rows[0]["unfinished"]:
+        lines.append(f"  {summary_rows[0]['unfinished']} episodes are not finished and not counted")
     return "\n".join(lines) + "\n"

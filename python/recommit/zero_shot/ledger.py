@@ -6,18 +6,13 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from recommit.zero_shot.errors import CapReached, Damaged, Stopped
+from recommit.zero_shot.errors import CapReached, DamagedJournal, StopRequested
 from recommit.zero_shot.http.parameters import Lesson
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import Protocol
 
-    class Log(Protocol):
-        """Where requests are written down."""
-
-        def add(self, record: dict[str, Any]) -> None:
-            """Append one record."""
+    from recommit.zero_shot.lines import Lines
 
 
 #: Taken for the tokens of a question until a server has said how many one has. It may be far too little, so that until then
@@ -65,7 +60,7 @@ class Ticket:
 class Ledger:
     """Shared by all workers. A request is sent only if all requests under way fit the caps together."""
 
-    def __init__(self, caps: Caps, log: Log, answer_tokens: int, stop: threading.Event) -> None:
+    def __init__(self, caps: Caps, log: Lines, answer_tokens: int, stop: threading.Event) -> None:
         self.caps, self.log, self.answer_tokens, self.stop = caps, log, answer_tokens, stop
         self.spent = Spent()
         #: The largest question and answer so far. No server has said how large a question is while it is 0.
@@ -93,7 +88,9 @@ class Ledger:
                     open_.pop(record["number"])
                     self._charge(_pair(record["charged"]), _size(record, "tokens_in"), _size(record, "tokens_out"))
         except (KeyError, TypeError, ValueError):
-            raise Damaged("attempts.jsonl: expected one start and at most one end per request, got others") from None
+            raise DamagedJournal(
+                "attempts.jsonl: expected one start and at most one end per request, got others"
+            ) from None
         for reserved in open_.values():
             self._charge(reserved, None, None)
 
@@ -108,7 +105,7 @@ class Ledger:
         """As ``begin``, but None instead of the wait."""
         with self._changed:
             if self.stop.is_set():
-                raise Stopped("no request is made any more")
+                raise StopRequested("no request is made any more")
             reserved = (self._largest[0] or QUESTION_TOKENS, self._largest[1])
             over = self._over(reserved)
             if over is not None and (not self._under_way or over.startswith("max_requests")):
@@ -165,15 +162,15 @@ class Ledger:
 
     def _over(self, wanted: tuple[int, int]) -> str | None:
         """Which cap another request could exceed, with both values."""
-        asked = self.spent.tokens_in + wanted[0] + sum(tokens for tokens, _ in self._under_way.values())
-        answered = self.spent.tokens_out + wanted[1] + sum(tokens for _, tokens in self._under_way.values())
+        tokens_in = self.spent.tokens_in + wanted[0] + sum(tokens for tokens, _ in self._under_way.values())
+        tokens_out = self.spent.tokens_out + wanted[1] + sum(tokens for _, tokens in self._under_way.values())
         caps = self.caps
         if caps.requests is not None and self.spent.requests >= caps.requests:
             return f"max_requests: {caps.requests:,} allowed, {self.spent.requests:,} sent"
-        if caps.tokens is not None and asked + answered > caps.tokens:
-            return f"max_tokens: {caps.tokens:,} allowed, the next request could make it {asked + answered:,}"
-        if caps.money is not None and caps.price(asked, answered) > caps.money:
-            price = caps.price(asked, answered)
+        if caps.tokens is not None and tokens_in + tokens_out > caps.tokens:
+            return f"max_tokens: {caps.tokens:,} allowed, the next request could make it {tokens_in + tokens_out:,}"
+        if caps.money is not None and caps.price(tokens_in, tokens_out) > caps.money:
+            price = caps.price(tokens_in, tokens_out)
             return f"max_money: {caps.money:g} allowed, the next request could make it {price:.4g}"
         return None
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from recommit.storage import errors as data_errors
 from recommit.storage import files
 from recommit.storage import opening as plain
-from recommit.zero_shot.errors import Damaged
+from recommit.zero_shot.errors import DamagedJournal
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -91,6 +91,6 @@ def read(path: Path) -> list[dict[str, Any]]:
         except ValueError:
             record = None
         if not isinstance(record, dict):
-            raise Damaged(f"{path}: expected a JSON object in line {number}, got something else")
+            raise DamagedJournal(f"{path}: expected a JSON object in line {number}, got something else")
         records.append(record)
     return records

@@ -20,7 +20,7 @@ MOST_MARKS = 1 << 14
 _MARK = re.compile(r'\\.|["{}]', re.DOTALL)
 
 
-class Outcome(str, Enum):
+class AnswerOutcome(str, Enum):
     """What became of one decision. All but ``ok`` run no action."""
 
     OK = "ok"
@@ -40,7 +40,7 @@ class Outcome(str, Enum):
 class Commitment:
     """What a text was taken for; depth 0 and no actions unless the outcome is ok."""
 
-    outcome: Outcome
+    outcome: AnswerOutcome
     depth: int = 0
     actions: tuple[int, ...] = ()
 
@@ -52,45 +52,49 @@ def parse(text: str, *, lenient: bool = False, refused: bool = False, cut_off: b
     not matter. ``refused`` and ``cut_off`` are what the endpoint said about the answer; a whole object counts all the same.
     """
     if not text.strip():
-        return Commitment(Outcome.REFUSED if refused else Outcome.CUT_OFF if cut_off else Outcome.EMPTY)
+        return Commitment(
+            AnswerOutcome.REFUSED if refused else AnswerOutcome.CUT_OFF if cut_off else AnswerOutcome.EMPTY
+        )
     if len(text) > MOST_CHARACTERS:
-        return Commitment(Outcome.TOO_LONG)
-    found = first_object(text)
-    if found is None:
-        return Commitment(Outcome.REFUSED if refused else Outcome.CUT_OFF if cut_off else Outcome.NO_OBJECT)
+        return Commitment(AnswerOutcome.TOO_LONG)
+    object_text = first_object(text)
+    if object_text is None:
+        return Commitment(
+            AnswerOutcome.REFUSED if refused else AnswerOutcome.CUT_OFF if cut_off else AnswerOutcome.NO_OBJECT
+        )
     try:
-        fields = json.loads(found, object_pairs_hook=_unique, parse_int=_short, parse_constant=_refuse)
+        fields = json.loads(object_text, object_pairs_hook=_unique, parse_int=_short, parse_constant=_refuse)
     except _Twice:
-        return Commitment(Outcome.WRONG_FIELDS)
+        return Commitment(AnswerOutcome.WRONG_FIELDS)
     except (ValueError, RecursionError, MemoryError):
-        return Commitment(Outcome.BAD_JSON)
+        return Commitment(AnswerOutcome.BAD_JSON)
     return _lenient(fields) if lenient else _strict(fields)
 
 
 def _strict(fields: dict[str, Any]) -> Commitment:
     depth, actions = fields.get("h"), fields.get("actions")
     if set(fields) != {"h", "actions"} or type(depth) is not int or not isinstance(actions, list):
-        return Commitment(Outcome.WRONG_FIELDS)
+        return Commitment(AnswerOutcome.WRONG_FIELDS)
     if depth not in DEPTHS:
-        return Commitment(Outcome.DEPTH_OUTSIDE)
+        return Commitment(AnswerOutcome.DEPTH_OUTSIDE)
     if len(actions) != depth:
-        return Commitment(Outcome.COUNT_MISMATCH)
-    return _known(actions)
+        return Commitment(AnswerOutcome.COUNT_MISMATCH)
+    return _of_words(actions)
 
 
 def _lenient(fields: dict[str, Any]) -> Commitment:
     actions = fields.get("actions")
     if not isinstance(actions, list):
-        return Commitment(Outcome.WRONG_FIELDS)
-    return _known(actions[: DEPTHS[-1]]) if actions else Commitment(Outcome.DEPTH_OUTSIDE)
+        return Commitment(AnswerOutcome.WRONG_FIELDS)
+    return _of_words(actions[: DEPTHS[-1]]) if actions else Commitment(AnswerOutcome.DEPTH_OUTSIDE)
 
 
-def _known(actions: list[Any]) -> Commitment:
+def _of_words(actions: list[Any]) -> Commitment:
     # ASCII alone: other letters that fold to these are look-alikes, not the words that were asked for.
     words = [word.lower() if isinstance(word, str) and word.isascii() else "" for word in actions]
     if not all(word in ACTIONS for word in words):
-        return Commitment(Outcome.UNKNOWN_ACTION)
-    return Commitment(Outcome.OK, len(words), tuple(ACTIONS.index(word) for word in words))
+        return Commitment(AnswerOutcome.UNKNOWN_ACTION)
+    return Commitment(AnswerOutcome.OK, len(words), tuple(ACTIONS.index(word) for word in words))
 
 
 def first_object(text: str) -> str | None:

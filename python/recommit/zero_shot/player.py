@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from recommit.data.showing import png
 from recommit.storage import files
 from recommit.zero_shot import parser
-from recommit.zero_shot.errors import Damaged
+from recommit.zero_shot.errors import DamagedJournal
 from recommit.zero_shot.http.bodies import Question
-from recommit.zero_shot.http.client import Place
+from recommit.zero_shot.http.client import DecisionPlace
 from recommit.zero_shot.prompt import MOVES
 
 if TYPE_CHECKING:
@@ -20,19 +20,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from recommit.policy.prompt import Prompt
     from recommit.puzzles.instances import Instances
     from recommit.puzzles.puzzle import Puzzle
     from recommit.zero_shot.http.client import Answer
-    from recommit.zero_shot.prompt import Prompt
+    from recommit.zero_shot.lines import Lines
 
     State = NDArray[np.uint8]
-
-
-class Journal(Protocol):
-    """Where decisions are written down."""
-
-    def add(self, record: dict[str, Any]) -> None:
-        """Return once the record is kept."""
 
 
 @dataclass(frozen=True)
@@ -57,18 +51,18 @@ class Episode:
     infra: str | None = None
 
 
-class Player:
+class ModelPlayer:
     """Plays instances of one task; any number of threads may play different ones."""
 
     def __init__(
-        self, task: Puzzle, instances: Instances, prompts: tuple[Prompt, Prompt], ask: Callable[[Question, Place], Answer],
-        journal: Journal, *, budget: int, cell: int, lenient: bool, moves: str = MOVES[0],
+        self, task: Puzzle, instances: Instances, prompts: tuple[Prompt, Prompt], ask: Callable[[Question, DecisionPlace], Answer],
+        journal: Lines, *, budget: int, cell: int, lenient: bool, moves: str = MOVES[0],
     ) -> None:  # fmt: skip
         self.task, self.instances, self.prompts, self.ask, self.journal = task, instances, prompts, ask, journal
         self.budget, self.cell, self.lenient = budget, cell, lenient
         #: Where a word means the tile's way, the blank goes the opposite one, whose code differs in the last bit.
         self.turned = int(moves != MOVES[0])
-        self._known: dict[tuple[str, int], dict[str, Any]] = {}
+        self._recorded: dict[tuple[str, int], dict[str, Any]] = {}
 
     def restore(self, records: list[dict[str, Any]]) -> None:
         """Take in the decisions of earlier starts."""
@@ -77,10 +71,12 @@ class Player:
                 place = (str(record["instance"]), int(record["decision"]))
                 _checked(record)
             except (KeyError, TypeError, ValueError):
-                raise Damaged("decisions.jsonl: expected records of decisions, got another") from None
-            if place in self._known:
-                raise Damaged(f"decisions.jsonl: expected one record per decision, got two of {place[0]}, {place[1]}")
-            self._known[place] = record
+                raise DamagedJournal("decisions.jsonl: expected records of decisions, got another") from None
+            if place in self._recorded:
+                raise DamagedJournal(
+                    f"decisions.jsonl: expected one record per decision, got two of {place[0]}, {place[1]}"
+                )
+            self._recorded[place] = record
 
     def play(self, episode: Episode) -> None:
         """Play to the goal or the end of the budget. If asking fails, what was played stays in ``episode``."""
@@ -97,25 +93,29 @@ class Player:
     def decide(self, episode: Episode, state: State) -> dict[str, Any]:
         """The record of the next decision, from the journal or, once it is in there, from the model."""
         decision, seen = len(episode.steps), files.sha256(state.tobytes())
-        known = self._known.get((episode.instance, decision))
-        if known is not None:
-            if known["state_sha256"] != seen:
-                raise Damaged(f"decisions.jsonl: {episode.instance}, {decision}: expected its state, got another")
-            return known
-        record = self._asked(episode, decision, state) | {"state_sha256": seen, "state": state.tolist()}
+        recorded = self._recorded.get((episode.instance, decision))
+        if recorded is not None:
+            if recorded["state_sha256"] != seen:
+                raise DamagedJournal(
+                    f"decisions.jsonl: {episode.instance}, {decision}: expected its state, got another"
+                )
+            return recorded
+        record = self._answered(episode, decision, state) | {"state_sha256": seen, "state": state.tolist()}
         self.journal.add(record)
         return record
 
-    def _asked(self, episode: Episode, decision: int, state: State) -> dict[str, Any]:
+    def _answered(self, episode: Episode, decision: int, state: State) -> dict[str, Any]:
         picture = png.encode(self.task.render(state[None], cell=self.cell, threads=1)[0])
         question = Question(self.prompts[0].text, self.prompts[1].text, picture)
-        answer = self.ask(question, Place(episode.instance, episode.index, decision))
-        said = answer.said
-        made = parser.parse(said.text, lenient=self.lenient, refused=said.refused, cut_off=said.cut_off)
+        answer = self.ask(question, DecisionPlace(episode.instance, episode.index, decision))
+        completion = answer.completion
+        commitment = parser.parse(
+            completion.text, lenient=self.lenient, refused=completion.refused, cut_off=completion.cut_off
+        )
         return {
-            "instance": episode.instance, "decision": decision, "outcome": made.outcome.value, "h": made.depth,
-            "actions": [parser.ACTIONS[action ^ self.turned] for action in made.actions], "text": said.text, "finish": said.finish,
-            "model": said.model, "id": said.id, "tokens_in": said.tokens_in, "tokens_out": said.tokens_out,
+            "instance": episode.instance, "decision": decision, "outcome": commitment.outcome.value, "h": commitment.depth,
+            "actions": [parser.ACTIONS[action ^ self.turned] for action in commitment.actions], "text": completion.text, "finish": completion.finish,
+            "model": completion.model, "id": completion.id, "tokens_in": completion.tokens_in, "tokens_out": completion.tokens_out,
             "charged": list(answer.charged), "number": answer.number, "attempts": answer.attempts,
             "seconds": answer.seconds, "address": answer.address, "parameters": answer.parameters, "request": answer.request,
         }  # fmt: skip
@@ -135,6 +135,10 @@ def _checked(record: dict[str, Any]) -> tuple[int, list[int]]:
     """Depth and actions of a record."""
     codes = [parser.ACTIONS.index(word) for word in record["actions"]]
     depth = record["h"]
-    if depth != len(codes) or depth > parser.DEPTHS[-1] or (parser.Outcome(record["outcome"]) == "ok") != (depth > 0):
+    if (
+        depth != len(codes)
+        or depth > parser.DEPTHS[-1]
+        or (parser.AnswerOutcome(record["outcome"]) == "ok") != (depth > 0)
+    ):
         raise ValueError(f"h: expected {len(codes)}, got {depth}")
     return depth, codes

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
-from dataclasses import dataclass
 from importlib.resources import files
+
+from recommit.policy.prompt import Prompt
 
 #: The wordings in use. A published file never changes; a new wording is a new file.
 VERSION = "v1"
@@ -12,26 +12,13 @@ VERSION = "v1"
 MOVES = ("blank", "tile")
 
 
-@dataclass(frozen=True)
-class Prompt:
-    """One file of ``prompts``."""
-
-    name: str
-    text: str
-
-    @property
-    def sha256(self) -> str:
-        """Identifies the wording."""
-        return hashlib.sha256(self.text.encode()).hexdigest()
-
-
 def load(name: str) -> Prompt:
     """The prompt of a file, by name without suffix."""
     folder = files(__package__) / "prompts"
     source = folder / f"{name}.txt"
     if not source.is_file():
-        known = sorted(entry.name.removesuffix(".txt") for entry in folder.iterdir())
-        raise ValueError(f"prompt: expected one of {', '.join(known)}, got {name}")
+        names = sorted(entry.name.removesuffix(".txt") for entry in folder.iterdir())
+        raise ValueError(f"prompt: expected one of {', '.join(names)}, got {name}")
     return Prompt(name, source.read_text(encoding="utf-8").strip())
 
 

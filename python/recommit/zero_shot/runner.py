@@ -21,26 +21,26 @@ from recommit.storage.errors import DataError
 from recommit.storage.foreign_text import say
 from recommit.storage.lock import Lock
 from recommit.zero_shot import figures, lines
-from recommit.zero_shot.errors import GaveUp, Stopped, Unusable
+from recommit.zero_shot.errors import GaveUp, StopRequested, Unusable
 from recommit.zero_shot.http.cache import Cache
-from recommit.zero_shot.http.client import Client, Clock, Service
+from recommit.zero_shot.http.client import Client, Service, StoppableClock
 from recommit.zero_shot.http.parameters import Parameters, sampling
 from recommit.zero_shot.ledger import Caps, Ledger
-from recommit.zero_shot.player import Episode, Player
+from recommit.zero_shot.player import Episode, ModelPlayer
 from recommit.zero_shot.spec import MANIFEST, Named, keep
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from recommit.puzzles.instances import Instances
-    from recommit.zero_shot.spec import Plan
+    from recommit.zero_shot.spec import ZeroShotSpec
 
 #: So many episodes in a row that get no answers mean that the server is gone.
 STRIKES = 8
 
 
 @dataclass(frozen=True)
-class Limits:
+class RunLimits:
     """What may change when a run goes on."""
 
     caps: Caps = field(default_factory=Caps)
@@ -49,41 +49,41 @@ class Limits:
 
 
 def run(
-    plan: Plan, starts: Instances, service: Service, parameters: Parameters, out: Path, limits: Limits, *, clock: Clock | None = None,
-    quiet: bool = False, player: type[Player] = Player,
+    spec: ZeroShotSpec, starts: Instances, service: Service, parameters: Parameters, out: Path, limits: RunLimits, *, clock: StoppableClock | None = None,
+    quiet: bool = False, player: type[ModelPlayer] = ModelPlayer,
 ) -> list[dict[str, Any]]:  # fmt: skip
     """Play what is left of a plan on its instances; the summary. Whatever ends it early, the folder can be gone on with."""
     disk = files.Files()
     files.make_folders(disk, out)
     with Lock(out, work="zero-shot run"):
         files.sweep(disk, out)
-        keep(plan.manifest(starts), out)
+        keep(spec.manifest(starts), out)
         attempts, decisions = lines.read(out / "attempts.jsonl"), lines.read(out / "decisions.jsonl")
         with (
             lines.Lines(disk, out / "attempts.jsonl") as log,
             lines.Lines(disk, out / "decisions.jsonl") as journal,
         ):
-            clock = clock or Clock()
-            answer_tokens = int(plan.parameters["answer_tokens"])
+            clock = clock or StoppableClock()
+            answer_tokens = int(spec.parameters["answer_tokens"])
             ledger = Ledger(limits.caps, log, answer_tokens, clock.stop)
-            client = Client(service, parameters, ledger, cache=Cache(limits.cache), clock=clock, seed=plan.seed)
+            client = Client(service, parameters, ledger, cache=Cache(limits.cache), clock=clock, seed=spec.seed)
             plays = player(
-                plan.puzzle(), starts, plan.prompts, client.ask, journal,
-                budget=plan.budget, cell=plan.cell, lenient=plan.lenient, moves=plan.moves,
+                spec.puzzle(), starts, spec.prompts, client.ask, journal,
+                budget=spec.budget, cell=spec.cell, lenient=spec.lenient, moves=spec.moves,
             )  # fmt: skip
             plays.restore(decisions)
             ledger.restore(attempts, decisions)
             parameters.restore(attempts)
-            return _Run(plan, plays, client, starts, out, quiet=quiet).go(limits.workers)
+            return _Run(spec, plays, client, starts, out, quiet=quiet).go(limits.workers)
 
 
 class _Run:
     """The workers of one start."""
 
     def __init__(
-        self, plan: Plan, player: Player, client: Client, starts: Instances, out: Path, *, quiet: bool
+        self, spec: ZeroShotSpec, player: ModelPlayer, client: Client, starts: Instances, out: Path, *, quiet: bool
     ) -> None:
-        self.plan, self.player, self.client, self.out, self.quiet = plan, player, client, out, quiet
+        self.spec, self.player, self.client, self.out, self.quiet = spec, player, client, out, quiet
         self.stop = client.clock.stop
         self.episodes = [Episode(i, starts.ids[i], int(starts.length[i])) for i in range(len(starts))]
         self.rooms = starts.rooms if isinstance(starts, Named) else None
@@ -126,7 +126,7 @@ class _Run:
         try:
             while not self.stop.is_set() and (episode := self._next()) is not None:
                 self._play(episode)
-        except Stopped:
+        except StopRequested:
             pass
         except BaseException as error:  # noqa: BLE001  (the main thread raises it)
             self.failure = self.failure or error
@@ -164,7 +164,7 @@ class _Run:
             say(text)
 
     def _write(self) -> list[dict[str, Any]]:
-        summary = figures.summary(self.plan, self.episodes, self.rooms)
+        summary = figures.summary(self.spec, self.episodes, self.rooms)
         spent = self.client.ledger.spent
         for row in summary:
             row["requests"], row["tokens_in"], row["tokens_out"] = spent.requests, spent.tokens_in, spent.tokens_out
@@ -172,20 +172,20 @@ class _Run:
                 self.client.ledger.money,
                 [str(lesson) for lesson in self.client.parameters.lessons],
             )
-        note(self.out, self.plan.parameters)
-        told = "".join(json.dumps(row) + "\n" for row in figures.rows(self.episodes))
+        note(self.out, self.spec.parameters)
+        episode_lines = "".join(json.dumps(row) + "\n" for row in figures.rows(self.episodes))
         disk = files.Files()
-        files.replace(disk, self.out / "episodes.jsonl", told.encode())
+        files.replace(disk, self.out / "episodes.jsonl", episode_lines.encode())
         files.replace(disk, self.out / "summary.json", (json.dumps(summary, indent=2, allow_nan=False) + "\n").encode())
         return summary
 
 
-def note(out: Path, asked: dict[str, Any]) -> None:
+def note(out: Path, parameters: dict[str, Any]) -> None:
     """Add to the manifest how the model was really sampled, over all starts of the run."""
     path = out / MANIFEST
-    kept = reading.values(out, MANIFEST)
-    kept["sampling"] = sampling(asked, lines.read(out / "attempts.jsonl"), lines.read(out / "decisions.jsonl"))
-    files.replace(files.Files(), path, (json.dumps(kept, indent=2) + "\n").encode())
+    manifest = reading.values(out, MANIFEST)
+    manifest["sampling"] = sampling(parameters, lines.read(out / "attempts.jsonl"), lines.read(out / "decisions.jsonl"))
+    files.replace(files.Files(), path, (json.dumps(manifest, indent=2) + "\n").encode())
 
 
 def _ending(episode: Episode) -> str:

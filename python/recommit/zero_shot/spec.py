@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from recommit.policy.prompt import Prompt
     from recommit.puzzles.puzzle import Puzzle
-    from recommit.zero_shot.prompt import Prompt
 
 FORMAT = 1
 MANIFEST = "manifest.json"
@@ -44,12 +44,12 @@ class Named(Instances):
         return list(self.names)
 
 
-class WrongPlan(ValueError):
+class WrongSpec(ValueError):
     """A plan that cannot be played, or not in this folder."""
 
 
 @dataclass(frozen=True)
-class Plan:
+class ZeroShotSpec:
     """Two runs with equal plans ask the same questions until an answer differs."""
 
     model: str
@@ -95,7 +95,7 @@ class Plan:
                 self.instances, seed=seed, length=(self.length[0], self.length[-1]), threads=1
             )
         except ValueError as error:
-            raise WrongPlan(str(error)) from None
+            raise WrongSpec(str(error)) from None
 
     def _of_data(self) -> Instances:
         recipe = Recipe.from_dict(self.data or {})
@@ -125,23 +125,23 @@ class Plan:
         return plain
 
 
-def keep(plan: dict[str, Any], folder: Path) -> None:
+def keep(manifest: dict[str, Any], folder: Path) -> None:
     """Write the manifest of a new run, or check that the run in ``folder`` has the same plan."""
     path = folder / MANIFEST
     if not path.exists():
         foreign = sorted(entry.name for entry in folder.iterdir() if not entry.name.startswith("."))
         if foreign:
-            raise WrongPlan(f"out: expected an empty folder or a zero-shot run, got {folder} with {foreign[0]}")
-        files.replace(files.Files(), path, (json.dumps(plan, indent=2) + "\n").encode())
+            raise WrongSpec(f"out: expected an empty folder or a zero-shot run, got {folder} with {foreign[0]}")
+        files.replace(files.Files(), path, (json.dumps(manifest, indent=2) + "\n").encode())
         return
     try:
-        known = reading.values(folder, MANIFEST)
-        before, now = known["run"], plan["run"]
+        stored = reading.values(folder, MANIFEST)
+        before, now = stored["run"], manifest["run"]
         changed = [name for name in {**now, **before} if before.get(name) != now.get(name)]
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise WrongPlan(f"out: expected the manifest of a zero-shot run, got another {path}") from None
-    if known.get("format") != plan["format"]:
-        raise WrongPlan(f"out: expected format {plan['format']}, got {known.get('format')} in {path}")
+        raise WrongSpec(f"out: expected the manifest of a zero-shot run, got another {path}") from None
+    if stored.get("format") != manifest["format"]:
+        raise WrongSpec(f"out: expected format {manifest['format']}, got {stored.get('format')} in {path}")
     if changed:
         was, is_ = before.get(changed[0]), now.get(changed[0])
-        raise WrongPlan(f"out: expected the plan of {folder}, got another: {changed[0]} was {was}, is {is_}")
+        raise WrongSpec(f"out: expected the plan of {folder}, got another: {changed[0]} was {was}, is {is_}")

@@ -25,6 +25,7 @@ from recommit.data.building.builder import build
 from recommit.data.dataset import open_folder
 from recommit.data.spec import Recipe
 from recommit.storage import errors, lock
+from recommit.storage.files import Files
 
 TOKENS = [b"{", b"}", b"[", b"]", b'"', b"null", b"-1", b"1e999", b"NaN", b"\x00", b"\xff\xff\xff\x7f", b"PAR1", b"\n"]
 TOKENS += [b"!!python/object/apply:os.system", b"&a", b"*a", b"9" * 40, b"../", b"\\u0000", b"true", b": ", b"- "]
@@ -118,7 +119,8 @@ def readers(good, scratch):
         shards.read(scratch, PLAN, record)
 
     yaml = b"task: sokoban\nsize: [6, 6]\nvariants:\n- {length: [2, 9], boxes: 1}\ncount: 10\nties: random\n"
-    lines = b"".join(journal._line(shards.Record.from_dict(item)) for item in plain["shards"])
+    note = journal.ShardJournal(Files(), scratch)
+    lines = b"".join(note.line(shards.Record.from_dict(item)) for item in plain["shards"])
     return {
         "recipe": ([PLAN.to_json().encode(), yaml], lambda data: Recipe.from_text(data.decode("utf-8", "replace"))),
         "manifest": ([text], read_manifest),

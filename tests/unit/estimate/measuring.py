@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import recommit.data
-from recommit.estimate import CARDS, Machine, plan
+from recommit.estimate import CARDS, Machine, estimate
 from recommit.estimate.counting.measuring import measured
 from recommit.runs import ranks
 from recommit.runs.directory import RunDirectory
@@ -37,7 +37,7 @@ def grpo(**more):
 
 
 def planned(config, model=None):
-    return plan(config, model or config.model, recommit.Sliding(2, 3), HERE)
+    return estimate(config, model or config.model, recommit.Sliding(2, 3), HERE)
 
 
 def taken(config, data, folder, model=None):

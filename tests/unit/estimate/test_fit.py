@@ -8,7 +8,7 @@ import pytest
 from tests.unit.estimate.measuring import sft
 
 import recommit
-from recommit.estimate import GIB, Evaluation, Machine, machine, plan
+from recommit.estimate import GIB, EvaluationStage, Machine, estimate, machine
 from recommit.estimate.report import text
 
 TASK = recommit.Sliding(2, 3)
@@ -17,7 +17,7 @@ TASK = recommit.Sliding(2, 3)
 def limited(config, peak, card="cpu"):
     """The plan on a machine with so many bytes."""
     on = machine(card, memory=peak / GIB)
-    return plan(config, config.model, TASK, on)
+    return estimate(config, config.model, TASK, on)
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def config():
 
 @pytest.fixture(scope="module")
 def free(config):
-    return plan(config, config.model, TASK, machine("cpu"))
+    return estimate(config, config.model, TASK, machine("cpu"))
 
 
 def test_what_fits_needs_nothing(free):
@@ -46,7 +46,7 @@ def test_smaller_passes_come_first(config, free):
 
 
 def test_then_activations_are_computed_again(config):
-    one = plan(replace(config, optim=replace(config.optim, micro_batch=1)), config.model, TASK, machine("cpu"))
+    one = estimate(replace(config, optim=replace(config.optim, micro_batch=1)), config.model, TASK, machine("cpu"))
     said = limited(config, one.memory.peak - 1)
     assert said.fits_with is not None
     assert "engine.checkpointing=true" in said.fits_with
@@ -60,14 +60,14 @@ def test_what_nothing_helps_is_said(config):
 
 def test_more_is_split_on_a_gpu(config):
     on = machine("a100", 4)
-    whole = plan(config, config.model, TASK, on)
-    kept = whole.memory.kept
-    said = plan(config, config.model, TASK, replace(on, memory=(sum(kept.values()) - kept["optimiser"] // 2) / GIB))
+    whole = estimate(config, config.model, TASK, on)
+    kept = whole.memory.resident
+    said = estimate(config, config.model, TASK, replace(on, memory=(sum(kept.values()) - kept["optimiser"] // 2) / GIB))
     assert said.fits_with is None or any("engine." in change for change in said.fits_with)
 
 
 def test_an_evaluation_has_no_settings(config):
-    said = plan(Evaluation(8, 4, 3, 2), config.model, TASK, machine("cpu", memory=0.001))
+    said = estimate(EvaluationStage(8, 4, 3, 2), config.model, TASK, machine("cpu", memory=0.001))
     assert (said.fits, said.fits_with) == (False, None)
     assert said.model.trained == {}
 

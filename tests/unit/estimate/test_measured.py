@@ -45,7 +45,7 @@ def forget_recomputation(patch):
 
 
 def forget_the_reference(patch):
-    patch.setattr(stages.Reinforcement, "_reference", lambda *_: lambda: None)
+    patch.setattr(stages.ReinforcementShadow, "_reference", lambda *_: lambda: None)
 
 
 def forget_the_moments(patch):

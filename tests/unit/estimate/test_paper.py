@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from recommit.estimate import paper
-from recommit.estimate.paper import MACHINES, STAGES, fitting, kept
+from recommit.estimate.paper import MACHINES, STAGES, counted_before, fitting
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -25,7 +25,7 @@ def page(monkeypatch):
 
 
 def test_every_stage_of_every_machine_is_kept():
-    figures, runs = kept()
+    figures, runs = counted_before()
     assert [(f.recipe, f.stage, f.card, f.gpus) for f in figures] == [
         (recipe, stage, card, gpus) for card, gpus in MACHINES for recipe, stage in STAGES
     ]
@@ -39,15 +39,15 @@ def test_the_page_shows_what_is_kept(page):
 
 
 def test_a_page_that_shows_something_else_is_seen(page, monkeypatch):
-    figures, runs = kept()
+    figures, runs = counted_before()
     changed = [replace(figures[0], peak=figures[0].peak * 2), *figures[1:]]
-    monkeypatch.setattr(page, "kept", lambda: (changed, runs))
+    monkeypatch.setattr(page, "counted_before", lambda: (changed, runs))
     text = page.PAGE.read_text(encoding="utf-8")
     assert page.written(text) != text
 
 
 def test_a_stage_that_is_counted_anew_is_what_is_kept(page):
-    was = next(f for f in kept()[0] if (f.recipe, f.stage, f.gpus) == ("paper-sliding", "sft", 8))
+    was = next(f for f in counted_before()[0] if (f.recipe, f.stage, f.gpus) == ("paper-sliding", "sft", 8))
     assert page.count("paper-sliding", "sft", "a100", 8) == was
 
 
@@ -55,7 +55,7 @@ def test_a_stage_that_is_counted_anew_is_what_is_kept(page):
 @pytest.mark.parametrize(("card", "gpus"), MACHINES)
 @pytest.mark.parametrize(("recipe", "stage"), STAGES)
 def test_all_stages_are_what_is_kept(recipe, stage, card, gpus, page):
-    was = next(f for f in kept()[0] if (f.recipe, f.stage, f.card, f.gpus) == (recipe, stage, card, gpus))
+    was = next(f for f in counted_before()[0] if (f.recipe, f.stage, f.card, f.gpus) == (recipe, stage, card, gpus))
     assert page.count(recipe, stage, card, gpus) == was
 
 
@@ -71,6 +71,6 @@ def test_the_file_is_what_the_command_says(capsys):
 
     assert main(["plan", "paper-sliding", "--stage", "sft", "--gpus", "8", "--json"]) == 0
     (said,) = json.loads(capsys.readouterr().out)
-    was = next(f for f in kept()[0] if (f.recipe, f.stage, f.gpus) == ("paper-sliding", "sft", 8))
+    was = next(f for f in counted_before()[0] if (f.recipe, f.stage, f.gpus) == ("paper-sliding", "sft", 8))
     assert (said["peak"], said["fits"], said["seconds"]) == (was.peak, was.fits, was.seconds)
-    assert paper.KEPT
+    assert paper.COUNTED_FILE

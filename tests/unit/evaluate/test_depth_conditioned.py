@@ -11,7 +11,7 @@ from tests.unit.train import runs
 
 import recommit
 from recommit.evaluate import metrics
-from recommit.evaluate.agents import Player
+from recommit.evaluate.agents import PolicyPlayer
 from recommit.policy.policy import CommitPolicy
 from recommit.runs.directory import best_policy
 
@@ -27,7 +27,7 @@ def player(data, tmp_path_factory):
     with torch.no_grad():
         policy.decoder.depth_vectors.weight.mul_(30.0)
         policy.depth_head.weight.copy_(torch.randn(policy.depth_head.weight.shape, generator=made))
-    return Player(policy, TASK, TASK.generate(20, seed=3, length=(3, 12)).states, BUDGET)
+    return PolicyPlayer(policy, TASK, TASK.generate(20, seed=3, length=(3, 12)).states, BUDGET)
 
 
 def commit(player, state, depth=None):

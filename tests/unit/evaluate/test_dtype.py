@@ -12,8 +12,8 @@ from tests.unit.train.runs import plan_of
 
 import recommit
 from recommit.evaluate import evaluation
-from recommit.evaluate.agents import Player
-from recommit.evaluate.store import Store
+from recommit.evaluate.agents import PolicyPlayer
+from recommit.evaluate.store import EvaluationStore
 from recommit.policy import checkpoint
 from recommit.policy.config import DecoderConfig, LoraConfig
 from recommit.runs.directory import best_policy
@@ -66,8 +66,8 @@ def loaded(monkeypatch):
 def test_from_a_warm_start_to_an_evaluation(warm, loaded, tmp_path):
     out = tmp_path / "grpo"
     assert run.train(plan_of(optim={"steps": 2}), warm, out, quiet=True) == 0
-    plan = evaluation.Plan(str(out), AGENTS, budgets=("3",), instances=2, validation=2)
-    with Store(tmp_path / "eval") as store:
+    plan = evaluation.EvaluationSpec(str(out), AGENTS, budgets=("3",), instances=2, validation=2)
+    with EvaluationStore(tmp_path / "eval") as store:
         rows = evaluation.Evaluation(plan, store, quiet=True).run()
     assert [row["agent"] for row in rows] == list(AGENTS)
     assert len(loaded) == 2
@@ -76,7 +76,7 @@ def test_from_a_warm_start_to_an_evaluation(warm, loaded, tmp_path):
 
 def test_a_player(warm):
     policy = recommit.CommitPolicy.from_pretrained(warm).eval()
-    player = Player(policy, recommit.Sliding(2, 3), recommit.Sliding(2, 3).generate(2, seed=0).states, 2)
+    player = PolicyPlayer(policy, recommit.Sliding(2, 3), recommit.Sliding(2, 3).generate(2, seed=0).states, 2)
     player.rows("adaptive", 2)
     assert dtypes(player.policy) == expected(policy)
 

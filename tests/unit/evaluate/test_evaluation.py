@@ -15,7 +15,7 @@ from recommit.cli import main
 from recommit.data.starts import symmetry
 from recommit.evaluate import evaluation
 from recommit.evaluate import text as tables
-from recommit.evaluate.agents import Player
+from recommit.evaluate.agents import PolicyPlayer
 
 AGENTS = ["fixed-4", "adaptive", "fixed-4-sampled", "random", "shuffled", "oracle-dp", "solver", "walker"]
 
@@ -70,8 +70,8 @@ def test_a_finished_one_is_left_as_it_is_and_a_torn_one_completed(done, run, tmp
     for name in ("summary.json", "episodes.parquet", "decisions/solver@15.parquet"):
         (again / name).unlink()
     played = []
-    whole = Player._play
-    monkeypatch.setattr(Player, "_play", lambda *a: (played.append(a[1]), whole(*a))[1])
+    whole = PolicyPlayer._play
+    monkeypatch.setattr(PolicyPlayer, "_play", lambda *a: (played.append(a[1]), whole(*a))[1])
     assert call(run, again) == 0
     assert played == ["solver"]
     assert files_of(again) == before
@@ -158,7 +158,7 @@ def test_policies_play_without_distances(run, monkeypatch):
     policy = recommit.CommitPolicy.from_pretrained(run).eval()
     task = recommit.Sliding(2, 3)
     starts = task.generate(8, seed=1, length=(4, 10)).states
-    player = Player(policy, task, starts, 4)
+    player = PolicyPlayer(policy, task, starts, 4)
     player.length  # noqa: B018  (before the solver is taken away)
     allowed = []
 

@@ -9,7 +9,7 @@ from tests.reference import metrics as slow
 pytest.importorskip("torch")
 
 from recommit.evaluate import metrics
-from recommit.evaluate.metrics import Point
+from recommit.evaluate.metrics import ParetoPoint
 from recommit.play.episodes import Rows
 
 LARGEST = 6
@@ -136,10 +136,16 @@ def test_larger_budgets_never_solve_less():
 
 
 def test_fronts_and_volumes_by_hand():
-    points = [Point("a", 0.2, 10), Point("b", 0.5, 20), Point("c", 0.4, 30), Point("d", 0.5, 25), Point("e", 0.9, 80)]
+    points = [
+        ParetoPoint("a", 0.2, 10),
+        ParetoPoint("b", 0.5, 20),
+        ParetoPoint("c", 0.4, 30),
+        ParetoPoint("d", 0.5, 25),
+        ParetoPoint("e", 0.9, 80),
+    ]
     assert [p.name for p in metrics.front(points)] == ["a", "b", "e"]
     assert metrics.hypervolume(points, 100) == pytest.approx((10 * 0.2 + 60 * 0.5 + 20 * 0.9) / 100)
     assert metrics.hypervolume(points, 15) == pytest.approx(5 * 0.2 / 15)
-    assert not Point("x", 0.5, 20).dominates(Point("y", 0.5, 20))
+    assert not ParetoPoint("x", 0.5, 20).dominates(ParetoPoint("y", 0.5, 20))
     assert metrics.undominated(15, 37, tuple(range(1, 9))) == [1, 2], "the paper's sliding, loose"
     assert metrics.undominated(6, 30, (1, 2, 4, 8)) == [1, 2, 4], "the paper's Sokoban, loose"

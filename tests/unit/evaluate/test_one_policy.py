@@ -11,8 +11,8 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("pyarrow")
 
-from recommit.evaluate.evaluation import Evaluation, Plan
-from recommit.evaluate.store import Store
+from recommit.evaluate.evaluation import Evaluation, EvaluationSpec
+from recommit.evaluate.store import EvaluationStore
 from recommit.policy import checkpoint
 from recommit.policy.policy import CommitPolicy
 
@@ -35,8 +35,8 @@ def runs(run, tmp_path_factory):
 def play(runs, out):
     """Every agent of every run in turn, so that the order of the plan would need all of them at once."""
     agents = tuple(base if run == runs[0] else f"{base}@{run}" for base in BASES for run in runs)
-    with Store(out) as store:
-        Evaluation(Plan(runs[0], agents, instances=6, validation=4, budgets=("3",)), store, quiet=True).run()
+    with EvaluationStore(out) as store:
+        Evaluation(EvaluationSpec(runs[0], agents, instances=6, validation=4, budgets=("3",)), store, quiet=True).run()
     return {p.relative_to(out): p.read_bytes() for p in out.rglob("*") if p.is_file()}
 
 
@@ -65,7 +65,7 @@ def test_five_runs(runs, backbones, tmp_path):
 def test_the_rows_are_those_of_the_plans_own_order(runs, backbones, tmp_path, monkeypatch):
     grouped = play(runs, tmp_path / "grouped")
     monkeypatch.setattr(Evaluation, "_let_go", lambda *_: None)
-    monkeypatch.setattr(Evaluation, "_by_run", lambda self: {n: [n] for n in self.plan.agents})
+    monkeypatch.setattr(Evaluation, "_by_run", lambda self: {n: [n] for n in self.spec.agents})
     backbones[1].clear()
     assert play(runs, tmp_path / "planned") == grouped
     assert backbones[1] == list(range(5)), "without letting go all of them would be there"

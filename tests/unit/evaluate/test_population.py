@@ -19,7 +19,7 @@ import recommit
 from recommit.cli import main
 from recommit.data.spec import Recipe, Variant
 from recommit.evaluate import metrics, population
-from recommit.evaluate.agents import Player
+from recommit.evaluate.agents import PolicyPlayer
 from recommit.evaluate.population import Population
 
 BUDGETS = {"loose": 9, "tight": 4}
@@ -31,7 +31,7 @@ def whole():
     """All 2x3 boards but the solved one."""
     task = recommit.Sliding(2, 3)
     states, length = task.population()
-    return Population(Player(Scripted(), task, states, max(BUDGETS.values())), length)
+    return Population(PolicyPlayer(Scripted(), task, states, max(BUDGETS.values())), length)
 
 
 @pytest.mark.parametrize("shape", [(2, 2), (2, 3), (3, 2)])
@@ -124,9 +124,9 @@ def test_some_lengths_look_only_where_they_lead():
     assert np.bincount(length).tolist() == [0, 0, 0, 5, 6, 7, 10, 12]
     assert len(population.starts(recipe, "all", ())[0]) == 359
     assert set(population.starts(recipe, "all", (20, 40))[1].tolist()) == {20, 21}
-    some = Population(Player(Scripted(), recommit.Sliding(2, 3), states, 9), length)
+    some = Population(PolicyPlayer(Scripted(), recommit.Sliding(2, 3), states, 9), length)
     for agent in ("fixed-1", "fixed-8", "random"):  # what the first does not come by, the next ones look at
-        alone = Population(Player(Scripted(), recommit.Sliding(2, 3), states, 9), length)
+        alone = Population(PolicyPlayer(Scripted(), recommit.Sliding(2, 3), states, 9), length)
         assert some.rows(agent, BUDGETS) == alone.rows(agent, BUDGETS)
         assert int(alone.player.reach.expanded.sum()) < 359
 

@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("pyarrow")
 
-from recommit.evaluate.store import Store
+from recommit.evaluate.store import EvaluationStore
 from recommit.paper import seeds
 
 SOLVED = {
@@ -25,7 +25,7 @@ def write(folder, seed, *, test_set="same", rooms=None):
                 row = (agent, "loose", draw, i, bool(solved[i]), 10 * (i + 1) + draw)
                 for name, value in zip(columns, row, strict=True):
                     columns[name].append(value)
-    with Store(folder) as store:
+    with EvaluationStore(folder) as store:
         store.write_json(
             "plan.json", {"test_set": test_set, "budgets": ["loose"], "run": f"/a/family/adaptive-s{seed}"}
         )

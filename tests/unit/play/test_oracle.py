@@ -12,7 +12,7 @@ pytest.importorskip("torch")
 
 import recommit
 from recommit.evaluate import agents, metrics
-from recommit.evaluate.agents import Player
+from recommit.evaluate.agents import PolicyPlayer
 from recommit.play import episodes, oracle
 from recommit.play.graph import Reach, always, drawn, head, walk
 
@@ -44,7 +44,7 @@ class Scripted:
 def player(request):
     task = recommit.Sliding(2, 3) if request.param == "sliding" else recommit.Sokoban(6, 1)
     starts = task.generate(25, seed=3, length=(3, 12)).states
-    return Player(Scripted(), task, starts, 5)
+    return PolicyPlayer(Scripted(), task, starts, 5)
 
 
 def test_the_ceiling_equals_trying_everything(player):
@@ -85,7 +85,7 @@ def test_a_cap_is_reported(player):
 
 
 def test_each_state_is_looked_at_once(player):
-    fresh = Player(Scripted(), player.task, player.starts, 5)
+    fresh = PolicyPlayer(Scripted(), player.task, player.starts, 5)
     before = Scripted.asked
     for agent in ("adaptive", "fixed-1", "fixed-3", "fixed-8", "random", "shuffled", "oracle-delta"):
         fresh.rows(agent, 5)
@@ -137,7 +137,7 @@ def test_shuffled_draws_as_adaptive_does(player):
 @pytest.mark.parametrize("agent", ["adaptive", "wary"])
 def test_a_memory_takes_the_next_likeliest_depth_where_it_has_been(player, agent):
     """Episode by episode, by hand; who has no memory does the same again."""
-    longer = Player(Scripted(), player.task, player.starts, 14)
+    longer = PolicyPlayer(Scripted(), player.task, player.starts, 14)
     rows, same_again = longer.rows(agent, 14), 0
     for episode, start in enumerate(player.starts):
         depths, been, state = [], {}, start[None]
@@ -193,13 +193,13 @@ def test_the_ceiling_plays_on_a_graph_of_its_own(task, length, budget):
     """Starts that cannot be solved in time are played to the end, by the shallowest commitments, in states that the
     program has not seen; nobody else has been there before."""
     starts = task.generate(16, seed=0, length=length).states
-    alone = Player(Scripted(), task, starts, budget)
+    alone = PolicyPlayer(Scripted(), task, starts, budget)
     played = metrics.episodes(alone.rows("oracle-dp", budget), alone.length, budget)
     assert 0 < played.solved.sum() < 16
     rows = alone.rows("oracle-dp", budget)
     lost = ~played.solved[rows.instance] & (rows.before < 0)
     assert (rows.depth[lost] == 1).all()
-    after_others = Player(Scripted(), task, starts, budget)
+    after_others = PolicyPlayer(Scripted(), task, starts, budget)
     for agent in ("fixed-1", "random"):
         after_others.rows(agent, budget)
     again = after_others.rows("oracle-dp", budget)
@@ -207,7 +207,7 @@ def test_the_ceiling_plays_on_a_graph_of_its_own(task, length, budget):
 
 
 def test_a_ceiling_that_is_none_says_so(player, monkeypatch):
-    fresh = Player(Scripted(), player.task, player.starts, 5)
+    fresh = PolicyPlayer(Scripted(), player.task, player.starts, 5)
     capped = oracle.ceiling
     monkeypatch.setattr(oracle, "ceiling", lambda *a: capped(*a, cap=8))
     with pytest.warns(UserWarning, match="oracle-dp: [1-9][0-9,]* states were left out"):

@@ -101,7 +101,7 @@ def write(folder: Path, task_name: str, *, run: str = "/somewhere/else/rl-fixed-
             row["solve_low"], row["solve_high"] = stats.wilson(row["solve_rate"] * COUNT, COUNT)
             summary.append({"agent": agent.name, "task": task_name, "budget": budget, "seeds": len(one), **row})
             for seed, e in enumerate(one):
-                cells = {f.name: getattr(e, f.name) for f in fields(metrics.Episodes)}
+                cells = {f.name: getattr(e, f.name) for f in fields(metrics.EpisodeRows)}
                 heads = {"agent": [agent.name] * COUNT, "budget": [budget] * COUNT, "seed": [seed] * COUNT}
                 episodes.append(pa.table({**heads, "instance": list(range(COUNT)), **cells}))
     pq.write_table(pa.concat_tables(episodes), folder / "episodes.parquet")

@@ -106,7 +106,7 @@ def test_answers_without_a_depth_are_not_counted(folder, monkeypatch):
 
 
 def test_far_distances_share_columns(folder):
-    table = depths.Table(folder.first, 3, np.ones((4, 8), np.int64), 0)
+    table = depths.DepthCounts(folder.first, 3, np.ones((4, 8), np.int64), 0)
     assert [table.name(0), table.name(3)] == ["1..3", "10..12"]
     assert table.middle(0) == 2
 

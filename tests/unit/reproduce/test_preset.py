@@ -18,13 +18,13 @@ PAPER = Path("OUT")
 
 
 def plans(*changes):
-    return {plan.name: plan for plan in preset.plans(preset.load("paper", changes), PAPER)}
+    return {plan.name: plan for plan in preset.entries(preset.load("paper", changes), PAPER)}
 
 
 @pytest.mark.parametrize("name", ["paper", "paper-small"])
 def test_the_papers_runs(name):
     """42 of two puzzles, three seeds and seven variants; other depths, one depth alone, other training budgets."""
-    every = preset.plans(preset.load(name), PAPER)
+    every = preset.entries(preset.load(name), PAPER)
     joint = ["sft", *(f"single-{depth}-init" for depth in (1, 2, 4, 8))]
     for plan, budgets in zip(every, ((4, 10), (3, 10)), strict=True):
         names = [run.name for run in plan.runs]
@@ -47,7 +47,7 @@ def test_the_papers_runs(name):
 
 def test_small_runs_differ_from_the_papers_by_size_alone():
     """What the method is: credit, objective, rollout budgets, targets and variants are those of the paper's recipes."""
-    for large, small in zip(plans().values(), preset.plans(preset.load("paper-small"), PAPER), strict=True):
+    for large, small in zip(plans().values(), preset.entries(preset.load("paper-small"), PAPER), strict=True):
         for one, other in zip(large.runs, small.runs, strict=True):
             assert (one.name, one.verb) == (other.name, other.verb)
             if one.verb == "sft":
@@ -63,7 +63,7 @@ def test_small_runs_differ_from_the_papers_by_size_alone():
 
 
 def test_a_preset_without_joint_has_warm_starts_of_its_own():
-    plan = preset.plans(preset.load("laptop", ["singles=[4]"]), PAPER)[0]
+    plan = preset.entries(preset.load("laptop", ["singles=[4]"]), PAPER)[0]
     by_name = {run.name: run for run in plan.runs}
     assert by_name["sft-s1"].sources == (PAPER / "sliding" / "data",)
     assert by_name["single-4-init"].folder == PAPER / "sliding" / "family" / "single-4-init"

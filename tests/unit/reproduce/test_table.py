@@ -55,7 +55,7 @@ def test_what_a_run_needs_stands_beside_it(monkeypatch):
     two other budgets. That of its passes is the time of all."""
     counted = []
     monkeypatch.setattr(Planner, "_count", staticmethod(lambda _plan, run, machine: _needs(counted, run, machine)))
-    plans = preset.plans(preset.load("paper"), Path("OUT"))
+    plans = preset.entries(preset.load("paper"), Path("OUT"))
     listed = table.rows(plans, launch.fleet(8, elsewhere=True), looked=False, card="a100")
     said = table.text(listed).splitlines()
     row = next(line for line in said if "adaptive-s5 " in line)
@@ -72,7 +72,7 @@ def _needs(counted, _run, machine):
 
 def test_a_small_run_is_counted(tmp_path):
     small = ["sft.model.backbone=random:tiny", "variants=[adaptive]", "seeds=[1]", "ablations=[]", "singles=[]"]
-    plans = preset.plans(preset.load("paper", [*small, "training_budgets={}"]), tmp_path)
+    plans = preset.entries(preset.load("paper", [*small, "training_budgets={}"]), tmp_path)
     listed = table.rows(plans[:1], None, looked=False, card="cpu")
     assert [row.run for row in listed] == ["joint/sft", "sliding/family/adaptive-s1"]
     assert all(0.001 < row.gib_per_rank < 4 for row in listed)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from recommit.data.building.journal import Journal
+from recommit.data.building.journal import ShardJournal
 from recommit.levels import write_levels
 from recommit.puzzles.sliding import Sliding
 from recommit.storage import files as data_files
@@ -65,10 +65,10 @@ def test_nothing_is_read_but_a_file(path):
 
 def test_files_are_replaced_and_links_not_followed(path):
     if path.is_dir():
-        with pytest.raises(OSError, match="directory"):
-            opening.replace_file(path, b"new")
+        with pytest.raises(WrongFolder, match="directory"):
+            data_files.replace(data_files.Files(), path, b"new")
     else:
-        opening.replace_file(path, b"new")
+        data_files.replace(data_files.Files(), path, b"new")
         assert not path.is_symlink()
         assert path.read_bytes() == b"new"
     assert sorted(p.name for p in path.parent.iterdir() if p.name.endswith(".tmp")) == []
@@ -82,7 +82,7 @@ def test_levels_are_written_over_a_link_and_not_through_it(tmp_path):
 
 
 def test_temporary_names_cannot_be_foreseen(tmp_path):
-    names = {opening.temporary(tmp_path / "file").name for _ in range(100)}
+    names = {data_files.temporary_name(tmp_path / "file").name for _ in range(100)}
     assert len(names) == 100
     assert all(name.startswith(".file.") and name.endswith(data_files.TEMPORARY) for name in names)
 
@@ -91,7 +91,11 @@ def test_temporary_names_cannot_be_foreseen(tmp_path):
 def test_locks_and_journals(path, name):
     path.rename(path.with_name(name))
     with pytest.raises(WrongFolder, match=f"{name}: expected a file, got a"):
-        (Lock(path.parent).__enter__() if name == ".lock" else Journal(data_files.Files(), path.parent).__enter__())
+        (
+            Lock(path.parent).__enter__()
+            if name == ".lock"
+            else ShardJournal(data_files.Files(), path.parent).__enter__()
+        )
     path.with_name(name).rename(path)
 
 

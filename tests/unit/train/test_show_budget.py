@@ -16,7 +16,7 @@ from tests.unit.train import runs
 import recommit
 from recommit.cli import main
 from recommit.evaluate import metrics
-from recommit.evaluate.agents import Player
+from recommit.evaluate.agents import PolicyPlayer
 from recommit.evaluate.population import Population
 from recommit.play.graph import Reach
 from recommit.play.sampled import Actor
@@ -93,7 +93,7 @@ def measured(policy, batch, reference):
 @pytest.mark.parametrize("budget", [2, 4])
 def test_agents_hear_their_own_budget_count_down(policy, budget):
     """Against one look at a time; and nobody's rows are cut from those of a larger budget."""
-    player = Player(policy, TASK, TASK.generate(15, seed=3, length=(3, 12)).states, 4)
+    player = PolicyPlayer(policy, TASK, TASK.generate(15, seed=3, length=(3, 12)).states, 4)
     rows = player.rows("adaptive", budget)
     for i, state in enumerate(player.starts):
         own = rows.where(rows.instance == i)
@@ -138,7 +138,7 @@ def test_runs_are_trained_watched_and_evaluated(told, tmp_path):
 
 def test_exact_credit_and_whole_populations_are_refused(policy, told, tmp_path):
     with pytest.raises(ValueError, match=r"population: expected a policy that is not told .*, got show_budget true"):
-        Population(Player(policy, TASK, TASK.generate(2, seed=1).states, 3), np.zeros(2, np.int32))
+        Population(PolicyPlayer(policy, TASK, TASK.generate(2, seed=1).states, 3), np.zeros(2, np.int32))
     given = runs.plan_of(credit={"group": "exact"})
     with pytest.raises(ValueError, match=r"credit\.group: expected state, episode or branch .*show_budget.*got exact"):
         run.train(given, told, tmp_path / "run", quiet=True)

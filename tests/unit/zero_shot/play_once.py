@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from recommit.zero_shot.http.client import Clock
-from recommit.zero_shot.player import Episode, Player
+from recommit.zero_shot.http.client import StoppableClock
+from recommit.zero_shot.player import Episode, ModelPlayer
 
 
 class Kept(list[dict[str, Any]]):
@@ -17,7 +17,7 @@ class Kept(list[dict[str, Any]]):
     add = list.append
 
 
-class LateJournal(Player):
+class LateJournal(ModelPlayer):
     """The planted defect: decisions are written down when their episode is over."""
 
     def play(self, episode: Episode) -> None:
@@ -39,7 +39,7 @@ def main(mode: str, folder: str, url: str, instances: int, workers: int) -> int:
         runner.run = lambda *a, **k: plain(*a, **k, player=LateJournal)
     if mode == "broken":
         figures.rows = json.loads  # type: ignore[assignment]
-    Clock.sleep = lambda self, seconds: self.stop.wait(min(seconds, 0.01))  # type: ignore[method-assign]
+    StoppableClock.sleep = lambda self, seconds: self.stop.wait(min(seconds, 0.01))  # type: ignore[method-assign]
     if mode == "cli":
         return through_the_command_line(folder, url, instances, workers)
     return zero_shot_command.zero_shot(

@@ -13,10 +13,10 @@ from tests.waiting import HANG, until
 
 from recommit.zero_shot.errors import GaveUp, Unusable
 from recommit.zero_shot.http.bodies import Question
-from recommit.zero_shot.http.client import Place
+from recommit.zero_shot.http.client import DecisionPlace
 from recommit.zero_shot.http.verdicts import LONGEST_WAIT
 
-LOOK, PLACE = Question("rules", "look", b"PNG"), Place("task/0", 0, 0)
+LOOK, PLACE = Question("rules", "look", b"PNG"), DecisionPlace("task/0", 0, 0)
 JSON = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 BOMB = gzip.compress(b" " * 50_000_000)
 

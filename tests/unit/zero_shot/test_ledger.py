@@ -8,7 +8,7 @@ import threading
 import pytest
 from tests.unit.zero_shot.conftest import Kept
 
-from recommit.zero_shot.errors import CapReached, Damaged, Stopped
+from recommit.zero_shot.errors import CapReached, DamagedJournal, StopRequested
 from recommit.zero_shot.ledger import QUESTION_TOKENS, Caps, Ledger
 
 
@@ -175,7 +175,7 @@ def test_a_stop_ends_the_wait():
     shared = ledger(Caps(tokens=QUESTION_TOKENS + 100))
     shared.begin({})
     shared.stop.set()
-    with pytest.raises(Stopped):
+    with pytest.raises(StopRequested):
         shared.begin({})
 
 
@@ -205,5 +205,5 @@ def test_what_was_lost_in_a_kill_is_charged():
     ],
 )
 def test_a_foreign_log_is_named(records):
-    with pytest.raises(Damaged, match=r"attempts.jsonl: expected one start"):
+    with pytest.raises(DamagedJournal, match=r"attempts.jsonl: expected one start"):
         ledger().restore(records, [])

@@ -10,7 +10,7 @@ import pytest
 from recommit.storage.errors import DiskFull
 from recommit.storage.files import Files
 from recommit.zero_shot import lines
-from recommit.zero_shot.errors import Damaged
+from recommit.zero_shot.errors import DamagedJournal
 from recommit.zero_shot.lines import Lines
 
 
@@ -75,5 +75,5 @@ def test_many_writers(tmp_path):
 def test_a_foreign_line_is_named(line, tmp_path):
     path = tmp_path / "journal"
     path.write_bytes(b'{"a": 1}\n' + line)
-    with pytest.raises(Damaged, match="expected a JSON object in line 2, got something else"):
+    with pytest.raises(DamagedJournal, match="expected a JSON object in line 2, got something else"):
         lines.read(path)

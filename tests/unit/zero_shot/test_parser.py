@@ -10,7 +10,7 @@ import pytest
 from tests.effort import effort
 
 from recommit.zero_shot import parser
-from recommit.zero_shot.parser import ACTIONS, DEPTHS, Commitment, Outcome, first_object, parse
+from recommit.zero_shot.parser import ACTIONS, DEPTHS, AnswerOutcome, Commitment, first_object, parse
 
 hypothesis = pytest.importorskip("hypothesis")
 st = hypothesis.strategies
@@ -145,23 +145,23 @@ def test_shapes(text):
     for wrapping in WRAPPINGS if dressed else WRAPPINGS[:1]:
         made = parse(wrapping.replace("{}", text, 1))
         assert made.outcome.value == SHAPES[text], wrapping
-        assert bool(made.actions) == (made.outcome is Outcome.OK)
+        assert bool(made.actions) == (made.outcome is AnswerOutcome.OK)
 
 
 def test_there_are_two_hundred_shapes():
     assert sum(len(WRAPPINGS) if text.strip() else 1 for text in SHAPES) >= 200
-    assert set(SHAPES.values()) == {outcome.value for outcome in Outcome} - {"refused", "cut_off"}
+    assert set(SHAPES.values()) == {outcome.value for outcome in AnswerOutcome} - {"refused", "cut_off"}
 
 
 @pytest.mark.parametrize(
     ("text", "outcome"),
     [
-        ('{"h": 3, "actions": ["up","up","up"]}', Commitment(Outcome.OK, 3, (0, 0, 0))),
-        ('{"actions": ["LEFT"], "thought": 1}', Commitment(Outcome.OK, 1, (2,))),
-        (json.dumps({"h": 1, "actions": ["down"] * 99}), Commitment(Outcome.OK, 8, (1,) * 8)),
-        ('{"h": 1, "actions": []}', Commitment(Outcome.DEPTH_OUTSIDE)),
-        ('{"h": 1, "actions": ["up","hop"]}', Commitment(Outcome.UNKNOWN_ACTION)),
-        ('{"h": 1}', Commitment(Outcome.WRONG_FIELDS)),
+        ('{"h": 3, "actions": ["up","up","up"]}', Commitment(AnswerOutcome.OK, 3, (0, 0, 0))),
+        ('{"actions": ["LEFT"], "thought": 1}', Commitment(AnswerOutcome.OK, 1, (2,))),
+        (json.dumps({"h": 1, "actions": ["down"] * 99}), Commitment(AnswerOutcome.OK, 8, (1,) * 8)),
+        ('{"h": 1, "actions": []}', Commitment(AnswerOutcome.DEPTH_OUTSIDE)),
+        ('{"h": 1, "actions": ["up","hop"]}', Commitment(AnswerOutcome.UNKNOWN_ACTION)),
+        ('{"h": 1}', Commitment(AnswerOutcome.WRONG_FIELDS)),
     ],
 )
 def test_lenient(text, outcome):
@@ -169,19 +169,19 @@ def test_lenient(text, outcome):
 
 
 def test_what_the_endpoint_says_counts_only_without_an_object():
-    assert parse("", refused=True).outcome is Outcome.REFUSED
-    assert parse("No.", refused=True).outcome is Outcome.REFUSED
-    assert parse("", cut_off=True).outcome is Outcome.CUT_OFF
-    assert parse('{"h": 4, "act', cut_off=True).outcome is Outcome.CUT_OFF
-    assert parse(UP, refused=True, cut_off=True).outcome is Outcome.OK
-    assert parse("{}", cut_off=True).outcome is Outcome.WRONG_FIELDS
+    assert parse("", refused=True).outcome is AnswerOutcome.REFUSED
+    assert parse("No.", refused=True).outcome is AnswerOutcome.REFUSED
+    assert parse("", cut_off=True).outcome is AnswerOutcome.CUT_OFF
+    assert parse('{"h": 4, "act', cut_off=True).outcome is AnswerOutcome.CUT_OFF
+    assert parse(UP, refused=True, cut_off=True).outcome is AnswerOutcome.OK
+    assert parse("{}", cut_off=True).outcome is AnswerOutcome.WRONG_FIELDS
 
 
 def check(text):
     for lenient in (False, True):
         made = parse(text, lenient=lenient)
-        assert type(made.outcome) is Outcome
-        if made.outcome is not Outcome.OK:
+        assert type(made.outcome) is AnswerOutcome
+        if made.outcome is not AnswerOutcome.OK:
             assert made == Commitment(made.outcome)
             continue
         assert len(made.actions) == made.depth <= 8
@@ -207,7 +207,7 @@ def test_any_text_has_one_outcome(text):
 def test_an_answer_is_found_behind_any_prose(depth, data, before, after):
     actions = data.draw(st.lists(st.sampled_from(range(4)), min_size=depth, max_size=depth))
     text = before + json.dumps({"h": depth, "actions": [ACTIONS[a] for a in actions]}) + after
-    assert parse(text) == Commitment(Outcome.OK, depth, tuple(actions))
+    assert parse(text) == Commitment(AnswerOutcome.OK, depth, tuple(actions))
 
 
 def test_torn_and_mixed_answers():

@@ -253,10 +253,10 @@ def test_intervals_are_over_rooms_where_the_data_keeps_rooms_apart():
     from recommit.data.spec import Recipe, Variant
     from recommit.zero_shot import figures
     from recommit.zero_shot.player import Episode
-    from recommit.zero_shot.spec import Plan
+    from recommit.zero_shot.spec import ZeroShotSpec
 
     recipe = Recipe("sokoban", (6, 6), (Variant((4, 12), 1),), count=1, test=40, disjoint="layouts").to_dict()
-    plan = Plan("m", "e", "sokoban", (6, 6), 1, (), 40, 0, 6, False, {}, data=recipe)
+    plan = ZeroShotSpec("m", "e", "sokoban", (6, 6), 1, (), 40, 0, 6, False, {}, data=recipe)
     starts = plan.starts()
     assert 5 < len(set(starts.rooms.tolist())) < 40
     finished = [Episode(i, starts.ids[i], int(starts.length[i]), finished=i != 3) for i in range(40)]

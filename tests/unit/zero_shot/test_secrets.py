@@ -22,7 +22,7 @@ from recommit.cli.verbs.zero_shot import zero_shot
 from recommit.zero_shot.errors import ZeroShotError
 from recommit.zero_shot.http import secret
 from recommit.zero_shot.http.bodies import Question
-from recommit.zero_shot.http.client import Place
+from recommit.zero_shot.http.client import DecisionPlace
 from recommit.zero_shot.http.secret import Key, clean
 
 ECHO = f"your key is {CANARY}, Bearer {CANARY}"
@@ -84,7 +84,7 @@ def test_no_traceback_shows_it_even_with_all_variables(name, serve, client_of):
     server = serve(ECHOES[name])
     client = client_of(server.url, timeout=SHORT if name == "nothing" else HANG, retries=0)
     try:
-        shown = repr(client.ask(Question("rules", "look", b""), Place("task/0", 0, 0)))
+        shown = repr(client.ask(Question("rules", "look", b""), DecisionPlace("task/0", 0, 0)))
     except ZeroShotError as error:
         frames = traceback.TracebackException.from_exception(error, capture_locals=True)
         shown = "".join(frames.format()) + repr(error) + repr(error.args)

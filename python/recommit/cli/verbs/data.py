@@ -109,35 +109,35 @@ def build(
     progress = None if json else _Line()
     options: dict[str, Any] = {"workers": workers, "threads": threads, "engine": engine, "progress": progress}
     if plans := _plans(recipe, changes, several=bool(boxes or length or states)):
-        made = {out / name: each for name, each in make_each(plans, out, **options).items()}
+        manifests = {out / name: manifest for name, manifest in make_each(plans, out, **options).items()}
     else:
-        made = {out: make(_plan(recipe, changes, boxes, length, states), out, states=states, **options)}
+        manifests = {out: make(_plan(recipe, changes, boxes, length, states), out, states=states, **options)}
     if progress:
         progress.end()
     say = _summary if json else _sentence
-    _each([say(folder, each) for folder, each in made.items()])
+    _each([say(folder, manifest) for folder, manifest in manifests.items()])
     return 0
 
 
-def _summary(folder: Path, made: Manifest) -> dict[str, Any]:
+def _summary(folder: Path, manifest: Manifest) -> dict[str, Any]:
     return {
         "folder": str(folder),
-        "content_sha256": made.content,
-        "rows": made.total("rows"),
-        "overlap": made.overlap,
+        "content_sha256": manifest.content,
+        "rows": manifest.total("rows"),
+        "overlap": manifest.overlap,
     }
 
 
-def _sentence(folder: Path, made: Manifest) -> str:
-    return f"{folder}: {made.total('rows'):,} rows, content {made.content[:16]}{_overlap(made.overlap)}"
+def _sentence(folder: Path, manifest: Manifest) -> str:
+    return f"{folder}: {manifest.total('rows'):,} rows, content {manifest.content[:16]}{_overlap(manifest.overlap)}"
 
 
-def _overlap(found: dict[str, int]) -> str:
-    if not found:
+def _overlap(counts: dict[str, int]) -> str:
+    if not counts:
         return ""
     return (
-        f"\noverlap: {found['test_starts_on_training_paths']} of {found['test_starts']} test starts and "
-        f"{found['test_states_on_training_paths']} of {found['test_states']} test states lie on training paths"
+        f"\noverlap: {counts['test_starts_on_training_paths']} of {counts['test_starts']} test starts and "
+        f"{counts['test_states_on_training_paths']} of {counts['test_states']} test states lie on training paths"
     )
 
 
@@ -198,12 +198,12 @@ def show(folder: Path, /, split: str = "all", picture: Path | None = None, json:
     from recommit.data.showing import show as shown
     from recommit.data.sizes import open_all
 
-    every = {data: shown.describe(data) for data in open_all(folder, None if split == "all" else split)}
-    _each([found if json else shown.text(found) for found in every.values()])
+    described = {data: shown.describe(data) for data in open_all(folder, None if split == "all" else split)}
+    _each([statistics if json else shown.text(statistics) for statistics in described.values()])
     if picture:
-        for data, found in every.items():
-            own = picture.with_stem(f"{picture.stem}-{data.folder.name}") if len(every) > 1 else picture
-            shown.picture(data, own, found)
+        for data, statistics in described.items():
+            own = picture.with_stem(f"{picture.stem}-{data.folder.name}") if len(described) > 1 else picture
+            shown.picture(data, own, statistics)
     return 0
 
 
@@ -274,7 +274,7 @@ class _Line:
 
 
 def _each(parts: Sequence[Any]) -> None:
-    """Of every data set of a folder; JSON of several is one list."""
+    """Print what there is to say of every data set of a folder; JSON of several is one list."""
     if all(isinstance(part, str) for part in parts):
         _say("\n".join(parts))
     else:

@@ -68,8 +68,8 @@ class Report:
         if self.training:
             lines.append(f"training   {self.training}")
         for name, extra in self.extras.items():
-            found = ", ".join(f"{module} {version or 'missing'}" for module, version in extra.versions.items())
-            lines.append(f"{name:<10} {found}" + ("" if extra.complete else f"  ->  {extra.install}"))
+            versions = ", ".join(f"{module} {version or 'missing'}" for module, version in extra.versions.items())
+            lines.append(f"{name:<10} {versions}" + ("" if extra.complete else f"  ->  {extra.install}"))
         return "\n".join(lines)
 
 

@@ -48,12 +48,12 @@ def plan(
         share: Share of that rate that a run is taken to reach.
         json: Print JSON.
     """
+    from recommit.estimate import estimate as count
     from recommit.estimate import machine, recipes, report
-    from recommit.estimate import plan as count
 
     try:
         on = machine(card, gpus, memory=memory, peak=peak, share=share)
-        request = recipes.Request(recipe, backbone, _flags(zero, deepspeed), variant, set)
+        request = recipes.ChangedRecipe(recipe, backbone, _flags(zero, deepspeed), variant, set)
         board = recipes.puzzle(recipe, task, size)
         stages = recipes.stages(recipe) if stage == "both" else (stage,)
         plans = [count(request.stage(each, board), request.model, board, on) for each in stages]

@@ -71,9 +71,9 @@ def evaluate(
     import torch
 
     from recommit.evaluate import text as printed
-    from recommit.evaluate.evaluation import Evaluation, Plan
-    from recommit.evaluate.store import Store
-    from recommit.paper.family import Found, Members
+    from recommit.evaluate.evaluation import Evaluation, EvaluationSpec
+    from recommit.evaluate.store import EvaluationStore
+    from recommit.paper.family import FamilyResults, Members
     from recommit.paper.tables import experiments
     from recommit.runs import ranks
     from recommit.runs.peers import watched
@@ -92,7 +92,7 @@ def evaluate(
             )
         if population != "none":
             return _whole(str(chosen), agents, budgets, length, population, task, out, device, json=json, quiet=quiet)
-        plan = Plan(
+        plan = EvaluationSpec(
             str(chosen),
             agents,
             budgets,
@@ -106,11 +106,11 @@ def evaluate(
             task,
         )
         team = ranks.meet(device)
-        with watched(team), Store(out) if team.lead else nullcontext() as store:
+        with watched(team), EvaluationStore(out) if team.lead else nullcontext() as store:
             summary = Evaluation(plan, store, team=team, quiet=quiet).run()
             if store is None:
                 return 0
-            text = experiments.write(Found(summary, members), tables) if members else printed.text(summary, out)
+            text = experiments.write(FamilyResults(summary, members), tables) if members else printed.text(summary, out)
             store.write_page("tables.md", text)
     except ValueError as error:
         raise WrongCall(str(error)) from None
@@ -134,15 +134,15 @@ def _whole(
     """Exact figures over a population; of the usual agents those that have them."""
     from recommit.evaluate import population_run
     from recommit.evaluate.population import EXACT
-    from recommit.evaluate.store import Store
+    from recommit.evaluate.store import EvaluationStore
     from recommit.runs import ranks
     from recommit.runs.peers import watched
 
     if agents == AGENTS:
         agents = tuple(agent for agent in AGENTS if agent in EXACT or agent.startswith("fixed-"))
-    plan = population_run.Plan(run, agents, budgets, kind, length, task)
+    plan = population_run.PopulationSpec(run, agents, budgets, kind, length, task)
     team = ranks.meet(device)
-    with watched(team), Store(out) if team.lead else nullcontext() as store:
+    with watched(team), EvaluationStore(out) if team.lead else nullcontext() as store:
         rows = population_run.run(plan, store, team, quiet=quiet)
         if store is None:
             return 0

@@ -36,15 +36,15 @@ def report(
     if instances < 0:
         raise WrongCall(f"instances: expected 0 or more, got {instances}")
     try:
-        made = page.write(Path(eval), Path(out), instances, seeds)
+        document = page.write(Path(eval), Path(out), instances, seeds)
     except ValueError as error:
         raise WrongCall(str(error)) from None
     except (KeyError, TypeError, IndexError, AttributeError) as error:
         raise WrongCall(f"eval: {eval} holds an evaluation that cannot be read: {error!r}") from None
     if figures is not None:
-        _write_figures(made.figures, Path(figures))
+        _write_figures(document.figures, Path(figures))
     if not quiet:
-        text = f"{out}: {len(made.figures)} figures, {made.watched} of {made.of} instances to watch\n"
+        text = f"{out}: {len(document.figures)} figures, {document.watched} of {document.of} instances to watch\n"
         tell(text, end="")
     return 0
 

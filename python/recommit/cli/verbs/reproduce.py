@@ -62,7 +62,7 @@ def reproduce(
         report = pipeline.reproduce(
             preset, out, jobs=jobs, fleet=fleet, device=device, play_model=zero_shot, changes=set, quiet=quiet
         )
-    except pipeline.Stopped as stopped:
+    except pipeline.StageFailed as stopped:
         return int(stopped.args[0])
     except ValueError as error:
         raise WrongCall(str(error)) from None
@@ -78,7 +78,7 @@ def _show(
     from recommit.reproduce import preset as presets
     from recommit.reproduce import table
 
-    plans = presets.plans(whole, out.absolute() if out else Path("OUT"), device)
+    plans = presets.entries(whole, out.absolute() if out else Path("OUT"), device)
     listed = table.rows(plans, fleet, looked=out is not None, card=card)
     if json:
         tell(dumps(table.plain(listed, whole), indent=2))

@@ -203,8 +203,8 @@ def fleet_of(
     """What the flags say that launched runs may use; None without ``--gpus``. ``elsewhere``: nothing will be launched here."""
     if gpus is None:
         if per_run is not None or hostfile is not None:
-            said = "--hostfile" if per_run is None else "--gpus-per-run"
-            raise WrongCall(f"gpus: expected a number with {said}, got none")
+            flag = "--hostfile" if per_run is None else "--gpus-per-run"
+            raise WrongCall(f"gpus: expected a number with {flag}, got none")
         return None
     from recommit.train.family import launch
 

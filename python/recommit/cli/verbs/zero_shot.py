@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from recommit.zero_shot.http.endpoints import Endpoint
     from recommit.zero_shot.http.secret import Key
     from recommit.zero_shot.ledger import Caps
-    from recommit.zero_shot.spec import Plan
+    from recommit.zero_shot.spec import ZeroShotSpec
 
 
 def zero_shot(
@@ -98,25 +98,25 @@ def zero_shot(
     from recommit.zero_shot.errors import ZeroShotError
     from recommit.zero_shot.http.endpoints import find
     from recommit.zero_shot.http.parameters import Parameters
-    from recommit.zero_shot.spec import WrongPlan
+    from recommit.zero_shot.spec import WrongSpec
 
     caps = _caps(max_requests, max_tokens, max_money, price_in, price_out)
     _within("workers", workers, 1, 256)
     try:
-        found = find(model, endpoint)
-        service = _service(found, model, base_url, key_variable, timeout, retries, any_model, extra)
-        most = answer_tokens or found.answer_tokens
-        asked = _sampling(temperature, top_p, most, without)
+        server = find(model, endpoint)
+        service = _service(server, model, base_url, key_variable, timeout, retries, any_model, extra)
+        most = answer_tokens or server.answer_tokens
+        sampling = _sampling(temperature, top_p, most, without)
         wanted = _of_data(data, task, size, boxes, length, seed) if data else _wanted(task, size, boxes, length)
-        plan = replace(_plan(service, wanted, instances, seed, budget, lenient, cell, asked), moves=moves)
+        plan = replace(_plan(service, wanted, instances, seed, budget, lenient, cell, sampling), moves=moves)
         _free_of_key(service.key, [str(out), str(cache), str(service.address), str(plan)])
         starts = plan.starts()
     except ValueError as error:
         raise WrongCall(str(error)) from None
-    limits, parameters = runner.Limits(caps, workers, cache), Parameters(found, asked)
+    limits, parameters = runner.RunLimits(caps, workers, cache), Parameters(server, sampling)
     try:
         summary = runner.run(plan, starts, service, parameters, out, limits, quiet=quiet)
-    except WrongPlan as error:
+    except WrongSpec as error:
         raise WrongCall(str(error)) from None
     except DataError as error:
         return _failed(error, error.exit_status)
@@ -132,7 +132,7 @@ def _failed(error: Exception, status: int) -> int:
 
 
 def _service(
-    found: Endpoint, model: str, base_url: str | None, key_variable: str | None, timeout: float, retries: int,
+    server: Endpoint, model: str, base_url: str | None, key_variable: str | None, timeout: float, retries: int,
     any_model: bool, extra: str,
 ) -> Service:  # fmt: skip
     from recommit.zero_shot.http.client import Service
@@ -141,16 +141,16 @@ def _service(
 
     if not model or not model.isprintable():
         raise WrongCall(f"model: expected a name, got {model!r}")
-    if not (base_url or found.base):
-        raise WrongCall(f"base_url: expected an address for the endpoint {found.name}, got none")
+    if not (base_url or server.base):
+        raise WrongCall(f"base_url: expected an address for the endpoint {server.name}, got none")
     _number("timeout", timeout, 0.0, 3600.0)
     _within("retries", retries, 0, 100)
-    address, key = Address.parse(base_url or found.base), Key.from_environment(key_variable or found.key_variable)
-    if found.key_needed and not key and base_url is None:
+    address, key = Address.parse(base_url or server.base), Key.from_environment(key_variable or server.key_variable)
+    if server.key_needed and not key and base_url is None:
         raise WrongCall(f"key_variable: expected a key in {key.variable}, got an empty variable")
     if key and address.scheme == "http" and not address.local:
         raise WrongCall(f"base_url: expected https, since {key.variable} holds a key, got http")
-    return Service(found, address, model, key, timeout, retries, any_model, _fields(extra))
+    return Service(server, address, model, key, timeout, retries, any_model, _fields(extra))
 
 
 @dataclass(frozen=True)
@@ -172,8 +172,8 @@ def _wanted(task: str | None, size: tuple[int, ...], boxes: int | None, length: 
     if len(size) > 2:
         raise WrongCall(f"size: expected rows, or rows and columns, got {len(size)} numbers")
     sides = (size[0], size[-1]) if size else usual.size
-    asked = window(length) or usual.length
-    lengths = (asked, asked) if isinstance(asked, int) else asked
+    span = window(length) or usual.length
+    lengths = (span, span) if isinstance(span, int) else span
     return _Wanted(task, sides, (2 if boxes is None else boxes) if TASKS[task].most_boxes else 0, lengths)
 
 
@@ -185,11 +185,11 @@ def _of_data(
     recipe = Recipe.read(Path(data) / "recipe.json")
     if task not in (None, recipe.task):
         raise WrongCall(f"task: expected {recipe.task}, that of the data, got {task}")
-    for name, given in (("size", size), ("boxes", boxes), ("seed", seed)):
-        if given not in ((), None, 0):
-            raise WrongCall(f"{name}: expected none beside data, which decides it, got {given}")
-    asked = window(length)
-    lengths = () if asked is None else (asked, asked) if isinstance(asked, int) else asked
+    for name, value in (("size", size), ("boxes", boxes), ("seed", seed)):
+        if value not in ((), None, 0):
+            raise WrongCall(f"{name}: expected none beside data, which decides it, got {value}")
+    span = window(length)
+    lengths = () if span is None else (span, span) if isinstance(span, int) else span
     return _Wanted(
         recipe.task, recipe.size, max((v.boxes for v in recipe.variants), default=0), lengths, recipe.to_dict()
     )
@@ -198,15 +198,15 @@ def _of_data(
 def _plan(
     service: Service, wanted: _Wanted, instances: int, seed: int, budget: int | None, lenient: bool, cell: int,
     parameters: dict[str, Any],
-) -> Plan:  # fmt: skip
-    from recommit.zero_shot.spec import Plan
+) -> ZeroShotSpec:  # fmt: skip
+    from recommit.zero_shot.spec import ZeroShotSpec
 
     budget = TASKS[wanted.task].usual.budgets["loose"] if budget is None else budget
     _within("instances", instances, 1, 1 << 20)
     _within("budget", budget, 1, 64)
     _within("cell", cell, 4, 112)
     _within("seed", seed, 0, (1 << 63) - 1)
-    return Plan(
+    return ZeroShotSpec(
         service.model, service.endpoint.name, wanted.task, wanted.size, wanted.boxes, wanted.length, instances, seed,
         budget, lenient, parameters, service.any_model, cell, service.extra, wanted.data,
     )  # fmt: skip

@@ -36,7 +36,7 @@ class Progress:
 
     shards: int
     all_shards: int
-    found: int  #: shards that an earlier call had finished
+    earlier: int  #: shards that an earlier call had finished
     rows: int
     seconds: float
 
@@ -48,8 +48,8 @@ class Progress:
     @property
     def left(self) -> float:
         """Seconds to go, if it goes on like this; infinity before the first shard."""
-        made = self.shards - self.found
-        return self.seconds / made * (self.all_shards - self.shards) if made else float("inf")
+        now = self.shards - self.earlier
+        return self.seconds / now * (self.all_shards - self.shards) if now else float("inf")
 
 
 def build(
@@ -98,8 +98,8 @@ def _source(plan: Recipe, states: NDArray[np.uint8] | str | Path | None) -> NDAr
     if states is None:
         return None
     array = own_states.load(Path(states)) if isinstance(states, str | Path) else states
-    if (found := own_states.sha256(array)) != plan.states:
-        raise errors.WrongRecipe(f"states: expected those with sha256 {plan.states}, got {found}")
+    if (digest := own_states.sha256(array)) != plan.states:
+        raise errors.WrongRecipe(f"states: expected those with sha256 {plan.states}, got {digest}")
     if array.shape != (plan.count, *plan.size):
         raise errors.WrongRecipe(f"states: expected shape {(plan.count, *plan.size)}, got {array.shape}")
     return array
@@ -134,18 +134,18 @@ class _Build:
 
     def run(self) -> Manifest:
         self._claim()
-        found = self._finished()
+        records = self._finished()
         all_shards = manifest.order(self.recipe)
-        begin, rows, already = time.monotonic(), 0, len(found)
-        with journal.Journal(self.files, self.folder) as notes:
-            for record in self._make([item for item in all_shards if item not in found], found):
+        begin, rows, already = time.monotonic(), 0, len(records)
+        with journal.ShardJournal(self.files, self.folder) as notes:
+            for record in self._make([item for item in all_shards if item not in records], records):
                 notes.add(record)
-                found[shards.parse_name(record.name)[:2]] = record
+                records[shards.parse_name(record.name)[:2]] = record
                 rows += record.rows
                 if self.progress:
                     seconds = time.monotonic() - begin
-                    self.progress(Progress(len(found), len(all_shards), already, rows, seconds))
-        return self._finish([found[item] for item in all_shards])
+                    self.progress(Progress(len(records), len(all_shards), already, rows, seconds))
+        return self._finish([records[item] for item in all_shards])
 
     def _claim(self) -> None:
         """Write the recipe into a new folder; make sure that it is the same in an old one."""
@@ -175,7 +175,7 @@ class _Build:
                 whole[split, shard] = record
         return whole
 
-    def _make(self, todo: list[tuple[str, int]], found: dict[tuple[str, int], Record]) -> Iterator[Record]:
+    def _make(self, todo: list[tuple[str, int]], records: dict[tuple[str, int], Record]) -> Iterator[Record]:
         """Make shards. Test sets come last: a strict one depends on the training paths."""
         test = [item for item in todo if item[0] == "test"]
         others = [item for item in todo if item[0] != "test"]
@@ -189,15 +189,15 @@ class _Build:
             ]
             yield from engines.run(self.engine, requests, self.workers, self.lock)
         for split, shard in test:
-            yield self._make_here(split, shard, self._seen(found) if self.recipe.strict_states else None)
+            yield self._make_here(split, shard, self._seen(records) if self.recipe.strict_states else None)
 
     def _make_here(self, split: str, shard: int, exclude: NDArray[np.uint64] | None = None) -> Record:
-        content = shards.make(self.recipe, split, shard, threads=self.threads, exclude=exclude, given=self.states)
+        content = shards.make(self.recipe, split, shard, threads=self.threads, exclude=exclude, states=self.states)
         return shards.write(self.files, self.folder, self.recipe, split, shard, content)
 
-    def _seen(self, found: dict[tuple[str, int], Record]) -> NDArray[np.uint64]:
-        records = [found["train", shard] for shard in range(self.recipe.shards("train"))]
-        return overlap.seen(self.folder, self.recipe, records, self.workers)
+    def _seen(self, records: dict[tuple[str, int], Record]) -> NDArray[np.uint64]:
+        train = [records["train", shard] for shard in range(self.recipe.shards("train"))]
+        return overlap.seen(self.folder, self.recipe, train, self.workers)
 
     def _finish(self, records: list[Record]) -> Manifest:
         """Write the card, then the manifest, and only then clear away what a resumed build would need."""

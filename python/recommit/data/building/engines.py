@@ -82,15 +82,15 @@ def _serve(
     """Hand requests to one worker, one at a time, and collect its answers."""
     assert child.stdin is not None
     assert child.stdout is not None
-    while (asked := todo.get()) is not None:
+    while (request := todo.get()) is not None:
         try:
-            child.stdin.write(json.dumps(asked) + "\n")
+            child.stdin.write(json.dumps(request) + "\n")
             child.stdin.flush()
             reply = child.stdout.readline()
         except (OSError, ValueError):
             reply = ""
         if not reply:
-            why = f"a worker ended with status {child.wait()} while making {asked['split']} shard {asked['shard']}"
+            why = f"a worker ended with status {child.wait()} while making {request['split']} shard {request['shard']}"
             done.put({"error": "WorkerDied", "message": why + "; run the same command again to go on"})
             return
         done.put(json.loads(reply))

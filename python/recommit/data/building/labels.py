@@ -56,8 +56,8 @@ def label(
     )
 
 
-def _column(given: NDArray[Any] | None, dtype: type[np.generic], default: NDArray[Any]) -> NDArray[Any]:
-    return np.asarray(default if given is None else given).astype(dtype)
+def _column(values: NDArray[Any] | None, dtype: type[np.generic], default: NDArray[Any]) -> NDArray[Any]:
+    return np.asarray(default if values is None else values).astype(dtype)
 
 
 def path_states(

@@ -28,14 +28,14 @@ COUNTS = ("test_starts", "test_starts_on_training_paths", "test_states", "test_s
 
 def seen(folder: Path, recipe: Recipe, records: list[Record], threads: int) -> NDArray[np.uint64]:
     """Ascending keys of all states on the training paths: 8 bytes of memory per distinct one."""
-    kept, pending = np.zeros(0, np.uint64), [np.zeros(0, np.uint64)]
+    distinct, pending = np.zeros(0, np.uint64), [np.zeros(0, np.uint64)]
     with ThreadPoolExecutor(threads) as pool:
         several = pool.map if threads > 1 else map  # one needs no thread beside this one
-        for found in several(lambda record: shards.keys(folder, recipe, record), records):
-            pending.append(found)
+        for keys in several(lambda record: shards.keys(folder, recipe, record), records):
+            pending.append(keys)
             if sum(map(len, pending)) > _COMPACT:
-                kept, pending = np.unique(np.concatenate([kept, *pending])), []
-    return np.unique(np.concatenate([kept, *pending]))
+                distinct, pending = np.unique(np.concatenate([distinct, *pending])), []
+    return np.unique(np.concatenate([distinct, *pending]))
 
 
 def measure(recipe: Recipe, test: Rows, keys: NDArray[np.uint64]) -> dict[str, int]:

@@ -37,13 +37,13 @@ def request(recipe: Recipe, folder: Path, split: str, shard: int, threads: int, 
     }
 
 
-def answer(asked: dict[str, Any]) -> dict[str, Any]:
+def answer(request: dict[str, Any]) -> dict[str, Any]:
     """Make one shard; its record, or what went wrong in plain words."""
     try:
-        recipe = Recipe.from_dict(asked["recipe"])
-        split, shard = asked["split"], asked["shard"]
-        content = shards.make(recipe, split, shard, threads=asked["threads"], given=_states(asked["states"]))
-        return {"record": shards.write(Files(), Path(asked["folder"]), recipe, split, shard, content).to_dict()}
+        recipe = Recipe.from_dict(request["recipe"])
+        split, shard = request["split"], request["shard"]
+        content = shards.make(recipe, split, shard, threads=request["threads"], states=_states(request["states"]))
+        return {"record": shards.write(Files(), Path(request["folder"]), recipe, split, shard, content).to_dict()}
     except errors.DataError as error:
         return {"error": type(error).__name__, "message": str(error)}
     except MemoryError as error:

@@ -64,9 +64,9 @@ def export(
 
 def _remove_others(work: Files, folder: Path, ending: str, names: set[str]) -> None:
     """A reader takes every file of the folder: rows would come twice."""
-    for found in folder.glob(f"*.{ending}"):
-        if found.name not in names and re.fullmatch(r"(train|validation|test)-[0-9]{5,}", found.stem, re.ASCII):
-            work.remove(found)
+    for path in folder.glob(f"*.{ending}"):
+        if path.name not in names and re.fullmatch(r"(train|validation|test)-[0-9]{5,}", path.stem, re.ASCII):
+            work.remove(path)
 
 
 def _pieces(dataset: Dataset, most: int) -> Iterator[tuple[str, Rows]]:
@@ -114,9 +114,9 @@ def _plain(kind: Any) -> Any:
 
 def _features(schema: Any) -> dict[str, Any]:
     """What ``datasets`` should take the columns for."""
-    known: dict[str, Any] = {"image": {"_type": "Image"}}
-    known["actions"] = {"feature": {"dtype": "uint8", "_type": "Value"}, "_type": "List"}
-    return {field.name: known.get(field.name, {"dtype": str(field.type), "_type": "Value"}) for field in schema}
+    features: dict[str, Any] = {"image": {"_type": "Image"}}
+    features["actions"] = {"feature": {"dtype": "uint8", "_type": "Value"}, "_type": "List"}
+    return {field.name: features.get(field.name, {"dtype": str(field.type), "_type": "Value"}) for field in schema}
 
 
 def _webdataset(dataset: Dataset, split: str, content: Rows, pictures: list[bytes]) -> bytes:

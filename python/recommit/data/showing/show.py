@@ -9,7 +9,7 @@ import numpy as np
 from recommit.data import rows
 from recommit.data.showing.exports import ACTIONS
 from recommit.storage import errors
-from recommit.storage.opening import replacing
+from recommit.storage.files import replacing
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -81,22 +81,22 @@ class _Tally:
         }
 
 
-def text(found: dict[str, Any]) -> str:
+def text(statistics: dict[str, Any]) -> str:
     """The statistics, to read."""
-    count = max(found["rows"], 1)
-    lengths = [int(length) for length in found["lengths"]]
+    count = max(statistics["rows"], 1)
+    lengths = [int(length) for length in statistics["lengths"]]
     lines = [
-        _first_line(found),
-        f"{found['shards']} shards, {found['bytes']:,} bytes, {found['bytes_per_row']} per row",
-        f"content {found['content_sha256'][:16]}",
-        "kinds       " + ", ".join(f"{kind} {many:,}" for kind, many in found["kinds"].items()),
-        "admissible  " + ", ".join(f"depth {d}: {many / count:.1%}" for d, many in found["admissible"].items()),
-        "ties        " + ", ".join(f"{n} optimal: {many:,}" for n, many in found["optimal_actions"].items()),
-        f"dead        {found['dead']:,} rows ({found['dead'] / count:.1%})",
+        _first_line(statistics),
+        f"{statistics['shards']} shards, {statistics['bytes']:,} bytes, {statistics['bytes_per_row']} per row",
+        f"content {statistics['content_sha256'][:16]}",
+        "kinds       " + ", ".join(f"{kind} {many:,}" for kind, many in statistics["kinds"].items()),
+        "admissible  " + ", ".join(f"depth {d}: {many / count:.1%}" for d, many in statistics["admissible"].items()),
+        "ties        " + ", ".join(f"{n} optimal: {many:,}" for n, many in statistics["optimal_actions"].items()),
+        f"dead        {statistics['dead']:,} rows ({statistics['dead'] / count:.1%})",
     ]
     if lengths:
-        lines.append(f"lengths     {min(lengths)}..{max(lengths)}, median {_median(found['lengths'])}")
-    if seen := found["overlap"]:
+        lines.append(f"lengths     {min(lengths)}..{max(lengths)}, median {_median(statistics['lengths'])}")
+    if seen := statistics["overlap"]:
         lines.append(
             f"overlap     {seen['test_starts_on_training_paths']:,} of {seen['test_starts']:,} test starts and "
             f"{seen['test_states_on_training_paths']:,} of {seen['test_states']:,} states of test paths lie on "
@@ -105,10 +105,11 @@ def text(found: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _first_line(found: dict[str, Any]) -> str:
+def _first_line(statistics: dict[str, Any]) -> str:
+    rows, columns = statistics["size"]
     return (
-        f"{found['task']} {found['size'][0]}x{found['size'][1]}, {found['split']}: {found['rows']:,} rows of "
-        f"{found['instances']:,} instances, {found['samples']:,} (state, depth) samples"
+        f"{statistics['task']} {rows}x{columns}, {statistics['split']}: {statistics['rows']:,} rows of "
+        f"{statistics['instances']:,} instances, {statistics['samples']:,} (state, depth) samples"
     )
 
 
@@ -119,23 +120,23 @@ def _median(histogram: dict[str, int]) -> int:
     return int(values[order][np.searchsorted(below, below[-1] / 2)])
 
 
-def picture(dataset: Dataset, path: Path, found: dict[str, Any] | None = None) -> None:
+def picture(dataset: Dataset, path: Path, statistics: dict[str, Any] | None = None) -> None:
     """Draw the statistics and some boards into a PNG, SVG or PDF file."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
         raise errors.need("matplotlib", "report") from None
-    found = found or describe(dataset)
+    statistics = statistics or describe(dataset)
     figure = Figure(figsize=(13, 6.8), layout="constrained")
-    figure.suptitle(_first_line(found), fontsize=13, fontweight="bold")
+    figure.suptitle(_first_line(statistics), fontsize=13, fontweight="bold")
     top, bottom = np.ravel(np.array(figure.subfigures(2, 1, height_ratios=[3, 2.2]), object))
     for part in (top, bottom):
         part.get_layout_engine().set(w_pad=0.12, h_pad=0.08)
     for axes, (title, name, label) in zip(top.subplots(1, 4), _CHARTS, strict=True):
-        _bars(axes, found[name], found["rows"] if name in _SHARES else 0)
-        if name == "distances" and found["dead"]:
-            axes.bar(["dead"], [found["dead"]], color=_RED)
-            axes.set_xticks([*axes.get_xticks()[:-1], len(found[name])])
+        _bars(axes, statistics[name], statistics["rows"] if name in _SHARES else 0)
+        if name == "distances" and statistics["dead"]:
+            axes.bar(["dead"], [statistics["dead"]], color=_RED)
+            axes.set_xticks([*axes.get_xticks()[:-1], len(statistics[name])])
         axes.set_title(title, fontsize=11)
         axes.set_xlabel(label)
     for axes, (image, words) in zip(bottom.subplots(1, _BOARDS), _examples(dataset), strict=False):

@@ -91,7 +91,7 @@ def freeze(
 
 
 def usual_size(task: str) -> tuple[int, int]:
-    """Of the instances that are tested unless somebody asks for others."""
+    """The size of the instances that are tested unless somebody asks for others."""
     return VARIANTS[task][0] if task in VARIANTS else TASKS[task].usual.size
 
 

@@ -31,7 +31,7 @@ def rooms(recipe: Recipe, states: NDArray[np.uint8]) -> NDArray[np.int64] | None
 
 
 def name(states: NDArray[np.uint8]) -> str:
-    """Of a test set, by its content."""
+    """Name a test set by its content."""
     digest = hashlib.sha256(repr(states.shape).encode())
     digest.update(states.tobytes())
     return digest.hexdigest()[:16]

@@ -77,7 +77,7 @@ def _aligned(grids: States) -> States:
 
 
 def _hash(states: States) -> Keys:
-    """Of the shape and the cells, 8 cells to a word."""
+    """Hash the shape and the cells, 8 cells to a word."""
     count, rows, columns = states.shape
     words = -(-rows * columns // 8)
     padded = np.zeros((count, words * 8), np.uint8)

@@ -20,7 +20,7 @@ from recommit.estimate.counting.counting import attention, attention_backward
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from recommit.estimate.results import Plan
+    from recommit.estimate.results import Estimate
     from recommit.train.loop import Trainer
 
 MARK = "the step that counts"
@@ -37,10 +37,10 @@ class Measured:
     #: Of the second.
     seconds: float
 
-    def apart(self, plan: Plan) -> tuple[float, float]:
+    def apart(self, estimate: Estimate) -> tuple[float, float]:
         """How many times what was measured the plan says: operations, and bytes without its allowance."""
-        peak = plan.memory.peak - plan.memory.kept.get("allowance", 0)
-        return plan.phases[0].flops / self.flops, peak / self.peak
+        peak = estimate.memory.peak - estimate.memory.resident.get("allowance", 0)
+        return estimate.phases[0].flops / self.flops, peak / self.peak
 
 
 def measured(make: Callable[[], Trainer]) -> Measured:

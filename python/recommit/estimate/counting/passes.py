@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from recommit.train.grpo.config import GrpoConfig
 
     #: What is planned.
-    Stage: TypeAlias = "SftConfig | GrpoConfig | Evaluation"
+    Stage: TypeAlias = "SftConfig | GrpoConfig | EvaluationStage"
 
 EARLY = "episodes that end early look less often"
 MEET = "episodes that end early or meet look less often"
@@ -65,7 +65,7 @@ class Schedule:
 
 def schedule(config: Stage, world: int, depths: int) -> Schedule:
     """Of a recipe on ``world`` ranks; ``depths`` is how many the depth head chooses from."""
-    if isinstance(config, Evaluation):
+    if isinstance(config, EvaluationStage):
         return evaluation(config, world)
     steps, every = config.optim.steps, config.validation.every
     validations = (steps // every + (steps % every > 0)) if config.validation.instances else 0
@@ -151,7 +151,7 @@ def validation(config: ValidationConfig, world: int, walks: tuple[int, ...]) -> 
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class EvaluationStage:
     """What the preset of a family of runs asks of ``recommit evaluate``, for one seed."""
 
     instances: int
@@ -165,7 +165,7 @@ class Evaluation:
     engine: EngineConfig = field(default_factory=EngineConfig)
 
 
-def evaluation(config: Evaluation, world: int) -> Schedule:
+def evaluation(config: EvaluationStage, world: int) -> Schedule:
     """The run whose ceilings are looked for, and each of the others."""
     from recommit.evaluate.agents import ACTION_SEEDS, KNOWN  # torch comes with it
     from recommit.play.shared import PIECE

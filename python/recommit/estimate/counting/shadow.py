@@ -40,14 +40,14 @@ def _language(model: ModelConfig) -> tuple[Callable[[], Any], Any, Any]:
     name = preset_of(model.backbone)
     if name is None:
         family = adapter(reading.values(Path(model.backbone), "config.json", {"model_type": str})["model_type"])
-        said = AutoConfig.from_pretrained(model.backbone)
-        return partial(AutoModel.from_config, said), AutoTokenizer.from_pretrained(model.backbone), family
+        model_config = AutoConfig.from_pretrained(model.backbone)
+        return partial(AutoModel.from_config, model_config), AutoTokenizer.from_pretrained(model.backbone), family
     shape = _shape(name, model)
     family, tokenizer = adapter(shape.family), make_tokenizer(shape.family)
-    said = config(shape, tokenizer)
+    model_config = config(shape, tokenizer)
     if not model.backbone.startswith(RANDOM):
-        tokenizer = PublishedTokenizer(family.markers, said.image_token_id)
-    return partial(AutoModel.from_config, said), tokenizer, family
+        tokenizer = PublishedTokenizer(family.markers, model_config.image_token_id)
+    return partial(AutoModel.from_config, model_config), tokenizer, family
 
 
 def _shape(name: str, model: ModelConfig) -> Any:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from recommit.estimate.counting.passes import Evaluation
+from recommit.estimate.counting.passes import EvaluationStage
 from recommit.estimate.counting.work import Shadow
 from recommit.play.variants import variant
 from recommit.policy.config import MAX_ACTIONS
@@ -32,12 +32,16 @@ if TYPE_CHECKING:
 
 def shadow_of(config: Stage, model: ModelConfig, task: Puzzle) -> Shadow:
     """Of the policy that a stage trains, or plays with."""
-    if isinstance(config, Evaluation):
-        return Played(model, task, bf16=False)
-    return Imitation(config, model, task) if isinstance(config, SftConfig) else Reinforcement(config, model, task)
+    if isinstance(config, EvaluationStage):
+        return EvaluationShadow(model, task, bf16=False)
+    return (
+        ImitationShadow(config, model, task)
+        if isinstance(config, SftConfig)
+        else ReinforcementShadow(config, model, task)
+    )
 
 
-class Played(Shadow):
+class EvaluationShadow(Shadow):
     """See ``recommit.evaluate``."""
 
     def _choose(self) -> None:
@@ -47,7 +51,7 @@ class Played(Shadow):
         return self.proposed(passes, variant("adaptive"))
 
 
-class Imitation(Shadow):
+class ImitationShadow(Shadow):
     """See ``recommit.train.sft.run``."""
 
     def __init__(self, config: SftConfig, model: ModelConfig, task: Puzzle) -> None:
@@ -62,7 +66,7 @@ class Imitation(Shadow):
         return lambda: self.imitated(passes.states, self.config.targets)
 
 
-class Reinforcement(Shadow):
+class ReinforcementShadow(Shadow):
     """See ``recommit.train.grpo.run``."""
 
     def __init__(self, config: GrpoConfig, model: ModelConfig, task: Puzzle) -> None:
@@ -107,8 +111,10 @@ class Reinforcement(Shadow):
         whole, part = np.zeros((many, judged), np.float32), np.zeros((many, plans, MAX_ACTIONS), np.float32)
         columns, actions = whole.astype(np.int64), part.astype(np.int64)
         weight, left = np.ones(many, np.float32), np.ones(many, np.int64)
-        told = np.full((many, plans), self.policy.config.depths[-1], np.int64)
-        return Decisions(self.states(many), columns, whole, whole, whole, actions, told, part, part, part, left, weight)
+        plan_depth = np.full((many, plans), self.policy.config.depths[-1], np.int64)
+        return Decisions(
+            self.states(many), columns, whole, whole, whole, actions, plan_depth, part, part, part, left, weight
+        )
 
     def _reference(self, passes: Passes) -> Work:
         assert self.reference is not None

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Learning:
+class LearningCost:
     """A pass that learns, taken apart."""
 
     forward: int
@@ -44,8 +44,8 @@ class Learning:
     #: Computed a second time on the way back, if activations are not kept.
     again: int
     #: Most bytes at once, gradients included: activations kept, and computed again.
-    kept: int
-    recomputed: int
+    peak_stored: int
+    peak_recomputed: int
 
 
 class Shadow(ABC):
@@ -143,14 +143,14 @@ class Shadow(ABC):
             for policy in self.policies():
                 policy.vision.features(self.task, self._state, frozen=True)
 
-    def learning(self, passes: Passes) -> Learning:
+    def learning(self, passes: Passes) -> LearningCost:
         """A pass that learns; where it is one of several in a step, the gradients of others are there already."""
         self._remember()
         work = self._learn(passes)
         ahead = cost(work, self.watch).flops
-        kept, recomputed = (self._learned(work, recompute=r, several=passes.times > 1) for r in (False, True))
-        again = recomputed.flops - kept.flops
-        return Learning(ahead, kept.flops - ahead, again, kept.peak, recomputed.peak)
+        stored, recomputed = (self._learned(work, recompute=r, several=passes.times > 1) for r in (False, True))
+        again = recomputed.flops - stored.flops
+        return LearningCost(ahead, stored.flops - ahead, again, stored.peak, recomputed.peak)
 
     def _learned(self, work: Work, *, recompute: bool, several: bool) -> Cost:
         self.policy.backbone.recompute = recompute

@@ -100,7 +100,7 @@ class Split:
         return min(int(most) * element, size(tensors))
 
 
-def kept(shadow: Shadow, split: Split, cuda: bool, states: int) -> dict[str, int]:
+def resident(shadow: Shadow, split: Split, cuda: bool, states: int) -> dict[str, int]:
     """By kind; ``states`` is how many different ones the rank meets at most."""
     policy, trained = shadow.policy, shadow.trained
     everything = list(policy.parameters())

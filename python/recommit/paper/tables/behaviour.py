@@ -11,13 +11,13 @@ from recommit.paper.family import DEPTHS
 from recommit.paper.tables.results import DRAWN
 
 if TYPE_CHECKING:
-    from recommit.paper.family import Found
+    from recommit.paper.family import FamilyResults
 
 #: The paper hatches buckets with fewer decisions than these.
 FEW = 15
 
 
-def state_dependence(found: Found) -> str:
+def state_dependence(found: FamilyResults) -> str:
     """Mean depth and failures near, mid and far on solved episodes, beside the shuffled control; and mean progress. Adaptive
     as it is played, then drawn."""
     own = found.row("adaptive", "loose")
@@ -28,7 +28,7 @@ def state_dependence(found: Found) -> str:
     return grid(head, lines) + notes([f"Fewer than {FEW} decisions: {', '.join(few)}."] if few else [])
 
 
-def _by_distance(found: Found, agent: str, suffix: str) -> list[list[str]]:
+def _by_distance(found: FamilyResults, agent: str, suffix: str) -> list[list[str]]:
     own, control = found.row(agent, "loose"), found.row("shuffled", "loose")
     lines = []
     for i, bucket in enumerate(metrics.BUCKETS):
@@ -48,7 +48,7 @@ def _progress(bucket: dict[str, Any] | None) -> str:
     return "-" if mean is None else f"{mean:+.1f} ± {spread:.1f}"
 
 
-def efficiency(found: Found) -> str:
+def efficiency(found: FamilyResults) -> str:
     """Wasted and backward decisions and progress per action, solved and unsolved, both budgets."""
     fields = {"wasted": "wasted", "backward": "backward", "progress per action": "progress_per_action"}
     lines = []
@@ -69,7 +69,7 @@ def efficiency(found: Found) -> str:
     return grid(head, lines)
 
 
-def shares(found: Found) -> str:
+def shares(found: FamilyResults) -> str:
     """How often adaptive takes each depth on solved episodes, as it is played and drawn."""
     lines = []
     for budget in ("tight", "loose"):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from recommit.paper import printed
-from recommit.paper.family import Found, Members
+from recommit.paper.family import FamilyResults, Members
 from recommit.paper.tables import behaviour, results, training
 from recommit.paper.tables.results import DRAWN
 from recommit.runs.directory import recipe_of
@@ -23,7 +23,7 @@ class Table:
     """One of them."""
 
     title: str
-    make: Callable[[Found], str]
+    make: Callable[[FamilyResults], str]
     agents: Callable[[Members], Sequence[str]]
 
 
@@ -63,8 +63,8 @@ def in_paper(members: Members) -> bool:
 def require_paper(members: Members) -> None:
     """Refuse a puzzle that the paper does not have, before anybody plays."""
     if not in_paper(members):
-        known, task = " or ".join(printed.ABLATION), recipe_of(members.adaptive).task
-        raise ValueError(f"paper: expected runs of {known}, which the paper has, got {task}")
+        puzzles, task = " or ".join(printed.ABLATION), recipe_of(members.adaptive).task
+        raise ValueError(f"paper: expected runs of {puzzles}, which the paper has, got {task}")
 
 
 def agents_of(members: Members, names: Sequence[str] = ()) -> tuple[str, ...]:
@@ -73,7 +73,7 @@ def agents_of(members: Members, names: Sequence[str] = ()) -> tuple[str, ...]:
     return tuple(dict.fromkeys(("adaptive", *needed)))
 
 
-def write(found: Found, names: Sequence[str] = ()) -> str:
+def write(found: FamilyResults, names: Sequence[str] = ()) -> str:
     """The tables, as Markdown."""
     parts = [f"# {found.task.capitalize()}: the paper's tables\n"]
     parts += [f"## {TABLES[name].title}\n\n{TABLES[name].make(found)}\n" for name in check(names)]

@@ -10,7 +10,7 @@ from recommit.paper import printed as paper
 from recommit.paper.family import DEPTHS, EVERY, best, clamped, depth_of
 
 if TYPE_CHECKING:
-    from recommit.paper.family import Found, Members
+    from recommit.paper.family import FamilyResults, Members
 
 #: Those that ignore the state, and those that know the distance.
 CONTROLS, KNOWING = ("random", "shuffled", "mixture"), ("oracle-dp", "oracle-delta", "oracle-rate")
@@ -40,7 +40,7 @@ def unfixed(members: Members) -> list[str]:
     return wanted(members, *(f"fixed-{depth}" for depth in EVERY))
 
 
-def main_table(found: Found) -> str:
+def main_table(found: FamilyResults) -> str:
     """Solve rate and actions at both budgets; best fixed depths chosen on validation and on test instances, and of those
     that the depth head has."""
     lines = []
@@ -80,7 +80,7 @@ def sweeping(members: Members) -> tuple[str, ...]:
     return ("adaptive", *(agent for kind in kinds for agent in kind))
 
 
-def sweep(found: Found) -> str:
+def sweep(found: FamilyResults) -> str:
     """All eight fixed depths, of the warm start, trained, and of the adaptive run clamped. The paper has a figure."""
     lines = []
     for budget in ("tight", "loose"):
@@ -101,7 +101,7 @@ def reduced(members: Members) -> tuple[str, ...]:
     return (*fixed(members), *members.other("random", "random"), *members.other("adaptive", "depth-only"), *paper_like)
 
 
-def ablation(found: Found) -> str:
+def ablation(found: FamilyResults) -> str:
     """What is left without a part, loose budget."""
     members = found.members
     ours = {
@@ -127,7 +127,7 @@ def lonely(members: Members) -> tuple[str, ...]:
     return ("adaptive", *(a for kind in ("SFT", "RL") for depth in DEPTHS for a in members.alone(depth, kind)))
 
 
-def single(found: Found) -> str:
+def single(found: FamilyResults) -> str:
     """Trained at one depth alone, played at every one, loose budget; the best that was played as it was trained."""
     lines, same = [], []
     for kind in ("SFT", "RL"):
@@ -171,7 +171,7 @@ def knowing(members: Members) -> tuple[str, ...]:
     return (*fixed(members), *KNOWING)
 
 
-def oracle(found: Found) -> str:
+def oracle(found: FamilyResults) -> str:
     """The ceiling of the adaptive run's action head, and how much of the way to it is gone."""
     lines = []
     for name in KNOWING:
@@ -202,7 +202,7 @@ def asked(members: Members) -> tuple[str, ...]:
     return ("adaptive", *(f"{ZERO_SHOT}@{folder}" for folder in members.zero_shot))
 
 
-def zero_shot(found: Found) -> str:
+def zero_shot(found: FamilyResults) -> str:
     """Models that were not trained, on the same instances, beside adaptive; loose budget."""
     rows = {r["model"]: r for r in found.of(asked(found.members)[1:], "loose")}
     nothing = paper.Printed()
@@ -227,13 +227,13 @@ def frontier(members: Members) -> tuple[str, ...]:
     return (*fixed(members), "sampled", "wary", *CONTROLS, *clamped(EVERY, None), "solver")
 
 
-def fronts(found: Found) -> str:
+def fronts(found: FamilyResults) -> str:
     """Who is on the front, and what arithmetic forbids."""
     text = []
     for budget in ("tight", "loose"):
         # Not other seeds, checkpoints or models that other tables have brought along.
         rows = [r for r in found.of(frontier(found.members), budget) if r["agent"] != "solver"]
-        points = [metrics.Point(r["agent"], r["solve_rate"], r["actions_per_episode"]) for r in rows]
+        points = [metrics.ParetoPoint(r["agent"], r["solve_rate"], r["actions_per_episode"]) for r in rows]
         own = found.row("adaptive", budget)
         if own is None:
             continue

@@ -14,7 +14,7 @@ from recommit.storage import reading
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from recommit.paper.family import Found, Members
+    from recommit.paper.family import FamilyResults, Members
 
 
 def said(run: Path) -> list[dict[str, Any]]:
@@ -28,7 +28,7 @@ def growing(members: Members) -> tuple[str, ...]:
     return ("adaptive", *(agent for stage in STAGES for agent in members.at_stage(stage)))
 
 
-def emergence(found: Found) -> str:
+def emergence(found: FamilyResults) -> str:
     """The adaptive run clamped to every depth in the course of its training, and which depths it took meanwhile."""
     members = found.members
     lines, missing = [], []
@@ -66,7 +66,7 @@ def _unkept(missing: list[str]) -> list[str]:
     return [f"No checkpoint of the {' and '.join(missing)} third was kept: `{call} --out ANOTHER` keeps all."]
 
 
-def entropy(found: Found) -> str:
+def entropy(found: FamilyResults) -> str:
     """Of both heads while training, in nats; and how much the state decides of the depth."""
     lines = []
     steps = said(found.members.adaptive)
@@ -95,7 +95,7 @@ def sown(members: Members) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def seeds(found: Found) -> str:
+def seeds(found: FamilyResults) -> str:
     """Adaptive and the best trained fixed depth, seed by seed beside the paper's of the same number, loose budget."""
     members, printed = found.members, paper.SEEDS[found.task]
     ours = {seed: _solved_by(found, seed) for seed in members.seeds}
@@ -110,7 +110,7 @@ def seeds(found: Found) -> str:
     return grid(head, lines) + notes([*([remark] if printed.keys() & ours.keys() else []), *_unsown(members)])
 
 
-def _solved_by(found: Found, seed: int) -> tuple[float | None, float | None]:
+def _solved_by(found: FamilyResults, seed: int) -> tuple[float | None, float | None]:
     """Adaptive and the best fixed depth of one of our seeds, per cent."""
     own = next(iter(found.of(found.members.other("adaptive", "adaptive", seed), "loose")), None)
     return hundred(own), hundred(best(found.of(found.members.trained(seed=seed), "loose")))
@@ -146,7 +146,7 @@ def budgeted(members: Members) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def training_budgets(found: Found) -> str:
+def training_budgets(found: FamilyResults) -> str:
     """Adaptive and the best fixed depth of runs with other decisions per training episode; played at the loose budget."""
     members, printed = found.members, paper.TRAINING_BUDGETS[found.task]
     lines = []

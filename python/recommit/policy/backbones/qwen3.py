@@ -43,8 +43,8 @@ class Qwen3Backbone(QwenBackbone):
     def processor(self) -> dict[str, Any]:
         """See ``TransformersBackbone``."""
         sides = {"shortest_edge": self.token_pixels**2, "longest_edge": 16777216}
-        given = {name: value for name, value in super().processor().items() if not name.endswith("_pixels")}
-        return {**given, "size": sides, "image_mean": list(NORMAL.mean), "image_std": list(NORMAL.std)}
+        rest = {name: value for name, value in super().processor().items() if not name.endswith("_pixels")}
+        return {**rest, "size": sides, "image_mean": list(NORMAL.mean), "image_std": list(NORMAL.std)}
 
 
 class DeepPlan(VisionPlan):

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from recommit.policy.backbones.backbone import Geometry, quiet
-from recommit.storage.opening import replace_file
+from recommit.storage.files import Files, replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -173,7 +173,7 @@ class TransformersBackbone(nn.Module):
         """See ``Backbone.save_processor``."""
         self.tokenizer.save_pretrained(folder)
         text = json.dumps(self.processor(), indent=2) + "\n"
-        replace_file(folder / "preprocessor_config.json", text.encode())
+        replace(Files(), folder / "preprocessor_config.json", text.encode())
 
 
 def last_position(layer: Any, x: Tensor, angles: tuple[Tensor, Tensor]) -> Tensor:

@@ -75,21 +75,21 @@ class Segment:
         return KEY + int(torch.Size(self.shape).numel()) * self.dtype.itemsize + CHECK
 
     def keys(self) -> list[bytes]:
-        """Of all whole records; one that is being written, or never was to the end, is not seen."""
-        found = []
+        """The keys of all whole records; one that is being written, or never was to the end, is not seen."""
+        keys = []
         with reading(self.path, 0) as file:
             for number in range((os.fstat(file.fileno()).st_size - self.start) // self.record):
                 file.seek(self.start + number * self.record)
-                found.append(file.read(KEY))
-        return found
+                keys.append(file.read(KEY))
+        return keys
 
     def read(self, file: IO[bytes], number: int, key: bytes) -> Tensor | None:
         """The features of a record, None if its bytes are not what was written for ``key``."""
         file.seek(self.start + number * self.record)
-        found = file.read(self.record)
-        if len(found) < self.record or found[:KEY] != key or _check(found[:-CHECK]) != found[-CHECK:]:
+        data = file.read(self.record)
+        if len(data) < self.record or data[:KEY] != key or _check(data[:-CHECK]) != data[-CHECK:]:
             return None
-        return torch.frombuffer(bytearray(found[KEY:-CHECK]), dtype=self.dtype).view(self.shape)
+        return torch.frombuffer(bytearray(data[KEY:-CHECK]), dtype=self.dtype).view(self.shape)
 
     @classmethod
     def open(cls, path: Path, about: dict[str, Any]) -> Self:
@@ -117,10 +117,10 @@ def _header(file: IO[bytes], about: dict[str, Any]) -> tuple[tuple[int, ...], to
     text, digest = file.read(size), file.read(32)
     if hashlib.sha256(begin + text).digest() != digest:
         raise Damaged("a header whose checksum is wrong")
-    known = json.loads(text)
-    if known["format"] != FORMAT or known["about"] != about:
+    header = json.loads(text)
+    if header["format"] != FORMAT or header["about"] != about:
         raise Damaged("a header of other features")
-    return tuple(known["shape"]), getattr(torch, known["dtype"]), len(begin) + size + 32
+    return tuple(header["shape"]), getattr(torch, header["dtype"]), len(begin) + size + 32
 
 
 class Store:
@@ -167,30 +167,30 @@ class Store:
         for key in keys:
             if key in self._index:
                 by_segment.setdefault(self._index[key][0], []).append(key)
-        found: dict[bytes, Tensor] = {}
+        features: dict[bytes, Tensor] = {}
         for segment, wanted in by_segment.items():
-            found |= self._read(segment, wanted)
-        self.hits += len(found)
-        return found
+            features |= self._read(segment, wanted)
+        self.hits += len(features)
+        return features
 
     def _read(self, segment: Segment, wanted: list[bytes]) -> dict[bytes, Tensor]:
         try:
             with reading(segment.path, 0) as file:
-                found = {key: segment.read(file, self._index[key][1], key) for key in wanted}
+                stored = {key: segment.read(file, self._index[key][1], key) for key in wanted}
         except FileNotFoundError:  # made room for others
-            found = dict.fromkeys(wanted)
+            stored = dict.fromkeys(wanted)
         else:
             for key in wanted:
-                if found[key] is None:
+                if stored[key] is None:
                     self._tell(segment.path, f"record {self._index[key][1]}")
         for key in wanted:
-            if found[key] is None:
+            if stored[key] is None:
                 del self._index[key]
-        return {key: features for key, features in found.items() if features is not None}
+        return {key: features for key, features in stored.items() if features is not None}
 
-    def add(self, found: dict[bytes, Tensor]) -> None:
+    def add(self, features: dict[bytes, Tensor]) -> None:
         """Write new features. A disk that takes no more ends the writing, not the run."""
-        left = [item for item in found.items() if item[0] not in self._index]
+        left = [item for item in features.items() if item[0] not in self._index]
         try:
             while left and not self._stopped:
                 left = left[self._write(left) :]
@@ -238,13 +238,13 @@ class Store:
 
     def _make_room(self, wanted: int) -> None:
         """Remove the oldest segments, of whatever encoder, until ``wanted`` bytes fit."""
-        known = []
+        segments = []
         for path in self.root.glob(f"*/*{SUFFIX}"):
             with suppress(FileNotFoundError):  # another process made room just now
                 about = path.stat()
-                known.append((about.st_mtime_ns, path, about.st_size))
-        total = sum(size for *_, size in known)
-        for _, path, size in sorted(known):
+                segments.append((about.st_mtime_ns, path, about.st_size))
+        total = sum(size for *_, size in segments)
+        for _, path, size in sorted(segments):
             if total + wanted <= self.limit:
                 return
             self._files.remove(path)

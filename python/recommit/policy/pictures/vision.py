@@ -39,7 +39,7 @@ class Vision:
         self._cache: OrderedDict[bytes, Tensor] = OrderedDict()
         self._cache_bytes, self._cached = cache_bytes, 0
         self._stores: dict[tuple[str, tuple[int, int]], Store] = {}
-        self._kept: tuple[str, Path, int] | None = None
+        self._disk: tuple[str, Path, int] | None = None
 
     def crops(self, task: Puzzle) -> bool:
         """Does this task's picture leave out the constant outer wall?"""
@@ -85,15 +85,15 @@ class Vision:
         bytes, and use those that are there."""
         if any(parameter.requires_grad for parameter in self.backbone.vision_parameters()):
             raise ValueError("vision_cache: expected a picture encoder that is frozen, got one that is trained")
-        self._kept = weights_of(self.backbone.vision_parameters()), Path(folder), limit
+        self._disk = weights_of(self.backbone.vision_parameters()), Path(folder), limit
 
     def _store(self, task: Puzzle, shape: tuple[int, int]) -> Store | None:
         """Where features are kept: by everything that decides them but the state."""
-        if self._kept is None:
+        if self._disk is None:
             return None
         key = (task.task, shape)
         if key not in self._stores:
-            weights, folder, limit = self._kept
+            weights, folder, limit = self._disk
             drawn = task.render(task.legend()[0], theme=self.config.theme)
             about = {
                 "encoder": weights, "family": type(self.backbone).__name__, "task": task.task, "shape": shape,
@@ -125,16 +125,16 @@ class Vision:
         """From the disk, or else from the encoder."""
         store = self._store(task, (states.shape[1], states.shape[2]))
         names = {key: key_of(key) for key in missing} if store is not None else {}
-        kept = store.get(names.values()) if store is not None else {}
+        stored = store.get(names.values()) if store is not None else {}
         device = next(self.backbone.model.parameters()).device
-        found = {key: kept[name].to(device, non_blocking=True) for key, name in names.items() if name in kept}
-        rest = {key: i for key, i in missing.items() if key not in found}
+        features = {key: stored[name].to(device, non_blocking=True) for key, name in names.items() if name in stored}
+        rest = {key: i for key, i in missing.items() if key not in features}
         if rest or self._split():
-            made = self._encode(task, states[list(rest.values()) or [0]])[: len(rest)]
+            encoded = self._encode(task, states[list(rest.values()) or [0]])[: len(rest)]
             if store is not None:
-                store.add(dict(zip((names[key] for key in rest), made.cpu(), strict=True)))
-            found |= dict(zip(rest, made, strict=True))
-        return found
+                store.add(dict(zip((names[key] for key in rest), encoded.cpu(), strict=True)))
+            features |= dict(zip(rest, encoded, strict=True))
+        return features
 
     def _remember(self, key: bytes, value: Tensor) -> None:
         size = value.numel() * value.element_size()

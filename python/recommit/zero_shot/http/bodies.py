@@ -25,7 +25,7 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Said:
+class Completion:
     """What the model answered. Tokens are None where the server does not say."""
 
     text: str
@@ -67,7 +67,7 @@ def decode(body: bytes) -> Any:
         raise Malformed("the reply is not JSON") from None
 
 
-def read(endpoint: Endpoint, body: bytes) -> Said:
+def read(endpoint: Endpoint, body: bytes) -> Completion:
     """The answer in the body of a reply."""
     reply = decode(body)
     if not isinstance(reply, dict):
@@ -77,7 +77,7 @@ def read(endpoint: Endpoint, body: bytes) -> Said:
     return _messages(reply) if endpoint.style == "messages" else _chat(reply)
 
 
-def _chat(reply: dict[str, Any]) -> Said:
+def _chat(reply: dict[str, Any]) -> Completion:
     choices = reply.get("choices")
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
         raise Malformed("the reply has no choices")
@@ -85,21 +85,21 @@ def _chat(reply: dict[str, Any]) -> Said:
     if not isinstance(message, dict):
         raise Malformed("the reply has no message")
     finish, usage = _word(choices[0].get("finish_reason")), reply.get("usage")
-    asked, answered = _count(usage, "prompt_tokens"), _count(usage, "completion_tokens")
+    tokens_in, tokens_out = _count(usage, "prompt_tokens"), _count(usage, "completion_tokens")
     total = _count(usage, "total_tokens")
-    if asked is not None and answered is not None and total is not None:
-        answered = max(answered, total - asked)  # hidden thoughts may be in the total alone
-    return Said(
+    if tokens_in is not None and tokens_out is not None and total is not None:
+        tokens_out = max(tokens_out, total - tokens_in)  # hidden thoughts may be in the total alone
+    return Completion(
         _joined(message.get("content")), finish, bool(message.get("refusal")) or finish == "content_filter",
-        finish == "length", _word(reply.get("model")), _word(reply.get("id")), asked, answered,
+        finish == "length", _word(reply.get("model")), _word(reply.get("id")), tokens_in, tokens_out,
     )  # fmt: skip
 
 
-def _messages(reply: dict[str, Any]) -> Said:
+def _messages(reply: dict[str, Any]) -> Completion:
     if not isinstance(reply.get("content"), list):
         raise Malformed("the reply has no content")
     finish, usage = _word(reply.get("stop_reason")), reply.get("usage")
-    return Said(
+    return Completion(
         _joined([part for part in reply["content"] if not isinstance(part, dict) or part.get("type") == "text"]),
         finish, finish == "refusal", finish in ("max_tokens", "model_context_window_exceeded"),
         _word(reply.get("model")), _word(reply.get("id")), _count(usage, "input_tokens"), _count(usage, "output_tokens"),
@@ -140,11 +140,11 @@ def complaint(body: bytes) -> Complaint:
     """From the body of an error, in any of the usual shapes, or its text as it is."""
     text = body.decode("utf-8", "replace")
     try:
-        found = decode(body)
+        reply = decode(body)
     except Malformed:
         return Complaint(text)
-    found = found[0] if isinstance(found, list) and found else found
-    inner = found.get("error", found.get("detail", found)) if isinstance(found, dict) else found
+    reply = reply[0] if isinstance(reply, list) and reply else reply
+    inner = reply.get("error", reply.get("detail", reply)) if isinstance(reply, dict) else reply
     if not isinstance(inner, dict):
         return Complaint(inner if isinstance(inner, str) else text)
     message = inner.get("message")
@@ -160,11 +160,11 @@ def complaint(body: bytes) -> Complaint:
 _VERSION = re.compile(r"(-\d[\d-]*|[@:].*)?", re.DOTALL)
 
 
-def same_model(asked: str, reported: str) -> bool:
+def same_model(model: str, reported: str) -> bool:
     """Is what the server says it ran what it was asked for? A server that says nothing is believed."""
     if not reported:
         return True
-    wanted, got = asked.casefold(), reported.casefold().removeprefix("models/")
+    wanted, got = model.casefold(), reported.casefold().removeprefix("models/")
     return any(
         got.startswith(name) and _VERSION.fullmatch(got[len(name) :]) for name in (wanted, wanted.split("/")[-1])
     )

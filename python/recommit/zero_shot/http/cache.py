@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from recommit.storage import files
 from recommit.storage.opening import content
-from recommit.zero_shot.http.bodies import Said
+from recommit.zero_shot.http.bodies import Completion
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,24 +20,24 @@ class Cache:
     def __init__(self, folder: Path | None) -> None:
         self.folder, self._files = folder, files.Files()
 
-    def get(self, name: str) -> Said | None:
+    def get(self, name: str) -> Completion | None:
         """The answer kept under a name; a file that holds none counts as no answer."""
         if self.folder is None:
             return None
         try:
             values = json.loads(content(self._path(name)))
-            said = Said(**values)
+            completion = Completion(**values)
         except (OSError, ValueError, TypeError, RecursionError):
             return None
-        return said if all(_fits(getattr(said, f.name), f.type) for f in fields(Said)) else None
+        return completion if all(_fits(getattr(completion, f.name), f.type) for f in fields(Completion)) else None
 
-    def put(self, name: str, said: Said) -> None:
+    def put(self, name: str, completion: Completion) -> None:
         """Keep an answer."""
         if self.folder is None:
             return
         path = self._path(name)
         files.make_folders(self._files, path.parent)
-        files.replace(self._files, path, json.dumps(asdict(said)).encode("ascii"))
+        files.replace(self._files, path, json.dumps(asdict(completion)).encode("ascii"))
 
     def _path(self, name: str) -> Path:
         assert self.folder is not None

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import threading
 import time
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from recommit import draws
 from recommit.storage import files
-from recommit.zero_shot.errors import GaveUp, Stopped, Unusable
+from recommit.zero_shot.errors import GaveUp, StopRequested, Unusable
 from recommit.zero_shot.http import bodies, verdicts, wire
 from recommit.zero_shot.http.cache import Cache
 from recommit.zero_shot.http.parameters import REFUSED
@@ -17,7 +17,7 @@ from recommit.zero_shot.http.secret import clean
 from recommit.zero_shot.http.verdicts import Failure, Verdict
 
 if TYPE_CHECKING:
-    from recommit.zero_shot.http.bodies import Question, Said
+    from recommit.zero_shot.http.bodies import Completion, Question
     from recommit.zero_shot.http.endpoints import Endpoint
     from recommit.zero_shot.http.parameters import Parameters
     from recommit.zero_shot.http.secret import Key
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 #: The first pause before another attempt, which doubles each time, and the longest.
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 60.0
 #: Characters of what a server says about a failure that are looked at.
-MOST_SAID = 4096
+MOST_CHARACTERS = 4096
 
 
-class Clock:
+class StoppableClock:
     """Time, and pauses that end early once a stop is asked for."""
 
     def __init__(self) -> None:
@@ -63,7 +63,7 @@ class Service:
 
 
 @dataclass(frozen=True)
-class Place:
+class DecisionPlace:
     """Which decision is asked for. Its question may be that of another one, but it is answered for itself."""
 
     instance: str
@@ -75,7 +75,7 @@ class Place:
 class Answer:
     """What the model said, and what it took to hear it. ``number`` is the request's, None if the answer was known."""
 
-    said: Said
+    completion: Completion
     request: str
     number: int | None
     charged: tuple[int, int]
@@ -90,28 +90,28 @@ class Client:
 
     def __init__(
         self, service: Service, parameters: Parameters, ledger: Ledger, *, cache: Cache | None = None,
-        clock: Clock | None = None, seed: int = 0,
+        clock: StoppableClock | None = None, seed: int = 0,
     ) -> None:  # fmt: skip
         self.service, self.parameters, self.ledger, self.seed = service, parameters, ledger, seed
-        self.cache, self.clock = cache or Cache(None), clock or Clock()
+        self.cache, self.clock = cache or Cache(None), clock or StoppableClock()
         #: Nobody asks before this moment: the server said that it is overloaded.
         self._open_at = 0.0
         self._lock = threading.Lock()
 
-    def ask(self, question: Question, place: Place) -> Answer:
+    def ask(self, question: Question, place: DecisionPlace) -> Answer:
         """The answer to one decision's question."""
         failures, attempts = 0, 0
         while True:
             sent = self.parameters.current()
             body = bodies.write(self.service.endpoint, self.service.model, question, {**self.service.extra, **sent})
             name = self._name(body, place)
-            if (known := self.cache.get(name)) is not None:
-                return Answer(known, name, None, (0, 0), sent, attempts, 0.0, "")
+            if (cached := self.cache.get(name)) is not None:
+                return Answer(cached, name, None, (0, 0), sent, attempts, 0.0, "")
             self._wait_for_turn()
             attempts += 1
             result = self._once(body, name, place, sent, attempts)
             if isinstance(result, Answer):
-                self.cache.put(name, result.said)
+                self.cache.put(name, result.completion)
                 return result
             if self._learned(result, sent):
                 continue
@@ -119,7 +119,9 @@ class Client:
             self._go_on(result, failures)
             self._pause(result, failures, place)
 
-    def _once(self, body: bytes, name: str, place: Place, sent: dict[str, Any], attempt: int) -> Answer | Failure:
+    def _once(
+        self, body: bytes, name: str, place: DecisionPlace, sent: dict[str, Any], attempt: int
+    ) -> Answer | Failure:
         where = {"instance": place.instance, "decision": place.decision, "attempt": attempt, "request": name}
         ticket, begin = self.ledger.begin(where), self.clock.now()
         result = _without(self._posted(body), self.service.key)
@@ -130,7 +132,7 @@ class Client:
         charged = self.ledger.answered(ticket, result.tokens_in, result.tokens_out)
         return Answer(result, name, ticket.number, charged, sent, attempt, seconds, str(self.service.address))
 
-    def _posted(self, body: bytes) -> Said | Failure:
+    def _posted(self, body: bytes) -> Completion | Failure:
         """One request and what it came to, in the server's own words."""
         service, endpoint = self.service, self.service.endpoint
         headers: list[tuple[str, Any]] = list(endpoint.headers)
@@ -145,30 +147,30 @@ class Client:
         if "json" not in reply.headers.get("content-type", "").lower():
             return Failure(Verdict.AGAIN, "wrong_content_type", charged=True)
         try:
-            said = bodies.read(endpoint, reply.body)
+            completion = bodies.read(endpoint, reply.body)
         except bodies.Malformed as error:
             return Failure(Verdict.AGAIN, "malformed", f"{error}: {bodies.complaint(reply.body).message}", charged=True)
-        if not service.any_model and not bodies.same_model(service.model, said.model):
-            return Failure(Verdict.AGAIN, "wrong_model", f"answered by {said.model}", charged=True)
-        return said
+        if not service.any_model and not bodies.same_model(service.model, completion.model):
+            return Failure(Verdict.AGAIN, "wrong_model", f"answered by {completion.model}", charged=True)
+        return completion
 
     def _note(self, ticket: Ticket, failure: Failure, seconds: float) -> None:
-        record = {"kind": failure.kind, "said": clean(failure.said, self.service.key), "seconds": seconds}
+        record = {"kind": failure.kind, "said": clean(failure.message, self.service.key), "seconds": seconds}
         self.ledger.failed(ticket, failure.charged, record)
 
     def _learned(self, failure: Failure, sent: dict[str, Any]) -> bool:
         if failure.verdict is not Verdict.LEARN:
             return False
-        again, lesson = self.parameters.learn(sent, failure.said, failure.parameter)
+        again, lesson = self.parameters.learn(sent, failure.message, failure.parameter)
         if lesson is not None:
-            said = clean(lesson.said, self.service.key)
-            self.ledger.log.add({"event": REFUSED, **asdict(lesson), "said": said})
+            words = clean(lesson.message, self.service.key)
+            self.ledger.log.add({"event": REFUSED, **lesson.fields(), "said": words})
         return again
 
     def _go_on(self, failure: Failure, failures: int) -> None:
         """Raise unless another attempt makes sense."""
-        said = clean(failure.said, self.service.key)
-        what = f"{failure.kind}: {said}" if said else failure.kind
+        words = clean(failure.message, self.service.key)
+        what = f"{failure.kind}: {words}" if words else failure.kind
         if failure.verdict is Verdict.END:
             raise Unusable(f"{self.service.address} answers nobody like this: {what}")
         if failure.verdict is not Verdict.AGAIN:
@@ -176,7 +178,7 @@ class Client:
         if failures > self.service.retries:
             raise GaveUp(f"{what}, {failures} times")
 
-    def _pause(self, failure: Failure, failures: int, place: Place) -> None:
+    def _pause(self, failure: Failure, failures: int, place: DecisionPlace) -> None:
         seconds = max(self._backoff(failures, place), failure.wait)
         if failure.crowded:
             with self._lock:
@@ -184,7 +186,7 @@ class Client:
         else:
             self.clock.sleep(seconds)
 
-    def _backoff(self, failures: int, place: Place) -> float:
+    def _backoff(self, failures: int, place: DecisionPlace) -> float:
         """Between half and all of a pause that doubles; workers that failed together come back apart."""
         number = (place.index << 24) + (place.decision << 8) + failures
         share = int(draws.draw(draws.streams(self.seed, draws.Purpose.JITTER, number), 0)[0] >> 11) * 2.0**-53
@@ -197,23 +199,23 @@ class Client:
             if left <= 0:
                 return
             self.clock.sleep(left)
-        raise Stopped("no request is made any more")
+        raise StopRequested("no request is made any more")
 
-    def _name(self, body: bytes, place: Place) -> str:
+    def _name(self, body: bytes, place: DecisionPlace) -> str:
         """Names the answer: everything that is sent but the key, and for which decision."""
         where = f"{self.service.address}{self.service.endpoint.path}\n{place.instance}\n{place.decision}\n"
         return files.sha256(where.encode() + body)
 
 
-def _without(result: Said | Failure, key: Key) -> Said | Failure:
+def _without(result: Completion | Failure, key: Key) -> Completion | Failure:
     """The same without the key, should a server have put it there; only then is anything cut to a sensible length."""
     if isinstance(result, Failure):
         named = None if result.parameter is None else _short(result.parameter, key)
-        return replace(result, said=_short(result.said, key), parameter=named)
+        return replace(result, message=_short(result.message, key), parameter=named)
     finish, model, name = (_short(text, key)[:200] for text in (result.finish, result.model, result.id))
     return replace(result, text=key.redact(result.text), finish=finish, model=model, id=name)
 
 
 def _short(text: str, key: Key) -> str:
     # Cut first, since a server may say a lot; a part of the key at the cut is hidden like any other part.
-    return key.redact(text[: 16 * MOST_SAID])[:MOST_SAID]
+    return key.redact(text[: 16 * MOST_CHARACTERS])[:MOST_CHARACTERS]

@@ -56,7 +56,7 @@ ENDPOINTS = {endpoint.name: endpoint for endpoint in _KNOWN}
 
 
 @dataclass(frozen=True)
-class Model:
+class ModelRecord:
     """Where a model is found, and what it is known to want beyond what its endpoint wants."""
 
     endpoint: str
@@ -66,16 +66,16 @@ class Model:
 #: The ten models of the paper, all of them asked with its temperature and top-p: what an endpoint refuses of that it says
 #: itself. Reasoning models spend their answer's tokens on hidden thoughts first.
 MODELS = {
-    "gpt-5.5-2026-04-23": Model("openai", answer_tokens=16384),
-    "claude-sonnet-4-6": Model("anthropic"),
-    "gemini-3.1-pro-preview": Model("gemini", answer_tokens=16384),
-    "OpenGVLab/InternVL3-8B": Model("vllm"),
-    "OpenGVLab/InternVL3-14B": Model("vllm"),
-    "OpenGVLab/InternVL3-78B": Model("vllm"),
-    "Qwen/Qwen2.5-VL-7B-Instruct": Model("vllm"),
-    "Qwen/Qwen2.5-VL-72B-Instruct": Model("vllm"),
-    "Qwen/Qwen3-VL-8B-Instruct": Model("vllm"),
-    "Qwen/Qwen3-VL-32B-Instruct": Model("vllm"),
+    "gpt-5.5-2026-04-23": ModelRecord("openai", answer_tokens=16384),
+    "claude-sonnet-4-6": ModelRecord("anthropic"),
+    "gemini-3.1-pro-preview": ModelRecord("gemini", answer_tokens=16384),
+    "OpenGVLab/InternVL3-8B": ModelRecord("vllm"),
+    "OpenGVLab/InternVL3-14B": ModelRecord("vllm"),
+    "OpenGVLab/InternVL3-78B": ModelRecord("vllm"),
+    "Qwen/Qwen2.5-VL-7B-Instruct": ModelRecord("vllm"),
+    "Qwen/Qwen2.5-VL-72B-Instruct": ModelRecord("vllm"),
+    "Qwen/Qwen3-VL-8B-Instruct": ModelRecord("vllm"),
+    "Qwen/Qwen3-VL-32B-Instruct": ModelRecord("vllm"),
 }
 
 
@@ -87,7 +87,7 @@ def find(model: str, endpoint: str | None) -> Endpoint:
         raise ValueError(f"endpoint: expected one of {', '.join(ENDPOINTS)}, got none, and {model} has no recipe")
     if name not in ENDPOINTS:
         raise ValueError(f"endpoint: expected one of {', '.join(ENDPOINTS)}, got {name}")
-    found = ENDPOINTS[name]
+    record = ENDPOINTS[name]
     if recipe is None or recipe.endpoint != name:
-        return found
-    return replace(found, answer_tokens=recipe.answer_tokens or found.answer_tokens)
+        return record
+    return replace(record, answer_tokens=recipe.answer_tokens or record.answer_tokens)

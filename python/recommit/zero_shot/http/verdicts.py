@@ -39,7 +39,7 @@ class Failure:
 
     verdict: Verdict
     kind: str
-    said: str = ""
+    message: str = ""
     wait: float = 0.0
     charged: bool = False
     crowded: bool = False
@@ -48,7 +48,7 @@ class Failure:
 
 def of_broken(broken: Broken) -> Failure:
     """No whole reply came."""
-    return Failure(Verdict.AGAIN, broken.kind, charged=broken.asked)
+    return Failure(Verdict.AGAIN, broken.kind, charged=broken.sent)
 
 
 def of_reply(reply: Reply) -> Failure:
@@ -56,16 +56,18 @@ def of_reply(reply: Reply) -> Failure:
     status = reply.status
     if 300 <= status < 400:
         return Failure(Verdict.END, f"http_{status}", "a redirect, which is never followed")
-    found = bodies.complaint(reply.body)
-    wait = max(retry_after(reply.headers.get("retry-after")), _retry_in(found.message))
+    complaint = bodies.complaint(reply.body)
+    wait = max(retry_after(reply.headers.get("retry-after")), _retry_in(complaint.message))
     verdict = Verdict.GIVE_UP
     if status in (400, 422):
         verdict = Verdict.LEARN
-    elif status in _HOPELESS or found.code == "insufficient_quota":
+    elif status in _HOPELESS or complaint.code == "insufficient_quota":
         verdict = Verdict.END
     elif status in _PASSING or status >= 500 or status < 300:
         verdict = Verdict.AGAIN
-    return Failure(verdict, f"http_{status}", found.message, wait, status < 300, status in _CROWDED, found.parameter)
+    return Failure(
+        verdict, f"http_{status}", complaint.message, wait, status < 300, status in _CROWDED, complaint.parameter
+    )
 
 
 def retry_after(value: str | None, now: datetime | None = None) -> float:
@@ -87,5 +89,5 @@ def _until(value: str, now: datetime | None) -> float:
 
 def _retry_in(message: str) -> float:
     """Some servers say it in words: "Please retry in 7.78s"."""
-    found = re.search(r"retry in (\d{1,9}(?:\.\d{1,9})?) ?s", message[:4096])
-    return min(float(found[1]), LONGEST_WAIT) if found else 0.0
+    match = re.search(r"retry in (\d{1,9}(?:\.\d{1,9})?) ?s", message[:4096])
+    return min(float(match[1]), LONGEST_WAIT) if match else 0.0

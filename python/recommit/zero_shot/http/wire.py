@@ -85,9 +85,9 @@ class Reply:
 class Broken(Exception):
     """No whole reply. ``asked`` tells whether the server may have got the request, and be paid for it."""
 
-    def __init__(self, kind: str, asked: bool) -> None:
+    def __init__(self, kind: str, sent: bool) -> None:
         super().__init__(kind)
-        self.kind, self.asked = kind, asked
+        self.kind, self.sent = kind, sent
 
 
 def post(
@@ -112,13 +112,13 @@ def post(
     except ssl.SSLError:
         kind = "tls"
     except (OSError, UnicodeError, http.client.IncompleteRead):  # UnicodeError: a host's name that is none
-        kind = "disconnected" if exchange.asked else "unreachable"
+        kind = "disconnected" if exchange.sent else "unreachable"
     except (http.client.HTTPException, ValueError):
         kind = "no_http"
     finally:
         exchange.close()
     # Raised here, where no exception is being handled: the frames that held the key are gone.
-    raise Broken(kind, exchange.asked)
+    raise Broken(kind, exchange.sent)
 
 
 @cache
@@ -140,7 +140,7 @@ class _Exchange:
 
     def __init__(self, address: Address, deadline: float, most: int) -> None:
         self.address, self.deadline, self.most = address, deadline, most
-        self.asked = False
+        self.sent = False
         self._socket: socket.socket | None = None
 
     def close(self) -> None:
@@ -153,15 +153,15 @@ class _Exchange:
         # It asks of a socket what _Incoming has.
         response = http.client.HTTPResponse(_Incoming(connection, self.deadline, self.most), method="POST")  # type: ignore[arg-type]
         response.begin()
-        found = {name.lower(): value for name, value in reversed(response.getheaders())}
-        if found.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
+        headers_back = {name.lower(): value for name, value in reversed(response.getheaders())}
+        if headers_back.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
             raise _Encoded
         pieces = []
         while piece := response.read(1 << 16):
             pieces.append(piece)
         if response.length:
             raise ConnectionError  # fewer bytes than were promised
-        return Reply(response.status, found, b"".join(pieces))
+        return Reply(response.status, headers_back, b"".join(pieces))
 
     def _left(self) -> float:
         left = self.deadline - time.monotonic()
@@ -196,7 +196,7 @@ class _Exchange:
         view = memoryview(data)
         while view:
             connection.settimeout(self._left())
-            self.asked = True
+            self.sent = True
             view = view[connection.send(view) :]
 
 

@@ -14,7 +14,7 @@ pytest.importorskip("torch")
 
 from recommit.cli import main
 from recommit.paper import printed
-from recommit.paper.family import Found, Members, best, stage_of
+from recommit.paper.family import FamilyResults, Members, best, stage_of
 from recommit.paper.tables import behaviour, experiments, results, training
 from recommit.train.config import parse
 from recommit.train.family import family
@@ -65,7 +65,7 @@ def everything(trained, tmp_path_factory):
     out = tmp_path_factory.mktemp("paper") / "out"
     assert evaluate(trained, out) == 0
     members = Members(trained, 0)
-    return out, Found(json.loads((out / "summary.json").read_text()), members)
+    return out, FamilyResults(json.loads((out / "summary.json").read_text()), members)
 
 
 def cells(text, row):
@@ -133,7 +133,7 @@ def test_every_cell_is_the_figure_of_its_agent(everything, trained):
     assert cells(seeds, "mean")[:2] == ["54.8", f"{(float(own) + float(other)) / 2:.1f}"]
     assert cells(seeds, "seed 42")[:3] == ["56.3", "-", "-"]
     asked = results.frontier(found.members)
-    alone = Found([row for row in found.rows if row["agent"] in asked], found.members)
+    alone = FamilyResults([row for row in found.rows if row["agent"] in asked], found.members)
     assert len(alone.rows) < len(found.rows)
     assert results.fronts(alone) == results.fronts(found), "whatever else was played"
     emergence = training.emergence(found)
@@ -172,10 +172,12 @@ def fixed_rows(rates, validation):
 
 
 def test_the_best_fixed_depth_of_the_head_has_a_row_of_its_own(everything, monkeypatch):
-    found = Found([{"task": "sokoban", "agent": "adaptive", "budget": "x"}], everything[1].members)
+    found = FamilyResults([{"task": "sokoban", "agent": "adaptive", "budget": "x"}], everything[1].members)
     rows = fixed_rows([0.1, 0.2, 0.3, 0.4, 0.5, 0.9, 0.6, 0.35], [0.1, 0.2, 0.3, 0.4, 0.5, 0.9, 0.6, 0.45])
-    monkeypatch.setattr(Found, "kind", lambda _self, kind, budget: rows if (kind, budget) == ("RL", "tight") else [])
-    monkeypatch.setattr(Found, "row", lambda *_: None)
+    monkeypatch.setattr(
+        FamilyResults, "kind", lambda _self, kind, budget: rows if (kind, budget) == ("RL", "tight") else []
+    )
+    monkeypatch.setattr(FamilyResults, "row", lambda *_: None)
     table = results.main_table(found)
     assert cells(table, "tight: RL best fixed")[:4] == ["fixed-6", "23.4", "90.0", "+66.6"]
     within = cells(table, "tight: RL best fixed of h = 1, 2, 4, 8")
@@ -193,7 +195,7 @@ def test_mean_progress_stands_beside_depth(everything):
     drawn = {"by_distance_solved": {**row["by_distance_solved"], "near": {**near, "mean_depth": 4.5}}}
     rows = [{"task": "sliding", "agent": agent, **row} for agent in ("adaptive", "shuffled")]
     rows.append({"task": "sliding", "agent": "sampled", **row, **drawn})
-    table = behaviour.state_dependence(Found(rows, everything[1].members))
+    table = behaviour.state_dependence(FamilyResults(rows, everything[1].members))
     assert cells(table, "near")[-2:] == ["+2.5 ± 1.2", "+2.5 ± 1.2"]
     assert cells(table, "near, drawn")[1:4] == ["4.0", "4.5", "+0.5"]
     assert cells(table, "far")[-2:] == ["-", "-"]
@@ -242,7 +244,7 @@ def test_what_is_missing_is_said_to_be(trained, tmp_path, capsys):
         }
         for b in ("loose", "tight")
     ]
-    found = Found(rows, Members(alone, 0))
+    found = FamilyResults(rows, Members(alone, 0))
     assert "no run" in results.main_table(found)
     assert results.recovered(rows[0], None, rows[0]) is None
     assert "n/a" in results.oracle(found)

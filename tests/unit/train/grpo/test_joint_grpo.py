@@ -12,8 +12,8 @@ torch = pytest.importorskip("torch")
 from tests.unit.train.runs import FINISHED, TINY, lines, moved, plan_of, same
 
 from recommit.data import sizes
-from recommit.evaluate.evaluation import Evaluation, Plan
-from recommit.evaluate.store import Store
+from recommit.evaluate.evaluation import Evaluation, EvaluationSpec
+from recommit.evaluate.store import EvaluationStore
 from recommit.policy.checkpoint import weights_of
 from recommit.policy.policy import CommitPolicy
 from recommit.runs.directory import RunDirectory, best_policy, recipe_of, recipes_of
@@ -190,8 +190,8 @@ def test_sizes_of_one_puzzle_are_played_together(tmp_path):
 def test_it_is_evaluated_by_puzzle(run, request, tmp_path):
     folder = request.getfixturevalue(run)
     for task, shape in (("sliding", (2, 3)), ("sokoban", (6, 6))):
-        asked = Plan(str(folder), ("adaptive", "fixed-4"), ("tight",), instances=6, validation=4, task=task)
-        with Store(tmp_path / task) as store:
+        asked = EvaluationSpec(str(folder), ("adaptive", "fixed-4"), ("tight",), instances=6, validation=4, task=task)
+        with EvaluationStore(tmp_path / task) as store:
             evaluation = Evaluation(asked, store, quiet=True)
             rows = evaluation.run()
         assert evaluation.starts.shape[1:] == shape
@@ -202,5 +202,5 @@ def test_it_is_evaluated_by_puzzle(run, request, tmp_path):
 
 
 def test_what_is_written_of_one_puzzle_is_as_it_was(init):
-    assert "task" not in Plan(str(init), ("adaptive",)).to_dict()
+    assert "task" not in EvaluationSpec(str(init), ("adaptive",)).to_dict()
     assert weights_of(best_policy(init))

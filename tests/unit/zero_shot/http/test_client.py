@@ -9,21 +9,21 @@ import pytest
 from tests.unit.zero_shot.conftest import CANARY, SHORT
 from tests.unit.zero_shot.servers import answer, chat, error, hang_up, reply, silence
 
-from recommit.zero_shot.errors import CapReached, GaveUp, Stopped
+from recommit.zero_shot.errors import CapReached, GaveUp, StopRequested
 from recommit.zero_shot.http import wire
 from recommit.zero_shot.http.bodies import Question
-from recommit.zero_shot.http.client import Place
+from recommit.zero_shot.http.client import DecisionPlace
 from recommit.zero_shot.http.verdicts import LONGEST_WAIT, retry_after
 from recommit.zero_shot.ledger import Caps
 
-LOOK, PLACE = Question("rules", "look", b"PNG"), Place("task/0", 0, 0)
+LOOK, PLACE = Question("rules", "look", b"PNG"), DecisionPlace("task/0", 0, 0)
 
 
 def test_an_answer(serve, client_of):
     server = serve()
     client = client_of(server.url)
     said = client.ask(LOOK, PLACE)
-    assert (said.said.text, said.number, said.charged, said.attempts) == (
+    assert (said.completion.text, said.number, said.charged, said.attempts) == (
         chat()["choices"][0]["message"]["content"],
         1,
         (100, 20),
@@ -40,7 +40,7 @@ def test_an_answer(serve, client_of):
 def test_anthropic_gets_its_own_headers(serve, client_of):
     body = {"model": "tiny", "content": [{"type": "text", "text": "x"}], "stop_reason": "end_turn"}
     server = serve(reply(body))
-    assert client_of(server.url, endpoint="anthropic").ask(LOOK, PLACE).said.text == "x"
+    assert client_of(server.url, endpoint="anthropic").ask(LOOK, PLACE).completion.text == "x"
     (request,) = server.seen
     assert request.line == "POST /v1/messages HTTP/1.1"
     assert (request.headers["x-api-key"], request.headers["anthropic-version"]) == (CANARY, "2023-06-01")
@@ -56,7 +56,7 @@ def test_without_a_key_there_is_no_header(serve, client_of):
 def test_what_follows_a_reply_is_never_read(serve, client_of):
     server = serve(script=lambda _, number: answer(f"first {number}") + answer("second"))
     client = client_of(server.url)
-    assert [client.ask(LOOK, PLACE).said.text for _ in range(2)] == ["first 1", "first 2"]
+    assert [client.ask(LOOK, PLACE).completion.text for _ in range(2)] == ["first 1", "first 2"]
     assert server.connections == 2
 
 
@@ -81,7 +81,7 @@ def test_an_overload_holds_everybody_back(serve, client_of):
     client = client_of(server.url, retries=0)
     with pytest.raises(GaveUp):
         client.ask(LOOK, PLACE)
-    client.ask(LOOK, Place("task/1", 1, 0))
+    client.ask(LOOK, DecisionPlace("task/1", 1, 0))
     assert client.clock.slept == []  # the worker that was told gave up before its pause
     client = client_of(server.url)
     server.seen.clear()
@@ -129,7 +129,7 @@ def test_pauses_grow_with_jitter_and_are_bounded(serve, client_of):
     for index in range(3):
         client = client_of(server.url, retries=9)
         with pytest.raises(GaveUp, match="10 times"):
-            client.ask(LOOK, Place("task", index, 0))
+            client.ask(LOOK, DecisionPlace("task", index, 0))
         assert len(client.clock.slept) == 9
         for i, pause in enumerate(client.clock.slept):
             most = min(0.5 * 2**i, 60.0)
@@ -149,7 +149,7 @@ def test_a_refused_parameter_is_learned_for_the_run(serve, client_of):
     client = client_of(server.url, retries=0)
     first = client.ask(LOOK, PLACE)
     assert (first.attempts, first.parameters) == (4, {"max_completion_tokens": 512})
-    assert client.ask(LOOK, Place("task/1", 1, 0)).attempts == 1
+    assert client.ask(LOOK, DecisionPlace("task/1", 1, 0)).attempts == 1
     lessons = ["without top_p", "without temperature", "max_completion_tokens for max_tokens"]
     assert list(map(str, client.parameters.lessons)) == lessons
     noted = [record for record in client.ledger.log.records if record["event"] == "refused"]
@@ -168,7 +168,7 @@ def test_a_server_that_refuses_everything_is_asked_few_times(serve, client_of):
 
 def test_any_model_may_answer_if_that_is_said(serve, client_of):
     server = serve(answer(model="other"))
-    assert client_of(server.url, any_model=True).ask(LOOK, PLACE).said.model == "other"
+    assert client_of(server.url, any_model=True).ask(LOOK, PLACE).completion.model == "other"
 
 
 def test_further_fields_are_sent(serve, client_of):
@@ -193,7 +193,7 @@ def test_caps(caps, answers, serve, client_of):
 
     def ask():
         for index in range(100):
-            client.ask(LOOK, Place(f"task/{index}", index, 0))
+            client.ask(LOOK, DecisionPlace(f"task/{index}", index, 0))
 
     with pytest.raises(CapReached, match="max_") as caught:
         ask()
@@ -219,24 +219,24 @@ def test_failures_that_may_have_cost_are_charged(serve, client_of):
 
 def test_a_cache_answers_the_same_decision_only(serve, client_of, tmp_path):
     server = serve(script=lambda _, number: answer(f"answer {number}"))
-    places = [PLACE, Place("task/0", 0, 1), Place("task/1", 1, 0)]
+    places = [PLACE, DecisionPlace("task/0", 0, 1), DecisionPlace("task/1", 1, 0)]
     for _ in range(2):
         client = client_of(server.url, cache=tmp_path)
-        assert [client.ask(LOOK, p).said.text for p in places] == ["answer 1", "answer 2", "answer 3"]
+        assert [client.ask(LOOK, p).completion.text for p in places] == ["answer 1", "answer 2", "answer 3"]
     assert client.ask(LOOK, PLACE).number is None
     assert client.ledger.spent.requests == 0
     assert len(server.seen) == 3
     for i, path in enumerate(sorted(tmp_path.rglob("*.json"))):
         assert CANARY not in path.read_text()
         path.write_text(["", "[]", '{"text": 3}'][i])
-    assert client.ask(LOOK, PLACE).said.text == "answer 4"
+    assert client.ask(LOOK, PLACE).completion.text == "answer 4"
 
 
 def test_a_stop_is_heard_before_the_next_request(serve, client_of):
     server = serve()
     client = client_of(server.url)
     client.clock.stop.set()
-    with pytest.raises(Stopped):
+    with pytest.raises(StopRequested):
         client.ask(LOOK, PLACE)
     assert server.connections == 0
 
@@ -291,4 +291,4 @@ def test_errors_carry_no_trace_of_the_exchange(serve):
         wire.post(wire.Address.parse(server.url), "/x", header, b"{}", seconds=2.0)
     assert caught.value.__context__ is None
     assert caught.value.__cause__ is None
-    assert caught.value.asked
+    assert caught.value.sent

@@ -186,7 +186,7 @@ def test_a_refused_parameter_is_dropped_or_renamed_once(refused, named):
     sent = parameters.current()
     again, lesson = parameters.learn(sent, said, refused if named else None)
     assert again
-    assert (str(lesson), lesson.parameter, lesson.said) == (words, refused, said)
+    assert (str(lesson), lesson.parameter, lesson.message) == (words, refused, said)
     assert parameters.lessons == [lesson]
     assert refused not in parameters.current()
     # Another worker asked before that: it only has to ask again.

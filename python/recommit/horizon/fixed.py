@@ -1,0 +1,98 @@
+"""Rules that read the actions alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from recommit.horizon import checks
+from recommit.horizon.near import need, same
+from recommit.horizon.rule import Rule, leading
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from recommit.horizon.plans import Plans
+    from recommit.horizon.rule import Flags
+
+
+@dataclass(frozen=True)
+class Fixed(Rule):
+    """Always the same depth: ``n_action_steps``, ``replan_steps`` and their like."""
+
+    depth: int
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "depth", checks.whole("depth", self.depth, 1))
+
+    def propose(self, plans: Plans) -> NDArray[np.integer]:
+        """``depth``, which no plan may be shorter than."""
+        if self.depth > plans.horizon:
+            raise ValueError(f"depth: expected 1..{plans.horizon}, the actions of a plan, got {self.depth}")
+        return np.full(len(plans), self.depth, np.int32)
+
+
+@dataclass(frozen=True)
+class Repetition(Rule):
+    """As long as the plan repeats its first action: h = the largest h with a_1 = a_2 = ... = a_h.
+
+    DAR (AAAI 2017) and FiGAR (arXiv 1702.06054) learn how often to repeat one action. Ours: nothing is learned;
+    the plan's own first run says it. Vectors repeat while no coordinate moves by more than ``tolerance`` from the first.
+    """
+
+    tolerance: float = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "tolerance", checks.number("tolerance", self.tolerance, 0.0))
+
+    def propose(self, plans: Plans) -> NDArray[np.integer]:
+        """The length of the first run."""
+        return 1 + leading(same(plans.actions[:, 1:], plans.actions[:, :1], self.tolerance).T)
+
+
+@dataclass(frozen=True)
+class FirstEvent(Rule):
+    """Up to the first event of the plan: the "action trigger" among the baselines of AutoHorizon (arXiv 2602.21445).
+
+    Events are those of ``Plans.events`` and, with ``opposite``, every action that takes back the one before it:
+    ``opposite[a]`` is the action that undoes ``a``, (1, 0, 3, 2) for up, down, left, right. The commitment ends with the
+    event (``end="with"``), or before it (``"before"``), yet never before the first action. The source says no more than
+    that a human writes such a trigger; this one is ours.
+    """
+
+    opposite: tuple[int, ...] | None = None
+    end: Literal["with", "before"] = "with"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checks.choice("end", self.end, ("with", "before"))
+        if self.opposite is not None:
+            object.__setattr__(self, "opposite", tuple(checks.whole("opposite", each, 0) for each in self.opposite))
+
+    def propose(self, plans: Plans) -> NDArray[np.integer]:
+        """Quiet actions, and the event behind them where that counts."""
+        ends = leading(~self._events(plans)) + (self.end == "with")
+        depths: NDArray[np.integer] = ends.clip(1, plans.horizon)
+        return depths
+
+    def _events(self, plans: Plans) -> Flags:
+        if self.opposite is None:
+            why = "events [N, H], unless the rule has `opposite`, because actions alone do not say where something happens"
+            return need("FirstEvent", why, plans.events).T
+        reversals = self._reversals(plans, np.array(self.opposite))
+        return reversals if plans.events is None else reversals | plans.events.T
+
+    def _reversals(self, plans: Plans, opposite: NDArray[np.integer]) -> Flags:
+        if plans.continuous:
+            raise ValueError(
+                "FirstEvent: `opposite` needs Plans.actions to be integers [N, H], since a vector has no number"
+            )
+        checks.between("actions", plans.actions, 0, len(opposite) - 1, f"actions ({len(opposite)} have an opposite)")
+        actions = plans.actions.T
+        result = np.zeros(actions.shape, np.bool_)
+        np.equal(actions[1:], opposite[actions[:-1]], out=result[1:])
+        return result

@@ -1,0 +1,151 @@
+"""What every rule has: a depth for each plan, from all of 1..H or from a list."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from recommit.horizon import checks
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from recommit.horizon.plans import Plans
+
+    Floats = NDArray[np.float64]
+    Depths = NDArray[np.int32]
+    Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Rule(ABC):
+    """Says how many actions of each plan to commit to before the next look.
+
+    A rule of one's own has ``propose``. ``depths`` restricts it to a list such as (1, 2, 4, 8): what it proposes is
+    rounded down to the largest of them, or is the least where all are larger.
+    """
+
+    depths: tuple[int, ...] | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        if self.depths is not None:
+            depths = tuple(checks.whole("depths", each, 1) for each in self.depths)
+            if not depths or list(depths) != sorted(set(depths)):
+                raise ValueError(f"depths: expected at least one, ascending, got {self.depths}")
+            object.__setattr__(self, "depths", depths)
+
+    @abstractmethod
+    def propose(self, plans: Plans) -> NDArray[np.integer]:
+        """A depth in 1..H for each plan, whatever ``depths`` allows."""
+
+    def choose(self, plans: Plans) -> Depths:
+        """[N] the depth of each plan, among those allowed."""
+        proposed = checks.array("propose", self.propose(plans), "iu")
+        checks.shape("propose", proposed, (len(plans),))
+        checks.between("propose", proposed, 1, plans.horizon, "depths")
+        return self._rounded(proposed, plans.horizon)
+
+    def order(self, plans: Plans) -> Depths:
+        """[N, allowed depths] which depth to take first, second, ... where the first led back here; see ``WithMemory``.
+
+        The chosen one, then the shallower ones from the deepest, then the deeper ones from the shallowest: a plan that
+        led back is trusted less before it is trusted more.
+        """
+        allowed = self.allowed(plans.horizon)
+        count = len(allowed)
+        orders = np.array([[*range(i, -1, -1), *range(i + 1, count)] for i in range(count)])
+        result: Depths = allowed[orders[np.searchsorted(allowed, self.choose(plans))]]
+        return result
+
+    def allowed(self, horizon: int) -> Depths:
+        """The depths to choose from in plans of so many actions, ascending."""
+        every = np.arange(1, horizon + 1, dtype=np.int32)
+        if self.depths is None:
+            return every
+        result = every[np.isin(every, self.depths)]
+        if not len(result):
+            raise ValueError(f"depths: expected one of 1..{horizon}, the actions of a plan, got {self.depths}")
+        return result
+
+    def _rounded(self, depths: NDArray[np.integer], horizon: int) -> Depths:
+        allowed = self.allowed(horizon)
+        if self.depths is None:
+            return depths.astype(np.int32, copy=False)
+        below = np.searchsorted(allowed, np.arange(horizon + 1), side="right") - 1
+        result: Depths = allowed[np.maximum(below, 0)][depths]
+        return result
+
+
+@dataclass(frozen=True)
+class ThresholdRule(Rule):
+    """A rule of one number: the longest prefix whose score still passes ``threshold``, and at least one action."""
+
+    threshold: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "threshold", checks.number("threshold", self.threshold))
+
+    @abstractmethod
+    def by_place(self, plans: Plans) -> Floats:
+        """[H, N] the score of each prefix, from the shortest; it never gets better as a prefix grows."""
+
+    def passes(self, scores: Floats, threshold: float) -> Flags:
+        """Is each score good enough? At least the threshold, unless a rule says otherwise."""
+        result: Flags = scores >= threshold
+        return result
+
+    def scores(self, plans: Plans) -> Floats:
+        """[N, H] the score of each prefix: computed once, it serves every threshold."""
+        return self.by_place(plans).T
+
+    def propose(self, plans: Plans) -> NDArray[np.integer]:
+        """The longest prefix that passes."""
+        return self._longest(self.by_place(plans), self.threshold)
+
+    def sweep(self, plans: Plans, thresholds: ArrayLike) -> Depths:
+        """[T, N] what ``choose`` says with each of the ``thresholds``, the rule's own aside."""
+        scores, values = self.by_place(plans), np.asarray(thresholds, np.float64)
+        checks.shape("thresholds", values, ("T",))
+        rows = [self._rounded(self._longest(scores, checks.number("thresholds", each)), len(scores)) for each in values]
+        return np.stack(rows) if rows else np.zeros((0, len(plans)), np.int32)
+
+    def thresholds(self, plans: Plans, count: int) -> Floats:
+        """``count`` thresholds, ascending, that cut the rule's scores on these plans into equal parts: all of a curve.
+
+        They are scores that occur, of the prefixes that the rule may choose beyond its least.
+        """
+        checks.whole("count", count, 1)
+        allowed = self.allowed(plans.horizon)
+        scores = self.by_place(plans)[(allowed if len(allowed) == 1 else allowed[1:]) - 1]
+        values = scores[np.isfinite(scores)]
+        if not len(values):
+            raise ValueError(f"plans: expected at least one with a finite score, got {len(plans)} with none")
+        levels = np.linspace(0.0, 1.0, count) if count > 1 else np.array([0.5])
+        result: Floats = np.quantile(values, levels, method="inverted_cdf")
+        return result
+
+    def _longest(self, scores: Floats, threshold: float) -> NDArray[np.integer]:
+        return 1 + _count(self.passes(scores[1:], threshold))
+
+
+def running(combine: np.ufunc, rows: NDArray[Any]) -> None:
+    """Each row becomes the combination of itself and all before it; row by row, that is many times ``accumulate``."""
+    for i in range(1, len(rows)):
+        combine(rows[i], rows[i - 1], out=rows[i])
+
+
+def leading(flags: Flags) -> NDArray[np.integer]:
+    """[N] how many of ``flags`` [H, N] hold before the first that does not."""
+    rows = np.array(flags, order="C")
+    running(np.logical_and, rows)
+    return _count(rows)
+
+
+def _count(flags: Flags) -> NDArray[np.integer]:
+    """[N] how many of ``flags`` [H, N] hold."""
+    result: NDArray[np.integer] = flags.view(np.uint8).sum(axis=0, dtype=np.int32)
+    return result

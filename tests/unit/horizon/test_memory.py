@@ -1,0 +1,133 @@
+"""A rule with a memory against its twin, against the agent of our evaluations, and what it refuses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.reference import horizon as slow
+
+from recommit.horizon import Confidence, Fixed, Plans, Rule, WithMemory
+
+ALLOWED = (1, 2, 4, 8)
+#: Looks at a batch: which episodes are still there, and what each of them sees.
+LOOKS = st.lists(st.dictionaries(st.integers(0, 3), st.integers(0, 2), min_size=1), min_size=1, max_size=8)
+
+
+def plans_of(keys, horizon=8):
+    """Alike for equal keys: the product of probabilities falls below 0.5 at a place that depends on the key."""
+    chances = np.array([[0.9 if place < 3 * key else 0.6 for place in range(horizon)] for key in keys])
+    return Plans(np.zeros((len(keys), horizon), int), chances.reshape(-1, horizon), keys=np.array(keys, int))
+
+
+def played(rule, looks):
+    """The depths of each look."""
+    return [rule.choose(plans_of(list(look.values())), np.array(list(look))).tolist() for look in looks]
+
+
+def expected(rule, looks, defect=False):
+    visits, result = {}, []
+    for look in looks:
+        depths = []
+        for episode, key in look.items():
+            chosen = int(rule.choose(plans_of([key]))[0])
+            order = slow.order(chosen, rule.depths or range(1, 9))
+            own = visits.setdefault(episode, {})
+            depths.append(slow.with_memory(own, key, order, defect))
+        result.append(depths)
+    return result
+
+
+@settings(max_examples=40, deadline=None)
+@given(looks=LOOKS, depths=st.sampled_from([None, ALLOWED, (4,)]))
+def test_it_equals_its_twin(looks, depths):
+    rule = Confidence(0.5, depths=depths)
+    assert played(WithMemory(rule), looks) == expected(rule, looks)
+
+
+def test_a_planted_defect_is_noticed():
+    looks, rule = [{0: 1}, {0: 2}, {0: 1}], Confidence(0.5, depths=ALLOWED)
+    assert played(WithMemory(rule), looks) == expected(rule, looks)
+    assert played(WithMemory(rule), looks) != expected(rule, looks, defect=True)
+
+
+def test_shallower_depths_come_first_then_deeper_ones():
+    plans = plans_of([0, 0, 0])
+    assert Fixed(4, depths=ALLOWED).order(plans).tolist() == [[4, 2, 1, 8]] * 3
+    assert Fixed(2).order(plans_of([0], 4)).tolist() == [[2, 1, 3, 4]]
+    rule = WithMemory(Fixed(4, depths=ALLOWED))
+    assert [int(rule.choose(plans_of([0]))[0]) for _ in range(6)] == [4, 2, 1, 8, 4, 2]
+
+
+@dataclass(frozen=True)
+class Likeliest(Rule):
+    """A rule with an order of its own: the depths by falling logits, which stand in ``features``."""
+
+    def propose(self, plans):
+        return self.order(plans)[:, 0]
+
+    def order(self, plans):
+        return self.allowed(plans.horizon)[np.argsort(-plans.features, axis=1, kind="stable")]
+
+
+@settings(max_examples=30, deadline=None)
+@given(looks=LOOKS, seed=st.integers(0, 99))
+def test_with_the_order_of_a_depth_head_it_is_our_agent_with_a_memory(looks, seed):
+    """Against ``play.graph.wary``."""
+    graph = pytest.importorskip("recommit.play.graph")
+    from types import SimpleNamespace
+
+    logits = np.random.default_rng(seed).normal(size=(3, 4)).astype(np.float32).round(1)
+    policy = SimpleNamespace(config=SimpleNamespace(depths=ALLOWED))
+    agent = graph.wary(SimpleNamespace(policy=policy, depths=ALLOWED, logits=logits))
+    rule = WithMemory(Likeliest(depths=ALLOWED))
+    for turn, look in enumerate(looks):
+        episodes, nodes = np.array(list(look)), np.array(list(look.values()))
+        plans = Plans(np.zeros((len(nodes), 8), int), features=logits[nodes], keys=nodes)
+        columns = agent(turn, episodes, nodes)
+        assert rule.choose(plans, episodes).tolist() == np.array(ALLOWED)[columns].tolist()
+
+
+def test_reset_forgets():
+    rule, look = WithMemory(Fixed(8, depths=ALLOWED)), plans_of([1, 1])
+    assert rule.choose(look).tolist() == [8, 8]
+    assert rule.choose(look).tolist() == [4, 4]
+    rule.reset(np.array([1]))
+    assert rule.choose(look).tolist() == [2, 8], "the second began anew"
+    rule.reset()
+    assert rule.choose(plans_of([1])).tolist() == [8]
+
+
+def test_keys_may_be_bytes_of_observations():
+    rule = WithMemory(Fixed(2, depths=(1, 2)))
+    states = np.array([[1, 0], [1, 1], [1, 0]], np.uint8)
+    choose = partial(rule.choose, episodes=np.zeros(3, int))
+    assert choose(Plans(np.zeros((3, 2), int), keys=states)).tolist() == [2, 2, 1], "the last one is back"
+    assert choose(Plans(np.zeros((3, 2), int), keys=states.T.copy().T)).tolist() == [2, 1, 1]
+
+
+def test_two_batches_share_no_memory():
+    rule = Fixed(2)
+    first, second = WithMemory(rule), WithMemory(rule)
+    assert first == second
+    first.choose(plans_of([0]))
+    assert second.choose(plans_of([0])).tolist() == [2]
+
+
+def test_what_it_refuses():
+    rule = WithMemory(Fixed(2))
+    with pytest.raises(ValueError, match=r"WithMemory needs Plans.keys \[N, ...\], .* because"):
+        rule.choose(Plans(np.zeros((2, 3), int)))
+    rule.choose(plans_of([0, 1]))
+    with pytest.raises(ValueError, match=r"episodes: expected their numbers, since there were 2 plans .* got 1"):
+        rule.choose(plans_of([0]))
+    with pytest.raises(ValueError, match=r"episodes: expected shape \[1\], got \[2\]"):
+        rule.choose(plans_of([0]), np.array([0, 1]))
+
+
+def test_no_plans_have_no_depths():
+    assert WithMemory(Fixed(2)).choose(plans_of([])).shape == (0,)

@@ -1,0 +1,93 @@
+"""Scores are computed once and serve every threshold; thresholds cut them into equal parts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.reference import horizon as slow
+from tests.unit.horizon import cases
+
+from recommit.horizon import Agreement, Confidence, Disagreement, Plans
+
+RULES = [Confidence(0.5), Confidence(0.5, "least"), Confidence(0.5, "entropy"), Disagreement(1.0, 2), Agreement(0.5)]
+#: Lower is better: a higher threshold never gives a smaller depth.
+LOOSER_UPWARDS = {True: [RULES[2], RULES[3]], False: [RULES[0], RULES[1], RULES[4]]}
+quick = settings(max_examples=30, deadline=None)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=str)
+@quick
+@given(plans=cases.numbered(), wanted=st.lists(st.integers(-1, 17).map(lambda i: i / 8), max_size=4))
+def test_a_sweep_is_one_rule_after_the_other(rule, plans, wanted):
+    for depths in (None, (1, 2, 4)):
+        rule = replace(rule, depths=depths)
+        swept = rule.sweep(plans, wanted)
+        assert swept.dtype == np.int32
+        assert swept.shape == (len(wanted), len(plans))
+        for row, threshold in zip(swept, wanted, strict=True):
+            assert row.tolist() == replace(rule, threshold=threshold).choose(plans).tolist()
+
+
+@pytest.mark.parametrize("rule", RULES, ids=str)
+@quick
+@given(plans=st.one_of(cases.numbered(), cases.continuous()))
+def test_scores_get_no_better_as_prefixes_grow(rule, plans):
+    if plans.continuous and rule in RULES[:2]:
+        return
+    scores = rule.scores(plans)
+    assert scores.shape == (len(plans), plans.horizon)
+    assert scores.dtype == np.float64
+    better = scores[:, 1:] < scores[:, :-1] if rule in LOOSER_UPWARDS[True] else scores[:, 1:] > scores[:, :-1]
+    assert not better.any()
+
+
+@quick
+@given(plans=cases.numbered(), pair=st.tuples(st.integers(0, 16), st.integers(0, 16)))
+def test_a_stricter_threshold_is_never_deeper(plans, pair):
+    low, high = sorted(pair)
+    for upwards, rules in LOOSER_UPWARDS.items():
+        for rule in rules:
+            one, other = rule.sweep(plans, [low / 8, high / 8])
+            assert ((one <= other) if upwards else (one >= other)).all(), rule
+
+
+@pytest.mark.parametrize("count", [1, 2, 7, 50])
+@pytest.mark.parametrize("rule", RULES, ids=str)
+def test_thresholds_are_quantiles_of_the_scores(rule, count):
+    plans = cases.many("numbered", 37)
+    for depths, columns in ((None, [1, 2, 3, 4]), ((1, 3, 4, 8), [2, 3]), ((2,), [1])):
+        scores = [row[c] for row in rule.scores(plans).tolist() for c in columns if np.isfinite(row[c])]
+        if scores:
+            values = replace(rule, depths=depths).thresholds(plans, count)
+            assert values.tolist() == slow.thresholds(scores, count)
+
+
+def test_thresholds_reach_from_the_least_depth_to_whole_plans():
+    plans = cases.many("numbered")
+    for rule in RULES[:2]:
+        depths = rule.sweep(plans, rule.thresholds(plans, 50)).mean(axis=1)
+        assert depths[0] == plans.horizon
+        assert depths[-1] < 3
+        assert (np.diff(depths) <= 0).all()
+
+
+def test_there_must_be_something_to_cut():
+    with pytest.raises(ValueError, match="plans: expected at least one with a finite score, got 0 with none"):
+        Confidence(0.5).thresholds(cases.many("numbered", 0), 5)
+    certain = Plans(np.zeros((3, 4), int), np.ones((3, 4)))
+    with pytest.raises(ValueError, match="got 3 with none"):
+        Disagreement(1.1).thresholds(certain, 5)
+    with pytest.raises(ValueError, match="count: expected at least 1, got 0"):
+        Confidence(0.5).thresholds(certain, 0)
+
+
+def test_thresholds_are_numbers():
+    plans = cases.many("numbered", 3)
+    with pytest.raises(ValueError, match="thresholds: expected a number, got nan"):
+        Confidence(0.5).sweep(plans, [0.5, np.nan])
+    with pytest.raises(ValueError, match=r"thresholds: expected shape \[T\], got \[1, 1\]"):
+        Confidence(0.5).sweep(plans, [[0.5]])

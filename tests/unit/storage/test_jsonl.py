@@ -1,0 +1,120 @@
+"""Lines that are whole or not there, whatever the disk does."""
+
+from __future__ import annotations
+
+import errno
+import math
+import threading
+
+import pytest
+
+from recommit.storage import jsonl
+from recommit.storage.errors import Damaged, DiskFull
+from recommit.storage.files import Files
+from recommit.storage.jsonl import JsonLines
+
+
+class FullDisk(Files):
+    """Takes half of the third write, then nothing."""
+
+    writes = 0
+
+    def write(self, descriptor, data):
+        self.writes += 1
+        if self.writes < 3:
+            return super().write(descriptor, data)
+        if self.writes == 3:
+            return super().write(descriptor, data[: len(data) // 2])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "lines.jsonl"
+
+
+def test_a_full_disk_leaves_whole_lines(path):
+    with JsonLines(path, FullDisk()) as log:
+        log.add({"n": 1})
+        log.add({"n": 2})
+        with pytest.raises(DiskFull):
+            log.add({"n": 3})
+        with pytest.raises(Exception, match="is no longer written"):
+            log.add({"n": 4})
+    assert not path.read_bytes().endswith(b"\n")
+    assert jsonl.read(path) == [{"n": 1}, {"n": 2}]
+    with JsonLines(path) as log:
+        log.add({"n": 5})
+    assert jsonl.read(path) == [{"n": 1}, {"n": 2}, {"n": 5}]
+
+
+def test_every_cut_leaves_the_whole_lines(path):
+    with JsonLines(path) as log:
+        for n in range(3):
+            log.add({"n": n, "text": "\u2028\ud800\r\n{}"})
+    whole = path.read_bytes()
+    ends = [i + 1 for i, byte in enumerate(whole) if byte == 10]
+    for cut in range(len(whole) + 1):
+        path.write_bytes(whole[:cut])
+        with JsonLines(path):
+            pass
+        assert len(jsonl.read(path)) == sum(end <= cut for end in ends)
+        assert path.read_bytes() == whole[: max([0, *(end for end in ends if end <= cut)])]
+
+
+def test_many_writers(path):
+    with JsonLines(path, durable=False) as log:
+        writers = [
+            threading.Thread(target=lambda k=k: [log.add({"k": k, "i": i}) for i in range(20)]) for k in range(5)
+        ]
+        for writer in writers:
+            writer.start()
+        for writer in writers:
+            writer.join()
+    assert sorted((r["k"], r["i"]) for r in jsonl.read(path)) == [(k, i) for k in range(5) for i in range(20)]
+
+
+def test_it_goes_back_to_an_earlier_size(path):
+    with JsonLines(path, durable=False) as log:
+        log.add({"step": 1})
+        size = log.size()
+        log.add({"step": 2})
+        log.cut(size)
+        log.add({"step": 2, "again": True})
+        with pytest.raises(ValueError, match=f"expected at least the 9999 bytes of the checkpoint, got {log.size()}"):
+            log.cut(9999)
+    assert jsonl.read(path) == [{"step": 1}, {"step": 2, "again": True}]
+
+
+@pytest.mark.parametrize("durable", [False, True])
+def test_what_is_durable_is_flushed_before_add_returns(path, durable):
+    flushed = []
+
+    class Watched(Files):
+        def flush(self, descriptor):
+            super().flush(descriptor)
+            flushed.append(path.read_bytes())
+
+    with JsonLines(path, Watched(), durable=durable) as log:
+        log.add({"n": 1})
+        log.add({"n": 2})
+    assert flushed == ([b'{"n": 1}\n', b'{"n": 1}\n{"n": 2}\n'] if durable else [])
+
+
+def test_numbers_that_are_not_finite(path):
+    with JsonLines(path) as log:
+        log.add({"loss": math.nan})
+    with JsonLines(path, finite=True) as log, pytest.raises(ValueError, match="JSON compliant"):
+        log.add({"loss": math.nan})
+    assert len(jsonl.read(path)) == 1
+
+
+@pytest.mark.parametrize("line", [b"x\n", b"[]\n", b"\n", b'{"a": 1}{"a": 2}\n', b"\xff\n", b'{"a": 1\n', b"null\n"])
+def test_a_foreign_line_is_named(line, path):
+    path.write_bytes(b'{"a": 1}\n' + line)
+    with pytest.raises(Damaged, match="expected a JSON object in line 2, got something else"):
+        jsonl.read(path)
+
+
+def test_a_file_that_is_not_there_has_no_lines(path):
+    assert jsonl.read(path) == []
