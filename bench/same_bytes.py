@@ -14,7 +14,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-TINY = "{backbone: random:tiny, policy: {lora: null, prompts: [bare-v1, bare-v1], decoder: {width: 32, layers: 1, heads: 2, ffn: 64}}}"
+TINY = (
+    "{backbone: random:tiny, policy: {lora: null, prompts: [bare-v1, bare-v1], decoder: {width: 32, layers: 1, "
+    "heads: 2, ffn: 64}}}"
+)
 SFT = f"""
 sft:
   model: {TINY}

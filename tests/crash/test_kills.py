@@ -134,8 +134,8 @@ SOKOBAN = [*BUILD, "--task", "sokoban", "--size", "8", "--boxes", "2", "--length
 class Hunt:
     """Builds one recipe with two workers in one folder again and again, and kills the build (and it alone) on the way.
 
-    It dies at one of its next operations, by a seed: so it gets on, but slowly, and its workers are in any phase of their
-    life. When they do what is chance; that it dies so often is not, while it has more operations to come.
+    It dies at one of its next operations, by a seed: so it gets on, but slowly, and its workers are in any phase of
+    their life. When they do what is chance; that it dies so often is not, while it has more operations to come.
     """
 
     def __init__(self, recipe, folder, seed):

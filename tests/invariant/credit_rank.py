@@ -49,7 +49,7 @@ CASES: dict[str, dict[str, Any]] = {
     # Fewer states to learn from than there are ranks.
     "few": {"credit": EXACT, "rollout": {"instances": 4, "budget": 2, "states": 2}},
     "epochs": {"credit": EXACT, "objective": {"epochs": 2}},
-}  # fmt: skip
+}
 for name in ("fixed-4", "random", "depth-only"):
     CASES |= {f"{name}-{group}": {"variant": name, "credit": {"group": group}} for group in ("state", "exact")}
 CASES["sound-lora"] = CASES["sound"]

@@ -110,7 +110,9 @@ def killed() -> Iterator[None]:
 
 @contextmanager
 def killed_at(rank: int, moment: int) -> Iterator[None]:
-    """kill -9 of a rank when the ranks meet for the ``moment``-th time: within steps, validations and every stage of saving."""
+    """kill -9 of a rank when the ranks meet for the ``moment``-th time: within steps, validations and every stage of
+    saving.
+    """
     from recommit.runs.ranks import Team
 
     meet, times = Team._reduce, iter(range(moment))

@@ -1,4 +1,6 @@
-"""Two real ranks through every launcher: alone, by a hostfile of two machines, in a SLURM job; and a preset in one command."""
+"""Two real ranks through every launcher: alone, by a hostfile of two machines, in a SLURM job; and a preset in one
+command.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,8 @@ grpo:
 PRESET = """
 tasks:
   sliding:
-    data: {task: sliding, size: 3, variants: [{length: [2, 10]}], count: 40, validation: 8, test: 12, ties: first, seed: 42}
+    data:
+      {task: sliding, size: 3, variants: [{length: [2, 10]}], count: 40, validation: 8, test: 12, ties: first, seed: 42}
     recipe: RECIPE
     variants: [adaptive]
     seeds: [7]

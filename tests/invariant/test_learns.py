@@ -43,7 +43,7 @@ def every_state() -> np.ndarray:
 
 
 def best(policy, *, adaptive=False):
-    """Share of all 359 unsolved boards that are solved in 15 decisions; without ``adaptive`` by the best fixed depth."""
+    """Share of all 359 unsolved boards solved in 15 decisions; without ``adaptive`` by the best fixed depth."""
     reach = Reach(policy.eval(), TASK, policy.config.depths)
     chosen = [head(reach)] if adaptive else [always(reach, depth) for depth in policy.config.depths]
     return max(walk(reach, every_state(), 15, each).solve_rate for each in chosen)

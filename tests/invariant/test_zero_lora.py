@@ -1,4 +1,6 @@
-"""T4, C5: DeepSpeed as it is used: LoRA, two tasks, several runs in a process, two ranks. What it saves, everybody loads."""
+"""T4, C5: DeepSpeed as it is used: LoRA, two tasks, several runs in a process, two ranks. What it saves, everybody
+loads.
+"""
 
 from __future__ import annotations
 
@@ -86,7 +88,7 @@ class Place:
 
 
 def compared(name: str, tensor: torch.Tensor) -> torch.Tensor:
-    """Without biases of keys: softmax does not depend on them, so that Adam blows up the rounding of a zero gradient."""
+    """Without biases of keys: softmax does not depend on them, so Adam blows up the rounding of a zero gradient."""
     if not name.endswith("qkv.bias"):
         return tensor
     queries, _, values = tensor.chunk(3)
@@ -280,7 +282,8 @@ def test_what_is_said_of_parameters_that_are_split_is_true(place):
 @pytest.mark.nightly
 @pytest.mark.parametrize("stage", ["1", "2", "3"])
 def test_a_run_that_is_killed_a_dozen_times_ends_in_the_same_bits(tmp_path, stage, record_property):
-    """C5: of either rank in turn, at the 12th to 25th time that ranks meet in a life: in steps, validations, and saving.
+    """C5: of either rank in turn, at the 12th to 25th time that ranks meet in a life: in steps, validations, and
+    saving.
     ``launch`` sees to it that the other rank ends."""
     place = begin(tmp_path)
     longer = [*zero(stage), "optim.steps=80", "validation.every=20"]

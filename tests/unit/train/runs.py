@@ -25,8 +25,14 @@ TINY = {
     "model": {
         "backbone": "random:small",
         "shape": {
-            "width": 32, "layers": 2, "heads": 2, "kv_heads": 2, "ffn": 64,
-            "vision_width": 16, "vision_heads": 1, "vision_ffn": 32,
+            "width": 32,
+            "layers": 2,
+            "heads": 2,
+            "kv_heads": 2,
+            "ffn": 64,
+            "vision_width": 16,
+            "vision_heads": 1,
+            "vision_ffn": 32,
         },
         "policy": {
             "lora": None,
@@ -37,7 +43,7 @@ TINY = {
     "optim": {"steps": 8, "batch": 16, "warmup": 2, "lr": 1e-3, "head_lr": 1e-3},
     "validation": {"instances": 8, "every": 4, "budget": 5},
     "run": {"save_every": 2, "log_every": 1, "threads": 1, "tensorboard": False},
-}  # fmt: skip
+}
 
 
 def small_boards(folder):
