@@ -37,6 +37,8 @@ PACKAGES = ("recommit", "numpy", "torch", "transformers", "peft", "safetensors",
 #: What a finished run's digests are of; ``timing.jsonl`` and the curves differ from machine to machine.
 LOGS = ("metrics.jsonl", "samples.jsonl")
 SEALED = ("config.json", "versions.json", "best.json", *LOGS)
+#: Folders that a run writes to.
+FOLDERS = ("checkpoints", "tensorboard", "wandb")
 #: Fields of ``EngineConfig`` that decide where numbers lie, not which they are.
 PLACEMENT = ("kind", "stage", "offload", "checkpointing", "settings")
 
@@ -57,6 +59,8 @@ class RunDirectory:
         self._lock = Lock(self.folder, work="training run")
         self._lock.__enter__()
         try:
+            for name in FOLDERS:
+                files.own_folder(self.folder / name)
             files.sweep(disk, self.folder)
             self.checkpoints.sweep()
         except BaseException:
