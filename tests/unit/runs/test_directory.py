@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from recommit.data import Recipe, Variant
+from recommit.data import DataSpec, Difficulty
 from recommit.runs.directory import Log, RunDirectory, best_policy, differences, recipe_of
 from recommit.storage import digests
 from recommit.storage.errors import FolderBusy
@@ -82,7 +82,7 @@ def test_a_run_that_goes_on_has_no_digests_of_what_changes(tmp_path):
 
 def test_a_run_that_was_interrupted_notices_another_configuration(tmp_path):
     with RunDirectory(tmp_path) as run:
-        run.begin({"data": {"recipe": Recipe("sliding", (2, 2), (Variant((1, 3)),), count=2).to_dict()}})
+        run.begin({"data": {"recipe": DataSpec("sliding", (2, 2), (Difficulty((1, 3)),), count=2).to_dict()}})
     assert recipe_of(tmp_path).seed == 0
     text = (tmp_path / "config.json").read_text()
     (tmp_path / "config.json").write_text(text.replace('"seed": 0', '"seed": 1'))
@@ -90,7 +90,7 @@ def test_a_run_that_was_interrupted_notices_another_configuration(tmp_path):
         recipe_of(tmp_path)
     (tmp_path / "config.json").unlink()
     with pytest.raises(ValueError, match=r"config\.json: expected a file, got none"), RunDirectory(tmp_path) as run:
-        run.begin({"data": {"recipe": Recipe("sliding", (2, 2), (Variant((1, 3)),), count=2, seed=1).to_dict()}})
+        run.begin({"data": {"recipe": DataSpec("sliding", (2, 2), (Difficulty((1, 3)),), count=2, seed=1).to_dict()}})
 
 
 def test_what_is_the_same_is_not_written_again(tmp_path):

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from recommit.data import Recipe, Variant, build
+from recommit.data import DataSpec, Difficulty, build
 from recommit.storage import files
 from recommit.storage.errors import WrongFolder
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="links need a privilege there")
-RECIPE = Recipe("sliding", (2, 2), (Variant((1, 3)),), count=2, validation=0, test=0)
+SPEC = DataSpec("sliding", (2, 2), (Difficulty((1, 3)),), count=2, validation=0, test=0)
 #: What the user has there, by names that a folder of ours would sweep, replace or prune.
 MINE = (".settings.tmp", "COMMIT", "step-00000001/notes", ".cache.tmp/notes")
 
@@ -34,10 +34,10 @@ def linked(folder, mine):
 
 
 def test_shards_of_a_data_set(tmp_path, mine):
-    build(RECIPE, tmp_path / "data")
+    build(SPEC, tmp_path / "data")
     (tmp_path / "data" / "data").rename(tmp_path / "elsewhere")
     with linked(tmp_path / "data" / "data", mine):
-        build(RECIPE, tmp_path / "data")
+        build(SPEC, tmp_path / "data")
 
 
 @pytest.mark.parametrize("name", ["checkpoints", "tensorboard", "wandb"])
@@ -103,6 +103,6 @@ def test_folders_of_a_family(tmp_path, mine, name):
 def test_the_folder_that_was_asked_for_may_be_a_link(tmp_path):
     (tmp_path / "large disk").mkdir()
     (tmp_path / "data").symlink_to(tmp_path / "large disk")
-    build(RECIPE, tmp_path / "data")
+    build(SPEC, tmp_path / "data")
     assert (tmp_path / "large disk" / "manifest.json").is_file()
     files.own_folder(Path(tmp_path / "nowhere"))
