@@ -27,6 +27,7 @@ from recommit.storage import opening as plain
 from recommit.storage.lock import Lock
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import TracebackType
 
     from typing_extensions import Self
@@ -70,12 +71,18 @@ class RunDirectory:
         if self._lock is not None:
             self._lock.__exit__(kind, error, trace)
 
-    def begin(self, config: dict[str, Any], defaults: dict[str, Any] | None = None) -> None:
+    def begin(
+        self,
+        config: dict[str, Any],
+        defaults: dict[str, Any] | None = None,
+        updated: Callable[[dict[str, Any]], dict[str, Any]] = dict,
+    ) -> None:
         """Write down what runs; going on with another configuration is refused. A run that an older version began does not
-        say what it did not know of: its values are the ``defaults``."""
+        say what it did not know of: its values are the ``defaults``. ``updated`` puts its configuration in today's fields."""
         if not self.lead:
             return
         before = self.read("config.json")
+        before = None if before is None else json.loads(json.dumps(updated(before)))
         now, usual = json.loads(json.dumps([config, defaults or {}]))
         if before is not None and (changed := differences(_lasting(_completed(before, usual)), _lasting(now))):
             raise ValueError(f"{self.folder}: expected the configuration of its run, got another: {changed}")

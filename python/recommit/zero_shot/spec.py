@@ -98,12 +98,12 @@ class ZeroShotSpec:
             raise WrongSpec(str(error)) from None
 
     def _of_data(self) -> Instances:
-        recipe = DataSpec.from_dict(self.data or {})
-        drawn = held_out.starts(recipe, "test", self.instances, self.length)
+        data_spec = DataSpec.from_dict(self.data or {})
+        drawn = held_out.starts(data_spec, "test", self.instances, self.length)
         states = np.ascontiguousarray(drawn.states)
-        names = tuple(recipe.ids(drawn.difficulty.tolist(), drawn.number.tolist()))
-        length, rooms = drawn.length.astype(np.int32), held_out.rooms(recipe, states)
-        return Named(self.task, held_out.name(states), recipe.seed, 0, states, length, names, rooms)
+        names = tuple(data_spec.ids(drawn.difficulty.tolist(), drawn.number.tolist()))
+        length, rooms = drawn.length.astype(np.int32), held_out.rooms(data_spec, states)
+        return Named(self.task, held_out.name(states), data_spec.seed, 0, states, length, names, rooms)
 
     @property
     def agent(self) -> str:

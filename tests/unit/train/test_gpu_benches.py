@@ -51,7 +51,7 @@ def result(folder):
 
 
 @pytest.mark.parametrize(
-    "only", [("play", "features", "plan"), pytest.param(tuple(FIGURES), marks=pytest.mark.nightly)]
+    "only", [("play", "plan"), pytest.param(tuple(FIGURES), marks=pytest.mark.nightly)]
 )
 def test_every_part_of_a_visit_reports_a_figure(visit, tmp_path, only):
     pytest.importorskip("PIL")

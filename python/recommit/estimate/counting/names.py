@@ -53,7 +53,7 @@ class PublishedTokenizer:
         return {"input_ids": [0] * (before + 1) + [self.pad] * pictures + [0] * (behind + 1)}
 
     def _digest(self, text: str, pictures: int) -> str:
-        """Of the prompt that was expanded."""
+        """Digest of the prompt that was expanded."""
         shown = self.markers.before + self.markers.token * pictures + self.markers.after
         return hashlib.sha256(text.replace(shown, "{image}").encode()).hexdigest()
 

@@ -13,6 +13,7 @@ from recommit.runs.directory import differences
 from recommit.storage import reading
 from recommit.storage.foreign_text import say
 from recommit.train.config import plain
+from recommit.train.grpo.old_config import updated
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -79,7 +80,7 @@ class Run:
         """Is it finished? With another configuration or from another start it is refused, not mixed in."""
         if not self.finished:
             return False
-        begun = reading.values(self.folder, "config.json")
+        begun = json.loads(json.dumps(updated(reading.values(self.folder, "config.json"))))
         now = json.loads(json.dumps(plain(self.config)))
         if changed := differences(_common(begun, now), _common(now, begun)):
             raise ValueError(f"{self.folder}: expected the configuration of its finished run, got another: {changed}")
