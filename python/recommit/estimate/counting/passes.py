@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from recommit.train.config import ValidationConfig
     from recommit.train.grpo.config import GrpoConfig
 
-    #: What is planned.
+    #: What is estimated.
     Stage: TypeAlias = "SftConfig | GrpoConfig | EvaluationStage"
 
 EARLY = "episodes that end early look less often"
@@ -34,7 +34,8 @@ SEEN = "a state that was seen before is not encoded again"
 class Passes:
     """So many passes of so many states each."""
 
-    #: ``learn``, ``reference``, ``propose`` (plans are drawn), ``plans`` (greedy ones), ``imitate``, ``pictures``, ``head``.
+    #: ``learn``, ``reference``, ``propose`` (plans are drawn), ``plans`` (greedy ones), ``imitate``, ``pictures``,
+    #: ``head``.
     kind: str
     states: int
     times: int
@@ -122,7 +123,8 @@ def play(config: GrpoConfig, starts: int, world: int, depths: int) -> tuple[list
 
 
 def _explored(config: GrpoConfig, starts: int, world: int, depths: int) -> tuple[list[Passes], int]:
-    """Greedy plans of every state that is looked at, and plans drawn in those that are learned from; ranks divide both."""
+    """Greedy plans of every state that is looked at, and plans drawn in those that are learned from; ranks divide
+    both."""
     credit = config.credit
     reached = 1 if variant(config.variant).depth else depths
     each = [min(starts * reached**turn, credit.width * starts) for turn in range(config.rollout.budget)]
