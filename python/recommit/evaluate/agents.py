@@ -58,8 +58,8 @@ class PolicyPlayer:
         return self.task.distance(self.starts)
 
     def rows(self, agent: str, budget: int, seed: int = 0) -> Rows:
-        """Decisions of an agent. Only agents ``by_budget`` depend on the budget, and those of a policy that is told it; the
-        others are cut from the largest."""
+        """Decisions of an agent. Only agents ``by_budget`` depend on the budget, and those of a policy that is told it;
+        the others are cut from the largest."""
         played_budget = budget if AgentName(agent).by_budget or self.policy.config.show_budget else self.budget
         key = (agent, played_budget, seed)
         if key not in self._rows:
@@ -113,7 +113,8 @@ class PolicyPlayer:
         return result
 
     def mixture(self, budget: int) -> NDArray[np.float64]:
-        """The best draw that is the same in every state and needs no more actions than adaptive, on validation instances."""
+        """The best draw that is the same in every state and needs no more actions than adaptive, on validation
+        instances."""
         if budget not in self._mixtures:
             self._mixtures[budget] = self._best_mixture(budget)
         return self._mixtures[budget]
@@ -129,8 +130,8 @@ class PolicyPlayer:
 
 
 def _scores(player: PolicyPlayer, budget: int, choices: list[Choose], limit: int) -> list[tuple[int, int]]:
-    """Count for each choice the episodes solved, and the actions of all with a minus; (-1, 0) if those are more than ``limit``. All
-    are played side by side, so that states are looked at in large batches."""
+    """Count for each choice the episodes solved, and the actions of all with a minus; (-1, 0) if those are more than
+    ``limit``. All are played side by side, so that states are looked at in large batches."""
     reach = player.reach
     at = np.tile(reach.nodes(player.starts, budget), (len(choices), 1))
     solved, actions = reach.goal[at], np.zeros(len(choices), np.int64)

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 #: Distances up to which a state is near, and up to which it is half-way.
 NEAR, MID = 8, 16
 BUCKETS = ("near", "mid", "far")
-#: How else near and far can be told: by thirds of the way from the start, or so that each holds a third of the decisions.
+#: How else near and far can be told: by thirds of the way from the start, or so that each holds a third of the
+#: decisions.
 EDGES = ("fixed", "thirds", "terciles")
 
 
@@ -75,9 +76,15 @@ def episodes(rows: Rows, length: NDArray[np.int32], budget: int) -> EpisodeRows:
     solved[where[decisions.solved]] = True
     solved |= length == 0
     return EpisodeRows(
-        length.astype(np.int32), solved, total(decisions.executed), np.bincount(where, minlength=count).astype(np.int64),
-        end, total(gained), total(gained == 0), total(gained < 0),
-    )  # fmt: skip
+        length.astype(np.int32),
+        solved,
+        total(decisions.executed),
+        np.bincount(where, minlength=count).astype(np.int64),
+        end,
+        total(gained),
+        total(gained == 0),
+        total(gained < 0),
+    )
 
 
 def summarise(played: EpisodeRows, rows: Rows, budget: int) -> dict[str, Any]:
@@ -154,7 +161,8 @@ def by_distance(
 
 
 def _buckets(rows: Rows, played: EpisodeRows, chosen: NDArray[np.bool_], edges: str) -> NDArray[np.int64]:
-    """0 near, 1 mid, 2 far: by the distance, by its share of the start's, or by a third of the ``chosen`` decisions each."""
+    """0 near, 1 mid, 2 far: by the distance, by its share of the start's, or by a third of the ``chosen`` decisions
+    each."""
     if edges == "thirds":
         whole = played.length[rows.instance]
         result: NDArray[np.int64] = (3 * rows.before > whole).astype(np.int64) + (3 * rows.before > 2 * whole)
@@ -174,8 +182,10 @@ def _moved(counts: NDArray[np.int64], values: NDArray[np.int64]) -> dict[str, fl
     middle = float(counts @ values / total)
     spread_ = float(np.sqrt(counts @ (values - middle) ** 2 / total))
     return {
-        "failure_rate": float(counts[values <= 0].sum() / total), "mean_progress": middle, "progress_sd": spread_,
-    }  # fmt: skip
+        "failure_rate": float(counts[values <= 0].sum() / total),
+        "mean_progress": middle,
+        "progress_sd": spread_,
+    }
 
 
 def _taken(counts: NDArray[np.int64]) -> dict[str, Any]:
@@ -232,5 +242,6 @@ def hypervolume(points: list[ParetoPoint], most: float) -> float:
 
 
 def undominated(budget: int, actions: float, depths: tuple[int, ...]) -> list[int]:
-    """Fixed depths that an agent with ``actions`` per episode cannot dominate, whatever it solves: they never spend more."""
+    """Fixed depths that an agent with ``actions`` per episode cannot dominate, whatever it solves: they never spend
+    more."""
     return [depth for depth in depths if budget * depth < actions]

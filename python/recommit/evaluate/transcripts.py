@@ -71,7 +71,15 @@ def _rows(task: Puzzle, decisions: list[dict[str, Any]], instance: NDArray[np.in
         after[with_depth], executed[with_depth], solved[with_depth] = outcome.states, outcome.executed, outcome.solved
     nothing = np.full(count, NOT_ASKED, np.float32)
     return Rows(
-        instance, np.array([one["decision"] for one in decisions], np.int16), depth.astype(np.int8), executed,
-        task.distance(states), task.distance(after), solved, nothing, nothing, packed(actions),
+        instance,
+        np.array([one["decision"] for one in decisions], np.int16),
+        depth.astype(np.int8),
+        executed,
+        task.distance(states),
+        task.distance(after),
+        solved,
+        nothing,
+        nothing,
+        packed(actions),
         np.zeros(count, np.uint64),
-    )  # fmt: skip
+    )

@@ -1,8 +1,8 @@
 """From nothing to the figure: data, warm start, reinforcement, evaluation, report, each skipped when it is there.
 
 Nothing here computes: every stage is the function behind its own command, so that any part can be repeated, changed or
-replaced by hand in the same folder. With a fleet every run, and every evaluation, is launched as processes of its own, and
-the main table of every puzzle comes before all that is trained besides.
+replaced by hand in the same folder. With a fleet every run, and every evaluation, is launched as processes of its own,
+and the main table of every puzzle comes before all that is trained besides.
 """
 
 from __future__ import annotations
@@ -84,8 +84,8 @@ class Task:
     play_model: Callable[..., int]
 
     def stages(self) -> list[PuzzleStage]:
-        """All of them, in order. A joint warm start needs the data of all puzzles; on a fleet the main tables come before
-        what they can do without."""
+        """All of them, in order. A joint warm start needs the data of all puzzles; on a fleet the main tables come
+        before what they can do without."""
         first: dict[str, Callable[[], None]] = {"data": self.data}
         main: dict[str, Callable[[], None]] = {"warm start": self.warm_start}
         if self.fleet is not None:
@@ -130,7 +130,8 @@ class Task:
         self._train(self.entry.main_runs())
 
     def main_table(self) -> None:
-        """Play the first seed while only its runs are there: an evaluation would play one that is not finished as it is."""
+        """Play the first seed while only its runs are there: an evaluation would play one that is not finished as it
+        is."""
         main = {run.folder for run in [*self.entry.warm_runs(), *self.entry.main_runs()]}
         if not any(run.folder.is_dir() for run in self.entry.runs if run.folder not in main):
             self._evaluate({self.entry.seeds[0]: ("main",)})
