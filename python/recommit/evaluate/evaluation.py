@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from recommit.evaluate.metrics import EpisodeRows
     from recommit.evaluate.store import EvaluationStore
-    from recommit.play.episodes import Rows
+    from recommit.play.episodes import DecisionRows
 
 
 @dataclass(frozen=True)
@@ -187,7 +187,7 @@ class Evaluation:
             self._budget_seen[run] = bool(about["policy"].get("show_budget", False))
         return self._budget_seen[run]
 
-    def _keep(self, name: str, play: Callable[[], Rows]) -> None:
+    def _keep(self, name: str, play: Callable[[], DecisionRows]) -> None:
         """All ranks play what the lead does not have."""
         if self.team.told(self.team.lead and self.store.rows(name) is not None):
             return
@@ -195,7 +195,7 @@ class Evaluation:
         if self.team.lead:
             self.store.keep(name, rows)
 
-    def _rows_of(self, name: str, k: int, seed: int, *, validation: bool = False) -> Rows:
+    def _rows_of(self, name: str, k: int, seed: int, *, validation: bool = False) -> DecisionRows:
         base, _, run = name.partition("@")
         if base == transcripts.AGENT:
             return transcripts.rows(Path(run), self.task, self.ids, self.starts, k)
@@ -235,7 +235,7 @@ class Evaluation:
         self.store.write_json("summary.json", summary)
         return summary
 
-    def _stored(self, name: str, k: int, seed: int) -> Rows:
+    def _stored(self, name: str, k: int, seed: int) -> DecisionRows:
         rows = self.store.rows(file_name(name, self._played(name, k), seed))
         assert rows is not None
         return metrics.until_lost(rows) if self.spec.stop_on_deadlock else rows

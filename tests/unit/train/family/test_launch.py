@@ -9,7 +9,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from recommit.train.family import launch
-from recommit.train.family.launch import Place
+from recommit.train.family.launch import Slot
 
 WORDS = ["--recipe", "a b.yaml"]
 TWO = "# ours\nworker-1 slots=8\nworker-2 slots=8  # the other one\n"
@@ -83,8 +83,8 @@ def test_machines_of_a_hostfile(tmp_path):
         "worker-1:0,1,2,3,4,5,6,7@worker-2:0,1,2,3,4,5,6,7", "--master_port",
     ]  # fmt: skip
     assert launch.fleet(8, 8, hostfile=file).places() == [
-        Place(tuple("01234567"), ("worker-1",)),
-        Place(tuple("01234567"), ("worker-2",)),
+        Slot(tuple("01234567"), ("worker-1",)),
+        Slot(tuple("01234567"), ("worker-2",)),
     ]
     packed = lines(launch.fleet(8, 4, hostfile=file))
     assert [line[5] for line in packed] == [
