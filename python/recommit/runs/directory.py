@@ -6,7 +6,7 @@ samples.jsonl    a few decisions per validation
 checkpoints/     see ``recommit.runs.checkpoints``
 best.json        names the best checkpoint so far
 tensorboard/     the same figures as curves
-DIGESTS          of a finished run, see ``recommit.storage.digests``
+DIGESTS          of what does not change any more, of a finished run all of it, see ``recommit.storage.digests``
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import IO, TYPE_CHECKING, Any
 from recommit.data.feeding.mixture import names
 from recommit.data.spec import DataSpec
 from recommit.runs.checkpoints import Checkpoints
-from recommit.storage import digests, files, reading
+from recommit.storage import digests, errors, files, reading
 from recommit.storage import opening as plain
 from recommit.storage.lock import Lock
 
@@ -35,9 +35,12 @@ if TYPE_CHECKING:
 PACKAGES = ("recommit", "numpy", "torch", "transformers", "peft", "safetensors", "deepspeed", "pyarrow")
 
 
-#: What a finished run's digests are of; ``timing.jsonl`` and the curves differ from machine to machine.
+#: What the digests of a run are of that has begun, and of one that is finished; ``timing.jsonl`` and the curves differ from machine to machine.
 LOGS = ("metrics.jsonl", "samples.jsonl")
-SEALED = ("config.json", "versions.json", "best.json", *LOGS)
+BEGUN = ("config.json", "versions.json")
+SEALED = (*BEGUN, "best.json", *LOGS)
+#: Folders that a run writes to.
+FOLDERS = ("checkpoints", "tensorboard", "wandb")
 #: Fields of ``EngineConfig`` that decide where numbers lie, not which they are.
 PLACEMENT = ("kind", "stage", "offload", "checkpointing", "settings")
 
@@ -58,6 +61,8 @@ class RunDirectory:
         self._lock = Lock(self.folder, work="training run")
         self._lock.__enter__()
         try:
+            for name in FOLDERS:
+                files.own_folder(self.folder / name)
             files.sweep(disk, self.folder)
             self.checkpoints.sweep()
         except BaseException:
@@ -90,12 +95,28 @@ class RunDirectory:
         files.Files().remove(self.folder / digests.NAME)
         self.write("config.json", now)
         self.write("versions.json", versions())
+        self._seal(BEGUN)  # it says which data a run goes on with
 
     def seal(self) -> None:
         """Note what the files of a run hold that has taken its last step; ``begin`` checks and forgets it."""
         if self.lead:
-            names = [name for name in SEALED if (self.folder / name).is_file()]
-            digests.seal(files.Files(), self.folder, names)
+            self._seal(SEALED)
+
+    def _seal(self, names: tuple[str, ...]) -> None:
+        digests.seal(files.Files(), self.folder, [name for name in names if (self.folder / name).is_file()])
+
+    def log_digests(self) -> dict[str, str]:
+        """What the logs hold, for a checkpoint to note."""
+        return {name: files.file_sha256(self.folder / name) for name in LOGS}
+
+    def check_logs(self, digests_by_name: dict[str, str], checkpoint: Path) -> None:
+        """Refuse logs that are not those of the checkpoint, to whose length they have been cut."""
+        for name, digest in digests_by_name.items():
+            if self.lead and files.file_sha256(self.folder / name) != digest:
+                raise errors.Damaged(
+                    f"{self.folder / name}: expected the lines that {checkpoint.name} was saved with, got others; "
+                    f"without {checkpoint} the run goes on from the checkpoint before"
+                )
 
     def read(self, name: str) -> Any:
         """A JSON file of the run, None if there is none."""

@@ -159,6 +159,7 @@ class _Build:
 
     def _claim(self) -> None:
         """Write the spec into a new folder; make sure that it is the same in an old one."""
+        files.own_folder(self.folder / shards.FOLDER)
         files.sweep(self.files, self.folder)
         files.sweep(self.files, self.folder / shards.FOLDER)
         path, text = self.folder / RECIPE, self.spec.to_json()
