@@ -2,10 +2,10 @@
 
     python bench/bench_data.py [--instances 8192] [--loader] [--json results.json]
 
-Seconds are of CPU, one core, the quickest of some rounds; every figure comes with a check of what was made. The yardsticks
-in the same run, on fewer instances, written as JSON lines: every state of a board or level labelled by breadth-first search
-in plain Python, all optimal actions included; and one forward search per instance, as VAGEN's environments make their
-plans at each reset, which gives a distance and a single action per row.
+Seconds are of CPU, one core, the quickest of some rounds; every figure comes with a check of what was made. The
+yardsticks in the same run, on fewer instances, written as JSON lines: every state of a board or level labelled by
+breadth-first search in plain Python, all optimal actions included; and one forward search per instance, as VAGEN's
+environments make their plans at each reset, which gives a distance and a single action per row.
 """
 
 from __future__ import annotations
@@ -167,7 +167,7 @@ def loader(folder, batches=20, batch=256, rounds=5):
 
 
 def _everybody(way, batches, rounds):
-    """Seconds for so many batches, after the first few, the quickest round. (A process is counted when it has ended.)"""
+    """Seconds for so many batches, after the first few, the quickest round. (A process counts when it has ended.)"""
     best = float("inf")
     for _ in range(rounds):
         stream = iter(way())

@@ -56,7 +56,7 @@ QUIET = ["validation.instances=0", "run.threads=1", "run.save_every=100000"]
 RUNS: dict[str, tuple[str, str, list[str]]] = {
     "sft": ("paper-sokoban", "sft", []),
     "state credit": ("paper-sokoban", "grpo", []),
-    "exact credit": ("sound-sokoban", "grpo", ["finish.share=0.0"]),
+    "exact credit": ("sound-sokoban", "grpo", ["phases=[]"]),
 }
 
 
@@ -90,18 +90,34 @@ def watch(stages: Stages) -> None:
     """Who is counted to which stage."""
     task = type(DATA.puzzle())
     places = [
-        (ActionDecoder, "forward", MODEL), (DepthHead, "forward", MODEL),
-        (sampling, "starts", "start states"), (targets, "make", "targets"),
-        (task, "patches", "pictures"), (Vision, "features", "kept features"),
-        (task, "execute", "simulation"), (task, "step", "simulation"), (task, "distance", "distances"),
-        (task, "optimal_actions", "distances"), (sampled.Actor, "propose", "rollout"), (Reach, "expand", "graph"),
-        (values, "explore", "graph"), (values, "evaluate", "program"), (HeadMover, "__call__", "head moves"),
-        (values, "plan_advantages", "credit"), (collect.Collector, "__call__", "credit"),
-        (ranks.Team, "_reduce", "messages"), (ranks.Team, "gather", "messages"), (Decisions, "where", "batches"),
-        (Decisions, "padded", "batches"), (Mixture, "__next__", "batches"), (loss, "sft_loss", "loss"),
-        (objective, "grpo_loss", "loss"), (Reference, "__call__", "reference"), (loop.Trainer, "_tell", "logs"),
+        (ActionDecoder, "forward", MODEL),
+        (DepthHead, "forward", MODEL),
+        (sampling, "starts", "start states"),
+        (targets, "make", "targets"),
+        (task, "patches", "pictures"),
+        (Vision, "features", "kept features"),
+        (task, "execute", "simulation"),
+        (task, "step", "simulation"),
+        (task, "distance", "distances"),
+        (task, "optimal_actions", "distances"),
+        (sampled.Actor, "propose", "rollout"),
+        (Reach, "expand", "graph"),
+        (values, "explore", "graph"),
+        (values, "evaluate", "program"),
+        (HeadMover, "__call__", "head moves"),
+        (values, "plan_advantages", "credit"),
+        (collect.Collector, "__call__", "credit"),
+        (ranks.Team, "_reduce", "messages"),
+        (ranks.Team, "gather", "messages"),
+        (Decisions, "where", "batches"),
+        (Decisions, "padded", "batches"),
+        (Mixture, "__next__", "batches"),
+        (loss, "sft_loss", "loss"),
+        (objective, "grpo_loss", "loss"),
+        (Reference, "__call__", "reference"),
+        (loop.Trainer, "_tell", "logs"),
         (loop.Trainer, "_save", "checkpoint"),
-    ]  # fmt: skip
+    ]
     for owner, name, stage in places:
         stages.watch(owner, name, stage)
 
@@ -159,9 +175,19 @@ def launch(name: str, given: argparse.Namespace, place: Path) -> list[dict[str, 
     seconds = given.seconds or planned(name, given.card, given.ranks, given.preset)
     common = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "WORLD_SIZE": str(given.ranks), "OMP_NUM_THREADS": "1"}
     call = [
-        sys.executable, __file__, "--run", name, "--place", str(place), "--steps", str(given.steps),
-        "--preset", given.preset, "--seconds", *map(str, seconds),
-    ]  # fmt: skip
+        sys.executable,
+        __file__,
+        "--run",
+        name,
+        "--place",
+        str(place),
+        "--steps",
+        str(given.steps),
+        "--preset",
+        given.preset,
+        "--seconds",
+        *map(str, seconds),
+    ]
     processes = [
         subprocess.Popen(
             call, env=os.environ | common | {"RANK": str(i), "LOCAL_RANK": str(i)}, stdout=subprocess.PIPE, text=True
@@ -199,8 +225,12 @@ def told(name: str, every: list[dict[str, Any]]) -> dict[str, Any]:
         if seconds / whole >= 5e-5:
             print(f"  {stage:<14}{1000 * seconds:9.2f} ms  {100 * seconds / whole:6.2f} %")
     return {
-        "share": share(worst), "model_s": worst["model"], "look_s": look, "learn_s": learn, "stages_s": dict(stages)
-    }  # fmt: skip
+        "share": share(worst),
+        "model_s": worst["model"],
+        "look_s": look,
+        "learn_s": learn,
+        "stages_s": dict(stages),
+    }
 
 
 def main() -> None:

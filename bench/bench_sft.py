@@ -1,8 +1,9 @@
 """How well a warm start plays: ``python bench/bench_sft.py RUN DATA --budget 15 [--length 8 20]``.
 
 Greedy episodes on the test split of a data set, at every fixed depth and, for comparison, at depths drawn evenly from
-the policy's own; with 95 % Wilson intervals (over rooms, where the data keeps rooms apart), actions per episode, and the CPU seconds that training took. The test split
-is made by the data set's recipe alone; it shares no start (nor, with ``disjoint: layouts``, any room) with training.
+the policy's own; with 95 % Wilson intervals (over rooms, where the data keeps rooms apart), actions per episode, and
+the CPU seconds that training took. The test split is made by the data set's recipe alone; it shares no start (nor, with
+``disjoint: layouts``, any room) with training.
 """
 
 from __future__ import annotations

@@ -102,7 +102,7 @@ def generation() -> None:
 
 
 def growth(path: Path) -> None:
-    """Median and mean cost per board against length, for the shapes that are searched, and the bytes of their tables."""
+    """Median and mean cost per board against length, for shapes that are searched, and the bytes of their tables."""
     with path.open("w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(

@@ -1,5 +1,5 @@
-"""A policy of the shapes of Qwen2.5-VL-7B whose backbone computes nothing, an engine that learns nothing, and a clock that
-tells who used the CPU. Everything else that a training run does is real. For ``bench_outside.py``."""
+"""A policy of the shapes of Qwen2.5-VL-7B whose backbone computes nothing, an engine that learns nothing, and a clock
+that tells who used the CPU. Everything else that a training run does is real. For ``bench_outside.py``."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Stages:
 
 
 class StandIn(QwenBackbone):
-    """Right shapes at once; how long they would have taken is noted. The features of a state, and its z, depend on it."""
+    """Right shapes at once; how long they would have taken is noted. A state's features, and its z, depend on it."""
 
     device = torch.device("cpu")
     stages: Stages

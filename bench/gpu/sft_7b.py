@@ -3,10 +3,11 @@
     python bench/gpu/sft_7b.py --out bench/results            # one H200: a few minutes
     python bench/gpu/sft_7b.py --preset tiny --device cpu     # checks the script itself, without a GPU
 
-LoRA on the frozen language model, frozen pictures, bfloat16: as in the recipe paper-sliding. The yardstick, in the same run with
-the same weights: PIL pictures, the transformers image processor, one pass per (state, depth) sample. Both must give the
-same loss to within bfloat16 before anything is timed. The floor is written down first: multiplications of the matrices
-that every token passes, twice for forward, twice for the gradient of the activations (frozen weights need none).
+LoRA on the frozen language model, frozen pictures, bfloat16: as in the recipe paper-sliding. The yardstick, in the same
+run with the same weights: PIL pictures, the transformers image processor, one pass per (state, depth) sample. Both must
+give the same loss to within bfloat16 before anything is timed. The floor is written down first: multiplications of the
+matrices that every token passes, twice for forward, twice for the gradient of the activations (frozen weights need
+none).
 """
 
 from __future__ import annotations
@@ -192,9 +193,12 @@ def measure(
     rate = len(rows) / clock.median("step")
     memory = torch.cuda.max_memory_allocated() / 2**30 if given.device == "cuda" else 0.0
     return {
-        "states_per_s": rate, "tokens_per_s": rate * tokens, "share_of_peak": rate * floor / PEAK,
-        "peak_gib": memory, "seconds": {name: round(clock.median(name), 5) for name in clock.stages},
-    }  # fmt: skip
+        "states_per_s": rate,
+        "tokens_per_s": rate * tokens,
+        "share_of_peak": rate * floor / PEAK,
+        "peak_gib": memory,
+        "seconds": {name: round(clock.median(name), 5) for name in clock.stages},
+    }
 
 
 def main() -> None:
@@ -226,7 +230,8 @@ def main() -> None:
                 break
             found[name][str(batch)] = row
             print(
-                f"batch {batch}, activations {name}: {row['states_per_s']:,.1f} states/s, {row['tokens_per_s']:,.0f} tokens/s, "
+                f"batch {batch}, activations {name}: {row['states_per_s']:,.1f} states/s, "
+                f"{row['tokens_per_s']:,.0f} tokens/s, "
                 f"{100 * row['share_of_peak']:.1f} % of {PEAK / 1e12:.0f} TFLOP/s, peak {row['peak_gib']:.1f} GiB, "
                 f"seconds {row['seconds']}"
             )

@@ -1,4 +1,4 @@
-"""Draws paper-small-PUZZLE.svg, the paper's figures of one puzzle, from a folder of `recommit reproduce` (needs matplotlib).
+"""Draws paper-small-PUZZLE.svg, the paper's figures of one puzzle, from what `recommit reproduce` left (matplotlib).
 
 python docs/figures/paper_small.py OUT/sliding OUT/sokoban --out docs/assets
 """

@@ -117,9 +117,9 @@ def test_given_states(tmp_path):
     assert np.array_equal(content.states, states)
     assert np.array_equal(content.distance, task.distance(states))
     assert recommit.data.verify(data, labels=True) == 300
-    with pytest.raises(errors.WrongSpec, match="sha256"):
+    with pytest.raises(errors.WrongDataSpec, match="sha256"):
         build(plan, tmp_path / "other", states=states[::-1])
-    with pytest.raises(errors.WrongSpec, match="exactly for a recipe that names them"):
+    with pytest.raises(errors.WrongDataSpec, match="exactly for a recipe that names them"):
         build(plan, tmp_path / "other")
     call = [sys.executable, "-m", "recommit.data", "build", "--task", "sokoban", "--shard", "64"]
     call += ["--states", str(tmp_path / "states.npy"), "--out", str(tmp_path / "command"), "--json"]

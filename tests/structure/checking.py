@@ -170,7 +170,8 @@ def check_launcher(words: list[str]) -> None:
         check_recommit(words[words.index("recommit.cli") + 1 :])
     elif not any((ROOT / "python" / "recommit" / word).is_file() or (ROOT / word).is_file() for word in words):
         raise Wrong(
-            "starts neither recommit.train.sft.run nor recommit.train.grpo.run nor recommit.cli.command_line nor a file of the package"
+            "starts neither recommit.train.sft.run nor recommit.train.grpo.run nor recommit.cli.command_line nor a "
+            "file of the package"
         )
 
 

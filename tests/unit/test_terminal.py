@@ -1,4 +1,6 @@
-"""What foreign files say reaches a terminal as text: by every way that an attack found, and where pipes and encodings end."""
+"""What foreign files say reaches a terminal as text: by every way that an attack found, and where pipes and encodings
+end.
+"""
 
 from __future__ import annotations
 
@@ -129,8 +131,10 @@ def recommit(*words, lines=None, **env):
     """Exit status, and what it said on standard error; its output ends behind so many lines."""
     process = subprocess.Popen(
         [sys.executable, "-m", "recommit.cli", *map(os.fsencode, words)],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, **env},
-    )  # fmt: skip
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, **env},
+    )
     if lines == 0:
         process.stdout.close()
     out = process.stdout.read() if lines is None else b""

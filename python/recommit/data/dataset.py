@@ -61,7 +61,7 @@ class Dataset:
         """All rows at once."""
         parts = list(self.shards())
         if not parts:
-            raise errors.WrongSpec(f"split: expected one with rows, got {self.split}")
+            raise errors.WrongDataSpec(f"split: expected one with rows, got {self.split}")
         return rows.concatenate(parts)
 
     def starts(self) -> LabelledRows:
@@ -81,7 +81,7 @@ class Dataset:
 def open_folder(folder: str | Path, split: str | None = "train") -> Dataset:
     """A finished data set; ``split=None`` for all splits together."""
     if split is not None and split not in SPLITS:
-        raise errors.WrongSpec(f"split: expected one of {', '.join(SPLITS)} or None, got {split!r}")
+        raise errors.WrongDataSpec(f"split: expected one of {', '.join(SPLITS)} or None, got {split!r}")
     path = Path(folder).absolute()
     if (path / INDEX).is_file():
         raise errors.WrongFolder(

@@ -102,7 +102,7 @@ def _parse(path: Path, plain: Any) -> Manifest:
         raise errors.Damaged(f"{path}: its own checksum does not fit; building again repairs it")
     try:
         spec = DataSpec.from_dict(plain["recipe"])
-    except errors.WrongSpec as error:
+    except errors.WrongDataSpec as error:
         raise errors.Damaged(f"{path}: {error}") from None
     _check_counts(path, plain)
     if (count := sum(map(spec.shards, SPLITS))) != len(plain["shards"]):

@@ -89,7 +89,7 @@ def make(
     """The rows of a shard. ``states`` are all those of a spec that labels states which a caller brings."""
     if spec.states:
         if states is None:
-            raise errors.WrongSpec("states: expected the states that the recipe names, got none")
+            raise errors.WrongDataSpec("states: expected the states that the recipe names, got none")
         first = shard * spec.shard
         part = np.ascontiguousarray(states[first : first + spec.shard])
         number = first + np.arange(len(part))

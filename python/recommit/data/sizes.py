@@ -111,11 +111,11 @@ def _refuse_others(folder: Path, every: list[str]) -> None:
 def _size(value: Any) -> tuple[int, int]:
     size = [value, value] if isinstance(value, int) else value
     if not isinstance(size, list | tuple) or len(size) != 2 or not all(isinstance(side, int) for side in size):
-        raise errors.WrongSpec(f"variants.size: expected rows and columns, or one number for both, got {value!r}")
+        raise errors.WrongDataSpec(f"variants.size: expected rows and columns, or one number for both, got {value!r}")
     return size[0], size[1]
 
 
 def _number(name: str, value: Any) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise errors.WrongSpec(f"{name}: expected a number of instances, got {value!r}")
+        raise errors.WrongDataSpec(f"{name}: expected a number of instances, got {value!r}")
     return value

@@ -129,13 +129,13 @@ class DataSpec:
     def from_dict(cls, values: Mapping[str, Any]) -> DataSpec:
         """A spec from plain values, every one of them checked; ``size`` may be one number."""
         if not isinstance(values, dict):
-            raise errors.WrongSpec(f"recipe: expected a mapping, got {type(values).__name__}")
+            raise errors.WrongDataSpec(f"recipe: expected a mapping, got {type(values).__name__}")
         names = {IN_FILES.get(field.name, field.name) for field in fields(cls)}
         if unknown := sorted(map(str, set(values) - names)):
-            raise errors.WrongSpec(f"recipe: expected the fields {sorted(names)}, got {brief(unknown)} besides")
+            raise errors.WrongDataSpec(f"recipe: expected the fields {sorted(names)}, got {brief(unknown)} besides")
         needed = [IN_FILES.get(field.name, field.name) for field in fields(cls) if field.default is MISSING]
         if missing := [name for name in needed if name not in values]:
-            raise errors.WrongSpec(f"recipe: expected {', '.join(missing)}, got {brief(list(values))} alone")
+            raise errors.WrongDataSpec(f"recipe: expected {', '.join(missing)}, got {brief(list(values))} alone")
         plain = dict(values)
         if isinstance(plain.get("size"), int):
             plain["size"] = [plain["size"]] * 2
@@ -144,7 +144,7 @@ class DataSpec:
         try:
             return cls(**plain)
         except TypeError as error:  # a list where a text belongs, for instance
-            raise errors.WrongSpec(f"recipe: expected fields of other kinds, got {error}") from None
+            raise errors.WrongDataSpec(f"recipe: expected fields of other kinds, got {error}") from None
 
     @classmethod
     def from_text(cls, text: str) -> DataSpec:
@@ -165,12 +165,12 @@ def plain(path: Path) -> Any:
     """What a YAML or JSON file of at most a mebibyte says, not checked."""
     try:
         if path.stat().st_size > 1 << 20:
-            raise errors.WrongSpec(f"{path}: expected at most 1 MiB, got {path.stat().st_size} bytes")
+            raise errors.WrongDataSpec(f"{path}: expected at most 1 MiB, got {path.stat().st_size} bytes")
         return parsed(path.read_text("utf-8"))
     except UnicodeDecodeError as error:
-        raise errors.WrongSpec(f"{path}: not UTF-8: {error}") from None
+        raise errors.WrongDataSpec(f"{path}: not UTF-8: {error}") from None
     except OSError as error:
-        raise errors.WrongSpec(f"{path}: expected a recipe file, got: {error.strerror}") from None
+        raise errors.WrongDataSpec(f"{path}: expected a recipe file, got: {error.strerror}") from None
 
 
 def parsed(text: str) -> Any:
@@ -178,7 +178,7 @@ def parsed(text: str) -> Any:
     try:
         return json.loads(text)
     except RecursionError:
-        raise errors.WrongSpec("recipe: nested too deeply") from None
+        raise errors.WrongDataSpec("recipe: nested too deeply") from None
     except json.JSONDecodeError:
         pass
     try:
@@ -186,12 +186,12 @@ def parsed(text: str) -> Any:
     except ImportError:
         raise errors.need("pyyaml", "data") from None
     except ValueError as error:
-        raise errors.WrongSpec(f"recipe: {error}") from None
+        raise errors.WrongDataSpec(f"recipe: {error}") from None
 
 
 def _listed(name: str, value: object) -> list[Any]:
     if not isinstance(value, list | tuple):
-        raise errors.WrongSpec(f"{name}: expected a list, got {type(value).__name__}")
+        raise errors.WrongDataSpec(f"{name}: expected a list, got {type(value).__name__}")
     return list(value)
 
 
@@ -199,7 +199,7 @@ def _difficulty(item: object) -> Difficulty:
     if isinstance(item, Difficulty):
         return item
     if not isinstance(item, dict) or set(item) - {"length", "boxes"} or "length" not in item:
-        raise errors.WrongSpec(f"variants: expected items with length and boxes, got {brief(item)}")
+        raise errors.WrongDataSpec(f"variants: expected items with length and boxes, got {brief(item)}")
     return Difficulty(tuple(_listed("variants.length", item["length"])), item.get("boxes", 0))
 
 
@@ -219,14 +219,14 @@ _BOUNDS = {
 
 def _number(name: str, value: object, low: int, high: int) -> None:
     if not isinstance(value, int) or isinstance(value, bool):
-        raise errors.WrongSpec(f"{name}: expected an integer, got {type(value).__name__}")
+        raise errors.WrongDataSpec(f"{name}: expected an integer, got {type(value).__name__}")
     if not low <= value <= high:
-        raise errors.WrongSpec(f"{name}: expected {low}..{high}, got {brief(value)}")
+        raise errors.WrongDataSpec(f"{name}: expected {low}..{high}, got {brief(value)}")
 
 
 def _choice(name: str, value: object, choices: tuple[object, ...]) -> None:
     if not any(value is choice or (isinstance(value, str) and value == choice) for choice in choices):
-        raise errors.WrongSpec(f"{name}: expected one of {', '.join(map(str, choices))}, got {brief(value)}")
+        raise errors.WrongDataSpec(f"{name}: expected one of {', '.join(map(str, choices))}, got {brief(value)}")
 
 
 def _check(spec: DataSpec) -> None:
@@ -238,33 +238,35 @@ def _check(spec: DataSpec) -> None:
     for name, (low, high) in _BOUNDS.items():
         _number(name, getattr(spec, name), low, high)
     if (files := sum(map(spec.shards, SPLITS))) > MOST_SHARDS:
-        raise errors.WrongSpec(f"shard: expected enough instances per file for {MOST_SHARDS} files, got {files} files")
+        raise errors.WrongDataSpec(
+            f"shard: expected enough instances per file for {MOST_SHARDS} files, got {files} files"
+        )
     if len(spec.size) != 2:
-        raise errors.WrongSpec(f"size: expected rows and columns, got {len(spec.size)} numbers")
+        raise errors.WrongDataSpec(f"size: expected rows and columns, got {len(spec.size)} numbers")
     low, high = TASKS[spec.task].sides
     for side in spec.size:
         _number("size", side, low, high)
     if spec.states:
         _check_given(spec)
     elif not 1 <= len(spec.difficulties) <= 64:
-        raise errors.WrongSpec(f"variants: expected 1..64, got {len(spec.difficulties)}")
+        raise errors.WrongDataSpec(f"variants: expected 1..64, got {len(spec.difficulties)}")
     for difficulty in spec.difficulties:
         _check_difficulty(spec.task, difficulty)
 
 
 def _check_given(spec: DataSpec) -> None:
     if len(spec.states) != 64 or set(spec.states) - set("0123456789abcdef"):
-        raise errors.WrongSpec(f"states: expected a sha256, got {spec.states[:80]!r}")
+        raise errors.WrongDataSpec(f"states: expected a sha256, got {spec.states[:80]!r}")
     if spec.difficulties or spec.validation or spec.test or spec.perturbed:
-        raise errors.WrongSpec("states: expected neither variants nor validation, test or perturbed beside it")
+        raise errors.WrongDataSpec("states: expected neither variants nor validation, test or perturbed beside it")
 
 
 def _check_difficulty(task: str, difficulty: Difficulty) -> None:
     if len(difficulty.length) != 2:
-        raise errors.WrongSpec(f"variants.length: expected two numbers, got {len(difficulty.length)}")
+        raise errors.WrongDataSpec(f"variants.length: expected two numbers, got {len(difficulty.length)}")
     for value in difficulty.length:
         _number("variants.length", value, 1, 30000)
     if difficulty.length[0] > difficulty.length[1]:
-        raise errors.WrongSpec(f"variants.length: expected low <= high, got {list(difficulty.length)}")
+        raise errors.WrongDataSpec(f"variants.length: expected low <= high, got {list(difficulty.length)}")
     most = TASKS[task].most_boxes
     _number("variants.boxes", difficulty.boxes, min(1, most), most)

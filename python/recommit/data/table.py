@@ -108,7 +108,7 @@ def _binary(states: NDArray[np.uint8]) -> pa.Array:
     n, cells = len(states), int(np.prod(states.shape[1:]))
     offsets = np.arange(n + 1, dtype=np.int64) * cells
     if offsets[-1] > 2**31 - 1:
-        raise errors.WrongSpec(f"shard: expected states of at most 2 GiB in one file, got {offsets[-1]} bytes")
+        raise errors.WrongDataSpec(f"shard: expected states of at most 2 GiB in one file, got {offsets[-1]} bytes")
     buffers = [None, pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(np.ascontiguousarray(states))]
     return pa.Array.from_buffers(pa.binary(), n, buffers)
 

@@ -42,6 +42,7 @@ class EvaluationStore:
         self._digests: dict[str, str] = {}
 
     def __enter__(self) -> Self:
+        files.own_folder(self.folder / "decisions")
         files.make_folders(files.Files(), self.folder / "decisions")
         self._lock.__enter__()
         for place in (self.folder, self.folder / "decisions"):

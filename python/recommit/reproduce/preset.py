@@ -140,6 +140,11 @@ class PresetEntry:
             for asking in self.values.get("zero_shot", [])
         }
 
+    def folders(self) -> list[Path]:
+        """All that are made of it besides those of runs."""
+        shared = [self.folder, self.imitation.folder, self.launch, self.family, self.folder / "data"]
+        return [*shared, *map(self.evaluation, self.seeds), *self.zero_shot()]
+
     def evaluation(self, seed: int) -> Path:
         """Where the figures of a seed lie."""
         return self.folder / f"eval-s{seed}"

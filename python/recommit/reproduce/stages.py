@@ -106,6 +106,8 @@ class Task:
         from recommit.storage import files
         from recommit.train.family import processes
 
+        for folder in self.entry.folders():
+            files.own_folder(folder)
         # Runs and evaluations sweep their own folders; these two hold recipes, tables and the report.
         for folder in (self.entry.folder, self.entry.launch):
             files.sweep(files.Files(), folder)

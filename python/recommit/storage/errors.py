@@ -53,13 +53,13 @@ class WrongFolder(DataError, ValueError):
     exit_status = 2
 
 
-class WrongSpec(DataError, ValueError):
+class WrongDataSpec(DataError, ValueError):
     """A data spec that contradicts itself, asks for what does not exist, or is not the one a folder was built from."""
 
     exit_status = 2
 
 
-class NotEnough(WrongSpec):
+class NotEnough(WrongDataSpec):
     """There are fewer distinct instances than the spec asks for."""
 
 

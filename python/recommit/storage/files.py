@@ -153,6 +153,12 @@ def make_folders(files: Files, path: Path) -> None:
         raise errors.from_os(error, folder) from error
 
 
+def own_folder(path: Path) -> None:
+    """Refuse a link in the place of a folder within one of ours: what is swept and written there might be somebody's."""
+    if path.is_symlink():
+        raise errors.WrongFolder(f"{path}: expected a folder, got a link")
+
+
 def sweep(files: Files, folder: Path) -> None:
     """Remove the temporary files and folders that interrupted writers left in ``folder``."""
     try:

@@ -63,7 +63,7 @@ def instances(recipe: DataSpec, config: ValidationConfig, *, threads: int | None
     wanted = replace(recipe, validation=config.instances, shard=max(recipe.shard, config.instances))
     wanted = wanted.of_length(config.length)
     if not wanted.difficulties:
-        raise errors.WrongSpec("validation.length: expected the lengths to validate on, since the data names none")
+        raise errors.WrongDataSpec("validation.length: expected the lengths to validate on, since the data names none")
     task = recipe.puzzle()
     starts = _starts(wanted, threads)
     solutions = task.solve(starts.states, ties="random", seed=1, threads=threads)

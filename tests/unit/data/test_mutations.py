@@ -1,8 +1,8 @@
 """What foreign or damaged files may do to their readers: raise a typed error, quickly, and nothing else.
 
 Every reader of the package gets good files with random damage: bytes flipped, cut, doubled, joined with tokens of the
-format; and for JSON also well-formed files with values exchanged. Each batch runs in a child of its own, so that a crash
-is a finding too.
+format; and for JSON also well-formed files with values exchanged. Each batch runs in a child of its own, so that a
+crash is a finding too.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One puzzle in several sizes: ordinary data sets, a list of them that is checked, and commands that take all of them."""
+"""One puzzle in several sizes: ordinary data sets, a list of them that is checked, and commands that take all."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ WRONG = {
 @pytest.mark.parametrize("name", WRONG)
 def test_wrong(name):
     change, message = WRONG[name]
-    with pytest.raises(errors.WrongSpec, match=message):
+    with pytest.raises(errors.WrongDataSpec, match=message):
         DataSpec.from_dict({**GOOD, **change})
 
 
@@ -103,17 +103,17 @@ def test_wrong(name):
     ],
 )
 def test_text_that_is_no_recipe(text):
-    with pytest.raises(errors.WrongSpec):
+    with pytest.raises(errors.WrongDataSpec):
         DataSpec.from_text(text)
 
 
 def test_files_that_are_no_recipes(tmp_path):
     for name, data in (("big", b" " * (2 << 20)), ("latin", b"task: \xff"), ("nul", b"\x00")):
         (tmp_path / name).write_bytes(data)
-        with pytest.raises(errors.WrongSpec):
+        with pytest.raises(errors.WrongDataSpec):
             DataSpec.read(tmp_path / name)
     for path in (tmp_path, tmp_path / "absent"):
-        with pytest.raises(errors.WrongSpec, match="expected a recipe file"):
+        with pytest.raises(errors.WrongDataSpec, match="expected a recipe file"):
             DataSpec.read(path)
 
 

@@ -54,8 +54,18 @@ def test_its_row_has_the_figures_of_the_run_itself(done, asked):
     theirs = {row["budget"]: row for row in json.loads((asked / "summary.json").read_text())}
     ours = [r for r in json.loads((done / "summary.json").read_text()) if r["agent"].startswith("zero-shot@")]
     assert [row["budget"] for row in ours] == ["loose", "tight"]
-    names = ("instances", "solved", "solve_rate", "solve_low", "solve_high", "actions_per_episode", "spl",
-             "decisions_per_episode", "mean_depth", "decisions")  # fmt: skip
+    names = (
+        "instances",
+        "solved",
+        "solve_rate",
+        "solve_low",
+        "solve_high",
+        "actions_per_episode",
+        "spl",
+        "decisions_per_episode",
+        "mean_depth",
+        "decisions",
+    )
     for row in ours:
         assert row["model"] == "tiny"
         for name in names:

@@ -21,9 +21,13 @@ from recommit.puzzles import registry
 COUNT, BUDGETS = 24, {"loose": 6, "tight": 4}
 #: How deep, and how often an action is drawn at random instead of solved.
 AGENTS = {
-    "adaptive": (0, 0.05), "fixed-2": (2, 0.05), "fixed-8": (8, 0.15), "fixed-8@{run}": (8, 0.3),
-    "shuffled": (4, 0.1), "oracle-dp": (8, 0.0),
-}  # fmt: skip
+    "adaptive": (0, 0.05),
+    "fixed-2": (2, 0.05),
+    "fixed-8": (8, 0.15),
+    "fixed-8@{run}": (8, 0.3),
+    "shuffled": (4, 0.1),
+    "oracle-dp": (8, 0.0),
+}
 SEEDS = {"shuffled": 2}
 
 
@@ -111,15 +115,28 @@ def write(folder: Path, task_name: str, *, run: str = "/somewhere/else/rl-fixed-
             other = played[name, budget][0]
             solved = stats.bootstrap(own.solved.astype(float) - other.solved)
             actions = stats.bootstrap((own.actions - other.actions).astype(float))
-            compared.append({
-                "agent": "adaptive", "against": name, "budget": budget, "solve_difference": vars(solved),
-                "actions_difference": vars(actions), "mcnemar_p": stats.mcnemar(own.solved, other.solved),
-                "dominates": solved.mean > 0 > actions.mean, "dominates_surely": solved.low > 0 > actions.high,
-            })  # fmt: skip
+            compared.append(
+                {
+                    "agent": "adaptive",
+                    "against": name,
+                    "budget": budget,
+                    "solve_difference": vars(solved),
+                    "actions_difference": vars(actions),
+                    "mcnemar_p": stats.mcnemar(own.solved, other.solved),
+                    "dominates": solved.mean > 0 > actions.mean,
+                    "dominates_surely": solved.low > 0 > actions.high,
+                }
+            )
     plan = {
-        "run": "/somewhere/else/rl", "agents": list(names.values()), "budgets": list(BUDGETS), "instances": COUNT,
-        "validation": 8, "length": [3, 12], "seed": 0, "test_set": "0123456789abcdef",
-    }  # fmt: skip
+        "run": "/somewhere/else/rl",
+        "agents": list(names.values()),
+        "budgets": list(BUDGETS),
+        "instances": COUNT,
+        "validation": 8,
+        "length": [3, 12],
+        "seed": 0,
+        "test_set": "0123456789abcdef",
+    }
     values = {"plan": plan, "summary": summary, "curves": curves, "comparisons": compared}
     for name, value in values.items():
         (folder / f"{name}.json").write_text(json.dumps(value), encoding="utf-8")

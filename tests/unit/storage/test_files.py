@@ -128,7 +128,7 @@ def test_more_files_than_anybody_has_are_refused_before_their_names_are_listed(p
     reseal(tmp_path, {**plain[1], "recipe": {**plain[1]["recipe"], **change}})
     with pytest.raises(errors.Damaged, match=r"manifest\.json: (shard|count): expected"):
         manifest.read(tmp_path)
-    with pytest.raises(errors.WrongSpec, match=r"(shard|count): expected"):
+    with pytest.raises(errors.WrongDataSpec, match=r"(shard|count): expected"):
         build(DataSpec.from_dict({**PLAN.to_dict(), **change}), tmp_path / "built")
     assert not (tmp_path / "built").exists()
 
@@ -281,6 +281,6 @@ def test_planted_pickle_is_never_run(tmp_path, monkeypatch):
     np.save("objects.npy", np.array([Payload()], object), allow_pickle=True)
     (tmp_path / "raw.npy").write_bytes(pickle.dumps(Payload()))
     for name in ("objects.npy", "raw.npy"):
-        with pytest.raises(errors.WrongSpec, match="states"):
+        with pytest.raises(errors.WrongDataSpec, match="states"):
             own_states.load(tmp_path / name)
     assert not (tmp_path / "payload-ran").exists()

@@ -47,15 +47,18 @@ def server(model):
 
 
 def start(server, out):
-    words = f"zero-shot --endpoint transformers-serve --base-url {server.url} --model tiny --size 2 3 --length 6 14 --workers 1"
+    words = (
+        f"zero-shot --endpoint transformers-serve --base-url {server.url} --model tiny --size 2 3 --length 6 "
+        "14 --workers 1"
+    )
     words += f" --budget {BUDGET} --instances {INSTANCES} --cell {CELL} --quiet --out {out}"
     command = [sys.executable, "-m", "recommit.cli", *words.split()]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
 def kill_on_the_way(server, out, number):
-    """While it waits for an answer, or, every other time, whatever it does after one: half of the kills let one more decision
-    pass, and there are more instances than that, so that no run ends before it is killed."""
+    """While it waits for an answer, or, every other time, whatever it does after one: half of the kills let one more
+    decision pass, and there are more instances than that, so that no run ends before it is killed."""
     goal = len(server.seen) + 1
     server.most = goal - number % 2
     process = start(server, out)

@@ -1,4 +1,6 @@
-"""How a model was sampled: the paper's way where its endpoint takes that, and what it refuses is written down in its words."""
+"""How a model was sampled: the paper's way where its endpoint takes that, and what it refuses is written down in its
+words.
+"""
 
 from __future__ import annotations
 

@@ -34,7 +34,8 @@ class Vllm:
         if QUESTION + body["max_tokens"] > MODEL_LENGTH:
             words = (
                 f"This model's maximum context length is {MODEL_LENGTH} tokens. However, you requested "
-                f"{QUESTION + body['max_tokens']} tokens ({QUESTION} in the messages, {body['max_tokens']} in the completion). "
+                f"{QUESTION + body['max_tokens']} tokens ({QUESTION} in the messages, {body['max_tokens']} in the "
+                "completion). "
                 "Please reduce the length of the messages or completion. (parameter=max_tokens)"
             )
             wrong = "400 Bad Request", "BadRequestError", words
@@ -56,9 +57,17 @@ class Vllm:
             "prompt_tokens_details": None,
         }
         return {
-            "id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": NAME, "choices": [choice],
-            "service_tier": None, "system_fingerprint": None, "usage": usage, "prompt_logprobs": None, "kv_transfer_params": None,
-        }  # fmt: skip
+            "id": "chatcmpl-1",
+            "object": "chat.completion",
+            "created": 1,
+            "model": NAME,
+            "choices": [choice],
+            "service_tier": None,
+            "system_fingerprint": None,
+            "usage": usage,
+            "prompt_logprobs": None,
+            "kv_transfer_params": None,
+        }
 
 
 def play(server, out, model=NAME, **more):

@@ -151,7 +151,7 @@ def _specs(path: Path | None, flags: dict[str, Any], *, several: bool) -> list[D
     if not sizes.several(plain):
         return []
     if several or "size" in flags:
-        raise errors.WrongSpec(f"expected none of --size --boxes --length --states with the sizes of {path}")
+        raise errors.WrongDataSpec(f"expected none of --size --boxes --length --states with the sizes of {path}")
     return sizes.specs({**plain, **flags})
 
 
@@ -181,7 +181,7 @@ def _spec(
         plain["variants"] = [{"length": span, "boxes": number} for number in many]
     if missing := [name for name in ("task", "size", "variants", "count") if name not in plain]:
         words = {"variants": "length"}
-        raise errors.WrongSpec(f"expected --recipe or --{' --'.join(words.get(name, name) for name in missing)}")
+        raise errors.WrongDataSpec(f"expected --recipe or --{' --'.join(words.get(name, name) for name in missing)}")
     return DataSpec.from_dict(plain)
 
 

@@ -86,21 +86,21 @@ def build(
 def _check_call(workers: int, threads: int, engine: str) -> None:
     for name, value in (("workers", workers), ("threads", threads)):
         if not isinstance(value, int) or not 1 <= value <= 4096:
-            raise errors.WrongSpec(f"{name}: expected 1..4096, got {value!r}")
+            raise errors.WrongDataSpec(f"{name}: expected 1..4096, got {value!r}")
     if engine not in engines.NAMES:
-        raise errors.WrongSpec(f"engine: expected one of {', '.join(engines.NAMES)}, got {engine!r}")
+        raise errors.WrongDataSpec(f"engine: expected one of {', '.join(engines.NAMES)}, got {engine!r}")
 
 
 def _source(spec: DataSpec, states: NDArray[np.uint8] | str | Path | None) -> NDArray[np.uint8] | None:
     if (states is not None) != bool(spec.states):
-        raise errors.WrongSpec("states: expected exactly for a recipe that names them")
+        raise errors.WrongDataSpec("states: expected exactly for a recipe that names them")
     if states is None:
         return None
     array = own_states.load(Path(states)) if isinstance(states, str | Path) else states
     if (digest := own_states.sha256(array)) != spec.states:
-        raise errors.WrongSpec(f"states: expected those with sha256 {spec.states}, got {digest}")
+        raise errors.WrongDataSpec(f"states: expected those with sha256 {spec.states}, got {digest}")
     if array.shape != (spec.count, *spec.size):
-        raise errors.WrongSpec(f"states: expected shape {(spec.count, *spec.size)}, got {array.shape}")
+        raise errors.WrongDataSpec(f"states: expected shape {(spec.count, *spec.size)}, got {array.shape}")
     return array
 
 
@@ -148,6 +148,7 @@ class _Build:
 
     def _claim(self) -> None:
         """Write the spec into a new folder; make sure that it is the same in an old one."""
+        files.own_folder(self.folder / shards.FOLDER)
         files.sweep(self.files, self.folder)
         files.sweep(self.files, self.folder / shards.FOLDER)
         path, text = self.folder / RECIPE, self.spec.to_json()
@@ -157,7 +158,7 @@ class _Build:
             files.replace(self.files, path, text.encode())
             old = text.encode()
         if old != text.encode():
-            raise errors.WrongSpec(f"{path}: the folder belongs to another recipe: {_difference(old, self.spec)}")
+            raise errors.WrongDataSpec(f"{path}: the folder belongs to another recipe: {_difference(old, self.spec)}")
         files.make_folders(self.files, self.folder / shards.FOLDER)
 
     def _finished(self) -> dict[tuple[str, int], Record]:

@@ -64,7 +64,7 @@ class Feed(Resumable):
         #: Rows per epoch, all ranks together.
         self.total = sum(block.rows for block in self.blocks)
         if not self.total:
-            raise errors.WrongSpec(f"dataset: expected at least one row, got {dataset!r}")
+            raise errors.WrongDataSpec(f"dataset: expected at least one row, got {dataset!r}")
         #: Rows handed out so far, all ranks together, all epochs.
         self.position = 0
         self._plan: tuple[int, list[_Block], NDArray[np.int64]] | None = None

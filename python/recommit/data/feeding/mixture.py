@@ -122,7 +122,9 @@ def names(specs: Sequence[DataSpec]) -> list[str]:
 
 def _checked(weights: Sequence[int], sets: int) -> tuple[int, ...]:
     if len(weights) != sets or min(weights) < 1:
-        raise errors.WrongSpec(f"mix: expected a number from 1 on for each of {sets} data sets, got {list(weights)}")
+        raise errors.WrongDataSpec(
+            f"mix: expected a number from 1 on for each of {sets} data sets, got {list(weights)}"
+        )
     return tuple(weights)
 
 

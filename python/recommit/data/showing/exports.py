@@ -46,9 +46,9 @@ def export(
     one sample per state) or ``chat`` (JSON lines of messages, one per (state, depth)). The names of the files; others
     of the same form, from an earlier export with smaller files, are removed."""
     if form not in FORMS:
-        raise errors.WrongSpec(f"form: expected one of {', '.join(FORMS)}, got {form!r}")
+        raise errors.WrongDataSpec(f"form: expected one of {', '.join(FORMS)}, got {form!r}")
     if states_per_file < 1:
-        raise errors.WrongSpec(f"states_per_file: expected at least 1, got {states_per_file}")
+        raise errors.WrongDataSpec(f"states_per_file: expected at least 1, got {states_per_file}")
     ending, make = FORMS[form]
     target, work, names = Path(folder).absolute(), Files(), []
     files.make_folders(work, target)

@@ -179,7 +179,7 @@ def _examples(dataset: Dataset) -> list[tuple[NDArray[np.uint8], str]]:
     """Boards of all distances of the first shard, far ones first and a dead one last, with their best actions."""
     content = next(dataset.shards(), None)
     if content is None:
-        raise errors.WrongSpec("split: expected one that has rows, got an empty one")
+        raise errors.WrongDataSpec("split: expected one that has rows, got an empty one")
     dead, alive = np.flatnonzero(content.dead)[:1], np.flatnonzero(~content.dead)
     order = alive[np.argsort(-content.distance[alive], kind="stable")]
     chosen = order[np.linspace(0, len(order) - 1, min(_BOARDS - len(dead), len(order))).astype(int)]

@@ -83,9 +83,9 @@ def freeze(
     others fill up, and a warning says so; ``manifest`` of the result says how many each has.
     """
     if task not in TASKS:
-        raise errors.WrongSpec(f"task: expected one of {', '.join(TASKS)}, got {task!r}")
+        raise errors.WrongDataSpec(f"task: expected one of {', '.join(TASKS)}, got {task!r}")
     if count < 1:
-        raise errors.WrongSpec(f"count: expected at least 1, got {count}")
+        raise errors.WrongDataSpec(f"count: expected at least 1, got {count}")
     size = size or usual_size(task)
     spec = DataSpec(task, size, difficulties or usual_difficulties(task, size), count=0, test=count, seed=seed)
     result = _stratified(spec, threads)

@@ -118,7 +118,7 @@ def generate(spec: DataSpec, difficulty: Difficulty, start: int, count: int, thr
     try:
         return puzzle.generate(count, seed=spec.seed, start=start, threads=threads, **how)
     except ValueError as error:
-        raise errors.WrongSpec(f"variants: {puzzle!r} of length {list(difficulty.length)}: {error}") from None
+        raise errors.WrongDataSpec(f"variants: {puzzle!r} of length {list(difficulty.length)}: {error}") from None
 
 
 def _accepted(

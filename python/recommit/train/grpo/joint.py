@@ -71,10 +71,11 @@ def parts(config: GrpoConfig, recipes: list[DataSpec]) -> list[Part]:
 
 def _check(part: Part, config: GrpoConfig) -> None:
     own = part.config
-    for path, alone in (("credit.head_steps", own.credit.head_steps), ("finish.share", own.finish.share)):
-        if alone:
+    for i, phase in enumerate(own.phases):
+        if phase.head_moves:
             raise ValueError(
-                f"{path}: expected 0 with several puzzles, since the depth head would move for each in turn, got {alone}"
+                f"phases[{i}].head_moves: expected 0 with several puzzles, since the depth head would move for each in turn, "
+                f"got {phase.head_moves}"
             )
     if own.objective.epochs != config.objective.epochs:
         raise ValueError(

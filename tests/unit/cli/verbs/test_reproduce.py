@@ -30,7 +30,9 @@ tasks:
     sft:
       - optim.steps=4
       - optim.batch=16
-      - "model.shape={width: 32, layers: 2, heads: 2, kv_heads: 2, ffn: 64, vision_width: 16, vision_heads: 1, vision_ffn: 32}"
+      - >-
+        model.shape={width: 32, layers: 2, heads: 2, kv_heads: 2, ffn: 64,
+        vision_width: 16, vision_heads: 1, vision_ffn: 32}
       - "model.policy.decoder={width: 32, layers: 1, heads: 2, ffn: 64}"
       - "validation={instances: 4, every: 4, budget: 3, length: [4, 14]}"
       - run.tensorboard=false

@@ -34,7 +34,7 @@ def trained(run, plan, data, tmp_path_factory):
     plan = parse(
         GrpoConfig,
         {
-            "credit": {"group": "exact", "reward": "solved", "scale": "batch", "size": 2},
+            "credit": {"group": "exact", "size": 2},
             "objective": {"kl": 0.0},
             "rollout": {"instances": 4, "budget": 3},
             "optim": {"steps": 3, "batch": 32, "warmup": 0},
@@ -169,9 +169,15 @@ def test_seeds_of_one_number_stand_in_one_row(everything, monkeypatch):
 def fixed_rows(rates, validation):
     rows = zip(range(1, 9), rates, validation, strict=True)
     return [
-        {"agent": f"fixed-{depth}", "budget": "tight", "solve_rate": rate, "actions_per_episode": 10.0 + depth,
-         "validation_solve_rate": other} for depth, rate, other in rows
-    ]  # fmt: skip
+        {
+            "agent": f"fixed-{depth}",
+            "budget": "tight",
+            "solve_rate": rate,
+            "actions_per_episode": 10.0 + depth,
+            "validation_solve_rate": other,
+        }
+        for depth, rate, other in rows
+    ]
 
 
 def test_the_best_fixed_depth_of_the_head_has_a_row_of_its_own(everything, monkeypatch):
@@ -211,9 +217,12 @@ def test_only_what_the_named_tables_need_is_played(everything, trained, tmp_path
     assert evaluate(trained, few, "--tables", "state", "seeds") == 0
     summary = json.loads((few / "summary.json").read_text())
     assert {row["agent"] for row in summary} == {
-        "adaptive", "sampled", "shuffled", f"adaptive@{trained / 'adaptive-s1'}",
+        "adaptive",
+        "sampled",
+        "shuffled",
+        f"adaptive@{trained / 'adaptive-s1'}",
         *(f"{agent}@{trained / 'fixed-4-s0'}" for agent in ("fixed-4", "fixed-4-sampled")),
-    }  # fmt: skip
+    }
     text = capsys.readouterr().out
     assert [line for line in text.splitlines() if line.startswith("## ")] == ["## Depth by distance", "## Seeds"]
     # Others may follow in the same folder, and nothing depends on the order.
@@ -237,8 +246,20 @@ def test_what_is_missing_is_said_to_be(trained, tmp_path, capsys):
     alone = tmp_path / "alone"
     shutil.copytree(trained / "adaptive-s0", alone / "adaptive-s0")
     (alone / "adaptive-s0" / "metrics.jsonl").unlink()
-    rows = [{"agent": "adaptive", "budget": b, "task": "sliding", "solve_rate": 0.5, "actions_per_episode": 20.0, "decisions": 15,
-             "depth_shares": {"2": 1.0}, "depth_entropy": 0.1, "trajectory_entropy": 0.0} for b in ("loose", "tight")]  # fmt: skip
+    rows = [
+        {
+            "agent": "adaptive",
+            "budget": b,
+            "task": "sliding",
+            "solve_rate": 0.5,
+            "actions_per_episode": 20.0,
+            "decisions": 15,
+            "depth_shares": {"2": 1.0},
+            "depth_entropy": 0.1,
+            "trajectory_entropy": 0.0,
+        }
+        for b in ("loose", "tight")
+    ]
     found = FamilyResults(rows, Members(alone, 0))
     assert "no run" in text_of("main", found)
     assert front.recovered(rows[0], None, rows[0]) is None
@@ -258,8 +279,13 @@ def test_what_is_missing_is_said_to_be(trained, tmp_path, capsys):
 
 def test_the_best_fixed_depth_is_chosen_where_it_is_said_to_be():
     def row(depth, test, validation):
-        return {"agent": f"fixed-{depth}", "budget": "loose", "task": "sliding",
-                "solve_rate": test, "validation_solve_rate": validation}  # fmt: skip
+        return {
+            "agent": f"fixed-{depth}",
+            "budget": "loose",
+            "task": "sliding",
+            "solve_rate": test,
+            "validation_solve_rate": validation,
+        }
 
     rows = [row(1, 0.1, 0.1), row(2, 0.5, 0.2), row(4, 0.4, 0.6), row(8, 0.5, 0.6)]
     assert best(rows, "test")["agent"] == "fixed-2", "a tie goes to the smaller depth"
