@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from recommit.evaluate.metrics import EpisodeRows
     from recommit.evaluate.store import EvaluationStore
-    from recommit.play.episodes import Rows
+    from recommit.play.episodes import DecisionRows
 
 
 @dataclass(frozen=True)
@@ -198,7 +198,7 @@ class Evaluation:
             self._budget_seen[run] = bool(about["policy"].get("show_budget", False))
         return self._budget_seen[run]
 
-    def _keep(self, name: str, play: Callable[[], Rows]) -> None:
+    def _keep(self, name: str, play: Callable[[], DecisionRows]) -> None:
         """All ranks play what the lead does not have."""
         if self.team.told(self.team.lead and self.store.rows(name) is not None):
             return
@@ -206,7 +206,7 @@ class Evaluation:
         if self.team.lead:
             self.store.keep(name, rows)
 
-    def _rows_of(self, agent: AgentName, k: int, seed: int, *, validation: bool = False) -> Rows:
+    def _rows_of(self, agent: AgentName, k: int, seed: int, *, validation: bool = False) -> DecisionRows:
         if agent.base == ZERO_SHOT:
             return transcripts.rows(Path(agent.run), self.task, self.ids, self.starts, k)
         player = self._player(agent.run or self.spec.run)
@@ -246,7 +246,7 @@ class Evaluation:
         self.store.write_json("summary.json", summary)
         return summary
 
-    def _stored(self, agent: AgentName, k: int, seed: int) -> Rows:
+    def _stored(self, agent: AgentName, k: int, seed: int) -> DecisionRows:
         rows = self.store.rows(file_name(agent, self._played(agent, k), seed))
         assert rows is not None
         return metrics.until_lost(rows) if self.spec.stop_on_deadlock else rows

@@ -14,11 +14,11 @@ from recommit.evaluate.metrics import EpisodeRows
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from recommit.play.episodes import Rows
+    from recommit.play.episodes import DecisionRows
 
 
 def row(
-    rows: list[Rows],
+    rows: list[DecisionRows],
     played: list[EpisodeRows],
     k: int,
     rooms: NDArray[np.int64] | None = None,

@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recommit.reproduce import preset as presets
+from recommit.storage import files
 from recommit.storage.foreign_text import say
+from recommit.storage.lock import Lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -42,13 +44,16 @@ def reproduce(
     quiet: bool = False,
 ) -> Path:
     """Run what is missing of a preset in ``out``; the report of its first puzzle. ``play_model``: see ``Task``."""
-    entries = presets.entries(presets.load(preset, changes), Path(out).absolute(), device)
-    tasks = [Task(entry, jobs, fleet, quiet, play_model) for entry in entries]
-    for task in tasks:
-        task.prepare()
-    stages = [stage for task in tasks for stage in task.stages()]
-    for stage in sorted(stages, key=lambda stage: stage.turn):
-        stage.run(quiet)
+    folder = Path(out).absolute()
+    entries = presets.entries(presets.load(preset, changes), folder, device)
+    files.make_folders(files.Files(), folder)
+    with Lock(folder, work="reproduction"):  # two would sweep each other's files away
+        tasks = [Task(entry, jobs, fleet, quiet, play_model) for entry in entries]
+        for task in tasks:
+            task.prepare()
+        stages = [stage for task in tasks for stage in task.stages()]
+        for stage in sorted(stages, key=lambda stage: stage.turn):
+            stage.run(quiet)
     return entries[0].folder / "report.html"
 
 
@@ -103,7 +108,6 @@ class Task:
 
     def prepare(self) -> None:
         """Refuse what cannot be done before anything is, and write down what every run is made of."""
-        from recommit.storage import files
         from recommit.train.family import processes
 
         for folder in self.entry.folders():
@@ -160,7 +164,6 @@ class Task:
         """Everybody, several seeds at a time; then all seeds in one table."""
         from recommit.paper import seeds
         from recommit.paper.tables import experiments
-        from recommit.storage import files
 
         first, *others = self.entry.seeds
         self._evaluate({first: (), **dict.fromkeys(others, experiments.OF_ONE_SEED)})
