@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from recommit.play import best_values
 from recommit.play.commitments import Prices
 
 if TYPE_CHECKING:
@@ -77,16 +78,9 @@ class Followed:
 
 
 def best(graph: Commitments, budget: int, prices: Prices | None = None) -> Best:
-    """V^p by dynamic programming, a column of depths at a time."""
+    """V^p by dynamic programming."""
     prices = prices or Prices()
-    value = _ends(graph, budget, prices)
-    landing, cost = graph.landing[graph.rows].T.astype(np.intp, order="C"), prices.cost(graph).T.copy()
-    for left in range(1, budget + 1):
-        largest = np.full(len(graph.rows), -np.inf)
-        for there, price in zip(landing, cost, strict=True):
-            np.maximum(largest, value[left - 1].take(there) - price, out=largest)
-        value[left, graph.rows] = largest
-    return Best(graph, prices, value)
+    return Best(graph, prices, np.ascontiguousarray(best_values.by_looks(graph, budget, [prices])[:, :, 0]))
 
 
 def follow(best: Best, depths: NDArray[np.integer]) -> Followed:
@@ -193,13 +187,8 @@ def _causes(followed: Followed, who: Nodes, left: int, path: Nodes) -> tuple[NDA
 
 def costs(graph: Commitments, prices: Prices) -> Floats:
     """Costs [N] of the cheapest way to the goal without a budget: a shortest path; infinite where these plans have none."""
-    result = np.where(graph.goal, 0.0, np.inf)
-    landing, cost = graph.landing[graph.rows], prices.cost(graph)
-    while True:
-        cheaper = np.minimum(result[graph.rows], (cost + result[landing]).min(axis=1, initial=np.inf))
-        if np.array_equal(cheaper, result[graph.rows]):
-            return result
-        result[graph.rows] = cheaper
+    result: Floats = best_values.costs(graph, [prices])[:, 0]
+    return result
 
 
 def rule_costs(graph: Commitments, prices: Prices, depths: NDArray[np.integer]) -> Floats:
