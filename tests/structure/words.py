@@ -1,4 +1,4 @@
-"""Which words the package's source uses for what: names of data, of classes, of parameters, and how docstrings begin."""
+"""Which words the package's source uses for what: names of data, of classes, of parameters, how docstrings begin."""
 
 from __future__ import annotations
 

@@ -134,7 +134,7 @@ class _Counting:
         return LearningFlops(*totals)
 
     def memory(self) -> Memory:
-        """Of one rank."""
+        """Bytes of one rank."""
         trained = self.shadow.trained
         whole = memory.size(trained)
         learn = [self._taken(p) for p in self.schedule.step if p.kind == "learn"]
@@ -151,7 +151,7 @@ class _Counting:
         )
 
     def _largest(self) -> Iterable[Passes]:
-        """Of each kind that only looks, the one with the most states."""
+        """Passes with the most states, one of each kind that only looks."""
         run = self.schedule
         looks = [p for p in (*run.step, *run.finish, *run.validation) if p.kind not in ("learn", "head")]
         return {p.kind: p for p in sorted(looks, key=lambda p: p.states * p.plans)}.values()

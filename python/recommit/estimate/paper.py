@@ -19,7 +19,7 @@ MACHINES = (("a100", 8), ("h200", 1), ("rtx4090", 1))
 
 @dataclass(frozen=True)
 class Figures:
-    """Of one stage on one machine. Sizes are bytes."""
+    """Figures of one stage on one machine. Sizes are bytes."""
 
     recipe: str
     stage: str

@@ -44,7 +44,7 @@ class Phase:
 
     @property
     def flops(self) -> int:
-        """Of one step of one rank."""
+        """Operations of one step of one rank."""
         return sum(count.flops for count in self.counts)
 
 
@@ -90,7 +90,7 @@ class Rate:
     source: str
 
     def seconds(self, flops: float) -> float | None:
-        """Of one rank."""
+        """Time that one rank takes for so many operations."""
         return flops / (self.peak * self.share) if self.peak else None
 
 
@@ -122,12 +122,12 @@ class Estimate:
 
     @property
     def seconds(self) -> float | None:
-        """Of the whole run, its passes alone."""
+        """Time of the whole run, its passes alone."""
         return self.rate.seconds(self.flops / self.gpus)
 
     @property
     def flops(self) -> int:
-        """Of the whole run, all ranks together."""
+        """Operations of the whole run, all ranks together."""
         return self.gpus * sum(phase.times * phase.flops for phase in self.phases)
 
     def to_json(self) -> dict[str, Any]:

@@ -53,7 +53,7 @@ def within(rows: Rows, budget: int) -> Rows:
 
 
 def progress(rows: Rows) -> NDArray[np.int32]:
-    """Of each decision; 0 where either end is lost."""
+    """Compute by how much each decision lowers the distance; 0 where either end is lost."""
     solvable = (rows.before >= 0) & (rows.after >= 0)
     result: NDArray[np.int32] = np.where(solvable, rows.before - rows.after, 0)
     return result
@@ -167,7 +167,7 @@ def _buckets(rows: Rows, played: EpisodeRows, chosen: NDArray[np.bool_], edges: 
 
 
 def _moved(counts: NDArray[np.int64], values: NDArray[np.int64]) -> dict[str, float | None]:
-    """Of decisions that lowered the distance by each of the ``values`` so often."""
+    """Summarise decisions that lowered the distance by each of the ``values`` so often."""
     total = counts.sum()
     if not total:
         return {"failure_rate": None, "mean_progress": None, "progress_sd": None}
@@ -179,7 +179,7 @@ def _moved(counts: NDArray[np.int64], values: NDArray[np.int64]) -> dict[str, fl
 
 
 def _taken(counts: NDArray[np.int64]) -> dict[str, Any]:
-    """Of decisions that took each depth so often; an answer without a depth (0) took none."""
+    """Summarise decisions that took each depth so often; an answer without a depth (0) took none."""
     total = counts[1:].sum()
     mean_depth = float(counts @ np.arange(len(counts)) / total) if total else None
     return {

@@ -83,11 +83,10 @@ class Actor:
         variant: Variant,
         *,
         seed: int,
-        greedy: bool = False,
         through: Run = plainly,
         agree: Callable[[int], int] = int,
     ) -> None:
-        self.policy, self.task, self.variant, self.seed, self.greedy = policy, task, variant, seed, greedy
+        self.policy, self.task, self.variant, self.seed = policy, task, variant, seed
         self.through, self.agree = through, agree
         #: Passes through the policy, in states.
         self.looked = 0
@@ -160,7 +159,7 @@ class Actor:
             z.repeat_interleave(count, dim=0),
             index,
             depths=self.policy.conditioning(depth.flatten()),
-            noise=None if self.greedy else uniform[..., many:].reshape(rows * count, MAX_ACTIONS, 4),
+            noise=uniform[..., many:].reshape(rows * count, MAX_ACTIONS, 4),
         )
         action_log = log_prob(scores, actions)
         return choice, actions.view(rows, count, -1), depth_log, action_log.view(rows, count, -1), logits

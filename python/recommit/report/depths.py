@@ -41,11 +41,11 @@ class DepthCounts:
         return result
 
     def middle(self, row: int) -> float:
-        """Of the row's distances."""
+        """Middle of the row's distances."""
         return row * self.width + (self.width + 1) / 2
 
     def name(self, row: int) -> str:
-        """Of the row."""
+        """Name of the row: its distances."""
         first, last = row * self.width + 1, (row + 1) * self.width
         return str(first) if first == last else f"{first}..{last}"
 

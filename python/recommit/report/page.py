@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Report:
+class ReportPage:
     """A page, and the figures that are in it."""
 
     html: str
@@ -34,7 +34,7 @@ class Report:
     of: int
 
 
-def make(folder: Folder, instances: int = 48, seeds: Sequence[Path] = ()) -> Report:
+def make(folder: Folder, instances: int = 48, seeds: Sequence[Path] = ()) -> ReportPage:
     """Everything, with episodes of up to ``instances`` instances; ``seeds`` are evaluations of other seeds."""
     drawn: list[Figure] = []
     packed = episodes.pack(folder, instances) if instances else None
@@ -73,10 +73,10 @@ def make(folder: Folder, instances: int = 48, seeds: Sequence[Path] = ()) -> Rep
         digest=digest,
         packed=embed.json_script("packed", packed),
     )
-    return Report(html, tuple(drawn), len(watched), int(folder.spec["instances"]))
+    return ReportPage(html, tuple(drawn), len(watched), int(folder.spec["instances"]))
 
 
-def write(evaluation: Path, out: Path, instances: int = 48, seeds: Sequence[Path] = ()) -> Report:
+def write(evaluation: Path, out: Path, instances: int = 48, seeds: Sequence[Path] = ()) -> ReportPage:
     """Make the page as a file, which is replaced whole or not at all."""
     report = make(Folder(evaluation), instances, seeds)
     files.make_folders(files.Files(), out.absolute().parent)
@@ -139,17 +139,17 @@ def _pareto(folder: Folder, drawn: list[Figure]) -> list[Html]:
 def _seeds(folder: Folder, others: Sequence[Path]) -> list[Html]:
     if not others:
         return []
-    found = published.seeds(across.together([folder.path, *others]))
+    tables = published.seeds(across.grids([folder.path, *others]))
     return [_section("seeds", "All seeds", f"{1 + len(others)} evaluations of the same instances. Every seed's policy is compared with "
-                     "the agents of its own seed; intervals are over instances (over rooms, where the data keeps rooms apart), of the mean over seeds.", found)]  # fmt: skip
+                     "the agents of its own seed; intervals are over instances (over rooms, where the data keeps rooms apart), of the mean over seeds.", tables)]  # fmt: skip
 
 
 def _published(folder: Folder) -> list[Html]:
-    found = published.tables(folder.text("tables.md"))
-    if found is None:
+    tables = published.tables(folder)
+    if tables is None:
         return []
     return [_section("paper", "Beside the paper", "What the paper prints, what was measured here, and the difference; a dash "
-                     "stands where there is no number.", found)]  # fmt: skip
+                     "stands where there is no number.", tables)]  # fmt: skip
 
 
 def _tables(folder: Folder) -> list[Html]:

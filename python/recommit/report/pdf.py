@@ -30,7 +30,7 @@ def pdf(figure: Figure) -> bytes:
 
 
 def settings() -> Any:
-    """Of matplotlib, while a page is made and written: fonts as outlines that scale, lengths of dashes as they are given."""
+    """Settings of matplotlib while a page is made and written: fonts as outlines that scale, lengths of dashes as they are given."""
     import matplotlib
 
     return matplotlib.rc_context({"pdf.fonttype": 42, "font.family": "DejaVu Sans", "lines.scale_dashes": False})
@@ -155,7 +155,7 @@ def _colour(value: str, style: dict[str, str]) -> str:
 
 @cache
 def _rules() -> list[tuple[tuple[int, int], list[tuple[str, frozenset[str]]], dict[str, str]]]:
-    """Of ``figure.css``: weight and place, the chain of elements, what is set; the strongest last."""
+    """Read the rules of ``figure.css``: weight and place, the chain of elements, what is set; the strongest last."""
     rules = []
     for place, (names, body) in enumerate(re.findall(r"([^{}]+)\{([^{}]*)\}", axes.asset("figure.css"))):
         settings = {k.strip(): v.strip() for k, _, v in (line.partition(":") for line in body.split(";")) if k.strip()}

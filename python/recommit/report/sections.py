@@ -33,7 +33,7 @@ def number(value: float | None, digits: int = 1, *, sign: bool = False) -> str:
 
 
 def percent(value: float | None) -> str:
-    """Of a share."""
+    """Write a share as per cent."""
     return NONE if value is None else number(100 * value)
 
 
@@ -201,7 +201,7 @@ def limits(folder: Folder) -> Html:
 
 
 def _dominated(folder: Folder, budget: str, never: list[int]) -> str:
-    """Of the fixed depths that could be dominated: which are."""
+    """Name those of the fixed depths that could be dominated which are."""
     by_verdict: dict[str, list[str]] = {"surely dominated": [], "dominated, but within chance": [], "not dominated": []}
     for agent in folder.agents:
         one = compared(folder, agent, budget)
@@ -280,7 +280,7 @@ def commands(folder: Folder, instances: int) -> Html:
 
 
 def versions(folder: Folder) -> Html:
-    """Of the run, without its machine."""
+    """List the versions that the run was trained with, without its machine."""
     versions_of = folder.run_json("versions.json")
     if versions_of is None:
         return tag("p", "The run's folder is not there, so its versions are not known.", class_="missing")

@@ -17,7 +17,7 @@ from recommit.storage.recipe_text import brief
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from recommit.data.spec import Recipe
+    from recommit.data.spec import DataSpec
     from recommit.train.family.runs import Run
 
 #: The folder of presets in the package.
@@ -25,7 +25,7 @@ _FOLDER = "recipes/reproduce"
 
 
 def names() -> list[str]:
-    """Of the presets in this package."""
+    """List the presets in this package."""
     listed = (p.name for p in (resources.files("recommit") / _FOLDER).iterdir())
     return sorted(name.removesuffix(".yaml") for name in listed if name.endswith(".yaml"))
 
@@ -82,7 +82,7 @@ class WarmStartSource:
     recipe: str
     changes: tuple[str, ...]
     #: What the data of each puzzle are made from, and their folders.
-    recipes: tuple[Recipe, ...]
+    data_specs: tuple[DataSpec, ...]
     data: tuple[Path, ...]
     folder: Path
 
@@ -108,15 +108,15 @@ class PresetEntry:
     joint: WarmStartSource | None = None
 
     @property
-    def data(self) -> Recipe:
-        """Of the data."""
-        from recommit.data.spec import Recipe
+    def data(self) -> DataSpec:
+        """DataSpec of the data."""
+        from recommit.data.spec import DataSpec
 
-        return Recipe.from_dict(self.values["data"])
+        return DataSpec.from_dict(self.values["data"])
 
     @property
     def seeds(self) -> tuple[int, ...]:
-        """Of the runs."""
+        """Seeds of the runs."""
         return tuple(self.values["seeds"])
 
     @property
@@ -136,6 +136,11 @@ class PresetEntry:
             self.family / f"zero-shot-{asking['model'].replace('/', '-')}": {**shared, **asking}
             for asking in self.values.get("zero_shot", [])
         }
+
+    def folders(self) -> list[Path]:
+        """All that are made of it besides those of runs."""
+        shared = [self.folder, self.imitation.folder, self.launch, self.family, self.folder / "data"]
+        return [*shared, *map(self.evaluation, self.seeds), *self.zero_shot()]
 
     def evaluation(self, seed: int) -> Path:
         """Where the figures of a seed lie."""
@@ -224,15 +229,15 @@ def _on(device: str | None) -> list[str]:
 
 
 def entries(preset: dict[str, Any], out: Path, device: str | None = None) -> list[PresetEntry]:
-    """Of every puzzle, in order."""
+    """Make the entry of every puzzle, in order."""
     joint = _joint(preset, out, device) if "joint" in preset else None
     return [PresetEntry(name, values, out / name, device, joint) for name, values in preset["tasks"].items()]
 
 
 def _joint(preset: dict[str, Any], out: Path, device: str | None) -> WarmStartSource:
     values, tasks = preset["joint"], [PresetEntry(name, values, out / name) for name, values in preset["tasks"].items()]
-    recipes, data = tuple(task.data for task in tasks), tuple(task.folder / "data" for task in tasks)
-    return WarmStartSource(values["recipe"], (*values.get("sft", []), *_on(device)), recipes, data, out / "joint")
+    data_specs, data = tuple(task.data for task in tasks), tuple(task.folder / "data" for task in tasks)
+    return WarmStartSource(values["recipe"], (*values.get("sft", []), *_on(device)), data_specs, data, out / "joint")
 
 
 def every_run(entries: Sequence[PresetEntry]) -> list[tuple[PresetEntry, Run]]:

@@ -106,6 +106,8 @@ class Task:
         from recommit.storage import files
         from recommit.train.family import processes
 
+        for folder in self.entry.folders():
+            files.own_folder(folder)
         # Runs and evaluations sweep their own folders; these two hold recipes, tables and the report.
         for folder in (self.entry.folder, self.entry.launch):
             files.sweep(files.Files(), folder)
@@ -128,7 +130,7 @@ class Task:
         self._train(self.entry.main_runs())
 
     def main_table(self) -> None:
-        """Of the first seed, while only its runs are there: an evaluation would play one that is not finished as it is."""
+        """Play the first seed while only its runs are there: an evaluation would play one that is not finished as it is."""
         main = {run.folder for run in [*self.entry.warm_runs(), *self.entry.main_runs()]}
         if not any(run.folder.is_dir() for run in self.entry.runs if run.folder not in main):
             self._evaluate({self.entry.seeds[0]: ("main",)})
@@ -237,13 +239,10 @@ def _evaluate(entry: PresetEntry, seed: int, tables: tuple[str, ...], quiet: boo
     team = Team(device=find_device(entry.device or "auto"))
     with EvaluationStore(entry.evaluation(seed)) as store:
         summary = Evaluation(wanted, store, team=team, quiet=quiet).run()
-        beside_paper = experiments.in_paper(members)
-        text = (
-            experiments.write(FamilyResults(summary, members), tables)
-            if beside_paper
-            else printed.text(summary, store.folder)
-        )
-        store.write_page("tables.md", text)
+        if experiments.in_paper(members):
+            experiments.write(store, FamilyResults(summary, members), tables)
+        else:
+            experiments.write_plain(store, printed.text(summary, store.folder))
     return 0
 
 

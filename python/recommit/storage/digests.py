@@ -2,8 +2,8 @@
 
     FOLDER/DIGESTS    its own sha256, then the sha256 of files of the folder by name
 
-Folders from before there were digests have none, and are read as they are. A file that is to change is left out of the list
-first and comes back into it last: no crash leaves a list that does not fit.
+Folders from before there were digests have none, and are read as they are. A file that is to change is left out of the
+list first and comes back into it last: no crash leaves a list that does not fit.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Finished files, read by whoever uses them: checked against their digests, and never a surprise in their place.
 
-Whatever is wrong -- no file, a pipe, other bytes, no JSON, a field that is missing -- is one sentence that names the file.
+Whatever is wrong -- no file, a pipe, other bytes, no JSON, a field that is missing -- is one sentence that names the
+file.
 """
 
 from __future__ import annotations
@@ -95,8 +96,15 @@ def _is(path: Path, data: Any, kinds: type | tuple[type, ...], name: str) -> Non
         raise errors.Damaged(f"{path}: {name + ': ' if name else ''}expected {words}, got {_kind(data)}")
 
 
-_WORDS = {dict: "an object", list: "a list", str: "text", bool: "true or false", int: "a whole number", float: "a number",
-          type(None): "nothing"}  # fmt: skip
+_WORDS = {
+    dict: "an object",
+    list: "a list",
+    str: "text",
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    type(None): "nothing",
+}
 
 
 def _kind(value: Any) -> str:

@@ -21,7 +21,3 @@ class CapReached(ZeroShotError):
 
 class StopRequested(ZeroShotError):
     """The run was asked to end; no further request is made."""
-
-
-class DamagedJournal(ZeroShotError):
-    """A journal that this program did not write, or that was changed since."""

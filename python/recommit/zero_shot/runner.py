@@ -16,11 +16,12 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from recommit.storage import files, reading
+from recommit.storage import files, jsonl, reading
 from recommit.storage.errors import DataError
 from recommit.storage.foreign_text import say
+from recommit.storage.jsonl import JsonLines
 from recommit.storage.lock import Lock
-from recommit.zero_shot import figures, lines
+from recommit.zero_shot import figures
 from recommit.zero_shot.errors import GaveUp, StopRequested, Unusable
 from recommit.zero_shot.http.cache import Cache
 from recommit.zero_shot.http.client import Client, Service, StoppableClock
@@ -58,10 +59,10 @@ def run(
     with Lock(out, work="zero-shot run"):
         files.sweep(disk, out)
         keep(spec.manifest(starts), out)
-        attempts, decisions = lines.read(out / "attempts.jsonl"), lines.read(out / "decisions.jsonl")
+        attempts, decisions = jsonl.read(out / "attempts.jsonl"), jsonl.read(out / "decisions.jsonl")
         with (
-            lines.Lines(disk, out / "attempts.jsonl") as log,
-            lines.Lines(disk, out / "decisions.jsonl") as journal,
+            JsonLines(out / "attempts.jsonl", disk, finite=True) as log,
+            JsonLines(out / "decisions.jsonl", disk, finite=True) as journal,
         ):
             clock = clock or StoppableClock()
             answer_tokens = int(spec.parameters["answer_tokens"])
@@ -184,7 +185,7 @@ def note(out: Path, parameters: dict[str, Any]) -> None:
     """Add to the manifest how the model was really sampled, over all starts of the run."""
     path = out / MANIFEST
     manifest = reading.values(out, MANIFEST)
-    manifest["sampling"] = sampling(parameters, lines.read(out / "attempts.jsonl"), lines.read(out / "decisions.jsonl"))
+    manifest["sampling"] = sampling(parameters, jsonl.read(out / "attempts.jsonl"), jsonl.read(out / "decisions.jsonl"))
     files.replace(files.Files(), path, (json.dumps(manifest, indent=2) + "\n").encode())
 
 

@@ -43,7 +43,8 @@ def reproduce(
         launcher: deepspeed, torchrun, or srun in a SLURM job.
         device: cpu, cuda, or auto.
         show: Print every run of the preset with its command, and the preset, and stop; with out: how far each is.
-        card: With show: what every run needs on a100, h200, rtx4090 or cpu, as recommit plan counts it; some minutes.
+        card: With show: what every run needs on a100, h200, rtx4090 or cpu, as recommit estimate counts it; some
+            minutes.
         json: With show: print JSON.
         quiet: Say nothing while working.
     """

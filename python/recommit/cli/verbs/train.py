@@ -36,8 +36,8 @@ def sft(
     """Train a policy by imitation, or go on with a run that was interrupted: the same command does both.
 
     Args:
-        recipe: laptop-sliding, laptop-sokoban, laptop-joint, laptop-ice, paper-sliding, paper-sokoban, paper-joint, or a
-            YAML file.
+        recipe: laptop-sliding, laptop-sokoban, laptop-joint, laptop-ice, paper-sliding, paper-sokoban, paper-joint, or
+            a YAML file.
         data: A data set (see recommit data build), or several, also of different puzzles: batches mix them.
         out: The folder of the run.
         set: Any value of the recipe, for example --set optim.lr=3e-4 model.shape.width=192
@@ -47,9 +47,11 @@ def sft(
         seed: Other seeds, other runs.
         threads: Threads of torch; 0 for as many as it likes.
         device: cpu, cuda, or auto.
-        backbone: A folder or hub repository (Qwen2.5-VL, Qwen3-VL, InternVL3), or random: and a preset (tiny, small, 7b, ...).
+        backbone: A folder or hub repository (Qwen2.5-VL, Qwen3-VL, InternVL3), or random: and a name (tiny, small, 7b,
+            ...).
         zero: Train with DeepSpeed, ZeRO stage 0, 1, 2 or 3, on the ranks that a launcher started.
-        deepspeed: The same by a configuration file: zero1, zero2, zero3, these with -offload, or a JSON file of DeepSpeed.
+        deepspeed: The same by a configuration file: zero1, zero2, zero3, these with -offload, or a JSON file of
+            DeepSpeed.
         vision_cache: A folder that keeps the features of a frozen picture encoder for other runs.
         single_commitment: Imitate samples of this depth alone.
         show: Print the configuration and stop.
@@ -101,8 +103,8 @@ def grpo(
         init: A run to start from (its best policy), or a saved policy (then with --data).
         out: The folder of the run.
         variant: adaptive, fixed-1 to fixed-8, random or depth-only.
-        task: Which puzzle of a warm start that has several (sliding, or sliding-3x3 with its size); several are reinforced
-            together.
+        task: Which puzzle of a warm start that has several (sliding, or sliding-3x3 with its size); several are
+            reinforced together.
         data: Data sets whose recipes make the instances, if not those of the warm start.
         set: Any value of the recipe, for example --set credit.group=episode objective.kl=0.01
         steps: Rounds of playing and learning.
@@ -112,7 +114,8 @@ def grpo(
         threads: Threads of torch; 0 for as many as it likes.
         device: cpu, cuda, or auto.
         zero: Train with DeepSpeed, ZeRO stage 0, 1, 2 or 3, on the ranks that a launcher started.
-        deepspeed: The same by a configuration file: zero1, zero2, zero3, these with -offload, or a JSON file of DeepSpeed.
+        deepspeed: The same by a configuration file: zero1, zero2, zero3, these with -offload, or a JSON file of
+            DeepSpeed.
         vision_cache: A folder that keeps the features of a frozen picture encoder for other runs.
         show: Print the configuration and stop.
         quiet: Say nothing while training.
@@ -200,7 +203,7 @@ def fleet_of(
     *,
     elsewhere: bool = False,
 ) -> Fleet | None:
-    """What the flags say that launched runs may use; None without ``--gpus``. ``elsewhere``: nothing will be launched here."""
+    """What launched runs may use, by the flags; None without ``--gpus``. ``elsewhere``: nothing is launched here."""
     if gpus is None:
         if per_run is not None or hostfile is not None:
             flag = "--hostfile" if per_run is None else "--gpus-per-run"

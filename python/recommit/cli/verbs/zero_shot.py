@@ -180,19 +180,17 @@ def _wanted(task: str | None, size: tuple[int, ...], boxes: int | None, length: 
 def _of_data(
     data: Path, task: str | None, size: tuple[int, ...], boxes: int | None, length: tuple[int, ...], seed: int
 ) -> _Wanted:
-    from recommit.data.spec import Recipe
+    from recommit.data.spec import DataSpec
 
-    recipe = Recipe.read(Path(data) / "recipe.json")
-    if task not in (None, recipe.task):
-        raise WrongCall(f"task: expected {recipe.task}, that of the data, got {task}")
+    spec = DataSpec.read(Path(data) / "recipe.json")
+    if task not in (None, spec.task):
+        raise WrongCall(f"task: expected {spec.task}, that of the data, got {task}")
     for name, value in (("size", size), ("boxes", boxes), ("seed", seed)):
         if value not in ((), None, 0):
             raise WrongCall(f"{name}: expected none beside data, which decides it, got {value}")
     span = window(length)
     lengths = () if span is None else (span, span) if isinstance(span, int) else span
-    return _Wanted(
-        recipe.task, recipe.size, max((v.boxes for v in recipe.variants), default=0), lengths, recipe.to_dict()
-    )
+    return _Wanted(spec.task, spec.size, max((v.boxes for v in spec.difficulties), default=0), lengths, spec.to_dict())
 
 
 def _plan(

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Cost:
-    """Of one pass."""
+    """Operations and bytes of one pass."""
 
     #: Floating-point operations of matrix products and attention.
     flops: int
@@ -69,7 +69,7 @@ class Watch(TorchDispatchMode):
 
 
 def cost(work: Callable[[], Any], watch: Watch) -> Cost:
-    """Of ``work``; what it returns is gone afterwards."""
+    """Count ``work``; what it returns is gone afterwards."""
     before, flops = watch.now, watch.flops
     watch.peak = before
     with watch:
@@ -83,7 +83,7 @@ def attention(query: Any, key: Any, value: Any, *_rest: Any) -> int:
 
 
 def attention_backward(grad: Any, query: Any, key: Any, value: Any, *_rest: Any) -> int:
-    """Of the way back."""
+    """Operations of the way back."""
     return int(sdpa_backward_flop_count(grad, query, key, value))
 
 

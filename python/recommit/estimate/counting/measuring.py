@@ -44,7 +44,7 @@ class Measured:
 
 
 def measured(make: Callable[[], Trainer]) -> Measured:
-    """Of the trainer that ``make`` makes."""
+    """Measure the trainer that ``make`` makes."""
     gc.collect()  # what goes later would count as less
     with _memory() as peak:
         trainer = make()
@@ -59,7 +59,7 @@ def measured(make: Callable[[], Trainer]) -> Measured:
 
 
 def counter() -> FlopCounterMode:
-    """Of torch, with the attention of CPUs."""
+    """Make torch's counter, with the attention of CPUs."""
     aten = torch.ops.aten
     mapping = {
         aten._scaled_dot_product_flash_attention_for_cpu: _shaped(attention),
@@ -84,7 +84,7 @@ def _memory() -> Iterator[list[int]]:
 
 
 def _peak(events: Any) -> int:
-    """Of those that were allocated since the profiler began."""
+    """Find the most of those that were allocated since the profiler began."""
     begin = next(event.start_ns() for event in events if event.name() == MARK)
     now = peak = 0
     for event in sorted((e for e in events if e.name() == "[memory]"), key=lambda e: e.start_ns()):

@@ -31,7 +31,7 @@ def preset_of(backbone: str) -> str | None:
     preset = backbone.removeprefix(RANDOM) if backbone.startswith(RANDOM) else PUBLISHED.get(backbone)
     if preset is None:
         raise ValueError(
-            f"model.backbone: expected a local folder, {RANDOM} and a preset, or one of {', '.join(PUBLISHED)}, whose shapes "
+            f"model.backbone: expected a local folder, {RANDOM} and a name, or one of {', '.join(PUBLISHED)}, whose shapes "
             f"can be planned without a download, got {backbone}"
         )
     return preset
@@ -53,7 +53,7 @@ class PublishedTokenizer:
         return {"input_ids": [0] * (before + 1) + [self.pad] * pictures + [0] * (behind + 1)}
 
     def _digest(self, text: str, pictures: int) -> str:
-        """Of the prompt that was expanded."""
+        """Digest of the prompt that was expanded."""
         shown = self.markers.before + self.markers.token * pictures + self.markers.after
         return hashlib.sha256(text.replace(shown, "{image}").encode()).hexdigest()
 

@@ -88,7 +88,6 @@ class Signals:
         roots: NDArray[np.int64],
         found: exact.Values,
         chance: Floats,
-        depths: tuple[int, ...],
         batch: Decisions,
     ) -> Signals:
         """Expectations instead of samples."""
@@ -96,7 +95,7 @@ class Signals:
         known = np.flatnonzero(reach.expanded & (mass > 0))
         share = mass[known, None] * chance[known]
         buckets = np.zeros((3, 2))
-        depth = np.array(depths)
+        depth = np.array(reach.depths)
         np.add.at(buckets, _bucket(found.distance[known]), np.stack([mass[known], (share * depth).sum(axis=1)], axis=1))
         by_depth = np.zeros(MAX_ACTIONS)
         by_depth[depth - 1] = share.sum(axis=0)
