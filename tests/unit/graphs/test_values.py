@@ -6,13 +6,13 @@ import dataclasses
 
 import numpy as np
 import pytest
+from recommit.graphs.values import Price
 from tests.reference import graphs as slow
 from tests.unit.graphs import cases
 
 from recommit.graphs import optimal, values, walks
 from recommit.graphs import regret as regrets
 from recommit.graphs.share import gain_share
-from recommit.graphs.values import Price
 
 PRICES = [Price(), Price(0.01, 0.02), Price(0.03, 0.0), Price(0.0, 0.1)]
 DEPTHS = (1, 2, 4, 8)
