@@ -29,7 +29,7 @@ from recommit.data.feeding.mixture import Mixture
 from recommit.data.starts import sampling
 from recommit.estimate import CARDS, Machine, estimate
 from recommit.play import sampled, values
-from recommit.play.graph import Reach
+from recommit.play.graph import PlanGraph
 from recommit.policy.action_decoder import ActionDecoder
 from recommit.policy.depth_head import DepthHead
 from recommit.policy.pictures.vision import Vision
@@ -44,7 +44,7 @@ from recommit.train.config import SftConfig, load
 from recommit.train.grpo import collect, learner
 from recommit.train.grpo import loss as objective
 from recommit.train.grpo import run as grpo
-from recommit.train.grpo.batch import Decisions
+from recommit.train.grpo.batch import GrpoBatch
 from recommit.train.grpo.config import GrpoConfig
 from recommit.train.grpo.head_moves import HeadMover
 from recommit.train.sft import run as sft
@@ -101,7 +101,7 @@ def watch(stages: Stages) -> None:
         (task, "distance", "distances"),
         (task, "optimal_actions", "distances"),
         (sampled.Actor, "propose", "rollout"),
-        (Reach, "expand", "graph"),
+        (PlanGraph, "expand", "graph"),
         (values, "explore", "graph"),
         (values, "evaluate", "program"),
         (HeadMover, "__call__", "head moves"),
@@ -109,8 +109,8 @@ def watch(stages: Stages) -> None:
         (collect.Collector, "__call__", "credit"),
         (ranks.Team, "_reduce", "messages"),
         (ranks.Team, "gather", "messages"),
-        (Decisions, "where", "batches"),
-        (Decisions, "padded", "batches"),
+        (GrpoBatch, "where", "batches"),
+        (GrpoBatch, "padded", "batches"),
         (Mixture, "__next__", "batches"),
         (loss, "sft_loss", "loss"),
         (objective, "grpo_loss", "loss"),

@@ -25,7 +25,7 @@ import torch
 from sft_7b import Clock, arguments, build, naive_inputs, write
 
 import recommit
-from recommit.play.graph import Reach
+from recommit.play.graph import PlanGraph
 from recommit.play.sampled import Actor
 from recommit.play.variants import variant
 from recommit.runs.ranks import Team
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from recommit.policy.policy import CommitPolicy
-    from recommit.train.grpo.batch import Decisions
+    from recommit.train.grpo.batch import GrpoBatch
 
 T = TypeVar("T")
 
@@ -77,7 +77,7 @@ class Model:
             torch.cuda.synchronize()
         self.seconds += time.perf_counter() - begin
 
-    def through(self, work: Callable[[], T]) -> T:
+    def run_pass(self, work: Callable[[], T]) -> T:
         """``work``, its time counted."""
         with self():
             return work()
@@ -87,16 +87,16 @@ def collector(
     policy: CommitPolicy, task: Any, config: GrpoConfig, model: Model, engine: TorchEngine
 ) -> ExactCollector | SampledCollector:
     """What plays, as ``recommit train grpo`` plays."""
-    actor = Actor(policy, task, variant("adaptive"), seed=0, through=model.through)
+    actor = Actor(policy, task, variant("adaptive"), seed=0, run_pass=model.run_pass)
     if not isinstance(config.credit, ExactCredit):
         return SampledCollector(actor, config.credit, config.rollout)
-    graph = partial(Reach, policy, task, through=model.through, keep_inputs=True)
+    graph = partial(PlanGraph, policy, task, run_pass=model.run_pass, keep_inputs=True)
     mover = HeadMover(policy, engine, config.credit, config, 0.0, HEAD_MOVES)
     return ExactCollector(actor, config.credit, config.rollout, graph, mover)
 
 
 def update(
-    policy: CommitPolicy, task: Any, batch: Decisions, config: GrpoConfig, engine: TorchEngine, model: Model
+    policy: CommitPolicy, task: Any, batch: GrpoBatch, config: GrpoConfig, engine: TorchEngine, model: Model
 ) -> int:
     """One epoch; how many times the weights were moved."""
     moves = -(-len(batch) // config.optim.batch)

@@ -16,7 +16,7 @@ torch = pytest.importorskip("torch")
 
 import recommit
 from recommit.data.building import labels
-from recommit.play.graph import Reach, head, walk
+from recommit.play.graph import PlanGraph, head, walk
 from recommit.play.sampled import Actor, play
 from recommit.play.variants import variant
 from recommit.policy.config import DecoderConfig, PolicyConfig
@@ -175,7 +175,7 @@ def test_episodes(tiny, device, task):
     """The rows of an evaluation: equal for equal weights, where no choice on the way was as good as equal."""
     here = policy_of(tiny)
     there, starts = arrived(here, device), states_of(task, 48)
-    graphs = [Reach(policy, task, policy.config.depths) for policy in (here, there)]
+    graphs = [PlanGraph(policy, task, policy.config.depths) for policy in (here, there)]
     played = [walk(graph, starts, 4, head(graph)) for graph in graphs]
     ends, sure = ended(graphs[0], starts, 4)
     assert sure.mean() > 0.5

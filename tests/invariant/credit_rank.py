@@ -88,7 +88,7 @@ DEFECTS = {
 def noted() -> Iterator[list[list[str]]]:
     """Graph by graph, the states that this process looks at."""
     graphs: list[list[str]] = []
-    begin, look = graph.Reach.__init__, graph.Reach._look
+    begin, look = graph.PlanGraph.__init__, graph.PlanGraph._look
 
     def begun(self: Any, *arguments: Any, **options: Any) -> None:
         begin(self, *arguments, **options)
@@ -99,7 +99,7 @@ def noted() -> Iterator[list[list[str]]]:
         self.noted.extend(self.states[i].tobytes().hex() for i in piece)
         return look(self, piece, others)
 
-    with mock.patch.object(graph.Reach, "__init__", begun), mock.patch.object(graph.Reach, "_look", looked):
+    with mock.patch.object(graph.PlanGraph, "__init__", begun), mock.patch.object(graph.PlanGraph, "_look", looked):
         yield graphs
 
 

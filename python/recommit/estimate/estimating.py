@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 
 def counted(config: Stage, model: ModelConfig, task: Puzzle, machine: Machine) -> Estimate:
-    """The plan of a stage as its recipe is."""
+    """Estimate a stage as its recipe is."""
     shadow = shadow_of(config, model, task)
     with kernels():
         return _Counting(config, model, shadow, machine).estimate()
 
 
 def peak(config: Stage, model: ModelConfig, task: Puzzle, machine: Machine) -> int:
-    """Bytes of a rank at the worst moment, and nothing else: sooner than a plan."""
+    """Bytes of a rank at the worst moment, and nothing else: sooner than an estimate."""
     shadow = shadow_of(config, model, task)
     with kernels():
         return _Counting(config, model, shadow, machine).memory().peak
@@ -45,7 +45,7 @@ def _name(config: Stage) -> str:
 
 
 class _Counting:
-    """One plan in the making."""
+    """One estimate in the making."""
 
     def __init__(self, config: Stage, model: ModelConfig, shadow: Shadow, machine: Machine) -> None:
         self.config, self.model, self.shadow, self.machine = config, model, shadow, machine

@@ -1,4 +1,4 @@
-"""What a plan takes from a recipe: its stages, whom they train, and the boards that the presets train it on."""
+"""What an estimate takes from a recipe: its stages, whom they train, and the boards that the presets train it on."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class ChangedRecipe:
     #: Values of all stages that train, by path.
     flags: dict[str, Any] = field(default_factory=dict)
     variant: str | None = None
-    #: NAME=VALUE; those of the model are the warm start's, the others of every stage that is planned.
+    #: NAME=VALUE; those of the model are the warm start's, the others of every stage that is estimated.
     changes: tuple[str, ...] = ()
 
     @property

@@ -1,4 +1,4 @@
-"""What a plan says. Plain frozen values; importing them costs nothing."""
+"""What an estimate says. Plain frozen values; importing them costs nothing."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Memory:
 class Rate:
     """How fast a rank is taken to be."""
 
-    #: Floating-point operations per second at best; 0: unknown, and no time is planned.
+    #: Floating-point operations per second at best; 0: unknown, and no time is estimated.
     peak: float
     share: float
     source: str

@@ -1,7 +1,7 @@
 """Names of agents, read here and nowhere else: ``fixed-4@RUN`` always takes depth 4, and asks the policy of ``RUN``.
 
-The word before the ``@`` says what an agent does (``base``), the folder behind it whose policy it asks (``run``; none: that of
-the evaluation). Light to import.
+The word before the ``@`` says what an agent does (``base``), the folder behind it whose policy it asks (``run``; none:
+that of the evaluation). Light to import.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ AGENTS = {
     "fixed-4-sampled": "always this depth, actions drawn from the policy",
     "random": "a depth drawn evenly",
     "shuffled": "a depth drawn as often as adaptive takes it, whatever the state",
-    "mixture": "the best state-independent draw that needs no more actions than adaptive, chosen on validation instances",
+    "mixture": "the best draw whatever the state with no more actions than adaptive, chosen on validation instances",
     "oracle-dp": "the best depth for every state and number of decisions left: the ceiling for this action head",
     "oracle-delta": "the depth that lowers the distance most",
     "oracle-rate": "the depth that lowers the distance most per action",

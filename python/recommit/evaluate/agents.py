@@ -13,7 +13,7 @@ import numpy as np
 from recommit import draws
 from recommit.evaluate.agent_names import ACTION_SEEDS, AgentName
 from recommit.play import episodes, oracle, shared
-from recommit.play.graph import Reach, always, drawn, head, wary
+from recommit.play.graph import PlanGraph, always, drawn, head, wary
 from recommit.play.sampled import Actor
 from recommit.play.variants import variant
 from recommit.policy.config import MAX_ACTIONS
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from recommit.play.episodes import Rows
+    from recommit.play.episodes import DecisionRows
     from recommit.play.graph import Choose
     from recommit.policy.policy import CommitPolicy
     from recommit.puzzles.puzzle import Puzzle
@@ -43,23 +43,23 @@ class PolicyPlayer:
     validation: PolicyPlayer | None = None
     #: Who else plays the same.
     team: Team = field(default_factory=Team)
-    _rows: dict[tuple[str, int, int], Rows] = field(default_factory=dict)
+    _rows: dict[tuple[str, int, int], DecisionRows] = field(default_factory=dict)
     _mixtures: dict[int, NDArray[np.float64]] = field(default_factory=dict)
 
     @cached_property
-    def reach(self) -> Reach:
+    def reach(self) -> PlanGraph:
         """All depths, also those that the head cannot choose."""
         depths = tuple(range(1, MAX_ACTIONS + 1))
-        return Reach(self.policy, self.task, depths, team=self.team, piece=shared.PIECE)
+        return PlanGraph(self.policy, self.task, depths, team=self.team, piece=shared.PIECE)
 
     @cached_property
     def length(self) -> NDArray[np.int32]:
         """d(s0)."""
         return self.task.distance(self.starts)
 
-    def rows(self, agent: str, budget: int, seed: int = 0) -> Rows:
-        """Decisions of an agent. Only agents ``by_budget`` depend on the budget, and those of a policy that is told it; the
-        others are cut from the largest."""
+    def rows(self, agent: str, budget: int, seed: int = 0) -> DecisionRows:
+        """GrpoBatch of an agent. Only agents ``by_budget`` depend on the budget, and those of a policy that is told it;
+        the others are cut from the largest."""
         played_budget = budget if AgentName(agent).by_budget or self.policy.config.show_budget else self.budget
         key = (agent, played_budget, seed)
         if key not in self._rows:
@@ -70,7 +70,7 @@ class PolicyPlayer:
                 self._rows[key] = self._play(agent, played_budget, seed)
         return self._rows[key]
 
-    def _play(self, agent: str, budget: int, seed: int) -> Rows:
+    def _play(self, agent: str, budget: int, seed: int) -> DecisionRows:
         if AgentName(agent).draws_actions:
             fixed = variant(agent.removesuffix("-sampled"))
             chosen = Actor(self.policy, self.task, fixed, seed=seed)
@@ -113,7 +113,8 @@ class PolicyPlayer:
         return result
 
     def mixture(self, budget: int) -> NDArray[np.float64]:
-        """The best draw that is the same in every state and needs no more actions than adaptive, on validation instances."""
+        """The best draw that is the same in every state and needs no more actions than adaptive, on validation
+        instances."""
         if budget not in self._mixtures:
             self._mixtures[budget] = self._best_mixture(budget)
         return self._mixtures[budget]
@@ -129,8 +130,8 @@ class PolicyPlayer:
 
 
 def _scores(player: PolicyPlayer, budget: int, choices: list[Choose], limit: int) -> list[tuple[int, int]]:
-    """Count for each choice the episodes solved, and the actions of all with a minus; (-1, 0) if those are more than ``limit``. All
-    are played side by side, so that states are looked at in large batches."""
+    """Count for each choice the episodes solved, and the actions of all with a minus; (-1, 0) if those are more than
+    ``limit``. All are played side by side, so that states are looked at in large batches."""
     reach = player.reach
     at = np.tile(reach.nodes(player.starts, budget), (len(choices), 1))
     solved, actions = reach.goal[at], np.zeros(len(choices), np.int64)

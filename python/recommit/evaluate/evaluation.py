@@ -1,4 +1,14 @@
-"""Any set of agents on the same instances under every budget: rows, figures, paired comparisons."""
+"""One evaluation: any set of agents on the same instances, under every budget.
+
+    who plays            names, ``agent_names``; what each does, ``agents``; a model that was asked, ``transcripts``
+    what is played       the test set that the data of the run fix, the same for everybody
+    what is written      one row per decision, ``store``; then figures that are computed from rows and nothing else:
+                         episodes (``metrics``), means and paired differences (``summaries``), words (``text``)
+
+An agent is played once, under the largest budget: who does not know how many decisions are left does the same under a
+smaller one, whose rows are the first of these. Agents of one policy whose plans are greedy share one graph of states,
+so that each state is looked at once for all of them. What is in the folder is not played again.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +40,7 @@ if TYPE_CHECKING:
 
     from recommit.evaluate.metrics import EpisodeRows
     from recommit.evaluate.store import EvaluationStore
-    from recommit.play.episodes import Rows
+    from recommit.play.episodes import DecisionRows
 
 
 @dataclass(frozen=True)
@@ -80,7 +90,7 @@ class EvaluationSpec:
         return tuple(AgentName.parse(name) for name in self.agents)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values; of the options that older plans do not name, those that are not the usual ones."""
+        """Plain values; of the options that older specs do not name, those that are not the usual ones."""
         options = [
             f for f in fields(EvaluationSpec) if f.name in ("edges", "stop_on_deadlock", "whole_commitments", "task")
         ]
@@ -162,7 +172,8 @@ class Evaluation:
         return max(self.budgets.values())
 
     def _play(self, agent: AgentName) -> None:
-        """Decisions under every budget, and those of fixed depths on validation instances too, unless they are stored."""
+        """Decisions under every budget, and those of fixed depths on validation instances too, unless they are
+        stored."""
         for seed, k in product(range(agent.seeds), self._distinct(agent)):
             self._keep(file_name(agent, k, seed), partial(self._rows_of, agent, k, seed))
             if agent.depth:
@@ -173,7 +184,8 @@ class Evaluation:
         return sorted({self._played(agent, k) for k in self.budgets.values()})
 
     def _played(self, agent: AgentName, k: int) -> int:
-        """The budget whose decisions hold those under ``k``: the largest, of an agent to which budgets are all the same."""
+        """The budget whose decisions hold those under ``k``: the largest, of an agent to which budgets are all the
+        same."""
         differs = agent.by_budget or (agent.asks_policy and self._sees_budget(agent.run or self.spec.run))
         return k if differs else self._largest
 
@@ -186,7 +198,7 @@ class Evaluation:
             self._budget_seen[run] = bool(about["policy"].get("show_budget", False))
         return self._budget_seen[run]
 
-    def _keep(self, name: str, play: Callable[[], Rows]) -> None:
+    def _keep(self, name: str, play: Callable[[], DecisionRows]) -> None:
         """All ranks play what the lead does not have."""
         if self.team.told(self.team.lead and self.store.rows(name) is not None):
             return
@@ -194,7 +206,7 @@ class Evaluation:
         if self.team.lead:
             self.store.keep(name, rows)
 
-    def _rows_of(self, agent: AgentName, k: int, seed: int, *, validation: bool = False) -> Rows:
+    def _rows_of(self, agent: AgentName, k: int, seed: int, *, validation: bool = False) -> DecisionRows:
         if agent.base == ZERO_SHOT:
             return transcripts.rows(Path(agent.run), self.task, self.ids, self.starts, k)
         player = self._player(agent.run or self.spec.run)
@@ -234,7 +246,7 @@ class Evaluation:
         self.store.write_json("summary.json", summary)
         return summary
 
-    def _stored(self, agent: AgentName, k: int, seed: int) -> Rows:
+    def _stored(self, agent: AgentName, k: int, seed: int) -> DecisionRows:
         rows = self.store.rows(file_name(agent, self._played(agent, k), seed))
         assert rows is not None
         return metrics.until_lost(rows) if self.spec.stop_on_deadlock else rows

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from recommit.data.spec import DataSpec
     from recommit.evaluate.agents import PolicyPlayer
-    from recommit.play.graph import Reach
+    from recommit.play.graph import PlanGraph
 
 #: Whose value follows from the state and the looks left alone, and whose plans are greedy; fixed depths besides.
 EXACT = ("adaptive", "sampled", "random", "shuffled", "oracle-dp", "oracle-delta", "oracle-rate")
@@ -35,7 +35,7 @@ KINDS = ("all", "data")
 SOLVED, ACTIONS, ACTIONS_SOLVED, DECISIONS, DEPTHS = range(5)
 
 Table: TypeAlias = "NDArray[np.float64]"
-#: Looks left -> the probability of each column of ``Reach.depths``, by node.
+#: Looks left -> the probability of each column of ``PlanGraph.depths``, by node.
 Weights: TypeAlias = "Callable[[int], NDArray[np.float64]]"
 
 
@@ -66,7 +66,7 @@ def starts(data: DataSpec, kind: str, length: tuple[int, ...]) -> tuple[NDArray[
     return states, lengths
 
 
-def look(reach: Reach, roots: NDArray[np.int64], budget: int, columns: NDArray[np.int64]) -> None:
+def look(reach: PlanGraph, roots: NDArray[np.int64], budget: int, columns: NDArray[np.int64]) -> None:
     """Look at every state that ``columns`` lead to within the budget."""
     front, seen = np.unique(roots), np.zeros(0, np.int64)
     for _ in range(budget):
@@ -76,7 +76,7 @@ def look(reach: Reach, roots: NDArray[np.int64], budget: int, columns: NDArray[n
         front = front[~reach.goal[front]]
 
 
-def values(reach: Reach, budget: int, weights: Weights) -> Iterator[Table]:
+def values(reach: PlanGraph, budget: int, weights: Weights) -> Iterator[Table]:
     """For 1, 2, ... ``budget`` looks: by node, what an episode from there is expected to come to."""
     table = np.zeros((len(reach), DEPTHS + MAX_ACTIONS))
     table[reach.goal, SOLVED] = 1.0
@@ -85,7 +85,7 @@ def values(reach: Reach, budget: int, weights: Weights) -> Iterator[Table]:
         yield table
 
 
-def _one_more(reach: Reach, table: Table, weight: NDArray[np.float64]) -> Table:
+def _one_more(reach: PlanGraph, table: Table, weight: NDArray[np.float64]) -> Table:
     """One look before ``table``."""
     result = np.zeros_like(table)
     result[reach.goal, SOLVED] = 1.0
@@ -201,7 +201,7 @@ class Population:
         }
 
 
-def _surely(reach: Reach, columns: NDArray[np.integer]) -> NDArray[np.float64]:
+def _surely(reach: PlanGraph, columns: NDArray[np.integer]) -> NDArray[np.float64]:
     """One depth per node."""
     result = np.zeros((len(reach), len(reach.depths)))
     result[np.arange(len(reach)), columns] = 1.0

@@ -21,7 +21,7 @@ import numpy as np
 
 from recommit.data.table import pa, parsed, pq
 from recommit.evaluate.agent_names import file_names
-from recommit.play.episodes import Rows
+from recommit.play.episodes import DecisionRows
 from recommit.storage import digests, files, reading
 from recommit.storage.lock import Lock
 
@@ -77,27 +77,27 @@ class EvaluationStore:
             )
         self.write_json("policies.json", {**before, **policies})
 
-    def rows(self, name: str) -> Rows | None:
+    def rows(self, name: str) -> DecisionRows | None:
         """Decisions that an earlier call has kept."""
         stored = self._decisions(name)
         if stored is None:
             return None  # played again
         data = reading.content(self.folder, stored)
         table = parsed(self.folder / stored, data)
-        if any(f.name not in table.column_names for f in fields(Rows)):
+        if any(f.name not in table.column_names for f in fields(DecisionRows)):
             return None  # of an older version: played again
         if stored not in self._digests:
             self._note(stored, files.sha256(data))
-        return Rows(*(table[f.name].to_numpy() for f in fields(Rows)))
+        return DecisionRows(*(table[f.name].to_numpy() for f in fields(DecisionRows)))
 
     def _decisions(self, name: str) -> str | None:
         """The file of an agent's decisions, by its name of today or of an older version."""
         names = (f"decisions/{each}.parquet" for each in file_names(name))
         return next((file for file in names if os.path.lexists(self.folder / file)), None)
 
-    def keep(self, name: str, rows: Rows) -> None:
+    def keep(self, name: str, rows: DecisionRows) -> None:
         """Write decisions."""
-        self.write_table(f"decisions/{name}.parquet", {f.name: getattr(rows, f.name) for f in fields(Rows)})
+        self.write_table(f"decisions/{name}.parquet", {f.name: getattr(rows, f.name) for f in fields(DecisionRows)})
 
     def write_table(self, name: str, columns: Mapping[str, NDArray[Any] | list[Any]]) -> None:
         """Columns of equal length, as Parquet."""

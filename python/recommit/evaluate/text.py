@@ -97,11 +97,18 @@ def comparisons(compared: list[dict[str, Any]]) -> str:
     for one in compared:
         solved, actions, p = one["solve_difference"], one["actions_difference"], one["mcnemar_p"]
         verdict = "surely" if one["dominates_surely"] else "yes" if one["dominates"] else "no"
-        rows.append((
-            one["against"], one["budget"], f"{100 * solved['mean']:+.1f}",
-            f"{100 * solved['low']:+.1f} .. {100 * solved['high']:+.1f}", f"{actions['mean']:+.1f}",
-            f"{actions['low']:+.1f} .. {actions['high']:+.1f}", "-" if p is None else f"{p:.2g}", verdict,
-        ))  # fmt: skip
+        rows.append(
+            (
+                one["against"],
+                one["budget"],
+                f"{100 * solved['mean']:+.1f}",
+                f"{100 * solved['low']:+.1f} .. {100 * solved['high']:+.1f}",
+                f"{actions['mean']:+.1f}",
+                f"{actions['low']:+.1f} .. {actions['high']:+.1f}",
+                "-" if p is None else f"{p:.2g}",
+                verdict,
+            )
+        )
     return grid(head, rows) + "\n"
 
 

@@ -2,8 +2,8 @@
 
 adaptive-s0  fixed-4-s0  random-s0  depth-only-s0    what recommit train family makes, by variant and seed
 adaptive-k5-s0                                       the same with five decisions per training episode
-single-4-init  single-4-s0                           one depth alone: the warm start, and its reinforcement with a copy of it
-zero-shot-NAME                                       a run of recommit zero-shot
+single-4-init  single-4-s0                           one depth alone: the warm start, and its reinforcement with a copy
+of it zero-shot-NAME                                       a run of recommit zero-shot
 """
 
 from __future__ import annotations
@@ -123,7 +123,8 @@ class Members:
         return [folder for folder in sorted(self.family.glob("zero-shot-*")) if (folder / "summary.json").is_file()]
 
     def trained(self, suffix: str = "", seed: int | None = None, *, drawn: bool = True) -> tuple[str, ...]:
-        """Agents: every run that was reinforced at a fixed depth, at this depth; its actions greedy and, if asked, drawn."""
+        """Agents: every run that was reinforced at a fixed depth, at this depth; its actions greedy and, if asked,
+        drawn."""
         agents = []
         for depth in EVERY:
             if folder := self.run(f"fixed-{depth}{suffix}", seed):
@@ -198,12 +199,14 @@ class FamilyResults:
     def best_fixed(
         self, kind: str, budget: str, by: str = "validation", depths: Sequence[int] = EVERY
     ) -> dict[str, Any] | None:
-        """The one of ``depths`` that solves most, on ``test`` or ``validation`` instances; ties to the smaller depth."""
+        """The one of ``depths`` that solves most, on ``test`` or ``validation`` instances; ties to the smaller
+        depth."""
         return best([row for row in self.kind(kind, budget) if depth_of(row) in depths], by)
 
 
 def best(rows: list[dict[str, Any]], by: str = "validation") -> dict[str, Any] | None:
-    """Choose of fixed depths the one that solves most, on ``test`` or ``validation`` instances; ties to the smaller depth."""
+    """Choose of fixed depths the one that solves most, on ``test`` or ``validation`` instances; ties to the smaller
+    depth."""
     field = "solve_rate" if by == "test" else "validation_solve_rate"
     return max(rows, key=lambda r: (r[field], -depth_of(r)), default=None)
 

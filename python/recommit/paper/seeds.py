@@ -1,7 +1,8 @@
 """Evaluations of several seeds of one family, taken together: one row per agent, whichever seed trained it.
 
 Every seed's adaptive policy is compared with the agents of its own seed, on the same instances. The interval is over
-instances (over rooms, where the data keeps rooms apart), of the mean over seeds; how far seeds lie apart stands beside it.
+instances (over rooms, where the data keeps rooms apart), of the mean over seeds; how far seeds lie apart stands beside
+it.
 """
 
 from __future__ import annotations
@@ -27,9 +28,21 @@ if TYPE_CHECKING:
 
 #: The agents of the table, in its order: a pattern of names without folders and seeds.
 ROWS = (
-    "adaptive", "adaptive-memory", "sampled", "shuffled", "mixture", "random", "fixed-[1248]", "fixed-[1-8]@fixed-[1-8]",
-    "random@random", "adaptive@depth-only", "adaptive@paper", "shuffled@paper", "fixed-[1-8]@init", "oracle-dp",
-)  # fmt: skip
+    "adaptive",
+    "adaptive-memory",
+    "sampled",
+    "shuffled",
+    "mixture",
+    "random",
+    "fixed-[1248]",
+    "fixed-[1-8]@fixed-[1-8]",
+    "random@random",
+    "adaptive@depth-only",
+    "adaptive@paper",
+    "shuffled@paper",
+    "fixed-[1-8]@init",
+    "oracle-dp",
+)
 HEAD = ("agent", "seeds", "solved %", "actions", "adaptive is ahead, points", "95 %", "by seed", "its actions", "95 %")
 
 

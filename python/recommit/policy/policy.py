@@ -1,4 +1,10 @@
-"""The policy: one look, one commitment."""
+"""The policy: one look, one commitment.
+
+A state is drawn and encoded (``pictures/vision.py``). The backbone reads the picture and a fixed prompt once; its last
+hidden state is z. From z the depth head (``depth_head.py``) says how many actions to commit to, and the action decoder
+(``action_decoder.py``) says which. ``look`` makes z; ``act`` plays, ``plan`` plans for several depths at once, and
+calling the policy is teacher forcing, as training needs it. ``checkpoint.py`` saves all of it but the frozen backbone.
+"""
 
 from __future__ import annotations
 

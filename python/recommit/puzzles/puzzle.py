@@ -304,6 +304,7 @@ class Puzzle(ABC):
     ) -> tuple[NDArray[Any], NDArray[np.int64]]:
         """``(pixel_values, image_grid_thw)``, bit for bit what the Qwen2.5-VL image processor makes of ``render``.
 
+        The core writes them straight from the state: where a cell is a multiple of 14 pixels wide, it is copied.
         ``pixel_values`` has one row of 1176 values per 14x14 patch, of all pictures in turn, as ``float32`` or, for
         ``bfloat16``, as ``uint16`` bits rounded to nearest even. Pictures that the processor would resize are an error.
         """

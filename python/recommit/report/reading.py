@@ -25,17 +25,23 @@ CONTROLS = ("random", "shuffled", "mixture")
 CEILING = "oracle-dp"
 #: What a page needs of the rows of summary.json and comparisons.json.
 SUMMARY: reading.Fields = {
-    **dict.fromkeys(("agent", "task", "budget"), str), "decisions": int,
+    **dict.fromkeys(("agent", "task", "budget"), str),
+    "decisions": int,
     **dict.fromkeys(("solve_rate", "solve_low", "solve_high", "actions_per_episode"), reading.NUMBER),
     **dict.fromkeys(("decisions_per_episode", "spl", "lost", "mean_depth"), reading.PERHAPS),
-}  # fmt: skip
+}
 _DIFFERENCE = dict.fromkeys(("mean", "low", "high"), reading.NUMBER)
 COMPARISON: reading.Fields = {
-    "against": str, "budget": str, "solve_difference": _DIFFERENCE, "actions_difference": _DIFFERENCE,
-    "mcnemar_p": reading.PERHAPS, "dominates": bool, "dominates_surely": bool,
-}  # fmt: skip
+    "against": str,
+    "budget": str,
+    "solve_difference": _DIFFERENCE,
+    "actions_difference": _DIFFERENCE,
+    "mcnemar_p": reading.PERHAPS,
+    "dominates": bool,
+    "dominates_surely": bool,
+}
 POINT: reading.Fields = dict.fromkeys(("budget", "solve_rate", "actions"), reading.NUMBER)
-#: Of a plan; older ones lack some of the last.
+#: What a spec of an evaluation says; older ones lack some of the last.
 PLAN: reading.Fields = {"agents": [str], "instances": int}
 OPTIONS: reading.Fields = {"run": str, "budgets": [(str, int)], "length": [int], "task": str}
 #: More instances than any recipe can ask for.
@@ -69,7 +75,8 @@ class Agent:
 
     @property
     def family(self) -> tuple[str, bool]:
-        """The same for fixed depths that belong together: of one policy, or of runs that were trained for one depth each."""
+        """The same for fixed depths that belong together: of one policy, or of runs that were trained for one depth
+        each."""
         return self.run.replace(f"fixed-{self.depth}", "fixed-h"), self.drawn
 
     @property
@@ -176,8 +183,8 @@ class Folder:
     def best_fixed(self, budget: str) -> tuple[Agent, bool] | None:
         """The fixed depth that solves most, ties to the smaller; and whether it was chosen on validation instances.
 
-        Chosen on the test instances themselves it looks better than it is, which is against the first agent. Runs of other
-        seeds do not count: they may come from another warm start, whose luck is no depth's merit.
+        Chosen on the test instances themselves it looks better than it is, which is against the first agent. Runs of
+        other seeds do not count: they may come from another warm start, whose luck is no depth's merit.
         """
         own = seed_of(self.spec.get("run", ""))
         fixed = [a for a in self.agents if a.depth and a is not self.first and (not own or seed_of(a.run) in ("", own))]
@@ -220,9 +227,10 @@ class Folder:
         agent, budget = (np.array(table[name].to_pylist()) for name in ("agent", "budget"))
         where = table["instance"].to_numpy()
         values = {
-            "solved": table["solved"].to_numpy(), "actions": table["actions"].to_numpy(),
+            "solved": table["solved"].to_numpy(),
+            "actions": table["actions"].to_numpy(),
             "lost": table["end"].to_numpy() == -1,
-        }  # fmt: skip
+        }
         by_agent = {}
         for name, word in self.rows:
             mine = (agent == name) & (budget == word)

@@ -1,6 +1,7 @@
 """Presets: what to make of each puzzle, as a YAML file with one entry per puzzle, and the runs that follow from it.
 
-All runs of a puzzle begin with a warm start of that puzzle; where a preset has ``joint``, with one warm start of all puzzles.
+All runs of a puzzle begin with a warm start of that puzzle; where a preset has ``joint``, with one warm start of all
+puzzles.
 """
 
 from __future__ import annotations
@@ -41,7 +42,8 @@ def load(preset: str, changes: Sequence[str] = ()) -> dict[str, Any]:
     except ValueError as error:
         raise ValueError(f"preset: {error} in {preset}") from None
     if not isinstance(whole, dict) or not isinstance(whole.get("tasks"), dict):
-        raise ValueError(f"preset: expected a mapping with tasks, got {type(whole).__name__} in {preset}")  # noqa: TRY004
+        kind = type(whole).__name__
+        raise ValueError(f"preset: expected a mapping with tasks, got {kind} in {preset}")  # noqa: TRY004
     check(whole)
     for change in changes:
         _change(whole, change)
@@ -59,8 +61,8 @@ def _change(whole: dict[str, Any], change: str) -> None:
     first, *rest = rest if first in tasks and rest else [first, *rest]
     if not equals or first not in KEYS or (rest and first not in (*CHANGES, *MAPPINGS)):
         raise ValueError(
-            f"set: expected NAME=VALUE with a name of {', '.join(KEYS)} (of all puzzles, or after {'. or '.join(tasks)}. "
-            f"of one), got {brief(change)}"
+            f"set: expected NAME=VALUE with a name of {', '.join(KEYS)} (of all puzzles, or after "
+            f"{'. or '.join(tasks)}. of one), got {brief(change)}"
         )
     try:
         value = recipe_text.read(text)
@@ -77,7 +79,8 @@ def _change(whole: dict[str, Any], change: str) -> None:
 
 @dataclass(frozen=True)
 class WarmStartSource:
-    """Where warm starts come from: a recipe with its changes, the data of one puzzle or of all, and the folder for them."""
+    """Where warm starts come from: a recipe with its changes, the data of one puzzle or of all, and the folder for
+    them."""
 
     recipe: str
     changes: tuple[str, ...]

@@ -62,7 +62,8 @@ class Planner:
 
 
 def alike(run: Run) -> dict[str, Any]:
-    """A run's recipe without what makes no difference to its cost: seeds, which fixed depth it has, what it imitates."""
+    """A run's recipe without what makes no difference to its cost: seeds, which fixed depth it has, what it
+    imitates."""
     from recommit.train.config import plain
 
     recipe = plain(run.config)

@@ -22,7 +22,7 @@ from typing import IO, TYPE_CHECKING, Any
 from recommit.data.feeding.mixture import names
 from recommit.data.spec import DataSpec
 from recommit.runs.checkpoints import Checkpoints
-from recommit.storage import digests, files, reading
+from recommit.storage import digests, errors, files, reading
 from recommit.storage import opening as plain
 from recommit.storage.lock import Lock
 
@@ -104,6 +104,19 @@ class RunDirectory:
 
     def _seal(self, names: tuple[str, ...]) -> None:
         digests.seal(files.Files(), self.folder, [name for name in names if (self.folder / name).is_file()])
+
+    def log_digests(self) -> dict[str, str]:
+        """What the logs hold, for a checkpoint to note."""
+        return {name: files.file_sha256(self.folder / name) for name in LOGS}
+
+    def check_logs(self, digests_by_name: dict[str, str], checkpoint: Path) -> None:
+        """Refuse logs that are not those of the checkpoint, to whose length they have been cut."""
+        for name, digest in digests_by_name.items():
+            if self.lead and files.file_sha256(self.folder / name) != digest:
+                raise errors.Damaged(
+                    f"{self.folder / name}: expected the lines that {checkpoint.name} was saved with, got others; "
+                    f"without {checkpoint} the run goes on from the checkpoint before"
+                )
 
     def read(self, name: str) -> Any:
         """A JSON file of the run, None if there is none."""

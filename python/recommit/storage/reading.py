@@ -10,8 +10,7 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
-from recommit.storage import digests, errors, files
-from recommit.storage import opening as plain
+from recommit.storage import digests, errors, files, opening
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,7 +32,7 @@ def content(folder: Path, name: str) -> bytes:
     """All bytes of a file."""
     path = folder / name
     try:
-        data = plain.content(path)
+        data = opening.content(path)
     except FileNotFoundError:
         raise errors.Damaged(f"{path}: expected a file, got none") from None
     except OSError as error:

@@ -1,4 +1,5 @@
-"""What can end a request, an episode or a run. No message holds a key: what a server said is cleaned before it comes here."""
+"""What can end a request, an episode or a run. No message holds a key: what a server said is cleaned before it comes
+here."""
 
 from __future__ import annotations
 

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from recommit.storage.jsonl import JsonLines
 
 
-#: Taken for the tokens of a question until a server has said how many one has. It may be far too little, so that until then
-#: a run with a cap on tokens or money has one request under way: what one answer costs is the most that a cap is broken by.
+#: Taken for the tokens of a question until a server has said how many one has. It may be far too little, so that until
+#: then a run with a cap on tokens or money has one request under way: what one answer costs is the most that a cap is
+#: broken by.
 QUESTION_TOKENS = 4096
 
 

@@ -55,9 +55,18 @@ class ModelPlayer:
     """Plays instances of one task; any number of threads may play different ones."""
 
     def __init__(
-        self, task: Puzzle, instances: Instances, prompts: tuple[Prompt, Prompt], ask: Callable[[Question, DecisionPlace], Answer],
-        journal: JsonLines, *, budget: int, cell: int, lenient: bool, moves: str = MOVES[0],
-    ) -> None:  # fmt: skip
+        self,
+        task: Puzzle,
+        instances: Instances,
+        prompts: tuple[Prompt, Prompt],
+        ask: Callable[[Question, DecisionPlace], Answer],
+        journal: JsonLines,
+        *,
+        budget: int,
+        cell: int,
+        lenient: bool,
+        moves: str = MOVES[0],
+    ) -> None:
         self.task, self.instances, self.prompts, self.ask, self.journal = task, instances, prompts, ask, journal
         self.budget, self.cell, self.lenient = budget, cell, lenient
         #: Where a word means the tile's way, the blank goes the opposite one, whose code differs in the last bit.
@@ -109,12 +118,25 @@ class ModelPlayer:
             completion.text, lenient=self.lenient, refused=completion.refused, cut_off=completion.cut_off
         )
         return {
-            "instance": episode.instance, "decision": decision, "outcome": commitment.outcome.value, "h": commitment.depth,
-            "actions": [parser.ACTIONS[action ^ self.turned] for action in commitment.actions], "text": completion.text, "finish": completion.finish,
-            "model": completion.model, "id": completion.id, "tokens_in": completion.tokens_in, "tokens_out": completion.tokens_out,
-            "charged": list(answer.charged), "number": answer.number, "attempts": answer.attempts,
-            "seconds": answer.seconds, "address": answer.address, "parameters": answer.parameters, "request": answer.request,
-        }  # fmt: skip
+            "instance": episode.instance,
+            "decision": decision,
+            "outcome": commitment.outcome.value,
+            "h": commitment.depth,
+            "actions": [parser.ACTIONS[action ^ self.turned] for action in commitment.actions],
+            "text": completion.text,
+            "finish": completion.finish,
+            "model": completion.model,
+            "id": completion.id,
+            "tokens_in": completion.tokens_in,
+            "tokens_out": completion.tokens_out,
+            "charged": list(answer.charged),
+            "number": answer.number,
+            "attempts": answer.attempts,
+            "seconds": answer.seconds,
+            "address": answer.address,
+            "parameters": answer.parameters,
+            "request": answer.request,
+        }
 
     def _carried_out(self, state: State, record: dict[str, Any]) -> tuple[State, Step]:
         depth, codes = _checked(record)

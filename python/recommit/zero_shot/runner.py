@@ -1,6 +1,14 @@
 """A run in its folder: workers that play, one journal, and figures whenever it ends, however it ends.
 
-manifest.json      what decides the answers, and how the model was sampled; a folder holds one such plan
+    decide    the picture of a state and the prompt (``player``, ``prompt``)
+    ask       within the caps (``ledger``), with retries, over a bounded connection (``http/client``, ``http/wire``)
+    read      the text: a commitment, or the one reason why it is none (``parser``)
+    write     the answer into the journal; only then is it carried out, so that no kill asks a second time
+
+Each worker thread does this for one episode at a time. A start of the command restores what earlier ones left, answers
+and money spent, and plays the rest.
+
+manifest.json      what decides the answers, and how the model was sampled; a folder holds one such spec
 decisions.jsonl    the journal and the transcripts: one line per answered decision, on the disk before it is carried out
 attempts.jsonl     every request before it was sent, every failure, and every parameter that was refused
 episodes.jsonl     one line per episode
@@ -50,10 +58,19 @@ class RunLimits:
 
 
 def run(
-    spec: ZeroShotSpec, starts: Instances, service: Service, parameters: Parameters, out: Path, limits: RunLimits, *, clock: StoppableClock | None = None,
-    quiet: bool = False, player: type[ModelPlayer] = ModelPlayer,
-) -> list[dict[str, Any]]:  # fmt: skip
-    """Play what is left of a plan on its instances; the summary. Whatever ends it early, the folder can be gone on with."""
+    spec: ZeroShotSpec,
+    starts: Instances,
+    service: Service,
+    parameters: Parameters,
+    out: Path,
+    limits: RunLimits,
+    *,
+    clock: StoppableClock | None = None,
+    quiet: bool = False,
+    player: type[ModelPlayer] = ModelPlayer,
+) -> list[dict[str, Any]]:
+    """Play what is left of a spec on its instances; the summary. Whatever ends it early, the folder can be gone on
+    with."""
     disk = files.Files()
     files.make_folders(disk, out)
     with Lock(out, work="zero-shot run"):
@@ -69,9 +86,16 @@ def run(
             ledger = Ledger(limits.caps, log, answer_tokens, clock.stop)
             client = Client(service, parameters, ledger, cache=Cache(limits.cache), clock=clock, seed=spec.seed)
             plays = player(
-                spec.puzzle(), starts, spec.prompts, client.ask, journal,
-                budget=spec.budget, cell=spec.cell, lenient=spec.lenient, moves=spec.moves,
-            )  # fmt: skip
+                spec.puzzle(),
+                starts,
+                spec.prompts,
+                client.ask,
+                journal,
+                budget=spec.budget,
+                cell=spec.cell,
+                lenient=spec.lenient,
+                moves=spec.moves,
+            )
             plays.restore(decisions)
             ledger.restore(attempts, decisions)
             parameters.restore(attempts)

@@ -45,12 +45,12 @@ class Named(Instances):
 
 
 class WrongSpec(ValueError):
-    """A plan that cannot be played, or not in this folder."""
+    """A spec that cannot be played, or not in this folder."""
 
 
 @dataclass(frozen=True)
 class ZeroShotSpec:
-    """Two runs with equal plans ask the same questions until an answer differs."""
+    """Two runs with equal specs ask the same questions until an answer differs."""
 
     model: str
     endpoint: str
@@ -126,7 +126,7 @@ class ZeroShotSpec:
 
 
 def keep(manifest: dict[str, Any], folder: Path) -> None:
-    """Write the manifest of a new run, or check that the run in ``folder`` has the same plan."""
+    """Write the manifest of a new run, or check that the run in ``folder`` has the same spec."""
     path = folder / MANIFEST
     if not path.exists():
         foreign = sorted(entry.name for entry in folder.iterdir() if not entry.name.startswith("."))

@@ -52,7 +52,7 @@ def random_rows(n, size, seed=0):
     count = np.clip(distance, 0, 8).astype(np.uint8)
     actions = rng.integers(0, 4, (n, 8)).astype(np.uint8)
     actions[np.arange(8) >= count[:, None]] = rows.NO_ACTION
-    return rows.Rows(
+    return rows.LabelledRows(
         instance=np.sort(rng.integers(0, 2**62, n)) if n else np.zeros(0, np.int64),
         difficulty=rng.integers(0, 2, n).astype(np.uint8),
         length=rng.integers(1, 400, n).astype(np.int16),
@@ -85,7 +85,7 @@ def test_hash_sees_every_column():
     for name in content.__dataclass_fields__:
         changed = {field: getattr(content, field).copy() for field in content.__dataclass_fields__}
         changed[name].ravel()[7] ^= 1
-        seen.add(rows.Rows(**changed).sha256())
+        seen.add(rows.LabelledRows(**changed).sha256())
     assert len(seen) == 1 + len(content.__dataclass_fields__)
 
 

@@ -14,7 +14,7 @@ import recommit
 from recommit.evaluate import agent_names, agents, metrics
 from recommit.evaluate.agents import PolicyPlayer
 from recommit.play import episodes, oracle
-from recommit.play.graph import Reach, always, drawn, head, walk
+from recommit.play.graph import PlanGraph, always, drawn, head, walk
 
 DEPTHS = (1, 2, 4)
 
@@ -80,7 +80,7 @@ def test_nobody_beats_the_ceiling(player):
 
 
 def test_a_cap_is_reported(player):
-    fresh = Reach(Scripted(), player.task, tuple(range(1, 9)))
+    fresh = PlanGraph(Scripted(), player.task, tuple(range(1, 9)))
     assert oracle.ceiling(fresh, player.starts, 5, DEPTHS, cap=8).missing > 0
 
 

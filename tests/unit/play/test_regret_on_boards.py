@@ -15,7 +15,7 @@ from tests.unit.play.test_values import DEPTHS, Scripted
 import recommit
 from recommit.play import attribution, oracle, regret, values
 from recommit.play.commitments import Commitments, Prices
-from recommit.play.graph import Reach, always, walk
+from recommit.play.graph import PlanGraph, always, walk
 
 BUDGET = 6
 PRICES = Prices(0.01, 0.03)
@@ -25,7 +25,7 @@ PRICES = Prices(0.01, 0.03)
 def reach():
     """Every board of 2x3, looked at."""
     task = recommit.Sliding(2, 3)
-    result = Reach(Scripted(), task, DEPTHS)
+    result = PlanGraph(Scripted(), task, DEPTHS)
     boards = np.array(list(permutations(range(6))), np.uint8).reshape(-1, 2, 3)
     result.nodes(boards[task.distance(boards) >= 0])
     while not (result.expanded | result.goal).all():

@@ -87,7 +87,7 @@ def write(folder: Path, task_name: str, *, run: str = "/somewhere/else/rl-fixed-
             kept: list = []
             rows = rows_of(task, found.states, name, 6, seed, kept)
             more = {"actions": np.concatenate([a for a, _ in kept]), "chances": np.concatenate([c for _, c in kept])}
-            old = [f.name for f in fields(play.Rows) if f.name not in more]  # what older evaluations kept
+            old = [f.name for f in fields(play.DecisionRows) if f.name not in more]  # what older evaluations kept
             table = {name: getattr(rows, name) for name in old} | (more if columns else {})
             ending = f"-s{seed}" if name in SEEDS else ""
             pq.write_table(

@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch")
 from tests.unit.train import runs
 
 import recommit
-from recommit.play.graph import Reach
+from recommit.play.graph import PlanGraph
 from recommit.play.sampled import Actor
 from recommit.play.variants import variant
 from recommit.policy.policy import CommitPolicy
@@ -46,7 +46,7 @@ def decisions(policy, name="adaptive", **credit):
     actor = Actor(policy, TASK, variant(name), seed=5)
     collector = SampledCollector(actor, plan.credit, plan.rollout)
     if plan.credit.group == "exact":
-        collector = ExactCollector(actor, plan.credit, plan.rollout, lambda depths: Reach(policy, TASK, depths))
+        collector = ExactCollector(actor, plan.credit, plan.rollout, lambda depths: PlanGraph(policy, TASK, depths))
     return collector(TASK.generate(12, seed=9, length=(4, 9)).states, 0)[0]
 
 

@@ -18,7 +18,7 @@ from recommit.train.grpo import run
 def test_the_head_alone_raises_the_return_and_moves_nothing_else(init):
     """Many moves on one graph: the program's own value grows, and state by state rather than by the mean."""
     from recommit.play import values
-    from recommit.play.graph import Reach, softmax
+    from recommit.play.graph import PlanGraph, softmax
     from recommit.runs.ranks import Team
     from recommit.train.engine.base import groups
     from recommit.train.engine.torch import TorchEngine
@@ -29,7 +29,7 @@ def test_the_head_alone_raises_the_return_and_moves_nothing_else(init):
     task, before = given.task, {k: v.clone() for k, v in given.policy.state_dict().items()}
     starts = task.generate(24, seed=9, length=(4, 12)).states
 
-    reach = Reach(given.policy, task, (1, 2, 4, 8), keep_inputs=True)
+    reach = PlanGraph(given.policy, task, (1, 2, 4, 8), keep_inputs=True)
     roots = reach.nodes(starts)
     values.explore(reach, roots, 4, lambda r, n: softmax(r.logits[n]), 1000)
     first = values.evaluate(reach, roots, softmax(reach.logits), 4, 0.0).value[4][roots].mean()

@@ -10,7 +10,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import recommit
-from recommit.play.graph import Reach
+from recommit.play.graph import PlanGraph
 from recommit.play.sampled import Actor
 from recommit.play.variants import variant
 from recommit.policy.policy import CommitPolicy
@@ -41,7 +41,7 @@ def decisions(policy, name, which):
     """Of one step from the same starts."""
     actor, rollout = Actor(policy, TASK, variant(name), seed=5), RolloutConfig(instances=24, budget=4)
     collector = ExactCollector(
-        actor, ExactCredit(plan_depths=which), rollout, lambda depths: Reach(policy, TASK, depths)
+        actor, ExactCredit(plan_depths=which), rollout, lambda depths: PlanGraph(policy, TASK, depths)
     )
     return collector(TASK.generate(24, seed=9, length=(4, 9)).states, 0)[0]
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import functools
 import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec
 
 from recommit.puzzles.registry import Task
 from recommit.storage.foreign_text import say, tell
+from recommit.storage.status_line import StatusLine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -101,10 +101,21 @@ def build(
     from recommit.data.sizes import build as make_each
 
     flags = {
-        "task": task, "size": list(size), "count": count, "validation": validation, "test": test, "seed": seed,
-        "epoch": epoch, "ties": ties, "perturbed": perturbed, "deviation": deviation,
-        "strict_states": strict_states, "disjoint": disjoint, "generator": generator, "shard": shard,
-    }  # fmt: skip
+        "task": task,
+        "size": list(size),
+        "count": count,
+        "validation": validation,
+        "test": test,
+        "seed": seed,
+        "epoch": epoch,
+        "ties": ties,
+        "perturbed": perturbed,
+        "deviation": deviation,
+        "strict_states": strict_states,
+        "disjoint": disjoint,
+        "generator": generator,
+        "shard": shard,
+    }
     changes = {k: v for k, v in flags.items() if v not in (None, [])}
     progress = None if json else _BuildLine()
     options: dict[str, Any] = {"workers": workers, "threads": threads, "engine": engine, "progress": progress}
@@ -257,20 +268,12 @@ def verify(folder: Path, /, labels: bool = False) -> int:
 COMMANDS: dict[str, Callable[..., int]] = {"build": build, "show": show, "export": export, "verify": verify}
 
 
-class _BuildLine:
-    """One line on standard error that says how far a build is; on a terminal it stays one line."""
-
-    def __init__(self) -> None:
-        self.tty = sys.stderr.isatty()
+class _BuildLine(StatusLine):
+    """How far a build is."""
 
     def __call__(self, now: BuildProgress) -> None:
         left = f"{now.left:.0f} s left" if now.left < 1e9 else ""
-        line = f"{now.shards}/{now.all_shards} shards, {now.rows:,} rows, {now.rate:,.0f} rows/s, {left}"
-        say(line, over=self.tty, end="" if self.tty else "\n")
-
-    def end(self) -> None:
-        if self.tty:
-            say()
+        self.show(f"{now.shards}/{now.all_shards} shards, {now.rows:,} rows, {now.rate:,.0f} rows/s, {left}")
 
 
 def _each(parts: Sequence[Any]) -> None:

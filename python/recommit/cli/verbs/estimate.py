@@ -57,13 +57,13 @@ def estimate(
         request = recipes.ChangedRecipe(recipe, backbone, _flags(zero, deepspeed), variant, set)
         board = recipes.puzzle(recipe, task, size)
         stages = recipes.stages(recipe) if stage == "both" else (stage,)
-        plans = [count(request.stage(each, board), request.model, board, on) for each in stages]
+        estimates = [count(request.stage(each, board), request.model, board, on) for each in stages]
     except ValueError as error:
         raise WrongCall(str(error)) from None
     if json:
-        tell(dumps([each.to_json() for each in plans], indent=2))
+        tell(dumps([each.to_json() for each in estimates], indent=2))
     else:
-        tell("\n".join(report.text(each) for each in plans), end="")
+        tell("\n".join(report.text(each) for each in estimates), end="")
     return 0
 
 

@@ -11,9 +11,20 @@ from recommit.cli.requests import WrongCall
 from recommit.storage.foreign_text import tell
 
 AGENTS = (
-    "adaptive", "sampled", "fixed-1", "fixed-2", "fixed-4", "fixed-8", "random", "shuffled", "mixture",
-    "oracle-dp", "oracle-delta", "oracle-rate", "solver",
-)  # fmt: skip
+    "adaptive",
+    "sampled",
+    "fixed-1",
+    "fixed-2",
+    "fixed-4",
+    "fixed-8",
+    "random",
+    "shuffled",
+    "mixture",
+    "oracle-dp",
+    "oracle-delta",
+    "oracle-rate",
+    "solver",
+)
 
 
 def evaluate(
@@ -93,7 +104,7 @@ def evaluate(
             )
         if population != "none":
             return _whole(str(chosen), agents, budgets, length, population, task, out, device, json=json, quiet=quiet)
-        plan = EvaluationSpec(
+        spec = EvaluationSpec(
             str(chosen),
             agents,
             budgets,
@@ -108,7 +119,7 @@ def evaluate(
         )
         team = ranks.meet(device)
         with watched(team), EvaluationStore(out) if team.lead else nullcontext() as store:
-            summary = Evaluation(plan, store, team=team, quiet=quiet).run()
+            summary = Evaluation(spec, store, team=team, quiet=quiet).run()
             if store is None:
                 return 0
             if members:
@@ -143,10 +154,10 @@ def _whole(
 
     if agents == AGENTS:
         agents = tuple(agent for agent in AGENTS if agent in EXACT or agent.startswith("fixed-"))
-    plan = population_run.PopulationSpec(run, agents, budgets, kind, length, task)
+    spec = population_run.PopulationSpec(run, agents, budgets, kind, length, task)
     team = ranks.meet(device)
     with watched(team), EvaluationStore(out) if team.lead else nullcontext() as store:
-        rows = population_run.run(plan, store, team, quiet=quiet)
+        rows = population_run.run(spec, store, team, quiet=quiet)
         if store is None:
             return 0
         text = population_run.text(rows)

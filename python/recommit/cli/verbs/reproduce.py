@@ -79,8 +79,8 @@ def _show(
     from recommit.reproduce import preset as presets
     from recommit.reproduce import table
 
-    plans = presets.entries(whole, out.absolute() if out else Path("OUT"), device)
-    listed = table.rows(plans, fleet, looked=out is not None, card=card)
+    entries = presets.entries(whole, out.absolute() if out else Path("OUT"), device)
+    listed = table.rows(entries, fleet, looked=out is not None, card=card)
     if json:
         tell(dumps(table.plain(listed, whole), indent=2))
     else:

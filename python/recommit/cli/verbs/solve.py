@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from recommit.cli.requests import WrongCall, puzzle, window
 from recommit.puzzles.registry import TASKS, Task
-from recommit.storage.foreign_text import plain, say, tell
+from recommit.storage.foreign_text import plain, tell
+from recommit.storage.status_line import StatusLine
 
 if TYPE_CHECKING:
     from recommit.cli.solving import Solved, SolveRequest
@@ -70,7 +70,7 @@ def solve(
         task_name, states, titles = levels.task, list(levels), list(levels.titles)
     else:
         task_name, states, titles = _generated(task, size, boxes, length, count, seed, start)
-    line = _SolveLine()
+    line = _SolveBar()
     set_up = _prepare(task_name, states, database, line)
     if not json:
         tell(f"{len(states)} {task_name} levels")
@@ -123,7 +123,7 @@ def _generated(
     return task, list(instances.states), instances.ids
 
 
-def _prepare(task: str, states: list[Grid], database: Literal["small", "large"], line: _SolveLine) -> float:
+def _prepare(task: str, states: list[Grid], database: Literal["small", "large"], line: _SolveBar) -> float:
     """Makes or loads the tables that boards of this shape share, so that no level pays for them. CPU seconds."""
     import time
 
@@ -173,33 +173,23 @@ def _sum_text(sums: dict[str, Any]) -> str:
     )
 
 
-class _SolveLine:
-    """One line on a terminal's standard error that says how far a long call is; nothing anywhere else."""
+class _SolveBar(StatusLine):
+    """A bar on a terminal; nothing anywhere else."""
 
     WIDTH = 30
 
     def __init__(self) -> None:
-        self.live = sys.stderr.isatty()
-        self.shown = False
+        super().__init__(terminal_only=True)
 
-    def show(self, done: int, total: int, what: str) -> None:
+    def draw(self, done: int, total: int, what: str) -> None:
         """Draw the bar anew."""
-        if not self.live:
-            return
         full = self.WIDTH * done // max(total, 1)
-        say(f"[{'#' * full}{'.' * (self.WIDTH - full)}] {done:,}/{total:,} {what}", over=True, end="")
-        self.shown = True
-
-    def clear(self) -> None:
-        """Take the bar away."""
-        if self.shown:
-            say(over=True, end="")
-            self.shown = False
+        self.show(f"[{'#' * full}{'.' * (self.WIDTH - full)}] {done:,}/{total:,} {what}")
 
     def levels(self, total: int) -> Any:
         """For ``solve_all``; a call of less than half a second shows nothing."""
-        return lambda done, seconds: self.show(done, total, f"levels, {seconds:.0f} s") if seconds > 0.5 else None
+        return lambda done, seconds: self.draw(done, total, f"levels, {seconds:.0f} s") if seconds > 0.5 else None
 
     def tables(self, done: int, total: int) -> None:
         """For ``prepare``."""
-        self.show(done, total, "placements of the tables")
+        self.draw(done, total, "placements of the tables")

@@ -60,18 +60,25 @@ def sft(
     from recommit.train.config import SftConfig
 
     flags = {
-        "optim.steps": steps, "optim.batch": batch, "optim.lr": lr, "optim.head_lr": lr, "run.seed": seed,
-        "run.threads": threads, "run.device": device, "model.backbone": backbone,
-        "run.vision_cache": _absolute(vision_cache), **_engine(zero, deepspeed),
+        "optim.steps": steps,
+        "optim.batch": batch,
+        "optim.lr": lr,
+        "optim.head_lr": lr,
+        "run.seed": seed,
+        "run.threads": threads,
+        "run.device": device,
+        "model.backbone": backbone,
+        "run.vision_cache": _absolute(vision_cache),
+        **_engine(zero, deepspeed),
         "targets.depths": None if single_commitment is None else [single_commitment],
-    }  # fmt: skip
-    plan = _stage(recipe, _flags(flags), set, SftConfig, "sft")
+    }
+    config = _stage(recipe, _flags(flags), set, SftConfig, "sft")
     if show:
-        return _shown(plan)
+        return _shown(config)
     from recommit.train.sft.run import train
 
     try:
-        return train(plan, data, out, quiet=quiet)
+        return train(config, data, out, quiet=quiet)
     except ValueError as error:
         raise WrongCall(str(error)) from None
 
@@ -123,17 +130,24 @@ def grpo(
     from recommit.train.grpo import config as grpo_config
 
     flags = {
-        "variant": variant, "tasks": list(task) or None, "optim.steps": steps, "rollout.budget": budget,
-        "rollout.length": None if length is None else list(length), "run.seed": seed, "run.threads": threads,
-        "run.device": device, "run.vision_cache": _absolute(vision_cache), **_engine(zero, deepspeed),
-    }  # fmt: skip
-    plan = _stage(recipe, _flags(flags), set, grpo_config.GrpoConfig, "grpo")
+        "variant": variant,
+        "tasks": list(task) or None,
+        "optim.steps": steps,
+        "rollout.budget": budget,
+        "rollout.length": None if length is None else list(length),
+        "run.seed": seed,
+        "run.threads": threads,
+        "run.device": device,
+        "run.vision_cache": _absolute(vision_cache),
+        **_engine(zero, deepspeed),
+    }
+    config = _stage(recipe, _flags(flags), set, grpo_config.GrpoConfig, "grpo")
     if show:
-        return _shown(plan)
+        return _shown(config)
     from recommit.train.grpo.run import train
 
     try:
-        return train(plan, init, out, data=data or None, quiet=quiet)
+        return train(config, init, out, data=data or None, quiet=quiet)
     except ValueError as error:
         raise WrongCall(str(error)) from None
 
@@ -181,15 +195,13 @@ def family(
     from recommit.train.family.family import BUDGET, train
 
     fleet = fleet_of(gpus, gpus_per_run, hostfile, launcher, device)
-    flags = {
-        "tasks": list(task) or None, "optim.steps": steps, "run.threads": threads, "run.device": device
-    }  # fmt: skip
-    plans = {} if budgets else _family(recipe, variants, set, flags)
+    flags = {"tasks": list(task) or None, "optim.steps": steps, "run.threads": threads, "run.device": device}
+    configs = {} if budgets else _family(recipe, variants, set, flags)
     for budget in budgets:
-        planned = _family(recipe, variants, set, {**flags, "rollout.budget": budget})
-        plans |= {f"{name}{BUDGET}{budget}": plan for name, plan in planned.items()}
+        of_budget = _family(recipe, variants, set, {**flags, "rollout.budget": budget})
+        configs |= {f"{name}{BUDGET}{budget}": config for name, config in of_budget.items()}
     try:
-        return train(plans, init, out, seeds, jobs=jobs, quiet=quiet, fleet=fleet)
+        return train(configs, init, out, seeds, jobs=jobs, quiet=quiet, fleet=fleet)
     except ValueError as error:
         raise WrongCall(str(error)) from None
 
@@ -258,8 +270,8 @@ def _absolute(folder: Path | None) -> str | None:
     return None if folder is None else str(folder.absolute())
 
 
-def _shown(plan: Any) -> int:
+def _shown(config: Any) -> int:
     from recommit.train.config import plain
 
-    tell(json_module.dumps(plain(plan), indent=2))
+    tell(json_module.dumps(plain(config), indent=2))
     return 0

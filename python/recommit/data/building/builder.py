@@ -1,4 +1,16 @@
-"""From a data spec to a finished folder, whatever happens on the way."""
+"""From a data spec to a finished folder, whatever happens on the way.
+
+A shard is a pure function of the spec, its split and its number (``data/shards.py``): start states of that split
+(``starts/sampling.py``), solved and labelled (``labels.py``), written as one Parquet file. So a build is a list of
+shards to make:
+
+1. claim the folder: its lock, and ``recipe.json``, which no other spec may build in;
+2. see which shards are whole, by the manifest of a finished build and the journal of an interrupted one;
+3. make the others, here or in workers (``engines.py``), and note each in the journal once it is on the disk;
+4. write the card and, last, the manifest. A folder with a manifest is finished; only then the journal goes.
+
+A kill at any moment leaves whole shards, and the same call goes on from there.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +23,7 @@ from recommit.data import manifest, shards
 from recommit.data.building import engines, journal, overlap, own_states, worker
 from recommit.data.showing import card
 from recommit.data.spec import DataSpec
-from recommit.storage import errors, files
-from recommit.storage import opening as plain
+from recommit.storage import errors, files, opening
 from recommit.storage.files import Files
 from recommit.storage.lock import NAME as LOCK
 from recommit.storage.lock import Lock
@@ -153,7 +164,7 @@ class _Build:
         files.sweep(self.files, self.folder / shards.FOLDER)
         path, text = self.folder / RECIPE, self.spec.to_json()
         try:
-            old = plain.content(path)
+            old = opening.content(path)
         except FileNotFoundError:
             files.replace(self.files, path, text.encode())
             old = text.encode()
@@ -211,7 +222,7 @@ class _Build:
     def _keep(self, name: str, text: str) -> None:
         """Write a file unless it is there already, byte for byte."""
         path = self.folder / name
-        if not path.is_file() or plain.content(path) != text.encode():
+        if not path.is_file() or opening.content(path) != text.encode():
             files.replace(self.files, path, text.encode())
 
     def _overlap(self, records: list[Record]) -> dict[str, int]:

@@ -1,8 +1,8 @@
 """What a piece of work costs: floating-point operations, and the most bytes that its tensors take at one time.
 
-Both are counted by watching every operation, on tensors that exist or on tensors that have shapes alone. The formulas are
-those of torch's ``FlopCounterMode``, which gives the same sums; it is not used itself because what it hangs on modules keeps
-recomputed activations alive.
+Both are counted by watching every operation, on tensors that exist or on tensors that have shapes alone. The formulas
+are those of torch's ``FlopCounterMode``, which gives the same sums; it is not used itself because what it hangs on
+modules keeps recomputed activations alive.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ class Cost:
 
 
 class Watch(TorchDispatchMode):
-    """Counts operations while it is entered, and bytes of tensors that are alive: those it was shown, and those that were
-    made while it watched."""
+    """Counts operations while it is entered, and bytes of tensors that are alive: those it was shown, and those that
+    were made while it watched."""
 
     def __init__(self, there: Iterable[Tensor] = ()) -> None:
         super().__init__()

@@ -1,6 +1,6 @@
 """A real step, measured from outside: torch's own counter of operations, and what its allocator reports.
 
-To hold a plan against a machine: make the trainer inside ``measured``, and compare with the plan of the same recipe.
+To hold an estimate against a machine: make the trainer inside ``measured``, and compare with that of the same recipe.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Measured:
     seconds: float
 
     def apart(self, estimate: Estimate) -> tuple[float, float]:
-        """How many times what was measured the plan says: operations, and bytes without its allowance."""
+        """How many times what was measured an estimate says: operations, and bytes without its allowance."""
         peak = estimate.memory.peak - estimate.memory.resident.get("allowance", 0)
         return estimate.phases[0].flops / self.flops, peak / self.peak
 

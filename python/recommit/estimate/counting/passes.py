@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from recommit.train.grpo.config import GrpoConfig
     from recommit.train.grpo.settings.phases import Phase
 
-    #: What is planned.
+    #: What is estimated.
     Stage: TypeAlias = "SftConfig | GrpoConfig | EvaluationStage"
 
 EARLY = "episodes that end early look less often"
@@ -36,7 +36,8 @@ SEEN = "a state that was seen before is not encoded again"
 class Passes:
     """So many passes of so many states each."""
 
-    #: ``learn``, ``reference``, ``propose`` (plans are drawn), ``plans`` (greedy ones), ``imitate``, ``pictures``, ``head``.
+    #: ``learn``, ``reference``, ``propose`` (plans are drawn), ``plans`` (greedy ones), ``imitate``, ``pictures``,
+    #: ``head``.
     kind: str
     states: int
     times: int

@@ -1,4 +1,5 @@
-"""A policy that has every shape of the real one and no contents: what goes through it computes nothing and can be counted."""
+"""A policy that has every shape of the real one and no contents: what goes through it computes nothing and can be
+counted."""
 
 from __future__ import annotations
 
@@ -62,8 +63,8 @@ def _shape(name: str, model: ModelConfig) -> Any:
 
 @contextmanager
 def kernels() -> Iterator[None]:
-    """A context in which attention of tensors without contents is one operation that keeps no scores, as on a processor and
-    on a GPU; torch itself would choose the one that keeps them all."""
+    """A context in which attention of tensors without contents is one operation that keeps no scores, as on a processor
+    and on a GPU; torch itself would choose the one that keeps them all."""
     real = F.scaled_dot_product_attention
 
     def chosen(query: Tensor, *rest: Any, **named: Any) -> Any:

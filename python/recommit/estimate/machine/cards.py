@@ -1,4 +1,4 @@
-"""Machines that a plan can be made for: memory, and the rate of matrix products at best with its source."""
+"""Machines that an estimate can be made for: memory, and the rate of matrix products at best with its source."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ CARDS = {
 
 @dataclass(frozen=True)
 class Machine:
-    """What a plan is made for."""
+    """What an estimate is made for."""
 
     card: Card
     gpus: int = 1

@@ -65,8 +65,8 @@ class Split:
         return whole if self.stage < 2 else -(-whole // self.world)
 
     def stepping(self, trained: list[Tensor]) -> int:
-        """While the weights move: gradients, and behind ZeRO this rank's part of them in float32 with two of its size for
-        what AdamW works out; one process moves its weights in place."""
+        """While the weights move: gradients, and behind ZeRO this rank's part of them in float32 with two of its size
+        for what AdamW works out; one process moves its weights in place."""
         if not self.deepspeed:
             return size(trained)
         if not self.stage:

@@ -19,8 +19,8 @@ FEW = 15
 
 
 class StateDependence(Table):
-    """Mean depth and failures near, mid and far on solved episodes, beside the shuffled control; and mean progress. Adaptive
-    as it is played, then drawn."""
+    """Mean depth and failures near, mid and far on solved episodes, beside the shuffled control; and mean progress.
+    Adaptive as it is played, then drawn."""
 
     name, title = "state", "Depth by distance"
 
@@ -32,9 +32,19 @@ class StateDependence(Table):
         """A row per bucket of distances."""
         lines = _by_distance(results, "adaptive", "") + _by_distance(results, DRAWN, ", drawn")
         head = (
-            "distance", "decisions", "paper depth", "ours", "diff", "shuffled",
-            "paper failing %", "ours", "diff", "shuffled", "mean progress", "shuffled",
-        )  # fmt: skip
+            "distance",
+            "decisions",
+            "paper depth",
+            "ours",
+            "diff",
+            "shuffled",
+            "paper failing %",
+            "ours",
+            "diff",
+            "shuffled",
+            "mean progress",
+            "shuffled",
+        )
         own = results.row("adaptive", "loose")
         few = [b for b in metrics.BUCKETS if (of(own, "by_distance_solved", b, "count") or 0) < FEW]
         return Content((Grid.of(head, lines),), (f"Fewer than {FEW} decisions: {', '.join(few)}.",) if few else ())

@@ -22,9 +22,21 @@ if TYPE_CHECKING:
     from recommit.paper.tables.table import Table
 
 _ORDER: tuple[type[Table], ...] = (
-    Main, FixedDepths, Ablation, OneDepth, StateDependence, Emergence, Efficiency, DepthShares, Entropy, Seeds,
-    TrainingBudgets, Oracle, Front, ZeroShotModels,
-)  # fmt: skip
+    Main,
+    FixedDepths,
+    Ablation,
+    OneDepth,
+    StateDependence,
+    Emergence,
+    Efficiency,
+    DepthShares,
+    Entropy,
+    Seeds,
+    TrainingBudgets,
+    Oracle,
+    Front,
+    ZeroShotModels,
+)
 TABLES = {table.name: table for table in _ORDER}
 #: Those that need no other seed's runs, nor those that are made with one seed alone.
 OF_ONE_SEED = ("main", "sweep", "ablation", "state", "efficiency", "depths", "entropy", "oracle", "pareto")

@@ -1,4 +1,5 @@
-"""The paper's tables of what is possible: the ceiling of a choice of depths, the front, and models that were not trained."""
+"""The paper's tables of what is possible: the ceiling of a choice of depths, the front, and models that were not
+trained."""
 
 from __future__ import annotations
 

@@ -12,7 +12,8 @@ from recommit.paper.tables.table import Content, Table
 if TYPE_CHECKING:
     from recommit.paper.family import FamilyResults, Members
 
-#: Adaptive's depths and actions drawn by their probabilities: the paper does not say whether its figures are of this one.
+#: Adaptive's depths and actions drawn by their probabilities: the paper does not say whether its figures are of this
+#: one.
 DRAWN = "sampled"
 #: The run by the paper's recipe, in families whose adaptive run has another.
 PAPER = "paper"
@@ -38,8 +39,8 @@ def absent_depths(members: Members) -> list[str]:
 
 
 class Main(Table):
-    """Solve rate and actions at both budgets; best fixed depths chosen on validation and on test instances, and of those
-    that the depth head has."""
+    """Solve rate and actions at both budgets; best fixed depths chosen on validation and on test instances, and of
+    those that the depth head has."""
 
     name, title = "main", "Main table"
 

@@ -1,7 +1,7 @@
 """What every table of the paper is here: who is played for it, what it shows, and how to make the runs that it lacks.
 
-A ``Table`` turns the figures of a family of runs into a ``FilledTable``. An evaluation prints those as Markdown and writes
-them as ``tables.json``, which a report reads.
+A ``Table`` turns the figures of a family of runs into a ``FilledTable``. An evaluation prints those as Markdown and
+writes them as ``tables.json``, which a report reads.
 """
 
 from __future__ import annotations

@@ -94,8 +94,16 @@ class Entropy(Table):
         for name, field in (("depth head, played", "depth_entropy"), ("depths of an episode", "trajectory_entropy")):
             lines.append([name, "-", "-", "-", "-", "-", *beside(None, of(own, field), 3)])
         head = (
-            "in nats (log 4 = 1.386)", "first", "last", "paper lowest", "ours", "diff", "paper mean", "ours", "diff",
-        )  # fmt: skip
+            "in nats (log 4 = 1.386)",
+            "first",
+            "last",
+            "paper lowest",
+            "ours",
+            "diff",
+            "paper mean",
+            "ours",
+            "diff",
+        )
         return Content((Grid.of(head, lines),))
 
 
@@ -144,8 +152,17 @@ class Seeds(Table):
         ]
         lines.append(_pair("mean", *means))
         head = (
-            "row", "paper adaptive %", "ours", "diff", "paper best fixed %", "ours", "diff", "paper ahead", "ours", "diff",
-        )  # fmt: skip
+            "row",
+            "paper adaptive %",
+            "ours",
+            "diff",
+            "paper best fixed %",
+            "ours",
+            "diff",
+            "paper ahead",
+            "ours",
+            "diff",
+        )
         remark = "Seeds of one number share nothing but the number: the paper's draws are its own."
         return Content((Grid.of(head, lines),), (remark,) if printed.keys() & ours.keys() else ())
 
@@ -165,7 +182,8 @@ def _mean(values: list[Any]) -> float | None:
 
 
 class TrainingBudgets(Table):
-    """Adaptive and the best fixed depth of runs with other decisions per training episode; played at the loose budget."""
+    """Adaptive and the best fixed depth of runs with other decisions per training episode; played at the loose
+    budget."""
 
     name, title = "budgets", "Training budgets"
 
@@ -189,9 +207,16 @@ class TrainingBudgets(Table):
     def render(self, results: FamilyResults) -> Content:
         """A row per training budget."""
         head = (
-            "K while training", "paper %", "ours %", "diff", "best fixed %", "paper h*", "ours", "diff",
+            "K while training",
+            "paper %",
+            "ours %",
+            "diff",
+            "best fixed %",
+            "paper h*",
+            "ours",
+            "diff",
             *(f"h={d} %" for d in DEPTHS),
-        )  # fmt: skip
+        )
         every = sorted({*paper.TRAINING_BUDGETS[results.task], *self.members.budgets})
         return Content((Grid.of(head, [self._trained(results, k) for k in every]),))
 

@@ -1,4 +1,9 @@
-"""From states to visual features, by the cheapest exact way that a backbone allows."""
+"""From states to visual features, by the cheapest exact way that a backbone allows.
+
+``Puzzle.patches`` has the core write patches straight from states (``cpp/core/draw/patches.hpp``), bit for bit as the
+published image processor would make them. Families that the core does not know get a picture, and ``normalise.py`` cuts
+it up. Features are then looked up in memory, on the disk (``store.py``), or encoded.
+"""
 
 from __future__ import annotations
 
@@ -96,10 +101,16 @@ class Vision:
             weights, folder, limit = self._disk
             drawn = task.render(task.legend()[0], theme=self.config.theme)
             about = {
-                "encoder": weights, "family": type(self.backbone).__name__, "task": task.task, "shape": shape,
-                "cell": self.config.cell, "theme": self.config.theme, "crop": self.crops(task),
-                "drawn": sha256(drawn.data), "device": next(self.backbone.vision_parameters()).device.type,
-            }  # fmt: skip
+                "encoder": weights,
+                "family": type(self.backbone).__name__,
+                "task": task.task,
+                "shape": shape,
+                "cell": self.config.cell,
+                "theme": self.config.theme,
+                "crop": self.crops(task),
+                "drawn": sha256(drawn.data),
+                "device": next(self.backbone.vision_parameters()).device.type,
+            }
             self._stores[key] = FeatureStore(folder, about, limit)
         return self._stores[key]
 

@@ -27,7 +27,7 @@ from recommit.train.family import launch
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from recommit.train.family.launch import Fleet, Place
+    from recommit.train.family.launch import Fleet, Slot
     from recommit.train.family.runs import Run
 
 FAILED, INTERRUPTED = 1, 130
@@ -178,7 +178,7 @@ def _judged(ended: _Running, board: Board, *, stopped: bool) -> int:
 class _Running:
     """The processes of one job, and what they say."""
 
-    def __init__(self, fleet: Fleet, place: Place, job: Job, logs: Path, port: int) -> None:
+    def __init__(self, fleet: Fleet, place: Slot, job: Job, logs: Path, port: int) -> None:
         self.place, self.job, self.port = place, job, port
         self.log = logs / f"{job.name}.log"
         #: Does a byte reach the ranks? Other machines are reached by what their launcher makes of signals.

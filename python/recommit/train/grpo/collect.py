@@ -14,7 +14,7 @@ from recommit.play.values import Values, depth_advantages, evaluate, explore, pl
 from recommit.policy.config import MAX_ACTIONS
 from recommit.runs.ranks import Team
 from recommit.train.grpo import reward
-from recommit.train.grpo.batch import Decisions, gathered
+from recommit.train.grpo.batch import GrpoBatch, gathered
 from recommit.train.grpo.log_line import Signals
 from recommit.train.grpo.settings.credit import BranchCredit, EpisodeCredit
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from recommit.play.graph import Reach
+    from recommit.play.graph import PlanGraph
     from recommit.play.sampled import Actor, Proposals, Trace
     from recommit.train.grpo.config import RolloutConfig
     from recommit.train.grpo.settings.credit import ExactCredit, StateCredit
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 #: What a step learns from and what there is to say of it, on every rank the same as in one process, but for rounding.
-Collected: TypeAlias = tuple[Decisions, Signals]
+Collected: TypeAlias = tuple[GrpoBatch, Signals]
 #: Episode numbers per step; the upper half is for what follows a candidate.
 _STRETCH = 1 << 24
 
@@ -114,7 +114,7 @@ class SampledCollector:
         whole = (start[:, None] * copies + np.arange(copies)).reshape(-1)
         return np.uint64(first) + whole.astype(np.uint64)
 
-    def _batch(self, trace: Trace, advantage: Floats, numbers: NDArray[np.uint64], first: int) -> Decisions:
+    def _batch(self, trace: Trace, advantage: Floats, numbers: NDArray[np.uint64], first: int) -> GrpoBatch:
         """The decisions of all ranks, turn by turn and in the order of the episodes' ``numbers``."""
         own = reward.decisions_of(trace, advantage, self.credit, self.actor.variant, total=self.team.total)
         turn = self.rollout.budget - trace.left
@@ -131,7 +131,7 @@ class SampledCollector:
 class Valued:
     """A graph of greedy plans, with the value of every depth in it under these chances of the depths."""
 
-    graph: Reach
+    graph: PlanGraph
     values: Values
     chance: Floats  #: [nodes, depths]
 
@@ -144,9 +144,9 @@ class ExactCollector:
     credit: ExactCredit
     rollout: RolloutConfig
     #: A new, empty graph of greedy plans for these depths.
-    graph: Callable[[tuple[int, ...]], Reach]
+    graph: Callable[[tuple[int, ...]], PlanGraph]
     #: Moves the depth head alone, on a graph from these roots; see ``recommit.train.grpo.head_moves``.
-    move_head: Callable[[Reach, NDArray[np.int64]], None] | None = None
+    move_head: Callable[[PlanGraph, NDArray[np.int64]], None] | None = None
     team: Team = field(default_factory=Team)
 
     def __call__(self, starts: NDArray[np.uint8], step: int) -> Collected:
@@ -163,13 +163,13 @@ class ExactCollector:
         batch = self._batch(Valued(graph, own, chance), step * _STRETCH)
         return batch, Signals.of_values(graph, roots, own, chance, batch)
 
-    def _chance(self, graph: Reach, nodes: NDArray[np.int64]) -> Floats:
+    def _chance(self, graph: PlanGraph, nodes: NDArray[np.int64]) -> Floats:
         """Probabilities [nodes, depths] of the depths: the depth head's, or even ones."""
         if self.actor.variant.head:
             return softmax(graph.logits[nodes])
         return np.full((len(nodes), len(graph.depths)), 1.0 / len(graph.depths))
 
-    def _batch(self, valued: Valued, first: int) -> Decisions:
+    def _batch(self, valued: Valued, first: int) -> GrpoBatch:
         """The states that are visited, divided among ranks, with what is learned in each."""
         mass = valued.values.visits.sum(axis=0)
         nodes = np.flatnonzero(valued.graph.expanded & (mass > 0))
@@ -191,7 +191,7 @@ class ExactCollector:
         chosen = uniform < mass / high
         return nodes[chosen], np.maximum(mass[chosen], high)
 
-    def _judged(self, valued: Valued, nodes: NDArray[np.int64], weight: Floats, first: int) -> Decisions:
+    def _judged(self, valued: Valued, nodes: NDArray[np.int64], weight: Floats, first: int) -> GrpoBatch:
         """Depths by their advantages, and plans that are drawn now."""
         credit, variant, depths = self.credit, self.actor.variant, valued.graph.depths
         chance, plans = valued.chance[nodes], self._plans(valued.graph, nodes, first)
@@ -199,7 +199,7 @@ class ExactCollector:
         advantage, share = self._plan_advantages(valued, nodes, plans.actions)
         depth_weight = weight[:, None] * chance * variant.head
         action_weight = weight[:, None, None] / credit.size * share * variant.rest
-        return Decisions(
+        return GrpoBatch(
             states=valued.graph.states[nodes],
             depths=np.tile(np.arange(len(depths)), (len(nodes), 1)),
             depth_advantage=reward.whole_batch(head, depth_weight, credit, self.team.total).astype(np.float32),
@@ -219,12 +219,12 @@ class ExactCollector:
         """Is a plan another one for another depth?"""
         return self.actor.policy.config.decoder.depth_conditioning != "none"
 
-    def _groups(self, graph: Reach) -> list[tuple[int, ...]]:
+    def _groups(self, graph: PlanGraph) -> list[tuple[int, ...]]:
         """Which depths a plan is judged under: one that does not see its depth under all of them, one that does under its
         own."""
         return [(depth,) for depth in graph.depths] if self._sees_depth else [graph.depths]
 
-    def _plans(self, graph: Reach, nodes: NDArray[np.int64], first: int) -> Proposals:
+    def _plans(self, graph: PlanGraph, nodes: NDArray[np.int64], first: int) -> Proposals:
         """``credit.size`` plans for each of the groups, drawn in the nodes."""
         count, number = self.credit.size * len(self._groups(graph)), np.uint64(first) + nodes.astype(np.uint64)
         depths = np.repeat(np.array(graph.depths, np.int64), self.credit.size) if self._sees_depth else None

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor
 
-    from recommit.play.graph import Reach
+    from recommit.play.graph import PlanGraph
     from recommit.policy.policy import CommitPolicy
     from recommit.runs.ranks import Team
     from recommit.train.engine.base import Engine
@@ -42,12 +42,12 @@ class HeadMover:
     lr: float
     moves: int
 
-    def __call__(self, graph: Reach, roots: NDArray[np.int64]) -> None:
+    def __call__(self, graph: PlanGraph, roots: NDArray[np.int64]) -> None:
         """Move the head, and give the graph its logits."""
         credit, budget = self.credit, self.config.rollout.budget
         program = exact.Program(graph, roots, budget, credit.action_price, credit.budgets)
         head = self._copy()
-        rows = Rows(graph, program.nodes, next(head.parameters()).device)
+        rows = NodeShares(graph, program.nodes, next(head.parameters()).device)
         optimizer = torch.optim.Adam(head.parameters(), lr=self.lr)
         for _ in range(self.moves):
             logits = head(rows.inputs)
@@ -71,10 +71,10 @@ class HeadMover:
         return head
 
 
-class Rows:
+class NodeShares:
     """Which of all nodes this rank has read, and how what all ranks say of theirs becomes one array."""
 
-    def __init__(self, graph: Reach, nodes: NDArray[np.int64], device: torch.device) -> None:
+    def __init__(self, graph: PlanGraph, nodes: NDArray[np.int64], device: torch.device) -> None:
         read, inputs = graph.read()
         self.team, self.inputs = graph.team, torch.from_numpy(inputs).to(device)
         #: Places among ``nodes``: this rank's, and those of all, rank after rank.
@@ -91,7 +91,7 @@ class Rows:
 
 
 def _gain(
-    program: exact.Program, logits: Tensor, rows: Rows, credit: ExactCredit, objective: ObjectiveConfig
+    program: exact.Program, logits: Tensor, rows: NodeShares, credit: ExactCredit, objective: ObjectiveConfig
 ) -> Tensor:
     """This rank's part of what the gradient climbs: the return, and as much entropy beside it as ``objective`` has."""
     chance = softmax(rows.whole(logits))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from recommit.policy.policy import CommitPolicy
     from recommit.runs.directory import RunDirectory
     from recommit.runs.ranks import Team
-    from recommit.train.grpo.batch import Decisions
+    from recommit.train.grpo.batch import GrpoBatch
     from recommit.train.grpo.config import GrpoConfig
     from recommit.train.grpo.learner import Learner
     from recommit.train.grpo.step import Grpo
@@ -40,7 +40,7 @@ def chosen(recipes: list[DataSpec], tasks: tuple[str, ...], source: Any) -> list
 
 
 @dataclass(frozen=True)
-class Part:
+class PuzzlePart:
     """One puzzle of a run."""
 
     name: str
@@ -49,9 +49,9 @@ class Part:
     config: GrpoConfig
 
 
-def parts(config: GrpoConfig, recipes: list[DataSpec]) -> list[Part]:
+def parts(config: GrpoConfig, recipes: list[DataSpec]) -> list[PuzzlePart]:
     """Of a run, checked."""
-    each = [Part(*pair, config.of(pair[1].task)) for pair in zip(names(recipes), recipes, strict=True)]
+    each = [PuzzlePart(*pair, config.of(pair[1].task)) for pair in zip(names(recipes), recipes, strict=True)]
     if len(each) == 1:
         return each
     share, rest = divmod(config.optim.batch, len(each))
@@ -69,7 +69,7 @@ def parts(config: GrpoConfig, recipes: list[DataSpec]) -> list[Part]:
     ]
 
 
-def _check(part: Part, config: GrpoConfig) -> None:
+def _check(part: PuzzlePart, config: GrpoConfig) -> None:
     own = part.config
     for i, phase in enumerate(own.phases):
         if phase.head_moves:
@@ -84,7 +84,7 @@ def _check(part: Part, config: GrpoConfig) -> None:
         )
 
 
-def learner(config: GrpoConfig, every: list[Part], policy: CommitPolicy, team: Team) -> Learner:
+def learner(config: GrpoConfig, every: list[PuzzlePart], policy: CommitPolicy, team: Team) -> Learner:
     """What all puzzles share."""
     batches = 0
     for part in every:
@@ -122,7 +122,7 @@ class Joint(Trainer):
         self.at.states += sum(member.at.states for member in self.members.values())
         return {name: log_line.told(notes, learned[name]) for name, (_, notes) in played.items()}
 
-    def _learn(self, batches: dict[str, Decisions]) -> dict[str, dict[str, float]]:
+    def _learn(self, batches: dict[str, GrpoBatch]) -> dict[str, dict[str, float]]:
         """As many moves for each puzzle as the one with the most states needs; the loss of a move is their mean."""
         moves = max(-(-len(batch) // self.members[name].config.optim.batch) for name, batch in batches.items())
         measured: dict[str, list[Any]] = {name: [] for name in batches}

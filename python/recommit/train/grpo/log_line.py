@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recommit.play import values as exact
-    from recommit.play.graph import Reach
+    from recommit.play.graph import PlanGraph
     from recommit.play.sampled import Trace
-    from recommit.train.grpo.batch import Decisions
+    from recommit.train.grpo.batch import GrpoBatch
 
     Floats = NDArray[np.float64]
 
@@ -84,11 +84,11 @@ class Signals:
     @classmethod
     def of_values(
         cls,
-        reach: Reach,
+        reach: PlanGraph,
         roots: NDArray[np.int64],
         found: exact.Values,
         chance: Floats,
-        batch: Decisions,
+        batch: GrpoBatch,
     ) -> Signals:
         """Expectations instead of samples."""
         mass = found.visits.sum(axis=0)

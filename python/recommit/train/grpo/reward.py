@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recommit.policy.config import MAX_ACTIONS
-from recommit.train.grpo.batch import Decisions
+from recommit.train.grpo.batch import GrpoBatch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -84,14 +84,14 @@ def whole_batch(
 
 def decisions_of(
     trace: Trace, advantage: Floats, config: SampledCredit, variant: Variant, *, total: Total = alone
-) -> Decisions:
+) -> GrpoBatch:
     """Sampled commitments with one advantage each ([N, G]) for the depth and every executed action."""
     made = trace.proposals
     many, count = made.depth.shape
     weight = np.full((many, count), 1.0 / count, np.float32)
     scaled = whole_batch(advantage, weight, config, total).astype(np.float32)
     executed = np.arange(MAX_ACTIONS) < trace.executed[..., None]
-    return Decisions(
+    return GrpoBatch(
         states=trace.states,
         depths=made.choice,
         depth_advantage=scaled,

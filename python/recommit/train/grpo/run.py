@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from recommit.runs.ranks import Team
     from recommit.train.grpo.config import GrpoConfig
-    from recommit.train.grpo.joint import Part
+    from recommit.train.grpo.joint import PuzzlePart
 
 
 def train(
@@ -64,7 +64,7 @@ def train(
 
 
 def _trainer(
-    config: GrpoConfig, parts: list[Part], policy: CommitPolicy, folder: RunDirectory, team: Team, *, quiet: bool
+    config: GrpoConfig, parts: list[PuzzlePart], policy: CommitPolicy, folder: RunDirectory, team: Team, *, quiet: bool
 ) -> Trainer:
     """Of one puzzle, or of several that share the policy and what moves it."""
     if len(parts) == 1:

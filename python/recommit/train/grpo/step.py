@@ -12,7 +12,7 @@ import torch
 from recommit import draws
 from recommit.data.starts import sampling
 from recommit.play import graph as reach
-from recommit.play.graph import Reach
+from recommit.play.graph import PlanGraph
 from recommit.play.sampled import Actor
 from recommit.play.variants import variant
 from recommit.policy.policy import CommitPolicy
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from recommit.data.spec import DataSpec
     from recommit.runs.ranks import Team
-    from recommit.train.grpo.batch import Decisions
+    from recommit.train.grpo.batch import GrpoBatch
     from recommit.train.grpo.config import GrpoConfig
     from recommit.train.grpo.learner import Learner
     from recommit.train.grpo.log_line import Signals
@@ -88,13 +88,13 @@ class Grpo(Trainer):
             self.task,
             self.variant,
             seed=config.run.seed,
-            through=self._through,
-            agree=team.largest,
+            run_pass=self._run_pass,
+            max_over_ranks=team.largest,
         )
         self.watched = validate.watched(self.task.task, self.recipe, config.validation)
         self._recent: list[dict[str, Any]] = []
 
-    def _through(self, work: Callable[[], T]) -> T:
+    def _run_pass(self, work: Callable[[], T]) -> T:
         with self._clock("model"):
             return self.engine.run(work)
 
@@ -129,7 +129,7 @@ class Grpo(Trainer):
         self.at.step += 1
         return log_line.told(notes, learned)
 
-    def played(self) -> tuple[Decisions, Signals]:
+    def played(self) -> tuple[GrpoBatch, Signals]:
         """What this step learns from, and what there is to tell of it."""
         batch, notes = self._collector()(self._starts(), self.at.step)
         self.at.states += len(batch)
@@ -143,7 +143,7 @@ class Grpo(Trainer):
         mover = HeadMover(self.policy, self.engine, credit, config, self._head_lr(), moves) if moves else None
         return ExactCollector(self.actor, credit, config.rollout, self._graph, mover, self.team)
 
-    def _learn(self, batch: Decisions) -> dict[str, float]:
+    def _learn(self, batch: GrpoBatch) -> dict[str, float]:
         """Move the weights, ``optim.batch`` states of all ranks at a time."""
         size = self.config.optim.batch
         measured, norms = [], []
@@ -157,19 +157,19 @@ class Grpo(Trainer):
                 self._watch_for_nan(norms[-1])
         return self.learned(measured, norms)
 
-    def order(self, batch: Decisions, epoch: int) -> NDArray[np.intp]:
+    def order(self, batch: GrpoBatch, epoch: int) -> NDArray[np.intp]:
         """In which the states of a step are learned from."""
         number = self.at.step * self.config.objective.epochs + epoch
         places = np.uint64(number << 32) + np.arange(len(batch), dtype=np.uint64)
         return np.argsort(draws.draw(draws.streams(self.config.run.seed, draws.Purpose.ORDER, places), 0))
 
-    def gradient(self, batch: Decisions, whole: NDArray[np.intp], *, fresh: bool, among: int = 1) -> Tensor:
+    def gradient(self, batch: GrpoBatch, whole: NDArray[np.intp], *, fresh: bool, among: int = 1) -> Tensor:
         """Add the gradient of some states of all ranks, as the mean over them, divided by ``among`` puzzles; see ``_move``."""
         mine = whole[self.team.rank :: self.team.world]
         part = (batch.where(mine) if len(mine) else self._nothing(batch)).padded(self.share)
         return self._move(part, among * objective.total_weight(batch.where(whole)), fresh=fresh)
 
-    def _nothing(self, batch: Decisions) -> Decisions:
+    def _nothing(self, batch: GrpoBatch) -> GrpoBatch:
         """One state without weight, to go through the policy as other ranks do."""
         return batch.where(slice(0, 1)).nothing()
 
@@ -182,7 +182,7 @@ class Grpo(Trainer):
             "loss": -named["surrogate"] / max(named["states"], 1e-9),
         }
 
-    def _move(self, part: Decisions, weight: float, *, fresh: bool) -> Tensor:
+    def _move(self, part: GrpoBatch, weight: float, *, fresh: bool) -> Tensor:
         """Gradients of this rank's part of a batch of a ``weight``; ``objective.MEASURES`` of each of its pieces, which
         nobody waits for yet."""
         divisor = max(weight, 1e-12) / self.team.world
@@ -190,14 +190,14 @@ class Grpo(Trainer):
         for begin in range(0, self.share, self.micro):
             piece = part.where(slice(begin, begin + self.micro))
             against = self._against(piece)
-            loss, measures = self._through(partial(self._loss, piece, divisor, against, fresh=fresh))
+            loss, measures = self._run_pass(partial(self._loss, piece, divisor, against, fresh=fresh))
             with self._clock("model"):
                 self.engine.backward(loss, last=begin + self.micro >= self.share)
             pieces.append(measures)
         return torch.stack(pieces)
 
     def _loss(
-        self, piece: Decisions, divisor: float, against: tuple[Tensor, Tensor] | None, *, fresh: bool
+        self, piece: GrpoBatch, divisor: float, against: tuple[Tensor, Tensor] | None, *, fresh: bool
     ) -> tuple[Tensor, Tensor]:
         config = self.config.objective
         loss, measures = objective.grpo_loss(self.policy, self.task, piece, config, divisor, against, fresh=fresh)
@@ -212,13 +212,13 @@ class Grpo(Trainer):
             (moves,) = to_host(torch.stack(measured))
         return reduce(_added, (reduce(_added, pieces, none) for pieces in moves.astype(np.float64)), none)
 
-    def _against(self, piece: Decisions) -> tuple[Tensor, Tensor] | None:
+    def _against(self, piece: GrpoBatch) -> tuple[Tensor, Tensor] | None:
         """Logits of the warm start."""
         reference = self.reference
         if reference is None:
             return None
         actions, depths = (to_device(each, self.team.device) for each in (piece.actions, piece.plan_depth))
-        return self._through(lambda: reference(self.task, piece.states, actions, depths, piece.left))
+        return self._run_pass(lambda: reference(self.task, piece.states, actions, depths, piece.left))
 
     def _over_ranks(self, sums: NDArray[np.float64]) -> list[float]:
         return [*self.team.total(sums[:-1].tolist()), float(sums[-1])]
@@ -255,11 +255,11 @@ class Grpo(Trainer):
     def _fixed_depth(self) -> int | None:
         return self.variant.depth or None
 
-    def _graph(self, depths: tuple[int, ...]) -> Reach:
+    def _graph(self, depths: tuple[int, ...]) -> PlanGraph:
         keep = any(phase.head_moves for phase in self.config.phases)
         together = self.engine.together
-        return Reach(
-            self.policy, self.task, depths, through=self._through, team=self.team, together=together, keep_inputs=keep
+        return PlanGraph(
+            self.policy, self.task, depths, run_pass=self._run_pass, team=self.team, together=together, keep_inputs=keep
         )
 
     def _head_lr(self) -> float:

@@ -71,7 +71,7 @@ def described(datasets: Sequence[Dataset]) -> dict[str, Any] | list[dict[str, An
 
 
 @dataclass(frozen=True)
-class Part:
+class MicroBatch:
     """A micro-batch of one data set; its number says which."""
 
     number: int
@@ -156,21 +156,21 @@ class Sft(Trainer):
         )
         return made if portion.count else targets.nothing(made)
 
-    def _parts(self, batches: list[Targets]) -> list[Part]:
+    def _parts(self, batches: list[Targets]) -> list[MicroBatch]:
         """As many micro-batches on every rank, however many rows it got: a missing one weighs nothing."""
         parts = []
         for number, (task, batch) in enumerate(zip(self.tasks, batches, strict=True)):
             size = self.config.optim.micro_batch or len(batch)
             own = [batch[begin : begin + size] for begin in range(0, len(batch), size)]
             own += [targets.nothing(batch)] * (self.parts[number] - len(own))
-            parts += [Part(number, task, each) for each in own]
+            parts += [MicroBatch(number, task, each) for each in own]
         return parts
 
-    def _loss(self, part: Part, divisor: float) -> tuple[Tensor, Tensor]:
+    def _loss(self, part: MicroBatch, divisor: float) -> tuple[Tensor, Tensor]:
         value, logits = losses.sft_loss(self.policy, part.task, part.batch, self.config.targets, divisor)
         return value + self.policy.idle(part.task), logits
 
-    def _sums(self, parts: list[Part], measured: Tensor, weights: list[float]) -> dict[str, Any]:
+    def _sums(self, parts: list[MicroBatch], measured: Tensor, weights: list[float]) -> dict[str, Any]:
         """What ``_measured`` said of the parts, of all ranks: together, and by data set."""
         (each,) = to_host(measured)
         sums = np.zeros((len(self.tasks), 3))
