@@ -30,18 +30,18 @@ def about(graph: CommitmentGraph, manifest: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def scores(judge: Judge, rows: Sequence[Row], *, own_thresholds: bool) -> str:
-    """A table per setting, in Markdown."""
+def scores(judge: Judge, rows: Sequence[Row], chosen_on: Judge | None = None) -> str:
+    """A table per setting, in Markdown; thresholds and constants were ``chosen_on`` another graph, or on this one."""
     parts = []
     for setting in judge.settings:
         chosen = [row for row in rows if row.under(setting)]
-        parts.append(f"## {setting.label()}\n\n{_ends(judge, setting)}\n\n{_table(chosen)}")
-    note = "Thresholds were chosen on this graph itself: a figure of a rule with one is its best, not its measure.\n\n"
-    return (note if own_thresholds else "") + "\n".join(parts)
+        parts.append(f"## {setting.label()}\n\n{_ends(judge, chosen_on or judge, setting)}\n\n{_table(chosen)}")
+    note = "Thresholds and constants were chosen on this graph itself: what is said of them is their best.\n\n"
+    return (note if chosen_on is None else "") + "\n".join(parts)
 
 
-def _ends(judge: Judge, setting: Setting) -> str:
-    depth = judge.constant(setting)
+def _ends(judge: Judge, chosen_on: Judge, setting: Setting) -> str:
+    depth = chosen_on.constant(setting)
     worth = judge.of_constant(setting, depth).mean()
     return f"Best constant: {depth}, worth {100 * worth:.1f}. Ceiling: {100 * judge.ceiling(setting).mean():.1f}."
 

@@ -153,8 +153,8 @@ def score(
         judge = scoring.Judge(judged, settings)
         other = None if validation is None else scoring.Judge(files.read(validation), settings)
         rows = scoring.score(judge, entries, other, None if quiet else lambda name: say(f"{name} ..."))
-        value = _values(judge, entries, rows, files.content(judged))
-        text = page.scores(judge, rows, own_thresholds=other is None and any(entry.swept for entry in entries))
+        value = _values(judge, other or judge, entries, rows)
+        text = page.scores(judge, rows, other)
     except ValueError as error:
         raise WrongCall(str(error)) from None
     if out is not None:
@@ -173,24 +173,25 @@ def _settings(graph: CommitmentGraph, budget: Sequence[int], action: float, look
     return tuple(Setting(k, prices) for k in budgets for prices in (Prices(), *(Prices(action, each) for each in look)))
 
 
-def _values(judge: Judge, entries: Sequence[Named], rows: Sequence[Any], content: str) -> dict[str, Any]:
+def _values(judge: Judge, chosen_on: Judge, entries: Sequence[Named], rows: Sequence[Any]) -> dict[str, Any]:
     """Everything that was computed, as plain values."""
-    from recommit.graphs import page
+    from recommit.graphs import files, page
     from recommit.graphs import score as scoring
 
     first = judge.settings[0]
     by_name = {entry.name: entry for entry in entries}
     best = max((row for row in rows if row.under(first)), key=lambda row: row.value)
     return {
-        "graph": content,
+        "graph": files.content(judge.graph),
+        "chosen_on": files.content(chosen_on.graph),
         "settings": [
             {
                 "budget": each.budget,
                 "price_action": each.prices.action,
                 "price_look": each.prices.look,
                 "ceiling": float(judge.ceiling(each).mean()),
-                "constant": judge.constant(each),
-                "constant_value": float(judge.of_constant(each, judge.constant(each)).mean()),
+                "constant": chosen_on.constant(each),
+                "constant_value": float(judge.of_constant(each, chosen_on.constant(each)).mean()),
             }
             for each in judge.settings
         ],
