@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recommit.graphs.rules import Named
+from recommit.graphs.rules import NamedRule
 from recommit.horizon import Plans, Rule
 from recommit.storage import opening
 
@@ -37,7 +37,7 @@ NAME = "rule"
 
 
 @dataclass(frozen=True)
-class Table(Rule):
+class DepthTable(Rule):
     """A depth for every node, in the order of the graph."""
 
     table: tuple[int, ...] = ()
@@ -49,7 +49,7 @@ class Table(Rule):
         return np.array(self.table, np.int32)
 
 
-def from_code(path: Path, *, trusted: bool) -> Named:
+def from_code(path: Path, *, trusted: bool) -> NamedRule:
     """The object called ``rule`` in a file of Python."""
     if not trusted:
         raise ValueError(
@@ -60,10 +60,10 @@ def from_code(path: Path, *, trusted: bool) -> Named:
         raise ValueError(  # noqa: TRY004  (a wrong file, not a wrong call)
             f"rule: expected {path} to define `{NAME}`, a recommit.horizon.Rule, got {type(rule).__name__}"
         )
-    return Named(path.stem, rule)
+    return NamedRule(path.stem, rule)
 
 
-def from_table(path: Path) -> Named:
+def from_table(path: Path) -> NamedRule:
     """The depths in a ``.npy`` file, one number per node."""
     try:
         depths = np.load(io.BytesIO(opening.content(path)), allow_pickle=False)
@@ -71,4 +71,4 @@ def from_table(path: Path) -> Named:
         raise ValueError(f"table: expected a .npy file of numbers, got {path}: {error}") from None
     if depths.ndim != 1 or depths.dtype.kind not in "iu":
         raise ValueError(f"table: expected whole numbers [nodes], got {depths.dtype}{list(depths.shape)} in {path}")
-    return Named(path.stem, Table(tuple(depths.tolist())))
+    return NamedRule(path.stem, DepthTable(tuple(depths.tolist())))

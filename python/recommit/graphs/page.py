@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from recommit.graphs.graph import CommitmentGraph
-    from recommit.graphs.score import Judge, Row, Setting
+    from recommit.graphs.score import Judge, RuleScore, Setting
 
 
 def about(graph: CommitmentGraph, manifest: dict[str, Any]) -> str:
@@ -30,7 +30,7 @@ def about(graph: CommitmentGraph, manifest: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def scores(judge: Judge, rows: Sequence[Row], chosen_on: Judge | None = None) -> str:
+def scores(judge: Judge, rows: Sequence[RuleScore], chosen_on: Judge | None = None) -> str:
     """A table per setting, in Markdown; thresholds and constants were ``chosen_on`` another graph, or on this one."""
     parts = []
     for setting in judge.settings:
@@ -46,7 +46,7 @@ def _ends(judge: Judge, chosen_on: Judge, setting: Setting) -> str:
     return f"Best constant: {depth}, worth {100 * worth:.1f}. Ceiling: {100 * judge.ceiling(setting).mean():.1f}."
 
 
-def _table(rows: Sequence[Row]) -> str:
+def _table(rows: Sequence[RuleScore]) -> str:
     head = "| rule | threshold | solved | actions | looks | value | gain share | 95 % | most is lost by |"
     lines = [head, "|---|---|---|---|---|---|---|---|---|"]
     for row in sorted(rows, key=lambda each: -each.value):
@@ -66,7 +66,7 @@ def _most(causes: dict[str, float]) -> str:
     return f"{name} ({causes[name]:.0%})" if causes[name] else ""
 
 
-def worst(judge: Judge, row: Row, setting: Setting, entry: Any, count: int = 20) -> list[dict[str, Any]]:
+def worst(judge: Judge, row: RuleScore, setting: Setting, entry: Any, count: int = 20) -> list[dict[str, Any]]:
     """The commitments that gave away most, each state once."""
     episodes = judge.attributed(
         judge.bench.chooser(entry if row.threshold is None else entry.at(row.threshold)), setting

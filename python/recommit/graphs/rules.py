@@ -50,7 +50,7 @@ NAMES = ("fixed-1", "fixed-2", "fixed-4", "fixed-8", "head", *SWEPT, *PLAIN)
 
 
 @dataclass(frozen=True)
-class Named:
+class NamedRule:
     """A rule with the name it has in tables; without a rule it is the policy's own head."""
 
     name: str
@@ -62,29 +62,29 @@ class Named:
         """Has it a threshold to choose?"""
         return isinstance(self.rule, ThresholdRule)
 
-    def at(self, threshold: float) -> Named:
+    def at(self, threshold: float) -> NamedRule:
         """With this threshold."""
         assert isinstance(self.rule, ThresholdRule)
         return replace(self, rule=replace(self.rule, threshold=threshold))
 
 
-def named(name: str, depths: tuple[int, ...] | None = None) -> Named:
+def named(name: str, depths: tuple[int, ...] | None = None) -> NamedRule:
     """The rule of a name, restricted to ``depths``."""
     base = name.removesuffix(MEMORY)
     memory = base != name
     if base == "head":
-        return Named(name, None, memory)
+        return NamedRule(name, None, memory)
     if match := re.fullmatch(r"fixed-([1-8])", base):
-        return Named(name, Fixed(int(match[1])), memory)
+        return NamedRule(name, Fixed(int(match[1])), memory)
     if base not in {**PLAIN, **SWEPT}:
         raise ValueError(
             f"rules: expected fixed-1 .. fixed-8, {', '.join(NAMES[4:])}, with or without {MEMORY}, got {name}"
         )
-    return Named(name, replace({**PLAIN, **SWEPT}[base], depths=depths), memory)
+    return NamedRule(name, replace({**PLAIN, **SWEPT}[base], depths=depths), memory)
 
 
 @dataclass(frozen=True, eq=False)
-class Bench:
+class RuleBench:
     """A graph laid out for rules: the plans of all nodes, read once."""
 
     graph: CommitmentGraph
@@ -96,13 +96,13 @@ class Bench:
         chances = np.where(self.graph.looked[:, None, None], self.graph.probabilities, even)
         return Plans(self.graph.plans, chances)
 
-    def depths(self, entry: Named) -> Ints:
+    def depths(self, entry: NamedRule) -> Ints:
         """[N] the depth of a rule that reads nothing but the present plan."""
         if entry.rule is None:
             return self._head_order()[:, 0]
         return entry.rule.choose(self.plans).astype(np.int64)
 
-    def chooser(self, entry: Named) -> Choose:
+    def chooser(self, entry: NamedRule) -> Choose:
         """The rule at work in episodes, whose columns are depths 1..8."""
         if isinstance(entry.rule, Consecutive):
             if entry.memory:

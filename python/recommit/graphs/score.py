@@ -15,7 +15,7 @@ import numpy as np
 
 from recommit.graphs import rules
 from recommit.graphs.graph import PLAN
-from recommit.graphs.rules import Bench, Named
+from recommit.graphs.rules import NamedRule, RuleBench
 from recommit.graphs.share import gain_interval
 from recommit.horizon.rule import ThresholdRule
 from recommit.play import attribution, regret
@@ -55,7 +55,7 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Row:
+class RuleScore:
     """A rule under one setting."""
 
     rule: str
@@ -102,9 +102,9 @@ class Judge:
             )
 
     @cached_property
-    def bench(self) -> Bench:
+    def bench(self) -> RuleBench:
         """For rules."""
-        return Bench(self.graph)
+        return RuleBench(self.graph)
 
     @cached_property
     def commitments(self) -> Commitments:
@@ -144,13 +144,13 @@ class Judge:
         return attribution.attribute(self._best[setting], self.graph.starts, choose)
 
 
-def thresholds(judge: Judge, entry: Named, count: int = STEPS) -> Floats:
+def thresholds(judge: Judge, entry: NamedRule, count: int = STEPS) -> Floats:
     """Those that cut the rule's scores on this graph into equal parts."""
     assert isinstance(entry.rule, ThresholdRule)
     return np.unique(entry.rule.thresholds(judge.bench.plans, count))
 
 
-def choices(judge: Judge, entry: Named) -> tuple[dict[Setting, float], float]:
+def choices(judge: Judge, entry: NamedRule) -> tuple[dict[Setting, float], float]:
     """The best threshold for each setting, and the best for all: least missing to the ceiling on average."""
     every = thresholds(judge, entry)
     missing = np.array(
@@ -165,10 +165,10 @@ def choices(judge: Judge, entry: Named) -> tuple[dict[Setting, float], float]:
 
 def score(
     judge: Judge,
-    entries: Sequence[Named],
+    entries: Sequence[NamedRule],
     validation: Judge | None = None,
     progress: Callable[[str], None] | None = None,
-) -> list[Row]:
+) -> list[RuleScore]:
     """Every rule under every setting; rules of one number twice, with thresholds of their own and with a shared one."""
     rows = []
     chosen_on = validation or judge
@@ -184,7 +184,7 @@ def score(
     return rows
 
 
-def curve(judge: Judge, entry: Named, setting: Setting, count: int = STEPS) -> list[dict[str, float]]:
+def curve(judge: Judge, entry: NamedRule, setting: Setting, count: int = STEPS) -> list[dict[str, float]]:
     """Solved, actions and looks of a rule over its thresholds."""
     points = []
     for value in thresholds(judge, entry, count):
@@ -195,8 +195,8 @@ def curve(judge: Judge, entry: Named, setting: Setting, count: int = STEPS) -> l
 
 
 def _row(
-    judge: Judge, chosen_on: Judge, entry: Named, setting: Setting, threshold: float | None, *, shared: bool
-) -> Row:
+    judge: Judge, chosen_on: Judge, entry: NamedRule, setting: Setting, threshold: float | None, *, shared: bool
+) -> RuleScore:
     rule = entry if threshold is None else entry.at(threshold)
     episodes = judge.attributed(judge.bench.chooser(rule), setting)
     solved, actions, looks = episodes.outcome()
@@ -205,7 +205,7 @@ def _row(
     constant = judge.of_constant(setting, chosen_on.constant(setting))
     gain = gain_interval(value, constant, judge.ceiling(setting), judge.graph.groups)
     means = _means(solved=solved, actions=actions, looks=looks, value=value)
-    return Row(
+    return RuleScore(
         entry.name,
         setting.budget,
         setting.prices.action,

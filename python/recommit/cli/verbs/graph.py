@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from recommit.graphs.graph import CommitmentGraph
-    from recommit.graphs.rules import Named
+    from recommit.graphs.rules import NamedRule
     from recommit.graphs.score import Judge
 
 RULES = (
@@ -173,7 +173,7 @@ def _settings(graph: CommitmentGraph, budget: Sequence[int], action: float, look
     return tuple(Setting(k, prices) for k in budgets for prices in (Prices(), *(Prices(action, each) for each in look)))
 
 
-def _values(judge: Judge, chosen_on: Judge, entries: Sequence[Named], rows: Sequence[Any]) -> dict[str, Any]:
+def _values(judge: Judge, chosen_on: Judge, entries: Sequence[NamedRule], rows: Sequence[Any]) -> dict[str, Any]:
     """Everything that was computed, as plain values."""
     from recommit.graphs import files, page
     from recommit.graphs import score as scoring
