@@ -29,7 +29,7 @@ def test_a_graph_is_built_shown_and_scored(folders, tmp_path, capsys):
     shown = capsys.readouterr().out
     assert "12 starts in" in shown
     assert "closed: yes" in shown
-    words = ["--validation", str(folders / "validation"), "--price-look", "0.02", "--out", str(tmp_path / "scores")]
+    words = ["--choose-on", str(folders / "validation"), "--price-look", "0.02", "--out", str(tmp_path / "scores")]
     assert main(["graph", "score", str(folders / "test"), *words, "--quiet"]) == 0
     text = capsys.readouterr().out
     assert text.count("## K = ") == 4

@@ -112,7 +112,7 @@ def score(
     graph: Path,
     /,
     out: Path | None = None,
-    validation: Path | None = None,
+    choose_on: Path | None = None,
     rules: tuple[str, ...] = RULES,
     rule: Path | None = None,
     run_code: bool = False,
@@ -126,9 +126,9 @@ def score(
     """Say exactly what rules are worth on a policy's plans, and what they give away.
 
     Args:
-        graph: A folder that recommit graph build wrote.
+        graph: A folder that recommit graph build wrote, or sliding-2x3, an example that comes with the package.
         out: A folder for scores.json and scores.md.
-        validation: A graph of the same policy from other starts: thresholds are chosen there.
+        choose_on: A graph of the same policy from other starts: thresholds and constants are chosen there.
         rules: fixed-1 to fixed-8, head, confidence-product, confidence-least, confidence-entropy, entropy-jump, repetition,
             reversal, consecutive; each also as NAME+memory.
         rule: A file of Python that defines `rule`, a recommit.horizon.Rule. It is run: see run-code.
@@ -151,7 +151,7 @@ def score(
         entries += [own_rule.from_code(rule, trusted=run_code)] if rule else []
         entries += [own_rule.from_table(table)] if table else []
         judge = scoring.Judge(judged, settings)
-        other = None if validation is None else scoring.Judge(files.read(validation), settings)
+        other = None if choose_on is None else scoring.Judge(files.read(choose_on), settings)
         rows = scoring.score(judge, entries, other, None if quiet else lambda name: say(f"{name} ..."))
         value = _values(judge, other or judge, entries, rows)
         text = page.scores(judge, rows, other)
@@ -220,7 +220,7 @@ def show(graph: Path, /, json: bool = False) -> int:
     """Say what a commitment graph holds.
 
     Args:
-        graph: A folder that recommit graph build wrote.
+        graph: A folder that recommit graph build wrote, or sliding-2x3, an example that comes with the package.
         json: Print the manifest as JSON.
     """
     from recommit.graphs import files, page
