@@ -108,7 +108,7 @@ class Signals:
             reward=float((found.begin @ found.value[:, roots]).sum()),
             groups=len(roots),
             dead=0.0,
-            known=found.known * len(roots),
+            known=found.settled * len(roots),
             advantage=float((batch.depth_weight * np.abs(batch.depth_advantage)).sum()),
             judged=float(batch.depth_weight.sum()),
             depths=by_depth,

@@ -140,7 +140,7 @@ class Grpo(Trainer):
         config, credit, moves = self.config, self.config.credit_at(self.at.step), self.phase.head_moves
         if not isinstance(credit, ExactCredit):
             return SampledCollector(self.actor, credit, config.rollout, self.team)
-        mover = HeadMover(self.policy, self.engine, credit, config, self._head_lr(), moves) if moves else None
+        mover = HeadMover(self.policy, self.engine, credit, config.objective, self._head_lr(), moves) if moves else None
         return ExactCollector(self.actor, credit, config.rollout, self._graph, mover, self.team)
 
     def _learn(self, batch: GrpoBatch) -> dict[str, float]:
