@@ -50,7 +50,7 @@ class PuzzlePart:
 
 
 def parts(config: GrpoConfig, recipes: list[Recipe]) -> list[PuzzlePart]:
-    """Of a run, checked."""
+    """The puzzles of a run, checked."""
     each = [PuzzlePart(*pair, config.of(pair[1].task)) for pair in zip(names(recipes), recipes, strict=True)]
     if len(each) == 1:
         return each
@@ -120,7 +120,7 @@ class Joint(Trainer):
         learned = self._learn({name: batch for name, (batch, _) in played.items()})
         self.at.step += 1
         self.at.states += sum(member.at.states for member in self.members.values())
-        return {name: log_line.told(notes, learned[name]) for name, (_, notes) in played.items()}
+        return {name: log_line.line_of(notes, learned[name]) for name, (_, notes) in played.items()}
 
     def _learn(self, batches: dict[str, GrpoBatch]) -> dict[str, dict[str, float]]:
         """As many moves for each puzzle as the one with the most states needs; the loss of a move is their mean."""
@@ -148,11 +148,11 @@ class Joint(Trainer):
     def _fixed_depth(self) -> int | None:
         return self.variant.depth or None
 
-    def _summary(self, found: list[dict[str, Any]]) -> dict[str, Any]:
+    def _summary(self, steps: list[dict[str, Any]]) -> dict[str, Any]:
         """Means over the puzzles, and each of them."""
         for member in self.members.values():
             member.at.step = self.at.step
-        own = {name: member._summary([each[name] for each in found]) for name, member in self.members.items()}
+        own = {name: member._summary([each[name] for each in steps]) for name, member in self.members.items()}
         return {**log_line.averaged(list(own.values())), "sets": own}
 
     def _more(self) -> dict[str, Any]:

@@ -46,8 +46,8 @@ def train(
     """
     if config.run.threads:
         torch.set_num_threads(config.run.threads)
-    known = (Path(out) / "config.json").is_file()  # it holds the recipes, whatever becomes of the other run
-    every = [each.recipe for each in opened(data)] if data else recipes_of(out if known else init)
+    begun_before = (Path(out) / "config.json").is_file()  # it holds the recipes, whatever becomes of the other run
+    every = [each.recipe for each in opened(data)] if data else recipes_of(out if begun_before else init)
     parts = joint.parts(config, joint.chosen(every, config.tasks, data or init))
     team = ranks.join(config.run.device) if config.engine.kind == "deepspeed" else ranks.alone(config.run.device)
     with watched(team), RunDirectory(out, lead=team.lead) as folder, Interrupt() as interrupt:
@@ -66,7 +66,7 @@ def train(
 def _trainer(
     config: GrpoConfig, parts: list[PuzzlePart], policy: CommitPolicy, folder: RunDirectory, team: Team, *, quiet: bool
 ) -> Trainer:
-    """Of one puzzle, or of several that share the policy and what moves it."""
+    """Make the trainer of one puzzle, or of several that share the policy and what moves it."""
     if len(parts) == 1:
         return Grpo(parts[0].config, policy, parts[0].recipe, folder, team, quiet=quiet)
     shared = joint.learner(config, parts, policy, team)

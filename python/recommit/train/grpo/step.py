@@ -1,4 +1,15 @@
-"""One step of reinforcement: play, judge, learn."""
+"""One step of reinforcement: play, judge, learn.
+
+1. Play from fresh start states, and judge what was committed: ``collect.py``. Sampled commitments are compared within
+   groups by a reward (``reward.py``); with exact credit every depth has its exact value instead (``play/values.py``).
+2. With exact credit the depth head may move alone, many times on the same graph: ``head_moves.py``.
+3. Learn: batches of ``GrpoBatch`` (``batch.py``) through the clipped loss on both heads (``loss.py``), then one log line.
+
+What differs from textbook GRPO, and why: a commitment has two heads, so depths and plans are judged apart, each with its
+own ratio; groups are commitments of one state rather than answers to one prompt, since a state can be copied; KL and
+entropies are exact sums over four outcomes; and exact credit needs no group at all, since greedy plans make episodes walks
+in a graph whose values can be computed. Phases (``settings/phases.py``) say which of this a step does.
+"""
 
 from __future__ import annotations
 
@@ -127,7 +138,7 @@ class Grpo(Trainer):
         batch, notes = self.played()
         learned = self._learn(batch)
         self.at.step += 1
-        return log_line.told(notes, learned)
+        return log_line.line_of(notes, learned)
 
     def played(self) -> tuple[GrpoBatch, Signals]:
         """What this step learns from, and what there is to tell of it."""
@@ -223,11 +234,13 @@ class Grpo(Trainer):
     def _over_ranks(self, sums: NDArray[np.float64]) -> list[float]:
         return [*self.team.total(sums[:-1].tolist()), float(sums[-1])]
 
-    def _summary(self, found: list[dict[str, Any]]) -> dict[str, Any]:
-        self._recent = (self._recent + found)[-20:]
-        for worry in log_line.worries(found[-1], self._recent, len(self.policy.config.depths), head=self.variant.head):
-            self._say(f"step {self.at.step:,}: {worry}")
-        return found[-1] if len(found) == 1 else log_line.averaged(found)
+    def _summary(self, steps: list[dict[str, Any]]) -> dict[str, Any]:
+        self._recent = (self._recent + steps)[-20:]
+        for warning in log_line.warnings(
+            steps[-1], self._recent, len(self.policy.config.depths), head=self.variant.head
+        ):
+            self._say(f"step {self.at.step:,}: {warning}")
+        return steps[-1] if len(steps) == 1 else log_line.averaged(steps)
 
     def _more(self) -> dict[str, Any]:
         return {"recent": self._recent}
@@ -272,10 +285,10 @@ class Grpo(Trainer):
     @property
     def introduction(self) -> str:
         """How the puzzle is played and judged."""
-        leash = "no KL" if self.reference is None else f"KL {self.config.objective.kl} to the warm start"
+        kl = "no KL" if self.reference is None else f"KL {self.config.objective.kl} to the warm start"
         return (
             f"{self.config.credit.group} credit, {self.config.rollout.instances} instances of "
-            f"{self.config.rollout.budget} decisions per step, {leash}"
+            f"{self.config.rollout.budget} decisions per step, {kl}"
         )
 
 
@@ -288,5 +301,5 @@ def _instances(recipe: Recipe, config: GrpoConfig) -> Recipe:
 
 
 def _added(sums: NDArray[np.float64], more: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Of ``objective.MEASURES``, whose last one is a maximum."""
+    """Sums of ``objective.MEASURES``, whose last one is a maximum."""
     return np.append(sums[:-1] + more[:-1], max(sums[-1], more[-1]))
