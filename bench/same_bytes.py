@@ -14,7 +14,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-TINY = "{backbone: random:tiny, policy: {lora: null, prompts: [bare-v1, bare-v1], decoder: {width: 32, layers: 1, heads: 2, ffn: 64}}}"
+TINY = (
+    "{backbone: random:tiny, policy: {lora: null, prompts: [bare-v1, bare-v1], decoder: {width: 32, layers: 1, "
+    "heads: 2, ffn: 64}}}"
+)
 SFT = f"""
 sft:
   model: {TINY}
@@ -35,7 +38,7 @@ REST = """
   optim: {steps: 3, batch: 32, lr: 1e-3, head_lr: 1e-3, depth_lr: 1e-3}
   validation: {instances: 16, every: 3, budget: 6, length: [4, 12], budgets: BUDGETS}
 """
-AGENTS = ["--agents", "adaptive", "fixed-4", "random", "shuffled", "oracle-dp", "wary"]
+AGENTS = ["--agents", "adaptive", "fixed-4", "random", "shuffled", "oracle-dp", "adaptive-memory"]
 
 
 def run(*arguments: str) -> None:

@@ -40,7 +40,7 @@ class Played:
 
 
 def made_up(rng: np.random.Generator, length: NDArray[np.int32], lean: float) -> DecisionRows:
-    """Decisions of one agent, in the order of ``play.on_graph``: turn by turn, until the goal or the end of the budget."""
+    """GrpoBatch of one agent, in the order of ``play.on_graph``: turn by turn, to the goal or the end of the budget."""
     before, alive, parts = length.copy(), np.ones(len(length), bool), []
     for turn in range(max(BUDGETS.values())):
         who = np.flatnonzero(alive).astype(np.int32)

@@ -3,10 +3,11 @@
     python bench/gpu/grpo_7b.py --out bench/results            # one H200: a few minutes
     python bench/gpu/grpo_7b.py --preset tiny --device cpu     # checks the script itself, without a GPU
 
-Candidates of every state that lock-step episodes come by, as the paper samples them, or exact values over the graph of looks
-(``--credit``), and one epoch over them. The yardstick of the first, in the same run with the same weights, is the rollout that one would write first: every candidate has a picture by PIL, the
-transformers image processor and a pass of its own, and is executed and judged one at a time. Both must see the same depth
-logits to within bfloat16 before anything is timed.
+Candidates of every state that lock-step episodes come by, as the paper samples them, or exact values over the graph of
+looks (``--credit``), and one epoch over them. The yardstick of the first, in the same run with the same weights, is the
+rollout that one would write first: every candidate has a picture by PIL, the transformers image processor and a pass of
+its own, and is executed and judged one at a time. Both must see the same depth logits to within bfloat16 before
+anything is timed.
 """
 
 from __future__ import annotations
@@ -173,10 +174,13 @@ def measure(policy: CommitPolicy, task: Any, given: argparse.Namespace, credit: 
         wall = time.perf_counter() - begin
         rounds.append(
             {
-                "decisions": len(batch), "rollout_s": clock.median("rollout"), "update_s": clock.median("update"),
-                "moves": moves, "outside_model": 1 - model.seconds / wall,
+                "decisions": len(batch),
+                "rollout_s": clock.median("rollout"),
+                "update_s": clock.median("update"),
+                "moves": moves,
+                "outside_model": 1 - model.seconds / wall,
             }
-        )  # fmt: skip
+        )
     last = sorted(rounds[1:] or rounds, key=lambda r: r["rollout_s"] + r["update_s"])[len(rounds[1:] or rounds) // 2]
     memory = torch.cuda.max_memory_allocated() / 2**30 if given.device == "cuda" else 0.0
     rates = {
@@ -216,8 +220,10 @@ def main() -> None:
     for credit in given.credit:
         row = found[credit] = measure(policy, task, given, credit)
         print(
-            f"{given.preset}, {credit} credit: {row['decisions_per_s']:,.1f} decisions/s of {given.candidates} candidates, "
-            f"{row['updates_per_s']:.2f} updates/s of {given.batch} states, {100 * row['outside_model']:.1f} % of a step "
+            f"{given.preset}, {credit} credit: {row['decisions_per_s']:,.1f} decisions/s of {given.candidates} "
+            "candidates, "
+            f"{row['updates_per_s']:.2f} updates/s of {given.batch} states, {100 * row['outside_model']:.1f} % of "
+            "a step "
             f"outside the model, peak {row['peak_gib']:.1f} GiB"
         )
     if "state" in found:

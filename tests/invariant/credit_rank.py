@@ -1,4 +1,4 @@
-"""One rank of several short reinforcement runs: python -m tests.invariant.credit_rank FOLDER STAGE CASE..."""
+"""One rank of several short reinforcement runs: python -m tests.invariant.credit_rank FOLDER CASE-STAGE-WORLD..."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ CASES: dict[str, dict[str, Any]] = {
     # Fewer states to learn from than there are ranks.
     "few": {"credit": EXACT, "rollout": {"instances": 4, "budget": 2, "states": 2}},
     "epochs": {"credit": EXACT, "objective": {"epochs": 2}},
-}  # fmt: skip
+}
 for name in ("fixed-4", "random", "depth-only"):
     CASES |= {f"{name}-{group}": {"variant": name, "credit": {"group": group}} for group in ("state", "exact")}
 CASES["sound-lora"] = CASES["sound"]
@@ -128,10 +128,11 @@ def play(place: Path, case: str, stage: str, rank: int = 0, world: int = 1) -> i
     return status
 
 
-def main(place: str, stage: str, *cases: str) -> int:
-    """The cases, one after the other."""
+def main(place: str, *names: str) -> int:
+    """The runs of these names, one after the other."""
     rank, world = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
-    return max(play(Path(place), case, stage, rank, world) for case in cases)
+    cases = (name.rsplit("-", 2)[:2] for name in names)
+    return max(play(Path(place), case, stage, rank, world) for case, stage in cases)
 
 
 if __name__ == "__main__":

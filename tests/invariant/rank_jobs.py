@@ -104,13 +104,15 @@ def interrupted() -> Iterator[None]:
 
 @contextmanager
 def killed() -> Iterator[None]:
-    with at_step({"sft": 4, "grpo": 1}, lambda: RANK and os.kill(os.getpid(), signal.SIGKILL)):
+    with at_step({"sft": 3, "grpo": 1}, lambda: RANK and os.kill(os.getpid(), signal.SIGKILL)):
         yield
 
 
 @contextmanager
 def killed_at(rank: int, moment: int) -> Iterator[None]:
-    """kill -9 of a rank when the ranks meet for the ``moment``-th time: within steps, validations and every stage of saving."""
+    """kill -9 of a rank when the ranks meet for the ``moment``-th time: within steps, validations and every stage of
+    saving.
+    """
     from recommit.runs.ranks import Team
 
     meet, times = Team._reduce, iter(range(moment))

@@ -30,10 +30,10 @@ GRPO = ["rollout.instances=64", "rollout.length=[4, 21]", "rollout.states=400", 
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
-    from recommit.data import Recipe, Variant, build
+    from recommit.data import DataSpec, Difficulty, build
 
     folder = tmp_path_factory.mktemp("data") / "2x3"
-    build(Recipe("sliding", (2, 3), (Variant((4, 21)),), count=300, ties="random"), folder)
+    build(DataSpec("sliding", (2, 3), (Difficulty((4, 21)),), count=300, ties="random"), folder)
     return folder
 
 
@@ -43,7 +43,7 @@ def every_state() -> np.ndarray:
 
 
 def best(policy, *, adaptive=False):
-    """Share of all 359 unsolved boards that are solved in 15 decisions; without ``adaptive`` by the best fixed depth."""
+    """Share of all 359 unsolved boards solved in 15 decisions; without ``adaptive`` by the best fixed depth."""
     reach = PlanGraph(policy.eval(), TASK, policy.config.depths)
     chosen = [head(reach)] if adaptive else [always(reach, depth) for depth in policy.config.depths]
     return max(walk(reach, every_state(), 15, each).solve_rate for each in chosen)

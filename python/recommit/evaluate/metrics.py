@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 #: Distances up to which a state is near, and up to which it is half-way.
 NEAR, MID = 8, 16
 BUCKETS = ("near", "mid", "far")
-#: How else near and far can be told: by thirds of the way from the start, or so that each holds a third of the decisions.
+#: How else near and far can be told: by thirds of the way from the start, or so that each holds a third of the
+#: decisions.
 EDGES = ("fixed", "thirds", "terciles")
 
 
@@ -53,7 +54,7 @@ def within(rows: DecisionRows, budget: int) -> DecisionRows:
 
 
 def progress(rows: DecisionRows) -> NDArray[np.int32]:
-    """Of each decision; 0 where either end is lost."""
+    """Compute by how much each decision lowers the distance; 0 where either end is lost."""
     solvable = (rows.before >= 0) & (rows.after >= 0)
     result: NDArray[np.int32] = np.where(solvable, rows.before - rows.after, 0)
     return result
@@ -75,9 +76,15 @@ def episodes(rows: DecisionRows, length: NDArray[np.int32], budget: int) -> Epis
     solved[where[decisions.solved]] = True
     solved |= length == 0
     return EpisodeRows(
-        length.astype(np.int32), solved, total(decisions.executed), np.bincount(where, minlength=count).astype(np.int64),
-        end, total(gained), total(gained == 0), total(gained < 0),
-    )  # fmt: skip
+        length.astype(np.int32),
+        solved,
+        total(decisions.executed),
+        np.bincount(where, minlength=count).astype(np.int64),
+        end,
+        total(gained),
+        total(gained == 0),
+        total(gained < 0),
+    )
 
 
 def summarise(played: EpisodeRows, rows: DecisionRows, budget: int) -> dict[str, Any]:
@@ -154,7 +161,8 @@ def by_distance(
 
 
 def _buckets(rows: DecisionRows, played: EpisodeRows, chosen: NDArray[np.bool_], edges: str) -> NDArray[np.int64]:
-    """0 near, 1 mid, 2 far: by the distance, by its share of the start's, or by a third of the ``chosen`` decisions each."""
+    """0 near, 1 mid, 2 far: by the distance, by its share of the start's, or by a third of the ``chosen`` decisions
+    each."""
     if edges == "thirds":
         whole = played.length[rows.instance]
         result: NDArray[np.int64] = (3 * rows.before > whole).astype(np.int64) + (3 * rows.before > 2 * whole)
@@ -167,19 +175,21 @@ def _buckets(rows: DecisionRows, played: EpisodeRows, chosen: NDArray[np.bool_],
 
 
 def _moved(counts: NDArray[np.int64], values: NDArray[np.int64]) -> dict[str, float | None]:
-    """Of decisions that lowered the distance by each of the ``values`` so often."""
+    """Summarise decisions that lowered the distance by each of the ``values`` so often."""
     total = counts.sum()
     if not total:
         return {"failure_rate": None, "mean_progress": None, "progress_sd": None}
     middle = float(counts @ values / total)
     spread_ = float(np.sqrt(counts @ (values - middle) ** 2 / total))
     return {
-        "failure_rate": float(counts[values <= 0].sum() / total), "mean_progress": middle, "progress_sd": spread_,
-    }  # fmt: skip
+        "failure_rate": float(counts[values <= 0].sum() / total),
+        "mean_progress": middle,
+        "progress_sd": spread_,
+    }
 
 
 def _taken(counts: NDArray[np.int64]) -> dict[str, Any]:
-    """Of decisions that took each depth so often; an answer without a depth (0) took none."""
+    """Summarise decisions that took each depth so often; an answer without a depth (0) took none."""
     total = counts[1:].sum()
     mean_depth = float(counts @ np.arange(len(counts)) / total) if total else None
     return {
@@ -232,5 +242,6 @@ def hypervolume(points: list[ParetoPoint], most: float) -> float:
 
 
 def undominated(budget: int, actions: float, depths: tuple[int, ...]) -> list[int]:
-    """Fixed depths that an agent with ``actions`` per episode cannot dominate, whatever it solves: they never spend more."""
+    """Fixed depths that an agent with ``actions`` per episode cannot dominate, whatever it solves: they never spend
+    more."""
     return [depth for depth in depths if budget * depth < actions]

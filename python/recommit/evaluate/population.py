@@ -7,13 +7,13 @@ k - 1 left. So every state is looked at once, and a table over states and looks 
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from recommit.evaluate import agents
+from recommit.evaluate import agent_names
+from recommit.evaluate.agent_names import AgentName
 from recommit.play import oracle
 from recommit.play.graph import always, head, softmax
 from recommit.policy.config import MAX_ACTIONS
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from recommit.data.spec import Recipe
+    from recommit.data.spec import DataSpec
     from recommit.evaluate.agents import PolicyPlayer
     from recommit.play.graph import PlanGraph
 
@@ -41,8 +41,8 @@ Weights: TypeAlias = "Callable[[int], NDArray[np.float64]]"
 
 def check(agent: str) -> str:
     """The name itself, or an error that lists those with an exact value."""
-    base = agents.check(agent.partition("@")[0])
-    if base not in EXACT and not re.fullmatch(r"fixed-[1-8]", base):
+    base = agent_names.check(AgentName.parse(agent).base)
+    if base not in EXACT and (not AgentName(base).depth or AgentName(base).draws_actions):
         why = "it has a memory, draws actions, or is chosen by playing"
         raise ValueError(
             f"agents: expected fixed-1 to fixed-8 or {', '.join(EXACT)} for a population, got {agent}: {why}"
@@ -50,19 +50,19 @@ def check(agent: str) -> str:
     return agent
 
 
-def starts(recipe: Recipe, kind: str, length: tuple[int, ...]) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
+def starts(data: DataSpec, kind: str, length: tuple[int, ...]) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
     """All starts of a kind, or those of a shortest and a longest length; and their lengths."""
     if kind not in KINDS:
         raise ValueError(f"population: expected {' or '.join(KINDS)}, got {kind}")
     if len(length) not in (0, 2):
         raise ValueError(f"length: expected two numbers or none, got {length}")
-    states, lengths = recipe.puzzle().population()
-    windows = [variant.length for variant in recipe.of_length(length).variants] if length or kind == "data" else []
+    states, lengths = data.puzzle().population()
+    windows = [each.length for each in data.of_length(length).difficulties] if length or kind == "data" else []
     if windows:
         inside = np.any([(lengths >= low) & (lengths <= high) for low, high in windows], axis=0)
         states, lengths = np.ascontiguousarray(states[inside]), lengths[inside]
     if not len(states):
-        raise ValueError(f"length: expected some that {recipe.task} {recipe.variant_names[0]} has, got {list(length)}")
+        raise ValueError(f"length: expected some that {data.task} {data.difficulty_names[0]} has, got {list(length)}")
     return states, lengths
 
 
@@ -119,7 +119,7 @@ class Population:
         """Figures under every budget; of an agent that does not know its budget, from one table."""
         largest = max(budgets.values())
         look(self.player.reach, self.roots, largest, self._columns(agent))
-        if agents.by_budget(agent):
+        if AgentName(agent).by_budget:
             tables = {k: self._table(agent, k) for k in set(budgets.values())}
         else:
             by_looks = values(self.player.reach, largest, self._weights(agent, largest))
@@ -134,7 +134,8 @@ class Population:
     def _columns(self, agent: str) -> NDArray[np.int64]:
         """The depths that an agent may take."""
         reach = self.player.reach
-        depths = (int(agent[6]),) if agent.startswith("fixed-") else self.player.policy.config.depths
+        depth = AgentName(agent).depth
+        depths = (depth,) if depth else self.player.policy.config.depths
         return np.array([reach.depths.index(depth) for depth in depths])
 
     def _weights(self, agent: str, budget: int) -> Weights:
@@ -153,7 +154,7 @@ class Population:
         return lambda _left: sure
 
     def _chance(self, agent: str, budget: int) -> NDArray[np.float64]:
-        """Of each of the policy's depths, by node or the same for all."""
+        """Give each of the policy's depths its probability, by node or the same for all."""
         if agent == "sampled":
             return softmax(self.player.reach.logits)
         depths = self.player.policy.config.depths
@@ -167,8 +168,8 @@ class Population:
         reach, depths = self.player.reach, self.player.policy.config.depths
         if agent == "adaptive":
             return head(reach)
-        if agent.startswith("fixed-"):
-            return always(reach, int(agent[6]))
+        if depth := AgentName(agent).depth:
+            return always(reach, depth)
         return oracle.greedy(reach, depths, rate=agent == "oracle-rate")
 
     def _figures(self, table: Table) -> dict[str, Any]:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class ModelConfig:
     """What is trained: a backbone, and the heads on it."""
 
-    #: A folder or hub repository, or ``random:PRESET`` (of ``policy.make.PRESETS``) for weights from nothing.
+    #: A folder or hub repository, or ``random:NAME`` (of ``policy.backbones.make.BACKBONES``) for weights from nothing.
     backbone: str = "random:small"
     #: Changes to the preset, by field of ``policy.make.Shape``.
     shape: dict[str, Any] = field(default_factory=dict)

@@ -23,7 +23,7 @@ from recommit.train.config import TargetConfig
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from recommit.data.spec import Recipe
+    from recommit.data.spec import DataSpec
     from recommit.play.graph import Choose, Episodes
     from recommit.play.variants import Variant
     from recommit.policy.policy import CommitPolicy
@@ -51,19 +51,19 @@ class Watched:
     config: ValidationConfig
 
 
-def watched(name: str, recipe: Recipe, config: ValidationConfig) -> list[Watched]:
+def watched(name: str, recipe: DataSpec, config: ValidationConfig) -> list[Watched]:
     """Instances as in the data of a recipe; none if the configuration asks for none."""
     if not config.instances:
         return []
     return [Watched(name, recipe.puzzle(), instances(recipe, config), config.of(recipe.puzzle()))]
 
 
-def instances(recipe: Recipe, config: ValidationConfig, *, threads: int | None = 1) -> ValidationSet:
+def instances(recipe: DataSpec, config: ValidationConfig, *, threads: int | None = 1) -> ValidationSet:
     """Instances of the validation split: by their start states alone, they are in nobody's training data."""
     wanted = replace(recipe, validation=config.instances, shard=max(recipe.shard, config.instances))
     wanted = wanted.of_length(config.length)
-    if not wanted.variants:
-        raise errors.WrongRecipe("validation.length: expected the lengths to validate on, since the data names none")
+    if not wanted.difficulties:
+        raise errors.WrongDataSpec("validation.length: expected the lengths to validate on, since the data names none")
     task = recipe.puzzle()
     starts = _starts(wanted, threads)
     solutions = task.solve(starts.states, ties="random", seed=1, threads=threads)
@@ -79,7 +79,7 @@ def instances(recipe: Recipe, config: ValidationConfig, *, threads: int | None =
     return ValidationSet(starts.states, targets.make(task, rows, TargetConfig(), seed=1, first=0, threads=threads))
 
 
-def _starts(wanted: Recipe, threads: int | None) -> sampling.Starts:
+def _starts(wanted: DataSpec, threads: int | None) -> sampling.Starts:
     """As many as asked for, or on the smallest boards, which have few, about as many as there are."""
     try:
         return sampling.starts(wanted, "validation", 0, threads=threads)

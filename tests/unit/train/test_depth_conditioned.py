@@ -101,9 +101,10 @@ def test_gradients_are_finite_differences(told, monkeypatch):
     monkeypatch.setattr(torch.Tensor, "float", torch.Tensor.double)  # no rounding in the way
     config = ObjectiveConfig(kl=0.3, mean="all", clip=1e6)
     weights = {
-        "depth": policy.decoder.depth_vectors.weight, "prefix": policy.decoder.prefix.weight,
+        "depth": policy.decoder.depth_vectors.weight,
+        "prefix": policy.decoder.prefix.weight,
         "head": policy.depth_head.weight,
-    }  # fmt: skip
+    }
     with torch.no_grad():
         weights["depth"].add_(0.05 * torch.randn_like(weights["depth"]))
     loss, _ = measured(policy, batch, config, before)

@@ -1,5 +1,5 @@
-"""T5: losses, gradients and rewards that are no numbers, at random steps: nothing moves, it is logged, and no such weight
-is ever kept or called the best."""
+"""T5: losses, gradients and rewards that are no numbers, at random steps: nothing moves, it is logged, and no such
+weight is ever kept or called the best."""
 
 from __future__ import annotations
 

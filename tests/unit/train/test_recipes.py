@@ -20,15 +20,26 @@ from recommit.train.grpo.config import GrpoConfig
 LAUNCH = Path(str(files("recommit") / "recipes" / "launch"))
 #: Section 13.7 of the specification, "RL (Sliding | Sokoban)", and the reward's weight.
 PAPER = {
-    "credit.size": (4, 8), "rollout.budget": (5, 6), "credit.progress": (0.2, 0.2), "objective.clip": (0.05, 0.05),
-    "objective.kl": (0.05, 0.20), "objective.entropy_depth": (0.01, 0.01), "objective.entropy_actions": (0.001, 0.001),
-    "optim.lr": (5e-7, 2e-7), "optim.head_lr": (7e-6, 3e-6), "optim.depth_lr": (7e-6, 3e-6),
-    "credit.group": ("state", "state"), "credit.reward": ("mean", "mean"),
-}  # fmt: skip
-#: Where the paper can be read in two ways: its own recipes, and the laptop's, which was measured with the older reading.
+    "credit.size": (4, 8),
+    "rollout.budget": (5, 6),
+    "credit.progress": (0.2, 0.2),
+    "objective.clip": (0.05, 0.05),
+    "objective.kl": (0.05, 0.20),
+    "objective.entropy_depth": (0.01, 0.01),
+    "objective.entropy_actions": (0.001, 0.001),
+    "optim.lr": (5e-7, 2e-7),
+    "optim.head_lr": (7e-6, 3e-6),
+    "optim.depth_lr": (7e-6, 3e-6),
+    "credit.group": ("state", "state"),
+    "credit.reward": ("mean", "mean"),
+}
+#: Where the paper can be read in two ways: its own recipes, and the laptop's, which was measured with the older
+#: reading.
 READINGS = {
-    "credit.progress_per": ("action", "commitment"), "objective.mean": ("surrogate", "surrogate"), "credit.floor": (1e-6, 1e-6),
-}  # fmt: skip
+    "credit.progress_per": ("action", "commitment"),
+    "objective.mean": ("surrogate", "surrogate"),
+    "credit.floor": (1e-6, 1e-6),
+}
 
 
 def readings(given, column):

@@ -1,4 +1,6 @@
-"""A policy that is told how many decisions are left: in supervision, rollouts, the loss, validation and evaluation (A44)."""
+"""A policy that is told how many decisions are left: in supervision, rollouts, the loss, validation and evaluation
+(A44).
+"""
 
 from __future__ import annotations
 

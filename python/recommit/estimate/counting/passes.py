@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from recommit.train.grpo.config import GrpoConfig
     from recommit.train.grpo.settings.phases import Phase
 
-    #: What is planned.
+    #: What is estimated.
     Stage: TypeAlias = "SftConfig | GrpoConfig | EvaluationStage"
 
 EARLY = "episodes that end early look less often"
@@ -28,7 +28,7 @@ MEET = "episodes that end early or meet look less often"
 #: States that the search for the best depths may look at besides; see ``recommit.play.oracle``.
 CEILING = 1 << 18
 #: Agents that do not walk among the states of greedy plans.
-OFF_GRAPH = ("fixed-4-sampled", "solver", "walker", "zero-shot")
+OFF_GRAPH = ("fixed-4-sampled", "solver", "random-actions", "zero-shot")
 SEEN = "a state that was seen before is not encoded again"
 
 
@@ -36,7 +36,8 @@ SEEN = "a state that was seen before is not encoded again"
 class Passes:
     """So many passes of so many states each."""
 
-    #: ``learn``, ``reference``, ``propose`` (plans are drawn), ``plans`` (greedy ones), ``imitate``, ``pictures``, ``head``.
+    #: ``learn``, ``reference``, ``propose`` (plans are drawn), ``plans`` (greedy ones), ``imitate``, ``pictures``,
+    #: ``head``.
     kind: str
     states: int
     times: int
@@ -66,7 +67,7 @@ class Schedule:
 
 
 def schedule(config: Stage, world: int, depths: int) -> Schedule:
-    """Of a recipe on ``world`` ranks; ``depths`` is how many the depth head chooses from."""
+    """Schedule a recipe on ``world`` ranks; ``depths`` is how many the depth head chooses from."""
     if isinstance(config, EvaluationStage):
         return evaluation(config, world)
     steps, every = config.optim.steps, config.validation.every
@@ -172,11 +173,11 @@ class EvaluationStage:
 
 def evaluation(config: EvaluationStage, world: int) -> Schedule:
     """The run whose ceilings are looked for, and each of the others."""
-    from recommit.evaluate.agents import ACTION_SEEDS, KNOWN  # torch comes with it
+    from recommit.evaluate.agent_names import ACTION_SEEDS, AGENTS
     from recommit.play.shared import PIECE
 
     episodes = (config.instances + config.validation) * config.budget
-    walks = CEILING + episodes * len(KNOWN.keys() - OFF_GRAPH)
+    walks = CEILING + episodes * len(AGENTS.keys() - OFF_GRAPH)
     ceilings = parts("plans", -(-min(walks, config.boards or walks) // world), PIECE, bound=MEET)
     others = parts("plans", -(-episodes // world), PIECE, bound=MEET)
     others += parts("propose", -(-config.instances * ACTION_SEEDS * config.budget // world), PIECE, bound=EARLY)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def shadow_of(config: Stage, model: ModelConfig, task: Puzzle) -> Shadow:
-    """Of the policy that a stage trains, or plays with."""
+    """Make the shadow of the policy that a stage trains, or plays with."""
     if isinstance(config, EvaluationStage):
         return EvaluationShadow(model, task, bf16=False)
     return (

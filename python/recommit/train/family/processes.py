@@ -68,6 +68,8 @@ def check(fleet: Fleet, runs: Sequence[Run]) -> None:
 
 def write_recipes(runs: Sequence[Run], logs: Path) -> None:
     """A file per run, by which it can also be started by hand."""
+    for folder in (logs, *(each.folder for each in runs)):
+        files.own_folder(folder)
     files.make_folders(files.Files(), logs)
     for each in runs:
         files.replace(files.Files(), recipe(logs, each), each.recipe())

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from recommit.runs import side_by_side
 from recommit.runs.checkpoints import COMMIT, Checkpoints
 from recommit.runs.directory import differences
-from recommit.storage import reading
+from recommit.storage import files, reading
 from recommit.storage.foreign_text import say
 from recommit.train.config import plain
 from recommit.train.grpo.old_config import updated
@@ -112,6 +112,8 @@ class Run:
 
 def train(runs: Sequence[Run], *, jobs: int = 1, quiet: bool = False) -> int:
     """Train what is missing in processes of this machine, ``jobs`` at a time; 0 when all are finished."""
+    for run in runs:
+        files.own_folder(run.folder)
     missing = [run for run in runs if not run.skipped()]
     if jobs == 1 or len(missing) < 2:
         return next((status for run in missing if (status := run.train(quiet))), 0)

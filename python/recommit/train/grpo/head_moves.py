@@ -9,8 +9,8 @@ import numpy as np
 import torch
 
 from recommit.play.graph import softmax
+from recommit.policy.depth_head import DepthHead
 from recommit.policy.distributions import entropy
-from recommit.policy.heads import DepthHead
 from recommit.train.grpo import loss, reward
 from recommit.train.loop import Diverged
 

@@ -17,7 +17,7 @@ from recommit.train.grpo import log_line
 from recommit.train.loop import Trainer
 
 if TYPE_CHECKING:
-    from recommit.data.spec import Recipe
+    from recommit.data.spec import DataSpec
     from recommit.policy.policy import CommitPolicy
     from recommit.runs.directory import RunDirectory
     from recommit.runs.ranks import Team
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from recommit.train.validate import Watched
 
 
-def chosen(recipes: list[Recipe], tasks: tuple[str, ...], source: Any) -> list[Recipe]:
+def chosen(recipes: list[DataSpec], tasks: tuple[str, ...], source: Any) -> list[DataSpec]:
     """Those that ``tasks`` names. Nobody need say it if there is one puzzle, whatever its sizes."""
     choices = ", ".join(names(recipes))
     for task in tasks:
@@ -44,12 +44,12 @@ class PuzzlePart:
     """One puzzle of a run."""
 
     name: str
-    recipe: Recipe
+    recipe: DataSpec
     #: With its own values; of several puzzles with its share of ``optim.batch`` and a seed of its own.
     config: GrpoConfig
 
 
-def parts(config: GrpoConfig, recipes: list[Recipe]) -> list[PuzzlePart]:
+def parts(config: GrpoConfig, recipes: list[DataSpec]) -> list[PuzzlePart]:
     """The puzzles of a run, checked."""
     each = [PuzzlePart(*pair, config.of(pair[1].task)) for pair in zip(names(recipes), recipes, strict=True)]
     if len(each) == 1:

@@ -47,7 +47,7 @@ def train(
     if config.run.threads:
         torch.set_num_threads(config.run.threads)
     begun_before = (Path(out) / "config.json").is_file()  # it holds the recipes, whatever becomes of the other run
-    every = [each.recipe for each in opened(data)] if data else recipes_of(out if begun_before else init)
+    every = [each.spec for each in opened(data)] if data else recipes_of(out if begun_before else init)
     parts = joint.parts(config, joint.chosen(every, config.tasks, data or init))
     team = ranks.join(config.run.device) if config.engine.kind == "deepspeed" else ranks.alone(config.run.device)
     with watched(team), RunDirectory(out, lead=team.lead) as folder, Interrupt() as interrupt:

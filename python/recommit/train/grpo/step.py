@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor
 
-    from recommit.data.spec import Recipe
+    from recommit.data.spec import DataSpec
     from recommit.runs.ranks import Team
     from recommit.train.grpo.batch import GrpoBatch
     from recommit.train.grpo.config import GrpoConfig
@@ -69,7 +69,7 @@ class Grpo(Trainer):
         self,
         config: GrpoConfig,
         policy: CommitPolicy,
-        recipe: Recipe,
+        recipe: DataSpec,
         folder: RunDirectory,
         team: Team,
         *,
@@ -292,11 +292,11 @@ class Grpo(Trainer):
         )
 
 
-def _instances(recipe: Recipe, config: GrpoConfig) -> Recipe:
+def _instances(recipe: DataSpec, config: GrpoConfig) -> DataSpec:
     """The recipe of the warm start's data, with a step's instances as a shard."""
     wanted = recipe.of_length(config.rollout.length)
-    if not wanted.variants:
-        raise errors.WrongRecipe("rollout.length: expected the lengths to play, since the data names none")
+    if not wanted.difficulties:
+        raise errors.WrongDataSpec("rollout.length: expected the lengths to play, since the data names none")
     return replace(wanted, shard=config.rollout.instances, count=config.starts, states="")
 
 

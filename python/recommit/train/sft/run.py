@@ -66,7 +66,7 @@ def opened(data: str | Path | Sequence[str | Path]) -> list[Dataset]:
 
 def described(datasets: Sequence[Dataset]) -> dict[str, Any] | list[dict[str, Any]]:
     """What a run's configuration says of its data: of several sets a list."""
-    each = [{"content_sha256": d.manifest.content, "recipe": d.recipe.to_dict()} for d in datasets]
+    each = [{"content_sha256": d.manifest.content, "recipe": d.spec.to_dict()} for d in datasets]
     return each if each[1:] else each[0]
 
 
@@ -96,7 +96,7 @@ class Sft(Trainer):
     ) -> None:
         super().__init__(config, folder, team, quiet=quiet)
         self.datasets = [data] if isinstance(data, Dataset) else list(data)
-        recipes = [dataset.recipe for dataset in self.datasets]
+        recipes = [dataset.spec for dataset in self.datasets]
         self.tasks, self.names = [recipe.puzzle() for recipe in recipes], mixture.names(recipes)
         share, rest = divmod(config.optim.batch, team.world)
         if rest:
@@ -121,8 +121,7 @@ class Sft(Trainer):
     def tokens(self) -> float:
         """See ``Trainer``."""
         each = [
-            self.policy.tokens(task, dataset.recipe.size)
-            for task, dataset in zip(self.tasks, self.datasets, strict=True)
+            self.policy.tokens(task, dataset.spec.size) for task, dataset in zip(self.tasks, self.datasets, strict=True)
         ]
         return sum(map(mul, self.feed.weights, each)) / sum(self.feed.weights)
 

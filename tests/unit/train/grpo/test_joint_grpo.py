@@ -174,7 +174,7 @@ def test_exact_credit_of_both(both, tmp_path):
 def test_sizes_of_one_puzzle_are_played_together(tmp_path):
     """A folder of two sizes. Nobody need name the puzzle, since there is one; an evaluation needs the size."""
     plain = {"task": "sliding", "count": 24, "variants": [{"size": [2, s], "length": [3, 12]} for s in (3, 4)]}
-    sizes.build(sizes.recipes(plain), tmp_path / "data")
+    sizes.build(sizes.specs(plain), tmp_path / "data")
     warm = parse(SftConfig, {**TINY, "validation": {"instances": 0}})
     assert sft.train(warm, tmp_path / "data", tmp_path / "start", quiet=True) == 0
     run = plan_of(optim={"steps": 1}, validation={"instances": 0})

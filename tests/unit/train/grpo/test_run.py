@@ -208,13 +208,13 @@ def test_gradients_that_are_not_finite_move_nothing_and_end_a_run(init, tmp_path
 
 
 def test_starts_are_mirrored_and_turned(tmp_path):
-    from recommit.data.spec import Recipe, Variant
+    from recommit.data.spec import DataSpec, Difficulty
     from recommit.data.starts import symmetry
     from recommit.runs.ranks import Team
     from recommit.train.config import ModelConfig
     from recommit.train.initial_policy import policy as new_policy
 
-    recipe = Recipe(task="sokoban", size=(6, 6), variants=(Variant((3, 8), 1),), count=64)
+    recipe = DataSpec(task="sokoban", size=(6, 6), difficulties=(Difficulty((3, 8), 1),), count=64)
     task = recipe.puzzle()
     made = new_policy(parse(ModelConfig, {"backbone": "random:tiny"}), tmp_path, 0, Team())
 
