@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from recommit.play.graph import Choose, PlanGraph
+    from recommit.play.graph import Chooser, PlanGraph
     from recommit.play.sampled import Actor, Trace
     from recommit.puzzles.puzzle import Puzzle
 
@@ -59,7 +59,7 @@ def join(parts: list[DecisionRows]) -> DecisionRows:
     return DecisionRows(*(np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(DecisionRows)))
 
 
-def on_graph(reach: PlanGraph, starts: NDArray[np.uint8], budget: int, choose: Choose) -> DecisionRows:
+def on_graph(reach: PlanGraph, starts: NDArray[np.uint8], budget: int, choose: Chooser) -> DecisionRows:
     """Episodes whose plans are the policy's greedy ones and whose depths are chosen by ``choose``."""
     at = reach.nodes(starts, budget)
     alive = ~reach.goal[at]

@@ -187,14 +187,14 @@ class Episodes:
         return float(self.actions.mean())
 
 
-class Choose(Protocol):
+class Chooser(Protocol):
     """Who decides how far to go."""
 
     def __call__(self, turn: int, episodes: NDArray[np.int64], nodes: NDArray[np.int64]) -> NDArray[np.int64]:
         """The column of the depth for each of the ``episodes`` that are under way, now at expanded ``nodes``."""
 
 
-def walk(reach: PlanGraph, starts: NDArray[np.uint8], budget: int, choose: Choose) -> Episodes:
+def walk(reach: PlanGraph, starts: NDArray[np.uint8], budget: int, choose: Chooser) -> Episodes:
     """Play one episode from every start, at most ``budget`` decisions each."""
     at = reach.nodes(starts, budget)
     solved = reach.goal[at].copy()
@@ -214,19 +214,19 @@ def walk(reach: PlanGraph, starts: NDArray[np.uint8], budget: int, choose: Choos
     return Episodes(solved, actions, decisions, used)
 
 
-def always(reach: PlanGraph, depth: int) -> Choose:
+def always(reach: PlanGraph, depth: int) -> Chooser:
     """One fixed depth."""
     column = reach.depths.index(depth)
     return lambda _turn, episodes, _nodes: np.full(len(episodes), column)
 
 
-def head(reach: PlanGraph) -> Choose:
+def head(reach: PlanGraph) -> Chooser:
     """The depth head's likeliest depth, ties to the smaller."""
     columns = np.array([reach.depths.index(depth) for depth in reach.policy.config.depths])
     return lambda _turn, _episodes, nodes: columns[reach.logits[nodes].argmax(axis=1)]
 
 
-def wary(reach: PlanGraph) -> Choose:
+def wary(reach: PlanGraph) -> Chooser:
     """``head`` with a memory: where an episode comes by again, the next likeliest depth, so that it need not go round."""
     columns = np.array([reach.depths.index(depth) for depth in reach.policy.config.depths])
     times: dict[tuple[int, int], int] = {}
@@ -244,7 +244,7 @@ def wary(reach: PlanGraph) -> Choose:
     return choose
 
 
-def drawn(reach: PlanGraph, chance: NDArray[np.floating] | None, seed: int) -> Choose:
+def drawn(reach: PlanGraph, chance: NDArray[np.floating] | None, seed: int) -> Chooser:
     """The policy's depths, drawn by ``chance`` -- the same in every state -- or by the depth head if that is None."""
     columns = np.array([reach.depths.index(depth) for depth in reach.policy.config.depths])
 

@@ -17,7 +17,7 @@ from recommit.policy.config import MAX_ACTIONS
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from recommit.play.graph import Choose, PlanGraph
+    from recommit.play.graph import Chooser, PlanGraph
 
 #: Costs are decisions + STEP * actions + FAILED where unsolved: whole numbers, compared at once.
 STEP = 1 << 8
@@ -37,7 +37,7 @@ class Ceiling:
     #: States that were left out because the graph had grown to its cap; with any, this is a lower bound of the ceiling.
     missing: int
 
-    def choose(self, budget: int) -> Choose:
+    def choose(self, budget: int) -> Chooser:
         """For ``walk`` and ``on_graph`` with this budget."""
 
         def choose(turn: int, episodes: NDArray[np.int64], nodes: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -128,7 +128,7 @@ def costs(reach: PlanGraph, budget: int, columns: NDArray[np.int64]) -> tuple[ND
     return cost, column
 
 
-def greedy(reach: PlanGraph, depths: tuple[int, ...], *, rate: bool) -> Choose:
+def greedy(reach: PlanGraph, depths: tuple[int, ...], *, rate: bool) -> Chooser:
     """The depth whose commitment lowers the distance most, or most per action; ties to the smaller depth."""
     columns = np.array([reach.depths.index(depth) for depth in depths])
 

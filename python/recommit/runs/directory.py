@@ -226,9 +226,9 @@ def recipe_of(run: str | Path, task: str = "") -> DataSpec:
     return chosen[0]
 
 
-def of_tasks(recipes: list[DataSpec], tasks: tuple[str, ...]) -> list[DataSpec]:
+def of_tasks(specs: list[DataSpec], tasks: tuple[str, ...]) -> list[DataSpec]:
     """Those of the named puzzles, each of which may be said with its size."""
-    return [recipe for recipe, name in zip(recipes, names(recipes), strict=True) if {recipe.task, name} & set(tasks)]
+    return [spec for spec, name in zip(specs, names(specs), strict=True) if {spec.task, name} & set(tasks)]
 
 
 def recipes_of(run: str | Path) -> list[DataSpec]:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recommit.data.spec import DataSpec
-    from recommit.play.graph import Choose, Episodes
+    from recommit.play.graph import Chooser, Episodes
     from recommit.play.variants import Variant
     from recommit.policy.policy import CommitPolicy
     from recommit.puzzles.puzzle import Puzzle
@@ -51,20 +51,20 @@ class Watched:
     config: ValidationConfig
 
 
-def watched(name: str, recipe: DataSpec, config: ValidationConfig) -> list[Watched]:
+def watched(name: str, spec: DataSpec, config: ValidationConfig) -> list[Watched]:
     """Instances as in the data of a recipe; none if the configuration asks for none."""
     if not config.instances:
         return []
-    return [Watched(name, recipe.puzzle(), instances(recipe, config), config.of(recipe.puzzle()))]
+    return [Watched(name, spec.puzzle(), instances(spec, config), config.of(spec.puzzle()))]
 
 
-def instances(recipe: DataSpec, config: ValidationConfig, *, threads: int | None = 1) -> ValidationSet:
+def instances(spec: DataSpec, config: ValidationConfig, *, threads: int | None = 1) -> ValidationSet:
     """Instances of the validation split: by their start states alone, they are in nobody's training data."""
-    wanted = replace(recipe, validation=config.instances, shard=max(recipe.shard, config.instances))
+    wanted = replace(spec, validation=config.instances, shard=max(spec.shard, config.instances))
     wanted = wanted.of_length(config.length)
     if not wanted.difficulties:
         raise errors.WrongDataSpec("validation.length: expected the lengths to validate on, since the data names none")
-    task = recipe.puzzle()
+    task = spec.puzzle()
     starts = _starts(wanted, threads)
     solutions = task.solve(starts.states, ties="random", seed=1, threads=threads)
     length = np.asarray(solutions.length)
@@ -151,7 +151,7 @@ def agents(graph: PlanGraph, variant: Variant, starts: NDArray[np.uint8], budget
     return {"adaptive": adaptive, "sampled": sampled, "shuffled": walk(graph, starts, budget, drawn(graph, share, 1))}
 
 
-def own_agent(graph: PlanGraph, variant: Variant) -> Choose:
+def own_agent(graph: PlanGraph, variant: Variant) -> Chooser:
     """Who chooses the depths of a variant when nothing is left to chance that need not be."""
     if variant.depth:
         return always(graph, variant.depth)

@@ -41,7 +41,7 @@ class Signals:
     settled: float  #: of ``credit.group exact``: share of visits on states that were looked at, times groups
     advantage: float  #: sum of absolute advantages
     judged: float  #: how many of them
-    depths: Floats  #: [8] decisions by depth
+    by_depth: Floats  #: [8] decisions by depth
     buckets: Floats  #: [3, 2] decisions and depths by distance
     chance: Floats  #: [|H|] probabilities of the depth head, summed over states
     chance_entropy: float
@@ -74,7 +74,7 @@ class Signals:
             settled=len(reward),
             advantage=float(np.abs(reward - reward.mean(axis=1, keepdims=True)).sum()),
             judged=reward.size,
-            depths=np.bincount(chosen, minlength=MAX_ACTIONS + 1)[1:].astype(np.float64),
+            by_depth=np.bincount(chosen, minlength=MAX_ACTIONS + 1)[1:].astype(np.float64),
             buckets=buckets,
             chance=chance.sum(axis=0),
             chance_entropy=float(_entropy(chance).sum()),
@@ -113,7 +113,7 @@ class Signals:
             settled=values.settled * len(roots),
             advantage=float((batch.depth_weight * np.abs(batch.depth_advantage)).sum()),
             judged=float(batch.depth_weight.sum()),
-            depths=by_depth,
+            by_depth=by_depth,
             buckets=buckets,
             chance=(mass[looked, None] * head).sum(axis=0),
             chance_entropy=float((mass[looked] * _entropy(head)).sum()),
@@ -152,7 +152,7 @@ def line_of(signals: Signals, learned: dict[str, float]) -> dict[str, Any]:
         "dead_groups": signals.dead / max(signals.groups, 1),
         "known": signals.settled / max(signals.groups, 1),
         "advantage": signals.advantage / max(signals.judged, 1e-9),
-        "depths": {str(i + 1): v / decisions for i, v in enumerate(signals.depths) if v},
+        "depths": {str(i + 1): v / decisions for i, v in enumerate(signals.by_depth) if v},
         "mean_depth": {n: b[1] / b[0] for n, b in zip(BUCKETS, signals.buckets, strict=True) if b[0] > 0},
         "entropy_depth": signals.chance_entropy / states,
         #: How much the state decides of the depth, in nats: entropy of the mean minus mean entropy.

@@ -52,7 +52,7 @@ def train(
     team = ranks.join(config.run.device) if config.engine.kind == "deepspeed" else ranks.alone(config.run.device)
     with watched(team), RunDirectory(out, lead=team.lead) as folder, Interrupt() as interrupt:
         begin = initial_policy.warm_start(init, folder, team)
-        content = [{"recipe": part.recipe.to_dict()} for part in parts]
+        content = [{"recipe": part.spec.to_dict()} for part in parts]
         begun = {"init": weights_of(begin), "data": content if content[1:] else content[0]}
         usual = plain(replace(type(config)(), credit=type(config.credit)()))
         folder.begin({"kind": "grpo", "ranks": team.world, **plain(config), **begun}, usual, updated)
@@ -68,9 +68,9 @@ def _trainer(
 ) -> Trainer:
     """Make the trainer of one puzzle, or of several that share the policy and what moves it."""
     if len(parts) == 1:
-        return Grpo(parts[0].config, policy, parts[0].recipe, folder, team, quiet=quiet)
+        return Grpo(parts[0].config, policy, parts[0].spec, folder, team, quiet=quiet)
     shared = joint.learner(config, parts, policy, team)
     members = {
-        part.name: Grpo(part.config, policy, part.recipe, folder, team, quiet=quiet, learner=shared) for part in parts
+        part.name: Grpo(part.config, policy, part.spec, folder, team, quiet=quiet, learner=shared) for part in parts
     }
     return joint.Joint(config, members, folder, team, quiet=quiet)

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from recommit.train.grpo.config import GrpoConfig
     from recommit.train.grpo.learner import Learner
     from recommit.train.grpo.log_line import Signals
-    from recommit.train.grpo.settings.phases import Phase
+    from recommit.train.grpo.settings.phases import GrpoPhase
     from recommit.train.validate import Watched
 
 T = TypeVar("T")
@@ -69,7 +69,7 @@ class Grpo(Trainer):
         self,
         config: GrpoConfig,
         policy: CommitPolicy,
-        recipe: DataSpec,
+        spec: DataSpec,
         folder: RunDirectory,
         team: Team,
         *,
@@ -83,7 +83,7 @@ class Grpo(Trainer):
             )
         super().__init__(config, folder, team, quiet=quiet)
         self.variant = variant(config.variant)
-        self.recipe, self.policy, self.task = _instances(recipe, config), policy, recipe.puzzle()
+        self.spec, self.policy, self.task = _instances(spec, config), policy, spec.puzzle()
         share, rest = divmod(config.optim.batch, team.world)
         if rest or config.rollout.instances % team.world:
             raise ValueError(
@@ -102,7 +102,7 @@ class Grpo(Trainer):
             run_pass=self._run_pass,
             max_over_ranks=team.largest,
         )
-        self.watched = validate.watched(self.task.task, self.recipe, config.validation)
+        self.watched = validate.watched(self.task.task, self.spec, config.validation)
         self._recent: list[dict[str, Any]] = []
 
     def _run_pass(self, work: Callable[[], T]) -> T:
@@ -112,7 +112,7 @@ class Grpo(Trainer):
     @property
     def tokens(self) -> float:
         """See ``Trainer``."""
-        return self.policy.tokens(self.task, self.recipe.size)
+        return self.policy.tokens(self.task, self.spec.size)
 
     def _starts(self) -> NDArray[np.uint8]:
         """The start states of this step, of all ranks, which no validation or test set contains."""
@@ -122,14 +122,14 @@ class Grpo(Trainer):
 
     def _drawn(self, shard: int) -> NDArray[np.uint8]:
         """One shard's start states."""
-        states = sampling.starts(self.recipe, "train", shard).states
+        states = sampling.starts(self.spec, "train", shard).states
         if self.config.rollout.augment and self.task.turns:
             number = np.uint64(shard * self.config.rollout.instances) + np.arange(len(states), dtype=np.uint64)
             states = targets.turned(states, targets.symmetries(self.config.run.seed, number))
         return states
 
     @property
-    def phase(self) -> Phase:
+    def phase(self) -> GrpoPhase:
         """What holds in the step that is under way."""
         return self.config.phase_at(self.at.step)
 
@@ -292,9 +292,9 @@ class Grpo(Trainer):
         )
 
 
-def _instances(recipe: DataSpec, config: GrpoConfig) -> DataSpec:
+def _instances(spec: DataSpec, config: GrpoConfig) -> DataSpec:
     """The recipe of the warm start's data, with a step's instances as a shard."""
-    wanted = recipe.of_length(config.rollout.length)
+    wanted = spec.of_length(config.rollout.length)
     if not wanted.difficulties:
         raise errors.WrongDataSpec("rollout.length: expected the lengths to play, since the data names none")
     return replace(wanted, shard=config.rollout.instances, count=config.starts, states="")
