@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from recommit.train.config import ValidationConfig
     from recommit.train.grpo.config import GrpoConfig
-    from recommit.train.grpo.settings.phases import Phase
+    from recommit.train.grpo.settings.phases import GrpoPhase
 
     #: What is estimated.
     Stage: TypeAlias = "SftConfig | GrpoConfig | EvaluationStage"
@@ -102,7 +102,7 @@ def reinforcement(config: GrpoConfig, world: int, depths: int) -> tuple[Passes, 
     return (*_pictures(played), *played, *against, *learn)
 
 
-def finishing(config: GrpoConfig, phase: Phase, world: int, depths: int) -> tuple[Passes, ...]:
+def finishing(config: GrpoConfig, phase: GrpoPhase, world: int, depths: int) -> tuple[Passes, ...]:
     """A step of the depth head alone: the same play from more starts, then moves without a look."""
     played, _ = play(config, config.rollout.instances * config.shards(phase), world, depths)
     nodes = sum(p.looks for p in played if p.kind == "plans")
