@@ -50,7 +50,9 @@ def together(place):
     def run(cases, world):
         names = [f"{case}-{stage}-{world}" for stage, listed in cases.items() for case in listed]
         if missing := [name for name in names if not (place / name).is_dir()]:
-            succeed("tests.invariant.credit_rank", [str(place), *missing], world, place / f"{missing[0]}-ranks", limit=1800)
+            succeed(
+                "tests.invariant.credit_rank", [str(place), *missing], world, place / f"{missing[0]}-ranks", limit=1800
+            )
         return {stage: {case: place / f"{case}-{stage}-{world}" for case in listed} for stage, listed in cases.items()}
 
     return run
