@@ -2,10 +2,10 @@
 
     python bench/bench_data.py [--instances 8192] [--loader] [--json results.json]
 
-Seconds are of CPU, one core, the quickest of some rounds; every figure comes with a check of what was made. The yardsticks
-in the same run, on fewer instances, written as JSON lines: every state of a board or level labelled by breadth-first search
-in plain Python, all optimal actions included; and one forward search per instance, as VAGEN's environments make their
-plans at each reset, which gives a distance and a single action per row.
+Seconds are of CPU, one core, the quickest of some rounds; every figure comes with a check of what was made. The
+yardsticks in the same run, on fewer instances, written as JSON lines: every state of a board or level labelled by
+breadth-first search in plain Python, all optimal actions included; and one forward search per instance, as VAGEN's
+environments make their plans at each reset, which gives a distance and a single action per row.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import recommit
 import recommit.data
 from recommit.data import manifest, rows, shards, table
 from recommit.data.building import labels
-from recommit.data.spec import Recipe, Variant
+from recommit.data.spec import DataSpec, Difficulty
 from recommit.data.starts import sampling
 from recommit.storage import files
 
@@ -33,8 +33,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from tests.reference.labels import RULES, Judge, as_tuple
 
 PLANS = {
-    "sliding 3x3": Recipe("sliding", (3, 3), (Variant((8, 24)),), 8192),
-    "sokoban 8x8, 2 boxes": Recipe("sokoban", (8, 8), (Variant((8, 32), 2),), 8192),
+    "sliding 3x3": DataSpec("sliding", (3, 3), (Difficulty((8, 24)),), 8192),
+    "sokoban 8x8, 2 boxes": DataSpec("sokoban", (8, 8), (Difficulty((8, 32), 2),), 8192),
 }
 
 
@@ -167,7 +167,7 @@ def loader(folder, batches=20, batch=256, rounds=5):
 
 
 def _everybody(way, batches, rounds):
-    """Seconds for so many batches, after the first few, the quickest round. (A process is counted when it has ended.)"""
+    """Seconds for so many batches, after the first few, the quickest round. (A process counts when it has ended.)"""
     best = float("inf")
     for _ in range(rounds):
         stream = iter(way())

@@ -1,9 +1,10 @@
-"""How fast pictures and patches are made, beside what this machine can do: ``python bench/bench_draw.py [--json FILE]``.
+"""How fast pictures and patches are made, beside what this machine can do.
+
+python bench/bench_draw.py [--json FILE]
 
 Every rate is per second of CPU time of one thread, the median of several rounds; each round measures the yardstick and
-ours one after the other, because a shared machine changes under one's hands. The yardsticks are compiled from the
-folder in RECOMMIT_SHARED or ../shared; without them, or without a C++ compiler, the table says skipped. Each benchmark
-asserts that what it timed is right.
+ours one after the other, because a shared machine changes under one's hands. The yardsticks are bench/peers/frames.cpp,
+which without a C++ compiler is skipped, and numpy's copy. Each benchmark asserts that what it timed is right.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ import argparse
 import itertools
 import json
 import os
-import re
 import shutil
 import statistics
 import subprocess
@@ -28,7 +28,6 @@ import numpy as np
 import recommit
 
 ROOT = Path(__file__).resolve().parents[1]
-SHARED = Path(os.environ.get("RECOMMIT_SHARED", ROOT.parent / "shared"))
 COUNT, SIDE, CELL, ROUNDS = 1024, 8, 28, 5
 FRAME = (SIDE * CELL) ** 2 * 3
 
@@ -58,64 +57,24 @@ def cpu_rate(work: Callable[[], object], items: float, seconds: float = 0.4) -> 
     return rounds * items / spent
 
 
-class Yardsticks:
-    """The compiled ceilings; ``None`` for each that cannot be had."""
+class Ceiling:
+    """bench/peers/frames.cpp, compiled for this machine; without a compiler there is none."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.render = self.build("bench_render.cpp")
-        self.memory = self.build("bench_mem.cpp")
-
-    def build(self, name: str) -> Path | None:
-        source, compiler = SHARED / "peers" / name, os.environ.get("CXX") or shutil.which("g++") or shutil.which("c++")
-        if not source.exists() or compiler is None:
-            print(f"{name}: skipped ({source if compiler else 'no C++ compiler'} not found)", file=sys.stderr)
-            return None
-        text = source.read_text(encoding="utf-8")
-        # Its store test wants 64-byte registers; half as wide will do on processors that have no such thing.
-        text = (
-            text.replace("_mm512_", "_mm256_")
-            .replace("__m512i", "__m256i")
-            .replace("si512", "si256")
-            .replace("k+=64", "k+=32")
-        )
-        # Of its many cases only one is asked for here: 1024 buffers, one thread.
-        text = text.replace("nb:{1,1024}", "nb:{1024}").replace("T<=2", "T<=1").replace("nb,0.25", "nb,0.1")
-        copy, program = self.folder / name, self.folder / name.removesuffix(".cpp")
-        copy.write_text(text, encoding="utf-8")
-        flags = ["-O3", "-march=native", "-std=c++20", "-pthread"]
-        done = subprocess.run(
-            [compiler, *flags, str(copy), "-o", str(program)], capture_output=True, text=True, check=False
-        )
-        if done.returncode != 0:
-            print(f"{name}: skipped (does not compile: {done.stderr.splitlines()[:1]})", file=sys.stderr)
-            return None
-        return program
+        compiler = os.environ.get("CXX") or shutil.which("c++") or shutil.which("g++")
+        self.program: Path | None = None
+        if compiler is None:
+            print("ceiling: skipped (no C++ compiler)", file=sys.stderr)
+            return
+        self.program = folder / "frames"
+        flags = ["-O3", "-march=native", "-std=c++20", "-o", str(self.program)]
+        subprocess.run([compiler, *flags, str(ROOT / "bench" / "peers" / "frames.cpp")], check=True)
 
     def frames(self, kind: str) -> float | None:
-        """Frames per second into 1024 buffers on one thread; stops the program once it has said so."""
-        if self.render is None:
+        """Pictures per second into 1024 buffers on one thread."""
+        if self.program is None:
             return None
-        pattern = re.compile(rf"{kind}\s+frames-buffers=1024 threads=1\s+(\d+) frames/s")
-        with subprocess.Popen([str(self.render), "2"], stdout=subprocess.PIPE, text=True) as process:
-            assert process.stdout is not None
-            for line in process.stdout:
-                if found := pattern.search(line):
-                    process.kill()
-                    return float(found[1])
-        return None
-
-    def memcpy(self) -> float | None:
-        """Bytes per second copied in the largest size."""
-        if self.memory is None:
-            return None
-        with subprocess.Popen([str(self.memory)], stdout=subprocess.PIPE, text=True) as process:
-            assert process.stdout is not None
-            for line in process.stdout:
-                if found := re.search(r"memcpy.*262144KB threads=1\s+([\d.]+) GB/s", line):
-                    process.kill()
-                    return float(found[1]) * 1e9
-        return None
+        return float(subprocess.run([self.program, kind], capture_output=True, text=True, check=True).stdout)
 
 
 def levels(count: int, seed: int = 0) -> np.ndarray:
@@ -159,14 +118,14 @@ def measured(
     return Line(what, unit, statistics.median(mine), statistics.median(known) if known else None, target)
 
 
-def fresh(task: recommit.Puzzle, states: np.ndarray, yardsticks: Yardsticks) -> Line:
+def fresh(task: recommit.Puzzle, states: np.ndarray, ceiling: Ceiling) -> Line:
     out = np.zeros((COUNT, SIDE * CELL, SIDE * CELL, 3), np.uint8)
     line = measured(
         f"{task.task}: 224x224 frames into one array of 1024",
         "frames/s",
         0.7,
         lambda: cpu_rate(lambda: task.render(states, CELL, out=out, threads=1), COUNT),
-        lambda: yardsticks.frames("full"),
+        lambda: ceiling.frames("full"),
     )
     assert (task.decode(out, CELL) == states).all()
     return line
@@ -192,7 +151,7 @@ def new_array(task: recommit.Puzzle, states: np.ndarray) -> Line:
     return line
 
 
-def persistent(task: recommit.Puzzle, states: np.ndarray, yardsticks: Yardsticks) -> Line:
+def persistent(task: recommit.Puzzle, states: np.ndarray, ceiling: Ceiling) -> Line:
     batches = walks(states, 6)
     frames = task.frames(states, CELL)
 
@@ -205,20 +164,20 @@ def persistent(task: recommit.Puzzle, states: np.ndarray, yardsticks: Yardsticks
         "frames/s",
         0.5,
         lambda: cpu_rate(once, COUNT * len(batches)),
-        lambda: yardsticks.frames("dirty"),
+        lambda: ceiling.frames("dirty"),
     )
     assert (task.decode(frames.images.copy(), CELL) == batches[-1]).all()
     assert all(((a != b).sum((1, 2)) == 3).all() for a, b in itertools.pairwise(batches))
     return line
 
 
-def own_memcpy(bytes_: int) -> float:
+def numpy_copy(bytes_: int) -> float:
     """Bytes per second that numpy's memcpy moves between two arrays of this size."""
     source, target = np.ones(bytes_, np.uint8), np.zeros(bytes_, np.uint8)
     return cpu_rate(lambda: np.copyto(target, source), bytes_)
 
 
-def patches(task: recommit.Puzzle, states: np.ndarray, dtype: str, yardsticks: Yardsticks) -> Line:
+def patches(task: recommit.Puzzle, states: np.ndarray, dtype: str) -> Line:
     states = states[:256]
     values, grid = task.patches(states, CELL, dtype=dtype)
     out = np.zeros_like(values)
@@ -227,7 +186,7 @@ def patches(task: recommit.Puzzle, states: np.ndarray, dtype: str, yardsticks: Y
         "GB/s",
         0.8,
         lambda: cpu_rate(lambda: task.patches(states, CELL, dtype=dtype, out=out, threads=1), values.nbytes / 1e9),
-        lambda: (yardsticks.memcpy() or own_memcpy(values.nbytes)) / 1e9,
+        lambda: numpy_copy(values.nbytes) / 1e9,
     )
     assert (out == values).all()
     assert (grid == [1, 16, 16]).all()
@@ -283,13 +242,13 @@ def main() -> int:
     states = levels(COUNT)
     boards = sliding.generate(256, seed=0).states
     with tempfile.TemporaryDirectory() as folder:
-        yardsticks = Yardsticks(Path(folder))
+        ceiling = Ceiling(Path(folder))
         lines = [
             new_array(sokoban, states),
-            fresh(sokoban, states, yardsticks),
-            persistent(sokoban, states, yardsticks),
-            patches(sokoban, states, "float32", yardsticks),
-            patches(sokoban, states, "bfloat16", yardsticks),
+            fresh(sokoban, states, ceiling),
+            persistent(sokoban, states, ceiling),
+            patches(sokoban, states, "float32"),
+            patches(sokoban, states, "bfloat16"),
         ]
     lines += against_processor(sokoban, states)
     room = np.zeros((256, 224, 224, 3), np.uint8)

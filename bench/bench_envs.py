@@ -1,9 +1,8 @@
 """How fast environments step, beside what this machine can do: ``python bench/bench_envs.py [--json FILE]``.
 
-Rates are per second of CPU time, medians of several rounds that measure the yardstick and ours one after
-the other. The yardsticks are compiled from the folder in RECOMMIT_SHARED or ../shared; without them, or without a C++
-compiler, the table says skipped. Each benchmark asserts that what it timed is right: the states of the first slots
-must be those of a small second environment that plays the same actions.
+Rates are per second of CPU time, medians of several rounds that measure the yardstick and ours one after the other. The
+yardstick is bench/peers/steps.cpp; without a C++ compiler the table says skipped. Each benchmark asserts that what it
+timed is right: the states of the first slots must be those of a small second environment that plays the same actions.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import re
 import shutil
 import statistics
 import subprocess
@@ -32,7 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 HERE = Path(__file__).resolve().parent
-SHARED = Path(os.environ.get("RECOMMIT_SHARED", HERE.parents[1] / "shared"))
 SLOTS, ROUNDS, SECONDS, CHECKED = 4096, 7, 0.25, 24
 #: The paths: flags of ``make_vec``.
 WAYS: dict[str, dict[str, Any]] = {
@@ -68,36 +65,24 @@ class Line:
 
 
 class Ceiling:
-    """bench_core.cpp, compiled outside the repository and run for one of its kinds at a time."""
+    """bench/peers/steps.cpp, compiled for this machine; without a compiler there is none."""
 
     def __init__(self, folder: Path) -> None:
-        source, compiler = SHARED / "peers" / "bench_core.cpp", os.environ.get("CXX") or shutil.which("g++")
+        compiler = os.environ.get("CXX") or shutil.which("c++") or shutil.which("g++")
         self.program: Path | None = None
-        self.emulated = "avx512bw" not in Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else True
-        if compiler is None or not source.exists():
-            print(f"bench_core.cpp: skipped ({source if compiler else 'C++ compiler'} not found)", file=sys.stderr)
+        if compiler is None:
+            print("ceiling: skipped (no C++ compiler)", file=sys.stderr)
             return
-        program = folder / "bench_core"
-        emulation = ["-include", str(HERE / "avx512_on_avx2.hpp")] if self.emulated else []
-        flags = ["-O3", "-march=native", "-std=c++20", "-pthread", *emulation]
-        done = subprocess.run(
-            [compiler, *flags, str(source), "-o", str(program)], capture_output=True, text=True, check=False
-        )
-        if done.returncode == 0:
-            self.program = program
-        else:
-            print(f"bench_core.cpp: skipped (does not compile: {done.stderr.splitlines()[:1]})", file=sys.stderr)
+        self.program = folder / "steps"
+        flags = ["-O3", "-march=native", "-std=c++20", "-o", str(self.program)]
+        subprocess.run([compiler, *flags, str(HERE / "peers" / "steps.cpp")], check=True)
 
-    def rate(self, kind: int) -> float | None:
+    def rate(self, game: str) -> float | None:
         """Millions of steps per second of CPU time; its own median of five."""
         if self.program is None:
             return None
-        said = subprocess.run(
-            [str(self.program), str(kind), "1", str(SLOTS)], capture_output=True, text=True, check=True
-        )
-        found = re.search(r"([\d.]+) M steps/s", said.stdout)
-        assert found, said.stdout
-        return float(found[1])
+        output = subprocess.run([self.program, game, str(SLOTS)], capture_output=True, text=True, check=True).stdout
+        return float(output)
 
 
 def cpu_rate(work: Callable[[], object], items: int) -> float:
@@ -155,14 +140,14 @@ def interleaved(ours: Callable[[], float], yardstick: Callable[[], float | None]
 def environments(ceiling: Ceiling) -> list[Line]:
     """As ``gymnasium.make_vec`` makes them without any flag, then one thread, with and without what costs time."""
     lines = []
-    for name, what, options, at_least, ratio, kind in (
-        ("recommit/Sokoban-v0", "Sokoban 10x10, 4 boxes", {"size": 10, "boxes": 4}, 60.0, 0.6, 2),
-        ("recommit/Sliding-v0", "Sliding 4x4", {"size": 4}, 150.0, None, 3),
+    for name, what, options, at_least, ratio, game in (
+        ("recommit/Sokoban-v0", "Sokoban 10x10, 4 boxes", {"size": 10, "boxes": 4}, 60.0, 0.6, "sokoban"),
+        ("recommit/Sliding-v0", "Sliding 4x4", {"size": 4}, 150.0, None, "sliding"),
     ):
         for how, flags in WAYS.items():
             player = Player(name, **flags, **options)
             play = partial(cpu_rate, player.play, SLOTS)
-            ours, theirs = interleaved(play, partial(ceiling.rate, kind))
+            ours, theirs = interleaved(play, partial(ceiling.rate, game))
             player.check(player.last)
             asked = ratio if flags.get("copy", True) else ratio and 0.8
             lines.append(Line(f"{what}: {how}", ours, None if "with masks" in how else at_least, theirs, asked))
@@ -211,11 +196,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         ceiling = Ceiling(Path(folder))
         lines = [*environments(ceiling), pure_step(), import_time()]
-        written = ceiling.rate(1)
     print(table(lines))
-    if written is not None:
-        how = ", its 512-bit instructions emulated on 256" if ceiling.emulated else ""
-        print(f"\nbench_core kind 1 (bitboards, 100 bytes written per step{how}): {written:.1f} M steps/s")
     if arguments.json:
         rows = [asdict(line) | {"ratio": line.ratio, "met": line.met} for line in lines]
         arguments.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")

@@ -20,9 +20,17 @@ from typing import Any
 
 #: Half a billion parameters, as those of Qwen2.5-0.5B under a small picture encoder.
 HALF = {
-    "width": 896, "layers": 24, "heads": 14, "kv_heads": 2, "ffn": 4864, "vocabulary": 151936,
-    "vision_width": 320, "vision_layers": 8, "vision_heads": 4, "vision_ffn": 1280,
-}  # fmt: skip
+    "width": 896,
+    "layers": 24,
+    "heads": 14,
+    "kv_heads": 2,
+    "ffn": 4864,
+    "vocabulary": 151936,
+    "vision_width": 320,
+    "vision_layers": 8,
+    "vision_heads": 4,
+    "vision_ffn": 1280,
+}
 #: Name -> the model, states per step.
 SHAPES: dict[str, tuple[dict[str, Any], int]] = {
     "tiny": ({"backbone": "random:tiny", "policy": {"lora": {"rank": 8}}}, 16),
@@ -47,7 +55,7 @@ def recipes(shape: str, engine: dict[str, Any]) -> tuple[Any, Any, Any]:
 def one(shape: str, stage: str, engine: dict[str, Any]) -> dict[str, Any]:
     """One row."""
     import recommit.data
-    from recommit.data import Recipe, Variant, build
+    from recommit.data import DataSpec, Difficulty, build
     from recommit.estimate import CARDS, Machine, estimate
     from recommit.estimate.counting.measuring import measured
     from recommit.runs import ranks
@@ -59,7 +67,7 @@ def one(shape: str, stage: str, engine: dict[str, Any]) -> dict[str, Any]:
     sft, grpo, model = recipes(shape, engine)
     config = sft if stage == "sft" else grpo
     with tempfile.TemporaryDirectory() as place:
-        build(Recipe("sliding", (3, 3), (Variant((8, 14)),), count=200, ties="random"), Path(place) / "data")
+        build(DataSpec("sliding", (3, 3), (Difficulty((8, 14)),), count=200, ties="random"), Path(place) / "data")
         dataset = recommit.data.open(Path(place) / "data", "train")
         team = ranks.join("cpu") if config.engine.kind == "deepspeed" else ranks.alone("cpu")
         said = estimate(config, model, recommit.Sliding(3), Machine(CARDS["cpu"], team.world))
@@ -70,17 +78,25 @@ def one(shape: str, stage: str, engine: dict[str, Any]) -> dict[str, Any]:
                 if stage == "sft":
                     return Sft(config, dataset, run, team, quiet=True)
                 policy = initial_policy.policy(model, run.folder, 0, team)
-                return Grpo(config, policy, dataset.recipe, run, team, quiet=True)
+                return Grpo(config, policy, dataset.spec, run, team, quiet=True)
 
             real = measured(make)
             grown = highest() - before
     flops, peak = real.apart(said)
     return {
-        "shape": shape, "stage": stage, "engine": engine, "parameters": sum(said.model.parameters.values()),
-        "planned_flops": said.phases[0].flops, "flops": real.flops, "flops_ratio": round(flops, 4),
-        "planned_bytes": said.memory.peak, "bytes": real.peak, "bytes_ratio": round(peak, 4),
-        "resident_growth": grown, "seconds": round(real.seconds, 2),
-    }  # fmt: skip
+        "shape": shape,
+        "stage": stage,
+        "engine": engine,
+        "parameters": sum(said.model.parameters.values()),
+        "planned_flops": said.phases[0].flops,
+        "flops": real.flops,
+        "flops_ratio": round(flops, 4),
+        "planned_bytes": said.memory.peak,
+        "bytes": real.peak,
+        "bytes_ratio": round(peak, 4),
+        "resident_growth": grown,
+        "seconds": round(real.seconds, 2),
+    }
 
 
 def resident() -> int:
@@ -113,10 +129,16 @@ def main() -> None:
         print(json.dumps(one(**json.loads(options.one))))
         return
     engines = [
-        {"kind": "deepspeed", "stage": int(z[0]), "bf16": z.endswith("b"), "settings": {"zero_optimization": {
-            "reduce_bucket_size": 1_000_000, "stage3_prefetch_bucket_size": 100_000}}}
+        {
+            "kind": "deepspeed",
+            "stage": int(z[0]),
+            "bf16": z.endswith("b"),
+            "settings": {
+                "zero_optimization": {"reduce_bucket_size": 1_000_000, "stage3_prefetch_bucket_size": 100_000}
+            },
+        }
         for z in options.zero
-    ] or [{}]  # fmt: skip
+    ] or [{}]
     print(
         f"{'shape':<7}{'stage':<6}{'engine':<22}{'operations, ratio':>28}{'bytes, ratio':>28}{'resident':>12}{'s':>8}"
     )
@@ -138,7 +160,8 @@ def row(shape: str, stage: str, engine: dict[str, Any]) -> None:
     kind += " again" * engine["checkpointing"]
     print(
         f"{shape:<7}{stage:<6}{kind:<22}{figures['flops'] / 1e9:>18,.2f} G {figures['flops_ratio']:>7.3f}"
-        f"{figures['bytes'] / 2**20:>16,.1f} MiB {figures['bytes_ratio']:>7.3f}{figures['resident_growth'] / 2**20:>12,.0f}"
+        f"{figures['bytes'] / 2**20:>16,.1f} MiB "
+        f"{figures['bytes_ratio']:>7.3f}{figures['resident_growth'] / 2**20:>12,.0f}"
         f"{figures['seconds']:>8.1f}",
         flush=True,
     )

@@ -93,9 +93,13 @@ def warm(report, folder, repeat):
 
 def generation(report, repeat):
     requests = (
-        (8, 2, 8, 32, 2000, (3_000, 10_000)), (10, 4, 8, 32, 300, (300, 1_000)), (10, 4, 20, 60, 300, (300, 1_000)),
-        (7, 1, 8, 24, 2000, None), (7, 3, 8, 32, 1000, None), (12, 3, 8, 40, 200, None),
-    )  # fmt: skip
+        (8, 2, 8, 32, 2000, (3_000, 10_000)),
+        (10, 4, 8, 32, 300, (300, 1_000)),
+        (10, 4, 20, 60, 300, (300, 1_000)),
+        (7, 1, 8, 24, 2000, None),
+        (7, 3, 8, 32, 1000, None),
+        (12, 3, 8, 40, 200, None),
+    )
     for size, boxes, low, high, count, target in requests:
         seconds, (states, lengths) = cpu(
             lambda s=size, b=boxes, n=count, lo=low, hi=high: core.generate_rooms(

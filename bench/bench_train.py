@@ -2,8 +2,8 @@
 
     python bench/bench_train.py [--rounds 3] [--batch 128] [--json results.json]
 
-The yardstick, in the same run with the same weights: the stock transformers model, one pass per (state, depth) sample, with
-pixels from pictures. Both losses must be the same number before anything is timed.
+The yardstick, in the same run with the same weights: the stock transformers model, one pass per (state, depth) sample,
+with pixels from pictures. Both losses must be the same number before anything is timed.
 """
 
 from __future__ import annotations
@@ -104,7 +104,8 @@ def main():
         found = {name: measure(task, given.batch, given.rounds, Path(folder)) for name, task in TASKS.items()}
     for name, row in found.items():
         print(
-            f"{name:<20} SFT {row['sft_states_per_second']:7,.0f} states/s, stock {row['stock_states_per_second']:6,.0f} "
+            f"{name:<20} SFT {row['sft_states_per_second']:7,.0f} states/s, stock "
+            f"{row['stock_states_per_second']:6,.0f} "
             f"({row['ratio']:.1f}x); {row['decisions_per_second']:7,.0f} decisions/s"
         )
     if given.json:

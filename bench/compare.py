@@ -4,9 +4,9 @@
     python bench/compare.py now.json                    # beside bench/baseline.json
     python bench/compare.py now.json --write            # now.json becomes the baseline
 
-Each group has a yardstick that every machine can run: plain Python, a copy by numpy, a product of matrices. A benchmark's
-ratio is its items per second over those of its group's yardstick. "now / then" compares that with the committed ratio; what
-fell by more than --factor is marked, and the exit status is 1.
+Each group has a yardstick that every machine can run: plain Python, a copy by numpy, a product of matrices. A
+benchmark's ratio is its items per second over those of its group's yardstick. "now / then" compares that with the
+committed ratio; what fell by more than --factor is marked, and the exit status is 1.
 """
 
 from __future__ import annotations

@@ -1,7 +1,10 @@
-"""Plans of the paper's recipes on three machines, as the tables of docs/a100.md: python bench/plan_page.py [--count | --runs | --check].
+"""Plans of the paper's recipes on three machines, as the tables of docs/a100.md.
 
-``--count`` plans every stage anew (minutes), keeps the figures in the package, where ``recommit doctor`` reads them, and
-writes the page. ``--runs`` does so for the runs of the preset alone. Without them the page is written from what is kept;
+python bench/plan_page.py [--count | --runs | --check]
+
+``--count`` plans every stage anew (minutes), keeps the figures in the package, where ``recommit doctor`` reads them,
+and writes the page. ``--runs`` does so for the runs of the preset alone. Without them the page is written from what is
+kept;
 ``--check`` writes nothing and exits with 1 if the page is not that.
 """
 
@@ -49,7 +52,10 @@ def count(recipe: str, stage: str, card: str, gpus: int) -> Figures:
         least = peak(replace(config, optim=replace(config.optim, micro_batch=1)), request.model, board, on)  # type: ignore[type-var]
     first = said.phases[0]
     return Figures(
-        recipe, stage, card, gpus,
+        recipe,
+        stage,
+        card,
+        gpus,
         tokens=said.model.visual_tokens + said.model.text_tokens,
         trained=sum(said.model.trained.values()),
         steps=first.times,
@@ -65,7 +71,7 @@ def count(recipe: str, stage: str, card: str, gpus: int) -> Figures:
         seconds=said.seconds or 0.0,
         host=sum(said.host.values()),
         disk=sum(said.disk.values()),
-    )  # fmt: skip
+    )
 
 
 def everything() -> list[Figures]:
@@ -108,10 +114,17 @@ def stages(figures: list[Figures], card: str, gpus: int) -> str:
     for row in figures:
         if (row.card, row.gpus) == (card, gpus):
             most = "at most " * row.bounded
-            rows.append([
-                f"`{row.recipe}` {row.stage}", str(row.tokens), f"{most}{row.states:,}, {operations(row.step_flops)}",
-                f"{row.steps:,}", gib(row.peak), _fits(row), seconds(row.seconds),
-            ])  # fmt: skip
+            rows.append(
+                [
+                    f"`{row.recipe}` {row.stage}",
+                    str(row.tokens),
+                    f"{most}{row.states:,}, {operations(row.step_flops)}",
+                    f"{row.steps:,}",
+                    gib(row.peak),
+                    _fits(row),
+                    seconds(row.seconds),
+                ]
+            )
     return _table(rows)
 
 

@@ -1,5 +1,5 @@
-"""A policy of the shapes of Qwen2.5-VL-7B whose backbone computes nothing, an engine that learns nothing, and a clock that
-tells who used the CPU. Everything else that a training run does is real. For ``bench_outside.py``."""
+"""A policy of the shapes of Qwen2.5-VL-7B whose backbone computes nothing, an engine that learns nothing, and a clock
+that tells who used the CPU. Everything else that a training run does is real. For ``bench_outside.py``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor, nn
 
-from recommit.policy.backbones.make import PRESETS, config, make_tokenizer
+from recommit.policy.backbones.make import BACKBONES, config, make_tokenizer
 from recommit.policy.backbones.qwen import QwenBackbone
 from recommit.policy.config import PolicyConfig
 from recommit.policy.policy import CommitPolicy
@@ -71,7 +71,7 @@ class Stages:
 
 
 class StandIn(QwenBackbone):
-    """Right shapes at once; how long they would have taken is noted. The features of a state, and its z, depend on it."""
+    """Right shapes at once; how long they would have taken is noted. A state's features, and its z, depend on it."""
 
     device = torch.device("cpu")
     stages: Stages
@@ -108,7 +108,7 @@ def policy(stages: Stages, preset: str, look: float, learn: float) -> CommitPoli
 
     tokenizer = make_tokenizer()
     with torch.device("meta"):
-        model = Qwen2_5_VLModel(config(PRESETS[preset], tokenizer)).to(torch.bfloat16)
+        model = Qwen2_5_VLModel(config(BACKBONES[preset], tokenizer)).to(torch.bfloat16)
     backbone = StandIn(model, tokenizer)
     backbone.stages, backbone.look, backbone.learn = stages, look, learn
     made = CommitPolicy(backbone, PolicyConfig(), source=f"random:{preset}")

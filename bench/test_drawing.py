@@ -70,9 +70,9 @@ def test_updated_pictures(timed: Timed, states: np.ndarray) -> None:
 
 @pictures
 def test_sprites_without_anything_around_them(foreign: Foreign, scratch: Path) -> None:
-    ceiling = bench_draw.Yardsticks(scratch)
-    if ceiling.render is None:
-        pytest.skip(f"bench_render.cpp needs {bench_draw.SHARED / 'peers'} and a C++ compiler")
+    ceiling = bench_draw.Ceiling(scratch)
+    if ceiling.program is None:
+        pytest.skip("bench/peers/frames.cpp needs a C++ compiler")
     assert foreign(lambda: ceiling.frames("full") or 0.0) > 0
 
 

@@ -1,4 +1,4 @@
-"""Actions per second: environments as they are made without any flag, without what costs time, and the pure functions."""
+"""Actions per second: environments as they are made without a flag, without what costs time, and pure functions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from bench.answers import group
-from bench.bench_envs import SHARED, SLOTS, Ceiling, Player
+from bench.bench_envs import SLOTS, Ceiling, Player
 from tests.reference.simulate import SokobanTwin
 
 import recommit
@@ -92,11 +92,9 @@ def ceiling(scratch: Path) -> Ceiling:
     return Ceiling(scratch)
 
 
-@pytest.mark.parametrize(("name", "kind"), [("Sokoban", 2), ("Sliding", 3)])
-def test_loop_without_anything_around_it(
-    foreign: Foreign, request: pytest.FixtureRequest, name: str, kind: int
-) -> None:
+@pytest.mark.parametrize("game", ["sokoban", "sliding"])
+def test_loop_without_anything_around_it(foreign: Foreign, request: pytest.FixtureRequest, game: str) -> None:
     ceiling = request.getfixturevalue("ceiling")  # compiled only where it is run
     if ceiling.program is None:
-        pytest.skip(f"bench_core.cpp needs {SHARED / 'peers'} and a C++ compiler")
-    assert foreign(lambda: 1e6 * ceiling.rate(kind)) > 0, name
+        pytest.skip("bench/peers/steps.cpp needs a C++ compiler")
+    assert foreign(lambda: 1e6 * ceiling.rate(game)) > 0

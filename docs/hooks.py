@@ -23,7 +23,9 @@ def _filled(entry: dict[str, Any], pages: list[str]) -> dict[str, Any]:
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """``<!-- notebook: NAME -->`` becomes the notebook NAME beside the page; a block ``console`` without prompts, ``sh``."""
+    """``<!-- notebook: NAME -->`` becomes the notebook NAME beside the page; a block ``console`` without prompts,
+    ``sh``.
+    """
     folder = Path(page.file.abs_src_path).parent
     markdown = re.sub(r"^```console\n(?=(?:(?!```|[\w-]*\$ ).*\n)*```)", "```sh\n", markdown, flags=re.MULTILINE)
     return re.sub(r"<!-- notebook: (\S+) -->", lambda match: notebook(folder / match[1]), markdown)

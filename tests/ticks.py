@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 def goes_on(call: Callable[[int], object], tries: int) -> bool:
     """Whether another thread has a turn during `call(size)`, in one of the tries.
 
-    Nobody is made to give the interpreter up meanwhile, so that a turn between two looks at the count means that the call
-    itself let go of it: no matter how long anything takes. A busy machine gives the other thread no core for a while: each try
-    is twice the size of the one before, until the call outlasts any such while.
+    Nobody is made to give the interpreter up meanwhile, so that a turn between two looks at the count means that the
+    call itself let go of it: no matter how long anything takes. A busy machine gives the other thread no core for a
+    while: each try is twice the size of the one before, until the call outlasts any such while.
     """
     with _patience(), _other_thread() as turns:
         return any(_moves(turns, lambda size=2**doubled: call(size)) for doubled in range(tries))

@@ -3,8 +3,8 @@
     python bench/gpu/features_7b.py --out bench/results
     python bench/gpu/features_7b.py --preset tiny --device cpu     # checks the script itself, without a GPU
 
-Random weights; the language model behind the encoder is left tiny. Features from the disk must be those of the encoder to
-the bit before a time counts.
+Random weights; the language model behind the encoder is left tiny. Features from the disk must be those of the encoder
+to the bit before a time counts.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ import torch
 from sft_7b import Clock, arguments, backbone_of, write
 
 import recommit
-from recommit.policy.backbones.make import PRESETS
+from recommit.policy.backbones.make import BACKBONES
 from recommit.policy.config import PolicyConfig
 from recommit.policy.pictures.vision import Vision
 
 
 def encoder(preset: str, device: str) -> Any:
     """The preset's picture encoder and the width that it feeds, hardly any language model."""
-    return backbone_of(replace(PRESETS[preset], layers=1, ffn=64, vocabulary=PRESETS["tiny"].vocabulary), device)
+    return backbone_of(replace(BACKBONES[preset], layers=1, ffn=64, vocabulary=BACKBONES["tiny"].vocabulary), device)
 
 
 @torch.no_grad()
@@ -51,10 +51,13 @@ def measure(backbone: Any, task: Any, states: Any, given: argparse.Namespace) ->
                 assert torch.equal(seen, expected), f"{stage}: not the encoder's features"
     rates = {stage: len(states) / clock.median(stage) for stage in clock.stages}
     return {
-        "states": len(states), "bytes_per_state": expected[0].numel() * expected.element_size(),
-        "encoded_per_s": rates["encode"], "kept_per_s": rates["encode and keep"], "read_per_s": rates["read"],
+        "states": len(states),
+        "bytes_per_state": expected[0].numel() * expected.element_size(),
+        "encoded_per_s": rates["encode"],
+        "kept_per_s": rates["encode and keep"],
+        "read_per_s": rates["read"],
         "ratio": rates["read"] / rates["encode"],
-    }  # fmt: skip
+    }
 
 
 def main() -> None:

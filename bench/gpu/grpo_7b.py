@@ -3,10 +3,11 @@
     python bench/gpu/grpo_7b.py --out bench/results            # one H200: a few minutes
     python bench/gpu/grpo_7b.py --preset tiny --device cpu     # checks the script itself, without a GPU
 
-Candidates of every state that lock-step episodes come by, as the paper samples them, or exact values over the graph of looks
-(``--credit``), and one epoch over them. The yardstick of the first, in the same run with the same weights, is the rollout that one would write first: every candidate has a picture by PIL, the
-transformers image processor and a pass of its own, and is executed and judged one at a time. Both must see the same depth
-logits to within bfloat16 before anything is timed.
+Candidates of every state that lock-step episodes come by, as the paper samples them, or exact values over the graph of
+looks (``--credit``), and one epoch over them. The yardstick of the first, in the same run with the same weights, is the
+rollout that one would write first: every candidate has a picture by PIL, the transformers image processor and a pass of
+its own, and is executed and judged one at a time. Both must see the same depth logits to within bfloat16 before
+anything is timed.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ import torch
 from sft_7b import Clock, arguments, build, naive_inputs, write
 
 import recommit
-from recommit.play.graph import Reach
+from recommit.play.graph import PlanGraph
 from recommit.play.sampled import Actor
 from recommit.play.variants import variant
 from recommit.runs.ranks import Team
@@ -32,15 +33,16 @@ from recommit.train.config import OptimConfig
 from recommit.train.engine.base import groups
 from recommit.train.engine.torch import TorchEngine
 from recommit.train.grpo import loss as objective
-from recommit.train.grpo.collect import Collector
-from recommit.train.grpo.config import CreditConfig, GrpoConfig, RolloutConfig
+from recommit.train.grpo.collect import ExactCollector, SampledCollector
+from recommit.train.grpo.config import GrpoConfig, RolloutConfig
 from recommit.train.grpo.head_moves import HeadMover
+from recommit.train.grpo.settings.credit import ExactCredit, StateCredit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from recommit.policy.policy import CommitPolicy
-    from recommit.train.grpo.batch import Decisions
+    from recommit.train.grpo.batch import GrpoBatch
 
 T = TypeVar("T")
 
@@ -75,23 +77,26 @@ class Model:
             torch.cuda.synchronize()
         self.seconds += time.perf_counter() - begin
 
-    def through(self, work: Callable[[], T]) -> T:
+    def run_pass(self, work: Callable[[], T]) -> T:
         """``work``, its time counted."""
         with self():
             return work()
 
 
-def collector(policy: CommitPolicy, task: Any, config: GrpoConfig, model: Model, engine: TorchEngine) -> Collector:
+def collector(
+    policy: CommitPolicy, task: Any, config: GrpoConfig, model: Model, engine: TorchEngine
+) -> ExactCollector | SampledCollector:
     """What plays, as ``recommit train grpo`` plays."""
-    kind = variant("adaptive")
-    actor = Actor(policy, task, kind, seed=0, through=model.through)
-    graph = partial(Reach, policy, task, through=model.through, keep_inputs=config.credit.head_steps > 0)
-    mover = HeadMover(policy, engine, lambda: 0.0)
-    return Collector(actor, config, kind, graph, mover)
+    actor = Actor(policy, task, variant("adaptive"), seed=0, run_pass=model.run_pass)
+    if not isinstance(config.credit, ExactCredit):
+        return SampledCollector(actor, config.credit, config.rollout)
+    graph = partial(PlanGraph, policy, task, run_pass=model.run_pass, keep_inputs=True)
+    mover = HeadMover(policy, engine, config.credit, config, 0.0, HEAD_MOVES)
+    return ExactCollector(actor, config.credit, config.rollout, graph, mover)
 
 
 def update(
-    policy: CommitPolicy, task: Any, batch: Decisions, config: GrpoConfig, engine: TorchEngine, model: Model
+    policy: CommitPolicy, task: Any, batch: GrpoBatch, config: GrpoConfig, engine: TorchEngine, model: Model
 ) -> int:
     """One epoch; how many times the weights were moved."""
     moves = -(-len(batch) // config.optim.batch)
@@ -142,16 +147,15 @@ def check(policy: CommitPolicy, task: Any, states: Any, device: str) -> None:
     assert apart < 5e-2, f"not the same depth logits: {apart:.3g} apart"
 
 
-CREDITS = {
-    "state": {},
-    "exact": {"reward": "solved", "scale": "batch", "head_steps": 20},
-}
+#: Moves of the depth head per round of exact credit.
+HEAD_MOVES = 20
+CREDITS = {"state": StateCredit, "exact": ExactCredit}
 
 
 def measure(policy: CommitPolicy, task: Any, given: argparse.Namespace, credit: str) -> dict[str, Any]:
     """Rounds of playing and learning; the first one warms up."""
     config = GrpoConfig(
-        credit=CreditConfig(group=credit, size=given.candidates, **CREDITS[credit]),
+        credit=CREDITS[credit](size=given.candidates),
         rollout=RolloutConfig(instances=given.instances, budget=given.budget, states=given.states),
         optim=replace(GrpoConfig().optim, batch=given.batch),
     )
@@ -170,10 +174,13 @@ def measure(policy: CommitPolicy, task: Any, given: argparse.Namespace, credit: 
         wall = time.perf_counter() - begin
         rounds.append(
             {
-                "decisions": len(batch), "rollout_s": clock.median("rollout"), "update_s": clock.median("update"),
-                "moves": moves, "outside_model": 1 - model.seconds / wall,
+                "decisions": len(batch),
+                "rollout_s": clock.median("rollout"),
+                "update_s": clock.median("update"),
+                "moves": moves,
+                "outside_model": 1 - model.seconds / wall,
             }
-        )  # fmt: skip
+        )
     last = sorted(rounds[1:] or rounds, key=lambda r: r["rollout_s"] + r["update_s"])[len(rounds[1:] or rounds) // 2]
     memory = torch.cuda.max_memory_allocated() / 2**30 if given.device == "cuda" else 0.0
     rates = {
@@ -213,8 +220,10 @@ def main() -> None:
     for credit in given.credit:
         row = found[credit] = measure(policy, task, given, credit)
         print(
-            f"{given.preset}, {credit} credit: {row['decisions_per_s']:,.1f} decisions/s of {given.candidates} candidates, "
-            f"{row['updates_per_s']:.2f} updates/s of {given.batch} states, {100 * row['outside_model']:.1f} % of a step "
+            f"{given.preset}, {credit} credit: {row['decisions_per_s']:,.1f} decisions/s of {given.candidates} "
+            "candidates, "
+            f"{row['updates_per_s']:.2f} updates/s of {given.batch} states, {100 * row['outside_model']:.1f} % of "
+            "a step "
             f"outside the model, peak {row['peak_gib']:.1f} GiB"
         )
     if "state" in found:

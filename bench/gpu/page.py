@@ -1,7 +1,7 @@
 """Fills the tables of the pages from what visits to GPUs left in ``bench/results``: python bench/gpu/page.py [--check].
 
-A table stands between two marks and is written anew, whole: a figure per machine, or that it is not measured, and always
-the command that measures it. ``--check`` writes nothing and exits with 1 if a page is not what it should be.
+A table stands between two marks and is written anew, whole: a figure per machine, or that it is not measured, and
+always the command that measures it. ``--check`` writes nothing and exits with 1 if a page is not what it should be.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ NONE = "**not measured**"
 @dataclass(frozen=True)
 class Row:
     """One quantity: which part of a visit measures it, how it is read from its figures, and under which name
-    ``planned.json`` has what ``recommit plan`` says of it."""
+    ``planned.json`` has what ``recommit estimate`` says of it."""
 
     what: str
     part: str
@@ -40,30 +40,63 @@ def _best(figures: dict[str, Any]) -> dict[str, Any]:
 
 
 RATES = (
-    Row("warm start: states/s, tokens/s", "sft",
-        lambda f: f"{_best(f)['states_per_s']:,.1f}, {_best(f)['tokens_per_s']:,.0f}", "sft rate"),
+    Row(
+        "warm start: states/s, tokens/s",
+        "sft",
+        lambda f: f"{_best(f)['states_per_s']:,.1f}, {_best(f)['tokens_per_s']:,.0f}",
+        "sft rate",
+    ),
     Row("share of 790 TFLOP/s in bfloat16", "sft", lambda f: f"{100 * _best(f)['share_of_peak']:.1f} %"),
-    Row("peak memory, 32 states at a time, activations computed again", "sft",
-        lambda f: f"{f['recomputed']['32']['peak_gib']:.1f} GiB", "sft memory"),
+    Row(
+        "peak memory, 32 states at a time, activations computed again",
+        "sft",
+        lambda f: f"{f['recomputed']['32']['peak_gib']:.1f} GiB",
+        "sft memory",
+    ),
     Row("times the naive loop", "sft", lambda f: f"{f['ratio']:.1f}"),
-    Row("reinforcement, state credit: decisions/s of 8 candidates", "grpo",
-        lambda f: f"{f['state']['decisions_per_s']:,.1f}", "state rate"),
-    Row("moves of the weights per second, 32 states each", "grpo",
-        lambda f: f"{f['state']['updates_per_s']:.2f}", "update rate"),
+    Row(
+        "reinforcement, state credit: decisions/s of 8 candidates",
+        "grpo",
+        lambda f: f"{f['state']['decisions_per_s']:,.1f}",
+        "state rate",
+    ),
+    Row(
+        "moves of the weights per second, 32 states each",
+        "grpo",
+        lambda f: f"{f['state']['updates_per_s']:.2f}",
+        "update rate",
+    ),
     Row("share of a step outside the model", "grpo", lambda f: f"{100 * f['state']['outside_model']:.1f} %"),
     Row("times the naive loop, decisions", "grpo", lambda f: f"{f['state']['ratio']:.1f}"),
-    Row("reinforcement, exact credit: states/s that a step learns from", "grpo",
-        lambda f: f"{f['exact']['decisions_per_s']:,.1f}"),
+    Row(
+        "reinforcement, exact credit: states/s that a step learns from",
+        "grpo",
+        lambda f: f"{f['exact']['decisions_per_s']:,.1f}",
+    ),
     Row("share of such a step outside the model", "grpo", lambda f: f"{100 * f['exact']['outside_model']:.1f} %"),
-    Row("peak memory of reinforcement", "grpo",
-        lambda f: f"{max(f['state']['peak_gib'], f['exact']['peak_gib']):.1f} GiB", "grpo memory"),
-    Row("evaluation: decisions/s, looks/s", "play",
-        lambda f: f"{f['decisions_per_s']:,.1f}, {f['looks_per_s']:,.1f}", "look rate"),
-    Row("features: encoded/s, read from a disk/s", "features",
-        lambda f: f"{f['encoded_per_s']:,.0f}, {f['read_per_s']:,.0f}"),
-    Row("preset h200, scaled to the time: share of it, solved by adaptive at a loose budget", "reproduce",
-        lambda f: f"{100 * f['share']:.0f} %, {100 * f['solve_rates']['adaptive loose']:.1f} %"),
-)  # fmt: skip
+    Row(
+        "peak memory of reinforcement",
+        "grpo",
+        lambda f: f"{max(f['state']['peak_gib'], f['exact']['peak_gib']):.1f} GiB",
+        "grpo memory",
+    ),
+    Row(
+        "evaluation: decisions/s, looks/s",
+        "play",
+        lambda f: f"{f['decisions_per_s']:,.1f}, {f['looks_per_s']:,.1f}",
+        "look rate",
+    ),
+    Row(
+        "features: encoded/s, read from a disk/s",
+        "features",
+        lambda f: f"{f['encoded_per_s']:,.0f}, {f['read_per_s']:,.0f}",
+    ),
+    Row(
+        "preset h200, scaled to the time: share of it, solved by adaptive at a loose budget",
+        "reproduce",
+        lambda f: f"{100 * f['share']:.0f} %, {100 * f['solve_rates']['adaptive loose']:.1f} %",
+    ),
+)
 
 
 def visits() -> list[dict[str, Any]]:
@@ -117,14 +150,18 @@ def tests() -> str:
 
 
 def files() -> list[Path]:
-    """Those with tests that want a GPU: in ``tests/gpu``, whose fixture ``device`` has the mark, and wherever it is set."""
+    """Those with tests that want a GPU: in ``tests/gpu``, whose fixture ``device`` has the mark, and wherever it is
+    set.
+    """
     own = (ROOT / "tests" / "gpu").glob("test_*.py")
     others = (p for p in (ROOT / "tests" / "unit").rglob("test_*.py") if f"@{MARK}" in p.read_text())
     return [path for path in sorted([*own, *others]) if marked(path)]
 
 
 def marked(path: Path) -> list[str]:
-    """Names of the tests of a file that run on a GPU: those that have the mark, or take ``device`` or something that does."""
+    """Names of the tests of a file that run on a GPU: those that have the mark, or take ``device`` or something that
+    does.
+    """
     functions = [node for node in ast.parse(path.read_text()).body if isinstance(node, ast.FunctionDef)]
     wanted, names = {"device"}, {f.name: {a.arg for a in f.args.args} for f in functions}
     for _ in functions:
@@ -142,7 +179,10 @@ def _last_run(machines: list[dict[str, Any]]) -> str:
     for visit in machines:
         part = visit["parts"].get("checks", {})
         if "figures" in part:
-            return f"{visit['device']}, {visit['date']}: {part['figures']['passed']} passed, {part['figures']['failed']} failed"
+            return (
+                f"{visit['device']}, {visit['date']}: {part['figures']['passed']} passed, "
+                f"{part['figures']['failed']} failed"
+            )
     return "never"
 
 

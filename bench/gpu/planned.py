@@ -1,7 +1,9 @@
-"""What ``recommit plan`` says of the quantities that the scripts beside it measure: python bench/gpu/planned.py --out bench/results
+"""What ``recommit estimate`` says of the quantities that the scripts beside it measure: python bench/gpu/planned.py --out bench/results
 
-Shapes, batches and settings are those of the scripts; time is at the share of the card's best rate that plans assume. The
-pages show these numbers beside the measured ones.
+python bench/gpu/planned.py --out bench/results
+
+Shapes, batches and settings are those of the scripts; time is at the share of the card's best rate that plans assume.
+The pages show these numbers beside the measured ones.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Greedy episodes at the shapes of Qwen2.5-VL-7B with random weights, on one GPU: decisions per second of an evaluation.
+"""Greedy episodes at the shapes of Qwen2.5-VL-7B, random weights, one GPU: decisions per second of an evaluation.
 
     python bench/gpu/play_7b.py --out bench/results
     python bench/gpu/play_7b.py --preset tiny --device cpu     # checks the script itself, without a GPU
 
-Every start is walked to the end of its budget by the depth head, as ``recommit evaluate`` does; a state is looked at once,
-whoever comes by.
+Every start is walked to the end of its budget by the depth head, as ``recommit evaluate`` does; a state is looked at
+once, whoever comes by.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import torch
 from sft_7b import Clock, arguments, build, write
 
 import recommit
-from recommit.play.graph import Reach, head, walk
+from recommit.play.graph import PlanGraph, head, walk
 
 
 def measure(policy: Any, task: Any, given: argparse.Namespace) -> dict[str, Any]:
@@ -24,7 +24,7 @@ def measure(policy: Any, task: Any, given: argparse.Namespace) -> dict[str, Any]
     rounds, clock = [], Clock(given.device)
     for number in range(given.rounds):
         starts = task.generate(given.starts, seed=number + 2, length=(8, 32)).states
-        reach = Reach(policy, task, policy.config.depths)
+        reach = PlanGraph(policy, task, policy.config.depths)
         played = clock.run("play", lambda r=reach, s=starts: walk(r, s, given.budget, head(r)))
         assert played.decisions.max() <= given.budget
         rounds.append((int(played.decisions.sum()), int(reach.expanded.sum())))
@@ -33,9 +33,12 @@ def measure(policy: Any, task: Any, given: argparse.Namespace) -> dict[str, Any]
     decisions, looks = rounds[best]
     memory = torch.cuda.max_memory_allocated() / 2**30 if given.device == "cuda" else 0.0
     return {
-        "decisions_per_s": decisions / seconds[best], "looks_per_s": looks / seconds[best], "looks": looks,
-        "decisions": decisions, "peak_gib": memory,
-    }  # fmt: skip
+        "decisions_per_s": decisions / seconds[best],
+        "looks_per_s": looks / seconds[best],
+        "looks": looks,
+        "decisions": decisions,
+        "peak_gib": memory,
+    }
 
 
 def main() -> None:

@@ -26,10 +26,12 @@ WHOLE, PROMISED = 1800.0, 0.6
 SMALL = [
     "model.shape={width: 32, layers: 2, heads: 2, kv_heads: 2, ffn: 64}",
     "model.policy.decoder={width: 32, layers: 1, heads: 2, ffn: 64}",
-    "optim.batch=32", "run.device=cpu", "validation.instances=16",
-]  # fmt: skip
+    "optim.batch=32",
+    "run.device=cpu",
+    "validation.instances=16",
+]
 #: A recipe's phases need more steps than there are: the depth head moves from the start, and all steps are alike.
-PLAIN = ["finish.share=0", "credit.head_after=0", "run.tensorboard=false"]
+PLAIN = ["phases=[{steps: 1, head_moves: 10}]", "run.tensorboard=false"]
 FEW = ["rollout.instances=8", "rollout.states=64", "optim.batch=32", "run.device=cpu", "validation.instances=16"]
 
 
@@ -76,10 +78,12 @@ def main() -> None:
         stages.reproduce(str(Path(place) / "plan.yaml"), Path(place) / "out", jobs=1)
         folder = Path(place) / "out" / "sliding"
         found = {
-            "share": share, "took_s": time.monotonic() - began, "warm_start_states_per_s": rate(folder / "sft"),
+            "share": share,
+            "took_s": time.monotonic() - began,
+            "warm_start_states_per_s": rate(folder / "sft"),
             "reinforcement_states_per_s": rate(next(folder.glob("family/adaptive*"))),
             "solve_rates": stages.figures(folder),
-        }  # fmt: skip
+        }
     print(json.dumps(found))
     write(found, given.out, "reproduce", "cpu" if given.dry_run else "cuda")
 

@@ -3,10 +3,11 @@
     python bench/gpu/sft_7b.py --out bench/results            # one H200: a few minutes
     python bench/gpu/sft_7b.py --preset tiny --device cpu     # checks the script itself, without a GPU
 
-LoRA on the frozen language model, frozen pictures, bfloat16: as in the recipe paper-sliding. The yardstick, in the same run with
-the same weights: PIL pictures, the transformers image processor, one pass per (state, depth) sample. Both must give the
-same loss to within bfloat16 before anything is timed. The floor is written down first: multiplications of the matrices
-that every token passes, twice for forward, twice for the gradient of the activations (frozen weights need none).
+LoRA on the frozen language model, frozen pictures, bfloat16: as in the recipe paper-sliding. The yardstick, in the same
+run with the same weights: PIL pictures, the transformers image processor, one pass per (state, depth) sample. Both must
+give the same loss to within bfloat16 before anything is timed. The floor is written down first: multiplications of the
+matrices that every token passes, twice for forward, twice for the gradient of the activations (frozen weights need
+none).
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from PIL import Image
 import recommit
 from recommit.data.building.labels import label
 from recommit.data.feeding import samples
-from recommit.policy.backbones.make import PRESETS, Shape, config, make_tokenizer
+from recommit.policy.backbones.make import BACKBONES, Shape, config, make_tokenizer
 from recommit.policy.backbones.qwen import QwenBackbone
 from recommit.policy.config import PolicyConfig
 from recommit.policy.policy import CommitPolicy
@@ -60,7 +61,7 @@ def backbone_of(shape: Shape, device: str) -> QwenBackbone:
 
 def build(preset: str, device: str) -> CommitPolicy:
     """A policy on such a backbone."""
-    backbone = backbone_of(PRESETS[preset], device)
+    backbone = backbone_of(BACKBONES[preset], device)
     with torch.device(device):
         policy = CommitPolicy(backbone, PolicyConfig())
     return policy.to(device)
@@ -69,7 +70,7 @@ def build(preset: str, device: str) -> CommitPolicy:
 def arguments(text: str | None) -> argparse.ArgumentParser:
     """What every script here can be told."""
     parser = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--preset", default="7b", choices=sorted(n for n, s in PRESETS.items() if s.window))
+    parser.add_argument("--preset", default="7b", choices=sorted(n for n, s in BACKBONES.items() if s.window))
     parser.add_argument("--device", default="cuda", choices=("cuda", "cpu"))
     parser.add_argument("--size", type=int, default=8, help="Sokoban grid; the outer wall is cropped")
     parser.add_argument("--out", type=Path)
@@ -192,9 +193,12 @@ def measure(
     rate = len(rows) / clock.median("step")
     memory = torch.cuda.max_memory_allocated() / 2**30 if given.device == "cuda" else 0.0
     return {
-        "states_per_s": rate, "tokens_per_s": rate * tokens, "share_of_peak": rate * floor / PEAK,
-        "peak_gib": memory, "seconds": {name: round(clock.median(name), 5) for name in clock.stages},
-    }  # fmt: skip
+        "states_per_s": rate,
+        "tokens_per_s": rate * tokens,
+        "share_of_peak": rate * floor / PEAK,
+        "peak_gib": memory,
+        "seconds": {name: round(clock.median(name), 5) for name in clock.stages},
+    }
 
 
 def main() -> None:
@@ -226,7 +230,8 @@ def main() -> None:
                 break
             found[name][str(batch)] = row
             print(
-                f"batch {batch}, activations {name}: {row['states_per_s']:,.1f} states/s, {row['tokens_per_s']:,.0f} tokens/s, "
+                f"batch {batch}, activations {name}: {row['states_per_s']:,.1f} states/s, "
+                f"{row['tokens_per_s']:,.0f} tokens/s, "
                 f"{100 * row['share_of_peak']:.1f} % of {PEAK / 1e12:.0f} TFLOP/s, peak {row['peak_gib']:.1f} GiB, "
                 f"seconds {row['seconds']}"
             )

@@ -5,8 +5,8 @@
     bash bench/gpu/all --only checks sft    # some parts
 
 Parts run one after the other, what is worth most first, each in a process and with a time limit of its own. A part that
-fails is reported and the others go on. The results go to ``bench/results/MACHINE-DATE.json``; ``page.py`` fills them into
-the pages. The exit status is 1 if a part failed.
+fails is reported and the others go on. The results go to ``bench/results/MACHINE-DATE.json``; ``page.py`` fills them
+into the pages. The exit status is 1 if a part failed.
 """
 
 from __future__ import annotations
@@ -83,14 +83,28 @@ CHECKS = [
 PARTS = (
     Part("checks", 130, [*CHECKS, *map(str, page.files())], [*CHECKS, "tests/gpu/test_waits.py"], tested),
     Part("sft", 120, script("sft_7b.py"), script("sft_7b.py", *SMALL, "--batch", "2", "--steps", "1"), written),
-    Part("grpo", 110, script("grpo_7b.py"),
-         script("grpo_7b.py", *SMALL, *["--instances", "2", "--budget", "2", "--candidates", "2", "--rounds", "1", "--batch", "2"]), written),
+    Part(
+        "grpo",
+        110,
+        script("grpo_7b.py"),
+        script(
+            "grpo_7b.py",
+            *SMALL,
+            *["--instances", "2", "--budget", "2", "--candidates", "2", "--rounds", "1", "--batch", "2"],
+        ),
+        written,
+    ),
     Part("play", 60, script("play_7b.py"), script("play_7b.py", *SMALL, "--starts", "8", "--rounds", "1"), written),
-    Part("features", 50, script("features_7b.py"),
-         script("features_7b.py", *SMALL, "--states", "64", "--rounds", "1"), written),
+    Part(
+        "features",
+        50,
+        script("features_7b.py"),
+        script("features_7b.py", *SMALL, "--states", "64", "--rounds", "1"),
+        written,
+    ),
     Part("plan", 60, script("planned.py"), script("planned.py", "--preset", "tiny", "--size", "6"), written),
     Part("reproduce", 600, script("scaled.py", "--seconds", "LEFT"), script("scaled.py", "--dry-run"), written),
-)  # fmt: skip
+)
 
 
 class Visit:
@@ -141,7 +155,8 @@ class Visit:
                     if now - said > PAUSE:
                         said = now
                         _say(
-                            f"   {name}: {now - began:.0f}/{limit:.0f} s, {now - self.begin:.0f}/{self.seconds:.0f} s in all"
+                            f"   {name}: {now - began:.0f}/{limit:.0f} s, "
+                            f"{now - self.begin:.0f}/{self.seconds:.0f} s in all"
                         )
             finally:
                 if process.poll() is None:
@@ -176,9 +191,13 @@ def machine(device: str) -> dict[str, Any]:
             packages[name] = ""
     gpu = torch.cuda.get_device_name() if device == "cuda" else ""
     return {
-        "device": gpu or f"{platform.machine()} CPU", "cuda": torch.version.cuda or "", "python": platform.python_version(),
-        "packages": packages, "date": str(date.today()), "dry": device == "cpu",
-    }  # fmt: skip
+        "device": gpu or f"{platform.machine()} CPU",
+        "cuda": torch.version.cuda or "",
+        "python": platform.python_version(),
+        "packages": packages,
+        "date": str(date.today()),
+        "dry": device == "cpu",
+    }
 
 
 def commit() -> str:

@@ -55,9 +55,9 @@ py::object result(const std::optional<Array<T>>& out, const std::vector<py::ssiz
     check_apart(py::reinterpret_borrow<py::array>(out->object), "out", from, "states");
     return out->object;
   }
-  auto made = fresh<T>(shape);
-  data = made.mutable_data();
-  return made;
+  auto fresh_array = fresh<T>(shape);
+  data = fresh_array.mutable_data();
+  return fresh_array;
 }
 
 py::object render(const Artist& artist, const ByteArray& states_, int cell, const std::string& theme, bool crop,

@@ -25,7 +25,7 @@ using Seeds = std::vector<std::optional<std::uint64_t>>;
 
 /// What Python holds: the episodes and room for actions as bytes. `Episodes::Turn` guards both.
 struct Running {
-  explicit Running(std::unique_ptr<Episodes> made) : episodes(std::move(made)), actions(episodes->slots()) {}
+  explicit Running(std::unique_ptr<Episodes> batch) : episodes(std::move(batch)), actions(episodes->slots()) {}
   std::unique_ptr<Episodes> episodes;
   std::vector<std::uint8_t> actions;
 

@@ -17,16 +17,16 @@ namespace {
 
 /// The puzzle that a text is about: the first row decides.
 const PuzzleBinding& puzzle_of(const Text& text) {
-  const PuzzleBinding* found = nullptr;
+  const PuzzleBinding* owner = nullptr;
   int first = 0;
   for (const PuzzleBinding& each : puzzles()) {
     const int row = each.scribe.first_row(text);
     if (row == 0 || (first != 0 && row >= first)) continue;
     first = row;
-    found = &each;
+    owner = &each;
   }
-  if (found == nullptr) throw LevelError("expected at least one level, got none", 0, 0);
-  return *found;
+  if (owner == nullptr) throw LevelError("expected at least one level, got none", 0, 0);
+  return *owner;
 }
 
 /// Rows of other puzzles would else pass for titles. For texts that were parsed already: what a grammar refuses by
@@ -43,12 +43,12 @@ void check_one_task(const Text& text, const PuzzleBinding& puzzle) {
 }
 
 const PuzzleBinding& puzzle_named(const std::string& task) {
-  std::string known;
+  std::string names;
   for (const PuzzleBinding& each : puzzles()) {
     if (each.task == task) return each;
-    known += (known.empty() ? "" : ", ") + std::string(each.task);
+    names += (names.empty() ? "" : ", ") + std::string(each.task);
   }
-  throw ValueError("task: expected one of " + known + ", got '" + task + "'");
+  throw ValueError("task: expected one of " + names + ", got '" + task + "'");
 }
 
 py::tuple to_python(const Pack& pack, const char* task) {

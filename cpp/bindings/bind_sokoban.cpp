@@ -34,24 +34,17 @@ States checked_states(const Array<std::uint8_t>& argument) {
 
 py::tuple pack(const std::vector<sokoban::Solution>& solutions) {
   const py::ssize_t n = size(solutions.size());
-  auto offsets = fresh<std::int64_t>({n + 1});
   auto length = fresh<std::int32_t>({n}), bound = fresh<std::int32_t>({n});
   auto nodes = fresh<std::uint64_t>({n});
   auto status = fresh<std::uint8_t>({n});
-  std::int64_t total = 0;
-  offsets.mutable_data()[0] = 0;
   for (std::size_t i = 0; i < solutions.size(); ++i) {
-    const sokoban::Solution& each = solutions[i];
-    total += static_cast<std::int64_t>(each.actions.size());
-    offsets.mutable_data()[i + 1] = total;
-    length.mutable_data()[i] = each.answer.distance;
-    bound.mutable_data()[i] = each.answer.lower_bound;
-    nodes.mutable_data()[i] = each.answer.nodes;
-    status.mutable_data()[i] = static_cast<std::uint8_t>(each.answer.status);
+    const sokoban::Answer& answer = solutions[i].answer;
+    length.mutable_data()[i] = answer.distance;
+    bound.mutable_data()[i] = answer.lower_bound;
+    nodes.mutable_data()[i] = answer.nodes;
+    status.mutable_data()[i] = static_cast<std::uint8_t>(answer.status);
   }
-  auto actions = fresh<std::uint8_t>({static_cast<py::ssize_t>(total)});
-  std::uint8_t* to = actions.mutable_data();
-  for (const sokoban::Solution& each : solutions) to = std::copy(each.actions.begin(), each.actions.end(), to);
+  auto [actions, offsets] = pack_plans(solutions, &sokoban::Solution::actions);
   return py::make_tuple(actions, offsets, length, nodes, status, bound);
 }
 

@@ -5,10 +5,11 @@
 
 namespace recommit {
 
-/// What a caller allows one state's search to use. Where a limit is hit the answer is kUnknown, never a guess.
+/// What a caller allows one state's search to use. Where a limit is hit the answer is kUnknown, never a guess. Python's
+/// `recommit.Limits` has the same defaults (tests/unit/puzzles/test_limits.py).
 struct Limits {
   std::uint64_t nodes = std::numeric_limits<std::uint64_t>::max();
-  std::uint64_t bytes = std::uint64_t{1} << 30;
+  std::uint64_t bytes = std::uint64_t{2} << 30;
   double seconds = std::numeric_limits<double>::infinity();
 };
 

@@ -223,17 +223,17 @@ Buffer load_or_make_table(const TableKey& key, const std::function<Buffer()>& ma
   source.path = path.string();
   std::string problem;
   if (!path.empty()) {
-    if (std::optional<Buffer> found = read_table(path, key, problem)) {
+    if (std::optional<Buffer> table = read_table(path, key, problem)) {
       source.loaded = true;
-      return std::move(*found);
+      return std::move(*table);
     }
   }
-  Buffer made = make();
+  Buffer table = make();
   std::string failure;
-  if (!path.empty()) write_table(path, key, made, failure);
+  if (!path.empty()) write_table(path, key, table, failure);
   if (!problem.empty()) source.note = problem + ", made again";
   if (!failure.empty()) source.note += (source.note.empty() ? "" : "; ") + failure;
-  return made;
+  return table;
 }
 
 }  // namespace recommit

@@ -40,9 +40,9 @@ void Distances::reach(int cell, std::size_t action) {
   if (!is_rock(row + down, col + right)) return;  // nobody stops here
   const Distance further = at(cell) + 1;
   for (row -= down, col -= right; !is_rock(row, col); row -= down, col -= right) {
-    Distance& known = distance_[static_cast<std::size_t>(row * shape_.cols + col)];
-    if (known != kUnsolvable) continue;
-    known = further;
+    Distance& distance = distance_[static_cast<std::size_t>(row * shape_.cols + col)];
+    if (distance != kUnsolvable) continue;
+    distance = further;
     queue_.push_back(row * shape_.cols + col);
   }
 }

@@ -68,8 +68,8 @@ class Draw {
   Distance any_length() {
     lengths_.clear();
     for (const int cell : free_) {
-      const Distance found = distances_.at(cell);
-      if (found >= request_.shortest && found <= request_.longest) lengths_.push_back(found);
+      const Distance length = distances_.at(cell);
+      if (length >= request_.shortest && length <= request_.longest) lengths_.push_back(length);
     }
     std::sort(lengths_.begin(), lengths_.end());
     lengths_.erase(std::unique(lengths_.begin(), lengths_.end()), lengths_.end());

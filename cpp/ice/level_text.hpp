@@ -7,8 +7,9 @@
 #include "core/text/lines.hpp"
 #include "core/text/pack.hpp"
 
-/// Icy caves as text: `%` rock, blank (or `-`, `_`) ice, `.` goal, `@` player, `+` player on the goal. All rows begin
-/// and end with a rock; docs/guides/level-files.md is the grammar.
+/// The level parser of the icy cave (sokoban/level_text.hpp says how all of them work): `%` rock, blank (or `-`, `_`)
+/// ice, `.` goal, `@` player, `+` player on the goal. All rows begin and end with a rock; docs/guides/level-files.md is
+/// the grammar.
 namespace recommit::ice {
 
 /// Every cave of the text, with one player, one goal and rocks all around. Throws LevelError.

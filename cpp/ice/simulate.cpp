@@ -15,23 +15,23 @@ struct Census {
 };
 
 Census census(const std::uint8_t* state, int cells) noexcept {
-  Census found;
+  Census counts;
   for (int i = 0; i < cells; ++i) {  // no branches: several cells at a time
-    found.players += has_player(state[i]);
-    found.goals += has_goal(state[i]);
-    found.bad += state[i] >= kCells;
+    counts.players += has_player(state[i]);
+    counts.goals += has_goal(state[i]);
+    counts.bad += state[i] >= kCells;
   }
-  return found;
+  return counts;
 }
 
 [[noreturn]] void refuse(const std::uint8_t* state, int cells, std::size_t index) {
   const std::string in = " in state " + std::to_string(index);
   const std::uint8_t* bad = std::find_if(state, state + cells, [](std::uint8_t cell) { return cell >= kCells; });
   if (bad != state + cells) throw ValueError("states: expected cell codes 0..4, got " + std::to_string(*bad) + in);
-  const Census found = census(state, cells);
-  const bool players = found.players != 1;
+  const Census counts = census(state, cells);
+  const bool players = counts.players != 1;
   throw ValueError(std::string("states: expected exactly one ") + (players ? "player" : "goal") + ", got " +
-                   std::to_string(players ? found.players : found.goals) + in);
+                   std::to_string(players ? counts.players : counts.goals) + in);
 }
 
 }  // namespace
@@ -45,8 +45,8 @@ void check_shape(Shape shape) {
 }
 
 bool is_state(const std::uint8_t* state, Shape shape) noexcept {
-  const Census found = census(state, shape.cells());
-  return found.players == 1 && found.goals == 1 && found.bad == 0;
+  const Census counts = census(state, shape.cells());
+  return counts.players == 1 && counts.goals == 1 && counts.bad == 0;
 }
 
 int find_player(const std::uint8_t* state, Shape shape, std::size_t index) {

@@ -64,17 +64,17 @@ class Generator::Walker {
   bool is_shortest(const std::uint8_t* state, int length) {
     if (search_->start(state) > length - 2) return true;
     Effort effort(limits_, watch_);
-    bool found = false;
-    return search_->within(length - 2, effort, found) == Status::Exact && !found;
+    bool exists = false;
+    return search_->within(length - 2, effort, exists) == Status::Exact && !exists;
   }
 
   /// Follows an optimal plan until `length` actions are left; false if the board is nearer than that.
   bool cut(std::uint8_t* state, int length) {
     Effort effort(limits_, watch_);
     int distance = search_->start(state);
-    for (bool found = false;; distance += 2) {
-      if (search_->within(distance, effort, found) != Status::Exact) return false;
-      if (found) break;
+    for (bool exists = false;; distance += 2) {
+      if (search_->within(distance, effort, exists) != Status::Exact) return false;
+      if (exists) break;
     }
     auto blank = static_cast<std::size_t>(std::find(state, state + shape_.cells(), 0) - state);
     for (int k = 0; k < distance - length; ++k) {

@@ -7,7 +7,8 @@
 #include "core/text/lines.hpp"
 #include "core/text/pack.hpp"
 
-/// Sliding boards as text: rows of numbers, 0 is the blank; docs/guides/level-files.md is the grammar.
+/// The level parser of the sliding puzzle (sokoban/level_text.hpp says how all of them work). Boards are rows of
+/// numbers, 0 is the blank; docs/guides/level-files.md is the grammar.
 namespace recommit::sliding {
 
 /// Every board of the text: permutations of 0..n-1, all of one shape, 2..5 by 2..5. Throws LevelError.

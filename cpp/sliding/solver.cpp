@@ -53,10 +53,10 @@ class Solver::Worker {
     if (solver_.options_.limits.bytes < kSearchBytes) return {kUnknown, Status::ByteLimit, 0, 1};
     int bound = search_->start(board_.data());
     for (;; bound += 2) {
-      bool found = false;
-      const Status status = search_->within(bound, effort_, found);
+      bool exists = false;
+      const Status status = search_->within(bound, effort_, exists);
       if (status != Status::Exact) return {kUnknown, status, effort_.nodes(), bound};
-      if (found) break;
+      if (exists) break;
     }
     plan_ = search_->plan();
     return {bound, Status::Exact, effort_.nodes(), bound};
@@ -157,12 +157,12 @@ void put(const Answers& out, std::size_t i, const Answer& answer) {
 Solver::Solver(Shape shape, const SolverOptions& options, int threads, Watch* watch)
     : shape_(shape), options_(options) {
   check_shape(shape);
-  const std::size_t budget = options.limits.bytes;
-  if (options.full_tables && FullTable::covers(shape) && FullTable::bytes_for(shape) <= budget) {
+  const std::size_t most_bytes = options.limits.bytes;
+  if (options.full_tables && FullTable::covers(shape) && FullTable::bytes_for(shape) <= most_bytes) {
     table_ = FullTable::shared(shape, watch);
     return;
   }
-  const bool fits = table_bytes(shape, options.database) + kSearchBytes <= budget;
+  const bool fits = table_bytes(shape, options.database) + kSearchBytes <= most_bytes;
   model_ = Model::shared(shape, fits ? options.database : Database::Manhattan, threads, watch);
 }
 

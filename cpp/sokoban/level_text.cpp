@@ -168,14 +168,14 @@ class Draft {
     Grid region{};
     flood(player, region, [this](Place at) { return cell(at) != kWall && cell(at) != kVoid; });
     Place leak = player;
-    bool found = false;
+    bool leaks = false;
     for_each([&](Place at) {
-      if (found || region[index(at)] == 0) return;
+      if (leaks || region[index(at)] == 0) return;
       for (int action = 0; action < kActions; ++action) {
         const Place to{at.row + kRowStep[action], at.col + kColStep[action]};
-        found = found || !inside_grid(to) || cell(to) == kVoid;
+        leaks = leaks || !inside_grid(to) || cell(to) == kVoid;
       }
-      if (found) leak = at;
+      if (leaks) leak = at;
     });
     return leak;
   }

@@ -7,7 +7,12 @@
 #include "core/text/lines.hpp"
 #include "core/text/pack.hpp"
 
-/// Sokoban levels as text; docs/guides/level-files.md is the grammar.
+/// The level parser of Sokoban: text in, states out, and back. docs/guides/level-files.md is the grammar.
+///
+/// A file comes from strangers, so every line is checked before any memory depends on it, and a fault is named by line
+/// and column. core/text/lines.hpp refuses what is no text and cuts it into lines; core/text/pack.hpp decides which
+/// lines are rows of a level and to which a title belongs; this file says what the symbols mean and which grids are
+/// levels. Each puzzle has such a level_text, and tests/fuzz feeds it with damaged files.
 namespace recommit::sokoban {
 
 /// Every level of the text, outside floor turned into wall. A level that comes back has one player, as many boxes as

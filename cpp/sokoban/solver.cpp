@@ -33,10 +33,10 @@ class Reader {
     if (current_ != nullptr && here(*current_)) return;
     const std::size_t slot = hash_still(planes_, shape_) & (recent_.size() - 1);
     if (recent_[slot].level == nullptr || !here(*recent_[slot].level)) {
-      Found found = cache_.find(shape_, planes_, player_, limits_, watch_);
-      here(*found.level);
+      CachedLevel cached = cache_.find(shape_, planes_, player_, limits_, watch_);
+      here(*cached.level);
       if (recent_[slot].level != nullptr) retired_.push_back(std::move(recent_[slot].level));
-      recent_[slot] = std::move(found);
+      recent_[slot] = std::move(cached);
     }
     current_ = recent_[slot].level.get();
     status_ = recent_[slot].status;
@@ -67,17 +67,17 @@ class Reader {
   const LevelTable* current_ = nullptr;
   Status status_ = Status::Exact;
   std::uint64_t entry_ = kDeadEntry;
-  std::vector<Found> recent_;
+  std::vector<CachedLevel> recent_;
   std::vector<std::shared_ptr<const LevelTable>> retired_;
 };
 
-Answer known(Distance distance) {
+Answer exact_answer(Distance distance) {
   return {distance, distance, distance == kUnsolvable ? Status::Unsolvable : Status::Exact, 0};
 }
 
 /// The state read last, where its level has no table.
 Solution search_on(const Reader& reader, const Limits& limits, bool first, Watch* watch) {
-  if (reader.lost()) return {known(kUnsolvable), {}};
+  if (reader.lost()) return {exact_answer(kUnsolvable), {}};
   State state;
   reader.state(state);
   return beyond_table(reader.level().level(), state, limits, first, watch);
@@ -126,8 +126,8 @@ void Solver::answer(const std::uint8_t* states, Shape shape, Answer* out, std::s
   for (std::size_t i = begin; i < end; ++i) {
     reader.read(states, i);
     reader.release();
-    out[i] =
-        reader.tabled() ? known(reader.level().at(reader.entry())) : search_on(reader, limits_, false, watch).answer;
+    out[i] = reader.tabled() ? exact_answer(reader.level().at(reader.entry()))
+                             : search_on(reader, limits_, false, watch).answer;
   }
 }
 
@@ -172,7 +172,7 @@ void Solver::solve(const std::uint8_t* states, Shape shape, Ties ties, std::uint
     }
     const LevelTable& level = reader.level();
     Distance left = level.at(reader.entry());
-    out[i] = {known(left), {}};
+    out[i] = {exact_answer(left), {}};
     Rng rng(seed, Purpose::Ties, start + i);
     reader.state(state);
     for (; left > 0; --left) {

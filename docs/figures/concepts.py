@@ -57,7 +57,10 @@ def text(
 ) -> str:
     """A line of text."""
     weight = ' font-weight="700"' if bold else ""
-    return f'<text x="{x}" y="{y}" fill="{colour}" font-size="{size}" text-anchor="{anchor}"{weight}>{escape(words)}</text>'
+    return (
+        f'<text x="{x}" y="{y}" fill="{colour}" font-size="{size}" '
+        f'text-anchor="{anchor}"{weight}>{escape(words)}</text>'
+    )
 
 
 def bar(x: float, y: float, width: float, depth: int, words: str) -> str:
@@ -95,7 +98,10 @@ def clocks() -> tuple[str, str]:
             parts.append(text(middle[t], y - 6, f"k = {k}", LOOK, 12))
             parts.append(bar(middle[t] - 18, y, depth * pitch - 8, depth, f"depth {depth}"))
             t += depth
-    says = "Nine boards of one Sokoban level, joined by eight actions; below, the same actions as eight commitments of depth 1 and as commitments of depths 2, 4 and 2."
+    says = (
+        "Nine boards of one Sokoban level, joined by eight actions; below, the same actions as eight "
+        "commitments of depth 1 and as commitments of depths 2, 4 and 2."
+    )
     return picture("concept-clocks.svg", says, width, top + side + 126, parts)
 
 
@@ -116,7 +122,10 @@ def distances() -> tuple[str, str]:
             said += ", blocked"
         parts += [board(after, x, top, cell), text(x + side / 2, 26, f"{ARROWS[action]} {recommit.ACTIONS[action]}")]
         parts.append(text(x + side / 2, top + side + 22, said, colour, bold=True))
-    says = "A Sokoban state and what follows from each of the four actions, with the exact distance to the goal; one of them can never be solved."
+    says = (
+        "A Sokoban state and what follows from each of the four actions, with the exact distance to the goal; "
+        "one of them can never be solved."
+    )
     return picture("concept-distance.svg", says, 2 * left + 5 * pitch - 3 * GAP, top + side + 40, parts)
 
 
@@ -140,7 +149,10 @@ def prefixes() -> tuple[str, str]:
         at = x + i * (side + GAP)
         parts += [board(states[depth], at, 40), text(at + side / 2, 28, f"after {depth}", SOFT)]
         parts.append(text(at + side / 2, 40 + side + 20, f"d = {distance(states[depth])}", INK, bold=True))
-    says = "A board, a plan of eight actions, and four commitments that are its first one, two, four and eight actions, each with the board where it ends."
+    says = (
+        "A board, a plan of eight actions, and four commitments that are its first one, two, four and eight "
+        "actions, each with the board where it ends."
+    )
     return picture("concept-prefixes.svg", says, x + 4 * (side + GAP) + 8, 180, parts)
 
 

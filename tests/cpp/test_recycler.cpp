@@ -86,14 +86,14 @@ TEST(what_nobody_has_is_bounded) {
     at.push_back(blocks.back().data());
   }
   for (Recycler::Block& block : blocks) recycler.give(std::move(block));
-  CHECK(recycler.kept() == 2);
+  CHECK(recycler.free_blocks() == 2);
   Recycler::Block latest = recycler.take(1000), earlier = recycler.take(1000);
   CHECK(latest.data() == at[2] && earlier.data() == at[1]);
   recycler.give(recycler.take(5000));
-  CHECK(recycler.kept() == 0);
+  CHECK(recycler.free_blocks() == 0);
   recycler.give(recycler.take(2500));
   recycler.give(std::move(latest));
-  CHECK(recycler.kept() == 1);
+  CHECK(recycler.free_blocks() == 1);
 }
 
 TEST(held_blocks_stay_as_they_are) {

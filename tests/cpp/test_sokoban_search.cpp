@@ -10,8 +10,8 @@
 #include "check.hpp"
 #include "core/errors.hpp"
 #include "sokoban/rooms/reverse_pull.hpp"
-#include "sokoban/search/corral.hpp"
-#include "sokoban/search/freeze.hpp"
+#include "sokoban/search/deadlock_corral.hpp"
+#include "sokoban/search/deadlock_freeze.hpp"
 #include "sokoban/search/potentials.hpp"
 #include "sokoban_enumeration.hpp"
 

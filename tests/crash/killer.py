@@ -55,8 +55,17 @@ class Suicidal(Files):
 
 
 OPERATIONS = (
-    "make_folder", "create", "append", "write", "flush", "close", "rename", "remove", "remove_folder", "flush_folder",
-)  # fmt: skip
+    "make_folder",
+    "create",
+    "append",
+    "write",
+    "flush",
+    "close",
+    "rename",
+    "remove",
+    "remove_folder",
+    "flush_folder",
+)
 for _name in OPERATIONS:
     setattr(Suicidal, _name, lambda self, *a, _name=_name: self._around(_name, *a))
 
@@ -119,7 +128,9 @@ class Campaign:
         self.found = []
 
     def series(self):
-        """One folder, killed until one of its builds ends; the last of many is left alone, or a slow machine kills for ever."""
+        """One folder, killed until one of its builds ends; the last of many is left alone, or a slow machine kills for
+        ever.
+        """
         folder = Path(tempfile.mkdtemp(dir=self.scratch)) / "set"
         for kind in (*islice(self._kinds(), MOST), "undisturbed"):
             if self._attempt(folder, kind) != KILLED:  # a build that failed by itself would fail again

@@ -1,4 +1,4 @@
-"""A family, an evaluation and a reproduction of which any change of the disk fails, or is the last, go on by the same command."""
+"""A family, an evaluation and a reproduction go on after any change of the disk failed, or was the last."""
 
 from __future__ import annotations
 
@@ -24,12 +24,15 @@ GRPO = (
 PRESET = f"""
 tasks:
   small:
-    data: {{task: sliding, size: [2, 3], variants: [{{length: [4, 14]}}], count: 40, validation: 8, test: 12, ties: random}}
+    data:
+      {{task: sliding, size: [2, 3], variants: [{{length: [4, 14]}}], count: 40, validation: 8, test: 12, ties: random}}
     recipe: laptop-sliding
     sft:
       - optim.steps=2
       - optim.batch=16
-      - "model.shape={{width: 32, layers: 2, heads: 2, kv_heads: 2, ffn: 64, vision_width: 16, vision_heads: 1, vision_ffn: 32}}"
+      - >-
+        model.shape={{width: 32, layers: 2, heads: 2, kv_heads: 2, ffn: 64,
+        vision_width: 16, vision_heads: 1, vision_ffn: 32}}
       - "model.policy.decoder={{width: 32, layers: 1, heads: 2, ffn: 64}}"
       - "validation={{instances: 4, every: 2, budget: 3, length: [4, 14]}}"
       - run.tensorboard=false

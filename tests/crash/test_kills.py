@@ -17,7 +17,7 @@ from tests.crash.trees import SMALL, differences, findings, tree
 from tests.waiting import HANG, until
 
 from recommit.data.building.builder import build
-from recommit.data.spec import Recipe
+from recommit.data.spec import DataSpec
 
 ROOT = Path(__file__).parents[2]
 
@@ -134,8 +134,8 @@ SOKOBAN = [*BUILD, "--task", "sokoban", "--size", "8", "--boxes", "2", "--length
 class Hunt:
     """Builds one recipe with two workers in one folder again and again, and kills the build (and it alone) on the way.
 
-    It dies at one of its next operations, by a seed: so it gets on, but slowly, and its workers are in any phase of their
-    life. When they do what is chance; that it dies so often is not, while it has more operations to come.
+    It dies at one of its next operations, by a seed: so it gets on, but slowly, and its workers are in any phase of
+    their life. When they do what is chance; that it dies so often is not, while it has more operations to come.
     """
 
     def __init__(self, recipe, folder, seed):
@@ -172,7 +172,7 @@ def test_a_million_rows_killed_a_hundred_times(tmp_path, record_property):
         assert differences(tmp_path / name, tree(tmp_path / "1")) == []
     rows = json.loads((tmp_path / "1" / "manifest.json").read_text("utf-8"))["splits"]["train"]["rows"]
     assert rows > 1_000_000
-    plan = Recipe.from_text((tmp_path / "1" / "recipe.json").read_text("utf-8"))
+    plan = DataSpec.from_text((tmp_path / "1" / "recipe.json").read_text("utf-8"))
     last = Hunt(plan, tmp_path / "killed", 5).run(100, most=10)
     assert differences(tmp_path / "killed", tree(tmp_path / "1")) == []
     record_property("executed", 100)

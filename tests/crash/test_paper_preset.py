@@ -1,4 +1,6 @@
-"""The whole preset of the paper, in small: one command on two ranks, killed three times, ends as if nobody had touched it."""
+"""The whole preset of the paper, in small: one command on two ranks, killed three times, ends as if nobody had touched
+it.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,8 @@ from recommit.cli import main
 from recommit.runs.directory import best_policy
 
 pytestmark = pytest.mark.nightly
-#: Sizes and steps; LoRA, bfloat16, the joint warm start and everything else are the preset's. It has ZeRO-3, as Sokoban's two runs.
+#: Sizes and steps; LoRA, bfloat16, the joint warm start and everything else are the preset's. It has ZeRO-3, as
+#: Sokoban's two runs.
 SMALL = (
     "sft.model.backbone=random:tiny",
     "sft.model.policy.decoder={width: 32, layers: 1, heads: 2, ffn: 64}",
@@ -118,7 +121,9 @@ def touched(out: Path) -> set[Path]:
 
 
 def differing(one: Path, other: Path) -> list[str]:
-    """Of two runs: the logs and weights that are not the same to the byte. (Configurations name the folder of their base.)"""
+    """Of two runs: the logs and weights that are not the same to the byte. (Configurations name the folder of their
+    base.)
+    """
     names = ["metrics.jsonl", "samples.jsonl", "best.json"]
     names += [p.relative_to(one).as_posix() for p in one.glob("checkpoints/*/policy/**/*.safetensors")]
     return [name for name in names if (one / name).read_bytes() != (other / name).read_bytes()]

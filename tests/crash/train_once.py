@@ -1,7 +1,7 @@
 """A training run for ``test_train_kills``: python train_once.py MODE RECIPE FROM OUT [AT [SECONDS]].
 
-``sft`` begins from data, ``grpo`` from a warm start; ``naive`` is ``sft`` that writes checkpoints in place. It is killed at
-change number AT of its folder, or after SECONDS more of processor time.
+``sft`` begins from data, ``grpo`` from a warm start; ``naive`` is ``sft`` that writes checkpoints in place. It is
+killed at change number AT of its folder, or after SECONDS more of processor time.
 """
 
 from __future__ import annotations

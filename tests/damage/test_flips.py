@@ -1,6 +1,7 @@
 """F16: one bit of a finished file flips. Whoever reads the file notices, or learns exactly what it would have learned.
 
-A file that no use opens cannot change what any of them learns; which files a use opens is heard while nothing is damaged.
+A file that no use opens cannot change what any of them learns; which files a use opens is heard while nothing is
+damaged.
 """
 
 from __future__ import annotations
@@ -88,10 +89,22 @@ def flips(ear, tmp_path_factory):
 def test_what_matters_is_read(flips):
     """The harness would prove nothing of files that its uses do not open."""
     read = {name for name, uses in flips.readers.items() if uses}
-    for name in ("data/manifest.json", "data/data/train-00000-of-00001.parquet", "sft/config.json", "sft/best.json",
-                 "sft/metrics.jsonl", "sft/DIGESTS", "eval/plan.json", "eval/summary.json", "eval/DIGESTS",
-                 "eval/episodes.parquet", "eval/decisions/adaptive@3.parquet", "sft/backbone/model.safetensors",
-                 "sft/checkpoints/step-00000002/COMMIT", "sft/checkpoints/step-00000002/policy/heads.safetensors"):  # fmt: skip
+    for name in (
+        "data/manifest.json",
+        "data/data/train-00000-of-00001.parquet",
+        "sft/config.json",
+        "sft/best.json",
+        "sft/metrics.jsonl",
+        "sft/DIGESTS",
+        "eval/plan.json",
+        "eval/summary.json",
+        "eval/DIGESTS",
+        "eval/episodes.parquet",
+        "eval/decisions/adaptive@3.parquet",
+        "sft/backbone/model.safetensors",
+        "sft/checkpoints/step-00000002/COMMIT",
+        "sft/checkpoints/step-00000002/policy/heads.safetensors",
+    ):
         assert name in read
     unread = {Path(name).name for name in flips.readers} - {Path(name).name for name in read}
     assert unread <= {"README.md", "recipe.json", "timing.jsonl", "plan.yaml"}

@@ -1,5 +1,5 @@
-"""F17: something else in the place of a file of a finished folder. Every verb that reads the folder ends soon, with a status
-and a sentence, or as if nothing had happened; and nothing is written through a link."""
+"""F17: something else in the place of a file of a finished folder. Every verb that reads the folder ends soon, with a
+status and a sentence, or as if nothing had happened; and nothing is written through a link."""
 
 from __future__ import annotations
 
@@ -259,12 +259,20 @@ def report(cases, chosen):
 
 #: Of each kind one, in files that matter, read by verbs that are quick.
 SAMPLE = (
-    ("data/manifest.json", pipe, 0), ("data/data/train-00000-of-00001.parquet", pipe, 1), ("data/recipe.json", link, 2),
-    ("data/manifest.json", link, 2), ("eval/summary.json", another_version, 0), ("eval/comparisons.json", nothing, 0),
-    ("eval/episodes.parquet", folder, 0), ("eval/plan.json", loop, 0), ("eval/DIGESTS", pipe, 0),
-    ("sft/metrics.jsonl", flipped, 0), ("sft/metrics.jsonl", dangling, 0), ("eval/curves.json", empty, 0),
+    ("data/manifest.json", pipe, 0),
+    ("data/data/train-00000-of-00001.parquet", pipe, 1),
+    ("data/recipe.json", link, 2),
+    ("data/manifest.json", link, 2),
+    ("eval/summary.json", another_version, 0),
+    ("eval/comparisons.json", nothing, 0),
+    ("eval/episodes.parquet", folder, 0),
+    ("eval/plan.json", loop, 0),
+    ("eval/DIGESTS", pipe, 0),
+    ("sft/metrics.jsonl", flipped, 0),
+    ("sft/metrics.jsonl", dangling, 0),
+    ("eval/curves.json", empty, 0),
     ("eval/instances.parquet", moved, 0),
-)  # fmt: skip
+)
 
 
 def test_a_sample(cases, record_property):

@@ -1,4 +1,4 @@
-"""Golden pictures: ``python -m tests.golden.make_render`` rewrites render.json, the sha256 of raw pixels and patches."""
+"""Golden pictures: ``python -m tests.golden.make_render`` rewrites render.json, the sha256 of pixels and patches."""
 
 from __future__ import annotations
 

@@ -10,9 +10,15 @@ from recommit.train.config import SftConfig, parse
 from recommit.train.grpo.config import GrpoConfig
 
 SHAPE = {
-    "width": 32, "layers": 2, "heads": 2, "kv_heads": 2, "ffn": 64,
-    "vision_width": 16, "vision_heads": 1, "vision_ffn": 32,
-}  # fmt: skip
+    "width": 32,
+    "layers": 2,
+    "heads": 2,
+    "kv_heads": 2,
+    "ffn": 64,
+    "vision_width": 16,
+    "vision_heads": 1,
+    "vision_ffn": 32,
+}
 DECODER = {"width": 32, "layers": 1, "heads": 2, "ffn": 64}
 RUN = {"save_every": 2, "log_every": 1, "threads": 1, "tensorboard": False}
 
@@ -33,7 +39,7 @@ def warm_start(device: torch.device, *, dtype: str = "float32", **optim: Any) ->
 
 def reinforcement(device: torch.device, *, group: str = "state", **optim: Any) -> GrpoConfig:
     """Four steps of six instances; the decisions of each in moves of eight states."""
-    reward = {"reward": "solved", "scale": "batch"} if group == "exact" else {"reward": "total"}
+    reward = {} if group == "exact" else {"reward": "total"}
     rates = {"lr": 1e-3, "vision_lr": 0.0, "head_lr": 1e-3, "depth_lr": 1e-2, "warmup": 0}
     return parse(
         GrpoConfig,

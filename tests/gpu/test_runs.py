@@ -1,4 +1,6 @@
-"""Whole runs on a GPU: what is frozen stays frozen, resumed runs go on as they would have, bfloat16 learns as float32 does."""
+"""Whole runs on a GPU: what is frozen stays frozen, resumed runs go on as they would have, bfloat16 learns as float32
+does.
+"""
 
 from __future__ import annotations
 

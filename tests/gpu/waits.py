@@ -1,5 +1,5 @@
-"""Counts how often the host asks the device for a value and so waits for it: by the calls that read on every device, and on
-a GPU also by what CUDA itself says of its waits."""
+"""Counts how often the host asks the device for a value and so waits for it: by the calls that read on every device,
+and on a GPU also by what CUDA itself says of its waits."""
 
 from __future__ import annotations
 

@@ -11,8 +11,12 @@ from recommit.train.config import EngineConfig, OptimConfig
 from recommit.train.engine.base import Group
 from recommit.train.engine.deepspeed import ZeroEngine
 
-SETTINGS = [{"stage": 0}, *({"stage": stage, "bf16": bf16} for stage in (1, 2, 3) for bf16 in (False, True)),
-            {"stage": 2, "offload": True}, {"stage": 3, "offload": True}]  # fmt: skip
+SETTINGS = [
+    {"stage": 0},
+    *({"stage": stage, "bf16": bf16} for stage in (1, 2, 3) for bf16 in (False, True)),
+    {"stage": 2, "offload": True},
+    {"stage": 3, "offload": True},
+]
 
 
 def check(settings: dict[str, object], team: ranks.Team) -> None:

@@ -110,7 +110,9 @@ def killed() -> Iterator[None]:
 
 @contextmanager
 def killed_at(rank: int, moment: int) -> Iterator[None]:
-    """kill -9 of a rank when the ranks meet for the ``moment``-th time: within steps, validations and every stage of saving."""
+    """kill -9 of a rank when the ranks meet for the ``moment``-th time: within steps, validations and every stage of
+    saving.
+    """
     from recommit.runs.ranks import Team
 
     meet, times = Team._reduce, iter(range(moment))
@@ -160,10 +162,10 @@ def unseeded() -> Iterator[None]:
 @contextmanager
 def no_states() -> Iterator[None]:
     """A rank with nothing to play."""
-    from recommit.train.grpo.collect import Collector
+    from recommit.train.grpo.collect import SampledCollector
 
-    own = Collector.own
-    with mock.patch.object(Collector, "own", lambda self, starts: own(self, starts)[: 0 if RANK else None]):
+    own = SampledCollector._own
+    with mock.patch.object(SampledCollector, "_own", lambda self, starts: own(self, starts)[: 0 if RANK else None]):
         yield
 
 

@@ -99,8 +99,8 @@ def said(code: str) -> str:
 
 
 def test_looking_at_the_cache_while_others_wait_for_a_table():
-    """One thread makes the table, others wait for it and have a callback: their lock must not be held while they ask for
-    the interpreter, which the thread that looks has."""
+    """One thread makes the table, others wait for it and have a callback: their lock must not be held while they ask
+    for the interpreter, which the thread that looks has."""
     code = """
         import threading
         import recommit
@@ -157,9 +157,11 @@ def test_a_child_forked_in_the_middle_of_a_build_can_build():
         import numpy as np
         import recommit
         from tests.invariant.test_callbacks import hall
-        for task, states in ((recommit.Sokoban(9, 5), hall()), (recommit.Sliding(3, 3), np.arange(9, dtype=np.uint8).reshape(1, 3, 3))):
+        board = np.arange(9, dtype=np.uint8).reshape(1, 3, 3)
+        for task, states in ((recommit.Sokoban(9, 5), hall()), (recommit.Sliding(3, 3), board)):
             begun = threading.Event()
-            work = threading.Thread(target=task.distance, args=(states,), kwargs={"progress": lambda _done: begun.set()})
+            options = {"progress": lambda _done: begun.set()}
+            work = threading.Thread(target=task.distance, args=(states,), kwargs=options)
             work.start()
             begun.wait()
             child = os.fork()

@@ -68,8 +68,8 @@ def test_ctrl_c_stops_long_calls(
 
 
 def test_a_deaf_call_is_noticed() -> None:
-    """A signal that comes before the call has begun shows nothing. Where every other one did, forty would by a chance of
-    1e-12; the first one that does not ends the test."""
+    """A signal that comes before the call has begun shows nothing. Where every other one did, forty would by a chance
+    of 1e-12; the first one that does not ends the test."""
 
     def deaf(_threads: int) -> None:
         hashlib.pbkdf2_hmac("sha256", b"", b"", 5_000_000)  # without the GIL, and without looking at signals

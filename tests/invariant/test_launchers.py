@@ -1,4 +1,6 @@
-"""Two real ranks through every launcher: alone, by a hostfile of two machines, in a SLURM job; and a preset in one command."""
+"""Two real ranks through every launcher: alone, by a hostfile of two machines, in a SLURM job; and a preset in one
+command.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,8 @@ grpo:
 PRESET = """
 tasks:
   sliding:
-    data: {task: sliding, size: 3, variants: [{length: [2, 10]}], count: 40, validation: 8, test: 12, ties: first, seed: 42}
+    data:
+      {task: sliding, size: 3, variants: [{length: [2, 10]}], count: 40, validation: 8, test: 12, ties: first, seed: 42}
     recipe: RECIPE
     variants: [adaptive]
     seeds: [7]
@@ -52,10 +55,10 @@ tasks:
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
-    from recommit.data import Recipe, Variant, build
+    from recommit.data import DataSpec, Difficulty, build
 
     folder = tmp_path_factory.mktemp("launchers")
-    build(Recipe("sliding", (3, 3), (Variant((2, 10)),), count=40, validation=8, test=12), folder / "data")
+    build(DataSpec("sliding", (3, 3), (Difficulty((2, 10)),), count=40, validation=8, test=12), folder / "data")
     (folder / "plan.yaml").write_text(RECIPE)
     (folder / "preset.yaml").write_text(PRESET.replace("RECIPE", str(folder / "plan.yaml")))
     (folder / "hostfile").write_text("worker-1 slots=1\nworker-2 slots=1\n")

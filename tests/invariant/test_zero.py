@@ -36,10 +36,10 @@ grpo:
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
-    from recommit.data import Recipe, Variant, build
+    from recommit.data import DataSpec, Difficulty, build
 
     folder = tmp_path_factory.mktemp("zero")
-    build(Recipe("sliding", (3, 3), (Variant((6, 14)),), count=60, ties="random"), folder / "data")
+    build(DataSpec("sliding", (3, 3), (Difficulty((6, 14)),), count=60, ties="random"), folder / "data")
     (folder / "plan.yaml").write_text(RECIPE)
     return folder
 
@@ -94,5 +94,6 @@ def test_two_ranks_reinforce_like_one_process(place, alone, stage, group):
     start = weights(place, "alone")
     assert max((one[k] - start[k]).abs().max() for k in start) > 1e-4, "nothing was learned"
     worst = apart(one, two)
-    # Stage 3 has a linear layer of its own, which rounds otherwise, and Adam magnifies gradients that are next to nothing.
+    # Stage 3 has a linear layer of its own, which rounds otherwise, and Adam magnifies gradients that are next to
+    # nothing.
     assert max(worst.values()) <= (2e-5 if stage == "3" else 2e-6), worst

@@ -1,4 +1,4 @@
-"""T4: reinforcement on two and four ranks is that of one process, whatever is credited to whom; no state is seen twice."""
+"""T4: reinforcement on two and four ranks is that of one process, whatever the credit; no state is seen twice."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from tests.invariant.credit_rank import CASES, DEFECTS, STEPS, play
 from tests.invariant.zero_runs import apart, succeed, weights
 from tests.unit.train.runs import lines, small_boards, warm_start
 
-#: What weights may differ by; those of stage 3 are added up in another order, of which Adam makes more where a gradient is
-#: next to nothing.
+#: What weights may differ by; those of stage 3 are added up in another order, of which Adam makes more where a gradient
+#: is next to nothing.
 NEAR = {"0": 2e-6, "1": 2e-6, "2": 2e-6, "3": 2e-5}
 #: Cases of the quick tier by stage; a planted defect stands behind the @.
 QUICK = {"2": ["sound", "state", "sound-lora", *(f"sound@{name}" for name in DEFECTS)], "3": ["sound"]}

@@ -1,4 +1,6 @@
-"""T4, C5: DeepSpeed as it is used: LoRA, two tasks, several runs in a process, two ranks. What it saves, everybody loads."""
+"""T4, C5: DeepSpeed as it is used: LoRA, two tasks, several runs in a process, two ranks. What it saves, everybody
+loads.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ pytest.importorskip("deepspeed", reason="needs the deepspeed extra")
 from safetensors.torch import load_file
 from tests.invariant.rank_jobs import Job, run, train
 
-from recommit.data import Recipe, Variant, build
+from recommit.data import DataSpec, Difficulty, build
 from recommit.evaluate.evaluation import Evaluation, EvaluationSpec
 from recommit.evaluate.store import EvaluationStore
 from recommit.policy.policy import CommitPolicy
@@ -86,7 +88,7 @@ class Place:
 
 
 def compared(name: str, tensor: torch.Tensor) -> torch.Tensor:
-    """Without biases of keys: softmax does not depend on them, so that Adam blows up the rounding of a zero gradient."""
+    """Without biases of keys: softmax does not depend on them, so Adam blows up the rounding of a zero gradient."""
     if not name.endswith("qkv.bias"):
         return tensor
     queries, _, values = tensor.chunk(3)
@@ -99,8 +101,8 @@ def zero(stage: str, *more: str) -> list[str]:
 
 def begin(folder: Path) -> Place:
     """A folder with data and a recipe."""
-    build(Recipe("sliding", (3, 3), (Variant((6, 14)),), count=60, ties="random"), folder / "data")
-    build(Recipe("sokoban", (6, 6), (Variant((2, 9), 1),), count=40, ties="random"), folder / "levels")
+    build(DataSpec("sliding", (3, 3), (Difficulty((6, 14)),), count=60, ties="random"), folder / "data")
+    build(DataSpec("sokoban", (6, 6), (Difficulty((2, 9), 1),), count=40, ties="random"), folder / "levels")
     (folder / "recipe.yaml").write_text(RECIPE)
     return Place(folder)
 
@@ -280,7 +282,8 @@ def test_what_is_said_of_parameters_that_are_split_is_true(place):
 @pytest.mark.nightly
 @pytest.mark.parametrize("stage", ["1", "2", "3"])
 def test_a_run_that_is_killed_a_dozen_times_ends_in_the_same_bits(tmp_path, stage, record_property):
-    """C5: of either rank in turn, at the 12th to 25th time that ranks meet in a life: in steps, validations, and saving.
+    """C5: of either rank in turn, at the 12th to 25th time that ranks meet in a life: in steps, validations, and
+    saving.
     ``launch`` sees to it that the other rank ends."""
     place = begin(tmp_path)
     longer = [*zero(stage), "optim.steps=80", "validation.every=20"]

@@ -1,4 +1,6 @@
-"""One rank of a training run, for ``test_zero``: python zero_rank.py MODE RECIPE DATA OUT STAGE; DATA is a warm start for grpo."""
+"""One rank of a training run, for ``test_zero``: python zero_rank.py MODE RECIPE DATA OUT STAGE; DATA is a warm start
+for grpo.
+"""
 
 from __future__ import annotations
 

@@ -18,7 +18,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def launch(module: str, arguments: list[str], world: int, log: Path, limit: float = HANG) -> list[tuple[int, str]]:
-    """Start ``world`` ranks of ``python -m module arguments``; the exit status of each, and what it said (beside ``log``).
+    """Start ``world`` ranks of ``python -m module arguments``; the exit status of each, and what it said (beside
+    ``log``).
 
     Where one was killed, gloo itself would let the others wait for half an hour: for longer than ``limit``."""
     port = free_port()
@@ -55,7 +56,7 @@ def weights(run: Path, step: int) -> dict[str, torch.Tensor]:
 
 
 def compared(name: str, tensor: torch.Tensor) -> torch.Tensor:
-    """Without biases of keys: softmax does not depend on them, so that Adam blows up the rounding of a zero gradient."""
+    """Without biases of keys: softmax does not depend on them, so Adam blows up the rounding of a zero gradient."""
     if name.endswith("qkv.bias"):
         q, _, v = tensor.chunk(3)
         return torch.cat([q, v])

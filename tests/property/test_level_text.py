@@ -1,7 +1,7 @@
 """The level parsers against their plain-Python twin, and what is written against what is read.
 
-Texts come from three sources: packs that are right, the same packs with a few bytes damaged, and random symbols. Both parsers
-must accept with equal levels and titles, or refuse at the same line and column.
+Texts come from three sources: packs that are right, the same packs with a few bytes damaged, and random symbols. Both
+parsers must accept with equal levels and titles, or refuse at the same line and column.
 """
 
 from __future__ import annotations

@@ -25,8 +25,15 @@ def levels():
     rng = np.random.default_rng(7)
     yield from (grid_of(rows) for rows in (CORRIDOR, SOLVED, DEAD, OUT_OF_REACH))
     for boxes, rows, cols, walls, count in (
-        (1, 8, 8, 0.15, 3), (1, 8, 8, 0.4, 3), (2, 6, 7, 0.1, 4), (2, 7, 7, 0.35, 4), (3, 6, 6, 0.2, 3), (3, 5, 7, 0.1, 1), (2, 8, 8, 0.02, 2), (1, 8, 8, 0.0, 2),
-    ):  # fmt: skip
+        (1, 8, 8, 0.15, 3),
+        (1, 8, 8, 0.4, 3),
+        (2, 6, 7, 0.1, 4),
+        (2, 7, 7, 0.35, 4),
+        (3, 6, 6, 0.2, 3),
+        (3, 5, 7, 0.1, 1),
+        (2, 8, 8, 0.02, 2),
+        (1, 8, 8, 0.0, 2),
+    ):
         for _ in range(count):
             yield reference.random_grid(rng, rows, cols, boxes, walls)
 

@@ -199,7 +199,8 @@ def order(chosen, allowed):
 
 
 def with_memory(visits, key, depths, defect=False):
-    """The depth of the next visit to ``key`` (an episode and an observation) by the order ``depths``; ``visits`` is changed.
+    """The depth of the next visit to ``key`` (an episode and an observation) by the order ``depths``; ``visits`` is
+    changed.
     Defect: who returns to any place counts as returning to this one."""
     before = sum(visits.values()) if defect else visits.get(key, 0)
     visits[key] = visits.get(key, 0) + 1

@@ -56,7 +56,7 @@ RULES = {"sliding": (sliding_moves, sliding_solved), "sokoban": (sokoban_moves, 
 
 
 class Judge:
-    """d(s) of every state that can be reached from the states it was asked about, by search backwards from the goals."""
+    """d(s) of every state that can be reached from the states in question, by search backwards from the goals."""
 
     def __init__(self, task):
         self.moves, self.solved = RULES[task]

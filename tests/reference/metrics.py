@@ -6,7 +6,9 @@ import math
 
 
 def episode(decisions, length, budget):
-    """``decisions``: (depth, executed, before, after, solved) in order; what one episode of at most ``budget`` amounts to."""
+    """``decisions``: (depth, executed, before, after, solved) in order; what one episode of at most ``budget`` amounts
+    to.
+    """
     found = {"length": length, "solved": length == 0, "actions": 0, "decisions": 0, "end": length}
     found |= {"progress": 0, "wasted": 0, "backward": 0}
     for depth, executed, before, after, solved in decisions[:budget]:
@@ -51,8 +53,9 @@ def best(step, state, left, goal, depths):
 
 
 def expected(step, chances, state, left, goal, memory):
-    """[solved, actions, actions * solved, decisions] that an episode comes to on average: every choice of depths is played
-    to its end. ``chances(state, left)`` gives the probability of each depth; equal states are played once (``memory``)."""
+    """[solved, actions, actions * solved, decisions] that an episode comes to on average: every choice of depths is
+    played to its end. ``chances(state, left)`` gives the probability of each depth; equal states are played once
+    (``memory``)."""
     if goal(state):
         return [1, 0, 0, 0]
     if left == 0:

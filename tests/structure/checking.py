@@ -53,7 +53,7 @@ def check_recommit(words: list[str]) -> None:
         _succeed(words)
     if words[:2] in (["train", "sft"], ["train", "grpo"]) or words[0] == "reproduce":
         _succeed([*words, *(["--show"] if "--show" not in words else [])])
-    if words[0] == "plan":
+    if words[0] == "estimate":
         _plannable(words[1], **given[0])
     if words[0] == "evaluate":
         _named_tables(given[0].get("tables", ()))
@@ -170,7 +170,8 @@ def check_launcher(words: list[str]) -> None:
         check_recommit(words[words.index("recommit.cli") + 1 :])
     elif not any((ROOT / "python" / "recommit" / word).is_file() or (ROOT / word).is_file() for word in words):
         raise Wrong(
-            "starts neither recommit.train.sft.run nor recommit.train.grpo.run nor recommit.cli.command_line nor a file of the package"
+            "starts neither recommit.train.sft.run nor recommit.train.grpo.run nor recommit.cli.command_line nor a "
+            "file of the package"
         )
 
 

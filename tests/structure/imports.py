@@ -1,4 +1,6 @@
-"""Which file of the package imports which, read from the source: deferred imports, those for types and dynamic ones count."""
+"""Which file of the package imports which, read from the source: deferred imports, those for types and dynamic ones
+count.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page that holds the paper against the project, read row by row; what is wrong with a row is said with its line."""
+"""The page that holds the paper against the project, read row by row; what is wrong is said with its line."""
 
 from __future__ import annotations
 

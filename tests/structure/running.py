@@ -25,10 +25,18 @@ if TYPE_CHECKING:
 NOT_RUN = {
     r"^bash scripts/": "builds a virtual environment and then runs for minutes; CI is itself `bash scripts/test`",
     r"^pip install": "changes the environment that the tests run in; its extras are checked",
-    r"^(cmake|ctest|git ls-files|mkdocs|pytest|python -m tests\.)": "steps of scripts/test and scripts/verify, run there",
-    r"^python bench/(?!bench_sft\.py)": "times the machine for minutes and fails where it is busy; each asserts its answers",
+    (
+        r"^(cmake|ctest|git ls-files|mkdocs|pytest|python -m "
+        r"tests\.)"
+    ): "steps of scripts/test and scripts/verify, run there",
+    (
+        r"^python "
+        r"bench/(?!bench_sft\.py)"
+    ): "times the machine for minutes and fails where it is busy; each asserts its answers",
     r"^python -c .*prepare\('large'": "builds a table for minutes",
-    r"^(deepspeed|torchrun|srun|sbatch) ": "needs a launcher and its nodes; tests/invariant/test_zero.py runs two ranks",
+    r"^(deepspeed|torchrun|srun|sbatch) ": (
+        "needs a launcher and its nodes; tests/invariant/test_zero.py runs two ranks"
+    ),
     r"^recommit reproduce .*--gpus": "needs GPUs; tests/invariant/test_launchers.py launches two ranks on processors",
     r"^recommit train .*--recipe paper-": "needs a GPU and 17 GB of weights",
     r"^ray ": "starts a cluster; tests/unit/data builds with a local one",
@@ -42,17 +50,33 @@ _VALIDATION = "validation={instances: 4, every: 1, budget: 3, length: [4, 14]}"
 #: What a verb gets in addition.
 SMALLER = {
     "train sft": [
-        "--steps", "1", "--set", "optim.batch=16", _VALIDATION, "run.tensorboard=false",
-        "model.shape={width: 32, layers: 2, heads: 2, kv_heads: 2, ffn: 64, vision_width: 16, vision_heads: 1, vision_ffn: 32}",
+        "--steps",
+        "1",
+        "--set",
+        "optim.batch=16",
+        _VALIDATION,
+        "run.tensorboard=false",
+        (
+            "model.shape={width: 32, layers: 2, heads: 2, kv_heads: 2, ffn: 64, vision_width: 16, vision_heads: 1, "
+            "vision_ffn: 32}"
+        ),
         "model.policy.decoder={width: 32, layers: 1, heads: 2, ffn: 64}",
     ],
     "train grpo": [
-        "--steps", "1", "--set", "rollout.instances=4", "rollout.budget=3", "rollout.states=64", "optim.batch=16", "by_task={}", _VALIDATION,
+        "--steps",
+        "1",
+        "--set",
+        "rollout.instances=4",
+        "rollout.budget=3",
+        "rollout.states=64",
+        "optim.batch=16",
+        "by_task={}",
+        _VALIDATION,
         "run.tensorboard=false",
     ],
     "evaluate": ["--instances", "4", "--validation", "2"],
     "reproduce": ["--jobs", "1"],
-}  # fmt: skip
+}
 SMALLER["train family"] = SMALLER["train grpo"]
 
 #: What a page takes for granted: commands of the pages before it.
@@ -66,7 +90,7 @@ BEFORE = {
     "docs/guides/data.md": [
         "python -c \"import numpy, recommit; numpy.save('visited', recommit.Sokoban(8).generate(5, seed=0).states)\"",
     ],
-}  # fmt: skip
+}
 #: Pages whose blocks are experiments of their own, each in a folder of its own.
 SEPARATE = {"docs/results.md"}
 
@@ -89,7 +113,9 @@ tasks:
     ablations: [paper]
     evaluate: {instances: 4, validation: 2, budgets: ["2"]}
   sokoban:
-    data: {task: sokoban, size: 6, variants: [{length: [4, 14], boxes: 1}], count: 60, validation: 8, test: 12, ties: random}
+    data:
+      {task: sokoban, size: 6, variants: [{length: [4, 14], boxes: 1}],
+       count: 60, validation: 8, test: 12, ties: random}
     recipe: laptop-sokoban
     sft: %s
     grpo: %s
@@ -113,7 +139,7 @@ def scaled(words: list[str], server: str) -> list[str]:
     if verb == "zero-shot":
         small = _without(_without(small, "--endpoint"), "--base-url")
         small += ["--endpoint", "custom", "--base-url", server, "--any-model"]
-    if verb == "plan":
+    if verb == "estimate":
         small = [*_without(small, "--backbone"), "--backbone", "random:tiny"]
     if verb == "reproduce":
         small = [*_without(small, "--preset"), "--preset", "small.yaml"]

@@ -1,4 +1,4 @@
-"""Every command that the documents show is one that its program understands. The ones that can run are run elsewhere."""
+"""Every command that the documents show is one that its program understands. Those that can run are run elsewhere."""
 
 from __future__ import annotations
 

@@ -65,7 +65,10 @@ def test_without_a_compiler_cmake_says_so(tmp_path):
             (tmp_path / "bin" / tool).symlink_to(found)
     done = subprocess.run(
         [cmake, "-G", "Unix Makefiles", "-S", str(tmp_path), "-B", str(tmp_path / "build")],
-        check=False, capture_output=True, text=True, env={"PATH": str(tmp_path / "bin")},
-    )  # fmt: skip
+        check=False,
+        capture_output=True,
+        text=True,
+        env={"PATH": str(tmp_path / "bin")},
+    )
     assert done.returncode
     assert FOREIGN[0] in done.stderr

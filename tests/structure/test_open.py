@@ -1,4 +1,6 @@
-"""Files are opened in one place, ``recommit.storage.opening``: nothing is written through a link, nobody waits for a pipe."""
+"""Files are opened in one place, ``recommit.storage.opening``: nothing is written through a link, nobody waits for a
+pipe.
+"""
 
 from __future__ import annotations
 
@@ -85,11 +87,19 @@ def test_files_are_read_in_one_place():
 @pytest.mark.parametrize(
     "planted",
     [
-        'open(path, "w")', 'path.open("ab")', 'open(path, mode="x")', 'io.open(path, "r+")', 'path.write_text("x")',
-        "path.write_bytes(b'')", "os.open(path, os.O_RDWR | os.O_CREAT)", "os.open(path, flags | os.O_WRONLY)",
-        "array.tofile(path)", "tempfile.NamedTemporaryFile()", "path.touch()",
+        'open(path, "w")',
+        'path.open("ab")',
+        'open(path, mode="x")',
+        'io.open(path, "r+")',
+        'path.write_text("x")',
+        "path.write_bytes(b'')",
+        "os.open(path, os.O_RDWR | os.O_CREAT)",
+        "os.open(path, flags | os.O_WRONLY)",
+        "array.tofile(path)",
+        "tempfile.NamedTemporaryFile()",
+        "path.touch()",
     ],
-)  # fmt: skip
+)
 def test_the_scan_sees_planted_writers(planted):
     assert sites(writes, f"x = 1\n{planted}") == [2]
 

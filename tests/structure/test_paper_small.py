@@ -49,7 +49,10 @@ def test_the_page_has_every_table_of_both_puzzles(script):
 
 def test_tables_are_filled_in_and_sentences_stay(script, tmp_path, monkeypatch, capsys):
     page = tmp_path / "page.md"
-    text = "Before.\n\n<!-- sliding main -->\n\nold\n\n<!-- end -->\n\nWhat it shows.\n\n<!-- sokoban main -->\n<!-- end -->\n"
+    text = (
+        "Before.\n\n<!-- sliding main -->\n\nold\n\n<!-- end -->\n\nWhat it shows.\n\n<!-- sokoban main "
+        "-->\n<!-- end -->\n"
+    )
     page.write_text(text)
     monkeypatch.setattr(script, "PAGE", page)
     call = ["paper_small_page.py", str(evaluated(tmp_path / "out"))]

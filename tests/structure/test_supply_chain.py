@@ -1,4 +1,6 @@
-"""What workflows run is named by its content, may do little, and runs on machines that exist; what is installed has no known hole."""
+"""What workflows run is named by its content, may do little, and runs on machines that exist; what is installed has no
+known hole.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +19,26 @@ WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 PINNED = re.compile(r"uses: [\w.-]+/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$")
 #: Of GitHub, in November 2026; macos-13 has been gone since December 2025.
 RUNNERS = {
-    "ubuntu-latest", "ubuntu-24.04", "ubuntu-24.04-arm", "macos-latest", "macos-14", "macos-15", "macos-15-intel", "windows-latest",
-}  # fmt: skip
+    "ubuntu-latest",
+    "ubuntu-24.04",
+    "ubuntu-24.04-arm",
+    "macos-latest",
+    "macos-14",
+    "macos-15",
+    "macos-15-intel",
+    "windows-latest",
+}
 #: The first version without a known hole.
 SOUND = {
-    "pyarrow": "23.0.1", "torch": "2.11", "pillow": "12.2", "transformers": "5", "deepspeed": "0.16", "jinja2": "3.1.6",
-    "ray": "2.54", "pyyaml": "6",
-}  # fmt: skip
+    "pyarrow": "23.0.1",
+    "torch": "2.11",
+    "pillow": "12.2",
+    "transformers": "5",
+    "deepspeed": "0.16",
+    "jinja2": "3.1.6",
+    "ray": "2.54",
+    "pyyaml": "6",
+}
 
 
 def faults(text):
@@ -40,7 +55,10 @@ def faults(text):
             found.append(f"{name}: {job['permissions']}")
         if name == "publish" and job.get("permissions") != {"id-token": "write"}:
             found.append(f"{name}: expected id-token: write alone")
-        if any(str(step.get("uses")).startswith("actions/checkout@") and step.get("with") != {"persist-credentials": False} for step in job["steps"]):  # fmt: skip
+        if any(
+            str(step.get("uses")).startswith("actions/checkout@") and step.get("with") != {"persist-credentials": False}
+            for step in job["steps"]
+        ):
             found.append(f"{name}: checkout leaves the token behind")
     return found
 

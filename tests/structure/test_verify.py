@@ -105,8 +105,10 @@ def test_every_row_is_published_also_before_it_ever_ran(tmp_path: Path) -> None:
     table = path.with_suffix(".md").read_text().splitlines()[2:]
     assert len(table) == len(ROWS)
     assert "| 7 things | pass | 1.0 | 2026-01-02 | `here` |" in table[0]
-    assert all(f"not run yet: `bash scripts/verify {row.tier} --alone --rows {row.id}`" in line
-               for row, line in zip(ROWS[1:], table[1:], strict=True))  # fmt: skip
+    assert all(
+        f"not run yet: `bash scripts/verify {row.tier} --alone --rows {row.id}`" in line
+        for row, line in zip(ROWS[1:], table[1:], strict=True)
+    )
 
 
 @pytest.mark.parametrize("tier", ["quick", "nightly"])

@@ -1,4 +1,6 @@
-"""Recipes, presets and answers that strangers wrote: a few of the nightly campaign's inputs, and the readers that it must catch."""
+"""Recipes, presets and answers that strangers wrote: a few of the nightly campaign's inputs, and the readers that it
+must catch.
+"""
 
 from __future__ import annotations
 
@@ -36,9 +38,15 @@ def busy(_):
 
 
 CARELESS = {
-    "trusting": mutations.careless, "KeyError": lambda text: {}[text], "IndexError": lambda text: [][len(text)],
-    "TypeError": lambda text: text + 1, "RecursionError": deep, "no sentence": lambda text: int(f"x{text}"), "endless": endless, "slow": busy,
-}  # fmt: skip
+    "trusting": mutations.careless,
+    "KeyError": lambda text: {}[text],
+    "IndexError": lambda text: [][len(text)],
+    "TypeError": lambda text: text + 1,
+    "RecursionError": deep,
+    "no sentence": lambda text: int(f"x{text}"),
+    "endless": endless,
+    "slow": busy,
+}
 
 
 @pytest.mark.parametrize("name", CARELESS)

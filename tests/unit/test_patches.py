@@ -1,4 +1,4 @@
-"""Patches are, bit for bit, what the Qwen2.5-VL image processor makes of the pictures: by a slow twin, and by itself."""
+"""Patches are, bit for bit, what the Qwen2.5-VL image processor makes of pictures: by a slow twin, and by itself."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from tests.unit.drawing import boards, levels, task_and_states
 
 import recommit
 
-#: (puzzle, rows, columns, cell, crop): every sliding size, Sokoban up to 16x16, and cells that patches line up with or not.
+#: (puzzle, rows, columns, cell, crop): every sliding size, Sokoban up to 16x16, and cells that patches line up with or
+#: not.
 CASES = [
     *(("sliding", rows, cols, 28, False) for rows in range(2, 6) for cols in range(2, 6)),
     *(

@@ -41,7 +41,10 @@ def test_without_importing_recommit_the_module_prefix_does_it() -> None:
 
 
 def test_importing_recommit_imports_numpy_only() -> None:
-    code = "import sys, numpy; a = set(sys.modules); import recommit, json; print(json.dumps(sorted(set(sys.modules) - a)))"
+    code = (
+        "import sys, numpy; a = set(sys.modules); import recommit, json; "
+        "print(json.dumps(sorted(set(sys.modules) - a)))"
+    )
     loaded = {name.split(".")[0] for name in json.loads(python(code))}
     foreign = {name for name in loaded - set(sys.stdlib_module_names) if not name.startswith("_")}
     assert foreign == {"recommit"}
@@ -57,11 +60,14 @@ def test_without_gymnasium_the_rest_works() -> None:
     python(hide)
     said = python(hide + "try:\n    import recommit.envs\nexcept ImportError as error:\n    print(error)")
     assert "pip install 'recommit[envs]'" in said
-    absent = "import sys, recommit; sys.path[:] = []\ntry:\n    import gymnasium\nexcept ImportError as error:\n    print(error)"
+    absent = (
+        "import sys, recommit; sys.path[:] = []\ntry:\n    import gymnasium\nexcept ImportError as error:\n   "
+        " print(error)"
+    )
     assert "No module named 'gymnasium'" in python(absent)
 
 
 def test_subpackages_are_there_without_an_import_of_their_own() -> None:
     pytest.importorskip("gymnasium")
-    code = "import recommit; assert recommit.envs.Commit; assert recommit.data.Recipe"
+    code = "import recommit; assert recommit.envs.Commit; assert recommit.data.DataSpec"
     subprocess.run([sys.executable, "-c", code], check=True)

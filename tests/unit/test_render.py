@@ -1,4 +1,6 @@
-"""Pictures: every size and theme can be read back, any number of threads draws the same bytes, errors name what is wrong."""
+"""Pictures: every size and theme can be read back, any number of threads draws the same bytes, errors name what is
+wrong.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What foreign files say reaches a terminal as text: by every way that an attack found, and where pipes and encodings end."""
+"""What foreign files say reaches a terminal as text: by every way that an attack found, and where pipes and encodings
+end.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ import pytest
 
 from recommit.cli import command_line
 from recommit.data.building.builder import build
-from recommit.data.spec import Recipe
+from recommit.data.spec import DataSpec
 from recommit.storage import foreign_text
 from recommit.storage.lock import Lock
 
@@ -129,8 +131,10 @@ def recommit(*words, lines=None, **env):
     """Exit status, and what it said on standard error; its output ends behind so many lines."""
     process = subprocess.Popen(
         [sys.executable, "-m", "recommit.cli", *map(os.fsencode, words)],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, **env},
-    )  # fmt: skip
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, **env},
+    )
     if lines == 0:
         process.stdout.close()
     out = process.stdout.read() if lines is None else b""
@@ -166,7 +170,7 @@ def test_titles_go_where_only_ascii_does(verb, tmp_path):
 @pytest.mark.skipif(sys.platform != "linux", reason="names are bytes there")
 def test_a_folder_whose_name_is_no_text_is_verified(tmp_path):
     folder = os.fsdecode(os.fsencode(tmp_path) + b"/d\xff")
-    build(Recipe.from_dict({"task": "sliding", "size": [2, 3], "count": 4, "variants": [{"length": [2, 4]}]}), folder)
+    build(DataSpec.from_dict({"task": "sliding", "size": [2, 3], "count": 4, "variants": [{"length": [2, 4]}]}), folder)
     status, out, error = recommit("data", "verify", folder)
     assert (status, error) == (0, b"")
     assert b"rows, all as they should be" in out

@@ -1,9 +1,9 @@
 """``python -m tests.verify TIER``: run the rows of a tier and of those before it, and write the table of figures.
 
-Writes ``verify-TIER.json`` and ``verify-TIER.md`` to ``build/reports`` after every row; ``--publish`` also enters the figures
-into the table that the documentation shows, where rows that did not run keep their last figures.
-``--rows L10,K5`` picks rows, ``--alone`` leaves out the earlier tiers; ``--results FILE`` takes pytest's results from a JUnit
-file of a run that just happened.
+Writes ``verify-TIER.json`` and ``verify-TIER.md`` to ``build/reports`` after every row; ``--publish`` also enters the
+figures into the table that the documentation shows, where rows that did not run keep their last figures.
+``--rows L10,K5`` picks rows, ``--alone`` leaves out the earlier tiers; ``--results FILE`` takes pytest's results from a
+JUnit file of a run that just happened.
 """
 
 from __future__ import annotations

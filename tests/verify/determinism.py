@@ -54,7 +54,8 @@ import sys, recommit
 from recommit.cli import main
 folder, plant = sys.argv[1], sys.argv[2] == "plant"
 for task, size in (("sokoban", "8"), ("sliding", "4")):
-    assert main(["levels", "generate", "--task", task, "--size", size, "--count", "50", "--out", f"{folder}/{task}.txt"]) == 0
+    out = ["--out", f"{folder}/{task}.txt"]
+    assert main(["levels", "generate", "--task", task, "--size", size, "--count", "50", *out]) == 0
 states = recommit.Sokoban(8, boxes=2).generate(20, seed=1).states
 titles = [str(hash("title") if plant else i) for i in range(20)]
 recommit.write_levels(f"{folder}/titles.txt", states, titles=titles)

@@ -1,7 +1,8 @@
-"""F1: a campaign of libFuzzer on every parser, under ASan and UBSan: 100 million inputs each, a part of them every night.
+"""F1: a campaign of libFuzzer on every parser, under ASan and UBSan: 100 million inputs each, a part of them every
+night.
 
-``RECOMMIT_FUZZ_RUNS`` says how many at most of each parser this time (10 million), ``RECOMMIT_FUZZ_ROUND`` after how many the
-count is written (250,000). A campaign that was stopped goes on; one that is whole runs one more round.
+``RECOMMIT_FUZZ_RUNS`` says how many at most of each parser this time (10 million), ``RECOMMIT_FUZZ_ROUND`` after how
+many the count is written (250,000). A campaign that was stopped goes on; one that is whole runs one more round.
 """
 
 from __future__ import annotations
@@ -78,7 +79,9 @@ def cpu_seconds(target: Path, text: Path) -> float:
 
 
 def rounds(campaign: Campaign, name: str, most: int, play: Callable[[int, int], int]) -> int:
-    """Rounds of one parser until ``most`` inputs or the goal; ``play(inputs, seed)`` is one. How many inputs it took now."""
+    """Rounds of one parser until ``most`` inputs or the goal; ``play(inputs, seed)`` is one. How many inputs it took
+    now.
+    """
     taken = 0
     while taken < most and (taken == 0 or campaign.left(name) > 0):
         inputs = play(min(ROUND, most - taken), campaign.of(name).rounds + 1)

@@ -15,9 +15,10 @@ REPEATS = 5
 #: Only the package, numpy and the standard library can be found.
 ALONE = """
 import importlib.abc, sys, time
+OTHERS = {"torch", "transformers", "deepspeed", "gymnasium", "tyro", "rich", "PIL", "ray", "openai"}
 class Missing(importlib.abc.MetaPathFinder):
     def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0] in {"torch", "transformers", "deepspeed", "gymnasium", "tyro", "rich", "PIL", "ray", "openai"}:
+        if name.split(".")[0] in OTHERS:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name.split(".")[0])
 sys.meta_path.insert(0, Missing())
 """

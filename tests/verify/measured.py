@@ -36,9 +36,14 @@ def process(words: list[object], *, stop_at: str = "", status: int = 0) -> Spent
     environment = {**os.environ, "OMP_NUM_THREADS": str(THREADS)}
     with tempfile.TemporaryFile("w+") as said:
         child = subprocess.Popen(
-            [str(word) for word in words], cwd=ROOT, env=environment, stdin=subprocess.DEVNULL,
-            stdout=said, stderr=subprocess.PIPE, text=True,
-        )  # fmt: skip
+            [str(word) for word in words],
+            cwd=ROOT,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=said,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
         assert child.stderr is not None
         errors = []
         for line in child.stderr:
@@ -51,7 +56,8 @@ def process(words: list[object], *, stop_at: str = "", status: int = 0) -> Spent
         output = said.read()
     expect(
         child.returncode == status,
-        f"exit status {child.returncode}, not {status}, of: {' '.join(map(str, words))}\n{output}{''.join(errors)[-3000:]}",
+        f"exit status {child.returncode}, not {status}, of: "
+        f"{' '.join(map(str, words))}\n{output}{''.join(errors)[-3000:]}",
     )
     cpu = usage.ru_utime + usage.ru_stime
     return Spent(time.monotonic() - begin, cpu, usage.ru_maxrss * 1024, output)

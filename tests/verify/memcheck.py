@@ -1,7 +1,7 @@
-"""M3: every case of the C++ tests under valgrind's memcheck: what nobody wrote is not read, what is freed is not touched.
+"""M3: every case of the C++ tests under valgrind: what nobody wrote is not read, what is freed is not touched.
 
-``python -m tests.verify.memcheck [--plant]``; apt-get install valgrind. The sanitizers of M1 do not see reads of memory that
-was never written. A case is stopped after RECOMMIT_MEMCHECK_SECONDS (10) of CPU time: until then it is checked.
+``python -m tests.verify.memcheck [--plant]``; apt-get install valgrind. The sanitizers of M1 do not see reads of memory
+that was never written. A case is stopped after RECOMMIT_MEMCHECK_SECONDS (10) of CPU time: until then it is checked.
 """
 
 from __future__ import annotations
@@ -33,9 +33,14 @@ def checked(program: Path, case: str, folder: Path) -> bool:
     log = folder / "memcheck.txt"
     with log.open("w") as said:
         status = subprocess.run(
-            [*MEMCHECK, f"--log-file={log}", program, case], check=False, cwd=folder, stdin=subprocess.DEVNULL, stdout=said,
-            env={**os.environ, "RECOMMIT_CACHE": str(folder / "cache"), "RECOMMIT_STRESS_SECONDS": "1"}, preexec_fn=_limit,
-        ).returncode  # fmt: skip
+            [*MEMCHECK, f"--log-file={log}", program, case],
+            check=False,
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=said,
+            env={**os.environ, "RECOMMIT_CACHE": str(folder / "cache"), "RECOMMIT_STRESS_SECONDS": "1"},
+            preexec_fn=_limit,
+        ).returncode
     found = log.read_text(encoding="utf-8", errors="replace")
     expect("==" not in found, f"{program.name} {case}:\n{found[:3000]}")
     expect(status in (0, -9), f"{program.name} {case}: exit status {status}")

@@ -1,7 +1,8 @@
-"""F1: recipes, presets and answers of endpoints, mutated where they mean something: success or a sentence, soon, in little memory.
+"""F1: recipes, presets and answers of endpoints, mutated where they mean something: success or a sentence, soon, in
+little memory.
 
-Input ``n`` of a target depends on its name and ``n`` alone. A campaign goes on where the last one ended: ``mutations.json``
-says how many inputs of each target have been run so far, over all campaigns.
+Input ``n`` of a target depends on its name and ``n`` alone. A campaign goes on where the last one ended:
+``mutations.json`` says how many inputs of each target have been run so far, over all campaigns.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from tests.effort import Meter
 from tests.verify.harness import ROOT, Finding, expect, main
 
 from recommit.cli.requests import WrongCall
-from recommit.data.spec import Recipe
+from recommit.data.spec import DataSpec
 from recommit.reproduce import preset
 from recommit.storage.errors import DataError
 from recommit.train import config
@@ -41,15 +42,97 @@ SO_FAR = ROOT / "docs" / "reliability" / "mutations.json"
 UNITS, BYTES = 4000, 256 << 20
 #: Bounds are passed where values are strange, not where they are long.
 VALUES: tuple[Any, ...] = (
-    None, True, False, 0, 1, -1, 2, 8, 9, 15, 64, 2**31, 2**63, -(2**63), 10**30, 0.0, -0.0, 0.5, 1e-9, 1e308, -1e308, float("nan"),
-    float("inf"), "", " ", "1e-3", "nan", "1e999", "x", "\x1b[2J", "\u202e", "../x", "/", "a.b=c", "=", "adaptive", "fixed-4", "fixed-x", "sft",
-    "x" * 5000, "\ud800", [], [[]], {}, {"": 0}, [None], [1, "a"], {"x": {"y": 1}}, b"\xff", [0] * 500, "*a", "&a", "!!set", "0x10", "1:30",
-)  # fmt: skip
+    None,
+    True,
+    False,
+    0,
+    1,
+    -1,
+    2,
+    8,
+    9,
+    15,
+    64,
+    2**31,
+    2**63,
+    -(2**63),
+    10**30,
+    0.0,
+    -0.0,
+    0.5,
+    1e-9,
+    1e308,
+    -1e308,
+    float("nan"),
+    float("inf"),
+    "",
+    " ",
+    "1e-3",
+    "nan",
+    "1e999",
+    "x",
+    "\x1b[2J",
+    "\u202e",
+    "../x",
+    "/",
+    "a.b=c",
+    "=",
+    "adaptive",
+    "fixed-4",
+    "fixed-x",
+    "sft",
+    "x" * 5000,
+    "\ud800",
+    [],
+    [[]],
+    {},
+    {"": 0},
+    [None],
+    [1, "a"],
+    {"x": {"y": 1}},
+    b"\xff",
+    [0] * 500,
+    "*a",
+    "&a",
+    "!!set",
+    "0x10",
+    "1:30",
+)
 #: Put into the text of a file.
 TOKENS = (
-    "&a ", "*a", "<<: *a\n", "!!set ", "!!timestamp x", "!!int x", "!!binary x", "!!python/name:os.system ", "---\n", "...\n", "? ", ": ", "- ",
-    "[", "]", "{", "}", '"', "'", "|\n", ">\n", "\t", "\n", "%YAML 9.9\n", "# ", "\x00", "\ufeff", "\u2028", "2026-99-99", ".nan", "0o9", "1_0",
-)  # fmt: skip
+    "&a ",
+    "*a",
+    "<<: *a\n",
+    "!!set ",
+    "!!timestamp x",
+    "!!int x",
+    "!!binary x",
+    "!!python/name:os.system ",
+    "---\n",
+    "...\n",
+    "? ",
+    ": ",
+    "- ",
+    "[",
+    "]",
+    "{",
+    "}",
+    '"',
+    "'",
+    "|\n",
+    ">\n",
+    "\t",
+    "\n",
+    "%YAML 9.9\n",
+    "# ",
+    "\x00",
+    "\ufeff",
+    "\u2028",
+    "2026-99-99",
+    ".nan",
+    "0o9",
+    "1_0",
+)
 
 
 def places(tree: Any) -> list[tuple[Any, Any]]:
@@ -125,7 +208,7 @@ class Targets:
         self.all: dict[str, tuple[list[Any], Callable[[str], object]]] = {
             "recipes": (recipes, self.recipe),
             "presets": (presets, self.preset),
-            "data recipes": (data, Recipe.from_text),
+            "data recipes": (data, DataSpec.from_text),
             "answers": (list(replies()), self.answer),
         }
 

@@ -1,8 +1,8 @@
 """F14: tests pass where there is no network, and nothing that they start looks up a name or asks for another machine.
 
-``python -m tests.verify.network [--nightly] [--plant]``: pytest in a network namespace of its own that has only the loopback
-(unshare), every connection and datagram of all its processes noted (strace; apt-get install strace). Nightly the whole quick
-suite. Planted: a process that looks up a name, and one that connects to an address.
+``python -m tests.verify.network [--nightly] [--plant]``: pytest in a network namespace of its own that has only the
+loopback (unshare), every connection and datagram of all its processes noted (strace; apt-get install strace). Nightly
+the whole quick suite. Planted: a process that looks up a name, and one that connects to an address.
 """
 
 from __future__ import annotations
@@ -18,11 +18,18 @@ from tests.verify.harness import ROOT, Finding, Impossible, expect, main
 
 #: Whatever reads models, data, pages and addresses; ranks that meet.
 PARTS = (
-    "tests/unit/policy/test_loading.py", "tests/unit/policy/test_card.py", "tests/unit/report/test_page.py",
-    "tests/unit/zero_shot/http/test_client.py", "tests/unit/zero_shot/test_sampling.py",
-    "tests/unit/evaluate/test_one_policy.py", "tests/unit/storage/test_files.py", "tests/unit/runs/test_ranks.py",
-    "tests/unit/cli/verbs/test_doctor.py", "tests/unit/cli/test_command_line.py", "tests/unit/test_registration.py",
-)  # fmt: skip
+    "tests/unit/policy/test_loading.py",
+    "tests/unit/policy/test_card.py",
+    "tests/unit/report/test_page.py",
+    "tests/unit/zero_shot/http/test_client.py",
+    "tests/unit/zero_shot/test_sampling.py",
+    "tests/unit/evaluate/test_one_policy.py",
+    "tests/unit/storage/test_files.py",
+    "tests/unit/runs/test_ranks.py",
+    "tests/unit/cli/verbs/test_doctor.py",
+    "tests/unit/cli/test_command_line.py",
+    "tests/unit/test_registration.py",
+)
 #: Drives a browser, which looks for its maker's servers whatever it shows.
 BROWSER = "tests/unit/report/test_browser.py"
 NIGHTLY = False

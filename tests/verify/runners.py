@@ -50,7 +50,9 @@ def run_harness(check: Harness) -> Ran:
 
 
 def cpp_tests() -> Path:
-    """The folder of the C++ tests: the build of scripts/test if there is one, else the release build; brought up to date."""
+    """The folder of the C++ tests: the build of scripts/test if there is one, else the release build; brought up to
+    date.
+    """
     folder = ROOT / "build" / f"test-{sys.implementation.cache_tag}"
     with BUILDING:
         if not (folder / "CTestTestfile.cmake").exists():

@@ -60,11 +60,24 @@ def ctest(folder: Path, *options: str) -> int:
 def build_with_python() -> tuple[Path, Path]:
     """The folder of the C++ tests, and that of a package whose extension is made of the same sanitized objects."""
     site, folder = BUILD / "asan-site", ROOT / "build" / f"asan-{sys.implementation.cache_tag}"
-    run([
-        sys.executable, "-m", "pip", "install", "--quiet", "--no-build-isolation", "--no-deps", "--upgrade",
-        f"--target={site}", ROOT, f"-Cbuild-dir={folder}", "-Ccmake.build-type=RelWithDebInfo",
-        "-Ccmake.define.RECOMMIT_SANITIZE=address,undefined", "-Ccmake.define.RECOMMIT_TESTS=ON",
-    ])  # fmt: skip
+    run(
+        [
+            sys.executable,
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--no-build-isolation",
+            "--no-deps",
+            "--upgrade",
+            f"--target={site}",
+            ROOT,
+            f"-Cbuild-dir={folder}",
+            "-Ccmake.build-type=RelWithDebInfo",
+            "-Ccmake.define.RECOMMIT_SANITIZE=address,undefined",
+            "-Ccmake.define.RECOMMIT_TESTS=ON",
+        ]
+    )
     return folder, site
 
 

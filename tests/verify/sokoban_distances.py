@@ -48,7 +48,8 @@ def check(plant: bool) -> tuple[int, str]:
         wrong = np.flatnonzero(found != wanted)
         expect(
             not len(wrong),
-            f"level {levels}: {len(wrong)} of {len(states)} states differ; the first: {states[wrong[0]] if len(wrong) else ''}, "
+            f"level {levels}: {len(wrong)} of {len(states)} states differ; the first: "
+            f"{states[wrong[0]] if len(wrong) else ''}, "
             f"goals {sorted(level.goals)}, floor {sorted(level.floor)}",
         )
         levels, total, dead = levels + 1, total + len(states), dead + len(states) - len(expected)

@@ -1,12 +1,14 @@
 """Models of true size with random weights, on whatever machine this is: read, shared, trained, resumed, evaluated.
 
-``python -m tests.verify.true_shapes read|paper|others [--plant]``. Published checkpoints are stood in for by ones of the same
-layout, sizes and dtype, which are made once in ``build/verify/shapes`` (16 GB each) and can be deleted at any time.
+``python -m tests.verify.true_shapes read|paper|others [--plant]``. Published checkpoints are stood in for by ones of
+the same layout, sizes and dtype, which are made once in ``build/verify/shapes`` (16 GB each) and can be deleted at any
+time.
 
 read     7B: peak memory of a process that reads every weight, and of two that do so at once. Planted: a second copy.
-paper    7B: the paper's recipe for sliding puzzles, its sizes as published and its numbers of states as small as they get: a
-         supervised run that is interrupted and resumed, reinforcement from it, an episode. Planted, on a tiny model: a run in
-         bfloat16 that is read as float32.
+paper    7B: the paper's recipe for sliding puzzles, its sizes as published and its numbers of states as small as they
+get: a
+         supervised run that is interrupted and resumed, reinforcement from it, an episode. Planted, on a tiny model: a
+         run in bfloat16 that is read as float32.
 others   Qwen3-VL-8B and InternVL3-8B: one look. Planted, on tiny models: a weight that is not a number.
 """
 
@@ -120,7 +122,8 @@ def read(plant: bool) -> tuple[int, str]:
     both = sum(shares)
     expect(both < whole + ROOM, f"two processes hold {both / GIB:.2f} GiB for weights of {whole / GIB:.2f}")
     return 2, (
-        f"processes that read {whole / GIB:.2f} GiB: peaks {_gib(peaks)}, shares {_gib(shares)}, of their own {_gib(own)}"
+        f"processes that read {whole / GIB:.2f} GiB: peaks {_gib(peaks)}, shares {_gib(shares)}, of their own "
+        f"{_gib(own)}"
     )
 
 

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "bindings/common/arrays.hpp"
@@ -36,16 +38,20 @@ void run_states(std::size_t count, const Threads& threads, const Progress& progr
   });
 }
 
-/// Plans of a batch as numpy arrays: all actions, one after the other, and where each plan starts.
-inline std::pair<py::array_t<std::uint8_t>, py::array_t<std::int64_t>> pack_plans(
-    const std::vector<std::vector<std::uint8_t>>& plans) {
-  auto offsets = fresh<std::int64_t>({size(plans.size()) + 1});
+/// Plans of a batch as numpy arrays: all actions, one after the other, and where each plan starts. `plan_of` finds the
+/// plan in an item, where the items are more than that.
+template <class Item, class PlanOf = std::identity>
+std::pair<py::array_t<std::uint8_t>, py::array_t<std::int64_t>> pack_plans(const std::vector<Item>& items,
+                                                                           PlanOf plan_of = {}) {
+  auto offsets = fresh<std::int64_t>({size(items.size()) + 1});
   std::int64_t* at = offsets.mutable_data();
   at[0] = 0;
-  for (std::size_t i = 0; i < plans.size(); ++i) at[i + 1] = at[i] + static_cast<std::int64_t>(plans[i].size());
-  auto actions = fresh<std::uint8_t>({static_cast<py::ssize_t>(at[plans.size()])});
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    at[i + 1] = at[i] + static_cast<std::int64_t>(std::invoke(plan_of, items[i]).size());
+  }
+  auto actions = fresh<std::uint8_t>({static_cast<py::ssize_t>(at[items.size()])});
   std::uint8_t* to = actions.mutable_data();
-  for (const auto& plan : plans) to = std::copy(plan.begin(), plan.end(), to);
+  for (const Item& item : items) to = std::ranges::copy(std::invoke(plan_of, item), to).out;
   return {actions, offsets};
 }
 

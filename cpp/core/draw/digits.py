@@ -103,8 +103,8 @@ def main() -> None:
     for digit, strokes in enumerate(digits()):
         table = rows(strokes)
         print(f"{{ // {digit}")
-        for i in range(0, HEIGHT, 8):
-            print("  " + " ".join(f"0x{row:011x}," for row in table[i : i + 8]))
+        for i in range(0, HEIGHT, 7):
+            print("  " + " ".join(f"0x{row:011x}," for row in table[i : i + 7]))
         print("},")
 
 

@@ -8,8 +8,14 @@
 #include "core/draw/atlas.hpp"
 #include "core/draw/frame.hpp"
 
-/// Pictures as the Qwen2.5-VL image processor hands them to the model: patches of 14x14 pixels, four of them (2x2)
-/// together one visual token, each a row of channel x 2 equal time slots x 14 x 14 normalised values.
+/// The patch writer: states straight to what the Qwen2.5-VL image processor would hand to the model. These are patches
+/// of 14x14 pixels, four of them (2x2) together one visual token, each a row of channel x 2 equal time slots x 14 x 14
+/// normalised values.
+///
+/// A picture is a grid of sprites (atlas.hpp), and there are only a few. So where cells line up with patches, the
+/// patches of every sprite are normalised once (PatchAtlas), and a picture is copied together from them: no pixel is
+/// computed. Where they do not line up, the picture is drawn (frame.hpp) and then cut. Both give the processor's bits,
+/// because the Normalizer rounds in its order; tests/unit/test_patches.py compares.
 namespace recommit {
 
 inline constexpr int kPatch = 14, kMerge = 2, kToken = kPatch * kMerge;

@@ -57,9 +57,9 @@ void Episodes::step(const std::uint8_t* actions, const StepResults& out) {
 }
 
 void Episodes::check_all_running() const {
-  const auto found = std::find(over_.begin(), over_.end(), 1);
-  if (found == over_.end()) return;
-  const auto first = found - over_.begin();
+  const auto ended = std::find(over_.begin(), over_.end(), 1);
+  if (ended == over_.end()) return;
+  const auto first = ended - over_.begin();
   throw EpisodeOver("actions: expected running episodes in all " + std::to_string(slots()) +
                     " slots, got one that is over in slot " + std::to_string(first) + "; reset it first");
 }

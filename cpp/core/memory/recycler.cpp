@@ -12,7 +12,7 @@ std::uint8_t* Recycler::Block::data() noexcept {
 }
 
 Recycler::Block Recycler::take(std::size_t bytes) {
-  if (std::optional<Block> kept = take_kept(bytes)) return std::move(*kept);
+  if (std::optional<Block> block = take_free(bytes)) return std::move(*block);
   try {
     return Block(bytes);
   } catch (const std::bad_alloc&) {
@@ -26,40 +26,40 @@ void Recycler::give(Block block) {
   block.offer();
   const std::lock_guard lock(mutex_);
   bytes_ += block.room();
-  kept_.push_back(std::move(block));
-  while (bytes_ > most_.bytes || kept_.size() > most_.blocks) forget_oldest();
+  free_.push_back(std::move(block));
+  while (bytes_ > most_.bytes || free_.size() > most_.blocks) forget_oldest();
 }
 
-std::size_t Recycler::kept() {
+std::size_t Recycler::free_blocks() {
   const std::lock_guard lock(mutex_);
-  return kept_.size();
+  return free_.size();
 }
 
 /// The latest block with enough room that is not mostly left empty: its memory is the likeliest to be in a cache.
-std::optional<Recycler::Block> Recycler::take_kept(std::size_t bytes) {
+std::optional<Recycler::Block> Recycler::take_free(std::size_t bytes) {
   const std::lock_guard lock(mutex_);
   const auto fits = [bytes](const Block& block) { return block.room() >= bytes && block.room() / 2 <= bytes; };
-  const auto latest = std::find_if(kept_.rbegin(), kept_.rend(), fits);
-  if (latest == kept_.rend()) return std::nullopt;
+  const auto latest = std::find_if(free_.rbegin(), free_.rend(), fits);
+  if (latest == free_.rend()) return std::nullopt;
   std::optional<Block> block(std::move(*latest));
   bytes_ -= block->room();
-  kept_.erase(std::next(latest).base());
+  free_.erase(std::next(latest).base());
   return block;
 }
 
 void Recycler::forget_all() {
   const std::lock_guard lock(mutex_);
-  while (!kept_.empty()) forget_oldest();
+  while (!free_.empty()) forget_oldest();
 }
 
 void Recycler::forget_oldest() {
-  bytes_ -= kept_.front().room();
-  kept_.erase(kept_.begin());
+  bytes_ -= free_.front().room();
+  free_.erase(free_.begin());
 }
 
 Recycler& recycler() {
-  static auto& made = forever(new Recycler);
-  return made;
+  static auto& shared = forever(new Recycler);
+  return shared;
 }
 
 }  // namespace recommit

@@ -37,25 +37,25 @@ class Recycler final : public ForkAware {
 
   Recycler() : Recycler(Most{}) {}
   /// Room for every block is made at once: giving one back, which the end of an array does, cannot fail.
-  explicit Recycler(Most most) : most_(most) { kept_.reserve(most.blocks + 1); }
+  explicit Recycler(Most most) : most_(most) { free_.reserve(most.blocks + 1); }
 
   Block take(std::size_t bytes);
   void give(Block block);
 
   /// How many blocks nobody has.
-  std::size_t kept();
+  std::size_t free_blocks();
 
   void before_fork() override { mutex_.lock(); }
   void after_fork(bool /*child*/) override { mutex_.unlock(); }
 
  private:
-  std::optional<Block> take_kept(std::size_t bytes);
+  std::optional<Block> take_free(std::size_t bytes);
   void forget_all();
   void forget_oldest();
 
   const Most most_;
   std::mutex mutex_;
-  std::vector<Block> kept_;  ///< the latest last
+  std::vector<Block> free_;  ///< the latest last
   std::size_t bytes_ = 0;    ///< of all of them
 };
 

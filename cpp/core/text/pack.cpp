@@ -82,20 +82,20 @@ void PackReader::check_below() const {
 void PackReader::take_heading() {
   if (kind_ == Kind::Damaged || kind_ == Kind::Foreign) refuse_line();
   const std::string_view text = trimmed(line_.text);
-  std::string_view said;
+  std::string_view heading;
   if (kind_ == Kind::Comment) {
-    said = trimmed(text.substr(1));
-    if (is_number(said)) {
+    heading = trimmed(text.substr(1));
+    if (is_number(heading)) {
       check_no_header_waits();
       header_ = line_;
     }
   } else if (kind_ == Kind::Text) {
-    said = text;
+    heading = text;
   } else if (kind_ == Kind::Key) {
     const std::string_view title = title_of_key(line_.text);
     if (!title.empty()) key_title_ = title;
   }
-  if (!said.empty()) heading_ = said;
+  if (!heading.empty()) heading_ = heading;
 }
 
 void PackReader::take_rows(Block& block) {

@@ -21,12 +21,12 @@ class Cache final : public ForkAware {
   template <class Make>
   std::shared_ptr<const Value> get(const Key& key, const Make& make) {
     if (auto found = find(key)) return found;
-    auto made = std::make_shared<const Value>(make());
+    auto value = std::make_shared<const Value>(make());
     const std::lock_guard lock(mutex_);
     if (auto found = locked_find(key)) return found;
-    entries_.emplace_front(key, made);
+    entries_.emplace_front(key, value);
     if (entries_.size() > capacity_) entries_.pop_back();
-    return made;
+    return value;
   }
 
   void before_fork() override { mutex_.lock(); }

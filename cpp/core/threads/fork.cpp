@@ -16,8 +16,8 @@ struct Registry {
 };
 
 Registry& registry() {
-  static auto* made = new Registry;
-  return *made;
+  static auto* shared = new Registry;
+  return *shared;
 }
 
 #if defined(__unix__) || defined(__APPLE__)

@@ -18,9 +18,9 @@ void survive_fork(ForkAware& each);
 
 /// For `static auto& it = forever(new It)`: never destroyed, as a thread may still use it when the process ends.
 template <class T>
-T& forever(T* made) {
-  survive_fork(*made);
-  return *made;
+T& forever(T* object) {
+  survive_fork(*object);
+  return *object;
 }
 
 }  // namespace recommit

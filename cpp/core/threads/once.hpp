@@ -36,15 +36,15 @@ class Once final : public ForkAware {
     if (slot.value) return slot.value;
     const Making making(slot, watch);
     lock.unlock();
-    Pointer made;
+    Pointer value;
     try {
-      made = make();
+      value = make();
     } catch (...) {
       lock.lock();
       throw;
     }
     lock.lock();
-    if (!slot.value) slot.value = std::move(made);
+    if (!slot.value) slot.value = std::move(value);
     return slot.value;
   }
 

@@ -163,19 +163,19 @@ Automaton::Automaton(Shape shape, int longest) {
   for (const Word& word : words) seen.insert({word.board, word.start});
   for (int length = 1; length <= std::min(longest, 16) && words.size() <= kMaxWords; ++length) {
     // Words of one length come in ascending order, start by start, so the first to reach a board is the smallest.
-    std::vector<Word> kept, refused;
+    std::vector<Word> allowed, refused;
     for (const Word& word : words) {
       for (int action = 0; action < kActions; ++action) {
         const int to = moves.to[word.blank][static_cast<std::size_t>(action)];
         if (to == word.blank) continue;
         const Word next = moved(word, action, to);
         if (trie.refuses(next, length)) continue;
-        (seen.insert({next.board, next.start}).second ? kept : refused).push_back(next);
+        (seen.insert({next.board, next.start}).second ? allowed : refused).push_back(next);
       }
     }
     if (trie.size() + refused.size() * static_cast<std::size_t>(length) > kMaxStates) break;
     for (const Word& word : refused) trie.add(word, length);
-    words.swap(kept);
+    words.swap(allowed);
   }
   rows_ = trie.rows();
 }

@@ -16,7 +16,7 @@
 
 namespace recommit::sliding {
 
-/// A depth-first walk over one tree of boards, in action order, compiled for each shape and number of views (0:
+/// A depth-first descent through one tree of boards, in action order, compiled for each shape and number of views (0:
 /// taxicab distance alone). A node takes two steps, so that a search may do something else in between:
 ///   propose()  finds the successors and asks the memory for their pattern values;
 ///   judge()    reads the values and keeps the successors that fit.
@@ -24,7 +24,7 @@ namespace recommit::sliding {
 /// Slack is half of what a plan of the wanted length may exceed the taxicab distance by; a move away from a tile's
 /// goal costs one. The pattern values are in the same unit, so a board is cut off when their sum exceeds its slack.
 template <int Rows, int Cols, int Views>
-class Walker {
+class Descent {
  public:
   using Number = Automaton::Number;
   static constexpr std::size_t kCells = static_cast<std::size_t>(Rows) * static_cast<std::size_t>(Cols);
@@ -46,7 +46,7 @@ class Walker {
     Number state = 0;
   };
 
-  /// What does not change, side by side: shared by the walks of a search.
+  /// What does not change, side by side: shared by the descents of a search.
   struct Ground {
     void set(const Model& model, const Automaton& automaton) {
       rows = automaton.rows();
@@ -67,9 +67,9 @@ class Walker {
     std::array<View, kViews> view{};
   };
 
-  explicit Walker(const Ground& ground) : ground_(&ground) {}
-  Walker(const Walker&) = delete;
-  Walker(Walker&&) = default;
+  explicit Descent(const Ground& ground) : ground_(&ground) {}
+  Descent(const Descent&) = delete;
+  Descent(Descent&&) = default;
 
   const Node& node() const noexcept { return top_->node; }
   std::size_t level() const noexcept { return static_cast<std::size_t>(top_ - frames_.data()); }

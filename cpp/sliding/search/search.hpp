@@ -11,6 +11,21 @@
 #include "core/types.hpp"
 #include "sliding/search/model.hpp"
 
+/// The sliding search: optimal plans on boards too large for a table of all their states.
+///
+/// It is iterative-deepening A*: a depth-first descent that keeps to plans of one length, tried for lengths two apart
+/// from a lower bound upwards (every move changes the parity of the taxicab distance). The first length with a plan is
+/// optimal, because the bound never exceeds the truth and every shorter length was searched in full.
+///
+/// The bound is the taxicab distance plus, for groups of tiles that share none, the moves that each group needs beyond
+/// its own. These come from tables made once (sliding/patterns) and are read as the board is and mirrored. Only moves
+/// of a group's own tiles count in its table, so the groups' values may be added.
+///
+/// model.hpp         what is fixed for one shape: the groups (partitions.cpp), their tables, the automaton
+/// automaton.hpp     which move may follow which, so that most boards are met once
+/// descent.hpp       one descent, compiled for each shape; packed_board.hpp is its board
+/// tree.hpp          several descents in turns on one tree, to hide the time that memory takes
+/// search_*rows.cpp  the compiled shapes; solver.hpp (one folder up) chooses between search and table
 namespace recommit::sliding {
 
 /// What one question may still cost, and who is watching. Searches for the same question share one.
@@ -53,8 +68,8 @@ class Search {
   virtual int start(const std::uint8_t* state) = 0;
 
   /// Is there a plan of exactly `length` actions (same parity as the bound), given that there is none shorter? Exact
-  /// with `found` set says yes or no; then `plan` is the first such plan in action order.
-  virtual Status within(int length, Effort& effort, bool& found) = 0;
+  /// with `exists` set says yes or no; then `plan` is the first such plan in action order.
+  virtual Status within(int length, Effort& effort, bool& exists) = 0;
 
   /// Plan of the last search that found one.
   const std::vector<std::uint8_t>& plan() const noexcept { return plan_; }

@@ -17,9 +17,9 @@
 /// compile.
 namespace recommit::sliding {
 
-/// One walk for small trees; for large ones a crowd of them in turns, each on its own subtree, so that the cache misses
-/// of one are served while the others work. Subtrees are handed out in action order and the first of them with a plan
-/// wins, so the answer is that of a single walk.
+/// One descent for small trees; for large ones a crowd of them in turns, each on its own subtree, so that the cache
+/// misses of one are served while the others work. Subtrees are handed out in action order and the first of them with a
+/// plan wins, so the answer is that of a single descent.
 template <int Rows, int Cols, int Views>
 class Tree final : public Search {
  public:
@@ -32,9 +32,9 @@ class Tree final : public Search {
   int start(const std::uint8_t* state) override {
     root_ = {};
     root_.manhattan = model_->manhattan(state);
-    for (std::size_t cell = 0; cell < Walk::kCells; ++cell) {
+    for (std::size_t cell = 0; cell < Descender::kCells; ++cell) {
       root_.board[0].put(cell, state[cell]);
-      if constexpr (Views > 1) root_.board[1].put(Walk::turned(cell), state[cell]);
+      if constexpr (Views > 1) root_.board[1].put(Descender::turned(cell), state[cell]);
       if (state[cell] == 0) root_.blank = static_cast<std::uint32_t>(cell);
     }
     root_.state = Automaton::root(static_cast<int>(root_.blank));
@@ -44,25 +44,25 @@ class Tree final : public Search {
     return root_.manhattan + 2 * bound;
   }
 
-  Status within(int length, Effort& effort, bool& found) override {
-    found = false;
+  Status within(int length, Effort& effort, bool& exists) override {
+    exists = false;
     if (length < root_.manhattan) return Status::Exact;
     root_.slack = (length - root_.manhattan) / 2;
     Status status = Status::Exact;
-    if (!large_ && alone(effort, status, found)) return status;
+    if (!large_ && alone(effort, status, exists)) return status;
     large_ = true;  // and so will be the next one, with more slack
-    return crowd(effort, found);
+    return crowd(effort, exists);
   }
 
  private:
-  using Walk = Walker<Rows, Cols, Views>;
+  using Descender = Descent<Rows, Cols, Views>;
   static constexpr std::size_t kLanes = 4;
   static constexpr std::uint64_t kSmall = 400;  // nodes; starting again as a crowd costs little then
   static constexpr std::size_t kSplit = 10;     // where the scout hands out subtrees
 
-  /// A walk on a subtree. `order` grows with the place of the subtree in action order.
+  /// A descent through a subtree. `order` grows with the place of the subtree in action order.
   struct Lane {
-    Walk walk;
+    Descender descent;
     std::uint64_t order = 0;
     bool busy = false;
     std::array<std::uint8_t, kSplit> prefix{};
@@ -84,7 +84,7 @@ class Tree final : public Search {
   }
 
   /// False if the tree turns out to be large; then nothing is decided yet.
-  bool alone(Effort& effort, Status& status, bool& found) {
+  bool alone(Effort& effort, Status& status, bool& exists) {
     scout_.begin(root_);
     const std::uint64_t most = std::min(effort.allowance(), kSmall);
     for (std::uint64_t visited = 0; visited < most; ++visited) {
@@ -98,21 +98,21 @@ class Tree final : public Search {
       effort.check(visited + 1);  // a limit hit on the goal itself does not matter
       plan_.clear();
       scout_.append_plan(plan_);
-      found = true;
+      exists = true;
       return true;
     }
     status = effort.check(most);
     return status != Status::Exact;
   }
 
-  Status crowd(Effort& effort, bool& found) {
+  Status crowd(Effort& effort, bool& exists) {
     scout_.begin(root_);
     scout_.propose();
     scout_.judge();
     scouting_ = true;
     handed_ = 0;
     best_ = kNone;
-    while (lanes_.size() < kLanes) lanes_.push_back({Walk(ground_), 0, false, {}});
+    while (lanes_.size() < kLanes) lanes_.push_back({Descender(ground_), 0, false, {}});
     for (Lane& lane : lanes_) lane.busy = false;
     visited_ = 0;
     allowance_ = effort.allowance();
@@ -126,9 +126,9 @@ class Tree final : public Search {
         step(lane);
       }
     }
-    found = best_ != kNone;
+    exists = best_ != kNone;
     const Status status = effort.check(visited_);
-    return found ? Status::Exact : status;
+    return exists ? Status::Exact : status;
   }
 
   /// One more node; false once a limit is hit.
@@ -145,17 +145,17 @@ class Tree final : public Search {
 
   /// Judges what the lane proposed a round ago, goes to the next node and proposes there.
   void step(Lane& lane) {
-    lane.walk.judge();
-    if (lane.order > best_ || !lane.walk.advance()) {
+    lane.descent.judge();
+    if (lane.order > best_ || !lane.descent.advance()) {
       lane.busy = false;
-    } else if (lane.walk.at_goal()) {
+    } else if (lane.descent.at_goal()) {
       lane.busy = false;
       best_ = lane.order;
       scouting_ = false;  // all that is still to come lies behind
       plan_.assign(lane.prefix.begin(), lane.prefix.end());
-      lane.walk.append_plan(plan_);
+      lane.descent.append_plan(plan_);
     } else {
-      lane.walk.propose();
+      lane.descent.propose();
     }
   }
 
@@ -172,14 +172,14 @@ class Tree final : public Search {
         break;
       }
       if (scout_.level() == kSplit) {
-        lane.walk.begin(scout_.node());
+        lane.descent.begin(scout_.node());
         lane.order = ++handed_;
         lane.busy = true;
         prefix_.clear();
         scout_.append_plan(prefix_);
         std::copy(prefix_.begin(), prefix_.end(), lane.prefix.begin());
         scout_.skip();
-        lane.walk.propose();
+        lane.descent.propose();
         break;
       }
       if (!afford(effort)) return false;
@@ -193,11 +193,11 @@ class Tree final : public Search {
 
   std::shared_ptr<const Model> model_;
   std::unique_ptr<Automaton> plain_;
-  typename Walk::Ground ground_;
-  typename Walk::Node root_{};
+  typename Descender::Ground ground_;
+  typename Descender::Node root_{};
   bool large_ = false;
 
-  Walk scout_;
+  Descender scout_;
   std::vector<Lane> lanes_;
   std::vector<std::uint8_t> prefix_;
   bool scouting_ = false;

@@ -217,13 +217,13 @@ class Builder {
 
 void check_reverse_request(Shape shape, int boxes) {
   const auto bad = [](int side) { return side < kMinSide || side > kMaxSide; };
-  const std::string given = std::to_string(shape.rows) + " by " + std::to_string(shape.cols);
+  const std::string size = std::to_string(shape.rows) + " by " + std::to_string(shape.cols);
   if (bad(shape.rows) || bad(shape.cols) || std::max(shape.rows, shape.cols) < 5) {
-    throw ValueError("size: expected levels of 3..64 by 3..64 cells with one side of at least 5, got " + given);
+    throw ValueError("size: expected levels of 3..64 by 3..64 cells with one side of at least 5, got " + size);
   }
   const int most = (shape.rows - 2) * (shape.cols - 2) - 2;
   if (boxes < 1 || boxes > most) {
-    throw ValueError("boxes: expected 1.." + std::to_string(most) + " in levels of " + given + " cells, got " +
+    throw ValueError("boxes: expected 1.." + std::to_string(most) + " in levels of " + size + " cells, got " +
                      std::to_string(boxes));
   }
 }

@@ -177,20 +177,20 @@ std::array<int, kActions> around(Shape shape, int cell) {
 /// Cells of the piece that holds `from`, in the order in which a ball around it, ragged by chance, swallows them.
 std::vector<int> piece(const Room& room, Shape shape, int from, std::size_t most, Rng* rng) {
   std::vector<std::uint8_t> seen(room.size());
-  std::vector<int> found{from};
+  std::vector<int> cells{from};
   seen[static_cast<std::size_t>(from)] = 1;
-  for (std::size_t next = 0; next < found.size() && found.size() < most; ++next) {
+  for (std::size_t next = 0; next < cells.size() && cells.size() < most; ++next) {
     if (rng != nullptr)
-      std::swap(found[next],
-                found[next + rng->below(static_cast<std::uint32_t>(std::min<std::size_t>(found.size() - next, 4)))]);
-    for (const int cell : around(shape, found[next])) {
+      std::swap(cells[next],
+                cells[next + rng->below(static_cast<std::uint32_t>(std::min<std::size_t>(cells.size() - next, 4)))]);
+    for (const int cell : around(shape, cells[next])) {
       const auto at = static_cast<std::size_t>(cell);
-      if (room[at] == kWall || seen[at] != 0 || found.size() >= most) continue;
+      if (room[at] == kWall || seen[at] != 0 || cells.size() >= most) continue;
       seen[at] = 1;
-      found.push_back(cell);
+      cells.push_back(cell);
     }
   }
-  return found;
+  return cells;
 }
 
 /// Keeps the largest connected piece of floor, and of it no more than `most` cells.
@@ -199,9 +199,9 @@ Room keep_one_piece(const Room& room, Shape shape, std::size_t most, Rng& rng) {
   std::vector<int> best;
   for (std::size_t cell = 0; cell < room.size(); ++cell) {
     if (room[cell] == kWall || seen[cell] != 0) continue;
-    std::vector<int> found = piece(room, shape, static_cast<int>(cell), room.size(), nullptr);
-    for (const int each : found) seen[static_cast<std::size_t>(each)] = 1;
-    if (found.size() > best.size()) best = std::move(found);
+    std::vector<int> cells = piece(room, shape, static_cast<int>(cell), room.size(), nullptr);
+    for (const int each : cells) seen[static_cast<std::size_t>(each)] = 1;
+    if (cells.size() > best.size()) best = std::move(cells);
   }
   if (best.size() > most) {
     const int from = best[rng.below(static_cast<std::uint32_t>(best.size()))];

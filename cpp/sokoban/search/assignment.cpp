@@ -65,9 +65,9 @@ void Assignment::relax(std::size_t column) {
   const int base = length_[column] - row_price_[row];
   for (std::size_t j = 0; j < size_; ++j) {
     if (done_[j] != 0) continue;
-    const int through = base + cost(row, j) - column_price_[j];
-    if (through < length_[j]) {
-      length_[j] = through;
+    const int length = base + cost(row, j) - column_price_[j];
+    if (length < length_[j]) {
+      length_[j] = length;
       came_from_[j] = static_cast<std::uint16_t>(column);
     }
   }

@@ -10,11 +10,11 @@ Solution beyond_table(const Level& level, const State& state, const Limits& limi
   // This is the one place where the solver meets the forward search.
   SearchOptions options;
   options.first = first;
-  SearchResult found = search(level, state, limits, options, watch);
+  SearchResult result = search(level, state, limits, options, watch);
   Solution solution;
-  const bool decided = found.status == Status::Exact || found.status == Status::Unsolvable;
-  solution.answer = {found.length, decided ? found.length : found.lower_bound, found.status, found.nodes};
-  if (found.status == Status::Exact) solution.actions = std::move(found.plan);
+  const bool decided = result.status == Status::Exact || result.status == Status::Unsolvable;
+  solution.answer = {result.length, decided ? result.length : result.lower_bound, result.status, result.nodes};
+  if (result.status == Status::Exact) solution.actions = std::move(result.plan);
   return solution;
 }
 

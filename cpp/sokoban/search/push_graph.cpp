@@ -157,10 +157,10 @@ void PushGraph::costs(const std::vector<std::int16_t>& potential, std::uint16_t*
         for (std::uint32_t i = arcs_begin_[state]; i < arcs_begin_[state + std::size_t{1}]; ++i) {
           const Arc& arc = arcs_[i];
           const int step = 1 + potential[arc.player_to] - potential[arc.player_from];
-          const auto through = static_cast<std::uint16_t>(cost + step);
-          if (through >= best[arc.from]) continue;
-          best[arc.from] = through;
-          bucket[through % 3].push_back(arc.from);
+          const auto total = static_cast<std::uint16_t>(cost + step);
+          if (total >= best[arc.from]) continue;
+          best[arc.from] = total;
+          bucket[total % 3].push_back(arc.from);
           ++waiting;
         }
       }

@@ -56,7 +56,7 @@ void Search::improve_bound(std::uint32_t node) {
   const std::size_t goals = at(graph_.goals()), boxes = start_.boxes.size();
   const std::size_t work = goals * at(graph_.live_cells()) * 8 + kSamples * boxes * boxes * (boxes + 16) / 4;
   const std::size_t tries = std::min<std::size_t>(bound_.count() <= 2 ? 200 : 1000, 100'000'000 / work);
-  if (tries < 20 || !budget_.take(PushBound::bytes_for(graph_))) return;
+  if (tries < 20 || !memory_.take(PushBound::bytes_for(graph_))) return;
   std::vector<BoundSample> samples;
   for (const std::uint32_t id : samples_) {
     load(nodes_[id].set);
@@ -95,11 +95,11 @@ bool Search::add_start() {
   const std::uint32_t set = sets_.insert(key_.data());
   if (set == kNil) return false;
   least_ = bound_here(start_.player);
-  return arrive(set, start_.player, 0, kNil, least_);
+  return add_node(set, start_.player, 0, kNil, least_);
 }
 
 /// The player has come to stand at `player` with these boxes. False if out of memory.
-bool Search::arrive(std::uint32_t set, int player, int actions, std::uint32_t parent, int length) {
+bool Search::add_node(std::uint32_t set, int player, int actions, std::uint32_t parent, int length) {
   for (std::uint32_t i = sets_.first_node(set); i != kNil; i = nodes_[i].sibling) {
     if (static_cast<int>(nodes_[i].player) != player) continue;
     if (static_cast<int>(nodes_[i].actions) <= actions) return true;
@@ -118,7 +118,7 @@ bool Search::arrive(std::uint32_t set, int player, int actions, std::uint32_t pa
 }
 
 /// Least length of any solution that makes this push now, by the bound; kNoBound if there is none.
-int Search::through(std::size_t box, int live_to, int player, int actions) {
+int Search::bound_after_push(std::size_t box, int live_to, int player, int actions) {
   int least = least_;
   for (std::size_t k = 0; k < bound_.count() && slack_ != kAll; ++k) {
     const int value = bound_.exchanged_at_least(k, box, live_to);
@@ -162,7 +162,7 @@ bool Search::push_box(std::uint32_t node, int from, int to, int actions, int len
   bool dead = false;
   const std::uint32_t set = next_set(from, to, dead);
   if (dead) return true;
-  if (set == kNil || !arrive(set, from, actions, node, length)) return false;
+  if (set == kNil || !add_node(set, from, actions, node, length)) return false;
   if (solved_ && actions < best_) {
     best_ = actions;
     best_node_ = nodes_.size() - 1;
@@ -203,7 +203,7 @@ bool Search::corral_dead(std::uint32_t node) {
 }
 
 /// Whether this push leads to where the search was before, with no more actions.
-bool Search::known(int from, int to, int actions) {
+bool Search::is_repeat(int from, int to, int actions) {
   flip(graph_.live_of(from));
   flip(graph_.live_of(to));
   const std::uint32_t set = sets_.find(key_.data());
@@ -227,7 +227,7 @@ bool Search::expand(std::uint32_t node) {
   if (options_.corrals && expanded_ > corrals_after_ && corral_dead(node)) return true;
   bound_.set_boxes(boxes_);
   int next = here + bound_here(player);
-  if (next > least_) return wait(node, next);
+  if (next > least_) return reopen(node, next);
   next = kNoBound;
   const bool eager = slack_ == kAll;
   for (std::size_t box = 0; box < boxes_.size(); ++box) {
@@ -237,8 +237,8 @@ bool Search::expand(std::uint32_t node) {
       if (walk_[at(behind)] == kUnreached || occupied_[at(ahead)] != 0 || !graph_.is_live(ahead)) continue;
       if (!graph_.side_lives(graph_.live_of(ahead), action ^ 1)) continue;
       const int actions = here + walk_[at(behind)] + 1;
-      if (eager && known(cell, ahead, actions)) continue;
-      const int length = through(box, graph_.live_of(ahead), cell, actions);
+      if (eager && is_repeat(cell, ahead, actions)) continue;
+      const int length = bound_after_push(box, graph_.live_of(ahead), cell, actions);
       if (length > least_ + slack_) {
         next = std::min(next, length);
       } else {
@@ -246,10 +246,10 @@ bool Search::expand(std::uint32_t node) {
       }
     }
   }
-  return next == kNoBound || wait(node, next);
+  return next == kNoBound || reopen(node, next);
 }
 
-bool Search::wait(std::uint32_t node, int bound) {
+bool Search::reopen(std::uint32_t node, int bound) {
   nodes_[node].closed = 0;
   return open_.push(node, at(bound));
 }
@@ -259,7 +259,7 @@ std::size_t Search::patience() const noexcept {
   return start_.boxes.size() > 64 ? 1 : start_.boxes.size() > 16 ? 32 : 256;
 }
 
-Search::End Search::spent() {
+Search::End Search::limit_hit() {
   if (expanded_ >= limits_.nodes) return End::Nodes;
   if (expanded_ % patience() != 0) return End::Open;
   if (watch_ != nullptr) watch_->poll();
@@ -274,7 +274,7 @@ Search::End Search::loop() {
     least_ = std::max(least_, static_cast<int>(open_.bound()));
     if (least_ >= best_) return End::Solved;
     if (nodes_[node].closed) continue;
-    const End end = spent();
+    const End end = limit_hit();
     if (end != End::Open) return end;
     if (options_.walking) improve_bound(node);
     nodes_[node].closed = 1;
@@ -302,7 +302,7 @@ SearchResult Search::run() {
   }
   End end = dead || start_is_dead(boxes) ? End::Exhausted : add_start() ? loop() : End::Bytes;
   result.nodes = expanded_;
-  result.bytes = budget_.used();
+  result.bytes = memory_.used();
   result.lower_bound = std::max(least_, 1);
   switch (end) {
     case End::Open:

@@ -8,6 +8,19 @@
 #include "core/types.hpp"
 #include "sokoban/level.hpp"
 
+/// The Sokoban search: one state's least number of actions where a table would be too large.
+///
+/// It is A* over pushes. A node is a set of boxes and the cell where the player came to stand after a push; an edge is
+/// the shortest walk to another box and one push, and costs all its actions. The open list yields the least bound on a
+/// whole solution first. Bounds never exceed the truth, so the first solution that no open node undercuts is optimal.
+/// Where nodes, bytes or seconds run out, the answer is the proven lower bound and the limit that was hit.
+///
+/// push_bound.hpp         the lower bound: boxes assigned to goals (assignment.hpp), walks included (potentials.hpp)
+/// push_graph.hpp         the ways of a lone box, on which the bound and the deadlock rules stand
+/// deadlock_freeze.hpp    drops states whose boxes hold each other for good
+/// deadlock_corral.hpp    drops states with an area that can neither be opened nor solved
+/// search_run.hpp         the search itself; search_store.hpp is its memory, search_plan.cpp reads the plan off
+/// beyond_table.hpp       where the solver falls back on it
 namespace recommit::sokoban {
 
 /// Which of the sound short cuts a search takes. Every combination gives the same lengths; tests switch them off.

@@ -27,16 +27,16 @@ std::vector<std::uint8_t> Search::plan_to(std::uint32_t node) {
     load(from.set);
     const int box = static_cast<int>(to.player);  // the player stands where the box was
     int action = 0;
-    for (bool found = false; !found;) {
+    for (bool is_sibling = false; !is_sibling;) {
       const int ahead = graph_.next(box, action);
       if (graph_.is_live(ahead) && occupied_[at(ahead)] == 0) {
         flip(graph_.live_of(box));
         flip(graph_.live_of(ahead));
-        found = std::equal(key_.begin(), key_.end(), sets_.key(to.set));
+        is_sibling = std::equal(key_.begin(), key_.end(), sets_.key(to.set));
         flip(graph_.live_of(box));
         flip(graph_.live_of(ahead));
       }
-      action += !found;
+      action += !is_sibling;
     }
     walk_actions(static_cast<int>(from.player), graph_.next(box, action ^ 1), plan);
     plan.push_back(static_cast<std::uint8_t>(action));
@@ -63,7 +63,7 @@ std::vector<Search::Move> Search::optimal_moves(std::uint32_t node) {
       const int behind = graph_.next(cell, action ^ 1), ahead = graph_.next(cell, action);
       if (walk_[at(behind)] == kUnreached || occupied_[at(ahead)] != 0 || !graph_.is_live(ahead)) continue;
       const int cost = walk_[at(behind)] + 1;
-      if (through(box, graph_.live_of(ahead), cell, here + cost) > best_) continue;
+      if (bound_after_push(box, graph_.live_of(ahead), cell, here + cost) > best_) continue;
       moves.push_back({cell, ahead, behind, action, cost, {}});
     }
   }
@@ -126,7 +126,7 @@ bool Search::first_plan(std::vector<std::uint8_t>& plan) {
     }
     const std::uint32_t node = follow(top.node, top.moves[top.next++]);
     if (node == kNil) continue;
-    if (node == kNil - 1 || ++expanded_ > allowed || spent() == End::Time) return false;
+    if (node == kNil - 1 || ++expanded_ > allowed || limit_hit() == End::Time) return false;
     load(nodes_[node].set);
     if (std::all_of(boxes_.begin(), boxes_.end(), [&](int box) { return graph_.is_goal(graph_.cell_of(box)); })) {
       for (const Frame& frame : way) {

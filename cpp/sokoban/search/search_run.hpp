@@ -7,8 +7,8 @@
 #include <limits>
 #include <vector>
 
-#include "sokoban/search/corral.hpp"
-#include "sokoban/search/freeze.hpp"
+#include "sokoban/search/deadlock_corral.hpp"
+#include "sokoban/search/deadlock_freeze.hpp"
 #include "sokoban/search/potentials.hpp"
 #include "sokoban/search/push_bound.hpp"
 #include "sokoban/search/push_graph.hpp"
@@ -28,7 +28,7 @@ class Search {
         limits_(limits),
         options_(options),
         watch_(watch),
-        budget_(limits.bytes),
+        memory_(limits.bytes),
         started_(Clock::now()),
         graph_(level, options.sides),
         bound_(graph_, start.boxes.size(), options.assignment),
@@ -36,9 +36,9 @@ class Search {
         corral_(graph_),
         start_(start),
         words_((static_cast<std::size_t>(graph_.live_cells()) + 63) / 64),
-        nodes_(budget_),
-        open_(nodes_, budget_),
-        sets_(words_, budget_) {}
+        nodes_(memory_),
+        open_(nodes_, memory_),
+        sets_(words_, memory_) {}
 
   SearchResult run();
 
@@ -60,14 +60,14 @@ class Search {
   bool start_is_dead(const std::vector<std::uint16_t>& boxes);
   bool add_start();
   End loop();
-  End spent();
+  End limit_hit();
   bool expand(std::uint32_t node);
   bool push_box(std::uint32_t node, int from, int to, int actions, int length);
-  bool known(int from, int to, int actions);
-  bool wait(std::uint32_t node, int bound);
-  int through(std::size_t box, int live_to, int player, int actions);
+  bool is_repeat(int from, int to, int actions);
+  bool reopen(std::uint32_t node, int bound);
+  int bound_after_push(std::size_t box, int live_to, int player, int actions);
   void flip(int live) noexcept;
-  bool arrive(std::uint32_t set, int player, int actions, std::uint32_t parent, int length);
+  bool add_node(std::uint32_t set, int player, int actions, std::uint32_t parent, int length);
   int bound_here(int player) const;
   void load(std::uint32_t set);
   void walk_from(int player);
@@ -87,7 +87,7 @@ class Search {
   const Limits& limits_;
   const SearchOptions& options_;
   Watch* watch_;
-  Budget budget_;
+  MemoryLimit memory_;
   Clock::time_point started_;
   PushGraph graph_;
   PushBound bound_;

@@ -10,15 +10,15 @@ namespace recommit::sokoban {
 bool Blocks::grow() {
   if ((size_ & kMask) == 0) {
     const std::size_t words = (std::size_t{1} << kShift) * stride_;
-    if (size_ >= kNil - kMask - 1 || !budget_.take(words * 8 + sizeof(void*) * 2)) return false;
+    if (size_ >= kNil - kMask - 1 || !memory_.take(words * 8 + sizeof(void*) * 2)) return false;
     blocks_.push_back(std::make_unique_for_overwrite<std::uint64_t[]>(words));
   }
   ++size_;
   return true;
 }
 
-SetStore::SetStore(std::size_t key_words, Budget& budget)
-    : key_words_(key_words), budget_(budget), records_(key_words + 1, budget) {}
+SetStore::SetStore(std::size_t key_words, MemoryLimit& memory)
+    : key_words_(key_words), memory_(memory), records_(key_words + 1, memory) {}
 
 std::uint64_t SetStore::hash(const std::uint64_t* key) const noexcept {
   std::uint64_t hash = 0;
@@ -56,7 +56,7 @@ bool SetStore::make_room() {
   const std::size_t load = records_.size(), slots = slots_.size();
   if (load * 10 < slots * 6) return true;
   const std::size_t more = std::max<std::size_t>(slots * 2, 1U << 10);
-  if (!budget_.take(more * sizeof(Slot))) return load * 10 < slots * 9;
+  if (!memory_.take(more * sizeof(Slot))) return load * 10 < slots * 9;
   std::vector<Slot> grown(more, Slot{kNil, 0});
   for (std::uint32_t set = 0; set < load; ++set) {
     const std::uint64_t h = hash(records_[set]);
@@ -65,14 +65,14 @@ bool SetStore::make_room() {
     grown[i] = {set, static_cast<std::uint32_t>(h >> 32)};
   }
   slots_.swap(grown);
-  budget_.give_back(slots * sizeof(Slot));
+  memory_.give_back(slots * sizeof(Slot));
   return true;
 }
 
 std::uint32_t NodeStore::add(const SearchNode& node) {
   if ((size_ & kMask) == 0) {
     const std::size_t bytes = (std::size_t{1} << kShift) * sizeof(SearchNode) + sizeof(void*) * 2;
-    if (size_ >= kNil - kMask - 1 || !budget_.take(bytes)) return kNil;
+    if (size_ >= kNil - kMask - 1 || !memory_.take(bytes)) return kNil;
     blocks_.push_back(std::make_unique_for_overwrite<SearchNode[]>(std::size_t{1} << kShift));
   }
   (*this)[size_] = node;
@@ -82,7 +82,7 @@ std::uint32_t NodeStore::add(const SearchNode& node) {
 bool OpenList::push(std::uint32_t node, std::size_t bound) {
   if (bound >= buckets_.size()) {
     const std::size_t more = std::max<std::size_t>(bound + 1, buckets_.size() * 2);
-    if (!budget_.take((more - buckets_.size()) * sizeof(std::uint32_t))) return false;
+    if (!memory_.take((more - buckets_.size()) * sizeof(std::uint32_t))) return false;
     buckets_.resize(more, kNil);
   }
   nodes_[node].link = buckets_[bound];

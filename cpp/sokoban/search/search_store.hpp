@@ -8,9 +8,9 @@
 namespace recommit::sokoban {
 
 /// Memory that a search may still take. Everything that grows asks here before it allocates.
-class Budget {
+class MemoryLimit {
  public:
-  explicit Budget(std::uint64_t limit) noexcept : left_(limit), limit_(limit) {}
+  explicit MemoryLimit(std::uint64_t limit) noexcept : left_(limit), limit_(limit) {}
   bool take(std::uint64_t bytes) noexcept {
     if (bytes > left_) return false;
     left_ -= bytes;
@@ -41,15 +41,15 @@ inline constexpr std::uint32_t kMostActions = (1U << 20) - 1;
 /// Records of `stride` words in blocks that never move.
 class Blocks {
  public:
-  Blocks(std::size_t stride, Budget& budget) noexcept : stride_(stride), budget_(budget) {}
+  Blocks(std::size_t stride, MemoryLimit& memory) noexcept : stride_(stride), memory_(memory) {}
   std::uint32_t size() const noexcept { return size_; }
   std::uint64_t* operator[](std::uint32_t i) noexcept { return blocks_[i >> kShift].get() + (i & kMask) * stride_; }
-  bool grow();  ///< one more record, uninitialised; false if the budget is used up
+  bool grow();  ///< one more record, uninitialised; false if the limit is reached
 
  private:
   static constexpr std::uint32_t kShift = 12, kMask = (1U << kShift) - 1;
   std::size_t stride_;
-  Budget& budget_;
+  MemoryLimit& memory_;
   std::uint32_t size_ = 0;
   std::vector<std::unique_ptr<std::uint64_t[]>> blocks_;
 };
@@ -58,7 +58,7 @@ class Blocks {
 /// its nodes and a tag for the search. Sets keep their ids. Not thread-safe.
 class SetStore {
  public:
-  SetStore(std::size_t key_words, Budget& budget);
+  SetStore(std::size_t key_words, MemoryLimit& memory);
   SetStore(const SetStore&) = delete;
   SetStore& operator=(const SetStore&) = delete;
 
@@ -85,7 +85,7 @@ class SetStore {
   bool make_room();
 
   std::size_t key_words_;
-  Budget& budget_;
+  MemoryLimit& memory_;
   mutable Blocks records_;
   std::vector<Slot> slots_;
 };
@@ -93,14 +93,14 @@ class SetStore {
 /// Nodes in blocks that never move.
 class NodeStore {
  public:
-  explicit NodeStore(Budget& budget) noexcept : budget_(budget) {}
+  explicit NodeStore(MemoryLimit& memory) noexcept : memory_(memory) {}
   SearchNode& operator[](std::uint32_t i) noexcept { return blocks_[i >> kShift][i & kMask]; }
   std::uint32_t size() const noexcept { return size_; }
   std::uint32_t add(const SearchNode& node);  ///< kNil if out of memory
 
  private:
   static constexpr std::uint32_t kShift = 12, kMask = (1U << kShift) - 1;
-  Budget& budget_;
+  MemoryLimit& memory_;
   std::uint32_t size_ = 0;
   std::vector<std::unique_ptr<SearchNode[]>> blocks_;
 };
@@ -108,14 +108,14 @@ class NodeStore {
 /// Nodes waiting for expansion by their bound on the whole solution, least first; the newest first among equals.
 class OpenList {
  public:
-  OpenList(NodeStore& nodes, Budget& budget) noexcept : nodes_(nodes), budget_(budget) {}
+  OpenList(NodeStore& nodes, MemoryLimit& memory) noexcept : nodes_(nodes), memory_(memory) {}
   bool push(std::uint32_t node, std::size_t bound);      ///< false if out of memory
   std::uint32_t pop();                                   ///< kNil when nothing waits
   std::size_t bound() const noexcept { return bound_; }  ///< of the node popped last
 
  private:
   NodeStore& nodes_;
-  Budget& budget_;
+  MemoryLimit& memory_;
   std::size_t bound_ = 0;
   std::vector<std::uint32_t> buckets_;
 };

@@ -28,14 +28,14 @@ void Layers::analyse(const Level& level, int boxes, Distance last, Watch* watch)
   distances_.resize(sets * cells_ + retrograde::kSlack);
   std::fill_n(distances_.begin(), sets * cells_, std::uint8_t{0xFF});
 
-  const retrograde::Plan plan(level, *sets_);
-  const auto words = static_cast<std::size_t>(retrograde::work_words(sets, plan.words));
+  const retrograde::Ground ground(level, *sets_);
+  const auto words = static_cast<std::size_t>(retrograde::work_words(sets, ground.words));
   if (work_.size() < words) work_.resize(words);
-  retrograde::Progress progress = retrograde::begin(plan, work_.data());
+  retrograde::Progress progress = retrograde::begin(ground, work_.data());
   progress.last = static_cast<std::uint32_t>(std::min(last, 254));
-  retrograde::enter_goals(plan, progress, goal_sets(level, boxes));
+  retrograde::enter_goals(ground, progress, goal_sets(level, boxes));
   WatchPause pause(watch);
-  retrograde::run(plan, progress, distances_.data(), pause);
+  retrograde::run(ground, progress, distances_.data(), pause);
   counts_ = std::move(progress.counts);
 }
 

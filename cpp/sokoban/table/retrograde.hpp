@@ -36,8 +36,8 @@ constexpr std::uint64_t work_words(std::uint64_t sets, int words) noexcept {
 inline constexpr std::size_t kSlack = 64;
 
 /// What never changes during one search. Places are row * cols + col of Level::box().
-struct Plan {
-  Plan(const Level& level, const BoxSets& sets);
+struct Ground {
+  Ground(const Level& level, const BoxSets& sets);
 
   int words, places, cols, boxes, cells;
   std::uint32_t sets;
@@ -66,10 +66,10 @@ struct Progress {
 };
 
 /// Lays slots and lists out in work_words() words of memory, slots zeroed.
-Progress begin(const Plan& plan, std::uint64_t* work);
+Progress begin(const Ground& ground, std::uint64_t* work);
 
 /// Enters every state in which each of the boxes is on a goal, with distance 0. `goal_sets` holds the sets' cells.
-void enter_goals(const Plan& plan, Progress& progress, const std::vector<std::uint16_t>& goal_sets);
+void enter_goals(const Ground& ground, Progress& progress, const std::vector<std::uint16_t>& goal_sets);
 
 /// Called every few thousand box sets; may throw or return false to give up.
 struct Pause {
@@ -80,19 +80,19 @@ struct Pause {
 enum class End : std::uint8_t { Done, NeedsTwoBytes, GaveUp };
 
 /// Runs to the end. Distances (0xFF.. beforehand) are written at set * cells + cell.
-End run_portable(const Plan& plan, Progress& progress, std::uint8_t* distances, Pause& pause);
-End run_portable(const Plan& plan, Progress& progress, std::uint16_t* distances, Pause& pause);
+End run_portable(const Ground& ground, Progress& progress, std::uint8_t* distances, Pause& pause);
+End run_portable(const Ground& ground, Progress& progress, std::uint16_t* distances, Pause& pause);
 
 /// The same with AVX2 and BMI2; call only if has_fast_kernel().
 bool has_fast_kernel() noexcept;
-End run_fast(const Plan& plan, Progress& progress, std::uint8_t* distances, Pause& pause);
-End run_fast(const Plan& plan, Progress& progress, std::uint16_t* distances, Pause& pause);
+End run_fast(const Ground& ground, Progress& progress, std::uint8_t* distances, Pause& pause);
+End run_fast(const Ground& ground, Progress& progress, std::uint16_t* distances, Pause& pause);
 
 /// The best of the two here.
 template <class Dist>
-End run(const Plan& plan, Progress& progress, Dist* distances, Pause& pause) {
-  return has_fast_kernel() ? run_fast(plan, progress, distances, pause)
-                           : run_portable(plan, progress, distances, pause);
+End run(const Ground& ground, Progress& progress, Dist* distances, Pause& pause) {
+  return has_fast_kernel() ? run_fast(ground, progress, distances, pause)
+                           : run_portable(ground, progress, distances, pause);
 }
 
 }  // namespace recommit::sokoban::retrograde

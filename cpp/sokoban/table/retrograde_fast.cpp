@@ -68,12 +68,12 @@ bool has_fast_kernel() noexcept {
   return fast;
 }
 
-RECOMMIT_TARGET End run_fast(const Plan& plan, Progress& progress, std::uint8_t* distances, Pause& pause) {
-  return run_search(plan, progress, distances, pause);
+RECOMMIT_TARGET End run_fast(const Ground& ground, Progress& progress, std::uint8_t* distances, Pause& pause) {
+  return run_search(ground, progress, distances, pause);
 }
 
-RECOMMIT_TARGET End run_fast(const Plan& plan, Progress& progress, std::uint16_t* distances, Pause& pause) {
-  return run_search(plan, progress, distances, pause);
+RECOMMIT_TARGET End run_fast(const Ground& ground, Progress& progress, std::uint16_t* distances, Pause& pause) {
+  return run_search(ground, progress, distances, pause);
 }
 
 }  // namespace recommit::sokoban::retrograde
@@ -84,12 +84,12 @@ namespace recommit::sokoban::retrograde {
 
 bool has_fast_kernel() noexcept { return false; }
 
-End run_fast(const Plan& plan, Progress& progress, std::uint8_t* distances, Pause& pause) {
-  return run_portable(plan, progress, distances, pause);
+End run_fast(const Ground& ground, Progress& progress, std::uint8_t* distances, Pause& pause) {
+  return run_portable(ground, progress, distances, pause);
 }
 
-End run_fast(const Plan& plan, Progress& progress, std::uint16_t* distances, Pause& pause) {
-  return run_portable(plan, progress, distances, pause);
+End run_fast(const Ground& ground, Progress& progress, std::uint16_t* distances, Pause& pause) {
+  return run_portable(ground, progress, distances, pause);
 }
 
 }  // namespace recommit::sokoban::retrograde

@@ -37,7 +37,7 @@ int mask_words(int places) noexcept {
   return 64;
 }
 
-Plan::Plan(const Level& level, const BoxSets& ranks)
+Ground::Ground(const Level& level, const BoxSets& ranks)
     : words(mask_words(level.box().cells())),
       places(level.box().cells()),
       cols(level.box().cols),
@@ -72,8 +72,8 @@ Plan::Plan(const Level& level, const BoxSets& ranks)
   }
 }
 
-Progress begin(const Plan& plan, std::uint64_t* work) {
-  const std::size_t sets = plan.sets, words = static_cast<std::size_t>(slot_words(plan.words)) * sets;
+Progress begin(const Ground& ground, std::uint64_t* work) {
+  const std::size_t sets = ground.sets, words = static_cast<std::size_t>(slot_words(ground.words)) * sets;
   work += (kLine - reinterpret_cast<std::uintptr_t>(work) / 8 % kLine) % kLine;
   std::fill_n(work, words, std::uint64_t{0});
   Progress progress;
@@ -83,15 +83,15 @@ Progress begin(const Plan& plan, std::uint64_t* work) {
   return progress;
 }
 
-void enter_goals(const Plan& plan, Progress& progress, const std::vector<std::uint16_t>& goal_sets) {
-  std::vector<std::size_t> place_of(static_cast<std::size_t>(plan.cells));
-  for (std::size_t place = 0; place < plan.cell.size(); ++place) {
-    if (plan.cell[place] != kNoCell) place_of[plan.cell[place]] = place;
+void enter_goals(const Ground& ground, Progress& progress, const std::vector<std::uint16_t>& goal_sets) {
+  std::vector<std::size_t> place_of(static_cast<std::size_t>(ground.cells));
+  for (std::size_t place = 0; place < ground.cell.size(); ++place) {
+    if (ground.cell[place] != kNoCell) place_of[ground.cell[place]] = place;
   }
-  const auto boxes = static_cast<std::size_t>(plan.boxes);
-  with_width(plan.words, [&](auto width) {
+  const auto boxes = static_cast<std::size_t>(ground.boxes);
+  with_width(ground.words, [&](auto width) {
     constexpr int kWords = decltype(width)::value;
-    Search<kWords, std::uint8_t> search(plan, progress, nullptr);
+    Search<kWords, std::uint8_t> search(ground, progress, nullptr);
     std::size_t begin = 0;
     do {  // at least once: without boxes there is one, empty, goal set
       Mask<kWords> mask{};
@@ -99,7 +99,7 @@ void enter_goals(const Plan& plan, Progress& progress, const std::vector<std::ui
       for (std::size_t i = 0; i < boxes; ++i) {
         const std::size_t place = place_of[goal_sets[begin + i]];
         mask.set(static_cast<int>(place));
-        rank += plan.share[i * static_cast<std::size_t>(plan.places) + place];
+        rank += ground.share[i * static_cast<std::size_t>(ground.places) + place];
       }
       search.enter(rank, mask);
       begin += boxes;
@@ -107,12 +107,12 @@ void enter_goals(const Plan& plan, Progress& progress, const std::vector<std::ui
   });
 }
 
-End run_portable(const Plan& plan, Progress& progress, std::uint8_t* distances, Pause& pause) {
-  return run_search(plan, progress, distances, pause);
+End run_portable(const Ground& ground, Progress& progress, std::uint8_t* distances, Pause& pause) {
+  return run_search(ground, progress, distances, pause);
 }
 
-End run_portable(const Plan& plan, Progress& progress, std::uint16_t* distances, Pause& pause) {
-  return run_search(plan, progress, distances, pause);
+End run_portable(const Ground& ground, Progress& progress, std::uint16_t* distances, Pause& pause) {
+  return run_search(ground, progress, distances, pause);
 }
 
 }  // namespace recommit::sokoban::retrograde

@@ -30,10 +30,10 @@ class Patience final : public retrograde::Pause {
   Clock::time_point start_ = Clock::now();
 };
 
-End run(TableBuilder::Kernel kernel, const retrograde::Plan& plan, retrograde::Progress& progress, auto* distances,
+End run(TableBuilder::Kernel kernel, const retrograde::Ground& ground, retrograde::Progress& progress, auto* distances,
         retrograde::Pause& pause) {
-  return kernel == TableBuilder::Kernel::Best ? retrograde::run(plan, progress, distances, pause)
-                                              : retrograde::run_portable(plan, progress, distances, pause);
+  return kernel == TableBuilder::Kernel::Best ? retrograde::run(ground, progress, distances, pause)
+                                              : retrograde::run_portable(ground, progress, distances, pause);
 }
 
 std::unique_ptr<std::uint8_t[]> allocate(std::uint64_t bytes) {
@@ -110,16 +110,16 @@ Built TableBuilder::build(const Level& level, int boxes, const Limits& limits, W
   if (!unreached(table->data_.get(), table->entries(), patience)) return {nullptr, Status::TimeLimit};
   if (boxes > level.goals()) return {std::move(table), Status::Exact};  // nothing is solvable
 
-  const retrograde::Plan plan(level, table->sets_);
-  retrograde::Progress progress = retrograde::begin(plan, work(retrograde::work_words(sets, plan.words)));
-  retrograde::enter_goals(plan, progress, goal_sets(level, boxes));
+  const retrograde::Ground ground(level, table->sets_);
+  retrograde::Progress progress = retrograde::begin(ground, work(retrograde::work_words(sets, ground.words)));
+  retrograde::enter_goals(ground, progress, goal_sets(level, boxes));
 
-  End end = run(kernel_, plan, progress, table->data_.get(), patience);
+  End end = run(kernel_, ground, progress, table->data_.get(), patience);
   if (end == End::NeedsTwoBytes) {
     if (Table::build_bytes(level, boxes, true) > limits.bytes) return {nullptr, Status::ByteLimit};
     table->data_ = widen(table->data_.get(), table->entries());
     table->wide_ = true;
-    end = run(kernel_, plan, progress, reinterpret_cast<std::uint16_t*>(table->data_.get()), patience);
+    end = run(kernel_, ground, progress, reinterpret_cast<std::uint16_t*>(table->data_.get()), patience);
   }
   if (end != End::Done) return {nullptr, end == End::GaveUp ? Status::TimeLimit : Status::ByteLimit};
   table->solvable_ = progress.solvable;

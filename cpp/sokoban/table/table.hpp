@@ -13,6 +13,22 @@
 #include "sokoban/level.hpp"
 #include "sokoban/table/box_sets.hpp"
 
+/// The Sokoban table: the exact distance of every state of one level, by retrograde analysis.
+///
+/// A state is a set of boxes and the player's cell. The search starts at all solved states at once (every box on a
+/// goal, the player anywhere) and goes backwards, one distance after the other: a step is undone by walking back, a
+/// push by pulling the box along. Moves cost one each, so the first time a state is met gives its least number of
+/// actions, and a state that is never met cannot be solved. Nothing is estimated.
+///
+/// Two things keep it small and fast. Only boxes on *live* cells are tabled: elsewhere a box can never reach a goal.
+/// And all players of one box set are handled together, as bits of a mask.
+///
+/// level.hpp          which cells count: the player's region, live cells        (one folder up)
+/// box_sets.hpp       a number for every set of boxes, without gaps
+/// retrograde.hpp     the search; retrograde_kernel.inc is compiled twice, portably and for AVX2
+/// level_table.hpp    from raw grids to places in the table; planes.hpp reads a grid as bit masks
+/// table_cache.hpp    tables shared by all callers; table_store.hpp keeps them in files
+/// layers.hpp         the states at each distance, for the generator
 namespace recommit::sokoban {
 
 /// The exact distance of every state of one level with one number of boxes: one byte per (box set over live cells,

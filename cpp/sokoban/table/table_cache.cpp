@@ -50,21 +50,21 @@ TableCache& TableCache::shared() {
   return cache;
 }
 
-Found TableCache::find(Shape shape, const Planes& planes, int player, const Limits& limits, Watch* watch) {
+CachedLevel TableCache::find(Shape shape, const Planes& planes, int player, const Limits& limits, Watch* watch) {
   const std::uint64_t hash = hash_still(planes, shape);
-  std::shared_ptr<const LevelTable> known = look(hash, planes, player, shape);
-  if (known != nullptr && known->has_table()) {
-    const Status status = known->allowed(limits);
-    return {std::move(known), status};
+  std::shared_ptr<const LevelTable> cached = look(hash, planes, player, shape);
+  if (cached != nullptr && cached->has_table()) {
+    const Status status = cached->allowed(limits);
+    return {std::move(cached), status};
   }
-  if (known == nullptr) {
+  if (cached == nullptr) {
     const std::vector<std::uint8_t> state = cells_of(planes, shape);
     const Level level = Level::of_state(state.data(), shape);
-    known = std::make_shared<const LevelTable>(level, boxes_inside(level, state.data()), nullptr);
+    cached = std::make_shared<const LevelTable>(level, boxes_inside(level, state.data()), nullptr);
   }
-  Built built = table_of(known->level(), known->boxes(), limits, watch);
-  if (built.table == nullptr) return {known, built.status};
-  auto level = std::make_shared<const LevelTable>(known->level(), known->boxes(), std::move(built.table));
+  Built built = table_of(cached->level(), cached->boxes(), limits, watch);
+  if (built.table == nullptr) return {cached, built.status};
+  auto level = std::make_shared<const LevelTable>(cached->level(), cached->boxes(), std::move(built.table));
   keep(hash, level, planes, player);
   return {std::move(level), Status::Exact};
 }
@@ -73,11 +73,11 @@ std::shared_ptr<const LevelTable> TableCache::look(std::uint64_t hash, const Pla
   const std::shared_lock lock(levels_mutex_);
   const auto [first, last] = levels_.equal_range(hash);
   for (auto each = first; each != last; ++each) {
-    Kept& kept = *each->second;
-    if (!matches(*kept.level, planes, player, shape)) continue;
-    kept.used.store(clock_.load(std::memory_order_relaxed), std::memory_order_relaxed);
+    Entry& entry = *each->second;
+    if (!matches(*entry.level, planes, player, shape)) continue;
+    entry.used.store(clock_.load(std::memory_order_relaxed), std::memory_order_relaxed);
     hits_.fetch_add(1, std::memory_order_relaxed);
-    return kept.level;
+    return entry.level;
   }
   return nullptr;
 }
@@ -92,8 +92,8 @@ Built TableCache::table_of(const Level& level, int boxes, const Limits& limits, 
   std::unique_lock lock(tables_mutex_);
   bool first = false;  // or this thread makes a second one, since the maker's callback keeps the first
   for (Patience patience(5);;) {
-    if (const auto known = tables_.find(key); known != tables_.end()) {
-      if (std::shared_ptr<const Table> table = known->second.lock()) {
+    if (const auto entry = tables_.find(key); entry != tables_.end()) {
+      if (std::shared_ptr<const Table> table = entry->second.lock()) {
         const Status status = verdict(level, boxes, table->wide(), limits);
         return {status == Status::Exact ? std::move(table) : nullptr, status};
       }
@@ -165,15 +165,15 @@ void TableCache::keep(std::uint64_t hash, const std::shared_ptr<const LevelTable
                       int player) {
   const std::uint64_t bytes = level->bytes();
   if (bytes > budget()) return;
-  auto kept = std::make_unique<Kept>();
-  kept->level = level;
-  kept->used = clock_.fetch_add(1, std::memory_order_relaxed) + 1;
+  auto entry = std::make_unique<Entry>();
+  entry->level = level;
+  entry->used = clock_.fetch_add(1, std::memory_order_relaxed) + 1;
   const std::lock_guard lock(levels_mutex_);
   const auto [first, last] = levels_.equal_range(hash);
   for (auto each = first; each != last; ++each) {
     if (matches(*each->second->level, planes, player, level->level().shape())) return;  // another thread was faster
   }
-  levels_.emplace(hash, std::move(kept));
+  levels_.emplace(hash, std::move(entry));
   bytes_ += bytes;
   if (bytes_ > budget()) evict();
 }

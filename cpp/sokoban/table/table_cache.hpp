@@ -20,7 +20,7 @@
 namespace recommit::sokoban {
 
 /// What a cache has for a state: always the level, and its table unless `status` says why there is none.
-struct Found {
+struct CachedLevel {
   std::shared_ptr<const LevelTable> level;
   Status status = Status::Exact;
 };
@@ -48,7 +48,7 @@ class TableCache final : public ForkAware {
 
   /// The level of a well-formed state with these planes and player. The planes alone count: what they were read from
   /// may be another state by now.
-  Found find(Shape shape, const Planes& planes, int player, const Limits& limits, Watch* watch = nullptr);
+  CachedLevel find(Shape shape, const Planes& planes, int player, const Limits& limits, Watch* watch = nullptr);
 
   CacheStats stats() const;
   std::uint64_t budget() const noexcept { return budget_.load(std::memory_order_relaxed); }
@@ -62,7 +62,7 @@ class TableCache final : public ForkAware {
   void after_fork(bool child) override;
 
  private:
-  struct Kept {
+  struct Entry {
     std::shared_ptr<const LevelTable> level;
     std::atomic<std::uint64_t> used{0};
   };
@@ -79,7 +79,7 @@ class TableCache final : public ForkAware {
 
   std::atomic<std::uint64_t> budget_;
   mutable std::shared_mutex levels_mutex_;  // guards levels_, bytes_, evictions_
-  std::unordered_multimap<std::uint64_t, std::unique_ptr<Kept>> levels_;
+  std::unordered_multimap<std::uint64_t, std::unique_ptr<Entry>> levels_;
   std::uint64_t bytes_ = 0, evictions_ = 0;
   std::atomic<std::uint64_t> clock_{0}, hits_{0}, builds_{0}, loads_{0};
 

@@ -1,8 +1,8 @@
 """What foreign or damaged files may do to their readers: raise a typed error, quickly, and nothing else.
 
 Every reader of the package gets good files with random damage: bytes flipped, cut, doubled, joined with tokens of the
-format; and for JSON also well-formed files with values exchanged. Each batch runs in a child of its own, so that a crash
-is a finding too.
+format; and for JSON also well-formed files with values exchanged. Each batch runs in a child of its own, so that a
+crash is a finding too.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from recommit.data import manifest, shards
 from recommit.data.building import journal, own_states
 from recommit.data.building.builder import build
 from recommit.data.dataset import open_folder
-from recommit.data.spec import Recipe
+from recommit.data.spec import DataSpec
 from recommit.storage import errors, lock
 from recommit.storage.files import Files
 
@@ -122,7 +122,7 @@ def readers(good, scratch):
     note = journal.ShardJournal(Files(), scratch)
     lines = b"".join(note.line(shards.Record.from_dict(item)) for item in plain["shards"])
     return {
-        "recipe": ([PLAN.to_json().encode(), yaml], lambda data: Recipe.from_text(data.decode("utf-8", "replace"))),
+        "recipe": ([PLAN.to_json().encode(), yaml], lambda data: DataSpec.from_text(data.decode("utf-8", "replace"))),
         "manifest": ([text], read_manifest),
         "resealed manifest": ([bytes(range(32))], read_resealed),
         "journal": ([lines, lines * 20], read_journal),

@@ -119,15 +119,19 @@ def test_two_threads_on_one_environment() -> None:
 
 
 EXITS = {
-    "pool alive": "env = recommit._core.sliding.make_episodes(bank, slots=6000, max_steps=9, autoreset=mode, threads=4)\n"
+    "pool alive": "env = recommit._core.sliding.make_episodes(bank, slots=6000, max_steps=9, autoreset=mode, "
+    "threads=4)\n"
     "env.reset([1] * 6000); env.step(np.zeros(6000, np.uint8), grids=True, masks=True)",
-    "view outlives": "env = recommit._core.sliding.make_episodes(bank, slots=6000, max_steps=9, autoreset=mode, threads=4)\n"
+    "view outlives": "env = recommit._core.sliding.make_episodes(bank, slots=6000, max_steps=9, autoreset=mode, "
+    "threads=4)\n"
     "view = env.live(); del env, bank; assert view.sum() >= 0",
-    "thread stepping": "env = recommit._core.sliding.make_episodes(bank, slots=6000, max_steps=9, autoreset=mode, threads=2)\n"
+    "thread stepping": "env = recommit._core.sliding.make_episodes(bank, slots=6000, max_steps=9, autoreset=mode, "
+    "threads=2)\n"
     "import threading\n"
     "def use():\n    while True: env.step(np.zeros(6000, np.uint8), grids=True, masks=True)\n"
     "threading.Thread(target=use, daemon=True).start()",
-    "in an exit handler": "env = recommit._core.sliding.make_episodes(bank, slots=6000, max_steps=9, autoreset=mode, threads=2)\n"
+    "in an exit handler": "env = recommit._core.sliding.make_episodes(bank, slots=6000, max_steps=9, "
+    "autoreset=mode, threads=2)\n"
     "import atexit; atexit.register(lambda: env.step(np.zeros(6000, np.uint8), grids=True, masks=True))",
 }
 
@@ -161,7 +165,8 @@ def test_a_hundred_exits_with_a_live_pool(how: str) -> None:
 
 def test_exit_with_environments_open() -> None:
     python(
-        "import recommit, gymnasium\nenv = gymnasium.make_vec('recommit/Sliding-v0', num_envs=5000)\nenv.reset(seed=0)\n"
+        "import recommit, gymnasium\nenv = gymnasium.make_vec('recommit/Sliding-v0', "
+        "num_envs=5000)\nenv.reset(seed=0)\n"
         "one = gymnasium.make('recommit/Sokoban-v0', size=6, boxes=1)\none.reset(seed=0)",
         "-W",
         "error",

@@ -28,7 +28,7 @@ def sft(model, **more):
 
 def grpo(**more):
     values = {
-        "credit": {"group": "state", "size": 3, "reward": "total"},
+        "credit": {"group": "state", "size": 3},
         "objective": {"kl": 0.05},
         "rollout": {"instances": 8, "budget": 1},
     }
@@ -65,4 +65,4 @@ def trainer_of(config, data, run, model):
     policy = start(model, run.folder, 0, team)
     if config.head is not None:
         policy.replace_head(config.head)
-    return Grpo(config, policy, dataset.recipe, run, team, quiet=True)
+    return Grpo(config, policy, dataset.spec, run, team, quiet=True)

@@ -8,7 +8,8 @@ from tests.unit.estimate.measuring import ADAPTED, WHOLE, apart, grpo, planned, 
 from recommit.estimate.counting import stages, work
 from recommit.estimate.machine import memory
 
-#: Name -> the stage, and the model of its warm start if it is a reinforcement. One state is played once: no play, no bound.
+#: Name -> the stage, and the model of its warm start if it is a reinforcement. One state is played once: no play, no
+#: bound.
 CASES = {
     "warm start of a whole model in parts": (sft(WHOLE, optim={"micro_batch": 3}), None),
     "computed again": (sft(WHOLE, engine={"checkpointing": True}), None),
@@ -34,8 +35,13 @@ def test_a_step_takes_what_was_planned(name, data, tmp_path):
 
 def forget_recomputation(patch):
     once = work.Shadow._learned
-    patch.setattr(work.Shadow, "_learned", lambda self, todo, *, recompute, several: once(  # noqa: ARG005
-        self, todo, recompute=False, several=several))  # fmt: skip
+    patch.setattr(
+        work.Shadow,
+        "_learned",
+        lambda self, todo, *, recompute, several: once(  # noqa: ARG005
+            self, todo, recompute=False, several=several
+        ),
+    )
 
 
 def forget_the_reference(patch):

@@ -1,4 +1,4 @@
-"""Small batches of plans of every kind. Numbers are multiples of 1/8 or 1/4, so that sums, products and ties are exact."""
+"""Small batches of plans of every kind. Numbers are multiples of 1/8 or 1/4, so sums, products and ties are exact."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 """Other threads write into the arguments of a call while it runs.
 
-What the answers are then, nobody promises; that the process lives and every call ends, the core does. Whether two threads
-meet is chance, so this cannot fail by chance, but may miss a defect. `tests/cpp/test_changing_memory.cpp` misses none: it
-changes the states of a call after each of its reads in turn. Here are the bindings, and what only they read.
+What the answers are then, nobody promises; that the process lives and every call ends, the core does. Whether two
+threads meet is chance, so this cannot fail by chance, but may miss a defect. `tests/cpp/test_changing_memory.cpp`
+misses none: it changes the states of a call after each of its reads in turn. Here are the bindings, and what only they
+read.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ import recommit
 
 COUNT, ROUNDS = 8192, {rounds}
 task = {{
-    "sliding": recommit.Sliding(3), "wide": recommit.Sliding(3, 4), "sokoban": recommit.Sokoban(6, 2), "ice": recommit.Ice(6)
+    "sliding": recommit.Sliding(3), "wide": recommit.Sliding(3, 4),
+    "sokoban": recommit.Sokoban(6, 2), "ice": recommit.Ice(6),
 }}["{task}"]
 pool = task.generate(64, seed=0).states
 rng = np.random.default_rng(0)

@@ -10,7 +10,8 @@ import recommit
 from recommit import draws
 from recommit.puzzles import walks
 
-#: Share of the walks from the goal of a 3x3 board that are nowhere shorter: the method's figures, with and without reversal.
+#: Share of the walks from the goal of a 3x3 board that are nowhere shorter: the method's figures, with and without
+#: reversal.
 ACCEPTED = {10: (1.3e-2, 0.89), 16: (5.4e-4, 0.67), 20: (4.5e-5, 0.37), 24: (1.8e-6, 0.10)}
 BOTH = pytest.mark.parametrize("generator", ["walk", "walk_nobacktrack"])
 
@@ -82,7 +83,7 @@ def test_lengths_are_exact_whatever_the_slice(task, generator, monkeypatch):
     whole = task.generate(150, seed=5, length=window, generator=generator)
     assert np.array_equal(task.distance(whole.states), whole.length)
     assert set(whole.length.tolist()) == set(range(window[0], window[1] + 1))
-    assert whole.ids[0] == f"sliding/{task.variant}-{generator}/5/0"
+    assert whole.ids[0] == f"sliding/{task.size_name}-{generator}/5/0"
     monkeypatch.setattr(walks, "BLOCK", 7)
     monkeypatch.setattr(walks, "AT_ONCE", 64)
     for count, start, threads in ((150, 0, 1), (40, 100, 3)):

@@ -30,8 +30,12 @@ def opened(path, tmp_path, anchor=""):
     home.mkdir(exist_ok=True)
     done = subprocess.run(
         [BROWSER, *flags, f"--user-data-dir={home}", "--dump-dom", f"{path.as_uri()}{anchor}"],
-        check=True, capture_output=True, text=True, timeout=HANG, env=os.environ | {"HOME": str(home)},
-    )  # fmt: skip
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=HANG,
+        env=os.environ | {"HOME": str(home)},
+    )
     return done.stdout
 
 
@@ -65,7 +69,8 @@ addEventListener("load", async () => {
   const wait = (ms) => new Promise((done) => setTimeout(done, ms));
   const all = (query) => [...document.querySelectorAll(query)], by = (id) => document.getElementById(id);
   const press = (key) => by("viewer").dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
-  out.linked = [by("turn").value, by("pick-instance").selectedOptions[0].textContent, ...all(".pane select").map((s) => s.selectedOptions[0].textContent)];
+  const chosen = (select) => select.selectedOptions[0].textContent;
+  out.linked = [by("turn").value, chosen(by("pick-instance")), ...all(".pane select").map(chosen)];
   const packed = JSON.parse(by("packed").textContent);
   for (let i = 0; i < packed.instances.length; i++) {
     by("pick-instance").value = i;
@@ -75,7 +80,8 @@ addEventListener("load", async () => {
       select.value = a;
       select.dispatchEvent(new Event("change"));
       press("ArrowDown");
-      out.ends.push([packed.played[a][i].solved, document.querySelector(".pane .said").textContent, document.querySelector(".pane .board").getAttribute("aria-label")]);
+      const pane = (what) => document.querySelector(`.pane ${what}`);
+      out.ends.push([packed.played[a][i].solved, pane(".said").textContent, pane(".board").getAttribute("aria-label")]);
     });
   }
   press("ArrowUp"); out.start = by("turn").value;

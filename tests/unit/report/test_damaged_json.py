@@ -1,4 +1,4 @@
-"""L7: well-formed JSON with other values in it: a page, or a sentence that names the file and says what was expected."""
+"""L7: well-formed JSON with other values in it: a page, or a sentence that names the file and what was expected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""F13: names, titles and words that are orders to a browser, a spreadsheet, a terminal or Markdown; everywhere they are text."""
+"""F13: names, titles and words that are orders to a browser, a spreadsheet, a terminal or Markdown; everywhere they are
+text.
+"""
 
 from __future__ import annotations
 

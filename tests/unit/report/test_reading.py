@@ -8,7 +8,7 @@ import shutil
 import numpy as np
 import pytest
 
-from recommit.report.reading import Agent, Folder, agents_of, stem_of
+from recommit.report.reading import Folder, agents_of
 
 
 @pytest.fixture
@@ -17,28 +17,44 @@ def copy(evaluations, tmp_path):
 
 
 def test_roles_and_labels():
-    names = ["adaptive", "fixed-4", "fixed-4@/a/x/init", "fixed-4@/b/x/init", "fixed-8-sampled@/c/run", "mixture",
-             "oracle-dp", "solver", "fixed-4@/c/run"]  # fmt: skip
+    names = [
+        "adaptive",
+        "fixed-4",
+        "fixed-4@/a/x/init",
+        "fixed-4@/b/x/init",
+        "fixed-8-sampled@/c/run",
+        "mixture",
+        "oracle-dp",
+        "solver",
+        "fixed-4@/c/run",
+    ]
     found = agents_of(names)
     assert [a.label for a in found] == [
-        "adaptive", "fixed-4", "fixed-4@a/x/init", "fixed-4@b/x/init", "fixed-8-sampled@run", "mixture",
-        "oracle-dp", "solver", "fixed-4@run",
-    ]  # fmt: skip
+        "adaptive",
+        "fixed-4",
+        "fixed-4@a/x/init",
+        "fixed-4@b/x/init",
+        "fixed-8-sampled@run",
+        "mixture",
+        "oracle-dp",
+        "solver",
+        "fixed-4@run",
+    ]
     assert [a.role for a in found] == [
-        "first", "fixed", "fixed", "fixed", "fixed", "control", "ceiling", "other", "fixed",
-    ]  # fmt: skip
+        "first",
+        "fixed",
+        "fixed",
+        "fixed",
+        "fixed",
+        "control",
+        "ceiling",
+        "other",
+        "fixed",
+    ]
     assert [a.depth for a in found] == [0, 4, 4, 4, 8, 0, 0, 0, 4]
     together = agents_of(["fixed-2@/f/fixed-2-s0", "fixed-8@/f/fixed-8-s0", "fixed-8-sampled@/f/fixed-8-s0", "fixed-2"])
     assert together[0].family == together[1].family
     assert len({a.family for a in together}) == 3
-
-
-@pytest.mark.parametrize("name", ["adaptive", "fixed-4@/a/x/init", "shuffled@runs/b"])
-def test_files_are_called_as_the_evaluation_calls_them(name):
-    pytest.importorskip("torch")
-    from recommit.evaluate.evaluation import file_name
-
-    assert file_name(name, 15, 0) in (f"{stem_of(Agent(name, '', ''))}@15", f"{stem_of(Agent(name, '', ''))}@15-s0")
 
 
 def test_everything_is_read(evaluations):
@@ -99,10 +115,16 @@ def test_what_is_missing_is_none(copy):
 @pytest.mark.parametrize(
     ("name", "content"),
     [
-        ("plan.json", None), ("summary.json", None), ("summary.json", "[]"), ("summary.json", "{"), ("plan.json", "[]"),
-        ("summary.json", "[{}]"), ("curves.json", "nothing"), ("plan.json", '{"agents": []}'),
+        ("plan.json", None),
+        ("summary.json", None),
+        ("summary.json", "[]"),
+        ("summary.json", "{"),
+        ("plan.json", "[]"),
+        ("summary.json", "[{}]"),
+        ("curves.json", "nothing"),
+        ("plan.json", '{"agents": []}'),
     ],
-)  # fmt: skip
+)
 def test_what_is_damaged_is_an_error_that_says_so(copy, name, content):
     (copy / name).unlink()
     if content is not None:

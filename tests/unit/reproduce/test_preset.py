@@ -54,8 +54,11 @@ def test_small_runs_differ_from_the_papers_by_size_alone():
                 assert one.config.targets == other.config.targets
                 continue
             assert (one.config.variant, one.config.credit, one.config.objective, one.config.head) == (
-                other.config.variant, other.config.credit, other.config.objective, other.config.head
-            )  # fmt: skip
+                other.config.variant,
+                other.config.credit,
+                other.config.objective,
+                other.config.head,
+            )
             assert one.config.rollout.budget == other.config.rollout.budget
 
 
@@ -85,9 +88,16 @@ def test_the_main_table_needs_the_first_seed_alone():
 
 def test_changes_of_all_puzzles_and_of_one():
     changed = plans(
-        "sft.optim.steps=3", "grpo.rollout.instances=8", "sft.model.backbone=random:tiny", "evaluate.instances=16",
-        "data.count=60", "seeds=[7]", "sokoban.grpo.optim.steps=9", "sokoban.evaluate={}", "recipe=paper-sliding",
-    )  # fmt: skip
+        "sft.optim.steps=3",
+        "grpo.rollout.instances=8",
+        "sft.model.backbone=random:tiny",
+        "evaluate.instances=16",
+        "data.count=60",
+        "seeds=[7]",
+        "sokoban.grpo.optim.steps=9",
+        "sokoban.evaluate={}",
+        "recipe=paper-sliding",
+    )
     for name, steps, evaluated in (("sliding", 100, 16), ("sokoban", 9, None)):
         plan = changed[name]
         warm, run = plan.warm_runs()[0], plan.main_runs()[0]
@@ -102,7 +112,10 @@ def test_changes_of_all_puzzles_and_of_one():
     [
         (
             "steps=3",
-            r"set: expected NAME=VALUE with a name of data, .*\(of all puzzles, or after sliding\. or sokoban\. of one\)",
+            (
+                r"set: expected NAME=VALUE with a name of data, .*\(of all puzzles, or after sliding\. or sokoban\. of "
+                r"one\)"
+            ),
         ),
         ("sft.optim.steps", "got 'sft.optim.steps'"),
         ("seeds.first=3", "got 'seeds.first=3'"),

@@ -17,10 +17,15 @@ def preset(**changes):
 
 def test_a_preset_that_says_everything_is_fine():
     more = {
-        "sft": ["optim.steps=3"], "grpo": [], "ablations": ["paper"], "singles": [1, 4], "warm_starts": "each",
-        "training_budgets": {"budgets": [3, 6], "variants": ["adaptive"]}, "zero_shot": [{"model": "tiny", "endpoint": "vllm"}],
+        "sft": ["optim.steps=3"],
+        "grpo": [],
+        "ablations": ["paper"],
+        "singles": [1, 4],
+        "warm_starts": "each",
+        "training_budgets": {"budgets": [3, 6], "variants": ["adaptive"]},
+        "zero_shot": [{"model": "tiny", "endpoint": "vllm"}],
         "evaluate": {"instances": 8, "length": [4, 8], "budgets": ["loose"], "stop_on_deadlock": True},
-    }  # fmt: skip
+    }
     check(preset())
     check(preset(**more))
 
@@ -42,11 +47,17 @@ def test_a_preset_that_says_everything_is_fine():
         ({"zero_shot": [{}]}, "tasks.sliding.zero_shot: expected mappings with a model, got {}"),
         ({"zero_shot": [{"model": 3}]}, "tasks.sliding.zero_shot.model: expected a text, got 3"),
         ({"evaluate": {"out": "/x"}}, "tasks.sliding.evaluate: expected keys of instances"),
-        ({"training_budgets": {"budgets": [3]}}, "tasks.sliding.training_budgets: expected budgets and variants, got budgets"),
-        ({"training_budgets": {"budgets": [3.5], "variants": []}}, "training_budgets.budgets: expected numbers, got [3.5]"),
+        (
+            {"training_budgets": {"budgets": [3]}},
+            "tasks.sliding.training_budgets: expected budgets and variants, got budgets",
+        ),
+        (
+            {"training_budgets": {"budgets": [3.5], "variants": []}},
+            "training_budgets.budgets: expected numbers, got [3.5]",
+        ),
         ({"warm_starts": "all"}, "tasks.sliding.warm_starts: expected one or each, got all"),
     ],
-)  # fmt: skip
+)
 def test_the_entry_and_the_value_are_named(changes, said):
     with pytest.raises(ValueError, match=r".") as caught:
         check(preset(**changes))

@@ -38,9 +38,9 @@ def test_as_json_without_gpus(capsys):
     shown = json.loads(capsys.readouterr().out)
     assert shown["preset"]["tasks"]["sokoban"]["seeds"] == [1]
     assert len(shown["runs"]) == (1 + 7 + 4 + 8 + 10) + (7 + 4 + 10)
-    assert (
-        shown["runs"][0]["command"]
-        == "recommit train sft --recipe OUT/sliding/launch/sft.yaml --data OUT/sliding/data OUT/sokoban/data --out OUT/joint/sft"
+    assert shown["runs"][0]["command"] == (
+        "recommit train sft --recipe OUT/sliding/launch/sft.yaml --data OUT/sliding/data OUT/sokoban/data --out "
+        "OUT/joint/sft"
     )
     assert {run["state"] for run in shown["runs"]} == {""}
 
@@ -51,8 +51,8 @@ def test_how_far_each_is(tmp_path, capsys):
 
 
 def test_what_a_run_needs_stands_beside_it(monkeypatch):
-    """Runs that cost the same are counted once: the warm start, and of a puzzle four kinds of variant, two of them with two other
-    budgets. That of its passes is the time of all."""
+    """Runs that cost the same are counted once: the warm start, and of a puzzle four kinds of variant, two of them with
+    two other budgets. That of its passes is the time of all."""
     counted = []
     monkeypatch.setattr(Planner, "_count", staticmethod(lambda _plan, run, machine: _needs(counted, run, machine)))
     plans = preset.entries(preset.load("paper"), Path("OUT"))

@@ -1,6 +1,8 @@
-"""Ranks that do nothing but stay connected: python peer.py FOLDER HOW..., what the last of three does when all are there.
+"""Ranks that do nothing but stay connected: python peer.py FOLDER HOW..., what the last of three does when all are
+there.
 
-One process imports torch, and forks every rank. Of each HOW it prints a line of JSON: exit status and what was said, by rank.
+One process imports torch, and forks every rank. Of each HOW it prints a line of JSON: exit status and what was said, by
+rank.
 """
 
 from __future__ import annotations
@@ -17,8 +19,8 @@ from recommit.runs.peers import watched
 from recommit.runs.ports import free_port
 
 WORLD = 3
-#: Seconds that a rank waits to hear more, in the place of its own: where every rank has an error, as long as it takes; elsewhere
-#: nothing more ever comes.
+#: Seconds that a rank waits to hear more, in the place of its own: where every rank has an error, as long as it takes;
+#: elsewhere nothing more ever comes.
 HEARING = {"wrong": 900.0}
 
 

@@ -11,7 +11,10 @@ import pytest
 
 from recommit.runs import ports
 
-CODE = "import warnings; warnings.simplefilter('error'); from recommit.runs.ports import free_port; print(*(free_port() for _ in range(9)), flush=True); input()"
+CODE = (
+    "import warnings; warnings.simplefilter('error'); from recommit.runs.ports import free_port; "
+    "print(*(free_port() for _ in range(9)), flush=True); input()"
+)
 
 
 def test_ports_are_given_once():

@@ -17,8 +17,10 @@ def test_one_process_needs_no_launcher():
     environment: dict[str, str] = {}
     ranks.announce(environment)
     assert {k: environment[k] for k in ("RANK", "WORLD_SIZE", "LOCAL_RANK")} == {
-        "RANK": "0", "WORLD_SIZE": "1", "LOCAL_RANK": "0",
-    }  # fmt: skip
+        "RANK": "0",
+        "WORLD_SIZE": "1",
+        "LOCAL_RANK": "0",
+    }
     assert 1024 < int(environment["MASTER_PORT"]) < 65536
 
 

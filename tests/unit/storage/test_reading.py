@@ -90,10 +90,14 @@ def test_fields(folder, fields, words):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("[", "not JSON"), ("[" * 100_000, "not JSON"), ("\xff", "not JSON"), ("3", "expected a.* got a whole number"),
-        ("null", "expected a.* got nothing"), ('"x"', "expected a.* got text"),
+        ("[", "not JSON"),
+        ("[" * 100_000, "not JSON"),
+        ("\xff", "not JSON"),
+        ("3", "expected a.* got a whole number"),
+        ("null", "expected a.* got nothing"),
+        ('"x"', "expected a.* got text"),
     ],
-)  # fmt: skip
+)
 def test_what_is_no_json_or_another(folder, text, words):
     for name, reader in (("plan.json", reading.values), ("rows.json", reading.rows)):
         (folder / name).write_bytes(text.encode("latin-1"))
@@ -128,12 +132,14 @@ def test_lines_that_are_none(folder, text):
 @pytest.mark.parametrize(
     ("put", "words"),
     [
-        (lambda _: None, "expected a file, got none"), (os.mkfifo, "got a pipe"), (os.mkdir, "got a folder"),
+        (lambda _: None, "expected a file, got none"),
+        (os.mkfifo, "got a pipe"),
+        (os.mkdir, "got a folder"),
         (lambda path: path.symlink_to(path), "symbolic link|got a link"),
         (lambda path: path.symlink_to("nowhere"), "expected a file, got none"),
         (lambda path: path.symlink_to("/dev/zero"), "got a device"),
     ],
-)  # fmt: skip
+)
 def test_what_is_no_file(folder, put, words, listing):
     if listing:
         listed(folder)

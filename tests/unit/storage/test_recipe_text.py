@@ -1,14 +1,14 @@
-"""Recipes of strangers: aliases that grow, texts without end, values that JSON does not know; each is a sentence, soon."""
+"""Recipes of strangers: aliases that grow, texts without end, values unknown to JSON; each is a sentence, soon."""
 
 from __future__ import annotations
 
 import pytest
 from tests.effort import Meter
 
-from recommit.data.spec import Recipe
+from recommit.data.spec import DataSpec
 from recommit.reproduce import preset
 from recommit.storage import recipe_text
-from recommit.storage.errors import WrongRecipe
+from recommit.storage.errors import WrongDataSpec
 from recommit.storage.recipe_text import MOST_VALUES, brief, read
 from recommit.train import config
 
@@ -22,19 +22,24 @@ def laughs(levels, width, inside):
     return inside.replace("HERE", "[" + ", ".join(lines) + "]")
 
 
+def merged(before, name):
+    """A mapping that is nine times the one before."""
+    return f"{name}: &{name} {{<<: [{', '.join([f'*{before}'] * 9)}], {name}: 1}}\n"
+
+
 BOMBS = {
     "in a value": laughs(9, 9, "sft: {optim: {steps: HERE}}\n"),
     "at the top": laughs(9, 9, "bomb: HERE\nsft: {optim: {steps: 1}}\n"),
     "for a preset": laughs(9, 9, "tasks: {sliding: {data: {}, recipe: x, variants: HERE, seeds: [0]}}\n"),
     "for a data set": laughs(9, 9, "task: sliding\nsize: HERE\n"),
-    "merged": "a: &a {x: 1}\n" + "".join(f"{k}: &{k} {{<<: [{', '.join([f'*{p}'] * 9)}], {k}: 1}}\n" for p, k in zip("abcdefghi", "bcdefghij", strict=True)),
+    "merged": "a: &a {x: 1}\n" + "".join(map(merged, "abcdefghi", "bcdefghij")),
     "a long text": f"a: &a {'x' * 100_000}\nb: [" + ", ".join(["*a"] * 5000) + "]\n",
     "itself": "sft: &a {optim: *a}\n",
     "itself in a list": "sft: &a [*a]\n",
     "deep lists": "sft: " + "[" * 600 + "]" * 600,
     "deep mappings": "sft: " + "{a: " * 600 + "1" + "}" * 600,
     "a long file": "a: 1\n" * 100_000,
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", BOMBS)
@@ -42,8 +47,8 @@ BOMBS = {
 def test_a_bomb_is_a_sentence(name, reader, tmp_path):
     path = tmp_path / "r.yaml"
     path.write_text(BOMBS[name])
-    reads = {"training": config.load, "preset": lambda p: preset.load(str(p)), "data": Recipe.read}[reader]
-    with Meter() as meter, pytest.raises((ValueError, WrongRecipe)) as caught:
+    reads = {"training": config.load, "preset": lambda p: preset.load(str(p)), "data": DataSpec.read}[reader]
+    with Meter() as meter, pytest.raises((ValueError, WrongDataSpec)) as caught:
         reads(path)
     assert meter.cheaper(10_000)
     assert len(str(caught.value)) < 1000
@@ -51,8 +56,10 @@ def test_a_bomb_is_a_sentence(name, reader, tmp_path):
 
 def test_aliases_that_do_not_grow_are_fine():
     assert read("a: &a {x: [1, 2]}\nb: *a\nc: {<<: *a, y: 3}\n") == {
-        "a": {"x": [1, 2]}, "b": {"x": [1, 2]}, "c": {"x": [1, 2], "y": 3},
-    }  # fmt: skip
+        "a": {"x": [1, 2]},
+        "b": {"x": [1, 2]},
+        "c": {"x": [1, 2], "y": 3},
+    }
     assert read("") is None
     assert len(read("- &a {x: 1}\n" + "- *a\n" * (MOST_VALUES // 3 - 1))) == MOST_VALUES // 3
 

@@ -44,8 +44,8 @@ def serve():
 
 @pytest.fixture
 def looks(monkeypatch):
-    """The clock of connections goes on by a twentieth of a second whenever it is looked at, and not by itself: a time limit
-    is never over before the question is sent, on however slow a machine."""
+    """The clock of connections goes on by a twentieth of a second whenever it is looked at, and not by itself: a time
+    limit is never over before the question is sent, on however slow a machine."""
     ticks = itertools.count()
     monkeypatch.setattr(wire, "time", types.SimpleNamespace(monotonic=lambda: next(ticks) / 20))
 

@@ -1,4 +1,5 @@
-"""A local server in OpenAI's dialect with a real vision-language model behind it: stock transformers, any Qwen2.5-VL folder.
+"""A local server in OpenAI's dialect with a real vision-language model behind it: stock transformers, any Qwen2.5-VL
+folder.
 
 python model_server.py FOLDER PORT serves one until it is killed.
 """
@@ -36,7 +37,11 @@ class Model:
         made = {}
         text = []
         for message in body["messages"]:
-            parts = message["content"] if isinstance(message["content"], list) else [{"type": "text", "text": message["content"]}]  # fmt: skip
+            parts = (
+                message["content"]
+                if isinstance(message["content"], list)
+                else [{"type": "text", "text": message["content"]}]
+            )
             said = ""
             for part in parts:
                 if part["type"] == "text":

@@ -43,9 +43,18 @@ def main(mode: str, folder: str, url: str, instances: int, workers: int) -> int:
     if mode == "cli":
         return through_the_command_line(folder, url, instances, workers)
     return zero_shot_command.zero_shot(
-        "tiny", Path(folder), endpoint="custom", base_url=url, task="sliding", size=(2, 3), length=(4, 12), budget=4,
-        instances=instances, workers=workers, quiet=True,
-    )  # fmt: skip
+        "tiny",
+        Path(folder),
+        endpoint="custom",
+        base_url=url,
+        task="sliding",
+        size=(2, 3),
+        length=(4, 12),
+        budget=4,
+        instances=instances,
+        workers=workers,
+        quiet=True,
+    )
 
 
 def through_the_command_line(folder: str, url: str, instances: int, workers: int) -> int:

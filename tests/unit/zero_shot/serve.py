@@ -1,8 +1,8 @@
 """``transformers serve`` itself, also where torchvision was compiled for another torch than the one that is installed.
 
-python serve.py FOLDER PORT serves the model of a folder until it is killed. Qwen2.5-VL's processor imports torchvision, whose
-compiled half cannot be loaded beside a torch for CPUs alone: then pictures are decoded by Pillow, and two operators that
-nobody calls have names only.
+python serve.py FOLDER PORT serves the model of a folder until it is killed. Qwen2.5-VL's processor imports torchvision,
+whose compiled half cannot be loaded beside a torch for CPUs alone: then pictures are decoded by Pillow, and two
+operators that nobody calls have names only.
 """
 
 from __future__ import annotations

@@ -25,7 +25,8 @@ def redirect(status, target):
     return lambda _: reply(b"", f"{status} Moved", [f"Location: {target}"])
 
 
-#: What the server does, every time; how the request fails; what is raised in the end. A retry is made unless it is hopeless.
+#: What the server does, every time; how the request fails; what is raised in the end. A retry is made unless it is
+#: hopeless.
 HOSTILE = {
     "400": (error("400 Bad Request"), "http_400", GaveUp),
     "400 that names what was not sent": (error("400 Bad", "bad messages", param="messages"), "http_400", GaveUp),
@@ -64,12 +65,19 @@ HOSTILE = {
     "UTF-16": (reply(json.dumps(chat()).encode("utf-16")), "malformed", GaveUp),
     "byte order mark": (reply(b"\xef\xbb\xbf" + json.dumps(chat()).encode()), "malformed", GaveUp),
     "infinite body": (flood(f"{JSON}\r\n".encode(), b" " * 65536), "too_large", GaveUp),
-    "infinite chunks": (flood(f"{JSON}Transfer-Encoding: chunked\r\n\r\n".encode(), b"ffff\r\n" + b" " * 65535 + b"\r\n"),
-                        "too_large", GaveUp),
+    "infinite chunks": (
+        flood((f"{JSON}Transfer-Encoding: chunked\r\n\r\n").encode(), b"ffff\r\n" + b" " * 65535 + b"\r\n"),
+        "too_large",
+        GaveUp,
+    ),
     "infinite headers": (flood(JSON.encode(), b"X: " + b"y" * 60000 + b"\r\n"), "too_large", GaveUp),
     "infinite header": (flood(JSON.encode() + b"X: ", b"y" * 65536), "no_http", GaveUp),
     "infinite 100 Continue": (flood(b"", b"HTTP/1.1 100 Continue\r\n\r\n" * 2000), "too_large", GaveUp),
-    "promises a terabyte": (flood(f"{JSON}Content-Length: {10**12}\r\n\r\n".encode(), b" " * 65536), "too_large", GaveUp),
+    "promises a terabyte": (
+        flood(f"{JSON}Content-Length: {10**12}\r\n\r\n".encode(), b" " * 65536),
+        "too_large",
+        GaveUp,
+    ),
     "negative length": (flood(f"{JSON}Content-Length: -1\r\n\r\n".encode(), b" " * 65536), "too_large", GaveUp),
     "not HTTP": (b"SSH-2.0-OpenSSH_9.9\r\n", "no_http", GaveUp),
     "nothing at all": (b"", "disconnected", GaveUp),
@@ -82,7 +90,7 @@ HOSTILE = {
     "nested a million deep": (reply(b'{"a":' * 500_000), "malformed", GaveUp),
     "a number of a million digits": (reply(b'{"id":' + b"9" * 1_000_000 + b"}"), "malformed", GaveUp),
     "another model": (answer(model="cheaper"), "wrong_model", GaveUp),
-}  # fmt: skip
+}
 
 
 def test_there_are_more_than_thirty():
@@ -92,7 +100,9 @@ def test_there_are_more_than_thirty():
 @pytest.mark.usefixtures("looks")
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile(name, serve, client_of):
-    """It ends, and by the bound that it should end by: what some of them send has no end, nor has the time that others take."""
+    """It ends, and by the bound that it should end by: what some of them send has no end, nor has the time that others
+    take.
+    """
     does, kind, raised = HOSTILE[name]
     server = serve(does)
     client = client_of(server.url, timeout=SHORT if kind == "timeout" else HANG)
@@ -106,11 +116,15 @@ def test_hostile(name, serve, client_of):
 
 
 REDIRECTS = {
-    "302": redirect(302, "http://{other}/v1/chat/completions"), "301": redirect(301, "http://{other}/x"),
-    "303": redirect(303, "//{other}/x"), "307": redirect(307, "http://{other}/x"),
-    "308": redirect(308, "http://{other}/x"), "file": redirect(302, "file:///etc/passwd"),
-    "itself": redirect(302, "/v1/chat/completions"), "300": redirect(300, "http://{other}/x"),
-}  # fmt: skip
+    "302": redirect(302, "http://{other}/v1/chat/completions"),
+    "301": redirect(301, "http://{other}/x"),
+    "303": redirect(303, "//{other}/x"),
+    "307": redirect(307, "http://{other}/x"),
+    "308": redirect(308, "http://{other}/x"),
+    "file": redirect(302, "file:///etc/passwd"),
+    "itself": redirect(302, "/v1/chat/completions"),
+    "300": redirect(300, "http://{other}/x"),
+}
 
 
 @pytest.mark.parametrize("name", REDIRECTS)

@@ -8,7 +8,8 @@ import threading
 import pytest
 from tests.unit.zero_shot.conftest import Kept
 
-from recommit.zero_shot.errors import CapReached, DamagedJournal, StopRequested
+from recommit.storage.errors import Damaged
+from recommit.zero_shot.errors import CapReached, StopRequested
 from recommit.zero_shot.ledger import QUESTION_TOKENS, Caps, Ledger
 
 
@@ -197,10 +198,13 @@ def test_what_was_lost_in_a_kill_is_charged():
 @pytest.mark.parametrize(
     "records",
     [
-        [{}], [{"event": "sent"}], [{"event": "failed", "number": 1, "charged": [0, 0]}],
-        [{"event": "sent", "number": 1, "reserved": [1]}], [{"event": "sent", "number": 1, "reserved": None}],
+        [{}],
+        [{"event": "sent"}],
+        [{"event": "failed", "number": 1, "charged": [0, 0]}],
+        [{"event": "sent", "number": 1, "reserved": [1]}],
+        [{"event": "sent", "number": 1, "reserved": None}],
     ],
-)  # fmt: skip
+)
 def test_a_foreign_log_is_named(records):
-    with pytest.raises(DamagedJournal, match=r"attempts.jsonl: expected one start"):
+    with pytest.raises(Damaged, match=r"attempts.jsonl: expected one start"):
         ledger().restore(records, [])

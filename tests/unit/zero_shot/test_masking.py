@@ -1,4 +1,6 @@
-"""A key in foreign text is hidden whole, cut and encoded; ordinary text is left alone. Keys and encodings are drawn by seed."""
+"""A key in foreign text is hidden whole, cut and encoded; ordinary text is left alone. Keys and encodings are drawn by
+seed.
+"""
 
 from __future__ import annotations
 

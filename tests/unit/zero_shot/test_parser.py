@@ -134,7 +134,7 @@ SHAPES = {
     # size
     "x" * (parser.MOST_CHARACTERS + 1): "too_long",
     UP + " " * parser.MOST_CHARACTERS: "too_long",
-}  # fmt: skip
+}
 #: Around every shape that is not blank or too long: none of this changes what it is.
 WRAPPINGS = ("{}", "My answer: {}", "\n\n{}\n", "```json\n{}\n```")
 
@@ -255,14 +255,26 @@ M = parser.MOST_CHARACTERS
 #: Units of tests/effort.py.
 MOST_EFFORT = 100
 HEAVY = {
-    "open": "{" * M, "pairs": "{}" * (M // 2), "nested": "{" * (M // 2) + "}" * (M // 2), "quotes": '{"' * (M // 2),
-    "hidden": '{"{' * (M // 3), "hidden pairs": '{"{"' * (M // 4), "arrays": '{"a":' + "[" * (M - 6) + "}",
-    "objects": '{"a":' * (M // 10) + "1" + "}" * (M // 10), "escapes": "{" + "\\" * (M - 2) + "}",
-    "escaped": "\\{" * (M // 2), "digits": '{"h":' + "1" * (M - 20) + "}", "string": '{"' + "x" * (M - 5) + '":1}',
-    "fields": "{" + ",".join(f'"{i}":1' for i in range(8000)) + "}", "numbers": '{"h":[' + "1," * 65000 + "1]}",
-    "actions": '{"h":1000000,"actions":[' + '"up",' * 8000 + '"up"]}', "marks": '"' * M, "10 MB": "{" * 10_000_000,
-    "10 MB of actions": '{"h":1000000,"actions":[' + '"up",' * 2_000_000 + '"up"]}', "blank": " " * 10_000_000,
-}  # fmt: skip
+    "open": "{" * M,
+    "pairs": "{}" * (M // 2),
+    "nested": "{" * (M // 2) + "}" * (M // 2),
+    "quotes": '{"' * (M // 2),
+    "hidden": '{"{' * (M // 3),
+    "hidden pairs": '{"{"' * (M // 4),
+    "arrays": '{"a":' + "[" * (M - 6) + "}",
+    "objects": '{"a":' * (M // 10) + "1" + "}" * (M // 10),
+    "escapes": "{" + "\\" * (M - 2) + "}",
+    "escaped": "\\{" * (M // 2),
+    "digits": '{"h":' + "1" * (M - 20) + "}",
+    "string": '{"' + "x" * (M - 5) + '":1}',
+    "fields": "{" + ",".join(f'"{i}":1' for i in range(8000)) + "}",
+    "numbers": '{"h":[' + "1," * 65000 + "1]}",
+    "actions": '{"h":1000000,"actions":[' + '"up",' * 8000 + '"up"]}',
+    "marks": '"' * M,
+    "10 MB": "{" * 10_000_000,
+    "10 MB of actions": '{"h":1000000,"actions":[' + '"up",' * 2_000_000 + '"up"]}',
+    "blank": " " * 10_000_000,
+}
 
 
 @pytest.mark.parametrize("name", HEAVY)

@@ -20,7 +20,7 @@ from tests.unit.zero_shot.servers import journal_of
 from tests.waiting import HANG, until
 
 import recommit
-from recommit.zero_shot import lines
+from recommit.storage import jsonl
 
 KILLS, INSTANCES, BUDGET, CELL = 10, 8, 3, 28
 
@@ -47,15 +47,18 @@ def server(model):
 
 
 def start(server, out):
-    words = f"zero-shot --endpoint transformers-serve --base-url {server.url} --model tiny --size 2 3 --length 6 14 --workers 1"
+    words = (
+        f"zero-shot --endpoint transformers-serve --base-url {server.url} --model tiny --size 2 3 --length 6 "
+        "14 --workers 1"
+    )
     words += f" --budget {BUDGET} --instances {INSTANCES} --cell {CELL} --quiet --out {out}"
     command = [sys.executable, "-m", "recommit.cli", *words.split()]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
 def kill_on_the_way(server, out, number):
-    """While it waits for an answer, or, every other time, whatever it does after one: half of the kills let one more decision
-    pass, and there are more instances than that, so that no run ends before it is killed."""
+    """While it waits for an answer, or, every other time, whatever it does after one: half of the kills let one more
+    decision pass, and there are more instances than that, so that no run ends before it is killed."""
     goal = len(server.seen) + 1
     server.most = goal - number % 2
     process = start(server, out)
@@ -72,9 +75,9 @@ def test_a_run_killed_ten_times_asks_every_decision_once(server, tmp_path):
     process = start(server, tmp_path)
     said, wrong = process.communicate(timeout=HANG)
     assert process.returncode == 0, wrong.decode()
-    decisions = lines.read(tmp_path / "decisions.jsonl")
+    decisions = jsonl.read(tmp_path / "decisions.jsonl")
     assert len(journal_of(tmp_path)) == len(decisions)
-    episodes = lines.read(tmp_path / "episodes.jsonl")
+    episodes = jsonl.read(tmp_path / "episodes.jsonl")
     assert len(episodes) == INSTANCES
     assert sum(one["decisions"] for one in episodes) == len(decisions)
     assert all(one["finished"] for one in episodes)

@@ -13,9 +13,9 @@ import recommit
 from recommit.cli.requests import WrongCall
 from recommit.cli.verbs.zero_shot import zero_shot
 from recommit.stats import wilson
+from recommit.storage import jsonl
 from recommit.storage.errors import FolderBusy
 from recommit.storage.lock import Lock
-from recommit.zero_shot import lines
 
 TASK = recommit.Sliding(2, 3)
 BAD = ["", "sorry", "{x}", "{}", '{"h":3,"actions":[]}', '{"h":2,"actions":["up"]}', '{"h":1,"actions":["hop"]}']
@@ -27,8 +27,8 @@ def play(url, out, **more):
 
 
 def read(out):
-    decisions = lines.read(out / "decisions.jsonl")
-    return decisions, lines.read(out / "episodes.jsonl"), json.loads((out / "summary.json").read_text())
+    decisions = jsonl.read(out / "decisions.jsonl")
+    return decisions, jsonl.read(out / "episodes.jsonl"), json.loads((out / "summary.json").read_text())
 
 
 def test_an_expert_solves_everything(serve, tmp_path, capsys):
@@ -87,7 +87,9 @@ def test_malformed_answers_spend_decisions_and_run_nothing(serve, tmp_path, caps
     assert play(server.url, tmp_path, instances=7) == 0
     decisions, episodes, summary = read(tmp_path)
     assert len(decisions) == 28
-    assert Counter(r["outcome"] for r in decisions) == dict.fromkeys(("empty", "no_object", "bad_json", "wrong_fields", "depth_outside", "count_mismatch", "unknown_action"), 4)  # fmt: skip
+    assert Counter(r["outcome"] for r in decisions) == dict.fromkeys(
+        ("empty", "no_object", "bad_json", "wrong_fields", "depth_outside", "count_mismatch", "unknown_action"), 4
+    )
     assert all((e["decisions"], e["actions"], e["solved"]) == (4, 0, False) for e in episodes)
     assert {k: v for k, v in summary[0]["outcomes"].items() if v} == Counter(r["outcome"] for r in decisions)
     assert summary[0]["mean_depth"] is None
@@ -167,11 +169,16 @@ def test_a_finished_run_asks_nothing_more(serve, tmp_path):
 @pytest.mark.parametrize(
     ("changed", "named"),
     [
-        ({"seed": 1}, "seed was 0, is 1"), ({"instances": 7}, "instances was 6, is 7"), ({"budget": 5}, "budget was 4, is 5"),
-        ({"lenient": True}, "lenient was False, is True"), ({"temperature": 0.0}, "parameters was"),
-        ({"cell": 28}, "cell was 56, is 28"), ({"length": (4, 11)}, "length was"), ({"extra": '{"a": 1}'}, "extra was"),
+        ({"seed": 1}, "seed was 0, is 1"),
+        ({"instances": 7}, "instances was 6, is 7"),
+        ({"budget": 5}, "budget was 4, is 5"),
+        ({"lenient": True}, "lenient was False, is True"),
+        ({"temperature": 0.0}, "parameters was"),
+        ({"cell": 28}, "cell was 56, is 28"),
+        ({"length": (4, 11)}, "length was"),
+        ({"extra": '{"a": 1}'}, "extra was"),
     ],
-)  # fmt: skip
+)
 def test_another_plan_in_the_same_folder_is_refused(changed, named, serve, tmp_path):
     server = serve()
     play(server.url, tmp_path)
@@ -205,8 +212,13 @@ def test_a_torn_line_is_mended_and_a_foreign_one_is_not(serve, tmp_path, capsys)
     assert play(server.url, tmp_path) == 0
     assert len(server.seen) == 25
     assert len(journal_of(tmp_path)) == 24
-    for damage in (b"nonsense\n" + whole, whole + whole.splitlines(True)[0], whole.replace(b'"up"', b'"hop"'),
-                   whole.replace(b'"state_sha256": "', b'"state_sha256": "0'), whole.replace(b'"h": 1', b'"h": 9')):  # fmt: skip
+    for damage in (
+        b"nonsense\n" + whole,
+        whole + whole.splitlines(True)[0],
+        whole.replace(b'"up"', b'"hop"'),
+        whole.replace(b'"state_sha256": "', b'"state_sha256": "0'),
+        whole.replace(b'"h": 1', b'"h": 9'),
+    ):
         path.write_bytes(damage)
         assert play(server.url, tmp_path) == 1
         assert "decisions.jsonl" in capsys.readouterr().err
@@ -238,12 +250,12 @@ def test_transcripts_keep_foreign_text_harmless(serve, tmp_path, capsys):
 
 
 def test_intervals_are_over_rooms_where_the_data_keeps_rooms_apart():
-    from recommit.data.spec import Recipe, Variant
+    from recommit.data.spec import DataSpec, Difficulty
     from recommit.zero_shot import figures
     from recommit.zero_shot.player import Episode
     from recommit.zero_shot.spec import ZeroShotSpec
 
-    recipe = Recipe("sokoban", (6, 6), (Variant((4, 12), 1),), count=1, test=40, disjoint="layouts").to_dict()
+    recipe = DataSpec("sokoban", (6, 6), (Difficulty((4, 12), 1),), count=1, test=40, disjoint="layouts").to_dict()
     plan = ZeroShotSpec("m", "e", "sokoban", (6, 6), 1, (), 40, 0, 6, False, {}, data=recipe)
     starts = plan.starts()
     assert 5 < len(set(starts.rooms.tolist())) < 40

@@ -1,4 +1,6 @@
-"""F12: a key in the environment is found in no file, on no screen and in no traceback, whatever the server does with it."""
+"""F12: a key in the environment is found in no file, on no screen and in no traceback, whatever the server does with
+it.
+"""
 
 from __future__ import annotations
 
@@ -98,8 +100,10 @@ def test_a_run_in_a_process_of_its_own(serve, tmp_path):
         out = tmp_path / mode
         process = subprocess.run(
             [sys.executable, "-X", "dev", "-X", "faulthandler", str(script), mode, str(out), server.url, "2", "2"],
-            env={**os.environ, "RECOMMIT_API_KEY": CANARY, "PYTHONDEVMODE": "1"}, capture_output=True, check=False,
-        )  # fmt: skip
+            env={**os.environ, "RECOMMIT_API_KEY": CANARY, "PYTHONDEVMODE": "1"},
+            capture_output=True,
+            check=False,
+        )
         assert process.returncode == (0 if mode == "plain" else 1), process.stderr.decode()
         assert (b"Traceback" in process.stderr) == (mode == "broken")
         assert CANARY.encode() not in process.stdout + process.stderr
@@ -110,10 +114,13 @@ def test_keys_in_the_wrong_place_are_refused_without_repeating_them(tmp_path, mo
     monkeypatch.setenv("RECOMMIT_API_KEY", CANARY)
     url = "http://127.0.0.1:9/v1"
     wrong = [
-        {"base_url": f"http://{CANARY}@127.0.0.1:9/v1"}, {"base_url": f"http://127.0.0.1:9/v1?key={CANARY}"},
-        {"base_url": f"http://127.0.0.1:9/{CANARY}"}, {"base_url": url, "model": f"m-{CANARY}"},
-        {"base_url": url, "extra": f'{{"api_key": "{CANARY}"}}'}, {"base_url": url, "out": tmp_path / CANARY},
-    ]  # fmt: skip
+        {"base_url": f"http://{CANARY}@127.0.0.1:9/v1"},
+        {"base_url": f"http://127.0.0.1:9/v1?key={CANARY}"},
+        {"base_url": f"http://127.0.0.1:9/{CANARY}"},
+        {"base_url": url, "model": f"m-{CANARY}"},
+        {"base_url": url, "extra": f'{{"api_key": "{CANARY}"}}'},
+        {"base_url": url, "out": tmp_path / CANARY},
+    ]
     for flags in wrong:
         with pytest.raises(WrongCall) as caught:
             zero_shot(**{"model": "m", "out": tmp_path / "out", "endpoint": "custom"} | flags)

@@ -20,7 +20,7 @@ from tests.waiting import HANG, until
 
 import recommit
 from recommit.runs.ports import free_port
-from recommit.zero_shot import lines
+from recommit.storage import jsonl
 
 pytestmark = pytest.mark.nightly
 ROOT = Path(__file__).resolve().parents[3]
@@ -73,14 +73,17 @@ def answers(address):
 
 def play(server, out, *more, model="tiny", cell=28):
     address, folder = server
-    words = f"zero-shot --endpoint transformers-serve --base-url {address} --model {model} --size 2 3 --length 6 14 --workers 1"
+    words = (
+        f"zero-shot --endpoint transformers-serve --base-url {address} --model {model} --size 2 3 --length 6 "
+        "14 --workers 1"
+    )
     words += f" --budget 2 --instances 2 --cell {cell} --answer-tokens 48 --retries 0 --quiet --out {out}"
     command = [sys.executable, "-m", "recommit.cli", *words.split(), *more]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
 def failures(out):
-    return [line for line in lines.read(out / "attempts.jsonl") if line["event"] == "failed"]
+    return [line for line in jsonl.read(out / "attempts.jsonl") if line["event"] == "failed"]
 
 
 def test_it_is_played_with_pictures_and_the_papers_sampling(server, tmp_path, record_property):
@@ -88,7 +91,7 @@ def test_it_is_played_with_pictures_and_the_papers_sampling(server, tmp_path, re
     for cell in (28, 56):
         done = play(server, tmp_path / str(cell), cell=cell)
         assert done.returncode == 0, done.stderr
-        decisions = lines.read(tmp_path / str(cell) / "decisions.jsonl")
+        decisions = jsonl.read(tmp_path / str(cell) / "decisions.jsonl")
         assert len(decisions) == 4
         assert {one["model"] for one in decisions} == {"tiny@main"}
         assert all(

@@ -44,7 +44,7 @@ class Extra:
 
 
 @dataclass(frozen=True)
-class Report:
+class Installation:
     """What ``recommit doctor`` prints."""
 
     recommit: str
@@ -76,14 +76,14 @@ class Report:
         return "\n".join(lines)
 
 
-def examine() -> Report:
+def examine() -> Installation:
     """Look at this installation."""
     packages = importlib.metadata.packages_distributions()  # which reads a file of every package
     extras = {
         name: Extra({module: _version(module, packages) for module in modules}, f"pip install 'recommit[{name}]'")
         for name, modules in EXTRAS.items()
     }
-    return Report(
+    return Installation(
         recommit=recommit.__version__,
         python=platform.python_version(),
         numpy=np.__version__,
@@ -116,7 +116,7 @@ def _on_gpu(memory: int) -> str:
 
     whole, smaller, _ = fitting(memory)
     parts = [f"on one GPU, by plan, {', '.join(whole)}"] if whole else []
-    parts += [f"in smaller passes {', '.join(smaller)} (recommit plan)"] if smaller else []
+    parts += [f"in smaller passes {', '.join(smaller)} (recommit estimate)"] if smaller else []
     return "; ".join(parts) or f"none of the paper's, which {_least()}"
 
 

@@ -15,7 +15,7 @@ from tests.unit.zero_shot.servers import Server, expert
 
 import recommit
 from recommit.cli import main
-from recommit.data.spec import Recipe
+from recommit.data.spec import DataSpec
 from recommit.policy.checkpoint import weights_of
 from recommit.reproduce import preset, stages
 from recommit.runs.directory import best_policy
@@ -30,7 +30,9 @@ tasks:
     sft:
       - optim.steps=4
       - optim.batch=16
-      - "model.shape={width: 32, layers: 2, heads: 2, kv_heads: 2, ffn: 64, vision_width: 16, vision_heads: 1, vision_ffn: 32}"
+      - >-
+        model.shape={width: 32, layers: 2, heads: 2, kv_heads: 2, ffn: 64,
+        vision_width: 16, vision_heads: 1, vision_ffn: 32}
       - "model.policy.decoder={width: 32, layers: 1, heads: 2, ffn: 64}"
       - "validation={instances: 4, every: 4, budget: 3, length: [4, 14]}"
       - run.tensorboard=false
@@ -188,7 +190,7 @@ def test_presets(capsys):
     for name in preset.names():
         assert main(["reproduce", "--preset", name, "--show"]) == 0
         for task in preset.load(name)["tasks"].values():
-            Recipe.from_dict(task["data"])
+            DataSpec.from_dict(task["data"])
             config.load(task["recipe"], task.get("sft", []))
             names = (*task["variants"], *task.get("ablations", ()))
             plans = configs.family(task["recipe"], names, tuple(task.get("grpo", [])), {})

@@ -91,8 +91,14 @@ def test_the_schema_of_the_json(pack: Path, capsys: pytest.CaptureFixture[str]) 
     assert document["file"] == str(pack)
     assert document["limits"] == {"nodes": 1000, "bytes": 2 << 30, "seconds": None}
     columns = {
-        "index": int, "title": str, "rows": int, "columns": int, "status": str, "nodes": int, "seconds": float,
-    }  # fmt: skip
+        "index": int,
+        "title": str,
+        "rows": int,
+        "columns": int,
+        "status": str,
+        "nodes": int,
+        "seconds": float,
+    }
     for row in document["levels"]:
         assert set(row) == {*columns, "length", "bound", "plan"}
         assert all(type(row[name]) is kind for name, kind in columns.items())

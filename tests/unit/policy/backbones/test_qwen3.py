@@ -51,9 +51,12 @@ def test_positions_are_interpolated_as_published(folder, grid):
     if helper is None:
         pytest.skip("this version of transformers computes them elsewhere; the stock model is compared anyway")
     near, share = helper(
-        torch.tensor([[1, 2 * grid[0], 2 * grid[1]]]), visual.num_grid_per_side, mode="bilinear", align_corners=True,
+        torch.tensor([[1, 2 * grid[0], 2 * grid[1]]]),
+        visual.num_grid_per_side,
+        mode="bilinear",
+        align_corners=True,
         spatial_merge_size=2,
-    )  # fmt: skip
+    )
     plan = DeepPlan(visual, grid, torch.device("cpu"))
     table = torch.randn(visual.num_grid_per_side**2, 5)
     expected = (table[near] * share[..., None]).sum(1)

@@ -26,9 +26,12 @@ def processed(name, **options):
 def test_patches_equal_the_processors_to_the_bit():
     frames = TASK.render(STATES, cell=32)
     processor = processed(
-        "Qwen2VLImageProcessorPil", patch_size=16, size={"shortest_edge": 1024, "longest_edge": 1 << 24},
-        image_mean=list(qwen3.NORMAL.mean), image_std=list(qwen3.NORMAL.std),
-    )  # fmt: skip
+        "Qwen2VLImageProcessorPil",
+        patch_size=16,
+        size={"shortest_edge": 1024, "longest_edge": 1 << 24},
+        image_mean=list(qwen3.NORMAL.mean),
+        image_std=list(qwen3.NORMAL.std),
+    )
     wanted = processor(images=list(frames), return_tensors="pt")
     given = normalise.patches(normalise.normalised(torch.from_numpy(frames), qwen3.NORMAL), 16, 2, 2)
     assert wanted["image_grid_thw"].tolist() == [[1, 10, 14]] * 3
@@ -50,9 +53,12 @@ def test_tiles_equal_the_processors_to_the_bit(split):
     tiles = np.zeros((3, 448, 448, 3), np.uint8)
     tiles[:, : 5 * 56, : 7 * 56] = TASK.render(STATES, cell=56)
     processor = processed(
-        "GotOcr2ImageProcessorPil", size={"height": 448, "width": 448}, crop_to_patches=split,
-        image_mean=list(internvl.NORMAL.mean), image_std=list(internvl.NORMAL.std),
-    )  # fmt: skip
+        "GotOcr2ImageProcessorPil",
+        size={"height": 448, "width": 448},
+        crop_to_patches=split,
+        image_mean=list(internvl.NORMAL.mean),
+        image_std=list(internvl.NORMAL.std),
+    )
     wanted = processor(images=list(tiles), return_tensors="pt")["pixel_values"]
     given = normalise.normalised(torch.from_numpy(tiles), internvl.NORMAL)
     assert torch.equal(given, wanted)

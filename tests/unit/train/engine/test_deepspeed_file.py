@@ -58,9 +58,12 @@ def test_deepspeed_itself_reads_them():
 def test_what_a_run_decides_may_only_be_auto(tmp_path):
     values = {"train_batch_size": "auto", "zero_optimization": {"stage": 2, "reduce_bucket_size": "auto"}}
     assert changes(written(tmp_path, values)) == {
-        "engine.kind": "deepspeed", "engine.stage": 2, "engine.bf16": False, "engine.offload": False,
+        "engine.kind": "deepspeed",
+        "engine.stage": 2,
+        "engine.bf16": False,
+        "engine.offload": False,
         "engine.settings": {},
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.parametrize(

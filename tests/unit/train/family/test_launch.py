@@ -9,7 +9,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from recommit.train.family import launch
-from recommit.train.family.launch import Place
+from recommit.train.family.launch import Slot
 
 WORDS = ["--recipe", "a b.yaml"]
 TWO = "# ours\nworker-1 slots=8\nworker-2 slots=8  # the other one\n"
@@ -79,17 +79,25 @@ def test_machines_of_a_hostfile(tmp_path):
     whole = launch.fleet(8, hostfile=file)
     assert whole.places()[0].ranks == 16
     assert lines(whole)[0][:7] == [
-        "deepspeed", "--hostfile", str(file), "--force_multi", "--include",
-        "worker-1:0,1,2,3,4,5,6,7@worker-2:0,1,2,3,4,5,6,7", "--master_port",
-    ]  # fmt: skip
+        "deepspeed",
+        "--hostfile",
+        str(file),
+        "--force_multi",
+        "--include",
+        "worker-1:0,1,2,3,4,5,6,7@worker-2:0,1,2,3,4,5,6,7",
+        "--master_port",
+    ]
     assert launch.fleet(8, 8, hostfile=file).places() == [
-        Place(tuple("01234567"), ("worker-1",)),
-        Place(tuple("01234567"), ("worker-2",)),
+        Slot(tuple("01234567"), ("worker-1",)),
+        Slot(tuple("01234567"), ("worker-2",)),
     ]
     packed = lines(launch.fleet(8, 4, hostfile=file))
     assert [line[5] for line in packed] == [
-        "worker-1:0,1,2,3", "worker-1:4,5,6,7", "worker-2:0,1,2,3", "worker-2:4,5,6,7",
-    ]  # fmt: skip
+        "worker-1:0,1,2,3",
+        "worker-1:4,5,6,7",
+        "worker-2:0,1,2,3",
+        "worker-2:4,5,6,7",
+    ]
     assert all("--force_multi" in line for line in packed), "DeepSpeed would start a run of one machine on this one"
 
 
@@ -133,10 +141,26 @@ def test_a_slurm_job(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("SLURM_JOB_NODELIST", "n[1-2]")
     both = launch.fleet(8, launcher="srun")
-    assert lines(both) == [[
-        "srun", "--nodes", "2", "--nodelist", "n1,n2", "--ntasks", "16", "--ntasks-per-node", "8", "--gpus-per-node", "8",
-        "--kill-on-bad-exit=1", sys.executable, "-m", "m", *WORDS,
-    ]]  # fmt: skip
+    assert lines(both) == [
+        [
+            "srun",
+            "--nodes",
+            "2",
+            "--nodelist",
+            "n1,n2",
+            "--ntasks",
+            "16",
+            "--ntasks-per-node",
+            "8",
+            "--gpus-per-node",
+            "8",
+            "--kill-on-bad-exit=1",
+            sys.executable,
+            "-m",
+            "m",
+            *WORDS,
+        ]
+    ]
     assert launch.environment(both, both.places()[0], 99) == {"MASTER_ADDR": "n1", "MASTER_PORT": "99"}
     apart = launch.fleet(8, 8, launcher="srun")
     assert [line[4] for line in lines(apart)] == ["n1", "n2"]

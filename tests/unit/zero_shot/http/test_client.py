@@ -95,12 +95,30 @@ NOW = datetime(2026, 1, 1, tzinfo=timezone.utc)
 @pytest.mark.parametrize(
     ("value", "seconds"),
     [
-        ("5", 5), ("0", 0), ("2.5", 2.5), ("-1", 0), ("1e3", 0), ("inf", 0), ("nan", 0), ("soon", 0), ("", 0), (None, 0),
-        ("9" * 400, LONGEST_WAIT), ("121", LONGEST_WAIT), ("0x10", 0), ("\u0665", 0), ("1_0", 0), ("5, 7", 0),
-        ("Thu, 01 Jan 2026 00:00:09 GMT", 9), ("Thu, 01 Jan 2026 00:00:09 -0000", 9), ("Thu, 01 Jan 1970 00:00:00 GMT", 0),
-        ("Fri, 31 Dec 9999 23:59:59 GMT", LONGEST_WAIT), ("Mon, 99 Foo 2026", 0), ("Thu, 01 Jan 99999 00:00:00 GMT", 0),
+        ("5", 5),
+        ("0", 0),
+        ("2.5", 2.5),
+        ("-1", 0),
+        ("1e3", 0),
+        ("inf", 0),
+        ("nan", 0),
+        ("soon", 0),
+        ("", 0),
+        (None, 0),
+        ("9" * 400, LONGEST_WAIT),
+        ("121", LONGEST_WAIT),
+        ("0x10", 0),
+        ("\u0665", 0),
+        ("1_0", 0),
+        ("5, 7", 0),
+        ("Thu, 01 Jan 2026 00:00:09 GMT", 9),
+        ("Thu, 01 Jan 2026 00:00:09 -0000", 9),
+        ("Thu, 01 Jan 1970 00:00:00 GMT", 0),
+        ("Fri, 31 Dec 9999 23:59:59 GMT", LONGEST_WAIT),
+        ("Mon, 99 Foo 2026", 0),
+        ("Thu, 01 Jan 99999 00:00:00 GMT", 0),
     ],
-)  # fmt: skip
+)
 def test_retry_after_in_any_form(value, seconds):
     assert retry_after(value, NOW) == seconds
 
@@ -257,7 +275,7 @@ def test_proxies_of_the_environment_see_nothing(serve, client_of, monkeypatch):
 
 @pytest.mark.usefixtures("looks")
 def test_time_is_bounded_also_where_a_server_does_not_read(client_of, serve):
-    """A picture too large for the buffers, and a server that takes none of it: a server that is waited for never ends."""
+    """A picture too large for the buffers, and a server that takes none of it: waiting for it would never end."""
     server = serve()
     server.finish_request = lambda connection, _: silence(connection, server.ended)
     with pytest.raises(GaveUp, match="timeout"):

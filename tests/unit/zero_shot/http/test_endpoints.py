@@ -77,9 +77,16 @@ def test_answers_in_the_chat_dialect():
 
 def test_answers_in_the_messages_dialect():
     reply = {
-        "id": "msg", "model": "claude", "stop_reason": "end_turn", "usage": {"input_tokens": 7, "output_tokens": 3},
-        "content": [{"type": "thinking", "thinking": "x"}, {"type": "text", "text": "a"}, {"type": "text", "text": "b"}],
-    }  # fmt: skip
+        "id": "msg",
+        "model": "claude",
+        "stop_reason": "end_turn",
+        "usage": {"input_tokens": 7, "output_tokens": 3},
+        "content": [
+            {"type": "thinking", "thinking": "x"},
+            {"type": "text", "text": "a"},
+            {"type": "text", "text": "b"},
+        ],
+    }
     said = bodies.read(ENDPOINTS["anthropic"], json.dumps(reply).encode())
     assert (said.text, said.tokens_in, said.tokens_out, said.refused, said.cut_off) == ("ab", 7, 3, False, False)
     for reason, refused, cut_off in (("refusal", True, False), ("max_tokens", False, True)):
@@ -90,13 +97,28 @@ def test_answers_in_the_messages_dialect():
 @pytest.mark.parametrize(
     "body",
     [
-        b"", b"[]", b"3", b"null", b"\xff\xfe", '{"choices": []}'.encode("utf-16"), b"{}", b'{"choices": {}}',
-        b'{"choices": []}', b'{"choices": [3]}', b'{"choices": [{}]}', b'{"choices": [{"message": "x"}]}',
-        b'{"choices": [{"message": {"content": 3}}]}', b'{"choices": [{"message": {"content": [3]}}]}',
-        b'{"choices": [{"message": {"content": [{"text": 3}]}}]}', b'{"error": "x", "choices": []}',
-        b"[" * 100_000, b'{"a":' * 100_000, b'{"id": ' + b"9" * 100_000 + b"}", b'{"choices": []}{"choices": []}',
+        b"",
+        b"[]",
+        b"3",
+        b"null",
+        b"\xff\xfe",
+        '{"choices": []}'.encode("utf-16"),
+        b"{}",
+        b'{"choices": {}}',
+        b'{"choices": []}',
+        b'{"choices": [3]}',
+        b'{"choices": [{}]}',
+        b'{"choices": [{"message": "x"}]}',
+        b'{"choices": [{"message": {"content": 3}}]}',
+        b'{"choices": [{"message": {"content": [3]}}]}',
+        b'{"choices": [{"message": {"content": [{"text": 3}]}}]}',
+        b'{"error": "x", "choices": []}',
+        b"[" * 100_000,
+        b'{"a":' * 100_000,
+        b'{"id": ' + b"9" * 100_000 + b"}",
+        b'{"choices": []}{"choices": []}',
     ],
-)  # fmt: skip
+)
 def test_what_is_no_answer_is_said_to_be_none(body):
     for name in ("openai", "anthropic"):
         with pytest.raises(Malformed):
@@ -144,12 +166,16 @@ def test_names_of_models(asked, reported, same):
 
 ASKED = {"temperature": 0.7, "top_p": 0.9, "answer_tokens": 64}
 REFUSALS = {
-    "max_tokens": ("Unsupported parameter: 'max_tokens' is not supported here. Use 'max_completion_tokens' instead.",
-                   "max_completion_tokens for max_tokens"),
-    "top_p": ("`temperature` and `top_p` cannot both be specified for this model. Please use only one.",
-              "without top_p"),
+    "max_tokens": (
+        "Unsupported parameter: 'max_tokens' is not supported here. Use 'max_completion_tokens' instead.",
+        "max_completion_tokens for max_tokens",
+    ),
+    "top_p": (
+        "`temperature` and `top_p` cannot both be specified for this model. Please use only one.",
+        "without top_p",
+    ),
     "temperature": ("Unsupported value: 'temperature' does not support 0.7 with this model.", "without temperature"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("named", [True, False])
@@ -194,11 +220,25 @@ def test_prompts_say_the_interface():
 @pytest.mark.parametrize(
     "text",
     [
-        "ftp://host/v1", "file:///etc/passwd", "host", "http://", "http://user@host", "http://u:sk-x@host/v1",
-        "http://host/v1?key=sk-x", "http://host/#x", "http://host:99999", "http://host:0", "http://host:port",
-        "http://ho st/", "http://host/a\r\nX: y", "http://h\u00f6st/", "http://[::1", "http://host\\@other/", "",
+        "ftp://host/v1",
+        "file:///etc/passwd",
+        "host",
+        "http://",
+        "http://user@host",
+        "http://u:sk-x@host/v1",
+        "http://host/v1?key=sk-x",
+        "http://host/#x",
+        "http://host:99999",
+        "http://host:0",
+        "http://host:port",
+        "http://ho st/",
+        "http://host/a\r\nX: y",
+        "http://h\u00f6st/",
+        "http://[::1",
+        "http://host\\@other/",
+        "",
     ],
-)  # fmt: skip
+)
 def test_addresses_that_are_none(text):
     with pytest.raises(ValueError, match="base_url: expected") as caught:
         Address.parse(text)

@@ -1,4 +1,4 @@
-#include "sokoban/search/freeze.hpp"
+#include "sokoban/search/deadlock_freeze.hpp"
 
 namespace recommit::sokoban {
 

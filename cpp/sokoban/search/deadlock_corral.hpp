@@ -5,9 +5,10 @@
 #include <set>
 #include <vector>
 
-#include "sokoban/search/freeze.hpp"
+#include "sokoban/search/deadlock_freeze.hpp"
 #include "sokoban/search/push_graph.hpp"
 
+/// The second of the deadlock rules; deadlock_freeze.hpp says what makes a rule sound.
 namespace recommit::sokoban {
 
 /// Corral deadlocks: an area that the player cannot enter, whose boxes can neither let the player in nor all come to
@@ -37,7 +38,7 @@ class Corral {
 
   void find_area(int seed, const std::vector<std::uint8_t>& occupied);
   bool trial_fails(int player);
-  Verdict arrive(Play play);
+  Verdict add_play(Play play);
   Verdict try_pushes(const Play& play);
   std::uint16_t flood(int player);
   void put(const std::vector<std::uint16_t>& boxes, std::uint8_t value);

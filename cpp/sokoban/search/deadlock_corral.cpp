@@ -1,4 +1,4 @@
-#include "sokoban/search/corral.hpp"
+#include "sokoban/search/deadlock_corral.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -67,7 +67,7 @@ void Corral::find_area(int seed, const std::vector<std::uint8_t>& occupied) {
   ring_.erase(std::unique(ring_.begin(), ring_.end()), ring_.end());
 }
 
-Corral::Verdict Corral::arrive(Play play) {
+Corral::Verdict Corral::add_play(Play play) {
   put(play.boxes, 1);
   play.player = flood(play.player);
   const auto on_goal = [&](std::uint16_t box) { return graph_.is_goal(box); };
@@ -99,7 +99,7 @@ Corral::Verdict Corral::try_pushes(const Play& play) {
       Play after{play.boxes, static_cast<std::uint16_t>(box)};
       after.boxes[i] = static_cast<std::uint16_t>(ahead);
       std::sort(after.boxes.begin(), after.boxes.end());
-      if (arrive(std::move(after)) == Verdict::Alive) return Verdict::Alive;
+      if (add_play(std::move(after)) == Verdict::Alive) return Verdict::Alive;
     }
   }
   return Verdict::Open;
@@ -108,7 +108,7 @@ Corral::Verdict Corral::try_pushes(const Play& play) {
 bool Corral::trial_fails(int player) {
   waiting_.clear();
   seen_.clear();
-  if (arrive({ring_, static_cast<std::uint16_t>(player)}) == Verdict::Alive) return false;
+  if (add_play({ring_, static_cast<std::uint16_t>(player)}) == Verdict::Alive) return false;
   while (!waiting_.empty()) {
     const Play play = std::move(waiting_.back());
     waiting_.pop_back();

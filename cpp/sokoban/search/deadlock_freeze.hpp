@@ -5,6 +5,11 @@
 
 #include "sokoban/search/push_graph.hpp"
 
+/// Deadlock rules, here and in deadlock_corral.hpp: states that no play can solve, dropped before they cost a search. A
+/// rule is *sound* if it never drops a state that can be solved; then it changes times and never lengths. The simplest
+/// rule is that of dead cells (Level::is_live): a lone box there reaches no goal. PushGraph::side_lives refines it by
+/// the side on which the player stands. tests/cpp/test_sokoban_search.cpp compares every combination with an
+/// enumeration.
 namespace recommit::sokoban {
 
 /// Freeze deadlocks: boxes that hold each other, with walls, so that none of them can ever move again. Sound: the

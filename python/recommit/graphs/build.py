@@ -1,0 +1,135 @@
+"""A policy's commitment graph: every state that any choice of depths can reach, looked at once.
+
+States are looked at in waves: first the starts, then where the prefixes of their plans lead, and so on until nothing is
+new. Nodes stand in the order of their waves, so that the same policy gives the same graph. A wave is divided into pieces of
+one size, since on some devices the states that are looked at together decide the last bits.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from recommit.graphs.graph import NEVER, NOWHERE, PLAN, CommitmentGraph
+from recommit.policy.transfer import to_host
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from recommit.policy.policy import CommitPolicy
+    from recommit.puzzles.puzzle import Puzzle
+
+#: States per pass of the policy.
+PIECE = 128
+#: Nodes of a graph at most, where nobody says another number.
+LIMIT = 4_000_000
+
+
+class _Nodes:
+    """Distinct states by number, in the order in which they came, at most ``limit``."""
+
+    def __init__(self, shape: tuple[int, int], limit: int) -> None:
+        self._shape, self._limit = shape, limit
+        self._number: dict[bytes, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._number)
+
+    def add(self, states: NDArray[np.uint8]) -> NDArray[np.int32]:
+        """The number of each state, new ones by the next numbers; ``NOWHERE`` for a new one beyond the limit."""
+        numbers = np.empty(len(states), np.int32)
+        for i, key in enumerate(state.tobytes() for state in states):
+            number = self._number.get(key, NOWHERE)
+            if number == NOWHERE and len(self._number) < self._limit:
+                number = self._number[key] = len(self._number)
+            numbers[i] = number
+        return numbers
+
+    def states(self, first: int = 0) -> NDArray[np.uint8]:
+        """Those from the ``first`` number on."""
+        keys = b"".join(islice(self._number, first, None))
+        return np.frombuffer(bytearray(keys), np.uint8).reshape(-1, *self._shape)
+
+
+def every_state(task: Puzzle) -> NDArray[np.uint8]:
+    """All states that are not solved and can be; only of puzzles whose states can be listed."""
+    return task.population()[0]
+
+
+def build(
+    policy: CommitPolicy,
+    task: Puzzle,
+    starts: NDArray[np.uint8],
+    groups: NDArray[np.integer] | None = None,
+    *,
+    limit: int = LIMIT,
+    source: dict[str, Any] | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> CommitmentGraph:
+    """The graph of a policy from these starts.
+
+    ``groups`` are the numbers of the starts' rooms; each start is its own group if there are none. Where a wave would make
+    more than ``limit`` nodes, the states beyond it are left out, and the graph is not ``closed``. ``progress`` is called with
+    the nodes that were looked at and all nodes so far.
+    """
+    if policy.config.decoder.depth_conditioning != "none" or policy.config.show_budget:
+        what = "decoder.depth_conditioning" if policy.config.decoder.depth_conditioning != "none" else "show_budget"
+        raise ValueError(f"policy: expected one whose plan depends on the state alone, got one with {what}")
+    if len(starts) > limit:
+        raise ValueError(f"limit: expected at least one node per start ({len(starts)}), got {limit}")
+    nodes = _Nodes((starts.shape[1], starts.shape[2]), limit)
+    numbers = nodes.add(starts)
+    looks = []
+    looked = 0
+    while looked < len(nodes):
+        wave = nodes.states(looked)
+        for begin in range(0, len(wave), PIECE):
+            looks.append(_look(policy, task, wave[begin : begin + PIECE], nodes))
+            looked += len(looks[-1][0])
+            if progress is not None:
+                progress(looked, len(nodes))
+    plans, probabilities, logits, landing, stop = map(np.concatenate, zip(*looks, strict=True))
+    states = nodes.states()
+    return CommitmentGraph(
+        task=task.task,
+        depths=policy.config.depths,
+        states=states,
+        distance=task.distance(states),
+        looked=~task.is_solved(states),
+        plans=plans,
+        probabilities=probabilities,
+        logits=logits,
+        landing=landing,
+        stop=stop,
+        starts=numbers,
+        groups=np.arange(len(starts), dtype=np.int32) if groups is None else groups.astype(np.int32),
+        source=source or {},
+    )
+
+
+def _look(policy: CommitPolicy, task: Puzzle, states: NDArray[np.uint8], nodes: _Nodes) -> tuple[NDArray[Any], ...]:
+    """Plans, probabilities, logits, landings and stops of a piece; goals are looked at beside the others, and forgotten."""
+    plans, probabilities, logits = _plan(policy, task, states)
+    open_ = ~task.is_solved(states)
+    plans[~open_], probabilities[~open_], logits[~open_] = 0, 0.0, 0.0
+    here, stop = states, np.full(len(states), NEVER, np.uint8)
+    landing = np.full((len(states), PLAN), NOWHERE, np.int32)
+    for place in range(PLAN):
+        after = task.step(here, np.ascontiguousarray(plans[:, place]))
+        here = np.where((stop == NEVER)[:, None, None], after, here)
+        stop[open_ & (stop == NEVER) & task.is_solved(here)] = place + 1
+        landing[open_, place] = nodes.add(here[open_])
+    return plans, probabilities, logits, landing, stop
+
+
+def _plan(policy: CommitPolicy, task: Puzzle, states: NDArray[np.uint8]) -> list[NDArray[Any]]:
+    with torch.no_grad():
+        z, index = policy.look(task, states), policy.task_index(task)
+        plans, scores = policy.decoder.plans(z, index)
+        logits = policy.depth_head(policy.read(z, index, scores))
+    return to_host(plans.byte(), scores.float().softmax(-1), logits.float())

@@ -1,0 +1,191 @@
+"""Commitment graphs as folders, read with numpy and pyarrow alone.
+
+nodes.parquet    a row per node: state, distance, plan, stop, landing_1 .. landing_8, probabilities, logits
+starts.parquet   a row per start: node, group
+manifest.json    what it is: format, task, shape, depths, counts, where it is from, sha256 of every column's content
+DIGESTS          sha256 of the three files, checked by whoever reads one
+
+The content hash is made from the numbers, not from the Parquet bytes: equal graphs have equal hashes on every machine and
+with every version of pyarrow.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from recommit.data.table import pa, parsed, pq
+from recommit.graphs.graph import PLAN, CommitmentGraph
+from recommit.puzzles import registry
+from recommit.storage import digests, errors, files, reading
+from recommit.storage.lock import Lock
+from recommit.version import VERSION
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+FORMAT = "recommit commitment graph 1"
+MANIFEST, NODES, STARTS = "manifest.json", "nodes.parquet", "starts.parquet"
+#: More nodes than this are refused before anything is read: some 800 bytes of memory each.
+MOST_NODES = 1 << 24
+FIELDS = {
+    "format": str, "task": str, "shape": [int], "depths": [int], "nodes": int, "starts": int, "content": str, "source": dict,
+}  # fmt: skip
+
+
+def write(graph: CommitmentGraph, folder: str | Path) -> dict[str, Any]:
+    """Write a graph into a folder of its own and give back its manifest; one that holds the same graph is left as it is."""
+    place = Path(folder).absolute()
+    work = files.Files()
+    files.make_folders(work, place)
+    with Lock(place, work="graph"):
+        strangers = sorted(
+            p.name for p in place.iterdir() if p.name not in (MANIFEST, NODES, STARTS, digests.NAME, ".lock")
+        )
+        if strangers:
+            raise errors.WrongFolder(
+                f"out: expected a new folder or a commitment graph, got {place} with {strangers[0]}"
+            )
+        manifest = describe(graph)
+        digests.write(work, place, {})
+        files.replace(work, place / NODES, _parquet(_node_columns(graph)))
+        files.replace(work, place / STARTS, _parquet({"node": pa.array(graph.starts), "group": pa.array(graph.groups)}))
+        files.replace(work, place / MANIFEST, (json.dumps(manifest, indent=2, allow_nan=False) + "\n").encode())
+        digests.seal(work, place, (NODES, STARTS, MANIFEST))
+    return manifest
+
+
+def describe(graph: CommitmentGraph) -> dict[str, Any]:
+    """The manifest of a graph."""
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "task": graph.task,
+        "shape": list(graph.states.shape[1:]),
+        "depths": list(graph.depths),
+        "nodes": len(graph),
+        "looked": int(graph.looked.sum()),
+        "starts": len(graph.starts),
+        "groups": len(np.unique(graph.groups)),
+        "closed": graph.closed,
+        "content": content(graph),
+        "source": graph.source,
+    }
+
+
+def content(graph: CommitmentGraph) -> str:
+    """sha256 of everything but where it is from."""
+    digest = hashlib.sha256(json.dumps([FORMAT, graph.task, list(graph.depths)]).encode())
+    for name in (
+        "states",
+        "distance",
+        "looked",
+        "plans",
+        "probabilities",
+        "logits",
+        "landing",
+        "stop",
+        "starts",
+        "groups",
+    ):
+        column = np.ascontiguousarray(getattr(graph, name))
+        digest.update(f"{name} {column.dtype.str} {column.shape}".encode())
+        digest.update(column.data)
+    return digest.hexdigest()
+
+
+def read(folder: str | Path) -> CommitmentGraph:
+    """A graph from its folder, checked: files against their digests, numbers against the manifest, edges against each other."""
+    place = Path(folder)
+    manifest = reading.values(place, MANIFEST, FIELDS)
+    if manifest["format"] != FORMAT:
+        raise errors.Damaged(f"{place / MANIFEST}: format: expected {FORMAT!r}, got {manifest['format']!r}")
+    if not 0 <= manifest["nodes"] <= MOST_NODES:
+        raise errors.Damaged(f"{place / MANIFEST}: nodes: expected at most {MOST_NODES:,}, got {manifest['nodes']:,}")
+    nodes, starts = (_table(place, name, manifest[many]) for name, many in ((NODES, "nodes"), (STARTS, "starts")))
+    try:
+        graph = _graph(manifest, nodes, starts)
+    except (ValueError, KeyError, TypeError, pa.ArrowException) as error:
+        raise errors.Damaged(f"{place}: no commitment graph: {error}") from None
+    if content(graph) != manifest["content"]:
+        raise errors.Damaged(f"{place}: content: expected {manifest['content']}, got {content(graph)}")
+    return graph
+
+
+def _table(folder: Path, name: str, rows: int) -> pa.Table:
+    data = reading.content(folder, name)
+    try:
+        stored = pq.read_metadata(pa.BufferReader(data)).num_rows
+    except pa.ArrowException as error:
+        raise errors.Damaged(f"{folder / name}: cannot be read: {error}") from None
+    if stored != rows:
+        raise errors.Damaged(f"{folder / name}: expected {rows:,} rows as {MANIFEST} says, got {stored:,}")
+    return parsed(folder / name, data)
+
+
+def _node_columns(graph: CommitmentGraph) -> dict[str, pa.Array]:
+    flat = graph.states.reshape(len(graph), -1)
+    landings = {f"landing_{h + 1}": pa.array(np.ascontiguousarray(graph.landing[:, h])) for h in range(PLAN)}
+    return {
+        "state": _lists(flat),
+        "distance": pa.array(graph.distance.astype(np.int16)),
+        "looked": pa.array(graph.looked),
+        "plan": _lists(graph.plans),
+        "stop": pa.array(graph.stop),
+        **landings,
+        "probabilities": _lists(graph.probabilities.reshape(len(graph), -1)),
+        "logits": _lists(graph.logits),
+    }
+
+
+def _lists(rows: NDArray[Any]) -> pa.Array:
+    return pa.FixedSizeListArray.from_arrays(pa.array(np.ascontiguousarray(rows).ravel()), rows.shape[1])
+
+
+def _parquet(columns: dict[str, pa.Array]) -> memoryview:
+    buffer = io.BytesIO()
+    pq.write_table(pa.table(columns), buffer, compression="zstd", compression_level=9, use_dictionary=False)
+    return buffer.getbuffer()
+
+
+def _graph(manifest: dict[str, Any], nodes: pa.Table, starts: pa.Table) -> CommitmentGraph:
+    rows, columns = manifest["shape"]
+    many = len(nodes)
+    depths = tuple(manifest["depths"])
+    registry.puzzle(manifest["task"])  # refuses what is none
+    return CommitmentGraph(
+        task=manifest["task"],
+        depths=depths,
+        states=_matrix(nodes, "state", np.uint8).reshape(many, rows, columns),
+        distance=_column(nodes, "distance", np.int32),
+        looked=_column(nodes, "looked", np.bool_),
+        plans=_matrix(nodes, "plan", np.uint8),
+        probabilities=_matrix(nodes, "probabilities", np.float32).reshape(many, PLAN, 4),
+        logits=_matrix(nodes, "logits", np.float32).reshape(many, len(depths)),
+        landing=np.stack([_column(nodes, f"landing_{h + 1}", np.int32) for h in range(PLAN)], axis=1),
+        stop=_column(nodes, "stop", np.uint8),
+        starts=_column(starts, "node", np.int32),
+        groups=_column(starts, "group", np.int32),
+        source=manifest["source"],
+    )
+
+
+def _column(table: pa.Table, name: str, kind: type) -> NDArray[Any]:
+    column = table[name]
+    if column.null_count:
+        raise ValueError(f"{name}: expected no nulls, got {column.null_count}")
+    return np.ascontiguousarray(column.to_numpy(), dtype=kind)
+
+
+def _matrix(table: pa.Table, name: str, kind: type) -> NDArray[Any]:
+    column = table[name].combine_chunks()
+    values = column.flatten()
+    if column.null_count or values.null_count:
+        raise ValueError(f"{name}: expected no nulls, got some")
+    width = column.type.list_size
+    return np.ascontiguousarray(values.to_numpy(), dtype=kind).reshape(len(column), width)

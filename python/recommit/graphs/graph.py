@@ -1,0 +1,120 @@
+"""A commitment graph: with it, any rule that says how much of a plan to execute is judged exactly, without the policy.
+
+A node is a state. A look at it makes one plan, eight greedy actions. An edge (node, depth) executes the first ``depth`` of
+them: it knows where that lands, how many actions were executed (fewer than ``depth`` only if the goal came first) and
+whether the goal was reached. Plans do not depend on the depth, so a rule chooses among the eight edges of a node, and the
+value of a rule is a sum over edges instead of a mean over sampled episodes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from recommit.puzzles import registry
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from recommit.puzzles.puzzle import Puzzle
+
+#: Actions of a plan, and so the number of edges of a node.
+PLAN = 8
+#: A landing that is no node of the graph; ``stop`` of a plan that does not reach the goal.
+NOWHERE, NEVER = -1, 0
+
+
+@dataclass(frozen=True)
+class CommitmentGraph:
+    """Columns by node; those of a node that was never looked at (the goal, or beyond a limit) are zero, its landings
+    ``NOWHERE``. Depth h stands in column h - 1."""
+
+    task: str
+    #: The depths that the policy's own head chooses from, ascending.
+    depths: tuple[int, ...]
+    states: NDArray[np.uint8]  #: [N, rows, columns]
+    distance: NDArray[np.int32]  #: exact number of actions to the goal; -1: out of reach
+    looked: NDArray[np.bool_]  #: [N] has it a plan?
+    plans: NDArray[np.uint8]  #: [N, 8]
+    probabilities: NDArray[np.float32]  #: [N, 8, 4] of every action at every place of the plan
+    logits: NDArray[np.float32]  #: [N, depths] of the policy's own head
+    landing: NDArray[np.int32]  #: [N, 8] nodes
+    stop: NDArray[np.uint8]  #: [N] after how many actions the plan reaches the goal, or ``NEVER``
+    starts: NDArray[np.int32]  #: [M] nodes where episodes begin
+    #: [M] starts of one room have one number: they are drawn together when intervals are made.
+    groups: NDArray[np.int32]
+    #: Where it is from: any plain values.
+    source: dict[str, Any]
+
+    def __post_init__(self) -> None:
+        nodes = len(self.states)
+        shapes = {
+            "distance": (nodes,),
+            "looked": (nodes,),
+            "plans": (nodes, PLAN),
+            "probabilities": (nodes, PLAN, 4),
+            "logits": (nodes, len(self.depths)),
+            "landing": (nodes, PLAN),
+            "stop": (nodes,),
+            "groups": self.starts.shape,
+        }
+        for name, shape in shapes.items():
+            if getattr(self, name).shape != shape:
+                raise ValueError(f"{name}: expected the shape {shape}, got {getattr(self, name).shape}")
+        _within("landing", self.landing, NOWHERE, nodes - 1)
+        _within("starts", self.starts, 0, nodes - 1)
+        _within("stop", self.stop, NEVER, PLAN)
+        _within("plans", self.plans, 0, 3)
+        _within("depths", np.array(self.depths), 1, PLAN)
+
+    def __len__(self) -> int:
+        return len(self.states)
+
+    @property
+    def puzzle(self) -> Puzzle:
+        """Whose states these are."""
+        return registry.puzzle(self.task).of_states((self.states.shape[1], self.states.shape[2]))
+
+    @property
+    def goal(self) -> NDArray[np.bool_]:
+        """[N] which nodes are goals?"""
+        result: NDArray[np.bool_] = self.distance == 0
+        return result
+
+    @property
+    def closed(self) -> bool:
+        """Is every landing of every node that was looked at a goal or a node that was looked at too?"""
+        landing = self.landing[self.looked]
+        ends = self.looked | self.goal
+        return bool((landing != NOWHERE).all() and ends[landing].all() and ends[self.starts].all())
+
+    def executed(self, columns: Sequence[int]) -> NDArray[np.int32]:
+        """[N, columns] actions that each of these edges executes."""
+        depths = np.array(columns, np.int32) + 1
+        last = np.where(self.stop == NEVER, PLAN, self.stop).astype(np.int32)
+        result: NDArray[np.int32] = np.minimum(depths[None], last[:, None])
+        return result
+
+    def solved(self, columns: Sequence[int]) -> NDArray[np.bool_]:
+        """[N, columns] which of these edges reach the goal?"""
+        depths = np.array(columns) + 1
+        result: NDArray[np.bool_] = (self.stop[:, None] != NEVER) & (self.stop[:, None] <= depths[None])
+        return result
+
+
+def columns_of(depths: Sequence[int]) -> list[int]:
+    """The columns of these depths."""
+    bad = [depth for depth in depths if not 1 <= depth <= PLAN]
+    if bad or not depths:
+        raise ValueError(f"depths: expected some of 1..{PLAN}, got {bad[0] if bad else 'none'}")
+    return [depth - 1 for depth in sorted(set(depths))]
+
+
+def _within(name: str, numbers: NDArray[Any], least: int, most: int) -> None:
+    if numbers.size and (numbers.min() < least or numbers.max() > most):
+        bad = numbers.min() if numbers.min() < least else numbers.max()
+        raise ValueError(f"{name}: expected numbers {least}..{most}, got {bad}")

@@ -1,0 +1,98 @@
+"""The graph of a real policy against plain Python, which asks the policy for one state at a time."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.reference import graphs as slow
+
+pytest.importorskip("torch")
+pytest.importorskip("transformers")
+
+import recommit
+from recommit.graphs import build
+from recommit.graphs.graph import NOWHERE
+
+
+@pytest.fixture(scope="module", params=["sliding", "sokoban"])
+def task(request):
+    return recommit.Sliding(2, 2) if request.param == "sliding" else recommit.Sokoban(6, 1)
+
+
+@pytest.fixture(scope="module")
+def backbone(tmp_path_factory):
+    from recommit.policy.backbones.make import make_backbone
+
+    return make_backbone(tmp_path_factory.mktemp("backbone") / "tiny", "tiny")
+
+
+def policy_of(backbone, **decoder):
+    from recommit.policy.config import DecoderConfig, PolicyConfig
+    from recommit.policy.policy import CommitPolicy
+
+    small = DecoderConfig(width=32, layers=1, heads=2, ffn=64, **decoder)
+    config = PolicyConfig(lora=None, prompts=("bare-v1", "bare-v1"), decoder=small)
+    return CommitPolicy.from_backbone(backbone, config, seed=2).eval()
+
+
+@pytest.fixture(scope="module")
+def policy(backbone):
+    return policy_of(backbone)
+
+
+@pytest.fixture(scope="module")
+def starts(task):
+    return task.generate(3, seed=1).states
+
+
+@pytest.fixture(scope="module")
+def graph(policy, task, starts):
+    return build.build(policy, task, starts)
+
+
+def test_the_graph_is_that_of_the_policy(policy, task, starts, graph):
+    edges = slow.explore(task, starts, lambda state: policy.act(task, state[None])[1][0].tolist())
+    assert {graph.states[i].tobytes() for i in np.flatnonzero(graph.looked)} == set(edges)
+    executed, solved = graph.executed(range(8)), graph.solved(range(8))
+    for i in np.flatnonzero(graph.looked):
+        for depth, (after, actions, arrived) in edges[graph.states[i].tobytes()].items():
+            assert graph.states[graph.landing[i, depth - 1]].tobytes() == after
+            assert (executed[i, depth - 1], solved[i, depth - 1]) == (actions, arrived)
+
+
+def test_what_the_policy_says_is_kept(policy, task, graph):
+    nodes = np.flatnonzero(graph.looked)[:20]
+    depths, plans = policy.act(task, graph.states[nodes])
+    assert np.array_equal(plans, graph.plans[nodes])
+    assert np.array_equal(depths, np.array(graph.depths)[graph.logits[nodes].argmax(axis=1)])
+    np.testing.assert_allclose(graph.probabilities[nodes].sum(axis=-1), 1.0, atol=1e-6)
+    assert np.array_equal(graph.probabilities[nodes].argmax(axis=-1), graph.plans[nodes])
+    assert np.array_equal(graph.distance, task.distance(graph.states))
+
+
+def test_twice_is_the_same(policy, task, starts, graph):
+    from recommit.graphs import files
+
+    assert files.content(build.build(policy, task, starts)) == files.content(graph)
+
+
+def test_a_limit_leaves_states_out_and_says_so(policy, task, starts, graph):
+    cut = build.build(policy, task, starts, limit=3)
+    assert len(cut) == 3 < len(graph)
+    assert (cut.landing[cut.looked] == NOWHERE).any()
+    assert not cut.closed
+    assert graph.closed
+    with pytest.raises(ValueError, match="limit: expected at least one node per start"):
+        build.build(policy, task, starts, limit=1)
+
+
+def test_every_state_of_a_small_board(policy):
+    task = recommit.Sliding(2, 2)
+    graph = build.build(policy, task, build.every_state(task))
+    assert graph.looked.sum() == 11  # the twelfth is the goal
+    assert graph.closed
+
+
+def test_a_plan_that_waits_for_its_depth_is_refused(backbone, task, starts):
+    with pytest.raises(ValueError, match=r"got one with decoder\.depth_conditioning"):
+        build.build(policy_of(backbone, depth_conditioning="embedding"), task, starts)

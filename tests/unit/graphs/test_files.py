@@ -1,0 +1,100 @@
+"""Commitment graphs as folders: what is written is read, and anything else is a sentence."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from tests.unit.graphs import cases
+
+pytest.importorskip("pyarrow")
+
+from recommit.graphs import files
+from recommit.storage import digests, errors
+from recommit.storage.files import Files
+
+COLUMNS = ("states", "distance", "looked", "plans", "probabilities", "logits", "landing", "stop", "starts", "groups")
+
+
+@pytest.fixture(params=["sliding", "sokoban"])
+def graph(request):
+    return cases.some(request.param, 4)
+
+
+def test_what_is_written_is_read(graph, tmp_path):
+    manifest = files.write(graph, tmp_path / "graph")
+    again = files.read(tmp_path / "graph")
+    for name in COLUMNS:
+        assert np.array_equal(getattr(again, name), getattr(graph, name)), name
+        assert getattr(again, name).dtype == getattr(graph, name).dtype, name
+    assert (again.task, again.depths, again.source) == (graph.task, graph.depths, graph.source)
+    assert manifest["content"] == files.content(again)
+    assert manifest["closed"]
+
+
+def test_writing_again_changes_nothing(graph, tmp_path):
+    files.write(graph, tmp_path)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    files.write(graph, tmp_path)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+@pytest.mark.parametrize("column", COLUMNS)
+def test_the_content_hash_knows_every_column(graph, column):
+    array = getattr(graph, column).copy()
+    array.flat[0] = array.flat[-1] if array.flat[0] != array.flat[-1] else 1 - array.flat[0]
+    assert files.content(cases.changed(graph, **{column: array})) != files.content(graph)
+
+
+@pytest.mark.parametrize("name", [files.NODES, files.STARTS, files.MANIFEST, digests.NAME])
+def test_a_flipped_bit_is_noticed(graph, tmp_path, name):
+    files.write(graph, tmp_path)
+    data = (tmp_path / name).read_bytes()
+    for place in range(0, len(data), max(len(data) // 23, 1)):
+        (tmp_path / name).write_bytes(data[:place] + bytes([data[place] ^ 4]) + data[place + 1 :])
+        with pytest.raises(errors.Damaged):
+            files.read(tmp_path)
+
+
+def test_without_digests_the_content_is_checked(graph, tmp_path):
+    files.write(graph, tmp_path)
+    other = cases.changed(graph, stop=np.where(graph.stop == 2, 3, graph.stop).astype(np.uint8), source=graph.source)
+    files.write(other, tmp_path / "other")
+    (tmp_path / digests.NAME).unlink()
+    (tmp_path / files.NODES).write_bytes((tmp_path / "other" / files.NODES).read_bytes())
+    if files.content(other) != files.content(graph):
+        with pytest.raises(errors.Damaged, match="content: expected"):
+            files.read(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("format", "another 7", "format: expected 'recommit commitment graph 1', got 'another 7'"),
+        ("nodes", 10**12, "nodes: expected at most 16,777,216, got 1,000,000,000,000"),
+        ("nodes", 3, "expected 3 rows as manifest.json says"),
+        ("task", "chess", "task: expected one of sliding, sokoban, ice, got 'chess'"),
+        ("shape", [7, 7], "no commitment graph"),
+        ("depths", [1, 2], "no commitment graph"),
+    ],
+)
+def test_a_manifest_that_says_something_else_is_refused(tmp_path, field, value, message):
+    files.write(cases.some("sliding", 2), tmp_path)
+    manifest = json.loads((tmp_path / files.MANIFEST).read_text()) | {field: value}
+    (tmp_path / files.MANIFEST).write_text(json.dumps(manifest))
+    digests.seal(Files(), tmp_path, (files.NODES, files.STARTS, files.MANIFEST))
+    with pytest.raises(errors.Damaged, match=message):
+        files.read(tmp_path)
+
+
+def test_a_folder_of_somebody_else_is_left_alone(graph, tmp_path):
+    (tmp_path / "thesis.tex").write_text("mine")
+    with pytest.raises(errors.WrongFolder, match=r"with thesis\.tex"):
+        files.write(graph, tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_a_folder_that_is_none_is_a_sentence(tmp_path):
+    with pytest.raises(errors.Damaged, match=r"manifest\.json: expected a file, got none"):
+        files.read(tmp_path / "nowhere")
