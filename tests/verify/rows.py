@@ -233,7 +233,7 @@ ROWS = (
         "quick", "2e-6 of one process, 2e-5 at ZeRO 3", Pytest(("tests/invariant/test_zero_lora.py",))),
     Row("T4", "the same for offload, bfloat16, unequal ranks and two puzzles at ZeRO 3, at every step", "nightly",
         "2e-6 of one process, 2e-5 at ZeRO 3",
-        Pytest(("tests/invariant/test_zero_lora.py::test_reinforcement_of_both_puzzles_at_stage_3_is_that_of_one_process",
+        Pytest(("tests/invariant/test_zero_lora.py::test_both_puzzles_are_reinforced_alike_at_stage_3",
                 "tests/invariant/test_zero_lora.py::test_what_else_is_saved_loads",
                 "tests/invariant/test_zero_lora.py::test_an_interrupted_run_goes_on_to_the_bit_at_stage_3"),
                marks="nightly")),
