@@ -45,7 +45,7 @@ NOT_RUN = {
 }
 
 #: The most that a number after a flag may be when a page is run.
-MOST = {"--count": 64, "--validation": 8, "--test": 16, "--instances": 8, "--steps": 1, "--workers": 1}
+MOST = {"--count": 64, "--validation": 4, "--test": 8, "--instances": 4, "--steps": 1, "--workers": 1}
 _VALIDATION = "validation={instances: 4, every: 1, budget: 3, length: [4, 14]}"
 #: What a verb gets in addition.
 SMALLER = {
@@ -74,7 +74,7 @@ SMALLER = {
         _VALIDATION,
         "run.tensorboard=false",
     ],
-    "evaluate": ["--instances", "8", "--validation", "4"],
+    "evaluate": ["--instances", "4", "--validation", "2"],
     "reproduce": ["--jobs", "1"],
 }
 SMALLER["train family"] = SMALLER["train grpo"]
@@ -115,7 +115,7 @@ tasks:
     variants: [adaptive, fixed-4, fixed-8]
     seeds: [0]
     ablations: [paper]
-    evaluate: {instances: 8, validation: 4, budgets: ["3", "2"]}
+    evaluate: {instances: 4, validation: 2, budgets: ["2"]}
   sokoban:
     data:
       {task: sokoban, size: 6, variants: [{length: [4, 14], boxes: 1}],
@@ -126,7 +126,7 @@ tasks:
     variants: [adaptive]
     seeds: [0]
     warm_starts: each
-    evaluate: {instances: 8, validation: 4, budgets: ["3", "2"]}
+    evaluate: {instances: 4, validation: 2, budgets: ["2"]}
 """
 
 
