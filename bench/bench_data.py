@@ -25,7 +25,7 @@ import recommit
 import recommit.data
 from recommit.data import manifest, rows, shards, table
 from recommit.data.building import labels
-from recommit.data.spec import Recipe, Variant
+from recommit.data.spec import DataSpec, Difficulty
 from recommit.data.starts import sampling
 from recommit.storage import files
 
@@ -33,8 +33,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from tests.reference.labels import RULES, Judge, as_tuple
 
 PLANS = {
-    "sliding 3x3": Recipe("sliding", (3, 3), (Variant((8, 24)),), 8192),
-    "sokoban 8x8, 2 boxes": Recipe("sokoban", (8, 8), (Variant((8, 32), 2),), 8192),
+    "sliding 3x3": DataSpec("sliding", (3, 3), (Difficulty((8, 24)),), 8192),
+    "sokoban 8x8, 2 boxes": DataSpec("sokoban", (8, 8), (Difficulty((8, 32), 2),), 8192),
 }
 
 

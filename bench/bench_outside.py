@@ -2,9 +2,9 @@
 
     python bench/bench_outside.py [--ranks 8] [--card a100] [--steps 6] [--json results.json]
 
-The model is a stand-in that gives right shapes and takes as long as ``recommit plan`` says. Everything else is real:
-start states, targets, pictures, kept features, rollouts, simulation, distances, credit, the graph of looks and its
-program, batches, messages between ranks (gloo), logs, checkpoints of the true size. Ranks share cores here, so that
+The model is a stand-in that gives right shapes and takes as long as ``recommit estimate`` says. Everything else is
+real: start states, targets, pictures, kept features, rollouts, simulation, distances, credit, the graph of looks and
+its program, batches, messages between ranks (gloo), logs, checkpoints of the true size. Ranks share cores here, so that
 their wall time says nothing: what counts is each rank's own CPU time, as if it waited for nobody, against the model's
 seconds.
 """
@@ -25,13 +25,14 @@ import torch
 from stand_in import MODEL, Stages, StandInEngine, policy
 
 import recommit.data
-from recommit.data import Recipe, Variant
+from recommit.data import DataSpec, Difficulty
 from recommit.data.feeding.mixture import Mixture
 from recommit.data.starts import sampling
 from recommit.estimate import CARDS, Machine, estimate
 from recommit.play import sampled, values
-from recommit.play.graph import Reach
-from recommit.policy.heads import ActionDecoder, DepthHead
+from recommit.play.graph import PlanGraph
+from recommit.policy.action_decoder import ActionDecoder
+from recommit.policy.depth_head import DepthHead
 from recommit.policy.pictures.vision import Vision
 from recommit.policy.policy import CommitPolicy
 from recommit.policy.reference import Reference
@@ -44,19 +45,19 @@ from recommit.train.config import SftConfig, load
 from recommit.train.grpo import collect, learner
 from recommit.train.grpo import loss as objective
 from recommit.train.grpo import run as grpo
-from recommit.train.grpo.batch import Decisions
+from recommit.train.grpo.batch import GrpoBatch
 from recommit.train.grpo.config import GrpoConfig
 from recommit.train.grpo.head_moves import HeadMover
 from recommit.train.sft import run as sft
 
 #: The paper's Sokoban, in shards of a few instances.
-DATA = Recipe("sokoban", (7, 7), tuple(Variant((8, 32), boxes) for boxes in (1, 2, 3)), count=600, seed=42)
+DATA = DataSpec("sokoban", (7, 7), tuple(Difficulty((8, 32), boxes) for boxes in (1, 2, 3)), count=600, seed=42)
 QUIET = ["validation.instances=0", "run.threads=1", "run.save_every=100000"]
 #: Recipe, stage, and what is changed.
 RUNS: dict[str, tuple[str, str, list[str]]] = {
     "sft": ("paper-sokoban", "sft", []),
     "state credit": ("paper-sokoban", "grpo", []),
-    "exact credit": ("sound-sokoban", "grpo", ["finish.share=0.0"]),
+    "exact credit": ("sound-sokoban", "grpo", ["phases=[]"]),
 }
 
 
@@ -101,7 +102,7 @@ def watch(stages: Stages) -> None:
         (task, "distance", "distances"),
         (task, "optimal_actions", "distances"),
         (sampled.Actor, "propose", "rollout"),
-        (Reach, "expand", "graph"),
+        (PlanGraph, "expand", "graph"),
         (values, "explore", "graph"),
         (values, "evaluate", "program"),
         (HeadMover, "__call__", "head moves"),
@@ -109,8 +110,8 @@ def watch(stages: Stages) -> None:
         (collect.Collector, "__call__", "credit"),
         (ranks.Team, "_reduce", "messages"),
         (ranks.Team, "gather", "messages"),
-        (Decisions, "where", "batches"),
-        (Decisions, "padded", "batches"),
+        (GrpoBatch, "where", "batches"),
+        (GrpoBatch, "padded", "batches"),
         (Mixture, "__next__", "batches"),
         (loss, "sft_loss", "loss"),
         (objective, "grpo_loss", "loss"),

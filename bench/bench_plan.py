@@ -55,7 +55,7 @@ def recipes(shape: str, engine: dict[str, Any]) -> tuple[Any, Any, Any]:
 def one(shape: str, stage: str, engine: dict[str, Any]) -> dict[str, Any]:
     """One row."""
     import recommit.data
-    from recommit.data import Recipe, Variant, build
+    from recommit.data import DataSpec, Difficulty, build
     from recommit.estimate import CARDS, Machine, estimate
     from recommit.estimate.counting.measuring import measured
     from recommit.runs import ranks
@@ -67,7 +67,7 @@ def one(shape: str, stage: str, engine: dict[str, Any]) -> dict[str, Any]:
     sft, grpo, model = recipes(shape, engine)
     config = sft if stage == "sft" else grpo
     with tempfile.TemporaryDirectory() as place:
-        build(Recipe("sliding", (3, 3), (Variant((8, 14)),), count=200, ties="random"), Path(place) / "data")
+        build(DataSpec("sliding", (3, 3), (Difficulty((8, 14)),), count=200, ties="random"), Path(place) / "data")
         dataset = recommit.data.open(Path(place) / "data", "train")
         team = ranks.join("cpu") if config.engine.kind == "deepspeed" else ranks.alone("cpu")
         said = estimate(config, model, recommit.Sliding(3), Machine(CARDS["cpu"], team.world))
@@ -78,7 +78,7 @@ def one(shape: str, stage: str, engine: dict[str, Any]) -> dict[str, Any]:
                 if stage == "sft":
                     return Sft(config, dataset, run, team, quiet=True)
                 policy = initial_policy.policy(model, run.folder, 0, team)
-                return Grpo(config, policy, dataset.recipe, run, team, quiet=True)
+                return Grpo(config, policy, dataset.spec, run, team, quiet=True)
 
             real = measured(make)
             grown = highest() - before

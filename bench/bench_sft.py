@@ -18,7 +18,7 @@ import torch
 import recommit
 import recommit.data
 from recommit.data.starts import held_out
-from recommit.play.graph import Reach, always, drawn, walk
+from recommit.play.graph import PlanGraph, always, drawn, walk
 from recommit.policy.policy import CommitPolicy
 from recommit.runs.directory import best_policy
 from recommit.stats import share
@@ -46,11 +46,11 @@ def main() -> None:
         f"{sum(t['cpu_s'] for t in timing):.0f} s of CPU time (validation included); {len(starts):,} test instances of "
         f"length {rows.length[first].min()}..{rows.length[first].max()}, K={arguments.budget}"
     )
-    rooms = held_out.rooms(test.recipe, starts)
+    rooms = held_out.rooms(test.spec, starts)
     if rooms is not None:
         print(f"{rooms.max() + 1} rooms, which the intervals are over")
     depths = tuple(range(1, 9))
-    reach, own = Reach(policy, task, depths), len(policy.config.depths)
+    reach, own = PlanGraph(policy, task, depths), len(policy.config.depths)
     choices = {f"h={d}": always(reach, d) for d in depths} | {"uniform": drawn(reach, np.full(own, 1 / own), seed=0)}
     print(f"{'depth':<10}{'solved %':>9}{'95 % interval':>18}{'actions':>9}")
     for name, choose in choices.items():

@@ -118,7 +118,7 @@ def growth(path: Path) -> None:
                 micros = [solve_micros(task, state, 1) for state in np.split(made.states, 64)]
                 nodes = solutions.nodes
                 figures = (np.median(micros), np.mean(micros), np.median(nodes), nodes.mean())
-                writer.writerow([task.variant, size, length, 64, *(f"{figure:.1f}" for figure in figures)])
+                writer.writerow([task.size_name, size, length, 64, *(f"{figure:.1f}" for figure in figures)])
                 file.flush()
     print(f"growth: {path}")
 

@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 
 import recommit
-from recommit.cli.solving import Request, Solved, solve_all
+from recommit.cli.solving import Solved, SolveRequest, solve_all
 
 ROOT = Path(__file__).resolve().parent
 
@@ -48,7 +48,7 @@ def main() -> int:
     parser.add_argument("--moves", type=Path)
     arguments = parser.parse_args()
     levels = recommit.read_levels(arguments.file)
-    request = Request(recommit.Limits(bytes=arguments.bytes, seconds=arguments.wall), threads=1)
+    request = SolveRequest(recommit.Limits(bytes=arguments.bytes, seconds=arguments.wall), threads=1)
     solved = []
     for level in solve_all(levels.task, list(levels), levels.titles, request):
         solved.append(level)

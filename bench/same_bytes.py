@@ -30,17 +30,17 @@ GRPO = {
     "state": "credit: {group: state, size: 4, progress_per: action, deadlock: penalty}",
     "branch": "credit: {group: branch, size: 3, reward: total}",
     "episode": "credit: {group: episode, size: 3, reward: potential, scale: batch}",
-    "exact": "credit: {group: exact, size: 3, reward: solved, scale: batch, price_first: 0.002, price_action: "
-    "0.008, width: 2,"
-    " head_steps: 3, head_after: 0.4, plan_depths: even, budgets: [3, 6]}\n  finish: {share: 0.34, times: 2, "
-    "moves: 5, budgets: [3, 6], price: 0.01}",
+    "exact": "credit: {group: exact, size: 3, scale: batch, price_action: [0.002, 0.008], width: 2, plan_depths: "
+    "even, budgets: [3, 6]}"
+    "\n  phases: [{steps: 1}, {steps: 1, head_moves: 3}, {steps: 1, head_only: true, starts: 24, head_moves: 5, "
+    "head_lr: 3e-3, price_action: 0.01}]",
 }
 REST = """
   rollout: {instances: 12, budget: 6, length: [4, 12]}
   optim: {steps: 3, batch: 32, lr: 1e-3, head_lr: 1e-3, depth_lr: 1e-3}
-  validation: {instances: 16, every: 3, budget: 6, length: [4, 12]}
+  validation: {instances: 16, every: 3, budget: 6, length: [4, 12], budgets: BUDGETS}
 """
-AGENTS = ["--agents", "adaptive", "fixed-4", "random", "shuffled", "oracle-dp", "wary"]
+AGENTS = ["--agents", "adaptive", "fixed-4", "random", "shuffled", "oracle-dp", "adaptive-memory"]
 
 
 def run(*arguments: str) -> None:
@@ -88,7 +88,8 @@ def measured(work: Path) -> dict[str, object]:
         result[f"sft {task}"] = folder_digests(warm, "*.safetensors", "metrics.jsonl")
     for kind, credit in GRPO.items():
         recipe, out = work / f"{kind}.yaml", work / f"grpo-{kind}"
-        recipe.write_text(f"grpo:\n  {credit}{REST}", encoding="utf-8")
+        rest = REST.replace("BUDGETS", "[3, 6]" if kind == "exact" else "[]")
+        recipe.write_text(f"grpo:\n  {credit}{rest}", encoding="utf-8")
         warm = work / ("warm-sokoban" if kind == "state" else "warm-sliding")
         run("train", "grpo", "--recipe", str(recipe), "--init", str(warm), "--out", str(out))
         result[f"grpo {kind}"] = folder_digests(out, "*.safetensors", "metrics.jsonl")

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor, nn
 
-from recommit.policy.backbones.make import PRESETS, config, make_tokenizer
+from recommit.policy.backbones.make import BACKBONES, config, make_tokenizer
 from recommit.policy.backbones.qwen import QwenBackbone
 from recommit.policy.config import PolicyConfig
 from recommit.policy.policy import CommitPolicy
@@ -108,7 +108,7 @@ def policy(stages: Stages, preset: str, look: float, learn: float) -> CommitPoli
 
     tokenizer = make_tokenizer()
     with torch.device("meta"):
-        model = Qwen2_5_VLModel(config(PRESETS[preset], tokenizer)).to(torch.bfloat16)
+        model = Qwen2_5_VLModel(config(BACKBONES[preset], tokenizer)).to(torch.bfloat16)
     backbone = StandIn(model, tokenizer)
     backbone.stages, backbone.look, backbone.learn = stages, look, learn
     made = CommitPolicy(backbone, PolicyConfig(), source=f"random:{preset}")

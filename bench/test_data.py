@@ -13,7 +13,7 @@ from bench.plain import BOARDS, FARTHEST, breadth_first
 from tests.reference.labels import Judge, as_tuple
 
 import recommit.data
-from recommit.data import Recipe, Variant, table
+from recommit.data import DataSpec, Difficulty, table
 from recommit.data.building import labels
 from recommit.data.starts import sampling
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from bench.conftest import Timed
 
 pytestmark = group("data")
-PLAN = Recipe("sokoban", (8, 8), (Variant((8, 32), 2),), count=512)
+PLAN = DataSpec("sokoban", (8, 8), (Difficulty((8, 32), 2),), count=512)
 BATCH = 256
 
 

@@ -15,7 +15,7 @@ from bench.plain import BOARDS, FARTHEST, breadth_first
 
 from recommit.evaluate import metrics, summaries
 from recommit.evaluate import text as tables
-from recommit.play.episodes import Rows
+from recommit.play.episodes import DecisionRows
 
 if TYPE_CHECKING:
     from bench.conftest import Timed
@@ -32,15 +32,15 @@ class Played:
     """Decisions of each agent on the same instances."""
 
     length: NDArray[np.int32]
-    agents: dict[str, Rows]
+    agents: dict[str, DecisionRows]
 
     @property
     def episodes(self) -> int:
         return len(self.length) * len(self.agents) * len(BUDGETS)
 
 
-def made_up(rng: np.random.Generator, length: NDArray[np.int32], lean: float) -> Rows:
-    """Decisions of one agent, in the order of ``play.on_graph``: turn by turn, to the goal or the end of the budget."""
+def made_up(rng: np.random.Generator, length: NDArray[np.int32], lean: float) -> DecisionRows:
+    """GrpoBatch of one agent, in the order of ``play.on_graph``: turn by turn, to the goal or the end of the budget."""
     before, alive, parts = length.copy(), np.ones(len(length), bool), []
     for turn in range(max(BUDGETS.values())):
         who = np.flatnonzero(alive).astype(np.int32)
@@ -53,7 +53,7 @@ def made_up(rng: np.random.Generator, length: NDArray[np.int32], lean: float) ->
         turns, start = np.full(len(who), turn, np.int16), before[who].astype(np.int32)
         parts.append((who, turns, depth, executed, start, after, after == 0, half, half, actions, chances))
         before[who], alive[who] = after, after != 0
-    return Rows(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    return DecisionRows(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
 def some(instances: int, agents: int) -> Played:
@@ -74,7 +74,7 @@ def everything(played: Played) -> tuple[float, list[dict[str, Any]], str]:
     return summary[0]["solve_rate"], summary, tables.main_table(summary) + tables.comparisons(compared)
 
 
-def recounted(rows: Rows, length: NDArray[np.int32], k: int) -> dict[str, float]:
+def recounted(rows: DecisionRows, length: NDArray[np.int32], k: int) -> dict[str, float]:
     """Figures of one agent, one decision after another."""
     solved, actions, progress = (np.zeros(len(length)) for _ in range(3))
     for i in np.flatnonzero(rows.turn < k):

@@ -16,7 +16,7 @@ from bench.answers import group
 import recommit
 from recommit.play.sampled import Actor, play
 from recommit.play.variants import variant
-from recommit.policy.backbones.make import PRESETS, Shape, make_backbone
+from recommit.policy.backbones.make import BACKBONES, Shape, make_backbone
 from recommit.policy.config import LoraConfig, PolicyConfig
 
 if TYPE_CHECKING:
@@ -28,14 +28,14 @@ look, rollout = group("look"), group("rollout")
 TASK = recommit.Sliding(3)
 SIDE, BUDGET = 256, 4
 SHAPES = {
-    **{name: PRESETS[name] for name in ("tiny", "tiny-qwen3-vl", "tiny-internvl")},
+    **{name: BACKBONES[name] for name in ("tiny", "tiny-qwen3-vl", "tiny-internvl")},
     "8 million": Shape(256, 2, 4, 4, 512, 256, 8, 8, 684, 112, (3, 7)),
 }
 
 
 @pytest.fixture(scope="module")
 def backbone(scratch: Path) -> Path:
-    return make_backbone(scratch / "backbone", PRESETS["tiny"])
+    return make_backbone(scratch / "backbone", BACKBONES["tiny"])
 
 
 @pytest.fixture(scope="module")

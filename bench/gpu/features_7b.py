@@ -19,14 +19,14 @@ import torch
 from sft_7b import Clock, arguments, backbone_of, write
 
 import recommit
-from recommit.policy.backbones.make import PRESETS
+from recommit.policy.backbones.make import BACKBONES
 from recommit.policy.config import PolicyConfig
 from recommit.policy.pictures.vision import Vision
 
 
 def encoder(preset: str, device: str) -> Any:
     """The preset's picture encoder and the width that it feeds, hardly any language model."""
-    return backbone_of(replace(PRESETS[preset], layers=1, ffn=64, vocabulary=PRESETS["tiny"].vocabulary), device)
+    return backbone_of(replace(BACKBONES[preset], layers=1, ffn=64, vocabulary=BACKBONES["tiny"].vocabulary), device)
 
 
 @torch.no_grad()

@@ -25,7 +25,7 @@ import torch
 from sft_7b import Clock, arguments, build, naive_inputs, write
 
 import recommit
-from recommit.play.graph import Reach
+from recommit.play.graph import PlanGraph
 from recommit.play.sampled import Actor
 from recommit.play.variants import variant
 from recommit.runs.ranks import Team
@@ -33,15 +33,16 @@ from recommit.train.config import OptimConfig
 from recommit.train.engine.base import groups
 from recommit.train.engine.torch import TorchEngine
 from recommit.train.grpo import loss as objective
-from recommit.train.grpo.collect import Collector
-from recommit.train.grpo.config import CreditConfig, GrpoConfig, RolloutConfig
+from recommit.train.grpo.collect import ExactCollector, SampledCollector
+from recommit.train.grpo.config import GrpoConfig, RolloutConfig
 from recommit.train.grpo.head_moves import HeadMover
+from recommit.train.grpo.settings.credit import ExactCredit, StateCredit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from recommit.policy.policy import CommitPolicy
-    from recommit.train.grpo.batch import Decisions
+    from recommit.train.grpo.batch import GrpoBatch
 
 T = TypeVar("T")
 
@@ -76,23 +77,26 @@ class Model:
             torch.cuda.synchronize()
         self.seconds += time.perf_counter() - begin
 
-    def through(self, work: Callable[[], T]) -> T:
+    def run_pass(self, work: Callable[[], T]) -> T:
         """``work``, its time counted."""
         with self():
             return work()
 
 
-def collector(policy: CommitPolicy, task: Any, config: GrpoConfig, model: Model, engine: TorchEngine) -> Collector:
+def collector(
+    policy: CommitPolicy, task: Any, config: GrpoConfig, model: Model, engine: TorchEngine
+) -> ExactCollector | SampledCollector:
     """What plays, as ``recommit train grpo`` plays."""
-    kind = variant("adaptive")
-    actor = Actor(policy, task, kind, seed=0, through=model.through)
-    graph = partial(Reach, policy, task, through=model.through, keep_inputs=config.credit.head_steps > 0)
-    mover = HeadMover(policy, engine, lambda: 0.0)
-    return Collector(actor, config, kind, graph, mover)
+    actor = Actor(policy, task, variant("adaptive"), seed=0, run_pass=model.run_pass)
+    if not isinstance(config.credit, ExactCredit):
+        return SampledCollector(actor, config.credit, config.rollout)
+    graph = partial(PlanGraph, policy, task, run_pass=model.run_pass, keep_inputs=True)
+    mover = HeadMover(policy, engine, config.credit, config, 0.0, HEAD_MOVES)
+    return ExactCollector(actor, config.credit, config.rollout, graph, mover)
 
 
 def update(
-    policy: CommitPolicy, task: Any, batch: Decisions, config: GrpoConfig, engine: TorchEngine, model: Model
+    policy: CommitPolicy, task: Any, batch: GrpoBatch, config: GrpoConfig, engine: TorchEngine, model: Model
 ) -> int:
     """One epoch; how many times the weights were moved."""
     moves = -(-len(batch) // config.optim.batch)
@@ -143,16 +147,15 @@ def check(policy: CommitPolicy, task: Any, states: Any, device: str) -> None:
     assert apart < 5e-2, f"not the same depth logits: {apart:.3g} apart"
 
 
-CREDITS = {
-    "state": {},
-    "exact": {"reward": "solved", "scale": "batch", "head_steps": 20},
-}
+#: Moves of the depth head per round of exact credit.
+HEAD_MOVES = 20
+CREDITS = {"state": StateCredit, "exact": ExactCredit}
 
 
 def measure(policy: CommitPolicy, task: Any, given: argparse.Namespace, credit: str) -> dict[str, Any]:
     """Rounds of playing and learning; the first one warms up."""
     config = GrpoConfig(
-        credit=CreditConfig(group=credit, size=given.candidates, **CREDITS[credit]),
+        credit=CREDITS[credit](size=given.candidates),
         rollout=RolloutConfig(instances=given.instances, budget=given.budget, states=given.states),
         optim=replace(GrpoConfig().optim, batch=given.batch),
     )

@@ -25,7 +25,7 @@ NONE = "**not measured**"
 @dataclass(frozen=True)
 class Row:
     """One quantity: which part of a visit measures it, how it is read from its figures, and under which name
-    ``planned.json`` has what ``recommit plan`` says of it."""
+    ``planned.json`` has what ``recommit estimate`` says of it."""
 
     what: str
     part: str

@@ -16,7 +16,7 @@ import torch
 from sft_7b import Clock, arguments, build, write
 
 import recommit
-from recommit.play.graph import Reach, head, walk
+from recommit.play.graph import PlanGraph, head, walk
 
 
 def measure(policy: Any, task: Any, given: argparse.Namespace) -> dict[str, Any]:
@@ -24,7 +24,7 @@ def measure(policy: Any, task: Any, given: argparse.Namespace) -> dict[str, Any]
     rounds, clock = [], Clock(given.device)
     for number in range(given.rounds):
         starts = task.generate(given.starts, seed=number + 2, length=(8, 32)).states
-        reach = Reach(policy, task, policy.config.depths)
+        reach = PlanGraph(policy, task, policy.config.depths)
         played = clock.run("play", lambda r=reach, s=starts: walk(r, s, given.budget, head(r)))
         assert played.decisions.max() <= given.budget
         rounds.append((int(played.decisions.sum()), int(reach.expanded.sum())))

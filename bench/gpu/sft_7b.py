@@ -31,7 +31,7 @@ from PIL import Image
 import recommit
 from recommit.data.building.labels import label
 from recommit.data.feeding import samples
-from recommit.policy.backbones.make import PRESETS, Shape, config, make_tokenizer
+from recommit.policy.backbones.make import BACKBONES, Shape, config, make_tokenizer
 from recommit.policy.backbones.qwen import QwenBackbone
 from recommit.policy.config import PolicyConfig
 from recommit.policy.policy import CommitPolicy
@@ -61,7 +61,7 @@ def backbone_of(shape: Shape, device: str) -> QwenBackbone:
 
 def build(preset: str, device: str) -> CommitPolicy:
     """A policy on such a backbone."""
-    backbone = backbone_of(PRESETS[preset], device)
+    backbone = backbone_of(BACKBONES[preset], device)
     with torch.device(device):
         policy = CommitPolicy(backbone, PolicyConfig())
     return policy.to(device)
@@ -70,7 +70,7 @@ def build(preset: str, device: str) -> CommitPolicy:
 def arguments(text: str | None) -> argparse.ArgumentParser:
     """What every script here can be told."""
     parser = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--preset", default="7b", choices=sorted(n for n, s in PRESETS.items() if s.window))
+    parser.add_argument("--preset", default="7b", choices=sorted(n for n, s in BACKBONES.items() if s.window))
     parser.add_argument("--device", default="cuda", choices=("cuda", "cpu"))
     parser.add_argument("--size", type=int, default=8, help="Sokoban grid; the outer wall is cropped")
     parser.add_argument("--out", type=Path)

@@ -19,7 +19,7 @@ import numpy as np
 
 from recommit.evaluate import metrics
 from recommit.paper.family import DEPTHS, EVERY, STAGES, FamilyResults, Members, best, depth_of
-from recommit.paper.tables.training import said
+from recommit.paper.tables.training import steps_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -90,7 +90,7 @@ def emergence(axes: Axes, found: FamilyResults) -> None:
 
 
 def entropy(axes: Axes, found: FamilyResults) -> None:
-    lines = said(found.members.adaptive)
+    lines = steps_of(found.members.adaptive)
     for field, color, label in (("entropy_depth", BLUE, "depth head"), ("entropy_actions", RED, "actions")):
         steps, values = zip(*((line["step"], line[field]) for line in lines if field in line), strict=True)
         axes.plot(steps, smooth(np.array(values)), color=color, label=label)

@@ -29,7 +29,7 @@ SERIES = (
     ("the paper's recipe", r"adaptive@paper", "#23232b", "x", 6, False),
     ("other prices of an action", r"adaptive@price-[0-9.]+", "#7ba4dd", "o", 5, True),
     ("adaptive depth", r"adaptive", "#1c5fb8", "o", 9, False),
-    ("with a memory of where it has been", r"wary", "#9cc3ff", "*", 7, False),
+    ("with a memory of where it has been", r"adaptive-memory", "#9cc3ff", "*", 7, False),
     ("exact ceiling of its plans", r"oracle-dp", "#0b7a55", "D", 6, False),
 )
 

@@ -1,4 +1,4 @@
-"""When to re-commit: exact, fast puzzles and policies that decide how many actions to commit to before looking again."""
+"""When to re-commit: exact, fast puzzles, and policies that decide how many actions to commit to before a look."""
 
 from __future__ import annotations
 

@@ -145,9 +145,9 @@ def format_levels(
     """The text of some levels: ``Levels``, a batch ``uint8[N, H, W]``, or grids of different sizes.
 
     ``format`` says where titles go: ``"xsb"`` (a ``Title:`` line under a level), ``"boxoban"`` (``; N`` above it) or
-    ``"plain"`` (nowhere). Without ``titles``, ``Levels`` keep those of theirs that the format can hold. ``parse_levels``
-    gives back exactly these levels; a state of which that cannot be promised is a ``ValueError``. Without ``task``,
-    the cells of the first one tell: permutations of 0..n-1 are sliding boards, and what no
+    ``"plain"`` (nowhere). Without ``titles``, ``Levels`` keep those of theirs that the format can hold.
+    ``parse_levels`` gives back exactly these levels; a state of which that cannot be promised is a ``ValueError``.
+    Without ``task``, the cells of the first one tell: permutations of 0..n-1 are sliding boards, and what no
     puzzle recognises is Sokoban.
     """
     levels = states if isinstance(states, Levels) else _as_levels(states, task)

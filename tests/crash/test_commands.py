@@ -42,7 +42,7 @@ tasks:
     evaluate: {{instances: 4, validation: 2, budgets: ["2"]}}
 """
 #: Points at the beginning, at the end, and between.
-SOME = {"evaluate": 2, "family": 1, "reproduce": 1}
+SOME = {"evaluate": 1, "family": 1, "reproduce": 1}
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from recommit.data.building.builder import build
 from recommit.data.dataset import open_folder
 from recommit.storage import errors, files, lock
 
-TINY = SMALL.changed(variants=SMALL.variants[:1], count=12, validation=0, test=3, shard=5, perturbed=1)
+TINY = SMALL.changed(difficulties=SMALL.difficulties[:1], count=12, validation=0, test=3, shard=5, perturbed=1)
 
 
 @pytest.fixture(scope="module")
@@ -206,7 +206,7 @@ def test_folder_vanishes(tmp_path):
 def test_another_recipe(tmp_path):
     build(TINY, tmp_path / "set")
     before = tree(tmp_path / "set")
-    with pytest.raises(errors.WrongRecipe, match="seed: 0 there, 1 asked for"):
+    with pytest.raises(errors.WrongDataSpec, match="seed: 0 there, 1 asked for"):
         build(TINY.changed(seed=1), tmp_path / "set")
     assert tree(tmp_path / "set") == before
 
@@ -222,7 +222,7 @@ def test_repair(tmp_path, undisturbed):
                 with pytest.raises((errors.Damaged, errors.WrongFolder)):
                     open_folder(folder)
             if name == "recipe.json" and (folder / name).exists():
-                with pytest.raises(errors.WrongRecipe):
+                with pytest.raises(errors.WrongDataSpec):
                     build(TINY, folder)
                 (folder / name).unlink()
             if name == "recipe.json":

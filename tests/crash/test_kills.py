@@ -17,7 +17,7 @@ from tests.crash.trees import SMALL, differences, findings, tree
 from tests.waiting import HANG, until
 
 from recommit.data.building.builder import build
-from recommit.data.spec import Recipe
+from recommit.data.spec import DataSpec
 
 ROOT = Path(__file__).parents[2]
 
@@ -82,29 +82,45 @@ def undisturbed(tmp_path_factory):
     return tree(folder)
 
 
-@pytest.mark.parametrize("moment", ["before", "middle", "after"])
+#: Of the operations that a build dies at, every so many in the quick tier; half way through a write there are few.
+STRIDES = {"before": 4, "middle": 1, "after": 3}
+
+
+@pytest.mark.parametrize("moment", STRIDES)
+def test_a_kill_at_many_operations(tmp_path, undisturbed, moment, record_property):
+    record_property("executed", killed_at_every(STRIDES[moment], moment, tmp_path, undisturbed))
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("moment", ["before", "after"])
 def test_a_kill_at_every_operation(tmp_path, undisturbed, moment, record_property):
-    """Each operation that changes the disk in turn, in one build after another of the same folder and of fresh ones."""
+    record_property("executed", killed_at_every(1, moment, tmp_path, undisturbed))
+
+
+def killed_at_every(stride, moment, tmp_path, undisturbed):
+    """Operations that change the disk in turn, in one build after another of the same folder and of fresh ones; how
+    many.
+    """
     kept, at, deaths = tmp_path / "kept", 1, 0
     while True:
         fresh = tmp_path / "fresh"
         end = run_alone("Suicidal", fresh, at, moment)
         assert findings(fresh, undisturbed) == []
-        if at % 3 == 0:
+        if deaths % 3 == 0:
             assert run_alone("Suicidal", kept, 1 + at % 7, moment) != "failed"
             assert findings(kept, undisturbed) == []
         deaths += end == killer.KILLED
         if end == killer.SURVIVED:
             break
-        if at % 10 == 0:
+        if deaths % 10 == 0:
             build(LIGHT, fresh)
             assert differences(fresh, undisturbed) == []
         shutil.rmtree(fresh, ignore_errors=True)
-        at += 1
-    assert deaths > (10 if moment == "middle" else 50)
-    record_property("executed", deaths)
+        at += stride
+    assert deaths > (10 if moment == "middle" else 50 // stride)
     build(LIGHT, kept)
     assert differences(kept, undisturbed) == []
+    return deaths
 
 
 def run_alone(_kind, folder, at, moment):
@@ -158,7 +174,7 @@ def test_a_million_rows_killed_a_hundred_times(tmp_path, record_property):
         assert differences(tmp_path / name, tree(tmp_path / "1")) == []
     rows = json.loads((tmp_path / "1" / "manifest.json").read_text("utf-8"))["splits"]["train"]["rows"]
     assert rows > 1_000_000
-    plan = Recipe.from_text((tmp_path / "1" / "recipe.json").read_text("utf-8"))
+    plan = DataSpec.from_text((tmp_path / "1" / "recipe.json").read_text("utf-8"))
     last = Hunt(plan, tmp_path / "killed", 5).run(100, most=10)
     assert differences(tmp_path / "killed", tree(tmp_path / "1")) == []
     record_property("executed", 100)

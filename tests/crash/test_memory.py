@@ -27,10 +27,10 @@ import resource, sys, tempfile
 import pyarrow
 from pathlib import Path
 from recommit.data.building import builder
-from recommit.data import spec as recipe
+from recommit.data import spec
 from recommit.cli.verbs.data import build
 pyarrow.set_cpu_count(1)
-plan = recipe.Recipe("sokoban", (6, 6), (recipe.Variant((2, 9), 1),), 4, test=2)
+plan = spec.DataSpec("sokoban", (6, 6), (spec.Difficulty((2, 9), 1),), 4, test=2)
 with tempfile.TemporaryDirectory() as folder:
     builder.build(plan, folder)  # so that everything is imported
 used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()

@@ -91,7 +91,7 @@ def test_ray(tmp_path, undisturbed):
 
 def test_errors_cross_every_engine(tmp_path, monkeypatch):
     """What a worker raises arrives as it was raised, and what a dead worker leaves is a typed error too."""
-    impossible = SMALL.changed(variants=(recommit.data.Variant((29000, 30000), 1),))
+    impossible = SMALL.changed(difficulties=(recommit.data.Difficulty((29000, 30000), 1),))
     for workers in (1, 2):
         with pytest.raises(errors.DataError, match="29000"):
             build(impossible, tmp_path / str(workers), workers=workers)
@@ -106,7 +106,7 @@ def test_given_states(tmp_path):
     states = task.generate(300, seed=5).states
     wander = np.random.default_rng(0).integers(0, 4, (300, 8)).astype(np.uint8)
     states = task.execute(states, wander, np.arange(300) % 9).states
-    plan = recommit.data.Recipe("sokoban", (6, 6), (), count=300, shard=64, states=own_states.sha256(states))
+    plan = recommit.data.DataSpec("sokoban", (6, 6), (), count=300, shard=64, states=own_states.sha256(states))
     np.save(tmp_path / "states.npy", states)
     build(plan, tmp_path / "array", states=states)
     expected = tree(tmp_path / "array")
@@ -117,9 +117,9 @@ def test_given_states(tmp_path):
     assert np.array_equal(content.states, states)
     assert np.array_equal(content.distance, task.distance(states))
     assert recommit.data.verify(data, labels=True) == 300
-    with pytest.raises(errors.WrongRecipe, match="sha256"):
+    with pytest.raises(errors.WrongDataSpec, match="sha256"):
         build(plan, tmp_path / "other", states=states[::-1])
-    with pytest.raises(errors.WrongRecipe, match="exactly for a recipe that names them"):
+    with pytest.raises(errors.WrongDataSpec, match="exactly for a recipe that names them"):
         build(plan, tmp_path / "other")
     call = [sys.executable, "-m", "recommit.data", "build", "--task", "sokoban", "--shard", "64"]
     call += ["--states", str(tmp_path / "states.npy"), "--out", str(tmp_path / "command"), "--json"]

@@ -29,9 +29,11 @@ sft:
   run: {{save_every: 2, log_every: 1, threads: 1, tensorboard: false, device: cpu}}
 grpo:
   head: {{reads: plan, hidden: 8}}
-  credit: {{group: exact, size: 2, reward: solved, scale: batch, head_steps: 1}}
+  credit: {{group: exact, size: 2}}
   rollout: {{instances: 4, budget: 3}}
-  finish: {{share: 0.25, times: 2, moves: 2}}
+  phases:
+    - {{steps: 3, head_moves: 1}}
+    - {{steps: 1, head_only: true, head_moves: 2, head_lr: 3e-3, starts: 8}}
   optim: {{steps: {STEPS["grpo"]}, batch: 8, warmup: 2}}
   validation: {{instances: 8, every: 50, budget: 3}}
   run: {{save_every: 2, log_every: 1, threads: 1, tensorboard: false, device: cpu}}
@@ -40,10 +42,10 @@ grpo:
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
-    from recommit.data import Recipe, Variant, build
+    from recommit.data import DataSpec, Difficulty, build
 
     folder = tmp_path_factory.mktemp("kills")
-    build(Recipe("sliding", (3, 3), (Variant((6, 14)),), count=60, ties="random"), folder / "data")
+    build(DataSpec("sliding", (3, 3), (Difficulty((6, 14)),), count=60, ties="random"), folder / "data")
     (folder / "plan.yaml").write_text(RECIPE)
     finished(start(folder, "sft", "sft-alone"))
     return folder

@@ -7,14 +7,14 @@ import json
 from pathlib import Path
 
 from recommit.data import manifest
-from recommit.data.spec import Recipe, Variant
+from recommit.data.spec import DataSpec, Difficulty
 from recommit.storage import errors
 
 #: Small and quick, with every kind of file in it: three splits, perturbed states, several shards.
-SMALL = Recipe(
+SMALL = DataSpec(
     "sokoban",
     (6, 6),
-    (Variant((2, 9), 1), Variant((4, 16), 2)),
+    (Difficulty((2, 9), 1), Difficulty((4, 16), 2)),
     count=120,
     validation=16,
     test=8,

@@ -13,7 +13,7 @@ import numpy as np
 import yaml
 from tests.unit.train.runs import TINY, plan_of
 
-from recommit.data import Recipe, Variant, build, open_all
+from recommit.data import DataSpec, Difficulty, build, open_all
 from recommit.evaluate.evaluation import Evaluation, EvaluationSpec
 from recommit.evaluate.store import EvaluationStore
 from recommit.paper import seeds
@@ -38,7 +38,10 @@ NOTICED = (ValueError, RuntimeError)
 
 def make(place: Path, *, reinforced: bool = False) -> Path:
     """A data set, a run (two with ``reinforced``) and an evaluation of the last, in folders of ``place``."""
-    build(Recipe("sliding", (2, 3), (Variant((4, 14)),), count=40, validation=6, test=6, ties="random"), place / "data")
+    build(
+        DataSpec("sliding", (2, 3), (Difficulty((4, 14)),), count=40, validation=6, test=6, ties="random"),
+        place / "data",
+    )
     (place / "plan.yaml").write_text(yaml.safe_dump({"sft": json.loads(json.dumps(plain(warm())))}))
     assert sft.train(warm(), place / "data", place / "sft", quiet=True) == 0
     run = place / "sft"
@@ -81,9 +84,7 @@ def told(value: Any) -> str:
 
 def _data(place: Path) -> list[Any]:
     every = open_all(place / "data", None)
-    return [
-        (data.recipe.to_json(), data.manifest.to_json(), [rows.sha256() for rows in data.shards()]) for data in every
-    ]
+    return [(data.spec.to_json(), data.manifest.to_json(), [rows.sha256() for rows in data.shards()]) for data in every]
 
 
 def weights(module: Any) -> list[Any]:

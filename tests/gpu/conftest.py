@@ -28,8 +28,8 @@ def tiny(tmp_path_factory):
 @pytest.fixture(scope="session")
 def data(tmp_path_factory):
     """A small data set of 2x3 boards."""
-    from recommit.data import Recipe, Variant, build
+    from recommit.data import DataSpec, Difficulty, build
 
     folder = tmp_path_factory.mktemp("data") / "sliding"
-    build(Recipe("sliding", (2, 3), (Variant((4, 14)),), count=60, ties="random"), folder)
+    build(DataSpec("sliding", (2, 3), (Difficulty((4, 14)),), count=60, ties="random"), folder)
     return folder

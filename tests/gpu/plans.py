@@ -39,7 +39,7 @@ def warm_start(device: torch.device, *, dtype: str = "float32", **optim: Any) ->
 
 def reinforcement(device: torch.device, *, group: str = "state", **optim: Any) -> GrpoConfig:
     """Four steps of six instances; the decisions of each in moves of eight states."""
-    reward = {"reward": "solved", "scale": "batch"} if group == "exact" else {"reward": "total"}
+    reward = {} if group == "exact" else {"reward": "total"}
     rates = {"lr": 1e-3, "vision_lr": 0.0, "head_lr": 1e-3, "depth_lr": 1e-2, "warmup": 0}
     return parse(
         GrpoConfig,

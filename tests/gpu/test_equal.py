@@ -16,7 +16,7 @@ torch = pytest.importorskip("torch")
 
 import recommit
 from recommit.data.building import labels
-from recommit.play.graph import Reach, head, walk
+from recommit.play.graph import PlanGraph, head, walk
 from recommit.play.sampled import Actor, play
 from recommit.play.variants import variant
 from recommit.policy.config import DecoderConfig, PolicyConfig
@@ -25,7 +25,8 @@ from recommit.train import losses, targets
 from recommit.train.config import TargetConfig
 from recommit.train.grpo import loss as objective
 from recommit.train.grpo import reward
-from recommit.train.grpo.config import CreditConfig, ObjectiveConfig
+from recommit.train.grpo.config import ObjectiveConfig
+from recommit.train.grpo.settings.credit import StateCredit
 
 #: Relative to the length of the vector: sums in another order, at most some tens of roundings one after the other.
 ROUNDING = 1e-4
@@ -120,12 +121,10 @@ def gradients(policy, loss):
 
 def decisions_of(policy, task):
     """What a step of reinforcement on the CPU would learn from."""
-    kind, config = variant("adaptive"), CreditConfig(group="state", size=3, reward="total")
+    kind, config = variant("adaptive"), StateCredit(size=3, reward="total")
     actor, starts = Actor(policy, task, kind, seed=2), states_of(task, 6)
     trace = play(actor, starts, 2, numbers=np.arange(6, dtype=np.uint64), candidates=3)
-    return reward.decisions_of(
-        trace, reward.advantages(reward.by_state(trace, config), config), config, kind, greedy=False
-    )
+    return reward.decisions_of(trace, reward.advantages(reward.by_state(trace, config), config), config, kind)
 
 
 def grpo_numbers(task, batch):
@@ -176,7 +175,7 @@ def test_episodes(tiny, device, task):
     """The rows of an evaluation: equal for equal weights, where no choice on the way was as good as equal."""
     here = policy_of(tiny)
     there, starts = arrived(here, device), states_of(task, 48)
-    graphs = [Reach(policy, task, policy.config.depths) for policy in (here, there)]
+    graphs = [PlanGraph(policy, task, policy.config.depths) for policy in (here, there)]
     played = [walk(graph, starts, 4, head(graph)) for graph in graphs]
     ends, sure = ended(graphs[0], starts, 4)
     assert sure.mean() > 0.5

@@ -1,4 +1,4 @@
-"""One rank of several short reinforcement runs: python -m tests.invariant.credit_rank FOLDER STAGE CASE..."""
+"""One rank of several short reinforcement runs: python -m tests.invariant.credit_rank FOLDER CASE-STAGE-WORLD..."""
 
 from __future__ import annotations
 
@@ -23,8 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 STEPS = 3
-EXACT = {"group": "exact", "reward": "solved", "scale": "batch"}
-FINISH = {"share": 0.34, "times": 2, "moves": 8, "lr": 3e-3}
+EXACT = {"group": "exact"}
+#: The last of three steps is the depth head's alone.
+LAST = {"steps": 1, "head_only": True, "head_moves": 8, "head_lr": 3e-3, "starts": 16, "budgets": [2, 4]}
+MOVES = [{"steps": 3, "head_moves": 8}]
 #: Changes to the plan by case.
 CASES: dict[str, dict[str, Any]] = {
     "state": {},
@@ -34,21 +36,14 @@ CASES: dict[str, dict[str, Any]] = {
     "exact": {"credit": {**EXACT, "plan_depths": "chosen"}},
     "exact-even": {"credit": {**EXACT, "plan_depths": "even", "width": 1}},
     "exact-budgets": {"credit": {**EXACT, "budgets": [2, 4]}, "rollout": {"states": 20}},
-    "exact-price": {"credit": {**EXACT, "price_first": 0.02, "price_action": 0.005}},
-    "moves": {"credit": {**EXACT, "head_steps": 8}},
-    "finish": {"head": {"reads": "plan", "hidden": 6}, "credit": EXACT, "finish": {**FINISH, "budgets": [2, 4]}},
+    "exact-price": {"credit": {**EXACT, "price_action": [0.02, 0.005]}},
+    "moves": {"credit": EXACT, "phases": MOVES},
+    "finish": {"head": {"reads": "plan", "hidden": 6}, "credit": EXACT, "phases": [{"steps": 2}, LAST]},
     # What the laptop recipes have, all of it together.
     "sound": {
         "head": {"reads": "plan", "hidden": 6},
-        "credit": {
-            **EXACT,
-            "plan_depths": "even",
-            "width": 1,
-            "head_steps": 8,
-            "price_first": 0.02,
-            "price_action": 0.005,
-        },
-        "finish": {**FINISH, "budgets": [2, 4], "price": 0.01},
+        "credit": {**EXACT, "plan_depths": "even", "width": 1, "price_action": [0.02, 0.005]},
+        "phases": [{"steps": 2, "head_moves": 8}, {**LAST, "price_action": 0.01}],
         "rollout": {"states": 20},
     },
     # Fewer states to learn from than there are ranks.
@@ -58,7 +53,7 @@ CASES: dict[str, dict[str, Any]] = {
 for name in ("fixed-4", "random", "depth-only"):
     CASES |= {f"{name}-{group}": {"variant": name, "credit": {"group": group}} for group in ("state", "exact")}
 CASES["sound-lora"] = CASES["sound"]
-CASES["depth-only-moves"] = {"variant": "depth-only", "credit": {**EXACT, "head_steps": 8}}
+CASES["depth-only-moves"] = {"variant": "depth-only", "credit": EXACT, "phases": MOVES}
 
 
 def plan(case: str, stage: str) -> Any:
@@ -93,7 +88,7 @@ DEFECTS = {
 def noted() -> Iterator[list[list[str]]]:
     """Graph by graph, the states that this process looks at."""
     graphs: list[list[str]] = []
-    begin, look = graph.Reach.__init__, graph.Reach._look
+    begin, look = graph.PlanGraph.__init__, graph.PlanGraph._look
 
     def begun(self: Any, *arguments: Any, **options: Any) -> None:
         begin(self, *arguments, **options)
@@ -104,7 +99,7 @@ def noted() -> Iterator[list[list[str]]]:
         self.noted.extend(self.states[i].tobytes().hex() for i in piece)
         return look(self, piece, others)
 
-    with mock.patch.object(graph.Reach, "__init__", begun), mock.patch.object(graph.Reach, "_look", looked):
+    with mock.patch.object(graph.PlanGraph, "__init__", begun), mock.patch.object(graph.PlanGraph, "_look", looked):
         yield graphs
 
 
@@ -133,10 +128,11 @@ def play(place: Path, case: str, stage: str, rank: int = 0, world: int = 1) -> i
     return status
 
 
-def main(place: str, stage: str, *cases: str) -> int:
-    """The cases, one after the other."""
+def main(place: str, *names: str) -> int:
+    """The runs of these names, one after the other."""
     rank, world = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
-    return max(play(Path(place), case, stage, rank, world) for case in cases)
+    cases = (name.rsplit("-", 2)[:2] for name in names)
+    return max(play(Path(place), case, stage, rank, world) for case, stage in cases)
 
 
 if __name__ == "__main__":

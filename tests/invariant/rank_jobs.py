@@ -104,7 +104,7 @@ def interrupted() -> Iterator[None]:
 
 @contextmanager
 def killed() -> Iterator[None]:
-    with at_step({"sft": 4, "grpo": 1}, lambda: RANK and os.kill(os.getpid(), signal.SIGKILL)):
+    with at_step({"sft": 3, "grpo": 1}, lambda: RANK and os.kill(os.getpid(), signal.SIGKILL)):
         yield
 
 
@@ -162,10 +162,10 @@ def unseeded() -> Iterator[None]:
 @contextmanager
 def no_states() -> Iterator[None]:
     """A rank with nothing to play."""
-    from recommit.train.grpo.collect import Collector
+    from recommit.train.grpo.collect import SampledCollector
 
-    own = Collector.own
-    with mock.patch.object(Collector, "own", lambda self, starts: own(self, starts)[: 0 if RANK else None]):
+    own = SampledCollector._own
+    with mock.patch.object(SampledCollector, "_own", lambda self, starts: own(self, starts)[: 0 if RANK else None]):
         yield
 
 

@@ -18,7 +18,8 @@ import recommit
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-REPEATS = 25
+#: Seconds until the signal comes: again and again, from the first moments of a call on.
+DELAYS = [0.02 + 0.01 * repeat for repeat in range(25)]
 #: Units of tests/effort.py between the signal and the exception, half a millisecond or so each.
 LIMIT = 600
 
@@ -54,13 +55,16 @@ def reaction(call: Callable[[int], object], threads: int, delay: float) -> float
 
 @pytest.mark.skipif(os.name == "nt", reason="signals cannot be sent to one process there")
 @pytest.mark.parametrize("name", LONG_CALLS)
-def test_ctrl_c_stops_long_calls(name: str, record_property: Callable[[str, object], None]) -> None:
+@pytest.mark.parametrize("delays", [DELAYS[::4], pytest.param(DELAYS, marks=pytest.mark.nightly)], ids=["some", "all"])
+def test_ctrl_c_stops_long_calls(
+    name: str, delays: list[float], record_property: Callable[[str, object], None]
+) -> None:
     expected = SOKOBAN.solve(LEVELS).length.tolist()
-    for repeat in range(REPEATS):
-        units = reaction(LONG_CALLS[name], threads=1 + repeat % 3, delay=0.02 + 0.01 * repeat)
+    for repeat, delay in enumerate(delays):
+        units = reaction(LONG_CALLS[name], threads=1 + repeat % 3, delay=delay)
         assert 0 <= units < LIMIT, f"{name}, repeat {repeat}: {units:.0f} units"
     assert SOKOBAN.solve(LEVELS).length.tolist() == expected
-    record_property("executed", REPEATS)
+    record_property("executed", len(delays))
 
 
 def test_a_deaf_call_is_noticed() -> None:

@@ -13,7 +13,7 @@ pytest.importorskip("transformers")
 pytest.importorskip("pyarrow")
 
 import recommit
-from recommit.play.graph import Reach, always, head, walk
+from recommit.play.graph import PlanGraph, always, head, walk
 from recommit.train import config
 from recommit.train.grpo import run as grpo
 from recommit.train.grpo.config import GrpoConfig
@@ -23,24 +23,22 @@ pytestmark = pytest.mark.nightly
 TASK = recommit.Sliding(2, 3)
 QUICK = ["run.threads=1", "run.tensorboard=false", "validation.instances=0"]
 SFT = ["model.shape={width: 64, ffn: 176}", "optim.steps=900", "optim.batch=64"]
+LAST = "{steps: 2, head_only: true, head_moves: 20, head_lr: 3e-3, starts: 512, budgets: [10, 15], price_action: 0.01}"
 GRPO = [
-    "optim.steps=10",
     "rollout.instances=64",
     "rollout.length=[4, 21]",
     "rollout.states=400",
     "optim.batch=128",
-    "finish.share=0.2",
-    "finish.times=8",
-    "finish.moves=20",
+    f"phases=[{{steps: 6}}, {{steps: 2, head_moves: 10}}, {LAST}]",
 ]
 
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
-    from recommit.data import Recipe, Variant, build
+    from recommit.data import DataSpec, Difficulty, build
 
     folder = tmp_path_factory.mktemp("data") / "2x3"
-    build(Recipe("sliding", (2, 3), (Variant((4, 21)),), count=300, ties="random"), folder)
+    build(DataSpec("sliding", (2, 3), (Difficulty((4, 21)),), count=300, ties="random"), folder)
     return folder
 
 
@@ -51,7 +49,7 @@ def every_state() -> np.ndarray:
 
 def best(policy, *, adaptive=False):
     """Share of all 359 unsolved boards solved in 15 decisions; without ``adaptive`` by the best fixed depth."""
-    reach = Reach(policy.eval(), TASK, policy.config.depths)
+    reach = PlanGraph(policy.eval(), TASK, policy.config.depths)
     chosen = [head(reach)] if adaptive else [always(reach, depth) for depth in policy.config.depths]
     return max(walk(reach, every_state(), 15, each).solve_rate for each in chosen)
 

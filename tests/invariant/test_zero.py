@@ -36,10 +36,10 @@ grpo:
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
-    from recommit.data import Recipe, Variant, build
+    from recommit.data import DataSpec, Difficulty, build
 
     folder = tmp_path_factory.mktemp("zero")
-    build(Recipe("sliding", (3, 3), (Variant((6, 14)),), count=60, ties="random"), folder / "data")
+    build(DataSpec("sliding", (3, 3), (Difficulty((6, 14)),), count=60, ties="random"), folder / "data")
     (folder / "plan.yaml").write_text(RECIPE)
     return folder
 

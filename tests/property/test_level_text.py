@@ -17,8 +17,9 @@ from tests.reference import levels as twin
 
 import recommit
 
-FAST = settings(max_examples=1_000, deadline=None, derandomize=True)
-ROUND_TRIPS = settings(max_examples=10_000, deadline=None, derandomize=True)
+FAST = settings(max_examples=400, deadline=None, derandomize=True)
+ROUND_TRIPS = settings(max_examples=1_500, deadline=None, derandomize=True)
+MANY = settings(max_examples=10_000, deadline=None, derandomize=True)
 SYMBOLS = {"sokoban": " #.$*@+", "ice": " %.@+"}
 seeds = st.integers(0, 2**48)
 
@@ -175,8 +176,8 @@ def damaged(random: Random, data: bytes) -> bytes:
 
 
 def test_right_packs_are_read_alike() -> None:
-    accepted = sum(agree(loose_text(Random(seed))) for seed in range(3_000))
-    assert accepted > 2_500  # a heading number is the only thing that may be wrong with them
+    accepted = sum(agree(loose_text(Random(seed))) for seed in range(1_200))
+    assert accepted > 1_000  # a heading number is the only thing that may be wrong with them
 
 
 def damaged_packs_agree(numbers: range) -> int:
@@ -188,7 +189,7 @@ def damaged_packs_agree(numbers: range) -> int:
 
 
 def test_damaged_packs_are_read_alike() -> None:
-    total = 20_000
+    total = 8_000
     assert 0.05 * total < damaged_packs_agree(range(total)) < 0.95 * total  # both verdicts really occur
 
 
@@ -250,9 +251,23 @@ def test_the_comparison_notices_a_wrong_twin(monkeypatch: pytest.MonkeyPatch) ->
 # --- Round trips.
 
 
+forms = st.sampled_from(["xsb", "boxoban", "plain"])
+
+
 @ROUND_TRIPS
-@given(seeds, st.sampled_from(["xsb", "boxoban", "plain"]))
+@given(seeds, forms)
 def test_written_levels_read_back_the_same(seed: int, form: str) -> None:
+    round_trip(seed, form)
+
+
+@pytest.mark.nightly
+@MANY
+@given(seeds, forms)
+def test_many_written_levels_read_back_the_same(seed: int, form: str) -> None:
+    round_trip(seed, form)
+
+
+def round_trip(seed: int, form: str) -> None:
     task, grids = pack(Random(seed))
     arrays = [np.array(grid, np.uint8) for grid in grids]
     again = recommit.parse_levels(recommit.format_levels(arrays, format=form))
@@ -278,7 +293,7 @@ def test_written_titles_read_back_the_same(seed: int, words: list[str]) -> None:
 def test_what_is_accepted_can_be_written() -> None:
     """Whatever a damaged pack turned into: if it was accepted, it is a level."""
     accepted = 0
-    for seed in range(30_000):
+    for seed in range(8_000):
         random = Random(seed)
         try:
             levels = recommit.parse_levels(damaged(random, loose_text(random)))
@@ -288,4 +303,4 @@ def test_what_is_accepted_can_be_written() -> None:
         assert [grid.tolist() for grid in again] == [grid.tolist() for grid in levels]
         assert again.titles == levels.titles
         accepted += 1
-    assert accepted >= 4_000
+    assert accepted >= 1_000

@@ -6,28 +6,21 @@ import itertools
 import math
 
 
-def reward(solved, progress, executed, decisions, distance, config, lost=False):
+def reward(solved, progress, executed, decisions, config, lost=False):
     total = float(solved)
-    if config.reward == "spl":
-        return (distance / max(distance, executed, 1) if solved else 0.0) - _price(solved, executed, decisions, config)
     mean = progress / executed if executed else 0.0
     dense = {
         "mean": math.tanh(mean),
         "total": math.tanh(progress / 4),
-        "rate": math.tanh(2 * progress / (executed + 2)),
         "potential": progress / 8,
         "solved": 0.0,
     }[config.reward]
-    total += config.progress * dense - _price(solved, executed, decisions, config)
+    total += config.progress * dense
+    if solved:
+        total -= config.price_action * executed + config.price_look * decisions
     if lost and config.deadlock == "penalty":
         total -= config.penalty
     return total
-
-
-def _price(solved, executed, decisions, config):
-    if not solved and not config.price_failed:
-        return 0.0
-    return config.price_action * executed + config.price_decision * decisions
 
 
 def progress(distances, per):

@@ -53,7 +53,7 @@ def check_recommit(words: list[str]) -> None:
         _succeed(words)
     if words[:2] in (["train", "sft"], ["train", "grpo"]) or words[0] == "reproduce":
         _succeed([*words, *(["--show"] if "--show" not in words else [])])
-    if words[0] == "plan":
+    if words[0] == "estimate":
         _plannable(words[1], **given[0])
     if words[0] == "evaluate":
         _named_tables(given[0].get("tables", ()))

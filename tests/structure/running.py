@@ -133,7 +133,7 @@ def scaled(words: list[str], server: str) -> list[str]:
     if verb == "zero-shot":
         small = _without(_without(small, "--endpoint"), "--base-url")
         small += ["--endpoint", "custom", "--base-url", server, "--any-model"]
-    if verb == "plan":
+    if verb == "estimate":
         small = [*_without(small, "--backbone"), "--backbone", "random:tiny"]
     if verb == "reproduce":
         small = [*_without(small, "--preset"), "--preset", "small.yaml"]

@@ -17,14 +17,14 @@ EMPTY = ("found", "given", "made", "told", "said", "kept", "known", "asked")
 
 #: Words that ``docs/concepts.md`` reserves, alone or as a plural, and what a parameter or field of that name may be.
 RESERVED = {
-    "depth": r"int|integer|u?int\d+|Tensor|Callable|None",
+    "depth": r"int|integer|u?int\d+|Ints|Depths|Tensor|Callable|None",
     "plan": r"int|str|uint8|int64|Tensor|Plans|Solutions|None",
     "look": r"int|int\d+|uint8|float|Tensor|Callable|None",
     "budget": r"int|integer|int\d+|str|None",
     "variant": r"str|Variant|None",
     "recipe": r"str|Path|None",
     "preset": r"str|Path|Preset|None",
-    "price": r"float|float\d+|floating|None",
+    "price": r"float|float\d+|floating|Prices|None",
 }
 #: Containers and arrays, which say nothing of what is in them.
 AROUND = {"NDArray", "np", "Sequence", "Collection", "Iterable", "Mapping", "tuple", "list", "dict", "set", "Any"}

@@ -69,5 +69,5 @@ def test_without_gymnasium_the_rest_works() -> None:
 
 def test_subpackages_are_there_without_an_import_of_their_own() -> None:
     pytest.importorskip("gymnasium")
-    code = "import recommit; assert recommit.envs.Commit; assert recommit.data.Recipe"
+    code = "import recommit; assert recommit.envs.Commit; assert recommit.data.DataSpec"
     subprocess.run([sys.executable, "-c", code], check=True)

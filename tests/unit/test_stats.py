@@ -120,10 +120,12 @@ def test_mcnemar_over_rooms():
 
 
 def test_rooms_of_a_test_set():
-    from recommit.data.spec import Recipe, Variant
+    from recommit.data.spec import DataSpec, Difficulty
     from recommit.data.starts import held_out
 
-    recipe = Recipe(task="sokoban", size=(6, 6), variants=(Variant((4, 12), 1),), count=1, test=200, disjoint="layouts")
+    recipe = DataSpec(
+        task="sokoban", size=(6, 6), difficulties=(Difficulty((4, 12), 1),), count=1, test=200, disjoint="layouts"
+    )
     drawn = held_out.starts(recipe, "test", 200, ())
     rooms = held_out.rooms(recipe, drawn.states)
     walls = [np.isin(state, (2, 4, 6)).astype(np.uint8) + 2 * (state == 1) for state in drawn.states]

@@ -21,7 +21,7 @@ from tests.effort import Meter
 from tests.verify.harness import ROOT, Finding, expect, main
 
 from recommit.cli.requests import WrongCall
-from recommit.data.spec import Recipe
+from recommit.data.spec import DataSpec
 from recommit.reproduce import preset
 from recommit.storage.errors import DataError
 from recommit.train import config
@@ -208,7 +208,7 @@ class Targets:
         self.all: dict[str, tuple[list[Any], Callable[[str], object]]] = {
             "recipes": (recipes, self.recipe),
             "presets": (presets, self.preset),
-            "data recipes": (data, Recipe.from_text),
+            "data recipes": (data, DataSpec.from_text),
             "answers": (list(replies()), self.answer),
         }
 

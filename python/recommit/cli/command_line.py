@@ -1,6 +1,7 @@
 """The command line: one verb per stage. A verb's module is imported when it runs, so that ``--help`` is quick.
 
-Exit status: 0 done, 1 failed while working, 2 the call was wrong, 130 interrupted, 141 nobody reads the output any more.
+Exit status: 0 done, 1 failed while working, 2 the call was wrong, 130 interrupted, 141 nobody reads the output any
+more.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from recommit.cli.requests import WrongCall, gathered, puzzle, window
 from recommit.cli.verbs.data import COMMANDS as DATA
-from recommit.cli.verbs.estimate import plan
+from recommit.cli.verbs.estimate import estimate
 from recommit.cli.verbs.evaluate import evaluate
 from recommit.cli.verbs.report import report
 from recommit.cli.verbs.reproduce import reproduce
@@ -117,12 +118,10 @@ def bench(signature: bool = False, json: bool = False) -> None:
         numbers = {part: f"{number:016x}" for part, number in compute().items()}
         tell(dumps(numbers, indent=2) if json else "\n".join(f"{p:<8}{n}" for p, n in numbers.items()))
         return
-    from dataclasses import asdict
-
     from recommit.cli.verbs import bench as timing
 
     rows = [timing.play(task) for task in timing.TASKS]
-    tell(dumps([asdict(row) for row in rows], indent=2) if json else timing.table(rows))
+    tell(dumps([row.to_json() for row in rows], indent=2) if json else timing.table(rows))
 
 
 def doctor(json: bool = False) -> int:
@@ -159,7 +158,7 @@ VERBS: dict[str, Callable[..., int | None]] = {
     "train sft": sft,
     "train grpo": grpo,
     "train family": family,
-    "plan": plan,
+    "estimate": estimate,
     "evaluate": evaluate,
     "zero-shot": zero_shot,
     "report": report,
@@ -168,6 +167,8 @@ VERBS: dict[str, Callable[..., int | None]] = {
     "doctor": doctor,
     "demo": demo,
 }
+#: Verbs that were called otherwise: still understood, and not in the help.
+FORMERLY = {"plan": "estimate"}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -194,6 +195,9 @@ def _run(words: list[str]) -> int:
 
         tell(f"recommit {recommit.__version__}")
         return DONE
+    if words[:1] and words[0] in FORMERLY:
+        say(f"recommit {words[0]} is called recommit {FORMERLY[words[0]]} now; the old word is still understood")
+        words = [FORMERLY[words[0]], *words[1:]]
     verb = next((verb for verb in VERBS if words[: len(verb.split())] == verb.split()), None)
     if verb is None:
         return _usage(words)

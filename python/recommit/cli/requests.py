@@ -16,8 +16,10 @@ class WrongCall(Exception):
 
 
 def gathered(words: list[str], command: Callable[..., object]) -> list[str]:
-    """The words of a command, with all values of a flag that takes several behind its first mention: the parser would keep
-    the last mention alone."""
+    """The words of a command, with all values of a flag that takes several behind its first mention.
+
+    The parser would keep the last mention alone.
+    """
     parameters = signature(command).parameters.values()
     several = {f"--{each.name.replace('_', '-')}" for each in parameters if "..." in str(each.annotation)}
     groups: list[list[str]] = [[]]

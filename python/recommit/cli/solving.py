@@ -55,7 +55,7 @@ class Solved:
 
 
 @dataclass(frozen=True)
-class Request:
+class SolveRequest:
     """How to solve. Answers are those of ``Puzzle.solve`` and depend neither on ``threads`` nor on the order."""
 
     limits: Limits = field(default_factory=Limits)
@@ -78,7 +78,12 @@ def letters(task: Puzzle, state: Grid, plan: NDArray[np.uint8]) -> str:
 
 
 def solve_level(
-    task: Puzzle, state: Grid, request: Request, index: int, title: str, progress: Callable[[int], None] | None = None
+    task: Puzzle,
+    state: Grid,
+    request: SolveRequest,
+    index: int,
+    title: str,
+    progress: Callable[[int], None] | None = None,
 ) -> Solved:
     """One level; its random plan is its own, whatever is solved beside it."""
     seed = int.from_bytes(sha256(f"{request.seed}/{index}".encode()).digest()[:7], "big")
@@ -109,7 +114,7 @@ def solve_all(
     task_name: str,
     states: Sequence[Grid],
     titles: Sequence[str],
-    request: Request,
+    request: SolveRequest,
     tell: Callable[[int, float], None] | None = None,
 ) -> Iterator[Solved]:
     """The answers in the order of the levels, each as soon as it and all before it are known.

@@ -1,11 +1,11 @@
 """Data sets: solver-labelled states, written so that nothing is ever lost.
 
-    recipe = recommit.data.Recipe("sliding", (3, 3), (recommit.data.Variant((8, 24)),), count=10_000, test=1024)
-    recommit.data.build(recipe, "folder", workers=2)
+    spec = recommit.data.DataSpec("sliding", (3, 3), (recommit.data.Difficulty((8, 24)),), count=10_000, test=1024)
+    recommit.data.build(spec, "folder", workers=2)
     data = recommit.data.open("folder")
 
-Needs the extra ``data`` (pyarrow, pyyaml). Torch is needed by ``recommit.data.feeding.loader`` alone. Names are imported when they
-are first used, so that the command line can look at this package without any extra.
+Needs the extra ``data`` (pyarrow, pyyaml). Torch is needed by ``recommit.data.feeding.loader`` alone. Names are
+imported when they are first used, so that the command line can look at this package without any extra.
 """
 
 from __future__ import annotations
@@ -14,32 +14,32 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from recommit.data.building.builder import Progress, build
+    from recommit.data.building.builder import BuildProgress, build
     from recommit.data.building.labels import label
     from recommit.data.dataset import Dataset
     from recommit.data.dataset import open_folder as open
     from recommit.data.feeding.feed import Feed
     from recommit.data.feeding.samples import Samples, expand, position_weights, sample_count
-    from recommit.data.rows import DEPTHS, Rows
+    from recommit.data.rows import DEPTHS, LabelledRows
     from recommit.data.showing.exports import export
     from recommit.data.sizes import open_all
-    from recommit.data.spec import Recipe, Variant
+    from recommit.data.spec import DataSpec, Difficulty
     from recommit.data.starts.frozen import Frozen, Stratum, freeze
     from recommit.data.verification import verify
     from recommit.storage.errors import DataError
 
 __all__ = [
     "DEPTHS",
+    "BuildProgress",
     "DataError",
+    "DataSpec",
     "Dataset",
+    "Difficulty",
     "Feed",
     "Frozen",
-    "Progress",
-    "Recipe",
-    "Rows",
+    "LabelledRows",
     "Samples",
     "Stratum",
-    "Variant",
     "build",
     "expand",
     "export",
@@ -53,14 +53,14 @@ __all__ = [
 ]
 
 _HOME = {
-    "data.building.builder": ["Progress", "build"],
+    "data.building.builder": ["BuildProgress", "build"],
     "data.dataset": ["Dataset", "open"],
     "storage.errors": ["DataError"],
     "data.showing.exports": ["export"],
     "data.feeding.feed": ["Feed"],
     "data.building.labels": ["label"],
-    "data.spec": ["Recipe", "Variant"],
-    "data.rows": ["DEPTHS", "Rows"],
+    "data.spec": ["DataSpec", "Difficulty"],
+    "data.rows": ["DEPTHS", "LabelledRows"],
     "data.sizes": ["open_all"],
     "data.feeding.samples": ["Samples", "expand", "position_weights", "sample_count"],
     "data.starts.frozen": ["Frozen", "Stratum", "freeze"],

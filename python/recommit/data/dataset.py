@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
     from recommit.data.feeding.samples import Samples
     from recommit.data.manifest import Manifest
-    from recommit.data.rows import Rows
+    from recommit.data.rows import LabelledRows
     from recommit.data.shards import Record
-    from recommit.data.spec import Recipe
+    from recommit.data.spec import DataSpec
     from recommit.puzzles.puzzle import Puzzle
 
 #: The file of a folder that holds a data set of each of several sizes; see ``recommit.data.sizes``.
@@ -33,14 +33,14 @@ class Dataset:
         self.split = split
 
     @property
-    def recipe(self) -> Recipe:
+    def spec(self) -> DataSpec:
         """What it was built from."""
-        return self.manifest.recipe
+        return self.manifest.spec
 
     @property
     def puzzle(self) -> Puzzle:
         """The task whose states these are."""
-        return self.recipe.puzzle()
+        return self.spec.puzzle()
 
     @property
     def records(self) -> Sequence[Record]:
@@ -51,37 +51,37 @@ class Dataset:
         return sum(record.rows for record in self.records)
 
     def __repr__(self) -> str:
-        return f"<{self.folder.name} {self.split or 'all splits'}: {len(self)} rows of {self.recipe.task}>"
+        return f"<{self.folder.name} {self.split or 'all splits'}: {len(self)} rows of {self.spec.task}>"
 
-    def shards(self) -> Iterator[Rows]:
+    def shards(self) -> Iterator[LabelledRows]:
         """The rows, a shard at a time."""
-        return (shards.read(self.folder, self.recipe, record) for record in self.records)
+        return (shards.read(self.folder, self.spec, record) for record in self.records)
 
-    def columns(self) -> Rows:
+    def columns(self) -> LabelledRows:
         """All rows at once."""
         parts = list(self.shards())
         if not parts:
-            raise errors.WrongRecipe(f"split: expected one with rows, got {self.split}")
+            raise errors.WrongDataSpec(f"split: expected one with rows, got {self.split}")
         return rows.concatenate(parts)
 
-    def starts(self) -> Rows:
+    def starts(self) -> LabelledRows:
         """The instances: the first state of every expert path."""
         content = self.columns()
         return content[(content.t == 0) & (content.kind == rows.EXPERT)]
 
-    def expand(self) -> Iterator[tuple[Rows, Samples]]:
+    def expand(self) -> Iterator[tuple[LabelledRows, Samples]]:
         """Every (state, depth, actions) sample, a shard at a time, with the rows that they are made in."""
         return ((content, samples.expand(content)) for content in self.shards())
 
-    def ids(self, content: Rows) -> list[str]:
+    def ids(self, content: LabelledRows) -> list[str]:
         """The instance id of each row."""
-        return self.recipe.ids(content.variant.tolist(), content.instance.tolist())
+        return self.spec.ids(content.difficulty.tolist(), content.instance.tolist())
 
 
 def open_folder(folder: str | Path, split: str | None = "train") -> Dataset:
     """A finished data set; ``split=None`` for all splits together."""
     if split is not None and split not in SPLITS:
-        raise errors.WrongRecipe(f"split: expected one of {', '.join(SPLITS)} or None, got {split!r}")
+        raise errors.WrongDataSpec(f"split: expected one of {', '.join(SPLITS)} or None, got {split!r}")
     path = Path(folder).absolute()
     if (path / INDEX).is_file():
         raise errors.WrongFolder(

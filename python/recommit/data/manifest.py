@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from recommit.data import table
 from recommit.data.building import overlap
 from recommit.data.shards import Record, name, parse_name
-from recommit.data.spec import SPLITS, Recipe
+from recommit.data.spec import SPLITS, DataSpec
 from recommit.storage import errors, files
 from recommit.storage.opening import content
 from recommit.version import VERSION
@@ -23,9 +23,9 @@ _MOST_BYTES = 1 << 28
 
 @dataclass(frozen=True)
 class Manifest:
-    """Recipe, shards in order, overlap of the splits, and the versions that the bytes of the files depend on."""
+    """Spec, shards in order, overlap of the splits, and the versions that the bytes of the files depend on."""
 
-    recipe: Recipe
+    spec: DataSpec
     shards: tuple[Record, ...]
     overlap: dict[str, int]
     versions: dict[str, str]
@@ -48,8 +48,8 @@ class Manifest:
         """The same text for the same data set."""
         splits = {split: self._counts(split) for split in SPLITS if self.of(split)}
         plain = {
-            "recipe": self.recipe.to_dict(),
-            "recipe_sha256": self.recipe.hash,
+            "recipe": self.spec.to_dict(),
+            "recipe_sha256": self.spec.hash,
             "content_sha256": self.content,
             "versions": self.versions,
             "splits": splits,
@@ -67,13 +67,13 @@ def _dump(plain: dict[str, Any]) -> str:
 
 
 def versions() -> dict[str, str]:
-    """What decides the bytes of a shard, apart from the recipe."""
+    """What decides the bytes of a shard, apart from the spec."""
     return {"recommit": VERSION, "pyarrow": table.pa.__version__}
 
 
-def order(recipe: Recipe) -> list[tuple[str, int]]:
+def order(spec: DataSpec) -> list[tuple[str, int]]:
     """(split, shard) of every shard, in the order of the manifest."""
-    return [(split, shard) for split in SPLITS for shard in range(recipe.shards(split))]
+    return [(split, shard) for split in SPLITS for shard in range(spec.shards(split))]
 
 
 def read(folder: Path) -> Manifest:
@@ -101,17 +101,17 @@ def _parse(path: Path, plain: Any) -> Manifest:
     if check != files.sha256(_dump(plain).encode()):
         raise errors.Damaged(f"{path}: its own checksum does not fit; building again repairs it")
     try:
-        recipe = Recipe.from_dict(plain["recipe"])
-    except errors.WrongRecipe as error:
+        spec = DataSpec.from_dict(plain["recipe"])
+    except errors.WrongDataSpec as error:
         raise errors.Damaged(f"{path}: {error}") from None
     _check_counts(path, plain)
-    if (count := sum(map(recipe.shards, SPLITS))) != len(plain["shards"]):
+    if (count := sum(map(spec.shards, SPLITS))) != len(plain["shards"]):
         raise errors.Damaged(f"{path}: shards: expected the {count} that the recipe makes, got {len(plain['shards'])}")
     records = tuple(Record.from_dict(item) for item in plain["shards"])
-    expected = [name(recipe, split, shard) for split, shard in order(recipe)]
+    expected = [name(spec, split, shard) for split, shard in order(spec)]
     if [record.name for record in records] != expected:
         raise errors.Damaged(f"{path}: shards: expected the {len(expected)} that the recipe makes, got others")
-    result = Manifest(recipe, records, plain["overlap"], plain["versions"])
+    result = Manifest(spec, records, plain["overlap"], plain["versions"])
     if result.content != plain["content_sha256"]:
         raise errors.Damaged(f"{path}: content_sha256: expected {result.content}, got {plain['content_sha256'][:80]!r}")
     return result

@@ -22,18 +22,20 @@ KINDS = ("expert", "perturbed", "on-policy")
 EXPERT, PERTURBED, ON_POLICY = range(3)
 #: Fills ``actions`` behind the last expert action.
 NO_ACTION = 255
+#: Columns that hashes call otherwise, as they did when this was the word: the same rows have the same hash for ever.
+IN_HASHES = {"difficulty": "variant"}
 
 
 @dataclass(frozen=True)
-class Rows:
+class LabelledRows:
     """N labelled states, all of one size. Row order is part of a data set.
 
     A commitment of depth h is admissible in row i iff ``h <= distance[i]``, and its expert actions are
     ``actions[i, :h]``. Dead states have distance -1, no optimal action and no expert action.
     """
 
-    instance: NDArray[np.int64]  #: number of the instance in its variant's stream, see ``Dataset.ids``
-    variant: NDArray[np.uint8]  #: index into the recipe's variants
+    instance: NDArray[np.int64]  #: number of the instance in its difficulty's stream, see ``Dataset.ids``
+    difficulty: NDArray[np.uint8]  #: index into the spec's difficulties
     length: NDArray[np.int16]  #: optimal length of the instance
     t: NDArray[np.uint16]  #: actions since the start of the instance
     kind: NDArray[np.uint8]  #: index into KINDS
@@ -46,8 +48,8 @@ class Rows:
     def __len__(self) -> int:
         return len(self.states)
 
-    def __getitem__(self, key: slice | NDArray[Any]) -> Rows:
-        return Rows(*(column[key] for column in self.columns()))
+    def __getitem__(self, key: slice | NDArray[Any]) -> LabelledRows:
+        return LabelledRows(*(column[key] for column in self.columns()))
 
     def columns(self) -> Iterator[NDArray[Any]]:
         """Every column, in the order of the fields."""
@@ -64,14 +66,15 @@ class Rows:
         digest = hashlib.sha256()
         for field, column in zip(fields(self), self.columns(), strict=True):
             plain = np.ascontiguousarray(column, column.dtype.newbyteorder("<"))
-            digest.update(f"{field.name} {plain.dtype.str} {plain.shape}\n".encode())
+            name = IN_HASHES.get(field.name, field.name)
+            digest.update(f"{name} {plain.dtype.str} {plain.shape}\n".encode())
             digest.update(plain.data)
         return digest.hexdigest()
 
 
-def concatenate(parts: Sequence[Rows]) -> Rows:
+def concatenate(parts: Sequence[LabelledRows]) -> LabelledRows:
     """All rows of at least one part, in order."""
-    return Rows(*(np.concatenate(columns) for columns in zip(*(part.columns() for part in parts), strict=True)))
+    return LabelledRows(*(np.concatenate(columns) for columns in zip(*(part.columns() for part in parts), strict=True)))
 
 
 def bits(masks: NDArray[np.bool_]) -> NDArray[np.uint8]:

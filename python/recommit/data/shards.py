@@ -1,4 +1,4 @@
-"""One shard: made from (recipe, split, number) alone, written once, described by a record."""
+"""One shard: made from (spec, split, number) alone, written once, described by a record."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from recommit.data.rows import Rows
-    from recommit.data.spec import Recipe
+    from recommit.data.rows import LabelledRows
+    from recommit.data.spec import DataSpec
     from recommit.storage.files import Files
 
 FOLDER = "data"
@@ -57,9 +57,9 @@ class Record:
 _NUMBERS = ("bytes", "rows", "instances", "samples", "dead")
 
 
-def name(recipe: Recipe, split: str, shard: int) -> str:
+def name(spec: DataSpec, split: str, shard: int) -> str:
     """Path of a shard inside the folder; the Hub's convention, from which readers guess splits."""
-    return f"{FOLDER}/{split}-{shard:05d}-of-{recipe.shards(split):05d}.parquet"
+    return f"{FOLDER}/{split}-{shard:05d}-of-{spec.shards(split):05d}.parquet"
 
 
 def parse_name(text: str) -> tuple[str, int, int]:
@@ -72,36 +72,36 @@ def parse_name(text: str) -> tuple[str, int, int]:
     return match[1], int(match[2]), int(match[3])
 
 
-def samples(content: Rows) -> int:
+def samples(content: LabelledRows) -> int:
     """Admissible (state, depth) pairs: N(L) summed over the instances, counted row by row."""
     return int(sum((content.distance >= depth).sum() for depth in rows.DEPTHS))
 
 
 def make(
-    recipe: Recipe,
+    spec: DataSpec,
     split: str,
     shard: int,
     *,
     threads: int | None = 1,
     exclude: NDArray[np.uint64] | None = None,
     states: NDArray[np.uint8] | None = None,
-) -> Rows:
-    """The rows of a shard. ``states`` are all those of a recipe that labels states which a caller brings."""
-    if recipe.states:
+) -> LabelledRows:
+    """The rows of a shard. ``states`` are all those of a spec that labels states which a caller brings."""
+    if spec.states:
         if states is None:
-            raise errors.WrongRecipe("states: expected the states that the recipe names, got none")
-        first = shard * recipe.shard
-        part = np.ascontiguousarray(states[first : first + recipe.shard])
+            raise errors.WrongDataSpec("states: expected the states that the recipe names, got none")
+        first = shard * spec.shard
+        part = np.ascontiguousarray(states[first : first + spec.shard])
         number = first + np.arange(len(part))
-        return labels.label(recipe.puzzle(), part, instance=number, ties=recipe.ties, seed=recipe.seed, threads=threads)
-    starts = sampling.starts(recipe, split, shard, threads=threads, exclude=exclude)
-    return labels.shard_rows(recipe, split, shard, starts, threads)
+        return labels.label(spec.puzzle(), part, instance=number, ties=spec.ties, seed=spec.seed, threads=threads)
+    starts = sampling.starts(spec, split, shard, threads=threads, exclude=exclude)
+    return labels.shard_rows(spec, split, shard, starts, threads)
 
 
-def write(files_: Files, folder: Path, recipe: Recipe, split: str, shard: int, content: Rows) -> Record:
+def write(files_: Files, folder: Path, spec: DataSpec, split: str, shard: int, content: LabelledRows) -> Record:
     """Put a shard's file in its place, safely."""
-    data = table.encode(table.to_table(recipe, split, content))
-    path = name(recipe, split, shard)
+    data = table.encode(table.to_table(spec, split, content))
+    path = name(spec, split, shard)
     files.replace(files_, folder / path, data)
     return Record(
         name=path,
@@ -109,16 +109,16 @@ def write(files_: Files, folder: Path, recipe: Recipe, split: str, shard: int, c
         bytes=len(data),
         content=content.sha256(),
         rows=len(content),
-        instances=recipe.shard_instances(split, shard),
+        instances=spec.shard_instances(split, shard),
         samples=samples(content),
         dead=int(content.dead.sum()),
     )
 
 
-def read(folder: Path, recipe: Recipe, record: Record) -> Rows:
+def read(folder: Path, spec: DataSpec, record: Record) -> LabelledRows:
     """All rows of a shard."""
     file = open_file(folder, record)
-    return table.read_groups(recipe, file, list(range(file.num_row_groups)))
+    return table.read_groups(spec, file, list(range(file.num_row_groups)))
 
 
 def open_file(folder: Path, record: Record) -> Any:
@@ -148,7 +148,7 @@ def intact(folder: Path, record: Record) -> bool:
         raise errors.from_os(error, path) from error
 
 
-def keys(folder: Path, recipe: Recipe, record: Record) -> NDArray[np.uint64]:
+def keys(folder: Path, spec: DataSpec, record: Record) -> NDArray[np.uint64]:
     """The distinct symmetry keys of a shard's expert states, ascending."""
-    content = read(folder, recipe, record)
-    return np.unique(symmetry.keys(recipe.task, content.states[content.kind == rows.EXPERT]))
+    content = read(folder, spec, record)
+    return np.unique(symmetry.keys(spec.task, content.states[content.kind == rows.EXPERT]))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from recommit.data.building import builder
 from recommit.data.dataset import INDEX, open_folder
 from recommit.data.feeding.mixture import names
-from recommit.data.spec import Recipe
+from recommit.data.spec import DataSpec
 from recommit.storage import errors, files
 from recommit.storage.opening import content
 
@@ -27,37 +27,37 @@ if TYPE_CHECKING:
 
 
 def several(plain: Any) -> bool:
-    """Does a recipe, as its file says it, give some variant a size of its own?"""
-    variants = plain.get("variants") if isinstance(plain, dict) else None
-    return isinstance(variants, list) and any(isinstance(each, dict) and "size" in each for each in variants)
+    """Does a spec, as its file says it, give some difficulty a size of its own?"""
+    difficulties = plain.get("variants") if isinstance(plain, dict) else None
+    return isinstance(difficulties, list) and any(isinstance(each, dict) and "size" in each for each in difficulties)
 
 
-def recipes(plain: Mapping[str, Any]) -> list[Recipe]:
-    """A recipe of one size for each size of the variants, in their order; instances are spread evenly over all variants."""
+def specs(plain: Mapping[str, Any]) -> list[DataSpec]:
+    """A spec for each size of the difficulties, in their order; all difficulties have as many instances."""
     groups: dict[tuple[int, int], list[dict[str, Any]]] = {}
-    for variant in plain["variants"]:
-        own = {name: value for name, value in variant.items() if name != "size"}
-        groups.setdefault(_size(variant.get("size", plain.get("size"))), []).append(own)
-    whole, plans, before = len(plain["variants"]), [], 0
-    for size, variants in groups.items():
-        after = before + len(variants)
+    for difficulty in plain["variants"]:
+        own = {name: value for name, value in difficulty.items() if name != "size"}
+        groups.setdefault(_size(difficulty.get("size", plain.get("size"))), []).append(own)
+    whole, specs, before = len(plain["variants"]), [], 0
+    for size, difficulties in groups.items():
+        after = before + len(difficulties)
         counts = {
             name: _number(name, plain[name]) * after // whole - plain[name] * before // whole
             for name in ("count", "validation", "test")
             if name in plain
         }
-        plans.append(Recipe.from_dict({**plain, **counts, "size": list(size), "variants": variants}))
+        specs.append(DataSpec.from_dict({**plain, **counts, "size": list(size), "variants": difficulties}))
         before = after
-    return plans
+    return specs
 
 
-def build(plans: Sequence[Recipe], folder: str | Path, **options: Any) -> dict[str, Manifest]:
+def build(specs: Sequence[DataSpec], folder: str | Path, **options: Any) -> dict[str, Manifest]:
     """Build each in a folder of its own under ``folder``, or finish what was interrupted; ``options`` are those of
     ``recommit.data.build``."""
     target, work = Path(folder).absolute(), files.Files()
-    every = names(plans)
+    every = names(specs)
     _refuse_others(target, every)
-    manifests = {name: builder.build(plan, target / name, **options) for plan, name in zip(plans, every, strict=True)}
+    manifests = {name: builder.build(spec, target / name, **options) for spec, name in zip(specs, every, strict=True)}
     body = {"sets": [{"folder": name, "content_sha256": each.content} for name, each in manifests.items()]}
     text = json.dumps({**body, "check": _check(body)}, indent=1, sort_keys=True) + "\n"
     files.replace(work, target / INDEX, text.encode())
@@ -111,11 +111,11 @@ def _refuse_others(folder: Path, every: list[str]) -> None:
 def _size(value: Any) -> tuple[int, int]:
     size = [value, value] if isinstance(value, int) else value
     if not isinstance(size, list | tuple) or len(size) != 2 or not all(isinstance(side, int) for side in size):
-        raise errors.WrongRecipe(f"variants.size: expected rows and columns, or one number for both, got {value!r}")
+        raise errors.WrongDataSpec(f"variants.size: expected rows and columns, or one number for both, got {value!r}")
     return size[0], size[1]
 
 
 def _number(name: str, value: Any) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise errors.WrongRecipe(f"{name}: expected a number of instances, got {value!r}")
+        raise errors.WrongDataSpec(f"{name}: expected a number of instances, got {value!r}")
     return value

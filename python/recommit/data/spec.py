@@ -17,15 +17,17 @@ if TYPE_CHECKING:
 
     from recommit.puzzles.puzzle import Puzzle
 
-#: Raised when the same recipe would give other bytes than before.
+#: Raised when the same spec would give other bytes than before.
 FORMAT = 1
 SPLITS = ("train", "validation", "test")
 #: Files of a data set: their names are listed before one of them is looked at.
 MOST_SHARDS = 1 << 20
+#: Fields that files call otherwise, as they did when this was the word.
+IN_FILES = {"difficulties": "variants"}
 
 
 @dataclass(frozen=True)
-class Variant:
+class Difficulty:
     """One difficulty: instances by optimal length, and by boxes where there are boxes."""
 
     length: tuple[int, int]
@@ -33,10 +35,10 @@ class Variant:
 
 
 @dataclass(frozen=True)
-class Recipe:
-    """A data set, before it is built. Frozen; two equal recipes give equal bytes.
+class DataSpec:
+    """A data set, before it is built. Frozen; two equal specs give equal bytes.
 
-    ``count``, ``validation`` and ``test`` are numbers of instances, spread evenly over ``variants``. ``perturbed``
+    ``count``, ``validation`` and ``test`` are numbers of instances, spread evenly over ``difficulties``. ``perturbed``
     states are added per instance, each up to ``deviation`` random actions off its expert path. ``epoch`` draws other
     expert paths (ties="random") and other perturbations for the same instances. ``disjoint`` says what two splits never
     share up to symmetry: starts, or (where walls stay) whole layouts of walls and goals. ``generator`` is one of the
@@ -46,7 +48,7 @@ class Recipe:
 
     task: str
     size: tuple[int, int]
-    variants: tuple[Variant, ...]
+    difficulties: tuple[Difficulty, ...]
     count: int
     validation: int = 0
     test: int = 0
@@ -80,41 +82,43 @@ class Recipe:
         """Instances (or given states) in one file."""
         return self.test if split == "test" else min(self.shard, self.counts[split] - shard * self.shard)
 
-    def puzzle(self, variant: Variant | None = None) -> Puzzle:
-        """The task that makes instances of ``variant`` (any, where only states matter)."""
-        return TASKS[self.task].of(self.size, (variant.boxes if variant else 0) or 1)
+    def puzzle(self, difficulty: Difficulty | None = None) -> Puzzle:
+        """The task that makes instances of ``difficulty`` (any, where only states matter)."""
+        return TASKS[self.task].of(self.size, (difficulty.boxes if difficulty else 0) or 1)
 
-    def of_length(self, length: tuple[int, ...]) -> Recipe:
+    def of_length(self, length: tuple[int, ...]) -> DataSpec:
         """The same with instances of other lengths (shortest, longest); itself for an empty ``length``."""
         if not length:
             return self
-        boxes = sorted({variant.boxes for variant in self.variants}) or [0]
-        return replace(self, variants=tuple(Variant((length[0], length[1]), b) for b in boxes))
+        boxes = sorted({difficulty.boxes for difficulty in self.difficulties}) or [0]
+        return replace(self, difficulties=tuple(Difficulty((length[0], length[1]), b) for b in boxes))
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain JSON values, every field present but the usual generator, which older recipes do not name."""
-        plain = asdict(self)
+        """Plain JSON values, every field present but the usual generator, which older specs do not name."""
+        plain = {IN_FILES.get(name, name): value for name, value in asdict(self).items()}
         if self.generator == TASKS[self.task].generators[0]:
             del plain["generator"]
         return plain
 
     def to_json(self) -> str:
-        """The same text for equal recipes."""
+        """The same text for equal specs."""
         return json.dumps(self.to_dict(), indent=2, sort_keys=True) + "\n"
 
     @property
-    def variant_names(self) -> list[str]:
-        """One word per variant, as in ids: the size, boxes, an unusual generator, and the range of lengths."""
+    def difficulty_names(self) -> list[str]:
+        """One word per difficulty, as in ids: the size, boxes, an unusual generator, and the range of lengths."""
         size = f"{self.size[0]}x{self.size[1]}"
-        if not self.variants:
+        if not self.difficulties:
             return [size]
         how = "" if self.generator == TASKS[self.task].generators[0] else f"-{self.generator}"
-        return [f"{size}{f'-{v.boxes}' if v.boxes else ''}{how}:{v.length[0]}..{v.length[1]}" for v in self.variants]
+        return [
+            f"{size}{f'-{v.boxes}' if v.boxes else ''}{how}:{v.length[0]}..{v.length[1]}" for v in self.difficulties
+        ]
 
-    def ids(self, variant: Iterable[int], number: Iterable[int]) -> list[str]:
+    def ids(self, difficulty: Iterable[int], number: Iterable[int]) -> list[str]:
         """Names of instances: task/variant/seed/number."""
-        prefixes = [f"{self.task}/{name}/{self.seed}/" for name in self.variant_names]
-        return [f"{prefixes[v]}{n}" for v, n in zip(variant, number, strict=True)]
+        prefixes = [f"{self.task}/{name}/{self.seed}/" for name in self.difficulty_names]
+        return [f"{prefixes[v]}{n}" for v, n in zip(difficulty, number, strict=True)]
 
     @property
     def hash(self) -> str:
@@ -122,36 +126,37 @@ class Recipe:
         return hashlib.sha256(self.to_json().encode()).hexdigest()
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Recipe:
-        """A recipe from plain values, every one of them checked; ``size`` may be one number."""
+    def from_dict(cls, values: Mapping[str, Any]) -> DataSpec:
+        """A spec from plain values, every one of them checked; ``size`` may be one number."""
         if not isinstance(values, dict):
-            raise errors.WrongRecipe(f"recipe: expected a mapping, got {type(values).__name__}")
-        names = {field.name for field in fields(cls)}
+            raise errors.WrongDataSpec(f"recipe: expected a mapping, got {type(values).__name__}")
+        names = {IN_FILES.get(field.name, field.name) for field in fields(cls)}
         if unknown := sorted(map(str, set(values) - names)):
-            raise errors.WrongRecipe(f"recipe: expected the fields {sorted(names)}, got {brief(unknown)} besides")
-        if missing := [field.name for field in fields(cls) if field.default is MISSING and field.name not in values]:
-            raise errors.WrongRecipe(f"recipe: expected {', '.join(missing)}, got {brief(list(values))} alone")
+            raise errors.WrongDataSpec(f"recipe: expected the fields {sorted(names)}, got {brief(unknown)} besides")
+        needed = [IN_FILES.get(field.name, field.name) for field in fields(cls) if field.default is MISSING]
+        if missing := [name for name in needed if name not in values]:
+            raise errors.WrongDataSpec(f"recipe: expected {', '.join(missing)}, got {brief(list(values))} alone")
         plain = dict(values)
         if isinstance(plain.get("size"), int):
             plain["size"] = [plain["size"]] * 2
-        plain["variants"] = tuple(_variant(item) for item in _listed("variants", plain.get("variants")))
+        plain["difficulties"] = tuple(_difficulty(item) for item in _listed("variants", plain.pop("variants", None)))
         plain["size"] = tuple(_listed("size", plain.get("size")))
         try:
             return cls(**plain)
         except TypeError as error:  # a list where a text belongs, for instance
-            raise errors.WrongRecipe(f"recipe: expected fields of other kinds, got {error}") from None
+            raise errors.WrongDataSpec(f"recipe: expected fields of other kinds, got {error}") from None
 
     @classmethod
-    def from_text(cls, text: str) -> Recipe:
+    def from_text(cls, text: str) -> DataSpec:
         """From YAML or JSON (which is YAML)."""
         return cls.from_dict(parsed(text))
 
     @classmethod
-    def read(cls, path: Path) -> Recipe:
+    def read(cls, path: Path) -> DataSpec:
         """From a YAML or JSON file of at most a mebibyte."""
         return cls.from_dict(plain(path))
 
-    def changed(self, **values: Any) -> Recipe:
+    def changed(self, **values: Any) -> DataSpec:
         """The same but for some fields."""
         return replace(self, **values)
 
@@ -160,12 +165,12 @@ def plain(path: Path) -> Any:
     """What a YAML or JSON file of at most a mebibyte says, not checked."""
     try:
         if path.stat().st_size > 1 << 20:
-            raise errors.WrongRecipe(f"{path}: expected at most 1 MiB, got {path.stat().st_size} bytes")
+            raise errors.WrongDataSpec(f"{path}: expected at most 1 MiB, got {path.stat().st_size} bytes")
         return parsed(path.read_text("utf-8"))
     except UnicodeDecodeError as error:
-        raise errors.WrongRecipe(f"{path}: not UTF-8: {error}") from None
+        raise errors.WrongDataSpec(f"{path}: not UTF-8: {error}") from None
     except OSError as error:
-        raise errors.WrongRecipe(f"{path}: expected a recipe file, got: {error.strerror}") from None
+        raise errors.WrongDataSpec(f"{path}: expected a recipe file, got: {error.strerror}") from None
 
 
 def parsed(text: str) -> Any:
@@ -173,7 +178,7 @@ def parsed(text: str) -> Any:
     try:
         return json.loads(text)
     except RecursionError:
-        raise errors.WrongRecipe("recipe: nested too deeply") from None
+        raise errors.WrongDataSpec("recipe: nested too deeply") from None
     except json.JSONDecodeError:
         pass
     try:
@@ -181,24 +186,24 @@ def parsed(text: str) -> Any:
     except ImportError:
         raise errors.need("pyyaml", "data") from None
     except ValueError as error:
-        raise errors.WrongRecipe(f"recipe: {error}") from None
+        raise errors.WrongDataSpec(f"recipe: {error}") from None
 
 
 def _listed(name: str, value: object) -> list[Any]:
     if not isinstance(value, list | tuple):
-        raise errors.WrongRecipe(f"{name}: expected a list, got {type(value).__name__}")
+        raise errors.WrongDataSpec(f"{name}: expected a list, got {type(value).__name__}")
     return list(value)
 
 
-def _variant(item: object) -> Variant:
-    if isinstance(item, Variant):
+def _difficulty(item: object) -> Difficulty:
+    if isinstance(item, Difficulty):
         return item
     if not isinstance(item, dict) or set(item) - {"length", "boxes"} or "length" not in item:
-        raise errors.WrongRecipe(f"variants: expected items with length and boxes, got {brief(item)}")
-    return Variant(tuple(_listed("variants.length", item["length"])), item.get("boxes", 0))
+        raise errors.WrongDataSpec(f"variants: expected items with length and boxes, got {brief(item)}")
+    return Difficulty(tuple(_listed("variants.length", item["length"])), item.get("boxes", 0))
 
 
-#: Smallest and largest value of every number in a recipe.
+#: Smallest and largest value of every number in a spec.
 _BOUNDS = {
     "count": (0, 2**40),
     "validation": (0, 2**24),
@@ -214,54 +219,54 @@ _BOUNDS = {
 
 def _number(name: str, value: object, low: int, high: int) -> None:
     if not isinstance(value, int) or isinstance(value, bool):
-        raise errors.WrongRecipe(f"{name}: expected an integer, got {type(value).__name__}")
+        raise errors.WrongDataSpec(f"{name}: expected an integer, got {type(value).__name__}")
     if not low <= value <= high:
-        raise errors.WrongRecipe(f"{name}: expected {low}..{high}, got {brief(value)}")
+        raise errors.WrongDataSpec(f"{name}: expected {low}..{high}, got {brief(value)}")
 
 
 def _choice(name: str, value: object, choices: tuple[object, ...]) -> None:
     if not any(value is choice or (isinstance(value, str) and value == choice) for choice in choices):
-        raise errors.WrongRecipe(f"{name}: expected one of {', '.join(map(str, choices))}, got {brief(value)}")
+        raise errors.WrongDataSpec(f"{name}: expected one of {', '.join(map(str, choices))}, got {brief(value)}")
 
 
-def _check(recipe: Recipe) -> None:
-    _choice("task", recipe.task, tuple(TASKS))
-    _choice("ties", recipe.ties, ("first", "random"))
-    _choice("strict_states", recipe.strict_states, (True, False))
-    _choice("disjoint", recipe.disjoint, TASKS[recipe.task].splits)
-    _choice("generator", recipe.generator, TASKS[recipe.task].generators)
+def _check(spec: DataSpec) -> None:
+    _choice("task", spec.task, tuple(TASKS))
+    _choice("ties", spec.ties, ("first", "random"))
+    _choice("strict_states", spec.strict_states, (True, False))
+    _choice("disjoint", spec.disjoint, TASKS[spec.task].splits)
+    _choice("generator", spec.generator, TASKS[spec.task].generators)
     for name, (low, high) in _BOUNDS.items():
-        _number(name, getattr(recipe, name), low, high)
-    if (files := sum(map(recipe.shards, SPLITS))) > MOST_SHARDS:
-        raise errors.WrongRecipe(
+        _number(name, getattr(spec, name), low, high)
+    if (files := sum(map(spec.shards, SPLITS))) > MOST_SHARDS:
+        raise errors.WrongDataSpec(
             f"shard: expected enough instances per file for {MOST_SHARDS} files, got {files} files"
         )
-    if len(recipe.size) != 2:
-        raise errors.WrongRecipe(f"size: expected rows and columns, got {len(recipe.size)} numbers")
-    low, high = TASKS[recipe.task].sides
-    for side in recipe.size:
+    if len(spec.size) != 2:
+        raise errors.WrongDataSpec(f"size: expected rows and columns, got {len(spec.size)} numbers")
+    low, high = TASKS[spec.task].sides
+    for side in spec.size:
         _number("size", side, low, high)
-    if recipe.states:
-        _check_given(recipe)
-    elif not 1 <= len(recipe.variants) <= 64:
-        raise errors.WrongRecipe(f"variants: expected 1..64, got {len(recipe.variants)}")
-    for variant in recipe.variants:
-        _check_variant(recipe.task, variant)
+    if spec.states:
+        _check_given(spec)
+    elif not 1 <= len(spec.difficulties) <= 64:
+        raise errors.WrongDataSpec(f"variants: expected 1..64, got {len(spec.difficulties)}")
+    for difficulty in spec.difficulties:
+        _check_difficulty(spec.task, difficulty)
 
 
-def _check_given(recipe: Recipe) -> None:
-    if len(recipe.states) != 64 or set(recipe.states) - set("0123456789abcdef"):
-        raise errors.WrongRecipe(f"states: expected a sha256, got {recipe.states[:80]!r}")
-    if recipe.variants or recipe.validation or recipe.test or recipe.perturbed:
-        raise errors.WrongRecipe("states: expected neither variants nor validation, test or perturbed beside it")
+def _check_given(spec: DataSpec) -> None:
+    if len(spec.states) != 64 or set(spec.states) - set("0123456789abcdef"):
+        raise errors.WrongDataSpec(f"states: expected a sha256, got {spec.states[:80]!r}")
+    if spec.difficulties or spec.validation or spec.test or spec.perturbed:
+        raise errors.WrongDataSpec("states: expected neither variants nor validation, test or perturbed beside it")
 
 
-def _check_variant(task: str, variant: Variant) -> None:
-    if len(variant.length) != 2:
-        raise errors.WrongRecipe(f"variants.length: expected two numbers, got {len(variant.length)}")
-    for value in variant.length:
+def _check_difficulty(task: str, difficulty: Difficulty) -> None:
+    if len(difficulty.length) != 2:
+        raise errors.WrongDataSpec(f"variants.length: expected two numbers, got {len(difficulty.length)}")
+    for value in difficulty.length:
         _number("variants.length", value, 1, 30000)
-    if variant.length[0] > variant.length[1]:
-        raise errors.WrongRecipe(f"variants.length: expected low <= high, got {list(variant.length)}")
+    if difficulty.length[0] > difficulty.length[1]:
+        raise errors.WrongDataSpec(f"variants.length: expected low <= high, got {list(difficulty.length)}")
     most = TASKS[task].most_boxes
-    _number("variants.boxes", variant.boxes, min(1, most), most)
+    _number("variants.boxes", difficulty.boxes, min(1, most), most)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recommit.data import rows
-from recommit.data.rows import Rows
+from recommit.data.rows import LabelledRows
 from recommit.storage import errors
 from recommit.storage.opening import content
 
@@ -23,7 +23,7 @@ __all__ = ["COLUMNS", "GROUP", "SCHEMA", "decode", "encode", "pa", "parsed", "pq
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from recommit.data.spec import Recipe
+    from recommit.data.spec import DataSpec
 
 #: Rows per row group: the unit in which a loader reads.
 GROUP = 16384
@@ -50,14 +50,14 @@ _CODED = ["id", "task", "variant", "split", "kind", "optimal", "actions.list.ele
 SCHEMA = pa.schema([(name, kind) for name, (kind, _) in COLUMNS.items()])
 
 
-def to_table(recipe: Recipe, split: str, content: Rows) -> pa.Table:
+def to_table(spec: DataSpec, split: str, content: LabelledRows) -> pa.Table:
     """The columns a reader sees."""
     n = len(content)
-    size = np.full(n, recipe.size[0], np.uint8), np.full(n, recipe.size[1], np.uint8)
+    size = np.full(n, spec.size[0], np.uint8), np.full(n, spec.size[1], np.uint8)
     columns = {
-        "id": _ids(recipe, content),
-        "task": _constant(n, recipe.task),
-        "variant": _coded(content.variant, recipe.variant_names),
+        "id": _ids(spec, content),
+        "task": _constant(n, spec.task),
+        "variant": _coded(content.difficulty, spec.difficulty_names),
         "split": _constant(n, split),
         "kind": _coded(content.kind, list(rows.KINDS)),
         "length": _plain(content.length),
@@ -94,13 +94,13 @@ def _coded(codes: NDArray[Any], words: list[str]) -> pa.Array:
     return pa.DictionaryArray.from_arrays(_plain(codes), pa.Array.from_buffers(pa.string(), len(words), buffers))
 
 
-def _ids(recipe: Recipe, content: Rows) -> pa.Array:
+def _ids(spec: DataSpec, content: LabelledRows) -> pa.Array:
     """Rows of one instance are neighbours: one string for each run of equal numbers."""
     if not len(content):
         return _constant(0, "")
-    same = (content.instance[1:] == content.instance[:-1]) & (content.variant[1:] == content.variant[:-1])
+    same = (content.instance[1:] == content.instance[:-1]) & (content.difficulty[1:] == content.difficulty[:-1])
     first = np.concatenate([[True], ~same])
-    words = recipe.ids(content.variant[first].tolist(), content.instance[first].tolist())
+    words = spec.ids(content.difficulty[first].tolist(), content.instance[first].tolist())
     return _coded((np.cumsum(first) - 1).astype(np.int32), words)
 
 
@@ -108,7 +108,7 @@ def _binary(states: NDArray[np.uint8]) -> pa.Array:
     n, cells = len(states), int(np.prod(states.shape[1:]))
     offsets = np.arange(n + 1, dtype=np.int64) * cells
     if offsets[-1] > 2**31 - 1:
-        raise errors.WrongRecipe(f"shard: expected states of at most 2 GiB in one file, got {offsets[-1]} bytes")
+        raise errors.WrongDataSpec(f"shard: expected states of at most 2 GiB in one file, got {offsets[-1]} bytes")
     buffers = [None, pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(np.ascontiguousarray(states))]
     return pa.Array.from_buffers(pa.binary(), n, buffers)
 
@@ -141,19 +141,19 @@ def encode(table: pa.Table) -> memoryview:
 _READ = ["id", "kind", "variant", "length", "t", "state", "distance", "optimal", "actions"]
 
 
-def decode(recipe: Recipe, table: pa.Table) -> Rows:
+def decode(spec: DataSpec, table: pa.Table) -> LabelledRows:
     """The rows of a table that was read with ``_READ`` and dictionaries for words."""
     table = table.combine_chunks()
     n, states = table.num_rows, table["state"]
-    variant = _codes(table["variant"], recipe.variant_names).astype(np.uint8)
+    difficulty = _codes(table["variant"], spec.difficulty_names).astype(np.uint8)
     actions, count = _padded(table["actions"])
-    return Rows(
+    return LabelledRows(
         instance=_numbers(table["id"]),
-        variant=variant,
+        difficulty=difficulty,
         length=_numpy(_chunk(table["length"])),
         t=_numpy(_chunk(table["t"])),
         kind=_codes(table["kind"], list(rows.KINDS)).astype(np.uint8),
-        states=_cells(states, n, recipe.size),
+        states=_cells(states, n, spec.size),
         distance=_numpy(_chunk(table["distance"])),
         optimal=_numpy(_chunk(table["optimal"])),
         count=count,
@@ -176,10 +176,10 @@ def _is_text(name: str) -> bool:
         return False
 
 
-def read_groups(recipe: Recipe, file: pq.ParquetFile, groups: list[int]) -> Rows:
+def read_groups(spec: DataSpec, file: pq.ParquetFile, groups: list[int]) -> LabelledRows:
     """Some row groups of a file, in the order asked for."""
     try:
-        return decode(recipe, file.read_row_groups(groups, columns=_READ, use_threads=False))
+        return decode(spec, file.read_row_groups(groups, columns=_READ, use_threads=False))
     except MemoryError:  # Arrow's is an ArrowException as well
         raise
     except (OSError, ValueError, KeyError, IndexError, pa.ArrowException) as error:

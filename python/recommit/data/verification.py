@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recommit.data.dataset import Dataset
-    from recommit.data.rows import Rows
+    from recommit.data.rows import LabelledRows
     from recommit.puzzles.puzzle import Puzzle
 
 
@@ -32,17 +32,19 @@ def verify(dataset: Dataset, *, labels: bool = False, threads: int | None = None
             raise errors.Damaged(
                 f"{dataset.folder / record.name}: not what the manifest says; building again repairs it"
             )
-        content = shards.read(dataset.folder, dataset.recipe, record)
+        content = shards.read(dataset.folder, dataset.spec, record)
         _same(record.name, "content", record.content, content.sha256())
         _same(record.name, "samples", record.samples, shards.samples(content))
         check_rows(dataset.puzzle, content, record.name, labels=labels, threads=threads)
-        if not dataset.recipe.states:
+        if not dataset.spec.states:
             _check_instances(dataset, record.name, content)
         checked += len(content)
     return checked
 
 
-def check_rows(puzzle: Puzzle, content: Rows, name: str, *, labels: bool = False, threads: int | None = None) -> None:
+def check_rows(
+    puzzle: Puzzle, content: LabelledRows, name: str, *, labels: bool = False, threads: int | None = None
+) -> None:
     """What must hold of any labelled rows."""
     counts = np.clip(content.distance, 0, rows.NEXT)
     _all(name, "count", content.count == counts)
@@ -63,7 +65,7 @@ def check_rows(puzzle: Puzzle, content: Rows, name: str, *, labels: bool = False
         _all(name, "actions", puzzle.distance(outcome.states, threads=threads) == content.distance - counts, alive)
 
 
-def _check_instances(dataset: Dataset, name: str, content: Rows) -> None:
+def _check_instances(dataset: Dataset, name: str, content: LabelledRows) -> None:
     """Whole paths, whose distances count down to 1, of instances that belong to the split."""
     expert = content[content.kind == rows.EXPERT]
     _all(name, "distance (length - t on expert paths)", expert.distance == expert.length - expert.t)
@@ -73,14 +75,14 @@ def _check_instances(dataset: Dataset, name: str, content: Rows) -> None:
     _steps(dataset.puzzle, expert, name)
     per_path = sum(samples.sample_count(length) for length in expert.length[at].tolist())
     _same(name, "samples of expert paths", per_path, shards.samples(expert))
-    keys = symmetry.split_keys(dataset.recipe, np.ascontiguousarray(expert.states[at]))
+    keys = symmetry.split_keys(dataset.spec, np.ascontiguousarray(expert.states[at]))
     _all(name, "split", symmetry.belongs(keys, parse_name(name)[0]))
-    for index, variant in enumerate(dataset.recipe.variants):
-        low, high = variant.length
-        _all(name, "length", (low <= content.length) & (content.length <= high), content.variant == index)
+    for index, difficulty in enumerate(dataset.spec.difficulties):
+        low, high = difficulty.length
+        _all(name, "length", (low <= content.length) & (content.length <= high), content.difficulty == index)
 
 
-def _steps(puzzle: Puzzle, expert: Rows, name: str) -> None:
+def _steps(puzzle: Puzzle, expert: LabelledRows, name: str) -> None:
     """The first expert action of each state on a path leads to the next state of the path."""
     last = expert.distance == 1
     after = puzzle.step(expert.states, np.minimum(expert.actions[:, 0], 3))

@@ -28,8 +28,8 @@ class Commit(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     ``commit(depth, actions)`` takes the depth itself and exactly that many actions.
 
     The observation is the last one, the reward the sum. The episode is truncated when ``budget`` decisions are spent.
-    ``info`` is that of the last action, and ``executed`` (how many actions were), ``rewards`` (theirs, one by one), ``t``
-    (the clock of actions), ``k`` (the clock of decisions) and ``decisions_left``.
+    ``info`` is that of the last action, and ``executed`` (how many actions were), ``rewards`` (theirs, one by one),
+    ``t`` (the clock of actions), ``k`` (the clock of decisions) and ``decisions_left``.
     """
 
     def __init__(self, env: gymnasium.Env[Any, Any], depths: Sequence[int] = (1, 2, 4, 8), budget: int = 15) -> None:

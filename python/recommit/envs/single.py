@@ -49,7 +49,8 @@ class PuzzleEnv(gymnasium.Env[Any, Any]):
 
     Episode k after ``reset(seed=s)`` starts from a level that depends on (s, k) and the bank alone; ``reset()`` goes on
     to the next episode. ``info`` holds ``action_mask`` (which actions would change the state; blocked ones are
-    allowed, and count) and ``solved``. An episode is truncated after ``max_steps`` actions unless the last one solved it.
+    allowed, and count) and ``solved``. An episode is truncated after ``max_steps`` actions unless the last one solved
+    it.
     """
 
     metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 4}
@@ -123,7 +124,7 @@ class PuzzleEnv(gymnasium.Env[Any, Any]):
 
 
 class SlidingEnv(PuzzleEnv):
-    """``recommit/Sliding-v0``: ``rows`` by ``cols`` tiles (default 3x3; ``size`` sets both), or boards from ``levels``."""
+    """``recommit/Sliding-v0``: boards of ``rows`` by ``cols`` (3x3; ``size`` sets both), or those of ``levels``."""
 
     def __init__(
         self,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from gymnasium import spaces
 
-from recommit.puzzles.frames import look
+from recommit.puzzles.frames import style
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,7 +22,7 @@ MAX_STEPS = 2**31 - 1
 
 
 class View:
-    """Turns ``uint8[N, rows, columns]`` into observations and frames of one look (cell size, theme, crop)."""
+    """Turns ``uint8[N, rows, columns]`` into observations and frames of one style (cell size, theme, crop)."""
 
     def __init__(
         self, task: Puzzle, bank: _core.LevelBank, observation: str, cell: int, theme: str, crop: bool
@@ -32,7 +32,7 @@ class View:
         self.task = task
         self.shape = bank.shape
         self.rgb = observation == "rgb"
-        look(cell, theme, crop)
+        style(cell, theme, crop)
         if crop and not bank.walled:
             raise ValueError("crop: expected levels with walls all around, got others; nothing can be left out")
         self.cell, self.theme, self.crop = cell, theme, crop

@@ -37,7 +37,7 @@ __all__ = [
 
 
 def estimate(config: Stage, model: ModelConfig, task: Puzzle, machine: Machine, *, fit: bool = True) -> Estimate:
-    """Of a stage on a machine; where training does not fit, with the settings under which it does (``fit``).
+    """Estimate a stage on a machine; where training does not fit, with the settings under which it does (``fit``).
 
     ``model`` is that of the warm start, also for reinforcement, whose recipe does not name one.
     """

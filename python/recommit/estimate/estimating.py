@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 
 def counted(config: Stage, model: ModelConfig, task: Puzzle, machine: Machine) -> Estimate:
-    """The plan of a stage as its recipe is."""
+    """Estimate a stage as its recipe is."""
     shadow = shadow_of(config, model, task)
     with kernels():
         return _Counting(config, model, shadow, machine).estimate()
 
 
 def peak(config: Stage, model: ModelConfig, task: Puzzle, machine: Machine) -> int:
-    """Bytes of a rank at the worst moment, and nothing else: sooner than a plan."""
+    """Bytes of a rank at the worst moment, and nothing else: sooner than an estimate."""
     shadow = shadow_of(config, model, task)
     with kernels():
         return _Counting(config, model, shadow, machine).memory().peak
@@ -45,7 +45,7 @@ def _name(config: Stage) -> str:
 
 
 class _Counting:
-    """One plan in the making."""
+    """One estimate in the making."""
 
     def __init__(self, config: Stage, model: ModelConfig, shadow: Shadow, machine: Machine) -> None:
         self.config, self.model, self.shadow, self.machine = config, model, shadow, machine
@@ -134,7 +134,7 @@ class _Counting:
         return LearningFlops(*totals)
 
     def memory(self) -> Memory:
-        """Of one rank."""
+        """Bytes of one rank."""
         trained = self.shadow.trained
         whole = memory.size(trained)
         learn = [self._taken(p) for p in self.schedule.step if p.kind == "learn"]
@@ -151,7 +151,7 @@ class _Counting:
         )
 
     def _largest(self) -> Iterable[Passes]:
-        """Of each kind that only looks, the one with the most states."""
+        """Passes with the most states, one of each kind that only looks."""
         run = self.schedule
         looks = [p for p in (*run.step, *run.finish, *run.validation) if p.kind not in ("learn", "head")]
         return {p.kind: p for p in sorted(looks, key=lambda p: p.states * p.plans)}.values()

@@ -1,4 +1,4 @@
-"""Plans of the paper's recipes that were counted before: what fits a card can be said at once. Light to import.
+"""Estimates of the paper's recipes that were counted before: what fits a card can be said at once. Light to import.
 
 ``python bench/plan_page.py --count`` counts them anew; a test does so too.
 """
@@ -19,7 +19,7 @@ MACHINES = (("a100", 8), ("h200", 1), ("rtx4090", 1))
 
 @dataclass(frozen=True)
 class Figures:
-    """Of one stage on one machine. Sizes are bytes."""
+    """Figures of one stage on one machine. Sizes are bytes."""
 
     recipe: str
     stage: str
@@ -67,7 +67,8 @@ def counted_before() -> tuple[list[Figures], list[Runs]]:
 
 
 def fitting(size: int) -> tuple[list[str], list[str], int]:
-    """Stages that fit one GPU of so many bytes as they are, those that do in smaller passes, and the least that any needs."""
+    """Stages that fit one GPU of so many bytes as they are, those that do in smaller passes, and the least that any
+    needs."""
     alone = list({(row.recipe, row.stage): row for row in counted_before()[0] if row.gpus == 1}.values())
     as_it_is = [f"{row.recipe} {row.stage}" for row in alone if row.peak <= size]
     smaller = [f"{row.recipe} {row.stage}" for row in alone if row.least <= size < row.peak]

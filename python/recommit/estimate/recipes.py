@@ -1,4 +1,4 @@
-"""What a plan takes from a recipe: its stages, whom they train, and the boards that the presets train it on."""
+"""What an estimate takes from a recipe: its stages, whom they train, and the boards that the presets train it on."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ class ChangedRecipe:
     #: Values of all stages that train, by path.
     flags: dict[str, Any] = field(default_factory=dict)
     variant: str | None = None
-    #: NAME=VALUE; those of the model are the warm start's, the others of every stage that is planned.
+    #: NAME=VALUE; those of the model are the warm start's, the others of every stage that is estimated.
     changes: tuple[str, ...] = ()
 
     @property
     def model(self) -> ModelConfig:
-        """Of the warm start, which reinforcement goes on with."""
+        """Model of the warm start, which reinforcement goes on with."""
         own = {} if self.backbone is None else {"model.backbone": self.backbone}
         of_model = [change for change in self.changes if _of_model(change)]
         result: ModelConfig = self._load("sft", SftConfig, own, of_model).model
@@ -101,7 +101,7 @@ def evaluation(recipe: str, task: Puzzle) -> EvaluationStage:
 
 
 def _entries(recipe: str) -> Iterator[dict[str, Any]]:
-    """Of the presets that train by a recipe, what they say of its puzzle."""
+    """Find the presets that train by a recipe, and what they say of its puzzle."""
     folder = files("recommit") / "recipes" / "reproduce"
     for file in sorted(folder.iterdir(), key=lambda f: f.name):
         if file.name.endswith(".yaml"):

@@ -1,4 +1,4 @@
-"""A plan in words."""
+"""An estimate in words."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LOOKS = {
 
 
 def text(estimate: Estimate) -> str:
-    """All that a plan says, for people."""
+    """All that an estimate says, for people."""
     return "\n".join(_lines(estimate)) + "\n"
 
 
@@ -68,7 +68,8 @@ def _count(count: Count) -> str:
 def _learning(estimate: Estimate) -> Iterator[str]:
     parts = estimate.learning
     again = f", computed again {operations(parts.again)}" if parts.again else ""
-    yield f"learning forward {operations(parts.forward)}, backward {operations(parts.backward)}{again}, a step of one rank"
+    both = f"forward {operations(parts.forward)}, backward {operations(parts.backward)}"
+    yield f"learning {both}{again}, a step of one rank"
 
 
 def _memory(estimate: Estimate) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What a plan says. Plain frozen values; importing them costs nothing."""
+"""What an estimate says. Plain frozen values; importing them costs nothing."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Phase:
 
     @property
     def flops(self) -> int:
-        """Of one step of one rank."""
+        """Operations of one step of one rank."""
         return sum(count.flops for count in self.counts)
 
 
@@ -84,13 +84,13 @@ class Memory:
 class Rate:
     """How fast a rank is taken to be."""
 
-    #: Floating-point operations per second at best; 0: unknown, and no time is planned.
+    #: Floating-point operations per second at best; 0: unknown, and no time is estimated.
     peak: float
     share: float
     source: str
 
     def seconds(self, flops: float) -> float | None:
-        """Of one rank."""
+        """Time that one rank takes for so many operations."""
         return flops / (self.peak * self.share) if self.peak else None
 
 
@@ -122,12 +122,12 @@ class Estimate:
 
     @property
     def seconds(self) -> float | None:
-        """Of the whole run, its passes alone."""
+        """Time of the whole run, its passes alone."""
         return self.rate.seconds(self.flops / self.gpus)
 
     @property
     def flops(self) -> int:
-        """Of the whole run, all ranks together."""
+        """Operations of the whole run, all ranks together."""
         return self.gpus * sum(phase.times * phase.flops for phase in self.phases)
 
     def to_json(self) -> dict[str, Any]:

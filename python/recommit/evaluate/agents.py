@@ -1,8 +1,7 @@
-"""Who is measured: a name, and how its episodes are played. All agents of one action head share one graph of plans."""
+"""How the episodes of an agent are played. All agents of one action head share one graph of plans."""
 
 from __future__ import annotations
 
-import re
 import warnings
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,8 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recommit import draws
+from recommit.evaluate.agent_names import ACTION_SEEDS, AgentName
 from recommit.play import episodes, oracle, shared
-from recommit.play.graph import Reach, always, drawn, head, wary
+from recommit.play.graph import PlanGraph, always, drawn, head, wary
 from recommit.play.sampled import Actor
 from recommit.play.variants import variant
 from recommit.policy.config import MAX_ACTIONS
@@ -24,32 +24,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from recommit.play.episodes import Rows
+    from recommit.play.episodes import DecisionRows
     from recommit.play.graph import Choose
     from recommit.policy.policy import CommitPolicy
     from recommit.puzzles.puzzle import Puzzle
-
-#: Agents that draw are played this often, and their figures are means.
-SEEDS = 5
-#: Those that draw actions leave the shared graph of plans: every decision of theirs is a look of its own.
-ACTION_SEEDS = 2
-#: Names, with what they are; fixed-4 stands for any of 1..8.
-KNOWN = {
-    "adaptive": "the depth head's likeliest depth",
-    "wary": "adaptive with a memory: in a state where it has been before, the next likeliest depth",
-    "sampled": "a depth drawn by the depth head",
-    "fixed-4": "always this depth",
-    "fixed-4-sampled": "always this depth, actions drawn from the policy",
-    "random": "a depth drawn evenly",
-    "shuffled": "a depth drawn as often as adaptive takes it, whatever the state",
-    "mixture": "the best state-independent draw that needs no more actions than adaptive, chosen on validation instances",
-    "oracle-dp": "the best depth for every state and number of decisions left: the ceiling for this action head",
-    "oracle-delta": "the depth that lowers the distance most",
-    "oracle-rate": "the depth that lowers the distance most per action",
-    "solver": "optimal plans, eight actions at a time",
-    "walker": "random actions at random depths",
-    "zero-shot": "zero-shot@FOLDER: what a model said in a run of recommit zero-shot on the same instances",
-}
 
 
 @dataclass
@@ -65,24 +43,24 @@ class PolicyPlayer:
     validation: PolicyPlayer | None = None
     #: Who else plays the same.
     team: Team = field(default_factory=Team)
-    _rows: dict[tuple[str, int, int], Rows] = field(default_factory=dict)
+    _rows: dict[tuple[str, int, int], DecisionRows] = field(default_factory=dict)
     _mixtures: dict[int, NDArray[np.float64]] = field(default_factory=dict)
 
     @cached_property
-    def reach(self) -> Reach:
+    def reach(self) -> PlanGraph:
         """All depths, also those that the head cannot choose."""
         depths = tuple(range(1, MAX_ACTIONS + 1))
-        return Reach(self.policy, self.task, depths, team=self.team, piece=shared.PIECE)
+        return PlanGraph(self.policy, self.task, depths, team=self.team, piece=shared.PIECE)
 
     @cached_property
     def length(self) -> NDArray[np.int32]:
         """d(s0)."""
         return self.task.distance(self.starts)
 
-    def rows(self, agent: str, budget: int, seed: int = 0) -> Rows:
-        """Decisions of an agent. Only ``by_budget`` agents depend on the budget, and those of a policy that is told it; the
-        others are cut from the largest."""
-        played_budget = budget if by_budget(agent) or self.policy.config.show_budget else self.budget
+    def rows(self, agent: str, budget: int, seed: int = 0) -> DecisionRows:
+        """GrpoBatch of an agent. Only agents ``by_budget`` depend on the budget, and those of a policy that is told it;
+        the others are cut from the largest."""
+        played_budget = budget if AgentName(agent).by_budget or self.policy.config.show_budget else self.budget
         key = (agent, played_budget, seed)
         if key not in self._rows:
             if agent.endswith("-sampled"):
@@ -92,24 +70,25 @@ class PolicyPlayer:
                 self._rows[key] = self._play(agent, played_budget, seed)
         return self._rows[key]
 
-    def _play(self, agent: str, budget: int, seed: int) -> Rows:
-        if match := re.fullmatch(r"fixed-([1-8])-sampled", agent):
-            chosen = Actor(self.policy, self.task, variant(f"fixed-{match[1]}"), seed=seed)
+    def _play(self, agent: str, budget: int, seed: int) -> DecisionRows:
+        if AgentName(agent).draws_actions:
+            fixed = variant(agent.removesuffix("-sampled"))
+            chosen = Actor(self.policy, self.task, fixed, seed=seed)
             return episodes.sampled(chosen, self.starts, budget, 1)
-        if agent in ("solver", "walker"):
-            agent_of = solver(self.task) if agent == "solver" else walker(seed)
-            return episodes.of_callable(agent_of, self.task, self.starts, budget)
+        if agent in ("solver", "random-actions"):
+            without_policy = solver(self.task) if agent == "solver" else random_actions(seed)
+            return episodes.of_callable(without_policy, self.task, self.starts, budget)
         return episodes.on_graph(self.reach, self.starts, budget, self._choose(agent, budget, seed))
 
     def _choose(self, agent: str, budget: int, seed: int) -> Choose:
         reach, depths = self.reach, self.policy.config.depths
-        if match := re.fullmatch(r"fixed-([1-8])", agent):
-            return always(reach, int(match[1]))
+        if depth := AgentName(agent).depth:
+            return always(reach, depth)
         if agent == "oracle-dp":
             return self._ceiling(budget).choose(budget)
         makers: dict[str, Callable[[], Choose]] = {
             "adaptive": lambda: head(reach),
-            "wary": lambda: wary(reach),
+            "adaptive-memory": lambda: wary(reach),
             "sampled": lambda: drawn(reach, None, seed),
             "random": lambda: drawn(reach, np.full(len(depths), 1 / len(depths)), seed),
             "shuffled": lambda: drawn(reach, self.marginal(budget), seed),
@@ -134,7 +113,8 @@ class PolicyPlayer:
         return result
 
     def mixture(self, budget: int) -> NDArray[np.float64]:
-        """The best draw that is the same in every state and needs no more actions than adaptive, on validation instances."""
+        """The best draw that is the same in every state and needs no more actions than adaptive, on validation
+        instances."""
         if budget not in self._mixtures:
             self._mixtures[budget] = self._best_mixture(budget)
         return self._mixtures[budget]
@@ -150,8 +130,8 @@ class PolicyPlayer:
 
 
 def _scores(player: PolicyPlayer, budget: int, choices: list[Choose], limit: int) -> list[tuple[int, int]]:
-    """Of each choice, episodes solved, and the actions of all with a minus; (-1, 0) if those are more than ``limit``. All
-    are played side by side, so that states are looked at in large batches."""
+    """Count for each choice the episodes solved, and the actions of all with a minus; (-1, 0) if those are more than
+    ``limit``. All are played side by side, so that states are looked at in large batches."""
     reach = player.reach
     at = np.tile(reach.nodes(player.starts, budget), (len(choices), 1))
     solved, actions = reach.goal[at], np.zeros(len(choices), np.int64)
@@ -169,25 +149,6 @@ def _scores(player: PolicyPlayer, budget: int, choices: list[Choose], limit: int
             at[i, who] = reach.landing[nodes, columns]
     within = actions <= limit
     return [(int(solved[i].sum()), -int(actions[i])) if within[i] else (-1, 0) for i in range(len(choices))]
-
-
-def by_budget(agent: str) -> bool:
-    """Does it play differently under another budget?"""
-    return agent in ("shuffled", "mixture", "oracle-dp")
-
-
-def seeds(agent: str) -> int:
-    """How often it is played."""
-    if agent.endswith("-sampled"):
-        return ACTION_SEEDS
-    return SEEDS if agent in ("sampled", "random", "shuffled", "mixture", "walker") else 1
-
-
-def check(agent: str) -> str:
-    """The name itself, or an error that lists the names."""
-    if agent not in KNOWN and not re.fullmatch(r"fixed-[1-8](-sampled)?", agent):
-        raise ValueError(f"agents: expected names of {', '.join(KNOWN)} (fixed-1 to fixed-8), got {agent}")
-    return agent
 
 
 def simplex(parts: int, steps: int) -> list[NDArray[np.float64]]:
@@ -210,7 +171,7 @@ def solver(task: Puzzle) -> episodes.Agent:
     return agent
 
 
-def walker(seed: int) -> episodes.Agent:
+def random_actions(seed: int) -> episodes.Agent:
     """Random depths of 1, 2, 4, 8 and random actions, by the turn and the place in the batch."""
 
     def agent(states: NDArray[np.uint8], turn: int) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:

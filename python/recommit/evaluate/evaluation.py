@@ -1,9 +1,18 @@
-"""Any set of agents on the same instances under every budget: rows, figures, paired comparisons."""
+"""One evaluation: any set of agents on the same instances, under every budget.
+
+    who plays            names, ``agent_names``; what each does, ``agents``; a model that was asked, ``transcripts``
+    what is played       the test set that the data of the run fix, the same for everybody
+    what is written      one row per decision, ``store``; then figures that are computed from rows and nothing else:
+                         episodes (``metrics``), means and paired differences (``summaries``), words (``text``)
+
+An agent is played once, under the largest budget: who does not know how many decisions are left does the same under a
+smaller one, whose rows are the first of these. Agents of one policy whose plans are greedy share one graph of states,
+so that each state is looked at once for all of them. What is in the folder is not played again.
+"""
 
 from __future__ import annotations
 
 import gc
-import hashlib
 import time
 from dataclasses import dataclass, fields
 from functools import partial
@@ -15,7 +24,8 @@ import numpy as np
 import torch
 
 from recommit.data.starts import held_out
-from recommit.evaluate import agents, metrics, summaries, transcripts
+from recommit.evaluate import agent_names, metrics, summaries, transcripts
+from recommit.evaluate.agent_names import ZERO_SHOT, AgentName
 from recommit.evaluate.agents import PolicyPlayer
 from recommit.evaluate.store import flat
 from recommit.puzzles import registry
@@ -24,13 +34,13 @@ from recommit.runs.ranks import Team
 from recommit.storage.foreign_text import say
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from numpy.typing import NDArray
 
     from recommit.evaluate.metrics import EpisodeRows
     from recommit.evaluate.store import EvaluationStore
-    from recommit.play.episodes import Rows
+    from recommit.play.episodes import DecisionRows
 
 
 @dataclass(frozen=True)
@@ -38,7 +48,7 @@ class EvaluationSpec:
     """What is asked for."""
 
     run: str
-    #: Names of ``agents.KNOWN``; ``NAME@RUN`` is played by another run's policy.
+    #: Names of ``agent_names.AGENTS``; ``NAME@RUN`` is played by another run's policy.
     agents: tuple[str, ...]
     budgets: tuple[str, ...] = ("loose", "tight")
     instances: int = 1024
@@ -56,9 +66,9 @@ class EvaluationSpec:
     task: str = ""
 
     def __post_init__(self) -> None:
-        for name in self.agents:
-            base, _, run = name.partition("@")
-            if agents.check(base) == transcripts.AGENT and not run:
+        object.__setattr__(self, "agents", agent_names.renamed(self.agents))
+        for agent in self.names:
+            if agent_names.check(agent.base) == ZERO_SHOT and not agent.run:
                 raise ValueError("agents: expected the folder of a run, zero-shot@FOLDER, got zero-shot")
         if not self.agents:
             raise ValueError("agents: expected at least one, got none")
@@ -69,13 +79,18 @@ class EvaluationSpec:
             raise ValueError(f"length: expected two numbers or none, got {self.length}")
         if self.edges not in metrics.EDGES:
             raise ValueError(f"edges: expected one of {', '.join(metrics.EDGES)}, got {self.edges}")
-        if self.whole_commitments and any(name.startswith(f"{transcripts.AGENT}@") for name in self.agents):
+        if self.whole_commitments and any(agent.base == ZERO_SHOT for agent in self.names):
             raise ValueError(
                 "whole_commitments: expected no zero-shot agents, whose episodes have been played to the goal"
             )
 
+    @property
+    def names(self) -> tuple[AgentName, ...]:
+        """The agents' names, read."""
+        return tuple(AgentName.parse(name) for name in self.agents)
+
     def to_dict(self) -> dict[str, Any]:
-        """Plain values; of the options that older plans do not name, those that are not the usual ones."""
+        """Plain values; of the options that older specs do not name, those that are not the usual ones."""
         options = [
             f for f in fields(EvaluationSpec) if f.name in ("edges", "stop_on_deadlock", "whole_commitments", "task")
         ]
@@ -101,15 +116,15 @@ class Evaluation:
     ) -> None:
         self.spec, self.team, self.quiet = spec, team or Team(), quiet
         self._store = store
-        self.recipe = recipe_of(spec.run, spec.task)
-        puzzle = self.recipe.puzzle()
+        self.data = recipe_of(spec.run, spec.task)
+        puzzle = self.data.puzzle()
         self.task = puzzle.to_the_end() if spec.whole_commitments else puzzle
-        self.budgets = {name: decisions_of(name, self.recipe.task) for name in spec.budgets}
-        self.drawn = held_out.starts(self.recipe, "test", spec.instances, spec.length)
+        self.budgets = {name: decisions_of(name, self.data.task) for name in spec.budgets}
+        self.drawn = held_out.starts(self.data, "test", spec.instances, spec.length)
         self.starts = np.ascontiguousarray(self.drawn.states)
         self.length = self.task.distance(self.starts)
-        self.rooms = held_out.rooms(self.recipe, self.starts)
-        self.ids = self.recipe.ids(self.drawn.variant.tolist(), self.drawn.number.tolist())
+        self.rooms = held_out.rooms(self.data, self.starts)
+        self.ids = self.data.ids(self.drawn.difficulty.tolist(), self.drawn.number.tolist())
         self._players: dict[str, PolicyPlayer] = {}
         self._budget_seen: dict[str, bool] = {}
         self._validation: NDArray[np.uint8] | None = None
@@ -121,20 +136,17 @@ class Evaluation:
             self.store.same_policies(self._policies())
             self._write_instances()
         number = 0
-        for run, names in self._by_run().items():
-            for name in names:
+        for run, agents in self._by_run().items():
+            for agent in agents:
                 began, number = time.monotonic(), number + 1
-                self._play(name)
-                self._say(f"{number}/{len(self.spec.agents)} {name}: {time.monotonic() - began:.1f} s")
+                self._play(agent)
+                self._say(f"{number}/{len(self.spec.agents)} {agent}: {time.monotonic() - began:.1f} s")
             self._let_go(run)
         return self._figures() if self.team.lead else []
 
-    def _by_run(self) -> dict[str, list[str]]:
+    def _by_run(self) -> dict[str, list[AgentName]]:
         """The agents by whose policy they ask: one policy after the other is in memory."""
-        grouped: dict[str, list[str]] = {}
-        for name in self.spec.agents:
-            grouped.setdefault(name.partition("@")[2] or self.spec.run, []).append(name)
-        return grouped
+        return by_run(self.spec.agents, self.spec.run)
 
     def _let_go(self, run: str) -> None:
         """Give the memory of a run's policy back before the next one is loaded."""
@@ -146,8 +158,7 @@ class Evaluation:
         """What plays, by run: the files of its best policy, which further training may change."""
         from recommit.policy.checkpoint import local_folder, weights_of
 
-        named = [name.partition("@") for name in self.spec.agents]
-        runs = {run or self.spec.run for base, _, run in named if base != transcripts.AGENT}
+        runs = {agent.run or self.spec.run for agent in self.spec.names if agent.base != ZERO_SHOT}
         return {run: weights_of(local_folder(run)) for run in sorted(runs)}
 
     @property
@@ -160,23 +171,23 @@ class Evaluation:
     def _largest(self) -> int:
         return max(self.budgets.values())
 
-    def _play(self, name: str) -> None:
-        """Decisions under every budget, and those of fixed depths on validation instances too, unless they are kept."""
-        base = _base(name)
-        for seed, k in product(range(agents.seeds(base)), self._distinct(name)):
-            self._keep(file_name(name, k, seed), partial(self._rows_of, name, k, seed))
-            if base.startswith("fixed-"):
-                self._keep(validation_name(name, k, seed), partial(self._rows_of, name, k, seed, validation=True))
+    def _play(self, agent: AgentName) -> None:
+        """Decisions under every budget, and those of fixed depths on validation instances too, unless they are
+        stored."""
+        for seed, k in product(range(agent.seeds), self._distinct(agent)):
+            self._keep(file_name(agent, k, seed), partial(self._rows_of, agent, k, seed))
+            if agent.depth:
+                self._keep(validation_name(agent, k, seed), partial(self._rows_of, agent, k, seed, validation=True))
 
-    def _distinct(self, name: str) -> list[int]:
+    def _distinct(self, agent: AgentName) -> list[int]:
         """Budgets under which it plays differently."""
-        return sorted({self._played(name, k) for k in self.budgets.values()})
+        return sorted({self._played(agent, k) for k in self.budgets.values()})
 
-    def _played(self, name: str, k: int) -> int:
-        """The budget whose decisions hold those under ``k``: the largest, of an agent to which budgets are all the same."""
-        base, _, run = name.partition("@")
-        asks = base not in (transcripts.AGENT, "solver", "walker")
-        return k if agents.by_budget(base) or (asks and self._sees_budget(run or self.spec.run)) else self._largest
+    def _played(self, agent: AgentName, k: int) -> int:
+        """The budget whose decisions hold those under ``k``: the largest, of an agent to which budgets are all the
+        same."""
+        differs = agent.by_budget or (agent.asks_policy and self._sees_budget(agent.run or self.spec.run))
+        return k if differs else self._largest
 
     def _sees_budget(self, run: str) -> bool:
         """Does its policy see how many decisions are left?"""
@@ -187,7 +198,7 @@ class Evaluation:
             self._budget_seen[run] = bool(about["policy"].get("show_budget", False))
         return self._budget_seen[run]
 
-    def _keep(self, name: str, play: Callable[[], Rows]) -> None:
+    def _keep(self, name: str, play: Callable[[], DecisionRows]) -> None:
         """All ranks play what the lead does not have."""
         if self.team.told(self.team.lead and self.store.rows(name) is not None):
             return
@@ -195,14 +206,13 @@ class Evaluation:
         if self.team.lead:
             self.store.keep(name, rows)
 
-    def _rows_of(self, name: str, k: int, seed: int, *, validation: bool = False) -> Rows:
-        base, _, run = name.partition("@")
-        if base == transcripts.AGENT:
-            return transcripts.rows(Path(run), self.task, self.ids, self.starts, k)
-        player = self._player(run or self.spec.run)
+    def _rows_of(self, agent: AgentName, k: int, seed: int, *, validation: bool = False) -> DecisionRows:
+        if agent.base == ZERO_SHOT:
+            return transcripts.rows(Path(agent.run), self.task, self.ids, self.starts, k)
+        player = self._player(agent.run or self.spec.run)
         chosen = player.validation if validation else player
         assert chosen is not None
-        return chosen.rows(base, k, seed)
+        return chosen.rows(agent.base, k, seed)
 
     def _player(self, run: str) -> PolicyPlayer:
         if run not in self._players:
@@ -210,7 +220,7 @@ class Evaluation:
 
             policy = CommitPolicy.from_pretrained(run, device=self.team.device).eval()
             if self._validation is None:
-                drawn = held_out.starts(self.recipe, "validation", self.spec.validation, self.spec.length)
+                drawn = held_out.starts(self.data, "validation", self.spec.validation, self.spec.length)
                 self._validation = np.ascontiguousarray(drawn.states)
             chosen_on = PolicyPlayer(policy, self.task, self._validation, self._largest, team=self.team)
             self._players[run] = PolicyPlayer(policy, self.task, self.starts, self._largest, chosen_on, self.team)
@@ -220,14 +230,15 @@ class Evaluation:
         """Everything that is computed from decisions."""
         played: dict[tuple[str, str], list[EpisodeRows]] = {}
         summary, curves = [], {}
-        for name in self.spec.agents:
+        for agent in self.spec.names:
+            name = str(agent)
             for budget, k in self.budgets.items():
-                every = [self._stored(name, k, seed) for seed in range(agents.seeds(_base(name)))]
+                every = [self._stored(agent, k, seed) for seed in range(agent.seeds)]
                 played[name, budget] = [metrics.episodes(rows, self.length, k) for rows in every]
-                head = {"agent": name, "task": self.recipe.task, "budget": budget, "seeds": len(every), **_model(name)}
+                head = {"agent": name, "task": self.data.task, "budget": budget, "seeds": len(every), **_model(agent)}
                 figures = summaries.row(every, played[name, budget], k, self.rooms, self.spec.edges)
-                summary.append({**head, **figures, **self._validated(name, k)})
-            first = self._stored(name, self._largest, 0)
+                summary.append({**head, **figures, **self._validated(agent, k)})
+            first = self._stored(agent, self._largest, 0)
             curves[name] = metrics.over_budgets(first, self.length, self._largest)
         self.store.write_table("episodes.parquet", summaries.episode_columns(played))
         self.store.write_json("curves.json", curves)
@@ -235,18 +246,18 @@ class Evaluation:
         self.store.write_json("summary.json", summary)
         return summary
 
-    def _stored(self, name: str, k: int, seed: int) -> Rows:
-        rows = self.store.rows(file_name(name, self._played(name, k), seed))
+    def _stored(self, agent: AgentName, k: int, seed: int) -> DecisionRows:
+        rows = self.store.rows(file_name(agent, self._played(agent, k), seed))
         assert rows is not None
         return metrics.until_lost(rows) if self.spec.stop_on_deadlock else rows
 
-    def _validated(self, name: str, k: int) -> dict[str, float]:
-        """Of fixed depths: how many validation instances they solve, so that the best is not chosen on the test set."""
-        if not name.startswith("fixed-"):
+    def _validated(self, agent: AgentName, k: int) -> dict[str, float]:
+        """Count the validation instances that fixed depths solve, so that the best is not chosen on the test set."""
+        if not agent.depth:
             return {}
         solved = []
-        for seed in range(agents.seeds(_base(name))):
-            rows = self.store.rows(validation_name(name, self._played(name, k), seed))
+        for seed in range(agent.seeds):
+            rows = self.store.rows(validation_name(agent, self._played(agent, k), seed))
             assert rows is not None
             solved.append(float((rows.solved & (rows.turn < k)).sum()))
         return {"validation_solve_rate": sum(solved) / len(solved) / self.spec.validation}
@@ -262,23 +273,24 @@ class Evaluation:
             say(text)
 
 
-def file_name(agent: str, k: int, seed: int) -> str:
-    """Of an agent's decisions."""
-    base, _, run = agent.partition("@")
-    other = f"-of-{Path(run).name}-{hashlib.sha256(run.encode()).hexdigest()[:8]}" if run else ""
-    return f"{base}{other}@{k}" + (f"-s{seed}" if agents.seeds(base) > 1 else "")
+def by_run(agents: Iterable[str], own: str) -> dict[str, list[AgentName]]:
+    """Group agents by the run whose policy they ask; those that name none ask that of ``own``."""
+    grouped: dict[str, list[AgentName]] = {}
+    for agent in map(AgentName.parse, agents):
+        grouped.setdefault(agent.run or own, []).append(agent)
+    return grouped
 
 
-def validation_name(agent: str, k: int, seed: int) -> str:
-    """Of a fixed depth's decisions on validation instances."""
+def file_name(agent: AgentName, k: int, seed: int) -> str:
+    """Name the file of an agent's decisions."""
+    return f"{agent.stem}@{k}" + (f"-s{seed}" if agent.seeds > 1 else "")
+
+
+def validation_name(agent: AgentName, k: int, seed: int) -> str:
+    """Name the file of a fixed depth's decisions on validation instances."""
     return f"{file_name(agent, k, seed)}-validation"
 
 
-def _model(name: str) -> dict[str, str]:
-    """Who was asked, of a zero-shot run."""
-    base, _, run = name.partition("@")
-    return {"model": transcripts.model(Path(run))} if base == transcripts.AGENT else {}
-
-
-def _base(name: str) -> str:
-    return name.partition("@")[0]
+def _model(agent: AgentName) -> dict[str, str]:
+    """Who answered in a zero-shot run."""
+    return {"model": transcripts.model(Path(agent.run))} if agent.base == ZERO_SHOT else {}

@@ -10,12 +10,13 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from recommit.play.episodes import Rows
+    from recommit.play.episodes import DecisionRows
 
 #: Distances up to which a state is near, and up to which it is half-way.
 NEAR, MID = 8, 16
 BUCKETS = ("near", "mid", "far")
-#: How else near and far can be told: by thirds of the way from the start, or so that each holds a third of the decisions.
+#: How else near and far can be told: by thirds of the way from the start, or so that each holds a third of the
+#: decisions.
 EDGES = ("fixed", "thirds", "terciles")
 
 
@@ -46,20 +47,20 @@ class EpisodeRows:
         return result
 
 
-def within(rows: Rows, budget: int) -> Rows:
+def within(rows: DecisionRows, budget: int) -> DecisionRows:
     """What the same agent does under a smaller budget: it does not know the budget, so the first decisions of it."""
     now = rows.turn < budget
     return rows if now.all() else rows.where(now)
 
 
-def progress(rows: Rows) -> NDArray[np.int32]:
-    """Of each decision; 0 where either end is lost."""
+def progress(rows: DecisionRows) -> NDArray[np.int32]:
+    """Compute by how much each decision lowers the distance; 0 where either end is lost."""
     solvable = (rows.before >= 0) & (rows.after >= 0)
     result: NDArray[np.int32] = np.where(solvable, rows.before - rows.after, 0)
     return result
 
 
-def episodes(rows: Rows, length: NDArray[np.int32], budget: int) -> EpisodeRows:
+def episodes(rows: DecisionRows, length: NDArray[np.int32], budget: int) -> EpisodeRows:
     """Sums per instance; ``length`` names all instances, also those without any decision."""
     decisions = within(rows, budget)
     count, where = len(length), decisions.instance
@@ -75,12 +76,18 @@ def episodes(rows: Rows, length: NDArray[np.int32], budget: int) -> EpisodeRows:
     solved[where[decisions.solved]] = True
     solved |= length == 0
     return EpisodeRows(
-        length.astype(np.int32), solved, total(decisions.executed), np.bincount(where, minlength=count).astype(np.int64),
-        end, total(gained), total(gained == 0), total(gained < 0),
-    )  # fmt: skip
+        length.astype(np.int32),
+        solved,
+        total(decisions.executed),
+        np.bincount(where, minlength=count).astype(np.int64),
+        end,
+        total(gained),
+        total(gained == 0),
+        total(gained < 0),
+    )
 
 
-def summarise(played: EpisodeRows, rows: Rows, budget: int) -> dict[str, Any]:
+def summarise(played: EpisodeRows, rows: DecisionRows, budget: int) -> dict[str, Any]:
     """The figures of one agent under one budget."""
     count = len(played)
     ideal = np.maximum(played.actions, played.length)
@@ -116,7 +123,7 @@ def summarise(played: EpisodeRows, rows: Rows, budget: int) -> dict[str, Any]:
     }
 
 
-def spread(rows: Rows, count: int) -> NDArray[np.float64]:
+def spread(rows: DecisionRows, count: int) -> NDArray[np.float64]:
     """Entropy of the depths that an episode took, in nats; of episodes with decisions."""
     taken = np.bincount(rows.instance * np.int64(9) + rows.depth, minlength=9 * count).reshape(count, 9)
     share = taken / np.maximum(taken.sum(axis=1, keepdims=True), 1)
@@ -129,13 +136,13 @@ def mean(values: NDArray[Any]) -> float | None:
     return float(np.mean(values)) if len(values) else None
 
 
-def until_lost(rows: Rows) -> Rows:
+def until_lost(rows: DecisionRows) -> DecisionRows:
     """The same episodes, ended where nobody can solve them any more: at the end of the commitment that lost them."""
     return rows.where(rows.before >= 0)
 
 
 def by_distance(
-    rows: Rows, played: EpisodeRows, budget: int, *, solved_only: bool = True, edges: str = EDGES[0]
+    rows: DecisionRows, played: EpisodeRows, budget: int, *, solved_only: bool = True, edges: str = EDGES[0]
 ) -> dict[str, dict[str, Any]]:
     """Near, mid and far decisions: how many, how deep, how often they fail to get closer."""
     decisions = within(rows, budget)
@@ -153,8 +160,9 @@ def by_distance(
     }
 
 
-def _buckets(rows: Rows, played: EpisodeRows, chosen: NDArray[np.bool_], edges: str) -> NDArray[np.int64]:
-    """0 near, 1 mid, 2 far: by the distance, by its share of the start's, or by a third of the ``chosen`` decisions each."""
+def _buckets(rows: DecisionRows, played: EpisodeRows, chosen: NDArray[np.bool_], edges: str) -> NDArray[np.int64]:
+    """0 near, 1 mid, 2 far: by the distance, by its share of the start's, or by a third of the ``chosen`` decisions
+    each."""
     if edges == "thirds":
         whole = played.length[rows.instance]
         result: NDArray[np.int64] = (3 * rows.before > whole).astype(np.int64) + (3 * rows.before > 2 * whole)
@@ -167,19 +175,21 @@ def _buckets(rows: Rows, played: EpisodeRows, chosen: NDArray[np.bool_], edges: 
 
 
 def _moved(counts: NDArray[np.int64], values: NDArray[np.int64]) -> dict[str, float | None]:
-    """Of decisions that lowered the distance by each of the ``values`` so often."""
+    """Summarise decisions that lowered the distance by each of the ``values`` so often."""
     total = counts.sum()
     if not total:
         return {"failure_rate": None, "mean_progress": None, "progress_sd": None}
     middle = float(counts @ values / total)
     spread_ = float(np.sqrt(counts @ (values - middle) ** 2 / total))
     return {
-        "failure_rate": float(counts[values <= 0].sum() / total), "mean_progress": middle, "progress_sd": spread_,
-    }  # fmt: skip
+        "failure_rate": float(counts[values <= 0].sum() / total),
+        "mean_progress": middle,
+        "progress_sd": spread_,
+    }
 
 
 def _taken(counts: NDArray[np.int64]) -> dict[str, Any]:
-    """Of decisions that took each depth so often; an answer without a depth (0) took none."""
+    """Summarise decisions that took each depth so often; an answer without a depth (0) took none."""
     total = counts[1:].sum()
     mean_depth = float(counts @ np.arange(len(counts)) / total) if total else None
     return {
@@ -188,7 +198,7 @@ def _taken(counts: NDArray[np.int64]) -> dict[str, Any]:
     }
 
 
-def over_budgets(rows: Rows, length: NDArray[np.int32], largest: int) -> list[dict[str, float]]:
+def over_budgets(rows: DecisionRows, length: NDArray[np.int32], largest: int) -> list[dict[str, float]]:
     """Solve rate and actions per episode for every budget 1..largest, from the same rows."""
     curve = []
     for budget in range(1, largest + 1):
@@ -232,5 +242,6 @@ def hypervolume(points: list[ParetoPoint], most: float) -> float:
 
 
 def undominated(budget: int, actions: float, depths: tuple[int, ...]) -> list[int]:
-    """Fixed depths that an agent with ``actions`` per episode cannot dominate, whatever it solves: they never spend more."""
+    """Fixed depths that an agent with ``actions`` per episode cannot dominate, whatever it solves: they never spend
+    more."""
     return [depth for depth in depths if budget * depth < actions]

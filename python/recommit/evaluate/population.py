@@ -7,13 +7,13 @@ k - 1 left. So every state is looked at once, and a table over states and looks 
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from recommit.evaluate import agents
+from recommit.evaluate import agent_names
+from recommit.evaluate.agent_names import AgentName
 from recommit.play import oracle
 from recommit.play.graph import always, head, softmax
 from recommit.policy.config import MAX_ACTIONS
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from recommit.data.spec import Recipe
+    from recommit.data.spec import DataSpec
     from recommit.evaluate.agents import PolicyPlayer
-    from recommit.play.graph import Reach
+    from recommit.play.graph import PlanGraph
 
 #: Whose value follows from the state and the looks left alone, and whose plans are greedy; fixed depths besides.
 EXACT = ("adaptive", "sampled", "random", "shuffled", "oracle-dp", "oracle-delta", "oracle-rate")
@@ -35,14 +35,14 @@ KINDS = ("all", "data")
 SOLVED, ACTIONS, ACTIONS_SOLVED, DECISIONS, DEPTHS = range(5)
 
 Table: TypeAlias = "NDArray[np.float64]"
-#: Looks left -> the probability of each column of ``Reach.depths``, by node.
+#: Looks left -> the probability of each column of ``PlanGraph.depths``, by node.
 Weights: TypeAlias = "Callable[[int], NDArray[np.float64]]"
 
 
 def check(agent: str) -> str:
     """The name itself, or an error that lists those with an exact value."""
-    base = agents.check(agent.partition("@")[0])
-    if base not in EXACT and not re.fullmatch(r"fixed-[1-8]", base):
+    base = agent_names.check(AgentName.parse(agent).base)
+    if base not in EXACT and (not AgentName(base).depth or AgentName(base).draws_actions):
         why = "it has a memory, draws actions, or is chosen by playing"
         raise ValueError(
             f"agents: expected fixed-1 to fixed-8 or {', '.join(EXACT)} for a population, got {agent}: {why}"
@@ -50,23 +50,23 @@ def check(agent: str) -> str:
     return agent
 
 
-def starts(recipe: Recipe, kind: str, length: tuple[int, ...]) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
+def starts(data: DataSpec, kind: str, length: tuple[int, ...]) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
     """All starts of a kind, or those of a shortest and a longest length; and their lengths."""
     if kind not in KINDS:
         raise ValueError(f"population: expected {' or '.join(KINDS)}, got {kind}")
     if len(length) not in (0, 2):
         raise ValueError(f"length: expected two numbers or none, got {length}")
-    states, lengths = recipe.puzzle().population()
-    windows = [variant.length for variant in recipe.of_length(length).variants] if length or kind == "data" else []
+    states, lengths = data.puzzle().population()
+    windows = [each.length for each in data.of_length(length).difficulties] if length or kind == "data" else []
     if windows:
         inside = np.any([(lengths >= low) & (lengths <= high) for low, high in windows], axis=0)
         states, lengths = np.ascontiguousarray(states[inside]), lengths[inside]
     if not len(states):
-        raise ValueError(f"length: expected some that {recipe.task} {recipe.variant_names[0]} has, got {list(length)}")
+        raise ValueError(f"length: expected some that {data.task} {data.difficulty_names[0]} has, got {list(length)}")
     return states, lengths
 
 
-def look(reach: Reach, roots: NDArray[np.int64], budget: int, columns: NDArray[np.int64]) -> None:
+def look(reach: PlanGraph, roots: NDArray[np.int64], budget: int, columns: NDArray[np.int64]) -> None:
     """Look at every state that ``columns`` lead to within the budget."""
     front, seen = np.unique(roots), np.zeros(0, np.int64)
     for _ in range(budget):
@@ -76,7 +76,7 @@ def look(reach: Reach, roots: NDArray[np.int64], budget: int, columns: NDArray[n
         front = front[~reach.goal[front]]
 
 
-def values(reach: Reach, budget: int, weights: Weights) -> Iterator[Table]:
+def values(reach: PlanGraph, budget: int, weights: Weights) -> Iterator[Table]:
     """For 1, 2, ... ``budget`` looks: by node, what an episode from there is expected to come to."""
     table = np.zeros((len(reach), DEPTHS + MAX_ACTIONS))
     table[reach.goal, SOLVED] = 1.0
@@ -85,7 +85,7 @@ def values(reach: Reach, budget: int, weights: Weights) -> Iterator[Table]:
         yield table
 
 
-def _one_more(reach: Reach, table: Table, weight: NDArray[np.float64]) -> Table:
+def _one_more(reach: PlanGraph, table: Table, weight: NDArray[np.float64]) -> Table:
     """One look before ``table``."""
     result = np.zeros_like(table)
     result[reach.goal, SOLVED] = 1.0
@@ -119,7 +119,7 @@ class Population:
         """Figures under every budget; of an agent that does not know its budget, from one table."""
         largest = max(budgets.values())
         look(self.player.reach, self.roots, largest, self._columns(agent))
-        if agents.by_budget(agent):
+        if AgentName(agent).by_budget:
             tables = {k: self._table(agent, k) for k in set(budgets.values())}
         else:
             by_looks = values(self.player.reach, largest, self._weights(agent, largest))
@@ -134,7 +134,8 @@ class Population:
     def _columns(self, agent: str) -> NDArray[np.int64]:
         """The depths that an agent may take."""
         reach = self.player.reach
-        depths = (int(agent[6]),) if agent.startswith("fixed-") else self.player.policy.config.depths
+        depth = AgentName(agent).depth
+        depths = (depth,) if depth else self.player.policy.config.depths
         return np.array([reach.depths.index(depth) for depth in depths])
 
     def _weights(self, agent: str, budget: int) -> Weights:
@@ -153,7 +154,7 @@ class Population:
         return lambda _left: sure
 
     def _chance(self, agent: str, budget: int) -> NDArray[np.float64]:
-        """Of each of the policy's depths, by node or the same for all."""
+        """Give each of the policy's depths its probability, by node or the same for all."""
         if agent == "sampled":
             return softmax(self.player.reach.logits)
         depths = self.player.policy.config.depths
@@ -167,8 +168,8 @@ class Population:
         reach, depths = self.player.reach, self.player.policy.config.depths
         if agent == "adaptive":
             return head(reach)
-        if agent.startswith("fixed-"):
-            return always(reach, int(agent[6]))
+        if depth := AgentName(agent).depth:
+            return always(reach, depth)
         return oracle.greedy(reach, depths, rate=agent == "oracle-rate")
 
     def _figures(self, table: Table) -> dict[str, Any]:
@@ -200,7 +201,7 @@ class Population:
         }
 
 
-def _surely(reach: Reach, columns: NDArray[np.integer]) -> NDArray[np.float64]:
+def _surely(reach: PlanGraph, columns: NDArray[np.integer]) -> NDArray[np.float64]:
     """One depth per node."""
     result = np.zeros((len(reach), len(reach.depths)))
     result[np.arange(len(reach)), columns] = 1.0

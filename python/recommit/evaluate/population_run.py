@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from recommit.evaluate import evaluation, population
+from recommit.evaluate.agent_names import renamed
 from recommit.evaluate.agents import PolicyPlayer
 from recommit.evaluate.population import Population
 from recommit.evaluate.text import grid, number, percent
@@ -35,42 +36,37 @@ class PopulationSpec:
     #: Which puzzle of a run that has several, with or without its size.
     task: str = ""
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "agents", renamed(self.agents))
+
 
 def run(
     spec: PopulationSpec, store: EvaluationStore | None, team: Team, *, quiet: bool = False
 ) -> list[dict[str, Any]]:
     """Figures of every agent under every budget; the lead writes them. All ranks look at states."""
-    recipe = recipe_of(spec.run, spec.task)
-    budgets = {name: evaluation.decisions_of(name, recipe.task) for name in spec.budgets}
-    for agent in spec.agents:
-        population.check(agent)
-    states, lengths = population.starts(recipe, spec.kind, spec.length)
-    head = {"task": recipe.task, "size": list(recipe.size), "population": spec.kind}
+    data = recipe_of(spec.run, spec.task)
+    budgets = {name: evaluation.decisions_of(name, data.task) for name in spec.budgets}
+    for name in spec.agents:
+        population.check(name)
+    states, lengths = population.starts(data, spec.kind, spec.length)
+    head = {"task": data.task, "size": list(data.size), "population": spec.kind}
     rows: list[dict[str, Any]] = []
-    for name, own in _by_run(spec).items():
+    for folder, own in evaluation.by_run(spec.agents, spec.run).items():
         began = time.monotonic()
-        policy = _policy(name, team)
-        everybody = Population(PolicyPlayer(policy, recipe.puzzle(), states, max(budgets.values()), team=team), lengths)
+        policy = _policy(folder, team)
+        everybody = Population(PolicyPlayer(policy, data.puzzle(), states, max(budgets.values()), team=team), lengths)
         for agent in own:
-            figures = everybody.rows(agent.partition("@")[0], budgets)
-            rows += [{"agent": agent, **head, **row} for row in figures]
+            figures = everybody.rows(agent.base, budgets)
+            rows += [{"agent": str(agent), **head, **row} for row in figures]
         if team.lead and not quiet:
             looks = int(everybody.player.reach.expanded.sum())
-            say(f"{name}: {looks:,} states looked at, {time.monotonic() - began:.1f} s")
+            say(f"{folder}: {looks:,} states looked at, {time.monotonic() - began:.1f} s")
         del policy, everybody
         gc.collect()  # modules refer to each other
         torch.cuda.empty_cache()
     if store is not None:
         store.write_json("population.json", rows)
     return rows
-
-
-def _by_run(spec: PopulationSpec) -> dict[str, list[str]]:
-    """Agents by the run whose policy they ask."""
-    grouped: dict[str, list[str]] = {}
-    for agent in spec.agents:
-        grouped.setdefault(agent.partition("@")[2] or spec.run, []).append(agent)
-    return grouped
 
 
 def _policy(name: str, team: Team) -> Any:

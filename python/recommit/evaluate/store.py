@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recommit.data.table import pa, parsed, pq
-from recommit.play.episodes import Rows
+from recommit.evaluate.agent_names import file_names
+from recommit.play.episodes import DecisionRows
 from recommit.storage import digests, files, reading
 from recommit.storage.lock import Lock
 
@@ -41,6 +42,7 @@ class EvaluationStore:
         self._digests: dict[str, str] = {}
 
     def __enter__(self) -> Self:
+        files.own_folder(self.folder / "decisions")
         files.make_folders(files.Files(), self.folder / "decisions")
         self._lock.__enter__()
         for place in (self.folder, self.folder / "decisions"):
@@ -75,22 +77,27 @@ class EvaluationStore:
             )
         self.write_json("policies.json", {**before, **policies})
 
-    def rows(self, name: str) -> Rows | None:
+    def rows(self, name: str) -> DecisionRows | None:
         """Decisions that an earlier call has kept."""
-        stored = f"decisions/{name}.parquet"
-        if not os.path.lexists(self.folder / stored):
+        stored = self._decisions(name)
+        if stored is None:
             return None  # played again
         data = reading.content(self.folder, stored)
         table = parsed(self.folder / stored, data)
-        if any(f.name not in table.column_names for f in fields(Rows)):
+        if any(f.name not in table.column_names for f in fields(DecisionRows)):
             return None  # of an older version: played again
         if stored not in self._digests:
             self._note(stored, files.sha256(data))
-        return Rows(*(table[f.name].to_numpy() for f in fields(Rows)))
+        return DecisionRows(*(table[f.name].to_numpy() for f in fields(DecisionRows)))
 
-    def keep(self, name: str, rows: Rows) -> None:
+    def _decisions(self, name: str) -> str | None:
+        """The file of an agent's decisions, by its name of today or of an older version."""
+        names = (f"decisions/{each}.parquet" for each in file_names(name))
+        return next((file for file in names if os.path.lexists(self.folder / file)), None)
+
+    def keep(self, name: str, rows: DecisionRows) -> None:
         """Write decisions."""
-        self.write_table(f"decisions/{name}.parquet", {f.name: getattr(rows, f.name) for f in fields(Rows)})
+        self.write_table(f"decisions/{name}.parquet", {f.name: getattr(rows, f.name) for f in fields(DecisionRows)})
 
     def write_table(self, name: str, columns: Mapping[str, NDArray[Any] | list[Any]]) -> None:
         """Columns of equal length, as Parquet."""
@@ -105,6 +112,12 @@ class EvaluationStore:
     def write_page(self, name: str, text: str) -> None:
         """UTF-8."""
         self._put(name, text.encode())
+
+    def remove(self, name: str) -> None:
+        """Take a file away, if it is there."""
+        if self._digests.pop(name, ""):
+            digests.write(files.Files(), self.folder, self._digests)
+        files.Files().remove(self.folder / name)
 
     def _put(self, name: str, data: bytes | memoryview) -> None:
         """Write a file; from before it changes until it has changed, its digest is not on the list."""

@@ -14,11 +14,11 @@ from recommit.evaluate.metrics import EpisodeRows
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from recommit.play.episodes import Rows
+    from recommit.play.episodes import DecisionRows
 
 
 def row(
-    rows: list[Rows],
+    rows: list[DecisionRows],
     played: list[EpisodeRows],
     k: int,
     rooms: NDArray[np.int64] | None = None,
@@ -53,7 +53,8 @@ def episode_columns(played: dict[tuple[str, str], list[EpisodeRows]]) -> dict[st
 
 
 def averaged(each: list[dict[str, Any]]) -> dict[str, Any]:
-    """Figure by figure, over seeds; of shares, over the union of their keys; of figures that some lack, over the rest."""
+    """Figure by figure, over seeds; of shares, over the union of their keys; of figures that some lack, over the
+    rest."""
     result: dict[str, Any] = {}
     for key in each[0]:
         values = [one[key] for one in each if one[key] is not None]
@@ -85,14 +86,19 @@ def compare(
             solved = stats.bootstrap(per_instance(one, "solved") - per_instance(other, "solved"), rooms)
             actions = stats.bootstrap(per_instance(one, "actions") - per_instance(other, "actions"), rooms)
             single = len(one) == len(other) == 1
-            comparisons.append({
-                "agent": names[0], "against": other_name, "budget": budget,
-                "solve_difference": vars(solved), "actions_difference": vars(actions),
-                "mcnemar_p": stats.mcnemar(one[0].solved, other[0].solved, rooms) if single else None,
-                "dominates": bool(solved.mean >= 0 and actions.mean <= 0 and (solved.mean > 0 or actions.mean < 0)),
-                # One instance, or one room, has no spread to tell chance by.
-                "dominates_surely": bool(units > 1 and solved.low > 0 and actions.high < 0),
-            })  # fmt: skip
+            comparisons.append(
+                {
+                    "agent": names[0],
+                    "against": other_name,
+                    "budget": budget,
+                    "solve_difference": vars(solved),
+                    "actions_difference": vars(actions),
+                    "mcnemar_p": stats.mcnemar(one[0].solved, other[0].solved, rooms) if single else None,
+                    "dominates": bool(solved.mean >= 0 and actions.mean <= 0 and (solved.mean > 0 or actions.mean < 0)),
+                    # One instance, or one room, has no spread to tell chance by.
+                    "dominates_surely": bool(units > 1 and solved.low > 0 and actions.high < 0),
+                }
+            )
     return comparisons
 
 

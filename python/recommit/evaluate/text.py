@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from recommit.evaluate import metrics
+from recommit.evaluate.agent_names import AgentName
 from recommit.storage import reading
 from recommit.storage.foreign_text import cell
 
@@ -27,6 +29,23 @@ def grid(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
     rule = "|" + "|".join("-" * (w + 1) + ("-" if i == 0 else ":") for i, w in enumerate(widths)) + "|"
     return "\n".join([line(head), rule, *map(line, rows)])
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table: its head and its rows, all text."""
+
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+    @classmethod
+    def of(cls, head: Sequence[str], rows: Sequence[Sequence[str]]) -> Grid:
+        """Take any sequences."""
+        return cls(tuple(head), tuple(tuple(row) for row in rows))
+
+    def markdown(self) -> str:
+        """Print it."""
+        return grid(self.head, self.rows)
 
 
 def text(summary: list[dict[str, Any]], folder: Path) -> str:
@@ -78,11 +97,18 @@ def comparisons(compared: list[dict[str, Any]]) -> str:
     for one in compared:
         solved, actions, p = one["solve_difference"], one["actions_difference"], one["mcnemar_p"]
         verdict = "surely" if one["dominates_surely"] else "yes" if one["dominates"] else "no"
-        rows.append((
-            one["against"], one["budget"], f"{100 * solved['mean']:+.1f}",
-            f"{100 * solved['low']:+.1f} .. {100 * solved['high']:+.1f}", f"{actions['mean']:+.1f}",
-            f"{actions['low']:+.1f} .. {actions['high']:+.1f}", "-" if p is None else f"{p:.2g}", verdict,
-        ))  # fmt: skip
+        rows.append(
+            (
+                one["against"],
+                one["budget"],
+                f"{100 * solved['mean']:+.1f}",
+                f"{100 * solved['low']:+.1f} .. {100 * solved['high']:+.1f}",
+                f"{actions['mean']:+.1f}",
+                f"{actions['low']:+.1f} .. {actions['high']:+.1f}",
+                "-" if p is None else f"{p:.2g}",
+                verdict,
+            )
+        )
     return grid(head, rows) + "\n"
 
 
@@ -104,7 +130,7 @@ def beside(printed: float | None, ours: float | None, digits: int = 1) -> list[s
 
 def short(row: dict[str, Any] | None) -> str:
     """An agent's name without its folder."""
-    return "no run" if row is None else str(row["agent"]).partition("@")[0]
+    return "no run" if row is None else AgentName.parse(row["agent"]).base
 
 
 def of(row: dict[str, Any] | None, *path: str) -> Any:
@@ -122,8 +148,3 @@ def hundred(row: dict[str, Any] | None, field: str = "solve_rate") -> float | No
 def less(one: float | None, other: float | None) -> float | None:
     """The difference, None unless both are there."""
     return None if one is None or other is None else one - other
-
-
-def notes(lines: Sequence[str]) -> str:
-    """Remarks below a table."""
-    return "".join(f"\n{line}" for line in ("", *(f"* {line}" for line in lines))) if lines else ""

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recommit.play.episodes import NOT_ASKED, Rows, packed
+from recommit.play.episodes import NOT_ASKED, DecisionRows, packed
 from recommit.policy.config import MAX_ACTIONS
-from recommit.storage import reading
-from recommit.zero_shot import lines
+from recommit.storage import jsonl, reading
 from recommit.zero_shot.parser import ACTIONS
 from recommit.zero_shot.spec import MANIFEST
 
@@ -19,9 +18,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recommit.puzzles.puzzle import Puzzle
-
-#: Its agents are called so, with the folder of the run.
-AGENT = "zero-shot"
 
 
 def _spec(folder: Path) -> dict[str, Any]:
@@ -37,12 +33,12 @@ def model(folder: Path) -> str:
     return str(_spec(folder)["model"])
 
 
-def rows(folder: Path, task: Puzzle, ids: list[str], starts: NDArray[np.uint8], budget: int) -> Rows:
+def rows(folder: Path, task: Puzzle, ids: list[str], starts: NDArray[np.uint8], budget: int) -> DecisionRows:
     """Its decisions on these instances, all of which it must have played to the end, within a budget that it had."""
     spec = _spec(folder)
     if spec["budget"] < budget:
         raise ValueError(f"budgets: expected at most the {spec['budget']} decisions of {folder}, got {budget}")
-    finished = {one["instance"] for one in lines.read(folder / "episodes.jsonl") if one["finished"]}
+    finished = {one["instance"] for one in jsonl.read(folder / "episodes.jsonl") if one["finished"]}
     missing = [name for name in ids if name not in finished]
     if missing:
         raise ValueError(
@@ -50,7 +46,7 @@ def rows(folder: Path, task: Puzzle, ids: list[str], starts: NDArray[np.uint8], 
             f"got {len(ids) - len(missing)}: without {missing[0]}"
         )
     number = {name: i for i, name in enumerate(ids)}
-    decisions = [one for one in lines.read(folder / "decisions.jsonl") if one["instance"] in number]
+    decisions = [one for one in jsonl.read(folder / "decisions.jsonl") if one["instance"] in number]
     decisions = [one for one in decisions if one["decision"] < budget]
     decisions.sort(key=lambda one: (one["decision"], number[one["instance"]]))
     result = _rows(task, decisions, np.array([number[one["instance"]] for one in decisions], np.int32))
@@ -60,7 +56,7 @@ def rows(folder: Path, task: Puzzle, ids: list[str], starts: NDArray[np.uint8], 
     return result
 
 
-def _rows(task: Puzzle, decisions: list[dict[str, Any]], instance: NDArray[np.int32]) -> Rows:
+def _rows(task: Puzzle, decisions: list[dict[str, Any]], instance: NDArray[np.int32]) -> DecisionRows:
     """An answer that could not be read is a decision of depth 0: nothing was carried out."""
     count = len(decisions)
     states = np.array([one["state"] for one in decisions], np.uint8).reshape(count, *task.shape)
@@ -74,8 +70,16 @@ def _rows(task: Puzzle, decisions: list[dict[str, Any]], instance: NDArray[np.in
         outcome = task.execute(states[with_depth], actions[with_depth], depth[with_depth])
         after[with_depth], executed[with_depth], solved[with_depth] = outcome.states, outcome.executed, outcome.solved
     nothing = np.full(count, NOT_ASKED, np.float32)
-    return Rows(
-        instance, np.array([one["decision"] for one in decisions], np.int16), depth.astype(np.int8), executed,
-        task.distance(states), task.distance(after), solved, nothing, nothing, packed(actions),
+    return DecisionRows(
+        instance,
+        np.array([one["decision"] for one in decisions], np.int16),
+        depth.astype(np.int8),
+        executed,
+        task.distance(states),
+        task.distance(after),
+        solved,
+        nothing,
+        nothing,
+        packed(actions),
         np.zeros(count, np.uint64),
-    )  # fmt: skip
+    )

@@ -35,7 +35,7 @@ def same(one: NDArray[Any], other: NDArray[Any], tolerance: float) -> NDArray[np
 
 
 def probabilities(plans: Plans, rule: str) -> Floats:
-    """[H, N] of the plan's own actions."""
+    """Probabilities of the plan's own actions, [H, N]."""
     why = "probabilities [N, H] of the plan's actions, because it asks how sure the policy is of them"
     values = need(rule, why, plans.probabilities)
     if values.ndim == 3:
@@ -44,7 +44,7 @@ def probabilities(plans: Plans, rule: str) -> Floats:
 
 
 def entropies(plans: Plans, rule: str) -> Floats:
-    """[H, N] of the policy's choice at each place, in nats: as they are, from distributions, or else from samples."""
+    """Entropies [H, N] of the policy's choice at each place, in nats: as they are, from distributions, or else from samples."""
     if plans.entropies is not None:
         return by_place(plans.entropies)
     if plans.probabilities is not None and plans.probabilities.ndim == 3:
@@ -70,7 +70,7 @@ def _of_distributions(chances: Floats) -> Floats:
 
 
 def _of_counts(samples: NDArray[np.integer]) -> Floats:
-    """Of the histogram of [N, S, H] over S: the mean of -log(how many samples are like this one / S)."""
+    """Entropy of the histogram of [N, S, H] over S: the mean of -log(how many samples are like this one / S)."""
     count = samples.shape[1]
     shares = [(samples == samples[:, i : i + 1]).mean(axis=1, dtype=np.float64) for i in range(count)]
     result: Floats = -np.log(shares).sum(axis=0) / count
@@ -78,7 +78,7 @@ def _of_counts(samples: NDArray[np.integer]) -> Floats:
 
 
 def _of_vectors(samples: NDArray[np.floating]) -> Floats:
-    """Of a normal law with the variances of [N, S, H, D] over S, its coordinates independent."""
+    """Entropy of a normal law with the variances of [N, S, H, D] over S, its coordinates independent."""
     variance = np.maximum(samples.var(axis=1, dtype=np.float64), LEAST_VARIANCE)
     result: Floats = 0.5 * np.log(2 * np.pi * np.e * variance).sum(axis=-1)
     return result

@@ -2,8 +2,8 @@
 
 adaptive-s0  fixed-4-s0  random-s0  depth-only-s0    what recommit train family makes, by variant and seed
 adaptive-k5-s0                                       the same with five decisions per training episode
-single-4-init  single-4-s0                           one depth alone: the warm start, and its reinforcement with a copy of it
-zero-shot-NAME                                       a run of recommit zero-shot
+single-4-init  single-4-s0                           one depth alone: the warm start, and its reinforcement with a copy
+of it zero-shot-NAME                                       a run of recommit zero-shot
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from recommit.evaluate.agent_names import AgentName
 from recommit.runs.checkpoints import TornCheckpoint, verify
-from recommit.runs.directory import best_policy
+from recommit.runs.directory import best_policy, recipe_of
 from recommit.storage import reading
 from recommit.train.family.family import BUDGET, member
 
@@ -73,8 +74,13 @@ class Members:
         return None if reinforced is None else reinforced / "init"  # of all puzzles, so it lies in no family
 
     @cached_property
+    def task(self) -> str:
+        """Puzzle of the adaptive run."""
+        return recipe_of(self.adaptive).task
+
+    @cached_property
     def seeds(self) -> list[int]:
-        """Of the adaptive runs."""
+        """Seeds of the adaptive runs."""
         matches = (re.fullmatch(r"adaptive-s(\d+)", folder.name) for folder in self.family.glob("adaptive-s*"))
         return sorted(int(m[1]) for m in matches if m and self.run("adaptive", int(m[1])))
 
@@ -90,7 +96,7 @@ class Members:
 
     @cached_property
     def config(self) -> dict[str, Any]:
-        """Of the adaptive run."""
+        """Configuration of the adaptive run."""
         return reading.values(self.adaptive, "config.json", {"optim": dict, "rollout": dict, "credit": dict})
 
     @property
@@ -117,7 +123,8 @@ class Members:
         return [folder for folder in sorted(self.family.glob("zero-shot-*")) if (folder / "summary.json").is_file()]
 
     def trained(self, suffix: str = "", seed: int | None = None, *, drawn: bool = True) -> tuple[str, ...]:
-        """Agents: every run that was reinforced at a fixed depth, at this depth; its actions greedy and, if asked, drawn."""
+        """Agents: every run that was reinforced at a fixed depth, at this depth; its actions greedy and, if asked,
+        drawn."""
         agents = []
         for depth in EVERY:
             if folder := self.run(f"fixed-{depth}{suffix}", seed):
@@ -163,16 +170,25 @@ class FamilyResults:
 
     @property
     def task(self) -> str:
-        """Of all rows."""
+        """Puzzle of all rows."""
         return str(self.rows[0]["task"])
 
     def row(self, agent: str, budget: str) -> dict[str, Any] | None:
         """One agent under one budget; None if it was not played."""
-        return next((r for r in self.rows if r["agent"] == agent and r["budget"] == budget), None)
+        return self._by_agent.get((agent, budget))
+
+    @cached_property
+    def _by_agent(self) -> dict[tuple[str, str], dict[str, Any]]:
+        """Rows by today's names of their agents."""
+        return {(str(AgentName.parse(row["agent"])), row["budget"]): row for row in reversed(self.rows)}
 
     def of(self, agents: Sequence[str], budget: str) -> list[dict[str, Any]]:
         """Those of the agents that were played."""
         return [row for agent in agents if (row := self.row(agent, budget)) is not None]
+
+    def first(self, agents: Sequence[str], budget: str) -> dict[str, Any] | None:
+        """The first of the agents that was played; None if none was."""
+        return next(iter(self.of(agents, budget)), None)
 
     def kind(self, kind: str, budget: str) -> list[dict[str, Any]]:
         """Fixed depths of the warm start (``SFT``), of runs trained with them (``RL``), or of the adaptive run."""
@@ -183,16 +199,18 @@ class FamilyResults:
     def best_fixed(
         self, kind: str, budget: str, by: str = "validation", depths: Sequence[int] = EVERY
     ) -> dict[str, Any] | None:
-        """The one of ``depths`` that solves most, on ``test`` or ``validation`` instances; ties to the smaller depth."""
+        """The one of ``depths`` that solves most, on ``test`` or ``validation`` instances; ties to the smaller
+        depth."""
         return best([row for row in self.kind(kind, budget) if depth_of(row) in depths], by)
 
 
 def best(rows: list[dict[str, Any]], by: str = "validation") -> dict[str, Any] | None:
-    """Of fixed depths: the one that solves most, on ``test`` or ``validation`` instances; ties to the smaller depth."""
+    """Choose of fixed depths the one that solves most, on ``test`` or ``validation`` instances; ties to the smaller
+    depth."""
     field = "solve_rate" if by == "test" else "validation_solve_rate"
     return max(rows, key=lambda r: (r[field], -depth_of(r)), default=None)
 
 
 def depth_of(row: dict[str, Any]) -> int:
-    """Of a fixed depth's row."""
-    return int(row["agent"][6])
+    """Read the depth off a fixed depth's row."""
+    return AgentName.parse(row["agent"]).depth

@@ -38,9 +38,11 @@ ABLATION = {
 }
 #: Loose budget; for sliding the paper gives the gap that is recovered, from which 60.9 follows.
 ORACLE = {"sliding": Printed(60.9, None), "sokoban": Printed(45.3, 11.4)}
-#: Loose budget, solved episodes: mean depth near, mid, far. Of mean progress and its spread the paper has a figure only.
+#: Loose budget, solved episodes: mean depth near, mid, far. Of mean progress and its spread the paper has a figure
+#: only.
 DEPTH_BY_DISTANCE = {"sliding": (4.0, 3.3, 3.3), "sokoban": (6.0, 5.8, 4.4)}
-#: Of the commitments that start near the goal and of those that start far from it, those that bring it no closer, per cent.
+#: Of the commitments that start near the goal and of those that start far from it, those that bring it no closer, per
+#: cent.
 FAILING = {"sliding": (0.0, None, 27.0), "sokoban": (38.0, None, 100.0)}
 #: (task, budget, solved or unsolved) -> figure -> adaptive, RL best fixed, SFT best fixed.
 EFFICIENCY: dict[tuple[str, str, str], dict[str, tuple[float | None, ...]]] = {
@@ -77,11 +79,16 @@ ZERO_SHOT = {
     **{
         name: {"sliding": Printed(0.0), "sokoban": Printed(0.0)}
         for name in (
-            "OpenGVLab/InternVL3-8B", "OpenGVLab/InternVL3-14B", "OpenGVLab/InternVL3-78B", "Qwen/Qwen2.5-VL-7B-Instruct",
-            "Qwen/Qwen2.5-VL-72B-Instruct", "Qwen/Qwen3-VL-8B-Instruct", "Qwen/Qwen3-VL-32B-Instruct",
+            "OpenGVLab/InternVL3-8B",
+            "OpenGVLab/InternVL3-14B",
+            "OpenGVLab/InternVL3-78B",
+            "Qwen/Qwen2.5-VL-7B-Instruct",
+            "Qwen/Qwen2.5-VL-72B-Instruct",
+            "Qwen/Qwen3-VL-8B-Instruct",
+            "Qwen/Qwen3-VL-32B-Instruct",
         )
     },
-}  # fmt: skip
+}
 #: adaptive, RL best fixed, by seed: loose budget.
 SEEDS = {
     "sliding": {42: (56.3, 43.8), 5: (51.7, 43.8), 15: (56.4, 45.3)},

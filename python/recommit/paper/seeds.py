@@ -1,13 +1,14 @@
 """Evaluations of several seeds of one family, taken together: one row per agent, whichever seed trained it.
 
 Every seed's adaptive policy is compared with the agents of its own seed, on the same instances. The interval is over
-instances (over rooms, where the data keeps rooms apart), of the mean over seeds; how far seeds lie apart stands beside it.
+instances (over rooms, where the data keeps rooms apart), of the mean over seeds; how far seeds lie apart stands beside
+it.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +16,9 @@ import numpy as np
 
 from recommit import stats
 from recommit.data.table import pa, parsed
-from recommit.evaluate.text import grid
-from recommit.paper.agent_names import readable
+from recommit.evaluate.agent_names import AgentName
+from recommit.evaluate.text import Grid
+from recommit.paper.agent_words import readable
 from recommit.storage import reading
 
 if TYPE_CHECKING:
@@ -26,9 +28,21 @@ if TYPE_CHECKING:
 
 #: The agents of the table, in its order: a pattern of names without folders and seeds.
 ROWS = (
-    "adaptive", "wary", "sampled", "shuffled", "mixture", "random", "fixed-[1248]", "fixed-[1-8]@fixed-[1-8]",
-    "random@random", "adaptive@depth-only", "adaptive@paper", "shuffled@paper", "fixed-[1-8]@init", "oracle-dp",
-)  # fmt: skip
+    "adaptive",
+    "adaptive-memory",
+    "sampled",
+    "shuffled",
+    "mixture",
+    "random",
+    "fixed-[1248]",
+    "fixed-[1-8]@fixed-[1-8]",
+    "random@random",
+    "adaptive@depth-only",
+    "adaptive@paper",
+    "shuffled@paper",
+    "fixed-[1-8]@init",
+    "oracle-dp",
+)
 HEAD = ("agent", "seeds", "solved %", "actions", "adaptive is ahead, points", "95 %", "by seed", "its actions", "95 %")
 
 
@@ -43,8 +57,8 @@ class Seen:
 
 def kind(agent: str) -> str:
     """An agent's name without the folder and the seed of the run whose policy it asks: ``fixed-4@fixed-4``."""
-    base, _, run = agent.partition("@")
-    return f"{base}@{re.sub(r'-s[0-9]+$', '', PurePath(run).name)}" if run else base
+    name = AgentName.parse(agent)
+    return str(replace(name, run=re.sub(r"-s[0-9]+$", "", PurePath(name.run).name)))
 
 
 def seed_of(run: str) -> str:
@@ -62,7 +76,7 @@ def read(folder: str | Path) -> dict[tuple[str, str], Seen]:
     agents, budgets = (np.array(table[name].to_pylist(), object) for name in ("agent", "budget"))
     by_kind: dict[tuple[str, str], Seen] = {}
     for agent, budget in dict.fromkeys(zip(agents.tolist(), budgets.tolist(), strict=True)):
-        if own and seed_of(agent.partition("@")[2]) not in ("", own):
+        if own and seed_of(AgentName.parse(agent).run) not in ("", own):
             continue
         rows = np.flatnonzero((agents == agent) & (budgets == budget))
         count = int(columns["instance"][rows].max()) + 1
@@ -93,7 +107,14 @@ def _table(folder: str | Path, name: str, columns: Sequence[str] = ()) -> pa.Tab
 
 
 def together(folders: Sequence[str | Path]) -> str:
-    """The table, as Markdown: a block per budget."""
+    """Print the table as Markdown: a block per budget."""
+    title = "# One seed" if len(folders) == 1 else f"# {len(folders)} seeds together"
+    blocks = [f"## {budget.capitalize()} budget\n\n{grid.markdown()}" for budget, grid in grids(folders).items()]
+    return "\n\n".join([title, *blocks]) + "\n"
+
+
+def grids(folders: Sequence[str | Path]) -> dict[str, Grid]:
+    """The table under every budget."""
     specs = [_spec(folder) for folder in folders]
     if any(spec["test_set"] != specs[0]["test_set"] for spec in specs):
         raise ValueError(f"folders: expected evaluations on one test set, got {len(folders)} that differ")
@@ -101,15 +122,12 @@ def together(folders: Sequence[str | Path]) -> str:
     for folder, one in zip(folders, seen, strict=True):
         if missing := [budget for budget in specs[0]["budgets"] if ("adaptive", budget) not in one]:
             raise ValueError(f"folders: expected evaluations of adaptive, got {folder} without it under {missing[0]}")
-    blocks = [_block(seen, budget) for budget in specs[0]["budgets"]]
-    title = "# One seed" if len(folders) == 1 else f"# {len(folders)} seeds together"
-    return "\n\n".join([title, *blocks]) + "\n"
+    return {budget: _grid(seen, budget) for budget in specs[0]["budgets"]}
 
 
-def _block(seen: list[dict[tuple[str, str], Seen]], budget: str) -> str:
+def _grid(seen: list[dict[tuple[str, str], Seen]], budget: str) -> Grid:
     paired = {agent: _pairs(seen, agent, budget) for agent in _order(seen)}
-    lines = [_line(agent, pairs) for agent, pairs in paired.items() if pairs]
-    return f"## {budget.capitalize()} budget\n\n{grid(HEAD, lines)}"
+    return Grid.of(HEAD, [_line(agent, pairs) for agent, pairs in paired.items() if pairs])
 
 
 def _order(seen: list[dict[tuple[str, str], Seen]]) -> list[str]:
@@ -124,8 +142,7 @@ def _pairs(seen: list[dict[tuple[str, str], Seen]], agent: str, budget: str) -> 
 
 
 def _line(agent: str, pairs: list[tuple[Seen, Seen]]) -> list[str]:
-    base, _, run = agent.partition("@")
-    words = readable(base, run)
+    words = readable(AgentName.parse(agent))
     shown = [f"{value:.1f}" for value in (100 * _mean(pairs, "solved"), _mean(pairs, "actions"))]
     if agent == "adaptive":
         rates = ", ".join(f"{100 * own.solved.mean():.1f} at {own.actions.mean():.1f}" for own, _ in pairs)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from recommit.play.graph import Choose, Reach
+    from recommit.play.graph import Choose, PlanGraph
     from recommit.play.sampled import Actor, Trace
     from recommit.puzzles.puzzle import Puzzle
 
@@ -26,7 +26,7 @@ NOT_ASKED = np.nan
 
 
 @dataclass(frozen=True)
-class Rows:
+class DecisionRows:
     """Decisions, in the order (turn, instance)."""
 
     instance: NDArray[np.int32]
@@ -44,22 +44,22 @@ class Rows:
     def __len__(self) -> int:
         return len(self.instance)
 
-    def where(self, keep: NDArray[np.bool_] | NDArray[np.intp]) -> Rows:
+    def where(self, keep: NDArray[np.bool_] | NDArray[np.intp]) -> DecisionRows:
         """Some of them."""
-        return Rows(*(getattr(self, f.name)[keep] for f in fields(self)))
+        return DecisionRows(*(getattr(self, f.name)[keep] for f in fields(self)))
 
 
-def join(parts: list[Rows]) -> Rows:
+def join(parts: list[DecisionRows]) -> DecisionRows:
     """All of them, in order."""
     if not parts:
         kinds = (np.int32, np.int16, np.int8, np.int8, np.int32, np.int32, np.bool_, np.float32, np.float32,
                  np.uint16, np.uint64)  # fmt: skip
         columns: list[NDArray[Any]] = [np.zeros(0, kind) for kind in kinds]
-        return Rows(*columns)
-    return Rows(*(np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(Rows)))
+        return DecisionRows(*columns)
+    return DecisionRows(*(np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(DecisionRows)))
 
 
-def on_graph(reach: Reach, starts: NDArray[np.uint8], budget: int, choose: Choose) -> Rows:
+def on_graph(reach: PlanGraph, starts: NDArray[np.uint8], budget: int, choose: Choose) -> DecisionRows:
     """Episodes whose plans are the policy's greedy ones and whose depths are chosen by ``choose``."""
     at = reach.nodes(starts, budget)
     alive = ~reach.goal[at]
@@ -81,17 +81,17 @@ def on_graph(reach: Reach, starts: NDArray[np.uint8], budget: int, choose: Choos
 
 
 def _rows(
-    reach: Reach,
+    reach: PlanGraph,
     who: NDArray[np.int64],
     turn: NDArray[np.int64],
     nodes: NDArray[np.int64],
     columns: NDArray[np.int64],
     after: NDArray[np.int64],
-) -> Rows:
+) -> DecisionRows:
     distance = reach.task.distance(reach.states)
     depth = np.array(reach.depths)[columns]
     entropy, chance = asked(reach.logits[nodes], depth, reach.policy.config.depths)
-    return Rows(
+    return DecisionRows(
         who.astype(np.int32),
         turn.astype(np.int16),
         depth.astype(np.int8),
@@ -134,7 +134,7 @@ def asked(
     return entropy.astype(np.float32), given.astype(np.float32)
 
 
-def sampled(actor: Actor, starts: NDArray[np.uint8], budget: int, seed: int) -> Rows:
+def sampled(actor: Actor, starts: NDArray[np.uint8], budget: int, seed: int) -> DecisionRows:
     """Episodes whose actions (and, for an adaptive variant, depths) are drawn from the policy."""
     from recommit.play.sampled import play
 
@@ -142,11 +142,11 @@ def sampled(actor: Actor, starts: NDArray[np.uint8], budget: int, seed: int) -> 
     return of_trace(trace, actor.policy.config.depths, budget)
 
 
-def of_trace(trace: Trace, depths: tuple[int, ...], budget: int) -> Rows:
+def of_trace(trace: Trace, depths: tuple[int, ...], budget: int) -> DecisionRows:
     """Rows of the first candidates."""
     depth = trace.proposals.depth[:, 0]
     entropy, chance = asked(trace.proposals.logits, depth, depths)
-    return Rows(
+    return DecisionRows(
         trace.episode.astype(np.int32),
         (budget - trace.left).astype(np.int16),
         depth.astype(np.int8),
@@ -166,7 +166,7 @@ def of_callable(
     task: Puzzle,
     starts: NDArray[np.uint8],
     budget: int,
-) -> Rows:
+) -> DecisionRows:
     """Episodes of any function from states and turn to depths and actions. It sees states, never distances."""
     states = starts.copy()
     alive = ~task.is_solved(states)
@@ -182,7 +182,7 @@ def of_callable(
         outcome = task.execute(states[who], np.asarray(actions, np.uint8), depth.astype(np.int32))
         nothing = np.full(len(who), NOT_ASKED, np.float32)
         parts.append(
-            Rows(
+            DecisionRows(
                 who.astype(np.int32),
                 np.full(len(who), turn, np.int16),
                 depth.astype(np.int8),

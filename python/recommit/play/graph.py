@@ -30,19 +30,19 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Run(Protocol):
+class RunPass(Protocol):
     """How a pass through the policy is made; see ``Engine.run``."""
 
     def __call__(self, work: Callable[[], T]) -> T:
         """The result of ``work``."""
 
 
-def plainly(work: Callable[[], T]) -> T:
+def run_directly(work: Callable[[], T]) -> T:
     """In this process, at once."""
     return work()
 
 
-class Reach:
+class PlanGraph:
     """Distinct states, growing; the columns of every array below are the ``depths``, ascending."""
 
     def __init__(
@@ -51,14 +51,14 @@ class Reach:
         task: Puzzle,
         depths: tuple[int, ...],
         *,
-        through: Run = plainly,
+        run_pass: RunPass = run_directly,
         team: Team | None = None,
         together: bool = False,
         piece: int = 0,
         keep_inputs: bool = False,
     ) -> None:
         """``piece`` states are looked at at a time, or as many as divide the work evenly; ``together``: see ``Engine``."""
-        self.policy, self.task, self.depths, self.through = policy, task, depths, through
+        self.policy, self.task, self.depths, self.run_pass = policy, task, depths, run_pass
         self.team, self.together, self.piece, self.keep_inputs = team or Team(), together, piece, keep_inputs
         self._index: dict[bytes, int] = {}
         self._inputs: list[tuple[NDArray[np.int64], NDArray[np.float32]]] = []
@@ -135,7 +135,7 @@ class Reach:
         """Logits and plans of a piece; with an empty one the first of ``others`` is looked at, and nothing comes of it."""
         asked = piece if len(piece) else others[:1]
         told = {"left": self.left[asked]} if self.told else {}
-        inputs, logits, plans = self.through(
+        inputs, logits, plans = self.run_pass(
             partial(self.policy.plan, self.task, self.states[asked], self.depths, **told)
         )
         if self.keep_inputs and len(piece):
@@ -171,7 +171,7 @@ class Episodes:
     solved: NDArray[np.bool_]
     actions: NDArray[np.int64]
     decisions: NDArray[np.int64]
-    #: Decisions by column of ``Reach.depths``.
+    #: Decisions by column of ``PlanGraph.depths``.
     depths: NDArray[np.int64]
 
     @property
@@ -192,7 +192,7 @@ class Choose(Protocol):
         """The column of the depth for each of the ``episodes`` that are under way, now at expanded ``nodes``."""
 
 
-def walk(reach: Reach, starts: NDArray[np.uint8], budget: int, choose: Choose) -> Episodes:
+def walk(reach: PlanGraph, starts: NDArray[np.uint8], budget: int, choose: Choose) -> Episodes:
     """Play one episode from every start, at most ``budget`` decisions each."""
     at = reach.nodes(starts, budget)
     solved = reach.goal[at].copy()
@@ -212,19 +212,19 @@ def walk(reach: Reach, starts: NDArray[np.uint8], budget: int, choose: Choose) -
     return Episodes(solved, actions, decisions, used)
 
 
-def always(reach: Reach, depth: int) -> Choose:
+def always(reach: PlanGraph, depth: int) -> Choose:
     """One fixed depth."""
     column = reach.depths.index(depth)
     return lambda _turn, episodes, _nodes: np.full(len(episodes), column)
 
 
-def head(reach: Reach) -> Choose:
+def head(reach: PlanGraph) -> Choose:
     """The depth head's likeliest depth, ties to the smaller."""
     columns = np.array([reach.depths.index(depth) for depth in reach.policy.config.depths])
     return lambda _turn, _episodes, nodes: columns[reach.logits[nodes].argmax(axis=1)]
 
 
-def wary(reach: Reach) -> Choose:
+def wary(reach: PlanGraph) -> Choose:
     """``head`` with a memory: where an episode comes by again, the next likeliest depth, so that it need not go round."""
     columns = np.array([reach.depths.index(depth) for depth in reach.policy.config.depths])
     times: dict[tuple[int, int], int] = {}
@@ -242,7 +242,7 @@ def wary(reach: Reach) -> Choose:
     return choose
 
 
-def drawn(reach: Reach, chance: NDArray[np.floating] | None, seed: int) -> Choose:
+def drawn(reach: PlanGraph, chance: NDArray[np.floating] | None, seed: int) -> Choose:
     """The policy's depths, drawn by ``chance`` -- the same in every state -- or by the depth head if that is None."""
     columns = np.array([reach.depths.index(depth) for depth in reach.policy.config.depths])
 

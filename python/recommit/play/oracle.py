@@ -17,7 +17,7 @@ from recommit.policy.config import MAX_ACTIONS
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from recommit.play.graph import Choose, Reach
+    from recommit.play.graph import Choose, PlanGraph
 
 #: Costs are decisions + STEP * actions + FAILED where unsolved: whole numbers, compared at once.
 STEP = 1 << 8
@@ -50,7 +50,7 @@ class Ceiling:
         return choose
 
 
-def close(reach: Reach, roots: NDArray[np.int64], budget: int, columns: NDArray[np.int64], cap: int) -> int:
+def close(reach: PlanGraph, roots: NDArray[np.int64], budget: int, columns: NDArray[np.int64], cap: int) -> int:
     """Look at every state that a best choice of depths may come by; how many were left out by ``cap``.
 
     A commitment of n actions that lowers the distance by less than n wastes the difference. States are looked at in the
@@ -77,7 +77,7 @@ def close(reach: Reach, roots: NDArray[np.int64], budget: int, columns: NDArray[
     return 0
 
 
-def _wasted(reach: Reach, roots: NDArray[np.int64], budget: int, columns: NDArray[np.int64]) -> NDArray[np.int64]:
+def _wasted(reach: PlanGraph, roots: NDArray[np.int64], budget: int, columns: NDArray[np.int64]) -> NDArray[np.int64]:
     """The fewest wasted actions with which each state that nobody has looked at is reached, ``FAILED`` where it is not.
 
     A state does not count where it is lost, or further away than all the decisions left could take it.
@@ -100,7 +100,7 @@ def _wasted(reach: Reach, roots: NDArray[np.int64], budget: int, columns: NDArra
 
 
 def ceiling(
-    reach: Reach, starts: NDArray[np.uint8], budget: int, depths: tuple[int, ...], *, cap: int = 1 << 18
+    reach: PlanGraph, starts: NDArray[np.uint8], budget: int, depths: tuple[int, ...], *, cap: int = 1 << 18
 ) -> Ceiling:
     """Over ``depths``; exact, unless ``cap`` states do not suffice."""
     columns = np.array([reach.depths.index(depth) for depth in depths])
@@ -109,7 +109,7 @@ def ceiling(
     return Ceiling(*costs(reach, budget, columns), shallow, missing)
 
 
-def costs(reach: Reach, budget: int, columns: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
+def costs(reach: PlanGraph, budget: int, columns: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
     """``Ceiling.cost`` and ``Ceiling.column`` over what has been looked at."""
     nodes, depths = len(reach), [reach.depths[column] for column in columns]
     cost = np.full((budget + 1, nodes), FAILED, np.int64)
@@ -128,7 +128,7 @@ def costs(reach: Reach, budget: int, columns: NDArray[np.int64]) -> tuple[NDArra
     return cost, column
 
 
-def greedy(reach: Reach, depths: tuple[int, ...], *, rate: bool) -> Choose:
+def greedy(reach: PlanGraph, depths: tuple[int, ...], *, rate: bool) -> Choose:
     """The depth whose commitment lowers the distance most, or most per action; ties to the smaller depth."""
     columns = np.array([reach.depths.index(depth) for depth in depths])
 

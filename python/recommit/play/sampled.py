@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from recommit import draws
-from recommit.play.graph import plainly
+from recommit.play.graph import run_directly
 from recommit.policy.config import MAX_ACTIONS, PASS
 from recommit.policy.distributions import log_prob
 from recommit.policy.transfer import to_device, to_host
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor
 
-    from recommit.play.graph import Run
+    from recommit.play.graph import RunPass
     from recommit.play.variants import Variant
     from recommit.policy.policy import CommitPolicy
     from recommit.puzzles.puzzle import Puzzle
@@ -83,12 +83,11 @@ class Actor:
         variant: Variant,
         *,
         seed: int,
-        greedy: bool = False,
-        through: Run = plainly,
-        agree: Callable[[int], int] = int,
+        run_pass: RunPass = run_directly,
+        max_over_ranks: Callable[[int], int] = int,
     ) -> None:
-        self.policy, self.task, self.variant, self.seed, self.greedy = policy, task, variant, seed, greedy
-        self.through, self.agree = through, agree
+        self.policy, self.task, self.variant, self.seed = policy, task, variant, seed
+        self.run_pass, self.max_over_ranks = run_pass, max_over_ranks
         #: Passes through the policy, in states.
         self.looked = 0
         #: What a rank that has nothing to look at looks at, so that it goes through the policy like the others.
@@ -106,7 +105,7 @@ class Actor:
         are theirs, whoever chooses otherwise; ``left``: see ``CommitPolicy.look``."""
         parts = []
         self.looked += len(states)
-        for begin in range(0, max(self.agree(len(states)), 1), PASS):
+        for begin in range(0, max(self.max_over_ranks(len(states)), 1), PASS):
             part = slice(begin, begin + PASS)
             asked, named = states[part], number[part]
             if not len(asked):
@@ -134,7 +133,7 @@ class Actor:
             drawn = draws.below(draws.draw(stream, uniform.shape[-1]), len(own))
             forced = np.full_like(drawn, self.variant.depth) if self.variant.depth else np.array(own)[drawn]
         device = self.policy.depth_head.weight.device
-        choice, actions, depth_log, action_log, logits = self.through(
+        choice, actions, depth_log, action_log, logits = self.run_pass(
             # What is executed next is decided here: the only wait of a pass.
             lambda: to_host(*self._pass(states, to_device(uniform, device), forced, left))
         )
@@ -160,7 +159,7 @@ class Actor:
             z.repeat_interleave(count, dim=0),
             index,
             depths=self.policy.conditioning(depth.flatten()),
-            noise=None if self.greedy else uniform[..., many:].reshape(rows * count, MAX_ACTIONS, 4),
+            noise=uniform[..., many:].reshape(rows * count, MAX_ACTIONS, 4),
         )
         action_log = log_prob(scores, actions)
         return choice, actions.view(rows, count, -1), depth_log, action_log.view(rows, count, -1), logits
@@ -199,7 +198,7 @@ def play(
         alive &= distance >= 0
     parts: list[Trace] = []
     turn = 0
-    while actor.agree(int((alive & (left > 0)).sum())):
+    while actor.max_over_ranks(int((alive & (left > 0)).sum())):
         who = np.flatnonzero(alive & (left > 0))
         number = numbers[who] * np.uint64(256) + np.uint64(turn)
         part = _decide(actor, states[who], distance[who], who, left[who], number, candidates)

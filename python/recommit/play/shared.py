@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from recommit.play.episodes import Rows
+from recommit.play.episodes import DecisionRows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 PIECE = 128
 
 
-def each(team: Team, count: int, play: Callable[[int], Rows]) -> list[Rows]:
+def each(team: Team, count: int, play: Callable[[int], DecisionRows]) -> list[DecisionRows]:
     """``play`` of 0..``count`` - 1, every number by one rank and the rows in all of them."""
     mine = {f"{i}.{f.name}": value for i in range(team.rank, count, team.world) for f, value in _columns(play(i))}
     found: dict[str, NDArray[Any]] = {}
     for heard in team.exchange(mine):
         found |= heard
-    return [Rows(*(found[f"{i}.{f.name}"] for f in fields(Rows))) for i in range(count)]
+    return [DecisionRows(*(found[f"{i}.{f.name}"] for f in fields(DecisionRows))) for i in range(count)]
 
 
-def _columns(rows: Rows) -> list[tuple[Any, NDArray[Any]]]:
-    return [(f, getattr(rows, f.name)) for f in fields(Rows)]
+def _columns(rows: DecisionRows) -> list[tuple[Any, NDArray[Any]]]:
+    return [(f, getattr(rows, f.name)) for f in fields(DecisionRows)]

@@ -1,6 +1,6 @@
 """The value of every depth, without sampling: a dynamic program over the states that greedy plans reach.
 
-Under greedy plans an episode is a walk in the graph of ``Reach``, and the depth head turns it into a Markov chain. With
+Under greedy plans an episode is a walk in the graph of ``PlanGraph``, and the depth head turns it into a Markov chain. With
 k decisions left, the value of committing to depth h in state s is
 
     Q_k(s, h) = 1 - price * n                        if that reaches the goal, n the actions executed
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from recommit.play.graph import Reach
+    from recommit.play.graph import PlanGraph
 
     Floats = NDArray[np.float64]
 
@@ -48,10 +48,10 @@ class Values:
 
 
 def explore(
-    reach: Reach,
+    reach: PlanGraph,
     roots: NDArray[np.int64],
     budget: int,
-    choose: Callable[[Reach, NDArray[np.int64]], Floats],
+    choose: Callable[[PlanGraph, NDArray[np.int64]], Floats],
     limit: int,
 ) -> None:
     """Look at the states that are likeliest to be visited, at most ``limit`` new ones per decision.
@@ -69,7 +69,7 @@ def explore(
         mass = _onward(reach, mass, here, choose(reach, here))
 
 
-def _onward(reach: Reach, mass: Floats, here: NDArray[np.int64], chance: Floats) -> Floats:
+def _onward(reach: PlanGraph, mass: Floats, here: NDArray[np.int64], chance: Floats) -> Floats:
     # What is solved lands on a goal, where nothing goes on.
     moved: Floats = np.bincount(reach.landing[here].ravel(), (mass[here, None] * chance).ravel(), len(reach)).astype(
         np.float64
@@ -79,7 +79,7 @@ def _onward(reach: Reach, mass: Floats, here: NDArray[np.int64], chance: Floats)
 
 
 def evaluate(
-    reach: Reach, roots: NDArray[np.int64], chance: Floats, budget: int, price: float, budgets: Sequence[int] = ()
+    reach: PlanGraph, roots: NDArray[np.int64], chance: Floats, budget: int, price: float, budgets: Sequence[int] = ()
 ) -> Values:
     """``chance`` [nodes, depths]: probabilities of the depths; rows of nodes without a plan are not read. Equal parts of
     the episodes have each of ``budgets``, or ``budget`` where that is less (so that a recipe's budgets do not forbid to
@@ -119,7 +119,7 @@ class Program:
     """
 
     def __init__(
-        self, reach: Reach, roots: NDArray[np.int64], budget: int, price: float, budgets: Sequence[int] = ()
+        self, reach: PlanGraph, roots: NDArray[np.int64], budget: int, price: float, budgets: Sequence[int] = ()
     ) -> None:
         self.nodes = np.flatnonzero(reach.expanded)
         self._known = len(self.nodes)
@@ -158,7 +158,7 @@ class Program:
             worth[self._known + 1 :] = _mean_by(self._bucket, worth[: self._known], self._longest, k, lost)
 
 
-def _buckets(reach: Reach) -> tuple[NDArray[np.int64], int]:
+def _buckets(reach: PlanGraph) -> tuple[NDArray[np.int64], int]:
     """Every node's column of ``Values.by_distance``, and the longest distance."""
     distance = reach.task.distance(reach.states)
     longest = max(int(distance.max(initial=0)), 1)
@@ -184,7 +184,7 @@ def _mean_by(bucket: NDArray[np.int64], value: Floats, longest: int, left: int, 
     return result
 
 
-def depth_advantages(reach: Reach, found: Values, chance: Floats, nodes: NDArray[np.int64]) -> Floats:
+def depth_advantages(reach: PlanGraph, found: Values, chance: Floats, nodes: NDArray[np.int64]) -> Floats:
     """[nodes, depths]: Q - V, averaged over the decisions left with the visits of each; ``nodes`` are expanded."""
     row = (np.cumsum(reach.expanded) - 1)[nodes]
     visits = found.visits[:, nodes]

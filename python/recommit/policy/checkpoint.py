@@ -67,7 +67,7 @@ def fingerprint(backbone: Backbone, rounded: torch.dtype = torch.bfloat16) -> st
 
 
 def fingerprint_of(policy: Parts) -> str:
-    """The fingerprint of a policy's backbone; computed once where it is frozen (split over ranks, it cannot be read later)."""
+    """The fingerprint of a policy's backbone; computed once where it is frozen, before ranks split it."""
     if policy.config.lora is None:
         return fingerprint(policy.backbone)
     if not policy.known_fingerprint:
@@ -122,8 +122,8 @@ def load_policy(
     device: torch.device | str = "cpu",
     **options: Any,
 ) -> P:
-    """Read the policy of a folder into what ``make`` makes, on ``device``, its backbone in the ``dtype`` that it was saved in or another; ``backbone`` says
-    where an adapter's backbone lies if it has moved."""
+    """Read the policy of a folder into what ``make`` makes, on ``device``, its backbone in the ``dtype`` that it was
+    saved in or another; ``backbone`` says where an adapter's backbone lies if it has moved."""
     folder = local_folder(folder)
     about = read_config(folder / "config.json")
     digests.verify(folder)

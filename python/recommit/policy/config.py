@@ -27,7 +27,8 @@ class DecoderConfig:
     #: ``none``: a plan does not know its depth, so a shorter commitment is a prefix of a longer one, and any depth 1..8
     #: can be asked of any policy. ``embedding``: a zero-initialised vector per depth is added to the prefix.
     depth_conditioning: Literal["none", "embedding"] = "none"
-    #: How z comes in: ``prefix``, as the first token of the sequence, or ``cross``: every layer attends to it after itself.
+    #: How z comes in: ``prefix``, as the first token of the sequence, or ``cross``: every layer attends to it after
+    #: itself.
     z: Literal["prefix", "cross"] = "prefix"
 
     def __post_init__(self) -> None:
@@ -50,7 +51,8 @@ class HeadConfig:
     reads: Literal["z", "plan"] = "z"
     #: Width of a hidden layer; 0: none.
     hidden: int = 0
-    #: How its last map begins: ``zero``, exactly uniform; ``default``, torch's own; ``normal:STD``, such as normal:0.01.
+    #: How its last map begins: ``zero``, exactly uniform; ``default``, torch's own; ``normal:STD``, such as
+    #: normal:0.01.
     init: str = "zero"
 
     def __post_init__(self) -> None:
@@ -116,8 +118,8 @@ class PolicyConfig:
             raise ValueError(f"depths: expected numbers 1..{MAX_ACTIONS}, got {self.depths}")
         if self.head.reads == "plan" and self.decoder.depth_conditioning != "none":
             raise ValueError(
-                "head.reads: expected z with decoder.depth_conditioning (a plan that waits for its depth cannot tell it), "
-                "got plan"
+                "head.reads: expected z with decoder.depth_conditioning (a plan that waits for its depth cannot tell "
+                "it), got plan"
             )
         if len(self.prompts) != len(self.tasks):
             raise ValueError(f"prompts: expected one per task ({len(self.tasks)}), got {len(self.prompts)}")

@@ -1,4 +1,10 @@
-"""The policy: one look, one commitment."""
+"""The policy: one look, one commitment.
+
+A state is drawn and encoded (``pictures/vision.py``). The backbone reads the picture and a fixed prompt once; its last
+hidden state is z. From z the depth head (``depth_head.py``) says how many actions to commit to, and the action decoder
+(``action_decoder.py``) says which. ``look`` makes z; ``act`` plays, ``plan`` plans for several depths at once, and
+calling the policy is teacher forcing, as training needs it. ``checkpoint.py`` saves all of it but the frozen backbone.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +16,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from recommit.policy.action_decoder import ActionDecoder
 from recommit.policy.backbones.backbone import load_backbone
 from recommit.policy.checkpoint import load_policy, save_policy
 from recommit.policy.config import ADAPTER, MAX_ACTIONS, MOST_LEFT, PASS, PolicyConfig
-from recommit.policy.heads import ActionDecoder, DepthHead, confidence
+from recommit.policy.depth_head import DepthHead, confidence
 from recommit.policy.pictures.vision import Vision
 from recommit.policy.prompt import load_prompt
 from recommit.policy.transfer import to_device, to_host
@@ -72,7 +79,7 @@ class CommitPolicy(nn.Module):
 
     @classmethod
     def from_pretrained(cls, folder_or_repo: str | Path, **options: Any) -> CommitPolicy:
-        """A saved policy; see ``recommit.policy.checkpoint`` for the format and for ``backbone=``, ``dtype=``, ``device=``."""
+        """Read a saved policy; ``recommit.policy.checkpoint`` says the format, and what ``options`` may be."""
 
         def make(backbone: Backbone, config: PolicyConfig, source: str) -> CommitPolicy:
             return cls(backbone, config, source=source)
@@ -126,8 +133,9 @@ class CommitPolicy(nn.Module):
             output.requires_grad_(index in trained)
 
     def idle(self, task: Puzzle) -> Tensor:
-        """Zero, which gives the outputs of other tasks that learn a gradient of zero. DeepSpeed's stage 3 would add what a
-        step's later passes say of a weight to the gradient of the step before, if its first pass says nothing."""
+        """Zero, which gives the outputs of other tasks that learn a gradient of zero. DeepSpeed's stage 3 would add
+        what a step's later passes say of a weight to the gradient of the step before, if its first pass says
+        nothing."""
         others = [
             o for i, o in enumerate(self.decoder.outputs) if i != self.task_index(task) and o.weight.requires_grad
         ]
@@ -154,7 +162,7 @@ class CommitPolicy(nn.Module):
         return self._geometries[key]
 
     def _counted_geometry(self, task: Puzzle, shape: tuple[int, int], left: NDArray[np.integer] | None) -> Geometry:
-        """The geometry of prompts that differ in how many decisions are ``left``, and in nothing else token for token."""
+        """The geometry of prompts that differ in how many decisions are ``left``, and in no other token."""
         if not self.config.show_budget:
             return self._geometry(task, shape)
         if left is None or not len(left) or not (left.min() >= 1 and left.max() <= MOST_LEFT):
@@ -171,8 +179,8 @@ class CommitPolicy(nn.Module):
         return replace(every[0], tokens=torch.stack([each.tokens for each in every])[rows])
 
     def look(self, task: Puzzle, states: NDArray[np.uint8], left: NDArray[np.integer] | None = None) -> Tensor:
-        """z of each state: one pass of the backbone, whatever is asked of it afterwards. ``left`` are the decisions left, this
-        one included, where the policy is told (``show_budget``)."""
+        """z of each state: one pass of the backbone, whatever is asked of it afterwards. ``left`` are the decisions
+        left, this one included, where the policy is told (``show_budget``)."""
         geometry = self._counted_geometry(task, (states.shape[1], states.shape[2]), left)
         features = self.vision.features(task, states, frozen=self.vision_frozen)
         return self.backbone.z(features, geometry).to(self.depth_head.weight.dtype)
@@ -199,8 +207,8 @@ class CommitPolicy(nn.Module):
         left: NDArray[np.integer] | None = None,
     ) -> tuple[Tensor, Tensor]:
         """Teacher forcing: logits of the depths [N, |H|] and of each action [N, 8, 4] of one plan per state [N, 8], or
-        [N, G, 8, 4] of several [N, G, 8]. ``depths`` [N] or [N, G] are what the plans were made for, which counts where the
-        decoder is conditioned on them. ``heads`` stand in for the policy's own; ``left``: see ``look``."""
+        [N, G, 8, 4] of several [N, G, 8]. ``depths`` [N] or [N, G] are what the plans were made for, which counts where
+        the decoder is conditioned on them. ``heads`` stand in for the policy's own; ``left``: see ``look``."""
         z, index = self.look(task, states, left), self.task_index(task)
         depth_head, decoder = heads or (self.depth_head, self.decoder)
         previous = actions.to(z.device, non_blocking=True)[..., : MAX_ACTIONS - 1]

@@ -1,11 +1,14 @@
-"""Fixed task prompts: versioned files, named in the configuration and by hash in every run's manifest."""
+"""Task prompts: versioned files, named in the configuration and by hash in every run's manifest."""
 
 from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
 
 IMAGE = "{image}"
 
@@ -20,7 +23,7 @@ class Markers(NamedTuple):
 
 @dataclass(frozen=True)
 class Prompt:
-    """The text around the image. A published prompt file never changes; a new wording is a new file."""
+    """The text of one file. A published file never changes; a new wording is a new file."""
 
     name: str
     text: str
@@ -30,22 +33,31 @@ class Prompt:
         """Identifies the wording in manifests."""
         return hashlib.sha256(self.text.encode()).hexdigest()
 
-    def with_left(self, left: int) -> Prompt:
+
+class PicturePrompt(Prompt):
+    """A prompt with one picture in it, at ``IMAGE``."""
+
+    def with_left(self, left: int) -> PicturePrompt:
         """The same with the number of decisions left behind the picture, always of two digits."""
-        return Prompt(self.name, self.text.replace(IMAGE, f"{IMAGE}Decisions left: {left:02}. "))
+        return PicturePrompt(self.name, self.text.replace(IMAGE, f"{IMAGE}Decisions left: {left:02}. "))
 
     def expand(self, visual_tokens: int, markers: Markers) -> str:
         """The text with as many placeholders as the picture has tokens."""
         return self.text.replace(IMAGE, markers.before + markers.token * visual_tokens + markers.after)
 
 
-def load_prompt(name: str) -> Prompt:
-    """The prompt of a file in ``policy/prompts``, by name without suffix."""
-    source = files("recommit.policy") / "prompts" / f"{name}.txt"
+def read_prompt(folder: Traversable, name: str, argument: str = "prompt") -> Prompt:
+    """The prompt of a file in ``folder``, by name without suffix; an error blames ``argument``."""
+    source = folder / f"{name}.txt"
     if not source.is_file():
-        names = sorted(p.name.removesuffix(".txt") for p in (files("recommit.policy") / "prompts").iterdir())
-        raise ValueError(f"prompts: expected one of {', '.join(names)}, got {name}")
-    text = source.read_text(encoding="utf-8").removesuffix("\n")
-    if text.count(IMAGE) != 1:
-        raise ValueError(f"prompts: expected {IMAGE} exactly once in {name}, got {text.count(IMAGE)}")
-    return Prompt(name, text)
+        names = sorted(path.name.removesuffix(".txt") for path in folder.iterdir())
+        raise ValueError(f"{argument}: expected one of {', '.join(names)}, got {name}")
+    return Prompt(name, source.read_text(encoding="utf-8").removesuffix("\n"))
+
+
+def load_prompt(name: str) -> PicturePrompt:
+    """The prompt of a file in ``policy/prompts``, by name without suffix."""
+    prompt = read_prompt(files("recommit.policy") / "prompts", name, "prompts")
+    if prompt.text.count(IMAGE) != 1:
+        raise ValueError(f"prompts: expected {IMAGE} exactly once in {name}, got {prompt.text.count(IMAGE)}")
+    return PicturePrompt(name, prompt.text)

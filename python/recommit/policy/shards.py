@@ -1,7 +1,7 @@
 """Random weights as a hub keeps large models: shards of safetensors and an index, written piece by piece.
 
-No tensor is ever whole in memory, so a model of any size is made on any machine with room on its disk. Each tensor has a
-random stream of its own: neither the order nor the size of shards changes a value.
+No tensor is ever whole in memory, so a model of any size is made on any machine with room on its disk. Each tensor has
+a random stream of its own: neither the order nor the size of shards changes a value.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _NAMES = {"float32": "F32", "bfloat16": "BF16"}
 
 
 @dataclass(frozen=True)
-class Drawn:
+class RandomTensor:
     """A tensor that will be written: its published name, its shape, and how wide its numbers are spread."""
 
     name: str
@@ -57,7 +57,7 @@ def write(
 ) -> None:
     """Files of up to ``shard`` bytes each with the tensors of ``shapes``; the index comes last."""
     wide = getattr(torch, dtype).itemsize
-    parts = _split([Drawn(name, shape, spread) for name, shape in shapes.items()], shard // wide)
+    parts = _split([RandomTensor(name, shape, spread) for name, shape in shapes.items()], shard // wide)
     names = [f"model-{number + 1:05}-of-{len(parts):05}.safetensors" for number in range(len(parts))]
     for name, part in zip(names, parts, strict=True):
         _write_file(folder / name, part, seed, dtype)
@@ -67,9 +67,9 @@ def write(
     replace(Files(), folder / INDEX, (json.dumps(index, indent=2) + "\n").encode())
 
 
-def _split(tensors: list[Drawn], limit: int) -> list[list[Drawn]]:
+def _split(tensors: list[RandomTensor], limit: int) -> list[list[RandomTensor]]:
     """In their order, as many to a file as fit; one that is larger has a file of its own."""
-    parts: list[list[Drawn]] = [[]]
+    parts: list[list[RandomTensor]] = [[]]
     for tensor in tensors:
         if parts[-1] and sum(each.count for each in parts[-1]) + tensor.count > limit:
             parts.append([])
@@ -77,7 +77,7 @@ def _split(tensors: list[Drawn], limit: int) -> list[list[Drawn]]:
     return parts
 
 
-def _write_file(path: Path, tensors: list[Drawn], seed: int, dtype: str) -> None:
+def _write_file(path: Path, tensors: list[RandomTensor], seed: int, dtype: str) -> None:
     kind = getattr(torch, dtype)
     with replacing(path) as file:
         file.write(_header(tensors, dtype))
@@ -86,7 +86,7 @@ def _write_file(path: Path, tensors: list[Drawn], seed: int, dtype: str) -> None
                 file.write(memoryview(piece.view(torch.uint8).numpy()))
 
 
-def _header(tensors: list[Drawn], dtype: str) -> bytes:
+def _header(tensors: list[RandomTensor], dtype: str) -> bytes:
     """As safetensors has it: its length, then names, shapes and places as JSON, up to a multiple of eight bytes."""
     about: dict[str, object] = {"__metadata__": {"format": "pt"}}
     begin = 0

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 #: Cell sizes in pixels that can be drawn.
 MIN_CELL, MAX_CELL = 4, 112
-#: The looks of all puzzles; the first one is the default.
+#: Colours that every puzzle can be drawn in; the first one is the default.
 THEMES = ("light", "dark")
 
 
-def look(cell: object, theme: object, crop: object) -> dict[str, int | str | bool]:
+def style(cell: object, theme: object, crop: object) -> dict[str, int | str | bool]:
     """How to draw, as the core wants it."""
     if not isinstance(theme, str):
         raise TypeError(f"theme: expected a string, got {type(theme).__name__}")
@@ -29,7 +29,7 @@ def look(cell: object, theme: object, crop: object) -> dict[str, int | str | boo
     return {"cell": checks.integer("cell", cell, MIN_CELL, MAX_CELL), "theme": theme, "crop": crop}
 
 
-class Drawn(Protocol):
+class Drawable(Protocol):
     """What a puzzle can be asked for here."""
 
     @property
@@ -53,10 +53,10 @@ class Frames:
     """
 
     def __init__(
-        self, puzzle: Drawn, states: States, *, cell: int, theme: str, crop: bool, threads: int | None = None
+        self, puzzle: Drawable, states: States, *, cell: int, theme: str, crop: bool, threads: int | None = None
     ) -> None:
         self._puzzle = puzzle
-        self._look = look(cell, theme, crop)
+        self._style = style(cell, theme, crop)
         self._buffer = puzzle.render(states, cell=cell, theme=theme, crop=crop, threads=threads)
         self._drawn = states.copy()
 
@@ -73,4 +73,4 @@ class Frames:
         shape = getattr(states, "shape", self._drawn.shape)
         if shape != self._drawn.shape:
             raise ValueError(f"states: expected shape {self._drawn.shape}, got {shape}")
-        self._puzzle.core.redraw(states, self._drawn, self._buffer, **self._look, threads=threads)
+        self._puzzle.core.redraw(states, self._drawn, self._buffer, **self._style, threads=threads)

@@ -53,7 +53,7 @@ class Ice(Puzzle):
         return self.rows, self.cols
 
     @property
-    def variant(self) -> str:
+    def size_name(self) -> str:
         """For example ``8x8``."""
         return f"{self.rows}x{self.cols}"
 
@@ -97,4 +97,4 @@ class Ice(Puzzle):
             threads=threads,
             progress=progress,
         )
-        return Instances(self.task, self.variant, seed, start, states, lengths)
+        return Instances(self.task, self.size_name, seed, start, states, lengths)

@@ -23,10 +23,10 @@ class Instance:
 
 @dataclass(frozen=True)
 class Instances:
-    """A run of generated instances: number ``start`` and following of (task, variant, seed)."""
+    """A run of generated instances: number ``start`` and following of (task, size name, seed)."""
 
     task: str
-    variant: str
+    size_name: str
     seed: int
     start: int
     states: NDArray[np.uint8]
@@ -36,7 +36,7 @@ class Instances:
     @property
     def ids(self) -> list[str]:
         """One id per instance; equal ids mean equal bytes, on every machine."""
-        return [f"{self.task}/{self.variant}/{self.seed}/{i}" for i in range(self.start, self.start + len(self))]
+        return [f"{self.task}/{self.size_name}/{self.seed}/{i}" for i in range(self.start, self.start + len(self))]
 
     def __len__(self) -> int:
         return len(self.states)
@@ -55,5 +55,5 @@ class Instances:
                 raise ValueError(f"key: expected a slice with step 1, got step {step}")
             return replace(self, start=self.start + first, states=self.states[key], length=self.length[key])
         index = range(len(self))[key]
-        instance = f"{self.task}/{self.variant}/{self.seed}/{self.start + index}"
+        instance = f"{self.task}/{self.size_name}/{self.seed}/{self.start + index}"
         return Instance(instance, self.states[index], int(self.length[index]))

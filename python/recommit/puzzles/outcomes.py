@@ -34,7 +34,7 @@ def whole(
     depths: NDArray[Any],
     threads: int | None,
 ) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
-    """Where every commitment ends that is executed whole, whatever it comes by, and how many actions moved something."""
+    """Where every commitment ends that is executed whole, and how many of its actions moved something."""
     states, moved = states.copy(), np.zeros(len(states), np.int32)
     for place in range(int(depths.max(initial=0))):
         who = np.flatnonzero(depths > place)

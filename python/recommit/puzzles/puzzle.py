@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from recommit.puzzles import checks
-from recommit.puzzles.frames import Frames, look
+from recommit.puzzles.frames import Frames, style
 from recommit.puzzles.outcomes import Outcome, whole
 from recommit.puzzles.solutions import Limits, Solutions
 
@@ -74,12 +74,12 @@ class Puzzle(ABC):
 
     @property
     @abstractmethod
-    def variant(self) -> str:
+    def size_name(self) -> str:
         """The size and difficulty that ``generate`` makes, as one word."""
 
     def named(self, generator: str) -> str:
-        """``variant``, with the generator where it is not the usual one: equal names mean equal instances."""
-        return self.variant if generator == self.generators[0] else f"{self.variant}-{generator}"
+        """``size_name``, with the generator where it is not the usual one: equal names mean equal instances."""
+        return self.size_name if generator == self.generators[0] else f"{self.size_name}-{generator}"
 
     def options(self, generator: str) -> dict[str, Any]:
         """What ``generate`` takes to make instances this way; nothing for the usual one, or an empty name."""
@@ -102,8 +102,7 @@ class Puzzle(ABC):
         return None
 
     def population(self) -> tuple[States, NDArray[np.int32]]:
-        """Every state of this size that is not solved and can be, nearest first, and its length; most puzzles have too many
-        to list."""
+        """Every unsolved state that can be solved, nearest first, with its length; most puzzles have too many."""
         raise ValueError(f"population: expected a puzzle whose states can be listed, got {self!r}")
 
     @abstractmethod
@@ -153,7 +152,7 @@ class Puzzle(ABC):
         threads: int | None = None,  # noqa: ARG002
         progress: Callable[[int, int], None] | None = None,  # noqa: ARG002
     ) -> dict[str, Any]:
-        """Load or make the tables that all states of this shape share, and say what they take; most puzzles have none."""
+        """Load or make the tables that all states of this shape share, and say what they take; most have none."""
         if database != "small":
             raise ValueError(f"database: expected small for {self.task}, got {database}")
         return {}
@@ -270,7 +269,7 @@ class Puzzle(ABC):
         ``cell`` is 4..112 pixels, ``theme`` light or dark. ``crop`` leaves out the outer ring of cells, which must be
         wall. The result is ``out``, if given.
         """
-        options = look(cell, theme, crop)
+        options = style(cell, theme, crop)
         result: NDArray[np.uint8] = self.core.render(self.check(states), **options, out=out, threads=threads)
         return result
 
@@ -284,7 +283,7 @@ class Puzzle(ABC):
         threads: int | None = None,
     ) -> States:
         """The states that pictures from ``render`` with the same options show."""
-        return self.check(self.core.decode(images, **look(cell, theme, crop), threads=threads), "images")
+        return self.check(self.core.decode(images, **style(cell, theme, crop), threads=threads), "images")
 
     def frames(
         self, states: States, cell: int = 28, *, theme: str = "light", crop: bool = False, threads: int | None = None
@@ -305,21 +304,22 @@ class Puzzle(ABC):
     ) -> tuple[NDArray[Any], NDArray[np.int64]]:
         """``(pixel_values, image_grid_thw)``, bit for bit what the Qwen2.5-VL image processor makes of ``render``.
 
+        The core writes them straight from the state: where a cell is a multiple of 14 pixels wide, it is copied.
         ``pixel_values`` has one row of 1176 values per 14x14 patch, of all pictures in turn, as ``float32`` or, for
         ``bfloat16``, as ``uint16`` bits rounded to nearest even. Pictures that the processor would resize are an error.
         """
         if dtype not in ("float32", "bfloat16"):
             raise ValueError(f"dtype: expected float32 or bfloat16, got {dtype}")
         draw = self.core.patches_float32 if dtype == "float32" else self.core.patches_bfloat16
-        options = look(cell, theme, crop)
+        options = style(cell, theme, crop)
         result: tuple[NDArray[Any], NDArray[np.int64]] = draw(self.check(states), **options, out=out, threads=threads)
         return result
 
     def __repr__(self) -> str:
-        return f"<{self.task} {self.variant}>"
+        return f"<{self.task} {self.size_name}>"
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and vars(self) == vars(other)
 
     def __hash__(self) -> int:
-        return hash((self.task, self.variant))
+        return hash((self.task, self.size_name))

@@ -39,8 +39,8 @@ class Sliding(Puzzle):
     usual = Usual(size=(3, 3), length=(16, 24), budgets={"loose": 15, "tight": 10})
     codes = "Tile numbers, 0 is the blank, and `up` moves the blank up."
     rules = (
-        "This is a sliding puzzle. An action moves the blank up, down, left or right. Bring the tiles into reading order "
-        "with the blank last."
+        "This is a sliding puzzle. An action moves the blank up, down, left or right. Bring the tiles into "
+        "reading order with the blank last."
     )
 
     def __init__(self, rows: int, cols: int | None = None) -> None:
@@ -68,7 +68,7 @@ class Sliding(Puzzle):
         return self.rows, self.cols
 
     @property
-    def variant(self) -> str:
+    def size_name(self) -> str:
         """For example ``3x3``."""
         return f"{self.rows}x{self.cols}"
 
@@ -98,7 +98,7 @@ class Sliding(Puzzle):
         """The states, if they are boards of this shape (anything else that is wrong with them the core finds)."""
         shape: tuple[int, ...] = getattr(states, "shape", ())
         if len(shape) == 3 and shape[1:] != self.shape:
-            raise ValueError(f"{name}: expected boards of {self.variant}, got {shape[1]}x{shape[2]}")
+            raise ValueError(f"{name}: expected boards of {self.size_name}, got {shape[1]}x{shape[2]}")
         return states
 
     def generate(
@@ -156,13 +156,13 @@ class Sliding(Puzzle):
         if farthest is None:
             return Walks(self, low, high, plain, TRIES_SEARCHED)
         if low > farthest:
-            raise ValueError(f"length: expected 1..{farthest} for {self.variant} boards, got {low}..{high}")
+            raise ValueError(f"length: expected 1..{farthest} for {self.size_name} boards, got {low}..{high}")
         return Walks(self, low, min(high, farthest), plain, TRIES)
 
     def population(self) -> tuple[States, NDArray[np.int32]]:
         """All boards but the solved one, nearest first, and their lengths; up to ten cells."""
         if self.farthest is None:
-            raise ValueError(f"population: expected boards of up to {TABLE_CELLS} cells, got {self.variant}")
+            raise ValueError(f"population: expected boards of up to {TABLE_CELLS} cells, got {self.size_name}")
         layers, actions = [self.legend()[0]], np.arange(4, dtype=np.uint8)
         for length in range(1, self.farthest + 1):
             beside = self.step(np.repeat(layers[-1], 4, axis=0), np.tile(actions, len(layers[-1])))

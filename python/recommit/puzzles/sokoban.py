@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 LONGEST = 254
 #: Levels tried per instance where a generator cannot aim at a length.
 TRIES = 8192
-#: Instances between two attempts at the same one: all attempts of the last instance of a data set have numbers of their own.
+#: Instances between two attempts at the same one: all attempts of the last instance of a data set have numbers of their
+#: own.
 ATTEMPT = 1 << 47
 
 
@@ -63,7 +64,7 @@ class Sokoban(Puzzle):
         return self.rows, self.cols
 
     @property
-    def variant(self) -> str:
+    def size_name(self) -> str:
         """For example ``8x8-2``."""
         return f"{self.rows}x{self.cols}-{self.boxes}"
 
@@ -180,6 +181,6 @@ class Sokoban(Puzzle):
             if progress is not None:
                 progress(count - len(open_))
         raise ValueError(
-            f"length: expected a window that {self.variant} levels of this generator reach, got {window} "
+            f"length: expected a window that {self.size_name} levels of this generator reach, got {window} "
             f"(instance {start + int(open_[0])} found none in {TRIES} tries)"
         )

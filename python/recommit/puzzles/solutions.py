@@ -64,7 +64,10 @@ class Limits:
 
 @dataclass(frozen=True)
 class Solutions:
-    """Optimal plans of a batch: ``solutions[i]`` is ``actions[offsets[i]:offsets[i + 1]]`` (empty unless its status is EXACT)."""
+    """Optimal plans of a batch.
+
+    ``solutions[i]`` is ``actions[offsets[i]:offsets[i + 1]]``, empty unless its status is EXACT.
+    """
 
     actions: NDArray[np.uint8]
     offsets: NDArray[np.int64]

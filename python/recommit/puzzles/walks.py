@@ -113,7 +113,7 @@ class _Walker:
             open_, tried = open_[~hit], tried + many
         if len(open_):
             raise ValueError(
-                f"length: expected one that walks on {self.task.variant} boards reach, got {self.length} "
+                f"length: expected one that walks on {self.task.size_name} boards reach, got {self.length} "
                 f"(instance {number[open_[0]]} met none in {self.tries:,} walks)"
             )
         return result
@@ -123,7 +123,7 @@ class _Walker:
         return result
 
     def _walks(self, stream: NDArray[np.uint64], attempt: NDArray[np.int64]) -> States:
-        """Where each walk ends. Move m of attempt a is draw 1 + a * length + m of the stream; draw 0 chose the length."""
+        """Where each walk ends. Move m of attempt a is draw 1 + a * length + m; draw 0 chose the length."""
         count, cells = len(stream), len(self.goal)
         flat = np.tile(self.goal, count)
         base = np.arange(count) * cells

@@ -159,9 +159,15 @@ def beside(x: float, y: float, text: str, taken: list[Box], inside: Box) -> tupl
     """Where a point's label fits: x, y, anchor; the box is added to ``taken``. None where it fits nowhere."""
     width = LETTER * len(text)
     for dx, dy, anchor in (
-        (9, 4, "start"), (-9, 4, "end"), (0, -10, "middle"), (0, 18, "middle"),
-        (8, -8, "start"), (8, 16, "start"), (-8, -8, "end"), (-8, 16, "end"),
-    ):  # fmt: skip
+        (9, 4, "start"),
+        (-9, 4, "end"),
+        (0, -10, "middle"),
+        (0, 18, "middle"),
+        (8, -8, "start"),
+        (8, 16, "start"),
+        (-8, -8, "end"),
+        (-8, 16, "end"),
+    ):
         left = x + dx - {"start": 0.0, "middle": width / 2, "end": width}[anchor]
         box = Box(left, y + dy - 10, left + width, y + dy + 3)
         fits = box.left >= inside.left and box.right <= inside.right

@@ -41,11 +41,11 @@ class DepthCounts:
         return result
 
     def middle(self, row: int) -> float:
-        """Of the row's distances."""
+        """Middle of the row's distances."""
         return row * self.width + (self.width + 1) / 2
 
     def name(self, row: int) -> str:
-        """Of the row."""
+        """Name of the row: its distances."""
         first, last = row * self.width + 1, (row + 1) * self.width
         return str(first) if first == last else f"{first}..{last}"
 
@@ -110,9 +110,15 @@ def _column(table: DepthCounts, row: int, left: float, right: float, frame: axes
             continue
         top, bottom = frame.y(filled + share), frame.y(filled)
         parts.append(
-            tag("rect", class_=f"depth d{depth}", x=short(left), width=short(right - left), y=short(top),
-                height=short(bottom - top))
-        )  # fmt: skip
+            tag(
+                "rect",
+                class_=f"depth d{depth}",
+                x=short(left),
+                width=short(right - left),
+                y=short(top),
+                height=short(bottom - top),
+            )
+        )
         filled += share
         shares_in_words.append(f"h={depth} {share:.0f} %")
     says = f"distance {table.name(row)}: {', '.join(shares_in_words)} of {table.total[row]} decisions"
@@ -137,9 +143,14 @@ def means(counts_of: list[DepthCounts]) -> Figure:
             )
         )
     return figures.lines(
-        "depth-means", "Mean depth by distance", "exact distance to the goal", "mean depth", series,
-        y_range=(0.5, 8.5), y_ticks=tuple(range(1, 9)),
-    )  # fmt: skip
+        "depth-means",
+        "Mean depth by distance",
+        "exact distance to the goal",
+        "mean depth",
+        series,
+        y_range=(0.5, 8.5),
+        y_ticks=tuple(range(1, 9)),
+    )
 
 
 def legend(depths: list[int]) -> Html:
@@ -154,7 +165,7 @@ def used(every: list[DepthCounts]) -> list[int]:
     return [d for d in range(1, 9) if total[d - 1]]
 
 
-def dead_said(every: list[DepthCounts]) -> str:
+def dead_in_words(every: list[DepthCounts]) -> str:
     """Decisions that no column counts, in words; nothing if there are none."""
     lost = [f"{t.agent.label} {t.dead}" for t in every if t.dead]
     return f" Decisions in lost states are left out: {', '.join(lost)}." if lost else ""

@@ -38,7 +38,8 @@ def joined(*parts: object) -> Html:
 
 
 def tag(name: str, *children: object, **attributes: object) -> Html:
-    """An element: ``tag("a", "text", href="x", class_="y", data_z=1)``. Attributes that are None or False are left out."""
+    """An element: ``tag("a", "text", href="x", class_="y", data_z=1)``. Attributes that are None or False are left
+    out."""
     written = []
     for key, value in attributes.items():
         if value is None or value is False:

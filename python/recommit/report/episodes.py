@@ -85,7 +85,7 @@ def _packed(
     assert folder.instances is not None
     assert folder.shape is not None
     columns = folder.instances
-    depths = asked([rows for _, rows, _ in played])
+    depths = depths_with_chance([rows for _, rows, _ in played])
     best = folder.best_fixed(folder.widest)
     rival = next((i for i, (agent, _, _) in enumerate(played) if best and agent is best[0]), min(1, len(played) - 1))
     return {
@@ -108,7 +108,7 @@ def _packed(
     }
 
 
-def asked(every: Sequence[AgentDecisions]) -> list[int]:
+def depths_with_chance(every: Sequence[AgentDecisions]) -> list[int]:
     """Depths to which some depth head gave a chance."""
     seen = np.uint64(0)
     for rows in every:

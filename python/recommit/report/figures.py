@@ -78,7 +78,8 @@ _ORDER = ("first", "ceiling", "control", "fixed", "other")
 
 
 def pareto(folder: Folder, budget: str) -> list[Figure]:
-    """Solved against actions for one budget, up is better, left is better: all of it, and what is near the first agent."""
+    """Solved against actions for one budget, up is better, left is better: all of it, and what is near the first
+    agent."""
     plotted = points(folder, budget)
     printed = paper.MAIN.get((folder.task, budget), {})
     most = max([p.actions_high or p.actions for p in plotted] + [cell.actions or 0 for cell in printed.values()])

@@ -1,4 +1,14 @@
-"""The page: sections in order, one file that needs nothing else. The same evaluation gives the same bytes."""
+"""The page about an evaluation: its sections in order, as one file that needs nothing else.
+
+    reading.Folder   what the evaluation left       ->  sections  words and tables
+                                                        figures, depths, training  drawings (axes: frames; pdf: for
+                                                        print)
+    tables.json      the paper's tables beside ours ->  published
+    decisions/       every commitment that was made ->  episodes  packed small, for the viewer in ``assets``
+
+Each section is a function that returns its parts, none where there is nothing to show; ``embed`` escapes all text. The
+same evaluation gives the same bytes.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +18,10 @@ import re
 from dataclasses import dataclass
 from importlib import resources
 from string import Template
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from recommit.paper import seeds as across
-from recommit.report import axes, depths, embed, episodes, figures, published, sections, training
+from recommit.report import axes, depths, embed, episodes, failures, figures, published, sections, training
 from recommit.report.embed import Html, joined, tag
 from recommit.report.reading import Folder
 from recommit.storage import files
@@ -24,7 +34,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Report:
+class ReportPage:
     """A page, and the figures that are in it."""
 
     html: str
@@ -34,49 +44,105 @@ class Report:
     of: int
 
 
-def make(folder: Folder, instances: int = 48, seeds: Sequence[Path] = ()) -> Report:
+class Section(NamedTuple):
+    """What a section is called, and how it is read."""
+
+    title: str
+    how: str
+
+
+#: In the order of the page.
+SECTIONS = {
+    "result": Section(
+        "Result",
+        "Each tile is one agent: the share of all instances that it solves, and the actions that it spends on the mean "
+        "episode, solved or not.",
+    ),
+    "seeds": Section(
+        "All seeds",
+        "Every seed's policy is compared with the agents of its own seed, on the same instances; intervals are over "
+        "instances (over rooms, where the data keeps rooms apart), of the mean over seeds.",
+    ),
+    "pareto": Section(
+        "Solved against actions",
+        "Up is better and left is better; bars are 95 % intervals; an agent above and to the left of another dominates "
+        "it.",
+    ),
+    "table": Section(
+        "All agents",
+        "Intervals are 95 %; the right half compares the first agent with each other one on the same instances, so "
+        "that its intervals are narrower than the difference of two rows.",
+    ),
+    "paper": Section(
+        "Beside the paper",
+        "What the paper prints, what was measured here, and the difference; a dash stands where there is no number.",
+    ),
+    "depth": Section(
+        "Depth and distance",
+        "A policy that uses its depth well commits far where it is sure and little where it is not; the control takes "
+        "the same depths whatever the state, so it is flat.",
+    ),
+    "curves": Section(
+        "Solved over budgets",
+        "Every line is read at a budget K: what the agent has solved, or spent, by then.",
+    ),
+    "training": Section(
+        "Training",
+        "Pale lines are single steps, bold ones the mean of the last five; dots are validations.",
+    ),
+    "episodes": Section(
+        "Episodes",
+        "Two agents on the same instance, one commitment at a time: each looks, chooses a depth, and executes that "
+        "many actions without looking.",
+    ),
+    "failures": Section(
+        "What failed",
+        "Instances are counted under the largest budget; of agents that draw, the mean of their seeds counts.",
+    ),
+    "made": Section(
+        "How it was made",
+        "The same commands on the same run give the same rows, and these the same page.",
+    ),
+}
+
+
+def make(folder: Folder, instances: int = 48, seeds: Sequence[Path] = ()) -> ReportPage:
     """Everything, with episodes of up to ``instances`` instances; ``seeds`` are evaluations of other seeds."""
     drawn: list[Figure] = []
     packed = episodes.pack(folder, instances) if instances else None
     watched = {one["n"] for one in packed["instances"]} if packed else set()
-    content = [
-        _section("result", "Result", "Each tile is one agent: the share of all instances that it solves, and the actions that it "
-                 "spends on the mean episode, solved or not.", sections.heading(folder), sections.headline(folder)),
-        *_seeds(folder, seeds),
-        _section("pareto", "Solved against actions", "Up is better and left is better; bars are 95 % intervals; an agent above "
-                 "and to the left of another dominates it.", *_pareto(folder, drawn)),
-        _section("table", "All agents", "Intervals are 95 %; the right half compares the first agent with each other one on the "
-                 "same instances, so that its intervals are narrower than the difference of two rows.", *_tables(folder)),
-        *_published(folder),
-        _section("depth", "Depth and distance", "A policy that uses its depth well commits far where it is sure and little "
-                 "where it is not; the control takes the same depths whatever the state, so it is flat.", *_depths(folder, drawn)),
-        _section("curves", "Solved over budgets", "Every line is read at a budget K: what the agent has solved, or spent, by "
-                 "then.", *_curves(folder, drawn)),
-        _section("training", "Training", "Pale lines are single steps, bold ones the mean of the last five; dots are validations.",
-                 *_training(folder, drawn)),
-        _section("episodes", "Episodes", "Two agents on the same instance, one commitment at a time: each looks, chooses a depth, "
-                 "and executes that many actions without looking.", _viewer(packed, instances)),
-        _section("failures", "What failed", "Instances are counted under the largest budget; of agents that draw, the mean of their seeds counts.",
-                 sections.failures(folder, watched), sections.limits(folder)),
-        _section("made", "How it was made", "The same commands on the same run give the same rows, and these the same page.",
-                 sections.commands(folder, instances), sections.versions(folder)),
-    ]  # fmt: skip
+    parts: dict[str, list[Html]] = {
+        "result": [sections.heading(folder), sections.headline(folder)],
+        "seeds": _seeds(folder, seeds),
+        "pareto": _pareto(folder, drawn),
+        "table": _tables(folder),
+        "paper": _published(folder),
+        "depth": _depths(folder, drawn),
+        "curves": _curves(folder, drawn),
+        "training": _training(folder, drawn),
+        "episodes": [_viewer(packed, instances)],
+        "failures": [failures.failures(folder, watched), sections.limits(folder)],
+        "made": [sections.commands(folder, instances), sections.versions(folder)],
+    }
+    content = [_section(name, *parts[name]) for name in SECTIONS if parts[name]]
+    return ReportPage(_html(folder, content, packed), tuple(drawn), len(watched), int(folder.spec["instances"]))
+
+
+def _html(folder: Folder, content: list[Html], packed: dict[str, Any] | None) -> str:
+    """The page around its sections."""
     script = rules(folder.task) + "".join(axes.asset(f"{name}.js") for name in ("draw", "viewer", "report"))
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    title = f"{folder.first.label} on {folder.task}"
-    html = Template(axes.asset("page.html")).substitute(
-        title=embed.escaped(title),
+    return Template(axes.asset("page.html")).substitute(
+        title=embed.escaped(f"{folder.first.label} on {folder.task}"),
         sections=_links(content),
         contents=joined(*content),
         styles=axes.asset("report.css") + axes.asset("figure.css"),
         script=script,
-        digest=digest,
+        digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         packed=embed.json_script("packed", packed),
     )
-    return Report(html, tuple(drawn), len(watched), int(folder.spec["instances"]))
 
 
-def write(evaluation: Path, out: Path, instances: int = 48, seeds: Sequence[Path] = ()) -> Report:
+def write(evaluation: Path, out: Path, instances: int = 48, seeds: Sequence[Path] = ()) -> ReportPage:
     """Make the page as a file, which is replaced whole or not at all."""
     report = make(Folder(evaluation), instances, seeds)
     files.make_folders(files.Files(), out.absolute().parent)
@@ -90,8 +156,9 @@ def rules(task: str) -> str:
     return axes.asset("puzzles.js") + (own.read_text(encoding="utf-8") if own.is_file() else "")
 
 
-def _section(name: str, title: str, how: str, *parts: object) -> Html:
-    return tag("section", tag("h2", title), tag("p", how, class_="how"), *parts, id=name)
+def _section(name: str, *parts: object) -> Html:
+    section = SECTIONS[name]
+    return tag("section", tag("h2", section.title), tag("p", section.how, class_="how"), *parts, id=name)
 
 
 def _links(content: list[Html]) -> Html:
@@ -124,8 +191,13 @@ def _grid(figures_: list[Figure], drawn: list[Figure]) -> Html:
 
 def _pareto(folder: Folder, drawn: list[Figure]) -> list[Html]:
     planes = [figure for budget in folder.budgets for figure in figures.pareto(folder, budget)]
-    roles = {"first": folder.first.label, "fixed": "fixed depths, joined", "control": "depths drawn whatever the state",
-             "ceiling": "exact ceiling", "other": "others"}  # fmt: skip
+    roles = {
+        "first": folder.first.label,
+        "fixed": "fixed depths, joined",
+        "control": "depths drawn whatever the state",
+        "ceiling": "exact ceiling",
+        "other": "others",
+    }
     here = [role for role in roles if any(a.role == role for a in folder.agents)]
     keys = [tag("li", tag("span", class_=f"swatch {role}", aria_hidden="true"), roles[role]) for role in here]
     parts = [tag("ul", *keys, class_="legend")]
@@ -139,17 +211,13 @@ def _pareto(folder: Folder, drawn: list[Figure]) -> list[Html]:
 def _seeds(folder: Folder, others: Sequence[Path]) -> list[Html]:
     if not others:
         return []
-    found = published.seeds(across.together([folder.path, *others]))
-    return [_section("seeds", "All seeds", f"{1 + len(others)} evaluations of the same instances. Every seed's policy is compared with "
-                     "the agents of its own seed; intervals are over instances (over rooms, where the data keeps rooms apart), of the mean over seeds.", found)]  # fmt: skip
+    note = f"{1 + len(others)} evaluations of the same instances."
+    return [tag("p", note, class_="quiet"), published.seeds(across.grids([folder.path, *others]))]
 
 
 def _published(folder: Folder) -> list[Html]:
-    found = published.tables(folder.text("tables.md"))
-    if found is None:
-        return []
-    return [_section("paper", "Beside the paper", "What the paper prints, what was measured here, and the difference; a dash "
-                     "stands where there is no number.", found)]  # fmt: skip
+    tables = published.tables(folder)
+    return [] if tables is None else [tables]
 
 
 def _tables(folder: Folder) -> list[Html]:
@@ -164,7 +232,8 @@ def _depths(folder: Folder, drawn: list[Figure]) -> list[Html]:
     if not counts_of:
         return [_missing("The folder decisions/ is not there, so depths cannot be shown.")]
     gone = [name for name in ("shuffled", "oracle-dp") if folder.agent(name) is None]
-    note = f"Under the {folder.widest} budget; columns of fewer than {depths.FEW} decisions are pale.{depths.dead_said(counts_of)}"
+    pale = f"Under the {folder.widest} budget; columns of fewer than {depths.FEW} decisions are pale."
+    note = pale + depths.dead_in_words(counts_of)
     parts = [tag("p", note, class_="quiet"), depths.legend(depths.used(counts_of))]
     parts += [_missing(f"{', '.join(gone)} {'was' if len(gone) == 1 else 'were'} not played.")] if gone else []
     return [*parts, _grid([*(depths.shares(t) for t in counts_of), depths.means(counts_of)], drawn)]
@@ -192,8 +261,8 @@ def _viewer(packed: dict[str, Any] | None, instances: int) -> Html:
         return _missing(f"There are no episodes to watch: {why}.")
     count, budget = len(packed["instances"]), packed["budget"]
     note = (
-        f"{count} of {packed['of']} instances can be watched: as many as there is room for of every kind, short and long "
-        f"ones. Played under the {budget} budget; of agents that draw, the first of their seeds."
+        f"{count} of {packed['of']} instances can be watched: as many as there is room for of every kind, short and "
+        f"long ones. Played under the {budget} budget; of agents that draw, the first of their seeds."
     )
     parts = [tag("p", note, class_="quiet")]
     if not any(agent["drawn"] for agent in packed["agents"]):

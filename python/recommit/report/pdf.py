@@ -1,4 +1,4 @@
-"""A figure as PDF, for a paper: the same drawing, fonts inside, the same bytes every time. Needs matplotlib."""
+"""Figures as files for a paper; as PDF the same drawing, fonts inside, the same bytes every time. Needs matplotlib."""
 
 from __future__ import annotations
 
@@ -9,8 +9,12 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from recommit.report import axes
+from recommit.storage import files
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
     from recommit.report.axes import Figure
 
 #: What a child takes from its parent.
@@ -29,8 +33,18 @@ def pdf(figure: Figure) -> bytes:
     return out.getvalue()
 
 
+def write_folder(figures: Iterable[Figure], folder: Path) -> None:
+    """Make a folder of figures, each as SVG, PDF and CSV."""
+    files.make_folders(files.Files(), folder.absolute())
+    for figure in figures:
+        forms = {"svg": figure.alone().encode(), "pdf": pdf(figure), "csv": figure.csv().encode()}
+        for ending, content in forms.items():
+            files.replace(files.Files(), folder / f"{figure.name}.{ending}", content)
+
+
 def settings() -> Any:
-    """Of matplotlib, while a page is made and written: fonts as outlines that scale, lengths of dashes as they are given."""
+    """Settings of matplotlib while a page is made and written: fonts as outlines that scale, lengths of dashes as they
+    are given."""
     import matplotlib
 
     return matplotlib.rc_context({"pdf.fonttype": 42, "font.family": "DejaVu Sans", "lines.scale_dashes": False})
@@ -137,10 +151,19 @@ def _text(element: ET.Element, style: dict[str, str], opacity: float) -> Any:
     anchor = {"middle": "center", "end": "right"}.get(element.get("text-anchor", ""), "left")
     turned = re.match(r"rotate\((-?\d+)", element.get("transform", ""))
     text = Text(
-        x, y, "".join(element.itertext()), size=_SIZE, ha=anchor, va="baseline", color=_colour(style["fill"], style),
-        weight="bold" if style.get("font-weight") == "700" else "normal", rotation=-int(turned[1]) if turned else 0,
-        rotation_mode="anchor", alpha=opacity, parse_math=False,
-    )  # fmt: skip
+        x,
+        y,
+        "".join(element.itertext()),
+        size=_SIZE,
+        ha=anchor,
+        va="baseline",
+        color=_colour(style["fill"], style),
+        weight="bold" if style.get("font-weight") == "700" else "normal",
+        rotation=-int(turned[1]) if turned else 0,
+        rotation_mode="anchor",
+        alpha=opacity,
+        parse_math=False,
+    )
     if style["stroke"] != "none":
         width = float(style["stroke-width"].removesuffix("px"))
         text.set_path_effects([withStroke(linewidth=width, foreground=_colour(style["stroke"], style))])
@@ -155,7 +178,7 @@ def _colour(value: str, style: dict[str, str]) -> str:
 
 @cache
 def _rules() -> list[tuple[tuple[int, int], list[tuple[str, frozenset[str]]], dict[str, str]]]:
-    """Of ``figure.css``: weight and place, the chain of elements, what is set; the strongest last."""
+    """Read the rules of ``figure.css``: weight and place, the chain of elements, what is set; the strongest last."""
     rules = []
     for place, (names, body) in enumerate(re.findall(r"([^{}]+)\{([^{}]*)\}", axes.asset("figure.css"))):
         settings = {k.strip(): v.strip() for k, _, v in (line.partition(":") for line in body.split(";")) if k.strip()}

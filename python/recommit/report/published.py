@@ -1,43 +1,79 @@
-"""Tables that evaluation writes as Markdown: the paper's beside ours, and several seeds together."""
+"""The paper's tables beside ours, and several seeds together, as an evaluation's ``tables.json`` and rows have them."""
 
 from __future__ import annotations
 
 import re
-from itertools import groupby
+from typing import TYPE_CHECKING
 
+from recommit.paper.seeds import seed_of
+from recommit.paper.tables.table import FILE, PAGE, PaperTables
 from recommit.report.embed import Html, joined, tag
 from recommit.report.sections import MINUS, NONE, table
+from recommit.storage import reading
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from recommit.evaluate.text import Grid
+    from recommit.paper.tables.table import FilledTable
+    from recommit.report.reading import Folder
 
 #: Of what was not run.
 MISSING = "Empty cells, and the commands that fill them"
+#: Of an evaluation that an older version made, where its family of runs is gone.
+NO_FAMILY = (
+    f"{FILE} is not there, and the family of runs cannot be read. Where it can, `recommit evaluate FAMILY --paper "
+    "--seed SEED --out EVAL` writes the file; nothing is played again."
+)
+_GRID: reading.Fields = {"head": [str], "rows": [[str]]}
+_TABLE: reading.Fields = {"name": str, "title": str, "grids": [_GRID], "notes": [str], "missing": [str]}
 
 
-def seeds(text: str) -> Html:
+def seeds(grids: Mapping[str, Grid]) -> Html:
     """One table per budget, of ``recommit.paper.seeds``."""
-    parts = []
-    for block in text.split("\n## ")[1:]:
-        name, _, body = block.partition("\n")
-        parts += [table(grid[0], [("", cells) for cells in grid[2:]], name) for grid in _grids(body.splitlines())]
-    return joined(*parts)
+    return joined(*(_shown(grid, f"{budget.capitalize()} budget") for budget, grid in grids.items()))
 
 
-def tables(text: str | None) -> Html | None:
+def tables(folder: Folder) -> Html | None:
     """The tables; None if this evaluation was not made to be compared with the paper's."""
-    if text is None or not re.match(r"# .*: the paper's tables\n", text):
+    if not folder.has(FILE):
+        return _older(folder)
+    values = reading.values(folder.path, FILE, {"title": str, "tables": [_TABLE]})
+    return joined(*(_table(each) for each in PaperTables.from_dict(values).tables))
+
+
+def _older(folder: Folder) -> Html | None:
+    """Fill the tables of a folder that an older version left; its page says which they are."""
+    page = folder.text(PAGE) or ""
+    if not re.match(r"# .*: the paper's tables\n", page):
         return None
-    parts = []
-    for block in text.split("\n## ")[1:]:
-        name, _, body = block.partition("\n")
-        grids = [grid for grid in _grids(body.splitlines()) if len(grid) > 2]  # a head, a rule, rows
-        for i, grid in enumerate(grids):
-            parts.append(table(grid[0], [("", cells) for cells in grid[2:]], name if not i else f"{name}, continued"))
-        points = [line[2:] for line in body.splitlines() if line.startswith("* ")]
-        said = [tag("li", _with_code(line)) for line in points if not line.startswith("No ")]
-        gone = [tag("li", _with_code(line)) for line in points if line.startswith("No ")]
-        parts += [] if grids else [tag("h3", name)]
-        parts += [tag("ul", *said)] if said else []
-        parts += [tag("details", tag("summary", MISSING), tag("ul", *gone))] if gone else []
+    try:
+        return joined(*(_table(each) for each in _filled(folder, re.findall(r"^## (.+)$", page, re.MULTILINE))))
+    except (ValueError, ImportError):
+        return tag("p", _with_code(NO_FAMILY), class_="missing")
+
+
+def _filled(folder: Folder, titles: list[str]) -> tuple[FilledTable, ...]:
+    """The tables of these titles, from an evaluation's figures and the family that its run is of."""
+    from recommit.paper.family import FamilyResults, Members  # torch comes with it
+    from recommit.paper.tables.experiments import TABLES, fill
+
+    results = FamilyResults(folder.summary, Members(folder.run.parent, int(seed_of(str(folder.run)) or 0)))
+    return fill(results, [name for name, each in TABLES.items() if each.title in titles]).tables
+
+
+def _table(each: FilledTable) -> Html:
+    grids = [grid for grid in each.grids if grid.rows]
+    parts = [_shown(grid, each.title if not i else f"{each.title}, continued") for i, grid in enumerate(grids)]
+    parts += [] if grids else [tag("h3", each.title)]
+    remarks, commands = ([tag("li", _with_code(line)) for line in lines] for lines in (each.notes, each.missing))
+    parts += [tag("ul", *remarks)] if remarks else []
+    parts += [tag("details", tag("summary", MISSING), tag("ul", *commands))] if commands else []
     return joined(*parts)
+
+
+def _shown(grid: Grid, label: str) -> Html:
+    return table(grid.head, [("", [_cell(cell) for cell in row]) for row in grid.rows], label)
 
 
 def _with_code(line: str) -> Html:
@@ -45,12 +81,6 @@ def _with_code(line: str) -> Html:
     return joined(*(tag("code", part) if i % 2 else tag("span", part) for i, part in enumerate(line.split("`"))))
 
 
-def _grids(lines: list[str]) -> list[list[list[str]]]:
-    """The cells of every table."""
-    blocks = groupby(lines, lambda line: line.startswith("|"))
-    return [[_cells(line) for line in block] for inside, block in blocks if inside]
-
-
-def _cells(line: str) -> list[str]:
-    words = [cell.strip() for cell in line.strip().strip("|").split("|")]
-    return [NONE if word == "-" else re.sub(r"(?<![\w.])-(?=\d)", MINUS, word) for word in words]
+def _cell(word: str) -> str:
+    """A number as the page writes it."""
+    return NONE if word == "-" else re.sub(r"(?<![\w.])-(?=\d)", MINUS, word)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
@@ -13,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recommit.data.table import parsed
-from recommit.paper.agent_names import readable
+from recommit.evaluate.agent_names import AgentName, file_names
+from recommit.paper.agent_words import readable
 from recommit.paper.seeds import seed_of
 from recommit.storage import reading
 
@@ -25,22 +25,28 @@ CONTROLS = ("random", "shuffled", "mixture")
 CEILING = "oracle-dp"
 #: What a page needs of the rows of summary.json and comparisons.json.
 SUMMARY: reading.Fields = {
-    **dict.fromkeys(("agent", "task", "budget"), str), "decisions": int,
+    **dict.fromkeys(("agent", "task", "budget"), str),
+    "decisions": int,
     **dict.fromkeys(("solve_rate", "solve_low", "solve_high", "actions_per_episode"), reading.NUMBER),
     **dict.fromkeys(("decisions_per_episode", "spl", "lost", "mean_depth"), reading.PERHAPS),
-}  # fmt: skip
+}
 _DIFFERENCE = dict.fromkeys(("mean", "low", "high"), reading.NUMBER)
 COMPARISON: reading.Fields = {
-    "against": str, "budget": str, "solve_difference": _DIFFERENCE, "actions_difference": _DIFFERENCE,
-    "mcnemar_p": reading.PERHAPS, "dominates": bool, "dominates_surely": bool,
-}  # fmt: skip
+    "against": str,
+    "budget": str,
+    "solve_difference": _DIFFERENCE,
+    "actions_difference": _DIFFERENCE,
+    "mcnemar_p": reading.PERHAPS,
+    "dominates": bool,
+    "dominates_surely": bool,
+}
 POINT: reading.Fields = dict.fromkeys(("budget", "solve_rate", "actions"), reading.NUMBER)
-#: Of a plan; older ones lack some of the last.
+#: What a spec of an evaluation says; older ones lack some of the last.
 PLAN: reading.Fields = {"agents": [str], "instances": int}
 OPTIONS: reading.Fields = {"run": str, "budgets": [(str, int)], "length": [int], "task": str}
 #: More instances than any recipe can ask for.
 _MOST = 1 << 24
-#: Those that use the exact distance: no policy can be asked to do as well.
+#: Agents that use the exact distance: no policy can be asked to do as well.
 KNOWING = (CEILING, "oracle-delta", "oracle-rate", "solver")
 
 
@@ -55,50 +61,55 @@ class Agent:
     @property
     def base(self) -> str:
         """What it does, without whose policy it asks."""
-        return self.name.partition("@")[0]
+        return AgentName.parse(self.name).base
 
     @property
     def run(self) -> str:
         """Whose policy; empty for that of the evaluation."""
-        return self.name.partition("@")[2]
+        return AgentName.parse(self.name).run
 
     @property
     def words(self) -> str:
         """What it does, to be read; ``label`` is what it is called."""
-        return readable(self.base, self.label.partition("@")[2])
+        return readable(AgentName.parse(self.label))
 
     @property
     def family(self) -> tuple[str, bool]:
-        """The same for fixed depths that belong together: of one policy, or of runs that were trained for one depth each."""
+        """The same for fixed depths that belong together: of one policy, or of runs that were trained for one depth
+        each."""
         return self.run.replace(f"fixed-{self.depth}", "fixed-h"), self.drawn
 
     @property
     def drawn(self) -> bool:
         """Are its actions drawn from the policy?"""
-        return self.base.endswith("-sampled")
+        return AgentName.parse(self.name).draws_actions
 
     @property
     def depth(self) -> int:
-        """Of a fixed depth; else 0."""
-        match = re.fullmatch(r"fixed-([1-8])(-sampled)?", self.base)
-        return int(match[1]) if match else 0
+        """Depth of an agent that always takes the same; else 0."""
+        return AgentName.parse(self.name).depth
 
 
 def agents_of(names: list[str]) -> list[Agent]:
     """Labels name a policy by its folder, and by as many folders above it as tell it from another."""
-    labels = [name.partition("@")[0] for name in names]
-    for i, name in enumerate(names):
-        parts = PurePath(name.partition("@")[2]).parts
-        others = [PurePath(n.partition("@")[2]).parts for n in names if "@" in n]
-        for many in range(1, len(parts) + 1):
-            if all(o == parts or o[-many:] != parts[-many:] for o in others):
-                labels[i] += "@" + "/".join(parts[-many:])
-                break
-    return [Agent(name, label, _role(i, name)) for i, (name, label) in enumerate(zip(names, labels, strict=True))]
+    agents = [AgentName.parse(name) for name in names]
+    folders = [PurePath(agent.run).parts for agent in agents]
+    labels = [str(replace(agent, run=_telling(parts, folders))) for agent, parts in zip(agents, folders, strict=True)]
+    return [
+        Agent(name, label, _role(i, agent.base))
+        for i, (name, label, agent) in enumerate(zip(names, labels, agents, strict=True))
+    ]
 
 
-def _role(place: int, name: str) -> str:
-    base = name.partition("@")[0]
+def _telling(parts: tuple[str, ...], folders: list[tuple[str, ...]]) -> str:
+    """As many folders at the end of a path as tell it from the others."""
+    for many in range(1, len(parts) + 1):
+        if all(other == parts or other[-many:] != parts[-many:] for other in folders):
+            return "/".join(parts[-many:])
+    return ""
+
+
+def _role(place: int, base: str) -> str:
     if place == 0:
         return "first"
     if base.startswith("fixed-"):
@@ -126,17 +137,17 @@ class Folder:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        if not self._has("plan.json") or not self._has("summary.json"):
+        if not self.has("plan.json") or not self.has("summary.json"):
             raise ValueError(f"eval: expected the folder of a finished evaluation, got {self.path}")
         self.spec = reading.values(self.path, "plan.json", PLAN)
         options = {name: wanted for name, wanted in OPTIONS.items() if name in self.spec}
         reading.expect(self.path / "plan.json", self.spec, options)
         self.summary = reading.rows(self.path, "summary.json", SUMMARY)
         self.comparisons = (
-            reading.rows(self.path, "comparisons.json", COMPARISON) if self._has("comparisons.json") else None
+            reading.rows(self.path, "comparisons.json", COMPARISON) if self.has("comparisons.json") else None
         )
         self.curves: dict[str, list[dict[str, float]]] | None = (
-            reading.values(self.path, "curves.json") if self._has("curves.json") else None
+            reading.values(self.path, "curves.json") if self.has("curves.json") else None
         )
         if self.curves is not None:
             reading.expect(self.path / "curves.json", list(self.curves.values()), [[POINT]])
@@ -172,8 +183,8 @@ class Folder:
     def best_fixed(self, budget: str) -> tuple[Agent, bool] | None:
         """The fixed depth that solves most, ties to the smaller; and whether it was chosen on validation instances.
 
-        Chosen on the test instances themselves it looks better than it is, which is against the first agent. Runs of other
-        seeds do not count: they may come from another warm start, whose luck is no depth's merit.
+        Chosen on the test instances themselves it looks better than it is, which is against the first agent. Runs of
+        other seeds do not count: they may come from another warm start, whose luck is no depth's merit.
         """
         own = seed_of(self.spec.get("run", ""))
         fixed = [a for a in self.agents if a.depth and a is not self.first and (not own or seed_of(a.run) in ("", own))]
@@ -216,9 +227,10 @@ class Folder:
         agent, budget = (np.array(table[name].to_pylist()) for name in ("agent", "budget"))
         where = table["instance"].to_numpy()
         values = {
-            "solved": table["solved"].to_numpy(), "actions": table["actions"].to_numpy(),
+            "solved": table["solved"].to_numpy(),
+            "actions": table["actions"].to_numpy(),
             "lost": table["end"].to_numpy() == -1,
-        }  # fmt: skip
+        }
         by_agent = {}
         for name, word in self.rows:
             mine = (agent == name) & (budget == word)
@@ -231,9 +243,9 @@ class Folder:
 
     def decisions(self, agent: Agent, budget: int | None = None) -> list[AgentDecisions]:
         """Rows for every seed that was kept, under a budget that the agent was played for; the largest by default."""
-        stem = f"{stem_of(agent)}@{budget or self.budgets[self.widest]}"
-        names = [f"{stem}.parquet", *(f"{stem}-s{seed}.parquet" for seed in range(64))]
-        return [self._decided(f"decisions/{n}") for n in names if self._has(f"decisions/{n}")]
+        stem = f"{AgentName.parse(agent.name).stem}@{budget or self.budgets[self.widest]}"
+        names = [file for name in (stem, *(f"{stem}-s{seed}" for seed in range(64))) for file in file_names(name)]
+        return [self._decided(f"decisions/{n}.parquet") for n in names if self.has(f"decisions/{n}.parquet")]
 
     def _decided(self, name: str) -> AgentDecisions:
         table = self._table(name)
@@ -262,17 +274,11 @@ class Folder:
 
     def text(self, name: str) -> str | None:
         """A file of the evaluation, as text."""
-        return reading.content(self.path, name).decode("utf-8", "replace") if self._has(name) else None
+        return reading.content(self.path, name).decode("utf-8", "replace") if self.has(name) else None
 
-    def _has(self, name: str) -> bool:
+    def has(self, name: str) -> bool:
+        """Is there a file by this name, or should there be one?"""
         return reading.there(self.path, name)
 
     def _table(self, name: str) -> Any:
-        return parsed(self.path / name, reading.content(self.path, name)) if self._has(name) else None
-
-
-def stem_of(agent: Agent) -> str:
-    """Of the names of an agent's files; as ``recommit.evaluate.evaluation.file_name`` has it, without torch."""
-    if not agent.run:
-        return agent.base
-    return f"{agent.base}-of-{Path(agent.run).name}-{hashlib.sha256(agent.run.encode()).hexdigest()[:8]}"
+        return parsed(self.path / name, reading.content(self.path, name)) if self.has(name) else None

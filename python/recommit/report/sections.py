@@ -6,12 +6,10 @@ import shlex
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from recommit.evaluate import metrics
 from recommit.report import figures
 from recommit.report.embed import Html, joined, tag
-from recommit.report.reading import CEILING, KNOWING
+from recommit.report.reading import CEILING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,8 +18,6 @@ if TYPE_CHECKING:
 
 #: Of numbers below zero, and where there is no number.
 MINUS, NONE = "\u2212", "\u2013"
-#: Rows of the list of instances that nobody solves.
-LISTED = 12
 
 
 def number(value: float | None, digits: int = 1, *, sign: bool = False) -> str:
@@ -33,7 +29,7 @@ def number(value: float | None, digits: int = 1, *, sign: bool = False) -> str:
 
 
 def percent(value: float | None) -> str:
-    """Of a share."""
+    """Write a share as per cent."""
     return NONE if value is None else number(100 * value)
 
 
@@ -149,9 +145,18 @@ def main_tables(folder: Folder) -> Html:
     for budget in folder.budgets:
         rows = [_main_row(folder, point, budget) for point in figures.points(folder, budget)]
         head = [
-            "agent", "solved, %", "actions", "decisions", "SPL, %", "lost, %", "mean depth",
-            f"{folder.first.label} minus agent: solved, points", "actions", "McNemar p", "dominates",
-        ]  # fmt: skip
+            "agent",
+            "solved, %",
+            "actions",
+            "decisions",
+            "SPL, %",
+            "lost, %",
+            "mean depth",
+            f"{folder.first.label} minus agent: solved, points",
+            "actions",
+            "McNemar p",
+            "dominates",
+        ]
         tables.append(table(head, rows, f"{budget} budget, K = {folder.budgets[budget]}"))
     return joined(*tables)
 
@@ -194,14 +199,14 @@ def limits(folder: Folder) -> Html:
         named = ", ".join(f"h = {d}" for d in never) or "none"
         lines.append(tag("li", f"{budget} budget: {named}{_dominated(folder, budget, never)}"))
     text = (
-        f"A fixed depth h never spends more than K h actions, so no agent that spends more can dominate it, whatever it "
-        f"solves. Fixed depths that {folder.first.label} is kept from dominating by this alone:"
+        f"A fixed depth h never spends more than K h actions, so no agent that spends more can dominate it, whatever "
+        f"it solves. Fixed depths that {folder.first.label} is kept from dominating by this alone:"
     )
     return joined(tag("p", text), tag("ul", *lines))
 
 
 def _dominated(folder: Folder, budget: str, never: list[int]) -> str:
-    """Of the fixed depths that could be dominated: which are."""
+    """Name those of the fixed depths that could be dominated which are."""
     by_verdict: dict[str, list[str]] = {"surely dominated": [], "dominated, but within chance": [], "not dominated": []}
     for agent in folder.agents:
         one = compared(folder, agent, budget)
@@ -210,60 +215,6 @@ def _dominated(folder: Folder, budget: str, never: list[int]) -> str:
             by_verdict[list(by_verdict)[kind]].append(agent.label)
     parts = [f"{kind}: {', '.join(names)}" for kind, names in by_verdict.items() if names]
     return f". Of the others played, {'; '.join(parts)}." if parts else "."
-
-
-def failures(folder: Folder, watched: set[int]) -> Html:
-    """Who solves what nobody should fail at, and what nobody solves."""
-    if folder.outcomes is None:
-        return tag(
-            "p", "episodes.parquet is not there, so nothing can be said about single instances.", class_="missing"
-        )
-    budget = folder.widest
-    outcomes = {a: folder.outcomes[a.name, budget] for a in folder.agents}
-    own = outcomes[folder.first]
-    policies = [a for a in folder.agents if a.base not in KNOWING]
-    knowing = [a for a in folder.agents if a.base in KNOWING]
-    none = np.all([outcomes[a]["solved"] == 0 for a in policies], axis=0)
-    failed = own["solved"] < 0.5
-    count = len(failed)
-    text = (
-        f"Under the {budget} budget {folder.first.label} leaves {int(failed.sum())} of {count} instances unsolved; "
-        f"{int((failed & ~none).sum())} of these are solved by another policy. "
-        f"{_nobody(int(none.sum()))}"
-    )
-    rows = [
-        ("", [instance_link(i, folder, watched), number(_length(folder, i), 0),
-              ", ".join(a.label for a in knowing if outcomes[a]["solved"][i] > 0) or "nobody"])
-        for i in np.flatnonzero(none)[:LISTED].tolist()
-    ]  # fmt: skip
-    parts = [tag("p", text)]
-    if rows:
-        more = f" (the first {LISTED} of {int(none.sum())})" if none.sum() > LISTED else ""
-        label = f"Instances that no policy solves{more}"
-        parts.append(table(("instance", "length", "solved by those that know the distance"), rows, label))
-    lost = [(a, float(outcomes[a]["lost"].mean())) for a in folder.agents if outcomes[a]["lost"].any()]
-    if lost:
-        shares = ", ".join(f"{a.label} {percent(share)} %" for a, share in lost)
-        parts.append(tag("p", f"Episodes that ended where nobody can solve any more: {shares}."))
-    else:
-        parts.append(tag("p", "No episode ended where nobody can solve any more."))
-    return joined(*parts)
-
-
-def _nobody(count: int) -> str:
-    if not count:
-        return "Every instance is solved by at least one policy."
-    return f"{count} {'is' if count == 1 else 'are'} solved by no policy at all."
-
-
-def _length(folder: Folder, i: int) -> float | None:
-    return None if folder.instances is None else float(folder.instances["length"][i])
-
-
-def instance_link(i: int, folder: Folder, watched: set[int]) -> Html:
-    """Its number; a link where it can be watched."""
-    name = str(folder.instances["id"][i]) if folder.instances else None
-    return tag("a", str(i), href=f"#i={i}", title=name) if i in watched else tag("span", str(i), title=name)
 
 
 def commands(folder: Folder, instances: int) -> Html:
@@ -280,7 +231,7 @@ def commands(folder: Folder, instances: int) -> Html:
 
 
 def versions(folder: Folder) -> Html:
-    """Of the run, without its machine."""
+    """List the versions that the run was trained with, without its machine."""
     versions_of = folder.run_json("versions.json")
     if versions_of is None:
         return tag("p", "The run's folder is not there, so its versions are not known.", class_="missing")

@@ -39,9 +39,7 @@ def panels(lines: list[dict[str, Any]]) -> list[Figure]:
     ]
     figures_ += _figure("entropies", "Entropy of both heads", "nats", entropies, None)
     depths = sorted({d for line in steps for d in _numbers(line.get("depths"))}, key=int)
-    shares = [
-        s for d in depths for s in _smoothed(f"h = {d}", f"depth d{d}", steps, ("depths", d), 100.0, raw=False)
-    ]  # fmt: skip
+    shares = [s for d in depths for s in _smoothed(f"h = {d}", f"depth d{d}", steps, ("depths", d), 100.0, raw=False)]
     return figures_ + _figure("shares", "Shares of depths", "decisions, %", shares, (0.0, 104.0))
 
 
@@ -70,9 +68,14 @@ def _values(lines: list[dict[str, Any]], fields: tuple[str, ...], factor: float)
 
 
 def _smoothed(
-    label: str, class_: str, lines: list[dict[str, Any]], fields: tuple[str, ...], factor: float = 1.0, *,
+    label: str,
+    class_: str,
+    lines: list[dict[str, Any]],
+    fields: tuple[str, ...],
+    factor: float = 1.0,
+    *,
     raw: bool = True,
-) -> list[Series]:  # fmt: skip
+) -> list[Series]:
     """The mean of the last steps, over the single steps."""
     xs, ys = _values(lines, fields, factor)
     if not xs:
@@ -84,6 +87,6 @@ def _smoothed(
 
 def _plain(
     label: str, class_: str, lines: list[dict[str, Any]], fields: tuple[str, ...], factor: float
-) -> list[Series]:  # fmt: skip
+) -> list[Series]:
     xs, ys = _values(lines, fields, factor)
     return [Series(label, class_, xs, ys, loose=True)] if xs else []

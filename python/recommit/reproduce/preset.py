@@ -1,6 +1,7 @@
 """Presets: what to make of each puzzle, as a YAML file with one entry per puzzle, and the runs that follow from it.
 
-All runs of a puzzle begin with a warm start of that puzzle; where a preset has ``joint``, with one warm start of all puzzles.
+All runs of a puzzle begin with a warm start of that puzzle; where a preset has ``joint``, with one warm start of all
+puzzles.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from recommit.storage.recipe_text import brief
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from recommit.data.spec import Recipe
+    from recommit.data.spec import DataSpec
     from recommit.train.family.runs import Run
 
 #: The folder of presets in the package.
@@ -25,7 +26,7 @@ _FOLDER = "recipes/reproduce"
 
 
 def names() -> list[str]:
-    """Of the presets in this package."""
+    """List the presets in this package."""
     listed = (p.name for p in (resources.files("recommit") / _FOLDER).iterdir())
     return sorted(name.removesuffix(".yaml") for name in listed if name.endswith(".yaml"))
 
@@ -41,7 +42,8 @@ def load(preset: str, changes: Sequence[str] = ()) -> dict[str, Any]:
     except ValueError as error:
         raise ValueError(f"preset: {error} in {preset}") from None
     if not isinstance(whole, dict) or not isinstance(whole.get("tasks"), dict):
-        raise ValueError(f"preset: expected a mapping with tasks, got {type(whole).__name__} in {preset}")  # noqa: TRY004
+        kind = type(whole).__name__
+        raise ValueError(f"preset: expected a mapping with tasks, got {kind} in {preset}")  # noqa: TRY004
     check(whole)
     for change in changes:
         _change(whole, change)
@@ -59,8 +61,8 @@ def _change(whole: dict[str, Any], change: str) -> None:
     first, *rest = rest if first in tasks and rest else [first, *rest]
     if not equals or first not in KEYS or (rest and first not in (*CHANGES, *MAPPINGS)):
         raise ValueError(
-            f"set: expected NAME=VALUE with a name of {', '.join(KEYS)} (of all puzzles, or after {'. or '.join(tasks)}. "
-            f"of one), got {brief(change)}"
+            f"set: expected NAME=VALUE with a name of {', '.join(KEYS)} (of all puzzles, or after "
+            f"{'. or '.join(tasks)}. of one), got {brief(change)}"
         )
     try:
         value = recipe_text.read(text)
@@ -77,12 +79,13 @@ def _change(whole: dict[str, Any], change: str) -> None:
 
 @dataclass(frozen=True)
 class WarmStartSource:
-    """Where warm starts come from: a recipe with its changes, the data of one puzzle or of all, and the folder for them."""
+    """Where warm starts come from: a recipe with its changes, the data of one puzzle or of all, and the folder for
+    them."""
 
     recipe: str
     changes: tuple[str, ...]
     #: What the data of each puzzle are made from, and their folders.
-    recipes: tuple[Recipe, ...]
+    data_specs: tuple[DataSpec, ...]
     data: tuple[Path, ...]
     folder: Path
 
@@ -108,15 +111,15 @@ class PresetEntry:
     joint: WarmStartSource | None = None
 
     @property
-    def data(self) -> Recipe:
-        """Of the data."""
-        from recommit.data.spec import Recipe
+    def data(self) -> DataSpec:
+        """DataSpec of the data."""
+        from recommit.data.spec import DataSpec
 
-        return Recipe.from_dict(self.values["data"])
+        return DataSpec.from_dict(self.values["data"])
 
     @property
     def seeds(self) -> tuple[int, ...]:
-        """Of the runs."""
+        """Seeds of the runs."""
         return tuple(self.values["seeds"])
 
     @property
@@ -136,6 +139,11 @@ class PresetEntry:
             self.family / f"zero-shot-{asking['model'].replace('/', '-')}": {**shared, **asking}
             for asking in self.values.get("zero_shot", [])
         }
+
+    def folders(self) -> list[Path]:
+        """All that are made of it besides those of runs."""
+        shared = [self.folder, self.imitation.folder, self.launch, self.family, self.folder / "data"]
+        return [*shared, *map(self.evaluation, self.seeds), *self.zero_shot()]
 
     def evaluation(self, seed: int) -> Path:
         """Where the figures of a seed lie."""
@@ -224,15 +232,15 @@ def _on(device: str | None) -> list[str]:
 
 
 def entries(preset: dict[str, Any], out: Path, device: str | None = None) -> list[PresetEntry]:
-    """Of every puzzle, in order."""
+    """Make the entry of every puzzle, in order."""
     joint = _joint(preset, out, device) if "joint" in preset else None
     return [PresetEntry(name, values, out / name, device, joint) for name, values in preset["tasks"].items()]
 
 
 def _joint(preset: dict[str, Any], out: Path, device: str | None) -> WarmStartSource:
     values, tasks = preset["joint"], [PresetEntry(name, values, out / name) for name, values in preset["tasks"].items()]
-    recipes, data = tuple(task.data for task in tasks), tuple(task.folder / "data" for task in tasks)
-    return WarmStartSource(values["recipe"], (*values.get("sft", []), *_on(device)), recipes, data, out / "joint")
+    data_specs, data = tuple(task.data for task in tasks), tuple(task.folder / "data" for task in tasks)
+    return WarmStartSource(values["recipe"], (*values.get("sft", []), *_on(device)), data_specs, data, out / "joint")
 
 
 def every_run(entries: Sequence[PresetEntry]) -> list[tuple[PresetEntry, Run]]:

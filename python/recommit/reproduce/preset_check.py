@@ -1,4 +1,5 @@
-"""What a preset may say: names, kinds of values, and what excludes each other. Every refusal names the entry and the value."""
+"""What a preset may say: names, kinds of values, and what excludes each other. Every refusal names the entry and the
+value."""
 
 from __future__ import annotations
 
@@ -9,14 +10,31 @@ from recommit.storage.recipe_text import brief
 
 #: What an entry may say.
 KEYS = (
-    "data", "recipe", "sft", "grpo", "variants", "seeds", "warm_starts", "ablations", "singles", "training_budgets", "evaluate",
+    "data",
+    "recipe",
+    "sft",
+    "grpo",
+    "variants",
+    "seeds",
+    "warm_starts",
+    "ablations",
+    "singles",
+    "training_budgets",
+    "evaluate",
     "zero_shot",
-)  # fmt: skip
+)
 #: What ``joint``, ``training_budgets`` and ``evaluate`` may say.
 JOINT_KEYS, BUDGET_KEYS = ("recipe", "sft"), ("budgets", "variants")
 EVALUATE_KEYS = (
-    "instances", "validation", "length", "budgets", "edges", "stop_on_deadlock", "whole_commitments", "task",
-)  # fmt: skip
+    "instances",
+    "validation",
+    "length",
+    "budgets",
+    "edges",
+    "stop_on_deadlock",
+    "whole_commitments",
+    "task",
+)
 #: Lists of changes to the stages of the recipe, and mappings.
 CHANGES, MAPPINGS = ("sft", "grpo"), ("data", "training_budgets", "evaluate")
 #: Lists, with what stands in them.

@@ -1,8 +1,8 @@
 """From nothing to the figure: data, warm start, reinforcement, evaluation, report, each skipped when it is there.
 
 Nothing here computes: every stage is the function behind its own command, so that any part can be repeated, changed or
-replaced by hand in the same folder. With a fleet every run, and every evaluation, is launched as processes of its own, and
-the main table of every puzzle comes before all that is trained besides.
+replaced by hand in the same folder. With a fleet every run, and every evaluation, is launched as processes of its own,
+and the main table of every puzzle comes before all that is trained besides.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recommit.reproduce import preset as presets
+from recommit.storage import files
 from recommit.storage.foreign_text import say
+from recommit.storage.lock import Lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -42,13 +44,16 @@ def reproduce(
     quiet: bool = False,
 ) -> Path:
     """Run what is missing of a preset in ``out``; the report of its first puzzle. ``play_model``: see ``Task``."""
-    entries = presets.entries(presets.load(preset, changes), Path(out).absolute(), device)
-    tasks = [Task(entry, jobs, fleet, quiet, play_model) for entry in entries]
-    for task in tasks:
-        task.prepare()
-    stages = [stage for task in tasks for stage in task.stages()]
-    for stage in sorted(stages, key=lambda stage: stage.turn):
-        stage.run(quiet)
+    folder = Path(out).absolute()
+    entries = presets.entries(presets.load(preset, changes), folder, device)
+    files.make_folders(files.Files(), folder)
+    with Lock(folder, work="reproduction"):  # two would sweep each other's files away
+        tasks = [Task(entry, jobs, fleet, quiet, play_model) for entry in entries]
+        for task in tasks:
+            task.prepare()
+        stages = [stage for task in tasks for stage in task.stages()]
+        for stage in sorted(stages, key=lambda stage: stage.turn):
+            stage.run(quiet)
     return entries[0].folder / "report.html"
 
 
@@ -84,8 +89,8 @@ class Task:
     play_model: Callable[..., int]
 
     def stages(self) -> list[PuzzleStage]:
-        """All of them, in order. A joint warm start needs the data of all puzzles; on a fleet the main tables come before
-        what they can do without."""
+        """All of them, in order. A joint warm start needs the data of all puzzles; on a fleet the main tables come
+        before what they can do without."""
         first: dict[str, Callable[[], None]] = {"data": self.data}
         main: dict[str, Callable[[], None]] = {"warm start": self.warm_start}
         if self.fleet is not None:
@@ -103,9 +108,10 @@ class Task:
 
     def prepare(self) -> None:
         """Refuse what cannot be done before anything is, and write down what every run is made of."""
-        from recommit.storage import files
         from recommit.train.family import processes
 
+        for folder in self.entry.folders():
+            files.own_folder(folder)
         # Runs and evaluations sweep their own folders; these two hold recipes, tables and the report.
         for folder in (self.entry.folder, self.entry.launch):
             files.sweep(files.Files(), folder)
@@ -128,7 +134,8 @@ class Task:
         self._train(self.entry.main_runs())
 
     def main_table(self) -> None:
-        """Of the first seed, while only its runs are there: an evaluation would play one that is not finished as it is."""
+        """Play the first seed while only its runs are there: an evaluation would play one that is not finished as it
+        is."""
         main = {run.folder for run in [*self.entry.warm_runs(), *self.entry.main_runs()]}
         if not any(run.folder.is_dir() for run in self.entry.runs if run.folder not in main):
             self._evaluate({self.entry.seeds[0]: ("main",)})
@@ -157,7 +164,6 @@ class Task:
         """Everybody, several seeds at a time; then all seeds in one table."""
         from recommit.paper import seeds
         from recommit.paper.tables import experiments
-        from recommit.storage import files
 
         first, *others = self.entry.seeds
         self._evaluate({first: (), **dict.fromkeys(others, experiments.OF_ONE_SEED)})
@@ -237,13 +243,10 @@ def _evaluate(entry: PresetEntry, seed: int, tables: tuple[str, ...], quiet: boo
     team = Team(device=find_device(entry.device or "auto"))
     with EvaluationStore(entry.evaluation(seed)) as store:
         summary = Evaluation(wanted, store, team=team, quiet=quiet).run()
-        beside_paper = experiments.in_paper(members)
-        text = (
-            experiments.write(FamilyResults(summary, members), tables)
-            if beside_paper
-            else printed.text(summary, store.folder)
-        )
-        store.write_page("tables.md", text)
+        if experiments.in_paper(members):
+            experiments.write(store, FamilyResults(summary, members), tables)
+        else:
+            experiments.write_plain(store, printed.text(summary, store.folder))
     return 0
 
 

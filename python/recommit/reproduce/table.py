@@ -23,14 +23,14 @@ _PORT = 29500
 
 
 class Needs(NamedTuple):
-    """Of a run: memory on every rank, and the time of its passes. None: nobody has counted."""
+    """Memory of a run on every rank, and the time of its passes. None: nobody has counted."""
 
     gib_per_rank: float | None = None
     hours: float | None = None
 
 
 class Planner:
-    """Counts what runs need on a card, as ``recommit plan`` does: seconds for each that is like no other."""
+    """Counts what runs need on a card, as ``recommit estimate`` does: seconds for each that is like no other."""
 
     def __init__(self, card: str | None, ranks: int) -> None:
         from recommit.estimate import CARDS, Machine
@@ -41,7 +41,7 @@ class Planner:
         self._counted: dict[str, Needs] = {}
 
     def __call__(self, entry: PresetEntry, run: Run) -> Needs:
-        """Of a run; nothing if no card was named."""
+        """Count what a run needs; nothing if no card was named."""
         if self._machine is None:
             return Needs()
         key = repr((entry.name, alike(run)))
@@ -53,16 +53,17 @@ class Planner:
     def _count(entry: PresetEntry, run: Run, machine: Machine) -> Needs:
         from recommit.estimate import estimate as count
 
-        recipes = entry.imitation.recipes if run.verb == "sft" else (entry.data,)
+        data_specs = entry.imitation.data_specs if run.verb == "sft" else (entry.data,)
         model = entry.warm_runs()[0].config.model  # type: ignore[union-attr]
-        each = [count(run.config, model, recipe.puzzle(), machine, fit=False) for recipe in recipes]
+        each = [count(run.config, model, data_spec.puzzle(), machine, fit=False) for data_spec in data_specs]
         hours = [one.seconds / 3600 for one in each if one.seconds is not None]
         # Puzzles share the batches of a joint warm start evenly.
         return Needs(max(one.memory.peak for one in each) / 2**30, sum(hours) / len(hours) if hours else None)
 
 
 def alike(run: Run) -> dict[str, Any]:
-    """A run's recipe without what makes no difference to its cost: seeds, which fixed depth it has, what it imitates."""
+    """A run's recipe without what makes no difference to its cost: seeds, which fixed depth it has, what it
+    imitates."""
     from recommit.train.config import plain
 
     recipe = plain(run.config)

@@ -65,8 +65,7 @@ class Checkpoints:
         barrier()
         if lead:
             commit(temporary, step)
-            if target.exists():
-                shutil.rmtree(target)  # the same step again: only a torn one can be in the way
+            _remove(target)  # the same step again: only a torn one can be in the way
             temporary.rename(target)
             files.Files().flush_folder(self.folder)
         barrier()
@@ -89,8 +88,16 @@ class Checkpoints:
         """Remove all but the ``keep`` newest and those of the steps ``besides``."""
         for folder in sorted(self.folder.glob(f"{_PREFIX}*"))[:-keep]:
             if _step(folder) not in besides:
-                (folder / COMMIT).unlink(missing_ok=True)  # first, so that a half-removed one never counts
-                shutil.rmtree(folder, ignore_errors=True)
+                _remove(folder)
+
+
+def _remove(folder: Path) -> None:
+    """Remove a checkpoint; of a link the link alone."""
+    if folder.is_symlink():
+        folder.unlink()
+    elif folder.exists():
+        (folder / COMMIT).unlink(missing_ok=True)  # first, so that a half-removed one never counts
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def commit(folder: Path, step: int) -> None:

@@ -6,7 +6,7 @@ samples.jsonl    a few decisions per validation
 checkpoints/     see ``recommit.runs.checkpoints``
 best.json        names the best checkpoint so far
 tensorboard/     the same figures as curves
-DIGESTS          of a finished run, see ``recommit.storage.digests``
+DIGESTS          of what does not change any more, of a finished run all of it, see ``recommit.storage.digests``
 """
 
 from __future__ import annotations
@@ -20,13 +20,14 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from recommit.data.feeding.mixture import names
-from recommit.data.spec import Recipe
+from recommit.data.spec import DataSpec
 from recommit.runs.checkpoints import Checkpoints
-from recommit.storage import digests, files, reading
+from recommit.storage import digests, errors, files, reading
 from recommit.storage import opening as plain
 from recommit.storage.lock import Lock
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import TracebackType
 
     from typing_extensions import Self
@@ -34,9 +35,12 @@ if TYPE_CHECKING:
 PACKAGES = ("recommit", "numpy", "torch", "transformers", "peft", "safetensors", "deepspeed", "pyarrow")
 
 
-#: What a finished run's digests are of; ``timing.jsonl`` and the curves differ from machine to machine.
+#: What the digests of a run are of that has begun, and of one that is finished; ``timing.jsonl`` and the curves differ from machine to machine.
 LOGS = ("metrics.jsonl", "samples.jsonl")
-SEALED = ("config.json", "versions.json", "best.json", *LOGS)
+BEGUN = ("config.json", "versions.json")
+SEALED = (*BEGUN, "best.json", *LOGS)
+#: Folders that a run writes to.
+FOLDERS = ("checkpoints", "tensorboard", "wandb")
 #: Fields of ``EngineConfig`` that decide where numbers lie, not which they are.
 PLACEMENT = ("kind", "stage", "offload", "checkpointing", "settings")
 
@@ -57,6 +61,8 @@ class RunDirectory:
         self._lock = Lock(self.folder, work="training run")
         self._lock.__enter__()
         try:
+            for name in FOLDERS:
+                files.own_folder(self.folder / name)
             files.sweep(disk, self.folder)
             self.checkpoints.sweep()
         except BaseException:
@@ -70,12 +76,18 @@ class RunDirectory:
         if self._lock is not None:
             self._lock.__exit__(kind, error, trace)
 
-    def begin(self, config: dict[str, Any], defaults: dict[str, Any] | None = None) -> None:
+    def begin(
+        self,
+        config: dict[str, Any],
+        defaults: dict[str, Any] | None = None,
+        updated: Callable[[dict[str, Any]], dict[str, Any]] = dict,
+    ) -> None:
         """Write down what runs; going on with another configuration is refused. A run that an older version began does not
-        say what it did not know of: its values are the ``defaults``."""
+        say what it did not know of: its values are the ``defaults``. ``updated`` puts its configuration in today's fields."""
         if not self.lead:
             return
         before = self.read("config.json")
+        before = None if before is None else json.loads(json.dumps(updated(before)))
         now, usual = json.loads(json.dumps([config, defaults or {}]))
         if before is not None and (changed := differences(_lasting(_completed(before, usual)), _lasting(now))):
             raise ValueError(f"{self.folder}: expected the configuration of its run, got another: {changed}")
@@ -83,12 +95,28 @@ class RunDirectory:
         files.Files().remove(self.folder / digests.NAME)
         self.write("config.json", now)
         self.write("versions.json", versions())
+        self._seal(BEGUN)  # it says which data a run goes on with
 
     def seal(self) -> None:
         """Note what the files of a run hold that has taken its last step; ``begin`` checks and forgets it."""
         if self.lead:
-            names = [name for name in SEALED if (self.folder / name).is_file()]
-            digests.seal(files.Files(), self.folder, names)
+            self._seal(SEALED)
+
+    def _seal(self, names: tuple[str, ...]) -> None:
+        digests.seal(files.Files(), self.folder, [name for name in names if (self.folder / name).is_file()])
+
+    def log_digests(self) -> dict[str, str]:
+        """What the logs hold, for a checkpoint to note."""
+        return {name: files.file_sha256(self.folder / name) for name in LOGS}
+
+    def check_logs(self, digests_by_name: dict[str, str], checkpoint: Path) -> None:
+        """Refuse logs that are not those of the checkpoint, to whose length they have been cut."""
+        for name, digest in digests_by_name.items():
+            if self.lead and files.file_sha256(self.folder / name) != digest:
+                raise errors.Damaged(
+                    f"{self.folder / name}: expected the lines that {checkpoint.name} was saved with, got others; "
+                    f"without {checkpoint} the run goes on from the checkpoint before"
+                )
 
     def read(self, name: str) -> Any:
         """A JSON file of the run, None if there is none."""
@@ -186,7 +214,7 @@ def best_policy(folder: str | Path) -> Path:
     return Path(folder) / str(reading.values(Path(folder), "best.json", {"policy": str})["policy"])
 
 
-def recipe_of(run: str | Path, task: str = "") -> Recipe:
+def recipe_of(run: str | Path, task: str = "") -> DataSpec:
     """What a run's data were made from; of a run from several data sets those of ``task``, a puzzle with or without its
     size."""
     recipes = recipes_of(run)
@@ -196,16 +224,16 @@ def recipe_of(run: str | Path, task: str = "") -> Recipe:
     return chosen[0]
 
 
-def of_tasks(recipes: list[Recipe], tasks: tuple[str, ...]) -> list[Recipe]:
+def of_tasks(recipes: list[DataSpec], tasks: tuple[str, ...]) -> list[DataSpec]:
     """Those of the named puzzles, each of which may be said with its size."""
     return [recipe for recipe, name in zip(recipes, names(recipes), strict=True) if {recipe.task, name} & set(tasks)]
 
 
-def recipes_of(run: str | Path) -> list[Recipe]:
+def recipes_of(run: str | Path) -> list[DataSpec]:
     """What each of a run's data sets was made from."""
     there = reading.there(Path(run), "config.json")
     content = reading.values(Path(run), "config.json").get("data", {}) if there else {}
     every = content if isinstance(content, list) else [content]
     if not all(isinstance(each, dict) and "recipe" in each for each in every):
         raise ValueError(f"run: expected the folder of a training run, whose data say what to play, got {run}")
-    return [Recipe.from_dict(each["recipe"]) for each in every]
+    return [DataSpec.from_dict(each["recipe"]) for each in every]

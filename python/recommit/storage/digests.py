@@ -2,8 +2,8 @@
 
     FOLDER/DIGESTS    its own sha256, then the sha256 of files of the folder by name
 
-Folders from before there were digests have none, and are read as they are. A file that is to change is left out of the list
-first and comes back into it last: no crash leaves a list that does not fit.
+Folders from before there were digests have none, and are read as they are. A file that is to change is left out of the
+list first and comes back into it last: no crash leaves a list that does not fit.
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ import json
 import os
 from typing import TYPE_CHECKING
 
-from recommit.storage import errors, files
-from recommit.storage import opening as plain
+from recommit.storage import errors, files, opening
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -25,16 +24,27 @@ NAME = "DIGESTS"
 _ON_PURPOSE = f"if it was changed on purpose, remove {NAME}"
 
 
+def checkable(text: str) -> bytes:
+    """A line with its own sha256 in front, so that ``checked`` notices any other byte."""
+    return f"{files.sha256(text.encode())} {text}\n".encode()
+
+
+def checked(line: bytes) -> bytes | None:
+    """The text of a line that ``checkable`` made; None if it is not as it was."""
+    digest, _, text = line.partition(b" ")
+    return text if digest.decode("ascii", "replace") == files.sha256(text) else None
+
+
 def read(folder: Path) -> dict[str, str]:
     """sha256 by name; nothing of a folder that has no digests."""
     path = folder / NAME
     if not os.path.lexists(path):
         return {}
     try:
-        digest, _, text = plain.content(path).removesuffix(b"\n").partition(b" ")
+        text = checked(opening.content(path).removesuffix(b"\n"))
     except OSError as error:
         raise errors.Damaged(f"{path}: cannot be read: {error.strerror}") from None
-    if digest.decode("ascii", "replace") != files.sha256(text):
+    if text is None:
         raise errors.Damaged(f"{path}: its own sha256 does not fit; without it the folder is read unchecked")
     listed: dict[str, str] = json.loads(text)
     return listed
@@ -42,8 +52,7 @@ def read(folder: Path) -> dict[str, str]:
 
 def write(work: Files, folder: Path, listed: Mapping[str, str]) -> None:
     """Replace the list."""
-    text = json.dumps(listed, sort_keys=True)
-    files.replace(work, folder / NAME, f"{files.sha256(text.encode())} {text}\n".encode())
+    files.replace(work, folder / NAME, checkable(json.dumps(listed, sort_keys=True)))
 
 
 def seal(work: Files, folder: Path, names: Iterable[str]) -> None:

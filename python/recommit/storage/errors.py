@@ -53,14 +53,14 @@ class WrongFolder(DataError, ValueError):
     exit_status = 2
 
 
-class WrongRecipe(DataError, ValueError):
-    """A recipe that contradicts itself, asks for what does not exist, or is not the one a folder was built from."""
+class WrongDataSpec(DataError, ValueError):
+    """A data spec that contradicts itself, asks for what does not exist, or is not the one a folder was built from."""
 
     exit_status = 2
 
 
-class NotEnough(WrongRecipe):
-    """There are fewer distinct instances than the recipe asks for."""
+class NotEnough(WrongDataSpec):
+    """There are fewer distinct instances than the spec asks for."""
 
 
 _FULL = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}

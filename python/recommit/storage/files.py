@@ -1,4 +1,4 @@
-"""Every change that this package makes to a disk goes through ``Files``, so that a test can record it or make it fail."""
+"""The changes that this package makes to a disk: all go through ``Files``, so that a test can make them fail."""
 
 from __future__ import annotations
 
@@ -98,8 +98,9 @@ class _Whole(io.RawIOBase):
 def replacing(path: str | os.PathLike[str], files: Files | None = None) -> Iterator[IO[bytes]]:
     """The one writer of whole files: what the block writes takes the place of ``path`` once it has ended.
 
-    It is written under a temporary name beside ``path``, flushed to the disk, then renamed. Whoever looks, at any moment and
-    after any crash, sees the old file or the new. A block that fails leaves the old one; its error goes on as it is.
+    It is written under a temporary name beside ``path``, flushed to the disk, then renamed. Whoever looks, at any
+    moment and after any crash, sees the old file or the new. A block that fails leaves the old one; its error goes on
+    as it is.
     """
     files, target = files or Files(), Path(path)
     temporary = temporary_name(target)
@@ -150,6 +151,12 @@ def make_folders(files: Files, path: Path) -> None:
             files.flush_folder(folder.parent)
     except OSError as error:
         raise errors.from_os(error, folder) from error
+
+
+def own_folder(path: Path) -> None:
+    """Refuse a link in the place of a folder within one of ours: what is swept and written there might be somebody's."""
+    if path.is_symlink():
+        raise errors.WrongFolder(f"{path}: expected a folder, got a link")
 
 
 def sweep(files: Files, folder: Path) -> None:

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from typing import TextIO
 
-#: What a terminal, a spreadsheet or a parser might take for an order, and what is not seen or turns what is around it; line
-#: feeds and tabs are text.
+#: What a terminal, a spreadsheet or a parser might take for an order, and what is not seen or turns what is around it;
+#: line feeds and tabs are text.
 _CONTROL = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb"
-    "\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e007f]"
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff"
+    "\ufff9-\ufffb\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e007f]"
 )
 #: What ends a cell of a Markdown table, and what begins a tag, an entity or a link in one.
 _MARKDOWN = re.compile(r"[|\n<]|&(?=#|\w+;)|\]\(")

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 class JsonLines:
     """Appends records from any thread. The holder of the folder's lock is its one writer.
 
-    A record survives the death of the process once ``add`` has returned, and that of the machine too if it is ``durable``; else
-    once ``size`` has returned. Opening cuts off what a crash left of a line.
+    A record survives the death of the process once ``add`` has returned, and that of the machine too if it is
+    ``durable``; else once ``size`` has returned. Opening cuts off what a crash left of a line.
     """
 
     def __init__(self, path: Path, disk: Files | None = None, *, durable: bool = True, finite: bool = False) -> None:

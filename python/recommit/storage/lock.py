@@ -1,4 +1,9 @@
-"""One writer per folder."""
+"""The lock of a folder: one writer at a time, also where the last one was killed.
+
+``with Lock(folder):`` waits for nobody alive: a second writer gets ``FolderBusy``, which says who is there. Only the
+workers of a writer who died are waited for, for some seconds. Two things decide. The kernel's lock is gone with its
+last holder. The process number in the file counts where a file system has no such locks.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +12,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from recommit.storage import errors
-from recommit.storage import opening as plain
+from recommit.storage import errors, opening
 
 try:
     import fcntl
@@ -62,7 +66,7 @@ class Lock:
 
     def _try(self) -> bool:
         try:
-            descriptor = plain.edit(self.path)
+            descriptor = opening.edit(self.path)
         except OSError as error:
             raise errors.from_os(error, self.path.parent) from error
         try:
@@ -121,7 +125,7 @@ class _Holder(NamedTuple):
 def _read(path: Path) -> _Holder | None:
     """Who wrote the file; None if nobody did, or not to the end."""
     try:
-        text = plain.content(path).decode("ascii")
+        text = opening.content(path).decode("ascii")
         pid, boot, host, *work = text.split(maxsplit=3)
         named = work[0].strip() if work else ""
         # An older version did not name the work.

@@ -1,6 +1,7 @@
 """Finished files, read by whoever uses them: checked against their digests, and never a surprise in their place.
 
-Whatever is wrong -- no file, a pipe, other bytes, no JSON, a field that is missing -- is one sentence that names the file.
+Whatever is wrong -- no file, a pipe, other bytes, no JSON, a field that is missing -- is one sentence that names the
+file.
 """
 
 from __future__ import annotations
@@ -9,8 +10,7 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
-from recommit.storage import digests, errors, files
-from recommit.storage import opening as plain
+from recommit.storage import digests, errors, files, opening
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,7 +32,7 @@ def content(folder: Path, name: str) -> bytes:
     """All bytes of a file."""
     path = folder / name
     try:
-        data = plain.content(path)
+        data = opening.content(path)
     except FileNotFoundError:
         raise errors.Damaged(f"{path}: expected a file, got none") from None
     except OSError as error:
@@ -95,8 +95,15 @@ def _is(path: Path, data: Any, kinds: type | tuple[type, ...], name: str) -> Non
         raise errors.Damaged(f"{path}: {name + ': ' if name else ''}expected {words}, got {_kind(data)}")
 
 
-_WORDS = {dict: "an object", list: "a list", str: "text", bool: "true or false", int: "a whole number", float: "a number",
-          type(None): "nothing"}  # fmt: skip
+_WORDS = {
+    dict: "an object",
+    list: "a list",
+    str: "text",
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    type(None): "nothing",
+}
 
 
 def _kind(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""Recipes and presets as text: YAML that a stranger may have written, read in bounded time and memory into plain values."""
+"""Recipes and presets as text: YAML that a stranger may have written, read in bounded time into plain values."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-#: Characters of a text, and values in it once every alias is written out. The largest recipe of this package has a few hundred.
+#: Characters of a text, and values in it once every alias is written out. The largest recipe of this package has a few
+#: hundred.
 MOST_CHARACTERS, MOST_VALUES = 1 << 18, 10_000
 #: So many characters of one value count as a further value.
 LONG = 100

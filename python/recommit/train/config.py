@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import json
-import math
-import typing
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
@@ -15,24 +12,21 @@ from typing import TYPE_CHECKING, Any, Literal
 from recommit.policy.config import MAX_ACTIONS, MOST_LEFT, DecoderConfig, HeadConfig, LoraConfig, PolicyConfig
 from recommit.storage import recipe_text
 from recommit.storage.recipe_text import brief, cut
+from recommit.train.parsing import check_choices, check_least, parse, plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from typing_extensions import Self
+
     from recommit.puzzles.puzzle import Puzzle
-
-
-def _at_least(owner: str, values: Any, **low: float) -> None:
-    for name, bound in low.items():
-        if getattr(values, name) < bound:
-            raise ValueError(f"{owner}.{name}: expected at least {bound:g}, got {getattr(values, name)}")
 
 
 @dataclass(frozen=True)
 class ModelConfig:
     """What is trained: a backbone, and the heads on it."""
 
-    #: A folder or hub repository, or ``random:PRESET`` (of ``policy.make.PRESETS``) for weights from nothing.
+    #: A folder or hub repository, or ``random:NAME`` (of ``policy.backbones.make.BACKBONES``) for weights from nothing.
     backbone: str = "random:small"
     #: Changes to the preset, by field of ``policy.make.Shape``.
     shape: dict[str, Any] = field(default_factory=dict)
@@ -40,8 +34,7 @@ class ModelConfig:
     policy: PolicyConfig = field(default_factory=PolicyConfig)
 
     def __post_init__(self) -> None:
-        if self.dtype not in ("float32", "bfloat16"):
-            raise ValueError(f"model.dtype: expected float32 or bfloat16, got {self.dtype}")
+        check_choices("model", self)
 
 
 @dataclass(frozen=True)
@@ -67,22 +60,9 @@ class OptimConfig:
     clip: float = 1.0
 
     def __post_init__(self) -> None:
-        _at_least(
-            "optim",
-            self,
-            steps=1,
-            batch=1,
-            micro_batch=0,
-            lr=0,
-            vision_lr=0,
-            head_lr=0,
-            depth_lr=0,
-            warmup=0,
-            weight_decay=0,
-            clip=0,
-        )
-        if self.schedule not in ("linear", "cosine", "constant"):
-            raise ValueError(f"optim.schedule: expected linear, cosine or constant, got {self.schedule}")
+        least = {"steps": 1, "batch": 1, **dict.fromkeys(("micro_batch", "warmup", "weight_decay", "clip"), 0)}
+        check_least("optim", self, **least, lr=0, vision_lr=0, head_lr=0, depth_lr=0)
+        check_choices("optim", self)
 
 
 @dataclass(frozen=True)
@@ -103,13 +83,10 @@ class TargetConfig:
     budget: int = 15
 
     def __post_init__(self) -> None:
-        _at_least("targets", self, budget=1)
+        check_least("targets", self, budget=1)
         if self.budget > MOST_LEFT:
             raise ValueError(f"targets.budget: expected at most {MOST_LEFT}, got {self.budget}")
-        choices = {"kind": ("soft", "hard"), "paths": ("resample", "dataset"), "weighting": ("action", "sample")}
-        for name, allowed in choices.items():
-            if getattr(self, name) not in allowed:
-                raise ValueError(f"targets.{name}: expected {' or '.join(allowed)}, got {getattr(self, name)}")
+        check_choices("targets", self)
         if not self.depths or not all(1 <= depth <= MAX_ACTIONS for depth in self.depths):
             raise ValueError(f"targets.depths: expected numbers 1..{MAX_ACTIONS}, got {self.depths}")
         if self.augment and self.paths == "dataset":
@@ -136,13 +113,13 @@ class ValidationConfig:
     samples: int = 4
 
     def __post_init__(self) -> None:
-        _at_least("validation", self, instances=0, every=1, budget=0, patience=0, samples=0)
+        check_least("validation", self, instances=0, every=1, budget=0, patience=0, samples=0)
         if len(self.length) not in (0, 2):
             raise ValueError(f"validation.length: expected two numbers or none, got {self.length}")
         if not self.depths or not all(1 <= depth <= MAX_ACTIONS for depth in self.depths):
             raise ValueError(f"validation.depths: expected numbers 1..{MAX_ACTIONS}, got {self.depths}")
 
-    def of(self, task: Puzzle) -> ValidationConfig:
+    def of(self, task: Puzzle) -> Self:
         """With the budget of a puzzle where none is said."""
         return dataclasses.replace(self, budget=self.budget or task.usual.budgets["loose"])
 
@@ -168,7 +145,7 @@ class RunConfig:
     vision_cache_size: float = 16.0
 
     def __post_init__(self) -> None:
-        _at_least("run", self, seed=0, save_every=1, keep=1, log_every=1, threads=0, vision_cache_size=0)
+        check_least("run", self, seed=0, save_every=1, keep=1, log_every=1, threads=0, vision_cache_size=0)
 
 
 @dataclass(frozen=True)
@@ -189,8 +166,7 @@ class EngineConfig:
     settings: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.kind not in ("plain", "deepspeed"):
-            raise ValueError(f"engine.kind: expected plain or deepspeed, got {self.kind}")
+        check_choices("engine", self)
         if self.stage not in (0, 1, 2, 3):
             raise ValueError(f"engine.stage: expected 0, 1, 2 or 3, got {self.stage}")
         if self.kind == "plain" and (self.bf16 or self.offload or self.settings):
@@ -212,51 +188,6 @@ class SftConfig:
     validation: ValidationConfig = field(default_factory=ValidationConfig)
     engine: EngineConfig = field(default_factory=EngineConfig)
     run: RunConfig = field(default_factory=RunConfig)
-
-
-def plain(config: Any) -> dict[str, Any]:
-    """JSON values of a configuration."""
-    result: dict[str, Any] = dataclasses.asdict(config)
-    return result
-
-
-def parse(cls: type[Any], values: Any, name: str = "") -> Any:
-    """A configuration from plain values: nested mappings, unknown names refused, numbers and lists converted."""
-    if not isinstance(values, dict):
-        raise ValueError(f"{name or 'recipe'}: expected a mapping, got {type(values).__name__}")  # noqa: TRY004
-    hints = typing.get_type_hints(cls)
-    known = [f.name for f in dataclasses.fields(cls)]
-    if unknown := [key for key in values if key not in known]:
-        raise ValueError(
-            f"{name or 'recipe'}: expected fields of {', '.join(known)}, got {', '.join(map(str, unknown))[:200]}"
-        )
-    return cls(**{key: _value(hints[key], value, f"{name}.{key}".lstrip(".")) for key, value in values.items()})
-
-
-def _value(hint: Any, value: Any, name: str) -> Any:
-    for optional in (LoraConfig, HeadConfig):
-        if hint == optional | None:
-            return None if value is None else parse(optional, value, name)
-    if dataclasses.is_dataclass(hint) and isinstance(hint, type):
-        return parse(hint, value, name)
-    origin = typing.get_origin(hint)
-    if origin is tuple:
-        if not isinstance(value, list | tuple):
-            raise ValueError(f"{name}: expected a list, got {brief(value)}")
-        item = typing.get_args(hint)[0]
-        return tuple(_value(item, v, name) for v in value)
-    if origin is dict:
-        if not isinstance(value, dict):
-            raise ValueError(f"{name}: expected a mapping, got {brief(value)}")
-        return {key: _value(typing.get_args(hint)[1], each, f"{name}.{key}") for key, each in value.items()}
-    if hint is float and isinstance(value, str | int) and not isinstance(value, bool):
-        with contextlib.suppress(ValueError):
-            value = float(value)  # YAML reads 1e-3 as text
-        if isinstance(value, float) and not math.isfinite(value):
-            raise ValueError(f"{name}: expected a finite number, got {value}")
-    if hint in (int, float, bool, str) and (not isinstance(value, hint) or (hint is int and isinstance(value, bool))):
-        raise ValueError(f"{name}: expected {hint.__name__}, got {brief(value)}")
-    return value
 
 
 def load(

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recommit.play.graph import plainly, softmax
+from recommit.play.graph import run_directly, softmax
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from recommit.play.graph import Run
+    from recommit.play.graph import RunPass
     from recommit.policy.policy import CommitPolicy
     from recommit.puzzles.puzzle import Puzzle
 
@@ -24,7 +24,7 @@ def decisions(
     task: Puzzle,
     states: NDArray[np.uint8],
     distances: NDArray[np.int32],
-    through: Run = plainly,
+    run_pass: RunPass = run_directly,
     depth: int | None = None,
     budget: int = 0,
 ) -> list[dict[str, Any]]:
@@ -32,7 +32,7 @@ def decisions(
     is committed. ``budget``: decisions left, for a policy that is told."""
     depths = policy.config.depths if depth is None else (depth,)
     told = {"left": np.full(len(states), budget)} if policy.config.show_budget else {}
-    _, logits, plans = through(partial(policy.plan, task, states, depths, **told))
+    _, logits, plans = run_pass(partial(policy.plan, task, states, depths, **told))
     chance = softmax(logits)
     column = chance.argmax(axis=1) if depth is None else np.zeros(len(states), np.int64)
     actions = plans[np.arange(len(states)), column]

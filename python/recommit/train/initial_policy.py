@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from recommit.policy.backbones.make import PRESETS, make_backbone
+from recommit.policy.backbones.make import BACKBONES, make_backbone
 from recommit.policy.checkpoint import local_folder
 from recommit.policy.policy import CommitPolicy
 from recommit.storage.digests import seal
@@ -57,11 +57,11 @@ def keep_features(policy: CommitPolicy, config: RunConfig) -> None:
 
 def _made(config: ModelConfig, folder: Path, seed: int) -> Path:
     name = config.backbone.removeprefix(RANDOM)
-    if name not in PRESETS:
-        raise ValueError(f"model.backbone: expected random: and one of {', '.join(PRESETS)}, got {config.backbone}")
+    if name not in BACKBONES:
+        raise ValueError(f"model.backbone: expected random: and one of {', '.join(BACKBONES)}, got {config.backbone}")
     shape: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in config.shape.items()}
     try:
-        wanted = replace(PRESETS[name], **shape)
+        wanted = replace(BACKBONES[name], **shape)
     except TypeError as error:
         raise ValueError(f"model.shape: {error}") from None
     if not folder.is_dir():

@@ -241,7 +241,8 @@ class Trainer(ABC):
                     self.policy.save_pretrained(folder / "policy")
             replace(Files(), folder / f"random-{self.team.rank}.json", json.dumps(random_state.capture()).encode())
             if self.team.lead:
-                rest = {"at": vars(self.at), **self._more(), "log": log.size(), "samples": self.samples.size()}
+                sizes = {"log": log.size(), "samples": self.samples.size()}
+                rest = {"at": vars(self.at), **self._more(), **sizes, "logs_sha256": self.folder.log_digests()}
                 replace(Files(), folder / "state.json", json.dumps(rest).encode())
 
         if self.at.skipped:
@@ -273,6 +274,7 @@ class Trainer(ABC):
         self._take_up(kept)
         log.cut(kept["log"])
         self.samples.cut(kept["samples"])
+        self.folder.check_logs(kept.get("logs_sha256", {}), newest.folder)  # older checkpoints do not note them
         self._restore_randomness(newest.folder / f"random-{self.team.rank}.json")
         self.at.best = self.at.best or {"step": newest.step, "score": [], "validation": None}
         self._settle(newest)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from recommit.data.rows import Rows
+    from recommit.data.rows import LabelledRows
     from recommit.puzzles.puzzle import Puzzle
     from recommit.train.config import TargetConfig
 
@@ -38,7 +38,7 @@ class Targets:
 
 
 def make(
-    task: Puzzle, content: Rows, config: TargetConfig, *, seed: int, first: int, threads: int | None = 1
+    task: Puzzle, content: LabelledRows, config: TargetConfig, *, seed: int, first: int, threads: int | None = 1
 ) -> Targets:
     """The targets of some rows; row i is number ``first + i`` of the run, which fixes its random choices."""
     number = first + np.arange(len(content), dtype=np.uint64)

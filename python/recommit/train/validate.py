@@ -13,7 +13,7 @@ from recommit import draws
 from recommit.data.building import labels
 from recommit.data.starts import sampling
 from recommit.play.division import divided, turns
-from recommit.play.graph import Reach, always, drawn, head, plainly, walk
+from recommit.play.graph import PlanGraph, always, drawn, head, run_directly, walk
 from recommit.policy.config import MAX_ACTIONS
 from recommit.runs.ranks import Team
 from recommit.storage import errors
@@ -23,7 +23,7 @@ from recommit.train.config import TargetConfig
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from recommit.data.spec import Recipe
+    from recommit.data.spec import DataSpec
     from recommit.play.graph import Choose, Episodes
     from recommit.play.variants import Variant
     from recommit.policy.policy import CommitPolicy
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Instances:
+class ValidationSet:
     """What is validated on: start states, and states on the way with what is optimal there."""
 
     starts: NDArray[np.uint8]
@@ -47,23 +47,23 @@ class Watched:
 
     name: str
     task: Puzzle
-    instances: Instances
+    instances: ValidationSet
     config: ValidationConfig
 
 
-def watched(name: str, recipe: Recipe, config: ValidationConfig) -> list[Watched]:
+def watched(name: str, recipe: DataSpec, config: ValidationConfig) -> list[Watched]:
     """Instances as in the data of a recipe; none if the configuration asks for none."""
     if not config.instances:
         return []
     return [Watched(name, recipe.puzzle(), instances(recipe, config), config.of(recipe.puzzle()))]
 
 
-def instances(recipe: Recipe, config: ValidationConfig, *, threads: int | None = 1) -> Instances:
+def instances(recipe: DataSpec, config: ValidationConfig, *, threads: int | None = 1) -> ValidationSet:
     """Instances of the validation split: by their start states alone, they are in nobody's training data."""
     wanted = replace(recipe, validation=config.instances, shard=max(recipe.shard, config.instances))
     wanted = wanted.of_length(config.length)
-    if not wanted.variants:
-        raise errors.WrongRecipe("validation.length: expected the lengths to validate on, since the data names none")
+    if not wanted.difficulties:
+        raise errors.WrongDataSpec("validation.length: expected the lengths to validate on, since the data names none")
     task = recipe.puzzle()
     starts = _starts(wanted, threads)
     solutions = task.solve(starts.states, ties="random", seed=1, threads=threads)
@@ -76,10 +76,10 @@ def instances(recipe: Recipe, config: ValidationConfig, *, threads: int | None =
         plans[i, :steps] = solutions.actions[begin : begin + steps]
     states = task.execute(starts.states, plans, place.astype(np.int32), threads=threads).states
     rows = labels.label(task, states, threads=threads)
-    return Instances(starts.states, targets.make(task, rows, TargetConfig(), seed=1, first=0, threads=threads))
+    return ValidationSet(starts.states, targets.make(task, rows, TargetConfig(), seed=1, first=0, threads=threads))
 
 
-def _starts(wanted: Recipe, threads: int | None) -> sampling.Starts:
+def _starts(wanted: DataSpec, threads: int | None) -> sampling.Starts:
     """As many as asked for, or on the smallest boards, which have few, about as many as there are."""
     try:
         return sampling.starts(wanted, "validation", 0, threads=threads)
@@ -91,7 +91,7 @@ def _starts(wanted: Recipe, threads: int | None) -> sampling.Starts:
 
 @torch.no_grad()
 def measure(
-    policy: CommitPolicy, task: Puzzle, given: Instances, config: ValidationConfig, engine: Engine | None = None
+    policy: CommitPolicy, task: Puzzle, given: ValidationSet, config: ValidationConfig, engine: Engine | None = None
 ) -> dict[str, Any]:
     """Loss and accuracy on the states, and how many starts each fixed depth solves; dropout is off meanwhile."""
     training = policy.training
@@ -106,13 +106,13 @@ def measure(
 def imitation(policy: CommitPolicy, task: Puzzle, states: Targets, engine: Engine | None = None) -> dict[str, Any]:
     """``loss`` per action, ``accuracy`` per position after an optimal prefix, ``optimal`` first actions; ranks divide the
     states."""
-    config, through = TargetConfig(), engine.run if engine else plainly
+    config, run_pass = TargetConfig(), engine.run if engine else run_directly
     team, together = (engine.team, engine.together) if engine else (Team(), False)
     total = losses.total_weight(states, config)
     sums = np.zeros(1 + 2 * MAX_ACTIONS)  # the loss, and by position what was right and what was counted
     for rows in turns(divided(np.arange(len(states)), team.world), team, together):
         part = states[rows] if len(rows) else targets.nothing(states)
-        value, logits = through(partial(losses.sft_loss, policy, task, part, config, total))
+        value, logits = run_pass(partial(losses.sft_loss, policy, task, part, config, total))
         hits, live = losses.accuracy(logits, torch.from_numpy(part.optimal).to(logits.device))
         if len(rows):
             sums += np.concatenate([[float(value)], hits.cpu().numpy(), live.cpu().numpy()])
@@ -133,14 +133,14 @@ def episodes(
     engine: Engine | None = None,
 ) -> dict[str, Any]:
     """Greedy episodes at each fixed depth: share solved within the budget, and actions per episode."""
-    reach = Reach(policy, task, config.depths)
+    reach = PlanGraph(policy, task, config.depths)
     if engine:
-        reach = Reach(policy, task, config.depths, through=engine.run, team=engine.team, together=engine.together)
+        reach = PlanGraph(policy, task, config.depths, run_pass=engine.run, team=engine.team, together=engine.together)
     found = {str(depth): walk(reach, starts, config.budget, always(reach, depth)) for depth in config.depths}
     return rates(found)
 
 
-def agents(graph: Reach, variant: Variant, starts: NDArray[np.uint8], budget: int) -> dict[str, Episodes]:
+def agents(graph: PlanGraph, variant: Variant, starts: NDArray[np.uint8], budget: int) -> dict[str, Episodes]:
     """Episodes of a variant's own agent, and of what a depth head is held against: drawn depths, and its own ones drawn as
     often in whatever state."""
     choose = own_agent(graph, variant)
@@ -151,7 +151,7 @@ def agents(graph: Reach, variant: Variant, starts: NDArray[np.uint8], budget: in
     return {"adaptive": adaptive, "sampled": sampled, "shuffled": walk(graph, starts, budget, drawn(graph, share, 1))}
 
 
-def own_agent(graph: Reach, variant: Variant) -> Choose:
+def own_agent(graph: PlanGraph, variant: Variant) -> Choose:
     """Who chooses the depths of a variant when nothing is left to chance that need not be."""
     if variant.depth:
         return always(graph, variant.depth)

@@ -1,1 +1,2 @@
-"""Vision-language models that play without any training, through an API: asked safely, resumably, each decision once."""
+"""Vision-language models that play without any training, through an API: asked safely, resumably, each decision
+once."""

@@ -1,4 +1,5 @@
-"""What can end a request, an episode or a run. No message holds a key: what a server said is cleaned before it comes here."""
+"""What can end a request, an episode or a run. No message holds a key: what a server said is cleaned before it comes
+here."""
 
 from __future__ import annotations
 
@@ -21,7 +22,3 @@ class CapReached(ZeroShotError):
 
 class StopRequested(ZeroShotError):
     """The run was asked to end; no further request is made."""
-
-
-class DamagedJournal(ZeroShotError):
-    """A journal that this program did not write, or that was changed since."""

@@ -24,18 +24,24 @@ def rows(episodes: Sequence[Episode]) -> list[dict[str, Any]]:
     """One per episode, as far as it has been played."""
     return [
         {
-            "instance": each.instance, "length": each.length, "finished": each.finished, "infra_error": each.infra,
-            "solved": _solved(each.steps), "decisions": len(each.steps), "actions": _executed(each.steps),
+            "instance": each.instance,
+            "length": each.length,
+            "finished": each.finished,
+            "infra_error": each.infra,
+            "solved": _solved(each.steps),
+            "decisions": len(each.steps),
+            "actions": _executed(each.steps),
             "outcomes": dict(Counter(step.outcome for step in each.steps)),
         }
         for each in episodes
-    ]  # fmt: skip
+    ]
 
 
 def summary(
     spec: ZeroShotSpec, episodes: Sequence[Episode], rooms: NDArray[np.int64] | None = None
 ) -> list[dict[str, Any]]:
-    """One row for the budget that was played, and one for every smaller one of the paper's, read off the same episodes."""
+    """One row for the budget that was played, and one for every smaller one of the paper's, read off the same
+    episodes."""
     named = {decisions: name for name, decisions in registry.puzzle(spec.task).usual.budgets.items()}
     budgets = [spec.budget, *sorted((k for k in named if k < spec.budget), reverse=True)]
     return [_row(spec, episodes, rooms, k, named.get(k, str(k))) for k in budgets]
@@ -52,8 +58,15 @@ def _row(
     outcomes = Counter(step.outcome for steps in played for step in steps)
     depths = Counter(step.depth for steps in played for step in steps if step.depth)
     return {
-        "agent": spec.agent, "task": spec.task, "budget": name, "decisions": budget, "instances": count,
-        "solved": solved, "solve_rate": solved / count if count else None, "solve_low": low, "solve_high": high,
+        "agent": spec.agent,
+        "task": spec.task,
+        "budget": name,
+        "decisions": budget,
+        "instances": count,
+        "solved": solved,
+        "solve_rate": solved / count if count else None,
+        "solve_low": low,
+        "solve_high": high,
         "actions_per_episode": _mean([_executed(steps) for steps in played]),
         "decisions_per_episode": _mean([len(steps) for steps in played]),
         "spl": _mean([_spl(each.length, steps) for each, steps in zip(counted, played, strict=True)]),
@@ -62,7 +75,7 @@ def _row(
         "outcomes": {outcome.value: outcomes[outcome.value] for outcome in AnswerOutcome},
         "infra_errors": sum(each.infra is not None for each in episodes),
         "unfinished": sum(not each.finished and each.infra is None for each in episodes),
-    }  # fmt: skip
+    }
 
 
 def _solved(steps: Sequence[Step]) -> bool:

@@ -6,17 +6,19 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from recommit.zero_shot.errors import CapReached, DamagedJournal, StopRequested
+from recommit.storage.errors import Damaged
+from recommit.zero_shot.errors import CapReached, StopRequested
 from recommit.zero_shot.http.parameters import Lesson
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from recommit.zero_shot.lines import Lines
+    from recommit.storage.jsonl import JsonLines
 
 
-#: Taken for the tokens of a question until a server has said how many one has. It may be far too little, so that until then
-#: a run with a cap on tokens or money has one request under way: what one answer costs is the most that a cap is broken by.
+#: Taken for the tokens of a question until a server has said how many one has. It may be far too little, so that until
+#: then a run with a cap on tokens or money has one request under way: what one answer costs is the most that a cap is
+#: broken by.
 QUESTION_TOKENS = 4096
 
 
@@ -60,7 +62,7 @@ class Ticket:
 class Ledger:
     """Shared by all workers. A request is sent only if all requests under way fit the caps together."""
 
-    def __init__(self, caps: Caps, log: Lines, answer_tokens: int, stop: threading.Event) -> None:
+    def __init__(self, caps: Caps, log: JsonLines, answer_tokens: int, stop: threading.Event) -> None:
         self.caps, self.log, self.answer_tokens, self.stop = caps, log, answer_tokens, stop
         self.spent = Spent()
         #: The largest question and answer so far. No server has said how large a question is while it is 0.
@@ -88,9 +90,7 @@ class Ledger:
                     open_.pop(record["number"])
                     self._charge(_pair(record["charged"]), _size(record, "tokens_in"), _size(record, "tokens_out"))
         except (KeyError, TypeError, ValueError):
-            raise DamagedJournal(
-                "attempts.jsonl: expected one start and at most one end per request, got others"
-            ) from None
+            raise Damaged("attempts.jsonl: expected one start and at most one end per request, got others") from None
         for reserved in open_.values():
             self._charge(reserved, None, None)
 

@@ -1,7 +1,7 @@
 """A secret in foreign text. One rule: whatever shares eight letters or digits in a row with the secret is hidden.
 
-Rows are compared without what stands between letters, in small letters, forwards and backwards; in the text as it is, with its
-escapes read (of addresses, of HTML, of JSON and of C, four deep), and as base64 and hexadecimal digits.
+Rows are compared without what stands between letters, in small letters, forwards and backwards; in the text as it is,
+with its escapes read (of addresses, of HTML, of JSON and of C, four deep), and as base64 and hexadecimal digits.
 """
 
 from __future__ import annotations
@@ -51,8 +51,11 @@ def _table(values: dict[str, int], otherwise: int) -> NDArray[np.uint8]:
 
 #: A letter or digit in its small form; 0 for what stands between them.
 _LETTERS = _table({c: ord(c.lower()) for c in string.ascii_letters + string.digits}, 0)
-_BASE64 = _table({c: i for i, c in enumerate(string.ascii_uppercase + string.ascii_lowercase + string.digits)}
-                 | {"+": 62, "-": 62, "/": 63, "_": 63}, 255)  # fmt: skip
+_BASE64 = _table(
+    {c: i for i, c in enumerate(string.ascii_uppercase + string.ascii_lowercase + string.digits)}
+    | {"+": 62, "-": 62, "/": 63, "_": 63},
+    255,
+)
 _HEX = _table({c: int(c, 16) for c in string.hexdigits}, 255)
 
 

@@ -49,7 +49,8 @@ def parse(text: str, *, lenient: bool = False, refused: bool = False, cut_off: b
     """The commitment in a text: its first balanced ``{...}``, which must be ``{"h": int, "actions": [...]}``.
 
     ``lenient`` takes the actions as they are: the depth is min(their number, 8), what ``h`` says and further fields do
-    not matter. ``refused`` and ``cut_off`` are what the endpoint said about the answer; a whole object counts all the same.
+    not matter. ``refused`` and ``cut_off`` are what the endpoint said about the answer; a whole object counts all the
+    same.
     """
     if not text.strip():
         return Commitment(

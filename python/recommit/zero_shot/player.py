@@ -9,8 +9,8 @@ import numpy as np
 
 from recommit.data.showing import png
 from recommit.storage import files
+from recommit.storage.errors import Damaged
 from recommit.zero_shot import parser
-from recommit.zero_shot.errors import DamagedJournal
 from recommit.zero_shot.http.bodies import Question
 from recommit.zero_shot.http.client import DecisionPlace
 from recommit.zero_shot.prompt import MOVES
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from recommit.policy.prompt import Prompt
     from recommit.puzzles.instances import Instances
     from recommit.puzzles.puzzle import Puzzle
+    from recommit.storage.jsonl import JsonLines
     from recommit.zero_shot.http.client import Answer
-    from recommit.zero_shot.lines import Lines
 
     State = NDArray[np.uint8]
 
@@ -55,9 +55,18 @@ class ModelPlayer:
     """Plays instances of one task; any number of threads may play different ones."""
 
     def __init__(
-        self, task: Puzzle, instances: Instances, prompts: tuple[Prompt, Prompt], ask: Callable[[Question, DecisionPlace], Answer],
-        journal: Lines, *, budget: int, cell: int, lenient: bool, moves: str = MOVES[0],
-    ) -> None:  # fmt: skip
+        self,
+        task: Puzzle,
+        instances: Instances,
+        prompts: tuple[Prompt, Prompt],
+        ask: Callable[[Question, DecisionPlace], Answer],
+        journal: JsonLines,
+        *,
+        budget: int,
+        cell: int,
+        lenient: bool,
+        moves: str = MOVES[0],
+    ) -> None:
         self.task, self.instances, self.prompts, self.ask, self.journal = task, instances, prompts, ask, journal
         self.budget, self.cell, self.lenient = budget, cell, lenient
         #: Where a word means the tile's way, the blank goes the opposite one, whose code differs in the last bit.
@@ -71,11 +80,9 @@ class ModelPlayer:
                 place = (str(record["instance"]), int(record["decision"]))
                 _checked(record)
             except (KeyError, TypeError, ValueError):
-                raise DamagedJournal("decisions.jsonl: expected records of decisions, got another") from None
+                raise Damaged("decisions.jsonl: expected records of decisions, got another") from None
             if place in self._recorded:
-                raise DamagedJournal(
-                    f"decisions.jsonl: expected one record per decision, got two of {place[0]}, {place[1]}"
-                )
+                raise Damaged(f"decisions.jsonl: expected one record per decision, got two of {place[0]}, {place[1]}")
             self._recorded[place] = record
 
     def play(self, episode: Episode) -> None:
@@ -96,9 +103,7 @@ class ModelPlayer:
         recorded = self._recorded.get((episode.instance, decision))
         if recorded is not None:
             if recorded["state_sha256"] != seen:
-                raise DamagedJournal(
-                    f"decisions.jsonl: {episode.instance}, {decision}: expected its state, got another"
-                )
+                raise Damaged(f"decisions.jsonl: {episode.instance}, {decision}: expected its state, got another")
             return recorded
         record = self._answered(episode, decision, state) | {"state_sha256": seen, "state": state.tolist()}
         self.journal.add(record)
@@ -113,12 +118,25 @@ class ModelPlayer:
             completion.text, lenient=self.lenient, refused=completion.refused, cut_off=completion.cut_off
         )
         return {
-            "instance": episode.instance, "decision": decision, "outcome": commitment.outcome.value, "h": commitment.depth,
-            "actions": [parser.ACTIONS[action ^ self.turned] for action in commitment.actions], "text": completion.text, "finish": completion.finish,
-            "model": completion.model, "id": completion.id, "tokens_in": completion.tokens_in, "tokens_out": completion.tokens_out,
-            "charged": list(answer.charged), "number": answer.number, "attempts": answer.attempts,
-            "seconds": answer.seconds, "address": answer.address, "parameters": answer.parameters, "request": answer.request,
-        }  # fmt: skip
+            "instance": episode.instance,
+            "decision": decision,
+            "outcome": commitment.outcome.value,
+            "h": commitment.depth,
+            "actions": [parser.ACTIONS[action ^ self.turned] for action in commitment.actions],
+            "text": completion.text,
+            "finish": completion.finish,
+            "model": completion.model,
+            "id": completion.id,
+            "tokens_in": completion.tokens_in,
+            "tokens_out": completion.tokens_out,
+            "charged": list(answer.charged),
+            "number": answer.number,
+            "attempts": answer.attempts,
+            "seconds": answer.seconds,
+            "address": answer.address,
+            "parameters": answer.parameters,
+            "request": answer.request,
+        }
 
     def _carried_out(self, state: State, record: dict[str, Any]) -> tuple[State, Step]:
         depth, codes = _checked(record)

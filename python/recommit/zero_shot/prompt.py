@@ -8,7 +8,8 @@ from recommit.policy.prompt import Prompt
 
 #: The wordings in use. A published file never changes; a new wording is a new file.
 VERSION = "v1"
-#: What moves in the direction that an action of the sliding puzzle names: the blank, or the tile that changes places with it.
+#: What moves in the direction that an action of the sliding puzzle names: the blank, or the tile that changes places
+#: with it.
 MOVES = ("blank", "tile")
 
 

@@ -1,6 +1,14 @@
 """A run in its folder: workers that play, one journal, and figures whenever it ends, however it ends.
 
-manifest.json      what decides the answers, and how the model was sampled; a folder holds one such plan
+    decide    the picture of a state and the prompt (``player``, ``prompt``)
+    ask       within the caps (``ledger``), with retries, over a bounded connection (``http/client``, ``http/wire``)
+    read      the text: a commitment, or the one reason why it is none (``parser``)
+    write     the answer into the journal; only then is it carried out, so that no kill asks a second time
+
+Each worker thread does this for one episode at a time. A start of the command restores what earlier ones left, answers
+and money spent, and plays the rest.
+
+manifest.json      what decides the answers, and how the model was sampled; a folder holds one such spec
 decisions.jsonl    the journal and the transcripts: one line per answered decision, on the disk before it is carried out
 attempts.jsonl     every request before it was sent, every failure, and every parameter that was refused
 episodes.jsonl     one line per episode
@@ -16,11 +24,12 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from recommit.storage import files, reading
+from recommit.storage import files, jsonl, reading
 from recommit.storage.errors import DataError
 from recommit.storage.foreign_text import say
+from recommit.storage.jsonl import JsonLines
 from recommit.storage.lock import Lock
-from recommit.zero_shot import figures, lines
+from recommit.zero_shot import figures
 from recommit.zero_shot.errors import GaveUp, StopRequested, Unusable
 from recommit.zero_shot.http.cache import Cache
 from recommit.zero_shot.http.client import Client, Service, StoppableClock
@@ -49,28 +58,44 @@ class RunLimits:
 
 
 def run(
-    spec: ZeroShotSpec, starts: Instances, service: Service, parameters: Parameters, out: Path, limits: RunLimits, *, clock: StoppableClock | None = None,
-    quiet: bool = False, player: type[ModelPlayer] = ModelPlayer,
-) -> list[dict[str, Any]]:  # fmt: skip
-    """Play what is left of a plan on its instances; the summary. Whatever ends it early, the folder can be gone on with."""
+    spec: ZeroShotSpec,
+    starts: Instances,
+    service: Service,
+    parameters: Parameters,
+    out: Path,
+    limits: RunLimits,
+    *,
+    clock: StoppableClock | None = None,
+    quiet: bool = False,
+    player: type[ModelPlayer] = ModelPlayer,
+) -> list[dict[str, Any]]:
+    """Play what is left of a spec on its instances; the summary. Whatever ends it early, the folder can be gone on
+    with."""
     disk = files.Files()
     files.make_folders(disk, out)
     with Lock(out, work="zero-shot run"):
         files.sweep(disk, out)
         keep(spec.manifest(starts), out)
-        attempts, decisions = lines.read(out / "attempts.jsonl"), lines.read(out / "decisions.jsonl")
+        attempts, decisions = jsonl.read(out / "attempts.jsonl"), jsonl.read(out / "decisions.jsonl")
         with (
-            lines.Lines(disk, out / "attempts.jsonl") as log,
-            lines.Lines(disk, out / "decisions.jsonl") as journal,
+            JsonLines(out / "attempts.jsonl", disk, finite=True) as log,
+            JsonLines(out / "decisions.jsonl", disk, finite=True) as journal,
         ):
             clock = clock or StoppableClock()
             answer_tokens = int(spec.parameters["answer_tokens"])
             ledger = Ledger(limits.caps, log, answer_tokens, clock.stop)
             client = Client(service, parameters, ledger, cache=Cache(limits.cache), clock=clock, seed=spec.seed)
             plays = player(
-                spec.puzzle(), starts, spec.prompts, client.ask, journal,
-                budget=spec.budget, cell=spec.cell, lenient=spec.lenient, moves=spec.moves,
-            )  # fmt: skip
+                spec.puzzle(),
+                starts,
+                spec.prompts,
+                client.ask,
+                journal,
+                budget=spec.budget,
+                cell=spec.cell,
+                lenient=spec.lenient,
+                moves=spec.moves,
+            )
             plays.restore(decisions)
             ledger.restore(attempts, decisions)
             parameters.restore(attempts)
@@ -184,7 +209,7 @@ def note(out: Path, parameters: dict[str, Any]) -> None:
     """Add to the manifest how the model was really sampled, over all starts of the run."""
     path = out / MANIFEST
     manifest = reading.values(out, MANIFEST)
-    manifest["sampling"] = sampling(parameters, lines.read(out / "attempts.jsonl"), lines.read(out / "decisions.jsonl"))
+    manifest["sampling"] = sampling(parameters, jsonl.read(out / "attempts.jsonl"), jsonl.read(out / "decisions.jsonl"))
     files.replace(files.Files(), path, (json.dumps(manifest, indent=2) + "\n").encode())
 
 

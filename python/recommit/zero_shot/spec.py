@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recommit import draws
-from recommit.data.spec import Recipe
+from recommit.data.spec import DataSpec
 from recommit.data.starts import held_out
 from recommit.puzzles import registry
 from recommit.puzzles.instances import Instances
@@ -45,12 +45,12 @@ class Named(Instances):
 
 
 class WrongSpec(ValueError):
-    """A plan that cannot be played, or not in this folder."""
+    """A spec that cannot be played, or not in this folder."""
 
 
 @dataclass(frozen=True)
 class ZeroShotSpec:
-    """Two runs with equal plans ask the same questions until an answer differs."""
+    """Two runs with equal specs ask the same questions until an answer differs."""
 
     model: str
     endpoint: str
@@ -98,12 +98,12 @@ class ZeroShotSpec:
             raise WrongSpec(str(error)) from None
 
     def _of_data(self) -> Instances:
-        recipe = Recipe.from_dict(self.data or {})
-        drawn = held_out.starts(recipe, "test", self.instances, self.length)
+        data_spec = DataSpec.from_dict(self.data or {})
+        drawn = held_out.starts(data_spec, "test", self.instances, self.length)
         states = np.ascontiguousarray(drawn.states)
-        names = tuple(recipe.ids(drawn.variant.tolist(), drawn.number.tolist()))
-        length, rooms = drawn.length.astype(np.int32), held_out.rooms(recipe, states)
-        return Named(self.task, held_out.name(states), recipe.seed, 0, states, length, names, rooms)
+        names = tuple(data_spec.ids(drawn.difficulty.tolist(), drawn.number.tolist()))
+        length, rooms = drawn.length.astype(np.int32), held_out.rooms(data_spec, states)
+        return Named(self.task, held_out.name(states), data_spec.seed, 0, states, length, names, rooms)
 
     @property
     def agent(self) -> str:
@@ -114,7 +114,7 @@ class ZeroShotSpec:
         """Plain values. ``run`` must be the same when a run goes on."""
         prompts = {each.name: each.sha256 for each in self.prompts}
         sha256 = files.sha256(np.ascontiguousarray(starts.states).tobytes())
-        played = {"variant": starts.variant, "seed": starts.seed, "states_sha256": sha256}
+        played = {"variant": starts.size_name, "seed": starts.seed, "states_sha256": sha256}
         versions = {"recommit": VERSION, "python": platform.python_version(), "numpy": np.__version__}
         if self.data is not None:
             played["test_set"] = held_out.name(starts.states)
@@ -126,7 +126,7 @@ class ZeroShotSpec:
 
 
 def keep(manifest: dict[str, Any], folder: Path) -> None:
-    """Write the manifest of a new run, or check that the run in ``folder`` has the same plan."""
+    """Write the manifest of a new run, or check that the run in ``folder`` has the same spec."""
     path = folder / MANIFEST
     if not path.exists():
         foreign = sorted(entry.name for entry in folder.iterdir() if not entry.name.startswith("."))

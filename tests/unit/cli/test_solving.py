@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import recommit
-from recommit.cli.solving import Request, letters, solve_all, totals
+from recommit.cli.solving import SolveRequest, letters, solve_all, totals
 
 LEVELS = """\
 #####
@@ -61,7 +61,9 @@ def test_a_solved_level_has_an_empty_plan() -> None:
 def test_answers_come_in_order_while_others_work() -> None:
     levels = recommit.parse_levels(LEVELS)
     told: list[int] = []
-    solved = list(solve_all("sokoban", list(levels), levels.titles, Request(threads=4), lambda n, _: told.append(n)))
+    solved = list(
+        solve_all("sokoban", list(levels), levels.titles, SolveRequest(threads=4), lambda n, _: told.append(n))
+    )
     assert [level.index for level in solved] == [0, 1, 2, 3]
     assert told == sorted(told)
     assert totals(solved)["exact"] == 2
@@ -70,8 +72,8 @@ def test_answers_come_in_order_while_others_work() -> None:
 def test_leaving_the_loop_stops_the_workers() -> None:
     easy = recommit.parse_levels("#####\n#@$.#\n#####\n")[0]
     hard, before = recommit.Sliding(5).generate(1, seed=0).states[0], threading.active_count()
-    for level in solve_all("sliding", [np.array([[1, 2], [3, 0]], np.uint8), hard], ["", ""], Request(threads=2)):
+    for level in solve_all("sliding", [np.array([[1, 2], [3, 0]], np.uint8), hard], ["", ""], SolveRequest(threads=2)):
         assert level.index == 0
         break
     assert threading.active_count() <= before, "a search that nobody waits for would go on for hours"
-    assert solve_all("sokoban", [easy], [""], Request()).__next__().length == 1
+    assert solve_all("sokoban", [easy], [""], SolveRequest()).__next__().length == 1

@@ -23,7 +23,7 @@ from recommit.data import manifest, shards
 from recommit.data.building import journal, own_states
 from recommit.data.building.builder import build
 from recommit.data.dataset import open_folder
-from recommit.data.spec import Recipe
+from recommit.data.spec import DataSpec
 from recommit.storage import errors, lock
 from recommit.storage.files import Files
 
@@ -122,7 +122,7 @@ def readers(good, scratch):
     note = journal.ShardJournal(Files(), scratch)
     lines = b"".join(note.line(shards.Record.from_dict(item)) for item in plain["shards"])
     return {
-        "recipe": ([PLAN.to_json().encode(), yaml], lambda data: Recipe.from_text(data.decode("utf-8", "replace"))),
+        "recipe": ([PLAN.to_json().encode(), yaml], lambda data: DataSpec.from_text(data.decode("utf-8", "replace"))),
         "manifest": ([text], read_manifest),
         "resealed manifest": ([bytes(range(32))], read_resealed),
         "journal": ([lines, lines * 20], read_journal),

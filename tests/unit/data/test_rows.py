@@ -10,7 +10,7 @@ from recommit import draws
 from recommit.data import rows, table
 from recommit.data.building import labels
 from recommit.data.feeding import samples
-from recommit.data.spec import Recipe, Variant
+from recommit.data.spec import DataSpec, Difficulty
 from recommit.data.starts import symmetry
 
 
@@ -52,9 +52,9 @@ def random_rows(n, size, seed=0):
     count = np.clip(distance, 0, 8).astype(np.uint8)
     actions = rng.integers(0, 4, (n, 8)).astype(np.uint8)
     actions[np.arange(8) >= count[:, None]] = rows.NO_ACTION
-    return rows.Rows(
+    return rows.LabelledRows(
         instance=np.sort(rng.integers(0, 2**62, n)) if n else np.zeros(0, np.int64),
-        variant=rng.integers(0, 2, n).astype(np.uint8),
+        difficulty=rng.integers(0, 2, n).astype(np.uint8),
         length=rng.integers(1, 400, n).astype(np.int16),
         t=rng.integers(0, 400, n).astype(np.uint16),
         kind=rng.integers(0, 3, n).astype(np.uint8),
@@ -68,7 +68,7 @@ def random_rows(n, size, seed=0):
 
 @pytest.mark.parametrize("n", [0, 1, 1000, 40_000])
 def test_parquet_round_trip(n):
-    recipe = Recipe("sokoban", (5, 9), (Variant((1, 9), 1), Variant((2, 8), 3)), count=1)
+    recipe = DataSpec("sokoban", (5, 9), (Difficulty((1, 9), 1), Difficulty((2, 8), 3)), count=1)
     content = random_rows(n, (5, 9))
     data = table.encode(table.to_table(recipe, "train", content))
     assert bytes(data) == bytes(table.encode(table.to_table(recipe, "train", content)))
@@ -85,7 +85,7 @@ def test_hash_sees_every_column():
     for name in content.__dataclass_fields__:
         changed = {field: getattr(content, field).copy() for field in content.__dataclass_fields__}
         changed[name].ravel()[7] ^= 1
-        seen.add(rows.Rows(**changed).sha256())
+        seen.add(rows.LabelledRows(**changed).sha256())
     assert len(seen) == 1 + len(content.__dataclass_fields__)
 
 

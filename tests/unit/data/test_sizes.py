@@ -39,13 +39,13 @@ def built(tmp_path_factory):
 def test_each_size_is_an_ordinary_data_set(built, tmp_path):
     every = recommit.data.open_all(built)
     assert [dataset.folder.name for dataset in every] == ["sliding-2x3", "sliding-2x4"]
-    assert [dataset.recipe.count for dataset in every] == [6, 4], "spread evenly over three variants"
-    assert [dataset.recipe.validation for dataset in every] == [2, 2]
-    assert even([dataset.recipe for dataset in every]) == (2, 1)
-    alone = recommit.data.build(every[0].recipe, tmp_path / "alone")
+    assert [dataset.spec.count for dataset in every] == [6, 4], "spread evenly over three variants"
+    assert [dataset.spec.validation for dataset in every] == [2, 2]
+    assert even([dataset.spec for dataset in every]) == (2, 1)
+    alone = recommit.data.build(every[0].spec, tmp_path / "alone")
     assert alone.to_json() == every[0].manifest.to_json()
     one = recommit.data.open_all(built / "sliding-2x4", "validation")
-    assert [dataset.recipe.size for dataset in one] == [(2, 4)]
+    assert [dataset.spec.size for dataset in one] == [(2, 4)]
 
 
 def test_commands_take_all_of_them(built, capsys, tmp_path):
@@ -71,7 +71,7 @@ def test_an_interrupted_build_goes_on(built, tmp_path):
     shutil.copytree(built / "sliding-2x3", begun / "sliding-2x3")
     with pytest.raises(errors.WrongFolder):
         recommit.data.open_all(begun)
-    plans = [dataset.recipe for dataset in recommit.data.open_all(built)]
+    plans = [dataset.spec for dataset in recommit.data.open_all(built)]
     sizes.build(plans, begun)
     assert (begun / "sizes.json").read_bytes() == (built / "sizes.json").read_bytes()
 
@@ -81,7 +81,7 @@ def test_damage_is_seen(built, tmp_path, change):
     folder = shutil.copytree(built, tmp_path / "set")
     listed = json.loads((folder / "sizes.json").read_text())
     if change == "set":
-        plan = recommit.data.open(folder / "sliding-2x4").recipe
+        plan = recommit.data.open(folder / "sliding-2x4").spec
         shutil.rmtree(folder / "sliding-2x4")
         recommit.data.build(plan.changed(seed=4), folder / "sliding-2x4")
     elif change == "list":

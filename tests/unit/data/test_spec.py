@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from recommit.data.spec import Recipe, Variant
+from recommit.data.spec import DataSpec, Difficulty
 from recommit.storage import errors
 
 GOOD = {
@@ -19,29 +19,29 @@ GOOD = {
 
 
 def test_round_trip():
-    recipe = Recipe.from_dict(GOOD)
-    assert recipe.variants == (Variant((8, 32), 2),)
-    assert Recipe.from_text(recipe.to_json()) == recipe
-    assert Recipe.from_text(recipe.to_json()).hash == recipe.hash
+    recipe = DataSpec.from_dict(GOOD)
+    assert recipe.difficulties == (Difficulty((8, 32), 2),)
+    assert DataSpec.from_text(recipe.to_json()) == recipe
+    assert DataSpec.from_text(recipe.to_json()).hash == recipe.hash
     assert recipe.changed(seed=1).hash != recipe.hash
     yaml = "task: sokoban\nsize: 8\nvariants:\n- {length: [8, 32], boxes: 2}\ncount: 10\ntest: 3\n"
-    assert Recipe.from_text(yaml) == recipe
+    assert DataSpec.from_text(yaml) == recipe
 
 
 def test_the_usual_generator_changes_no_hash():
-    recipe = Recipe.from_dict(GOOD)
+    recipe = DataSpec.from_dict(GOOD)
     assert (
         recipe.hash == "3c3b67be5f1ade70965212226e885137a943bc0962c82d24bdbfcd24c3deed86"
     )  # of before there were others
-    assert Recipe.from_dict({**GOOD, "generator": "rooms"}) == recipe
-    assert Recipe.from_dict({**GOOD, "generator": ""}) == recipe
+    assert DataSpec.from_dict({**GOOD, "generator": "rooms"}) == recipe
+    assert DataSpec.from_dict({**GOOD, "generator": ""}) == recipe
     assert "generator" not in recipe.to_dict()
 
 
 def test_another_generator_is_in_the_text_and_in_the_ids():
-    recipe = Recipe.from_dict({**GOOD, "generator": "reverse"})
-    assert recipe.hash != Recipe.from_dict(GOOD).hash
-    assert Recipe.from_text(recipe.to_json()) == recipe
+    recipe = DataSpec.from_dict({**GOOD, "generator": "reverse"})
+    assert recipe.hash != DataSpec.from_dict(GOOD).hash
+    assert DataSpec.from_text(recipe.to_json()) == recipe
     assert recipe.ids([0], [7]) == ["sokoban/8x8-2-reverse:8..32/0/7"]
 
 
@@ -83,8 +83,8 @@ WRONG = {
 @pytest.mark.parametrize("name", WRONG)
 def test_wrong(name):
     change, message = WRONG[name]
-    with pytest.raises(errors.WrongRecipe, match=message):
-        Recipe.from_dict({**GOOD, **change})
+    with pytest.raises(errors.WrongDataSpec, match=message):
+        DataSpec.from_dict({**GOOD, **change})
 
 
 @pytest.mark.parametrize(
@@ -103,22 +103,22 @@ def test_wrong(name):
     ],
 )
 def test_text_that_is_no_recipe(text):
-    with pytest.raises(errors.WrongRecipe):
-        Recipe.from_text(text)
+    with pytest.raises(errors.WrongDataSpec):
+        DataSpec.from_text(text)
 
 
 def test_files_that_are_no_recipes(tmp_path):
     for name, data in (("big", b" " * (2 << 20)), ("latin", b"task: \xff"), ("nul", b"\x00")):
         (tmp_path / name).write_bytes(data)
-        with pytest.raises(errors.WrongRecipe):
-            Recipe.read(tmp_path / name)
+        with pytest.raises(errors.WrongDataSpec):
+            DataSpec.read(tmp_path / name)
     for path in (tmp_path, tmp_path / "absent"):
-        with pytest.raises(errors.WrongRecipe, match="expected a recipe file"):
-            Recipe.read(path)
+        with pytest.raises(errors.WrongDataSpec, match="expected a recipe file"):
+            DataSpec.read(path)
 
 
 def test_shards_cover_the_instances():
-    recipe = Recipe.from_dict({**GOOD, "count": 1001, "shard": 100, "validation": 100})
+    recipe = DataSpec.from_dict({**GOOD, "count": 1001, "shard": 100, "validation": 100})
     for split, files in (("train", 11), ("validation", 1), ("test", 1)):
         assert recipe.shards(split) == files
         assert sum(recipe.shard_instances(split, shard) for shard in range(files)) == recipe.counts[split]

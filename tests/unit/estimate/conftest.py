@@ -18,8 +18,8 @@ def one_thread():
 @pytest.fixture(scope="session")
 def data(tmp_path_factory):
     """Labelled 2x3 boards."""
-    from recommit.data import Recipe, Variant, build
+    from recommit.data import DataSpec, Difficulty, build
 
     folder = tmp_path_factory.mktemp("data") / "sliding"
-    build(Recipe("sliding", (2, 3), (Variant((8, 14)),), count=60, ties="random"), folder)
+    build(DataSpec("sliding", (2, 3), (Difficulty((8, 14)),), count=60, ties="random"), folder)
     return folder

@@ -28,7 +28,7 @@ def sft(model, **more):
 
 def grpo(**more):
     values = {
-        "credit": {"group": "state", "size": 3, "reward": "total"},
+        "credit": {"group": "state", "size": 3},
         "objective": {"kl": 0.05},
         "rollout": {"instances": 8, "budget": 1},
     }
@@ -40,10 +40,16 @@ def planned(config, model=None):
     return estimate(config, model or config.model, recommit.Sliding(2, 3), HERE)
 
 
+MEASURED = {}
+
+
 def taken(config, data, folder, model=None):
-    """Two real steps."""
-    with RunDirectory(folder) as run:
-        return measured(lambda: trainer_of(config, data, run, model))
+    """Two real steps, made once."""
+    key = str((config, model))
+    if key not in MEASURED:
+        with RunDirectory(folder) as run:
+            MEASURED[key] = measured(lambda: trainer_of(config, data, run, model))
+    return MEASURED[key]
 
 
 def apart(said, real):
@@ -59,4 +65,4 @@ def trainer_of(config, data, run, model):
     policy = start(model, run.folder, 0, team)
     if config.head is not None:
         policy.replace_head(config.head)
-    return Grpo(config, policy, dataset.recipe, run, team, quiet=True)
+    return Grpo(config, policy, dataset.spec, run, team, quiet=True)

@@ -15,9 +15,10 @@ from recommit.cli import main
 from recommit.data.starts import symmetry
 from recommit.evaluate import evaluation
 from recommit.evaluate import text as tables
+from recommit.evaluate.agent_names import AgentName
 from recommit.evaluate.agents import PolicyPlayer
 
-AGENTS = ["fixed-4", "adaptive", "fixed-4-sampled", "random", "shuffled", "oracle-dp", "solver", "walker"]
+AGENTS = ["fixed-4", "adaptive", "fixed-4-sampled", "random", "shuffled", "oracle-dp", "solver", "random-actions"]
 
 
 def call(run, out, *more):
@@ -142,8 +143,8 @@ def test_whole_commitments_solve_no_more_and_cost_no_less(done, run, tmp_path):
         assert after[key]["solve_rate"] <= before[key]["solve_rate"]
         assert after[key]["actions_per_episode"] == 4 * after[key]["decisions_per_episode"]
     assert after["oracle-dp", "loose"]["solved"] <= before["oracle-dp", "loose"]["solved"]
-    walker = pq.read_table(out / "decisions" / "walker@15-s0.parquet").to_pydict()
-    assert walker["depth"] == walker["executed"]
+    moved = pq.read_table(out / "decisions" / "random-actions@15-s0.parquet").to_pydict()
+    assert moved["depth"] == moved["executed"]
     sampled = pq.read_table(out / "decisions" / "fixed-4-sampled@15-s0.parquet").to_pydict()
     assert set(sampled["executed"]) == {4}
 
@@ -189,4 +190,4 @@ def test_tables_read_as_text(done):
     text = tables.main_table(json.loads((done / "summary.json").read_text()))
     assert "sliding, loose budget: K = 15, 12 instances" in text
     assert "| solver " in text
-    assert evaluation.file_name("fixed-4@/a/b", 15, 0).startswith("fixed-4-of-b-")
+    assert evaluation.file_name(AgentName.parse("fixed-4@/a/b"), 15, 0).startswith("fixed-4-of-b-")

@@ -10,7 +10,7 @@ pytest.importorskip("torch")
 
 from recommit.evaluate import metrics
 from recommit.evaluate.metrics import ParetoPoint
-from recommit.play.episodes import Rows
+from recommit.play.episodes import DecisionRows
 
 LARGEST = 6
 
@@ -42,7 +42,7 @@ def rows_of(every):
     nothing = np.full(len(lines), np.nan, np.float32)
     kinds = (np.int32, np.int16, np.int8, np.int8, np.int32, np.int32, np.bool_)
     columns = (c.astype(k) for c, k in zip((who, turn, depth, executed, before, after, solved), kinds, strict=True))
-    return Rows(*columns, nothing, nothing, np.zeros(len(lines), np.uint16), np.zeros(len(lines), np.uint64))
+    return DecisionRows(*columns, nothing, nothing, np.zeros(len(lines), np.uint16), np.zeros(len(lines), np.uint64))
 
 
 @pytest.mark.parametrize("seed", range(5))

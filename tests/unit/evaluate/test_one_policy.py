@@ -65,7 +65,7 @@ def test_five_runs(runs, backbones, tmp_path):
 def test_the_rows_are_those_of_the_plans_own_order(runs, backbones, tmp_path, monkeypatch):
     grouped = play(runs, tmp_path / "grouped")
     monkeypatch.setattr(Evaluation, "_let_go", lambda *_: None)
-    monkeypatch.setattr(Evaluation, "_by_run", lambda self: {n: [n] for n in self.spec.agents})
+    monkeypatch.setattr(Evaluation, "_by_run", lambda self: {str(n): [n] for n in self.spec.names})
     backbones[1].clear()
     assert play(runs, tmp_path / "planned") == grouped
     assert backbones[1] == list(range(5)), "without letting go all of them would be there"

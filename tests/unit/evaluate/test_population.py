@@ -17,7 +17,7 @@ from tests.unit.play.test_oracle import DEPTHS, Scripted
 
 import recommit
 from recommit.cli import main
-from recommit.data.spec import Recipe, Variant
+from recommit.data.spec import DataSpec, Difficulty
 from recommit.evaluate import metrics, population
 from recommit.evaluate.agents import PolicyPlayer
 from recommit.evaluate.population import Population
@@ -119,7 +119,7 @@ def test_a_planted_defect_is_noticed(whole, monkeypatch):
 
 
 def test_some_lengths_look_only_where_they_lead():
-    recipe = Recipe("sliding", (2, 3), (Variant((3, 5)), Variant((5, 7))), 1)
+    recipe = DataSpec("sliding", (2, 3), (Difficulty((3, 5)), Difficulty((5, 7))), 1)
     states, length = population.starts(recipe, "data", ())
     assert np.bincount(length).tolist() == [0, 0, 0, 5, 6, 7, 10, 12]
     assert len(population.starts(recipe, "all", ())[0]) == 359
@@ -148,7 +148,10 @@ def test_the_command_says_that_it_is_exact(run, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (["--agents", "wary"], "agents: expected fixed-1 to fixed-8 or adaptive, .* for a population, got wary"),
+        (
+            ["--agents", "adaptive-memory"],
+            "agents: expected fixed-1 to fixed-8 or adaptive, .* for a population, got adaptive-memory",
+        ),
         (["--agents", "fixed-4-sampled"], "got fixed-4-sampled: it has a memory, draws actions"),
         (["--length", "40", "50"], r"length: expected some that sliding 2x3:[0-9.]+ has, got \[40, 50\]"),
         (["--budgets", "0"], "budgets: expected loose, tight or 1..64, got 0"),

@@ -12,7 +12,7 @@ import recommit
 from recommit.cli import main
 from recommit.cli.verbs.zero_shot import zero_shot
 from recommit.evaluate import transcripts
-from recommit.zero_shot import lines
+from recommit.storage import jsonl
 
 COUNT = 12
 
@@ -91,8 +91,8 @@ def test_other_instances_and_unfinished_ones_are_refused(run, asked, tmp_path, c
 
 def test_other_states_by_the_same_names_are_noticed(asked):
     task = recommit.Sliding(2, 3)
-    ids = [one["instance"] for one in lines.read(asked / "episodes.jsonl")]
-    first = {one["instance"]: one["state"] for one in lines.read(asked / "decisions.jsonl") if not one["decision"]}
+    ids = [one["instance"] for one in jsonl.read(asked / "episodes.jsonl")]
+    first = {one["instance"]: one["state"] for one in jsonl.read(asked / "decisions.jsonl") if not one["decision"]}
     states = np.array([first[name] for name in ids], np.uint8)
     assert len(transcripts.rows(asked, task, ids, states, 15)) > COUNT
     with pytest.raises(ValueError, match="expected the states of the test set"):

@@ -11,10 +11,10 @@ from tests.reference import metrics as slow
 pytest.importorskip("torch")
 
 import recommit
-from recommit.evaluate import agents, metrics
+from recommit.evaluate import agent_names, agents, metrics
 from recommit.evaluate.agents import PolicyPlayer
 from recommit.play import episodes, oracle
-from recommit.play.graph import Reach, always, drawn, head, walk
+from recommit.play.graph import PlanGraph, always, drawn, head, walk
 
 DEPTHS = (1, 2, 4)
 
@@ -80,7 +80,7 @@ def test_nobody_beats_the_ceiling(player):
 
 
 def test_a_cap_is_reported(player):
-    fresh = Reach(Scripted(), player.task, tuple(range(1, 9)))
+    fresh = PlanGraph(Scripted(), player.task, tuple(range(1, 9)))
     assert oracle.ceiling(fresh, player.starts, 5, DEPTHS, cap=8).missing > 0
 
 
@@ -120,12 +120,12 @@ def test_rows_hold_plans_and_chances(player):
     assert (np.array(DEPTHS)[chances.argmax(axis=1)] == rows.depth).mean() > 0.9, "but for ties by rounding"
 
 
-def test_the_solver_is_optimal_and_the_walker_is_not(player):
+def test_the_solver_is_optimal_and_random_actions_are_not(player):
     rows = player.rows("solver", 5)
     played = metrics.episodes(rows, player.length, 5)
     assert played.solved.all()
     assert (played.actions == player.length).all()
-    assert not player.rows("walker", 5).solved.all()
+    assert not player.rows("random-actions", 5).solved.all()
 
 
 def test_shuffled_draws_as_adaptive_does(player):
@@ -134,7 +134,7 @@ def test_shuffled_draws_as_adaptive_does(player):
     assert marginal.tolist() == pytest.approx([(rows.depth == d).mean() for d in DEPTHS])
 
 
-@pytest.mark.parametrize("agent", ["adaptive", "wary"])
+@pytest.mark.parametrize("agent", ["adaptive", "adaptive-memory"])
 def test_a_memory_takes_the_next_likeliest_depth_where_it_has_been(player, agent):
     """Episode by episode, by hand; who has no memory does the same again."""
     longer = PolicyPlayer(Scripted(), player.task, player.starts, 14)
@@ -145,7 +145,7 @@ def test_a_memory_takes_the_next_likeliest_depth_where_it_has_been(player, agent
             logits, _, plans = Scripted().plan(player.task, state, (8,))
             ranked = sorted(range(len(DEPTHS)), key=lambda c, row=logits[0]: (-row[c], c))
             tried = been.setdefault(state.tobytes(), [])
-            depths.append(DEPTHS[ranked[len(tried) % len(DEPTHS) if agent == "wary" else 0]])
+            depths.append(DEPTHS[ranked[len(tried) % len(DEPTHS) if agent == "adaptive-memory" else 0]])
             same_again += depths[-1] in tried[len(tried) // len(DEPTHS) * len(DEPTHS) :]
             tried.append(depths[-1])
             state = player.task.execute(state, plans[:, 0], np.array(depths[-1:], np.int32)).states
@@ -161,7 +161,7 @@ def test_mixtures_need_no_more_actions_than_adaptive(player):
 
 def test_wrong_agents_are_refused(player):
     with pytest.raises(ValueError, match=r"agents: expected names of adaptive.*, got clever"):
-        agents.check("clever")
+        agent_names.check("clever")
     with pytest.raises(ValueError, match=r"agent: expected 25 depths of 1\.\.8"):
         episodes.of_callable(lambda s, _t: (np.full(len(s), 9), np.zeros((len(s), 8))), player.task, player.starts, 2)
 

@@ -78,7 +78,7 @@ class Wanderer:
         self.task, self.draw = task, np.random.default_rng(seed)
         self.policy = SimpleNamespace(config=SimpleNamespace(depths=(1, 2, 4, 8)))
 
-    agree = staticmethod(int)
+    max_over_ranks = staticmethod(int)
 
     def propose(self, states, count, _number, *, left):
         assert (left > 0).all()
@@ -109,11 +109,11 @@ def test_progress_before_a_loss_is_that_of_its_single_actions():
 def test_branches_go_on_from_where_their_candidates_end(init):
     """The reward of a branch is that of its whole play: never below its own success."""
     from recommit.train.grpo import reward as credit
-    from recommit.train.grpo.config import CreditConfig
+    from recommit.train.grpo.settings.credit import BranchCredit
 
     task = recommit.Sliding(2, 3)
     starts = task.generate(8, seed=4, length=(2, 10)).states
-    config = CreditConfig(group="branch", reward="solved")
+    config = BranchCredit(reward="solved")
     trace = play(actor(init), starts, 3, numbers=np.arange(8, dtype=np.uint64), candidates=3)
     numbers = (1 << 20) + np.arange(3 * len(trace), dtype=np.uint64)
     after = play(actor(init), trace.after.reshape(-1, 2, 3), np.repeat(trace.left - 1, 3), numbers=numbers)

@@ -14,11 +14,11 @@ import torch
 from tests.waiting import HANG
 
 import recommit
-from recommit.play.graph import Reach
+from recommit.play.graph import PlanGraph
 from recommit.runs.ports import free_port
 from recommit.runs.ranks import Team
 
-AGENTS = ("adaptive", "fixed-4", "fixed-2-sampled", "random", "shuffled", "oracle-dp", "walker")
+AGENTS = ("adaptive", "fixed-4", "fixed-2-sampled", "random", "shuffled", "oracle-dp", "random-actions")
 
 
 def start(run, out, rank=0, world=1, port=0):
@@ -97,7 +97,7 @@ def graph(policy, task, starts, world, *, swapped=False):
     """Of every rank, after two rounds; after one that divides evenly if the ranks are swapped."""
     heard, gate = {}, threading.Barrier(world)
     teams = [Thread(i, world, heard, gate, swapped) for i in range(world)]
-    made = [Reach(policy, task, (1, 4, 8), team=team, piece=16) for team in teams]
+    made = [PlanGraph(policy, task, (1, 4, 8), team=team, piece=16) for team in teams]
 
     def look(reach):
         torch.set_num_threads(1)  # how many a product gets while others run, and so its last bits, would be chance

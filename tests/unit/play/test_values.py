@@ -13,7 +13,7 @@ from tests.reference import grpo as slow
 
 import recommit
 from recommit.play import values
-from recommit.play.graph import Reach, softmax
+from recommit.play.graph import PlanGraph, softmax
 
 DEPTHS = (1, 2, 4)
 
@@ -36,7 +36,7 @@ class Scripted:
 @pytest.fixture(scope="module")
 def graph():
     task = recommit.Sliding(2, 3)
-    reach = Reach(Scripted(), task, DEPTHS)
+    reach = PlanGraph(Scripted(), task, DEPTHS)
     starts = task.generate(6, seed=3, length=(3, 9)).states
     roots = reach.nodes(starts)
     values.explore(reach, roots, 4, lambda r, n: softmax(r.logits[n]), limit=10_000)
@@ -132,7 +132,7 @@ def test_budgets_may_be_mixed(graph):
 @pytest.mark.parametrize(("limit", "price", "budgets"), [(1000, 0.0, ()), (3, 0.01, (2, 4)), (1, 0.004, (9, 3))])
 def test_the_program_of_many_moves_is_the_same_program(task, limit, price, budgets):
     """Also where states are lost, too far, or were not looked at."""
-    reach = Reach(Scripted(), task, DEPTHS)
+    reach = PlanGraph(Scripted(), task, DEPTHS)
     roots = reach.nodes(task.generate(12, seed=3, length=(3, 14)).states)
     roots = np.concatenate([roots, roots[:5]])
     values.explore(reach, roots, 4, lambda r, n: softmax(r.logits[n]), limit)
@@ -157,7 +157,7 @@ def test_states_out_of_reach_are_worth_nothing(graph):
 
 def test_exploring_keeps_to_its_limit():
     task = recommit.Sliding(2, 3)
-    reach = Reach(Scripted(), task, DEPTHS)
+    reach = PlanGraph(Scripted(), task, DEPTHS)
     roots = reach.nodes(task.generate(6, seed=3, length=(3, 9)).states)
     values.explore(reach, roots, 4, lambda r, n: softmax(r.logits[n]), limit=1)
     assert reach.expanded.sum() <= 4

@@ -10,7 +10,7 @@ pytest.importorskip("transformers")
 
 import recommit
 from recommit.policy.config import DecoderConfig, HeadConfig, LoraConfig, PolicyConfig
-from recommit.policy.heads import confidence
+from recommit.policy.depth_head import confidence
 
 DECODER = DecoderConfig(width=32, layers=1, heads=4, ffn=64)
 WHOLE = PolicyConfig(lora=None, decoder=DECODER, prompts=("bare-v1", "bare-v1"))

@@ -83,7 +83,7 @@ def test_lengths_are_exact_whatever_the_slice(task, generator, monkeypatch):
     whole = task.generate(150, seed=5, length=window, generator=generator)
     assert np.array_equal(task.distance(whole.states), whole.length)
     assert set(whole.length.tolist()) == set(range(window[0], window[1] + 1))
-    assert whole.ids[0] == f"sliding/{task.variant}-{generator}/5/0"
+    assert whole.ids[0] == f"sliding/{task.size_name}-{generator}/5/0"
     monkeypatch.setattr(walks, "BLOCK", 7)
     monkeypatch.setattr(walks, "AT_ONCE", 64)
     for count, start, threads in ((150, 0, 1), (40, 100, 3)):

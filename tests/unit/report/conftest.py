@@ -67,14 +67,15 @@ def rows_of(task, starts, name, budget, seed, kept):
 
 def write(folder: Path, task_name: str, *, run: str = "/somewhere/else/rl-fixed-8", columns: bool = True) -> Path:
     """An evaluation's folder, as ``recommit evaluate`` writes it."""
-    from recommit.report.reading import agents_of, stem_of
+    from recommit.evaluate.agent_names import AgentName
+    from recommit.report.reading import agents_of
 
     task = puzzle(task_name)
     found = task.generate(COUNT, seed=3, length=(3, 12))
     (folder / "decisions").mkdir(parents=True)
     names = {name: name.format(run=run) for name in AGENTS}
     length = task.distance(found.states)
-    ids = [f"{task_name}/{task.variant}:3..12/3/{i}" for i in range(COUNT)]
+    ids = [f"{task_name}/{task.size_name}:3..12/3/{i}" for i in range(COUNT)]
     pq.write_table(
         pa.table({"id": ids, "state": [s.tobytes() for s in found.states], "length": length}),
         folder / "instances.parquet",
@@ -86,10 +87,12 @@ def write(folder: Path, task_name: str, *, run: str = "/somewhere/else/rl-fixed-
             kept: list = []
             rows = rows_of(task, found.states, name, 6, seed, kept)
             more = {"actions": np.concatenate([a for a, _ in kept]), "chances": np.concatenate([c for _, c in kept])}
-            old = [f.name for f in fields(play.Rows) if f.name not in more]  # what older evaluations kept
+            old = [f.name for f in fields(play.DecisionRows) if f.name not in more]  # what older evaluations kept
             table = {name: getattr(rows, name) for name in old} | (more if columns else {})
             ending = f"-s{seed}" if name in SEEDS else ""
-            pq.write_table(pa.table(table), folder / "decisions" / f"{stem_of(agent)}@6{ending}.parquet")
+            pq.write_table(
+                pa.table(table), folder / "decisions" / f"{AgentName.parse(agent.name).stem}@6{ending}.parquet"
+            )
             each.append(rows)
         curves[agent.name] = metrics.over_budgets(each[0], length, 6)
         for budget, k in BUDGETS.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from html.parser import HTMLParser
@@ -113,13 +114,22 @@ def test_without_actions_the_viewer_says_so(tmp_path):
     assert "none were asked for" in page.make(Folder(tmp_path / "eval"), 0).html
 
 
+def table_of(title, *grids, notes=(), missing=()):
+    grids = [{"head": head, "rows": rows} for head, rows in grids]
+    return {"name": title, "title": title, "grids": grids, "notes": list(notes), "missing": list(missing)}
+
+
 def test_the_papers_tables_are_shown_if_they_were_made(evaluations, tmp_path):
-    assert published.tables(None) is None
-    assert published.tables("sliding, loose budget: K = 15\n") is None
+    assert published.tables(Folder(evaluations["sliding"])) is None
     copy = shutil.copytree(evaluations["sliding"], tmp_path / "eval")
-    text = "# Sliding: the paper's tables\n\n## Main table\n\n| row | diff |\n|---|---:|\n| a<b | -1.5 |\n| c-1 | - |\n"
-    more = "\n| other | x | y |\n|---|---:|---:|\n| d | 2 | 3 |\n\n* No run for d: `make d` makes it.\n"
-    (copy / "tables.md").write_text(text + more + "\n## Pareto\n\n* loose: front x\n")
+    (copy / "tables.md").write_text("sliding, loose budget: K = 15\n")
+    assert published.tables(Folder(copy)) is None, "it was not compared with the paper's"
+    main = (["row", "diff"], [["a<b", "-1.5"], ["c-1", "-"]]), (["other", "x", "y"], [["d", "2", "3"]])
+    tables = [
+        table_of("Main table", *main, missing=["No run for d: `make d` makes it."]),
+        table_of("Pareto", notes=["loose: front x"]),
+    ]
+    (copy / "tables.json").write_text(json.dumps({"title": "Sliding: the paper's tables", "tables": tables}))
     html = page.make(Folder(copy), 0).html
     assert '<section id="paper">' in html
     assert (
@@ -131,6 +141,20 @@ def test_the_papers_tables_are_shown_if_they_were_made(evaluations, tmp_path):
     assert "<summary>Empty cells, and the commands that fill them</summary>" in hidden
     assert "<span>No run for d: </span><code>make d</code>" in hidden
     assert "<span>loose: front x</span>" in html.replace(hidden, "")
+    (copy / "tables.json").write_text('{"title": "x", "tables": [{"name": 3}]}')
+    with pytest.raises(ValueError, match=r"tables\.json: tables\.0\.name: expected text, got"):
+        page.make(Folder(copy), 0)
+
+
+def test_what_an_older_version_printed_is_not_read_back(evaluations, tmp_path):
+    """Its figures are computed anew; where its family is gone, a sentence says what writes them."""
+    copy = shutil.copytree(evaluations["sliding"], tmp_path / "eval")
+    (copy / "tables.md").write_text(
+        "# Sliding: the paper's tables\n\n## Main table\n\n| row | ours |\n|---|---:|\n| a | 1 |\n"
+    )
+    html = page.make(Folder(copy), 0).html
+    assert "<code>recommit evaluate FAMILY --paper --seed SEED --out EVAL</code>" in html
+    assert '<th scope="row">a</th>' not in html
 
 
 def test_every_section_has_its_link(made):

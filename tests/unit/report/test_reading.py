@@ -8,7 +8,7 @@ import shutil
 import numpy as np
 import pytest
 
-from recommit.report.reading import Agent, Folder, agents_of, stem_of
+from recommit.report.reading import Folder, agents_of
 
 
 @pytest.fixture
@@ -55,14 +55,6 @@ def test_roles_and_labels():
     together = agents_of(["fixed-2@/f/fixed-2-s0", "fixed-8@/f/fixed-8-s0", "fixed-8-sampled@/f/fixed-8-s0", "fixed-2"])
     assert together[0].family == together[1].family
     assert len({a.family for a in together}) == 3
-
-
-@pytest.mark.parametrize("name", ["adaptive", "fixed-4@/a/x/init", "shuffled@runs/b"])
-def test_files_are_called_as_the_evaluation_calls_them(name):
-    pytest.importorskip("torch")
-    from recommit.evaluate.evaluation import file_name
-
-    assert file_name(name, 15, 0) in (f"{stem_of(Agent(name, '', ''))}@15", f"{stem_of(Agent(name, '', ''))}@15-s0")
 
 
 def test_everything_is_read(evaluations):

@@ -6,7 +6,9 @@ import json
 
 import pytest
 
-from recommit.runs.directory import Log, RunDirectory, best_policy, differences
+from recommit.data import DataSpec, Difficulty
+from recommit.runs.directory import Log, RunDirectory, best_policy, differences, recipe_of
+from recommit.storage import digests
 from recommit.storage.errors import FolderBusy
 
 
@@ -67,15 +69,28 @@ def test_a_finished_run_notices_other_bytes(tmp_path):
         run.begin({"seed": 1})
 
 
-def test_a_run_that_goes_on_has_no_digests_until_it_ends(tmp_path):
+def test_a_run_that_goes_on_has_no_digests_of_what_changes(tmp_path):
     folder = finished(tmp_path / "run")
     with RunDirectory(folder) as run:
         run.begin({"seed": 1})
-        assert not (folder / "DIGESTS").exists()
+        assert sorted(digests.read(folder)) == ["config.json", "versions.json"]
         run.write("best.json", {"policy": "elsewhere"})
         assert run.read("best.json") == {"policy": "elsewhere"}
         run.seal()
     assert best_policy(folder) == folder / "elsewhere"
+
+
+def test_a_run_that_was_interrupted_notices_another_configuration(tmp_path):
+    with RunDirectory(tmp_path) as run:
+        run.begin({"data": {"recipe": DataSpec("sliding", (2, 2), (Difficulty((1, 3)),), count=2).to_dict()}})
+    assert recipe_of(tmp_path).seed == 0
+    text = (tmp_path / "config.json").read_text()
+    (tmp_path / "config.json").write_text(text.replace('"seed": 0', '"seed": 1'))
+    with pytest.raises(ValueError, match=r"config\.json: expected what was written there"):
+        recipe_of(tmp_path)
+    (tmp_path / "config.json").unlink()
+    with pytest.raises(ValueError, match=r"config\.json: expected a file, got none"), RunDirectory(tmp_path) as run:
+        run.begin({"data": {"recipe": DataSpec("sliding", (2, 2), (Difficulty((1, 3)),), count=2, seed=1).to_dict()}})
 
 
 def test_what_is_the_same_is_not_written_again(tmp_path):

@@ -15,12 +15,12 @@ import recommit
 from recommit.data import manifest, shards
 from recommit.data.building import own_states
 from recommit.data.building.builder import build
-from recommit.data.spec import Recipe, Variant
+from recommit.data.spec import DataSpec, Difficulty
 from recommit.storage import errors
 from recommit.storage.files import sha256
 
 PACKAGE = Path(recommit.__file__).parent
-PLAN = Recipe("sokoban", (6, 6), (Variant((2, 9), 1),), count=4)
+PLAN = DataSpec("sokoban", (6, 6), (Difficulty((2, 9), 1),), count=4)
 
 HOSTILE = [
     "../train-00000-of-00001.parquet",
@@ -128,8 +128,8 @@ def test_more_files_than_anybody_has_are_refused_before_their_names_are_listed(p
     reseal(tmp_path, {**plain[1], "recipe": {**plain[1]["recipe"], **change}})
     with pytest.raises(errors.Damaged, match=r"manifest\.json: (shard|count): expected"):
         manifest.read(tmp_path)
-    with pytest.raises(errors.WrongRecipe, match=r"(shard|count): expected"):
-        build(Recipe.from_dict({**PLAN.to_dict(), **change}), tmp_path / "built")
+    with pytest.raises(errors.WrongDataSpec, match=r"(shard|count): expected"):
+        build(DataSpec.from_dict({**PLAN.to_dict(), **change}), tmp_path / "built")
     assert not (tmp_path / "built").exists()
 
 
@@ -281,6 +281,6 @@ def test_planted_pickle_is_never_run(tmp_path, monkeypatch):
     np.save("objects.npy", np.array([Payload()], object), allow_pickle=True)
     (tmp_path / "raw.npy").write_bytes(pickle.dumps(Payload()))
     for name in ("objects.npy", "raw.npy"):
-        with pytest.raises(errors.WrongRecipe, match="states"):
+        with pytest.raises(errors.WrongDataSpec, match="states"):
             own_states.load(tmp_path / name)
     assert not (tmp_path / "payload-ran").exists()

@@ -113,10 +113,10 @@ def test_logs_of_runs(path, name):
 
 def test_journals_of_zero_shot_runs(path):
     from recommit.storage.errors import DataError
-    from recommit.zero_shot.lines import Lines
+    from recommit.storage.jsonl import JsonLines
 
     log = path.with_name("attempts.jsonl")
     path.rename(log)
-    with pytest.raises(DataError, match="expected a file, got a"), Lines(data_files.Files(), log):
+    with pytest.raises(DataError, match="expected a file, got a"), JsonLines(log):
         pytest.fail("opened what is no file")
     log.rename(path)

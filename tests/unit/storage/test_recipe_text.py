@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from tests.effort import Meter
 
-from recommit.data.spec import Recipe
+from recommit.data.spec import DataSpec
 from recommit.reproduce import preset
 from recommit.storage import recipe_text
-from recommit.storage.errors import WrongRecipe
+from recommit.storage.errors import WrongDataSpec
 from recommit.storage.recipe_text import MOST_VALUES, brief, read
 from recommit.train import config
 
@@ -47,8 +47,8 @@ BOMBS = {
 def test_a_bomb_is_a_sentence(name, reader, tmp_path):
     path = tmp_path / "r.yaml"
     path.write_text(BOMBS[name])
-    reads = {"training": config.load, "preset": lambda p: preset.load(str(p)), "data": Recipe.read}[reader]
-    with Meter() as meter, pytest.raises((ValueError, WrongRecipe)) as caught:
+    reads = {"training": config.load, "preset": lambda p: preset.load(str(p)), "data": DataSpec.read}[reader]
+    with Meter() as meter, pytest.raises((ValueError, WrongDataSpec)) as caught:
         reads(path)
     assert meter.cheaper(10_000)
     assert len(str(caught.value)) < 1000

@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch")
 from safetensors.torch import load_file
 
 import recommit
-from recommit.data import Recipe, Variant, build
+from recommit.data import DataSpec, Difficulty, build
 from recommit.play.sampled import Actor
 from recommit.play.variants import variant
 from recommit.policy.policy import CommitPolicy
@@ -48,13 +48,13 @@ TINY = {
 
 def small_boards(folder):
     """A small data set of 2x3 boards."""
-    build(Recipe("sliding", (2, 3), (Variant((4, 14)),), count=60, ties="random"), folder)
+    build(DataSpec("sliding", (2, 3), (Difficulty((4, 14)),), count=60, ties="random"), folder)
     return folder
 
 
 def small_levels(folder):
     """A small data set of 6x6 Sokoban levels."""
-    build(Recipe("sokoban", (6, 6), (Variant((2, 9), 1),), count=40, ties="random"), folder)
+    build(DataSpec("sokoban", (6, 6), (Difficulty((2, 9), 1),), count=40, ties="random"), folder)
     return folder
 
 
@@ -72,15 +72,16 @@ def warm_start(data, out, *, lora=None, show_budget=False, **decoder):
 #: Changes to ``plan_of``: the last two of four steps are the depth head's alone.
 FINISHED = {
     "head": {"reads": "plan", "hidden": 6},
-    "finish": {"share": 0.5, "times": 3, "moves": 2, "lr": 0.01},
-    "credit": {"group": "exact", "reward": "solved", "scale": "batch"},
+    "phases": [{"steps": 2}, {"steps": 2, "head_only": True, "head_moves": 2, "head_lr": 0.01, "starts": 18}],
+    "credit": {"group": "exact"},
 }
 
 
 def plan_of(**changes):
     """Four steps; ``changes`` by section."""
+    exact = changes.get("credit", {}).get("group") == "exact"
     values = {
-        "credit": {"group": "state", "size": 3, "reward": "total"},
+        "credit": {"size": 3, **({} if exact else {"reward": "total"})},
         "objective": {"clip": 0.2, "kl": 0.05},
         "rollout": {"instances": 6, "budget": 3},
         "optim": {"steps": 4, "batch": 8, "lr": 1e-3, "vision_lr": 0.0, "head_lr": 1e-3, "depth_lr": 1e-2, "warmup": 0},

@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch")
 from tests.unit.train import runs
 
 import recommit
-from recommit.play.graph import Reach
+from recommit.play.graph import PlanGraph
 from recommit.play.sampled import Actor
 from recommit.play.variants import variant
 from recommit.policy.policy import CommitPolicy
@@ -19,7 +19,7 @@ from recommit.policy.reference import Reference
 from recommit.runs.directory import best_policy
 from recommit.train.grpo import loss as objective
 from recommit.train.grpo import run as grpo
-from recommit.train.grpo.collect import Collector
+from recommit.train.grpo.collect import ExactCollector, SampledCollector
 from recommit.train.grpo.config import ObjectiveConfig
 
 TASK = recommit.Sliding(2, 3)
@@ -42,9 +42,11 @@ def policy_of(run):
 
 def decisions(policy, name="adaptive", **credit):
     """What one step would learn from."""
-    given, config = variant(name), runs.plan_of(credit=credit, rollout={"instances": 12})
-    graph = lambda depths: Reach(policy, TASK, depths)
-    collector = Collector(Actor(policy, TASK, given, seed=5), config, given, graph, lambda *_: None)
+    plan = runs.plan_of(credit=credit, rollout={"instances": 12})
+    actor = Actor(policy, TASK, variant(name), seed=5)
+    collector = SampledCollector(actor, plan.credit, plan.rollout)
+    if plan.credit.group == "exact":
+        collector = ExactCollector(actor, plan.credit, plan.rollout, lambda depths: PlanGraph(policy, TASK, depths))
     return collector(TASK.generate(12, seed=9, length=(4, 9)).states, 0)[0]
 
 

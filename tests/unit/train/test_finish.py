@@ -18,25 +18,23 @@ from recommit.train.grpo import run
 def test_the_head_alone_raises_the_return_and_moves_nothing_else(init):
     """Many moves on one graph: the program's own value grows, and state by state rather than by the mean."""
     from recommit.play import values
-    from recommit.play.graph import Reach, softmax
+    from recommit.play.graph import PlanGraph, softmax
     from recommit.runs.ranks import Team
     from recommit.train.engine.base import groups
     from recommit.train.engine.torch import TorchEngine
     from recommit.train.grpo.head_moves import HeadMover
 
-    plan = plan_of(
-        credit={"group": "exact", "reward": "solved", "scale": "batch", "head_steps": 60}, rollout={"budget": 4}
-    )
+    plan = plan_of(credit={"group": "exact"}, rollout={"budget": 4})
     given = actor(init)
     task, before = given.task, {k: v.clone() for k, v in given.policy.state_dict().items()}
     starts = task.generate(24, seed=9, length=(4, 12)).states
 
-    reach = Reach(given.policy, task, (1, 2, 4, 8), keep_inputs=True)
+    reach = PlanGraph(given.policy, task, (1, 2, 4, 8), keep_inputs=True)
     roots = reach.nodes(starts)
     values.explore(reach, roots, 4, lambda r, n: softmax(r.logits[n]), 1000)
     first = values.evaluate(reach, roots, softmax(reach.logits), 4, 0.0).value[4][roots].mean()
     engine = TorchEngine(groups(given.policy, plan.optim), plan.optim, Team())
-    HeadMover(given.policy, engine, lambda: 0.02)(reach, roots, plan)
+    HeadMover(given.policy, engine, plan.credit, plan, 0.02, 60)(reach, roots)
     last = values.evaluate(reach, roots, softmax(reach.logits), 4, 0.0).value[4][roots].mean()
     assert last > first + 0.02
     after = given.policy.state_dict()
@@ -61,7 +59,7 @@ def test_a_run_ends_with_the_head_alone_on_more_starts(init, tmp_path, monkeypat
     assert changed == {f"depth_head.{name}" for name in ("weight", "bias", "hidden.weight", "hidden.bias")}
     assert CommitPolicy.from_pretrained(last).config.head == plan.head
     assert CommitPolicy.from_pretrained(best_policy(init)).config.head.hidden == 0
-    assert not plan_of(**FINISHED, variant="fixed-2").finishing(3), "a fixed depth has no head to finish"
+    assert plan_of(**FINISHED, variant="fixed-2").phases == (), "a fixed depth has no head to finish"
 
 
 @pytest.mark.parametrize("stop", [1, 3])

@@ -50,9 +50,7 @@ def result(folder):
     return json.loads(path.read_text())
 
 
-@pytest.mark.parametrize(
-    "only", [("play", "features", "plan"), pytest.param(tuple(FIGURES), marks=pytest.mark.nightly)]
-)
+@pytest.mark.parametrize("only", [("play", "plan"), pytest.param(tuple(FIGURES), marks=pytest.mark.nightly)])
 def test_every_part_of_a_visit_reports_a_figure(visit, tmp_path, only):
     pytest.importorskip("PIL")
     call = ["bash", str(BENCH / "all"), "--dry-run", "--out", str(tmp_path), "--only", *only]

@@ -86,16 +86,16 @@ def test_a_step_of_reinforcement_runs_and_moves_both_heads_and_no_frozen_bit(war
 
 
 def test_a_second_run_reads_what_the_first_one_saw(plan, data, tmp_path, monkeypatch):
-    from recommit.policy.pictures.store import Store
+    from recommit.policy.pictures.store import FeatureStore
 
-    folder, hits, get = tmp_path / "kept", [], Store.get
+    folder, hits, get = tmp_path / "kept", [], FeatureStore.get
 
     def counted(store, keys):
         found = get(store, keys)
         hits.append((len(found), len(keys)))
         return found
 
-    monkeypatch.setattr(Store, "get", counted)
+    monkeypatch.setattr(FeatureStore, "get", counted)
     short = replace(
         plan,
         model=ModelConfig("random:tiny", policy=POLICY),

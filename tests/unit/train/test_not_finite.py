@@ -161,7 +161,7 @@ def test_the_depth_heads_own_moves_end_the_run(at, init, tmp_path, monkeypatch, 
     """Of a step for both heads, and of one that finishes the depth head alone."""
     gain = head_moves._gain
     monkeypatch.setattr(head_moves, "_gain", lambda *a: gain(*a) * (math.nan if steps[0] == at else 1.0))
-    finished = {**FINISHED, "credit": {**FINISHED["credit"], "head_steps": 2}}
+    finished = {**FINISHED, "phases": [{"steps": 2, "head_moves": 2}, FINISHED["phases"][1]]}
     with pytest.raises(loop.Diverged, match="the depth head's own moves"):
         run.train(plan_of(**finished), init, tmp_path / "run", quiet=True)
     kept = checkpoints(tmp_path / "run")

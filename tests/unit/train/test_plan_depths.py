@@ -10,14 +10,15 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import recommit
-from recommit.play.graph import Reach
+from recommit.play.graph import PlanGraph
 from recommit.play.sampled import Actor
 from recommit.play.variants import variant
 from recommit.policy.policy import CommitPolicy
 from recommit.runs.directory import best_policy
 from recommit.train.config import parse
-from recommit.train.grpo.collect import Collector
-from recommit.train.grpo.config import GrpoConfig
+from recommit.train.grpo.collect import ExactCollector
+from recommit.train.grpo.config import GrpoConfig, RolloutConfig
+from recommit.train.grpo.settings.credit import ExactCredit
 from recommit.train.sft import run
 
 TASK = recommit.Sliding(2, 3)
@@ -38,11 +39,9 @@ def settled(plan, data, tmp_path_factory):
 
 def decisions(policy, name, which):
     """Of one step from the same starts."""
-    credit = {"group": "exact", "reward": "solved", "scale": "batch", "plan_depths": which}
-    given = variant(name)
-    config = parse(GrpoConfig, {"credit": credit, "rollout": {"instances": 24, "budget": 4}})
-    collector = Collector(
-        Actor(policy, TASK, given, seed=5), config, given, lambda depths: Reach(policy, TASK, depths), lambda *_: None
+    actor, rollout = Actor(policy, TASK, variant(name), seed=5), RolloutConfig(instances=24, budget=4)
+    collector = ExactCollector(
+        actor, ExactCredit(plan_depths=which), rollout, lambda depths: PlanGraph(policy, TASK, depths)
     )
     return collector(TASK.generate(24, seed=9, length=(4, 9)).states, 0)[0]
 
@@ -71,7 +70,7 @@ def test_without_a_head_there_is_nothing_to_choose(settled, name):
 
 
 def test_other_credit_follows_the_depth_that_was_played():
-    with pytest.raises(ValueError, match=r"credit\.plan_depths: expected chosen without credit\.group exact, got even"):
+    with pytest.raises(ValueError, match=r"credit\.plan_depths: expected no such field with credit\.group state"):
         parse(GrpoConfig, {"credit": {"group": "state", "plan_depths": "even"}})
-    with pytest.raises(ValueError, match=r"credit\.plan_depths: expected one of chosen, even, got odd"):
+    with pytest.raises(ValueError, match=r"credit\.plan_depths: expected chosen or even, got odd"):
         parse(GrpoConfig, {"credit": {"group": "exact", "plan_depths": "odd"}})

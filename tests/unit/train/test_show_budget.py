@@ -18,14 +18,13 @@ from recommit.cli import main
 from recommit.evaluate import metrics
 from recommit.evaluate.agents import PolicyPlayer
 from recommit.evaluate.population import Population
-from recommit.play.graph import Reach
 from recommit.play.sampled import Actor
 from recommit.play.variants import variant
 from recommit.policy.policy import CommitPolicy
 from recommit.policy.reference import Reference
 from recommit.runs.directory import best_policy
 from recommit.train.grpo import loss, run
-from recommit.train.grpo.collect import Collector
+from recommit.train.grpo.collect import SampledCollector
 from recommit.train.grpo.config import ObjectiveConfig
 
 TASK = recommit.Sliding(2, 3)
@@ -61,9 +60,8 @@ def test_only_the_number_differs_and_only_where_the_policy_is_told(policy, init)
 
 
 def decisions(policy, group):
-    given, config = variant("adaptive"), runs.plan_of(credit={"group": group}, rollout={"instances": 12, "budget": 3})
-    actor = Actor(policy, TASK, given, seed=5)
-    collector = Collector(actor, config, given, lambda depths: Reach(policy, TASK, depths), lambda *_: None)
+    config = runs.plan_of(credit={"group": group}, rollout={"instances": 12, "budget": 3})
+    collector = SampledCollector(Actor(policy, TASK, variant("adaptive"), seed=5), config.credit, config.rollout)
     return collector(TASK.generate(12, seed=9, length=(4, 9)).states, 0)[0]
 
 

@@ -25,12 +25,12 @@ def dataset(data):
 
 
 def test_instances_are_of_the_validation_split(dataset):
-    made = validate.instances(dataset.recipe, CONFIG)
+    made = validate.instances(dataset.spec, CONFIG)
     assert len(made.starts) == 15, "a 2x3 board has 18 such starts, fewer than 20"
     assert symmetry.belongs(symmetry.keys("sliding", made.starts), "validation").all()
     assert (made.states.distance > 0).all()
     assert len(set(made.states.distance.tolist())) > 3
-    longer = validate.instances(dataset.recipe, ValidationConfig(instances=6, length=(10, 12)))
+    longer = validate.instances(dataset.spec, ValidationConfig(instances=6, length=(10, 12)))
     assert set(dataset.puzzle.distance(longer.starts).tolist()) <= {10, 11, 12}
 
 
@@ -54,7 +54,7 @@ class Perfect:
 
 
 def test_an_exact_player_solves_what_the_budget_allows(dataset):
-    made = validate.instances(dataset.recipe, CONFIG)
+    made = validate.instances(dataset.spec, CONFIG)
     player = Perfect()
     found = validate.episodes(player, dataset.puzzle, made.starts, CONFIG)
     length = dataset.puzzle.distance(made.starts)
@@ -67,7 +67,7 @@ def test_an_exact_player_solves_what_the_budget_allows(dataset):
 
 def test_measures_are_complete_and_repeatable(dataset, tmp_path, plan):
     policy = initial_policy.policy(plan.model, tmp_path, 0, Team()).train()
-    made = validate.instances(dataset.recipe, CONFIG)
+    made = validate.instances(dataset.spec, CONFIG)
     found = validate.measure(policy, dataset.puzzle, made, CONFIG)
     assert policy.training
     assert set(found) == {"loss", "optimal", "accuracy", "solved", "actions"}

@@ -14,7 +14,7 @@ import zlib
 import numpy as np
 from tests.waiting import HANG
 
-from recommit.zero_shot import lines
+from recommit.storage import jsonl
 from recommit.zero_shot.parser import ACTIONS
 
 GOOD = '{"h": 1, "actions": ["up"]}'
@@ -205,6 +205,6 @@ def expert(task, cell=56, depth=8, words=ACTIONS):
 
 def journal_of(out):
     """Every (instance, decision) of a journal; each at most once."""
-    places = [(r["instance"], r["decision"]) for r in lines.read(out / "decisions.jsonl")]
+    places = [(r["instance"], r["decision"]) for r in jsonl.read(out / "decisions.jsonl")]
     assert len(set(places)) == len(places)
     return places

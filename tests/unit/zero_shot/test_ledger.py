@@ -8,7 +8,8 @@ import threading
 import pytest
 from tests.unit.zero_shot.conftest import Kept
 
-from recommit.zero_shot.errors import CapReached, DamagedJournal, StopRequested
+from recommit.storage.errors import Damaged
+from recommit.zero_shot.errors import CapReached, StopRequested
 from recommit.zero_shot.ledger import QUESTION_TOKENS, Caps, Ledger
 
 
@@ -205,5 +206,5 @@ def test_what_was_lost_in_a_kill_is_charged():
     ],
 )
 def test_a_foreign_log_is_named(records):
-    with pytest.raises(DamagedJournal, match=r"attempts.jsonl: expected one start"):
+    with pytest.raises(Damaged, match=r"attempts.jsonl: expected one start"):
         ledger().restore(records, [])

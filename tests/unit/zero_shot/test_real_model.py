@@ -20,7 +20,7 @@ from tests.unit.zero_shot.servers import journal_of
 from tests.waiting import HANG, until
 
 import recommit
-from recommit.zero_shot import lines
+from recommit.storage import jsonl
 
 KILLS, INSTANCES, BUDGET, CELL = 10, 8, 3, 28
 
@@ -75,9 +75,9 @@ def test_a_run_killed_ten_times_asks_every_decision_once(server, tmp_path):
     process = start(server, tmp_path)
     said, wrong = process.communicate(timeout=HANG)
     assert process.returncode == 0, wrong.decode()
-    decisions = lines.read(tmp_path / "decisions.jsonl")
+    decisions = jsonl.read(tmp_path / "decisions.jsonl")
     assert len(journal_of(tmp_path)) == len(decisions)
-    episodes = lines.read(tmp_path / "episodes.jsonl")
+    episodes = jsonl.read(tmp_path / "episodes.jsonl")
     assert len(episodes) == INSTANCES
     assert sum(one["decisions"] for one in episodes) == len(decisions)
     assert all(one["finished"] for one in episodes)

@@ -13,9 +13,9 @@ import recommit
 from recommit.cli.requests import WrongCall
 from recommit.cli.verbs.zero_shot import zero_shot
 from recommit.stats import wilson
+from recommit.storage import jsonl
 from recommit.storage.errors import FolderBusy
 from recommit.storage.lock import Lock
-from recommit.zero_shot import lines
 
 TASK = recommit.Sliding(2, 3)
 BAD = ["", "sorry", "{x}", "{}", '{"h":3,"actions":[]}', '{"h":2,"actions":["up"]}', '{"h":1,"actions":["hop"]}']
@@ -27,8 +27,8 @@ def play(url, out, **more):
 
 
 def read(out):
-    decisions = lines.read(out / "decisions.jsonl")
-    return decisions, lines.read(out / "episodes.jsonl"), json.loads((out / "summary.json").read_text())
+    decisions = jsonl.read(out / "decisions.jsonl")
+    return decisions, jsonl.read(out / "episodes.jsonl"), json.loads((out / "summary.json").read_text())
 
 
 def test_an_expert_solves_everything(serve, tmp_path, capsys):
@@ -250,12 +250,12 @@ def test_transcripts_keep_foreign_text_harmless(serve, tmp_path, capsys):
 
 
 def test_intervals_are_over_rooms_where_the_data_keeps_rooms_apart():
-    from recommit.data.spec import Recipe, Variant
+    from recommit.data.spec import DataSpec, Difficulty
     from recommit.zero_shot import figures
     from recommit.zero_shot.player import Episode
     from recommit.zero_shot.spec import ZeroShotSpec
 
-    recipe = Recipe("sokoban", (6, 6), (Variant((4, 12), 1),), count=1, test=40, disjoint="layouts").to_dict()
+    recipe = DataSpec("sokoban", (6, 6), (Difficulty((4, 12), 1),), count=1, test=40, disjoint="layouts").to_dict()
     plan = ZeroShotSpec("m", "e", "sokoban", (6, 6), 1, (), 40, 0, 6, False, {}, data=recipe)
     starts = plan.starts()
     assert 5 < len(set(starts.rooms.tolist())) < 40

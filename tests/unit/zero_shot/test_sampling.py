@@ -11,7 +11,7 @@ from tests.unit.zero_shot.servers import answer, chat, error, reply
 
 from recommit.cli.requests import WrongCall
 from recommit.cli.verbs.zero_shot import zero_shot
-from recommit.zero_shot import lines
+from recommit.storage import jsonl
 from recommit.zero_shot.http.endpoints import MODELS
 
 PAPER = {"temperature": 0.7, "top_p": 0.9}
@@ -106,7 +106,7 @@ def test_a_run_that_goes_on_knows_what_was_refused(serve, tmp_path):
     after = sampling(tmp_path)
     assert after["refused"] == before["refused"]
     assert after["sent"][0]["decisions"] == 6
-    assert len([line for line in lines.read(tmp_path / "attempts.jsonl") if line["event"] == "refused"]) == 2
+    assert len([line for line in jsonl.read(tmp_path / "attempts.jsonl") if line["event"] == "refused"]) == 2
 
 
 def test_a_parameter_may_be_left_out_from_the_start(serve, tmp_path):
@@ -129,7 +129,7 @@ def test_an_old_run_is_not_said_to_have_been_asked_otherwise(serve, tmp_path):
     manifest = json.loads((tmp_path / "manifest.json").read_text())
     del manifest["sampling"]
     (tmp_path / "manifest.json").write_text(json.dumps(manifest))
-    attempts = lines.read(tmp_path / "attempts.jsonl")
+    attempts = jsonl.read(tmp_path / "attempts.jsonl")
     kept = [json.dumps(line) + "\n" for line in attempts if line["event"] != "refused"]
     (tmp_path / "attempts.jsonl").write_text("".join(kept))
     assert play(server.url, tmp_path, "gpt-5.5-2026-04-23") == 0

@@ -20,7 +20,7 @@ from tests.waiting import HANG, until
 
 import recommit
 from recommit.runs.ports import free_port
-from recommit.zero_shot import lines
+from recommit.storage import jsonl
 
 pytestmark = pytest.mark.nightly
 ROOT = Path(__file__).resolve().parents[3]
@@ -83,7 +83,7 @@ def play(server, out, *more, model="tiny", cell=28):
 
 
 def failures(out):
-    return [line for line in lines.read(out / "attempts.jsonl") if line["event"] == "failed"]
+    return [line for line in jsonl.read(out / "attempts.jsonl") if line["event"] == "failed"]
 
 
 def test_it_is_played_with_pictures_and_the_papers_sampling(server, tmp_path, record_property):
@@ -91,7 +91,7 @@ def test_it_is_played_with_pictures_and_the_papers_sampling(server, tmp_path, re
     for cell in (28, 56):
         done = play(server, tmp_path / str(cell), cell=cell)
         assert done.returncode == 0, done.stderr
-        decisions = lines.read(tmp_path / str(cell) / "decisions.jsonl")
+        decisions = jsonl.read(tmp_path / str(cell) / "decisions.jsonl")
         assert len(decisions) == 4
         assert {one["model"] for one in decisions} == {"tiny@main"}
         assert all(

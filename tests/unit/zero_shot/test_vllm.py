@@ -8,7 +8,7 @@ import pytest
 from tests.unit.zero_shot.servers import GOOD, reply
 
 from recommit.cli.verbs.zero_shot import zero_shot
-from recommit.zero_shot import lines
+from recommit.storage import jsonl
 
 NAME = "Qwen/Qwen2.5-VL-7B-Instruct"
 #: So many tokens has a picture and the rules; a server was started with --max-model-len.
@@ -84,12 +84,12 @@ def play(server, out, model=NAME, **more):
 
 
 def said(out):
-    return [line["said"] for line in lines.read(out / "attempts.jsonl") if line["event"] == "failed"]
+    return [line["said"] for line in jsonl.read(out / "attempts.jsonl") if line["event"] == "failed"]
 
 
 def test_it_is_played(serve, tmp_path):
     assert play(serve(script=Vllm()), tmp_path) == 0
-    decisions = lines.read(tmp_path / "decisions.jsonl")
+    decisions = jsonl.read(tmp_path / "decisions.jsonl")
     assert [one["outcome"] for one in decisions] == ["ok"] * 4
     assert {(one["tokens_in"], one["tokens_out"], one["model"]) for one in decisions} == {(QUESTION, 12, NAME)}
     assert said(tmp_path) == []
@@ -109,7 +109,7 @@ def test_a_context_that_is_too_short_is_said_and_asked_for_once(old, serve, tmp_
     assert play(server, tmp_path, answer_tokens=4096) == 1
     assert len(server.seen) == 2, "each of two episodes once: no other name of the parameter helps"
     assert all("maximum context length is 4096 tokens" in words for words in said(tmp_path))
-    (first, _) = lines.read(tmp_path / "episodes.jsonl")
+    (first, _) = jsonl.read(tmp_path / "episodes.jsonl")
     assert "However, you requested 5396 tokens" in first["infra_error"]
 
 

@@ -6,8 +6,8 @@ The real benchmarks, which stand beside other people's code, are in the folder `
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -27,11 +27,11 @@ FRAMES = 256
 
 
 @dataclass(frozen=True)
-class Played:
+class Timing:
     """What happened when one task was played at random; rates count one thread's CPU time."""
 
     task: str
-    variant: str
+    size_name: str
     boards: int
     #: Actions that were executed: a board stops at its goal.
     actions: int
@@ -42,8 +42,12 @@ class Played:
     actions_per_second: float
     frames_per_second: float
 
+    def to_json(self) -> dict[str, Any]:
+        """Plain values, by the names that the output has."""
+        return {"variant" if name == "size_name" else name: value for name, value in asdict(self).items()}
 
-def play(task: Puzzle, boards: int = 2048, actions: int = 256, seed: int = 0) -> Played:
+
+def play(task: Puzzle, boards: int = 2048, actions: int = 256, seed: int = 0) -> Timing:
     """Generate boards, execute up to ``actions`` random actions on each, draw some of them."""
     task.generate(1, seed=seed + 1, threads=1)  # tables and sprites are made once, on first use
     instances, generating = _timed(lambda: task.generate(boards, seed=seed, threads=1))
@@ -54,9 +58,9 @@ def play(task: Puzzle, boards: int = 2048, actions: int = 256, seed: int = 0) ->
     frames = task.render(shown, cell=28, threads=1)
     _, drawing = _timed(lambda: task.render(shown, cell=28, out=frames, threads=1))
     executed = int(outcome.executed.sum())
-    return Played(
+    return Timing(
         task=task.task,
-        variant=task.variant,
+        size_name=task.size_name,
         boards=boards,
         actions=executed,
         moved=int(outcome.moved.sum()),
@@ -67,11 +71,11 @@ def play(task: Puzzle, boards: int = 2048, actions: int = 256, seed: int = 0) ->
     )
 
 
-def table(rows: Iterable[Played]) -> str:
+def table(rows: Iterable[Timing]) -> str:
     """The rows as text."""
     lines = [f"{'puzzle':<16}{'boards/s':>12}{'actions/s':>14}{'frames/s':>12}{'moved':>8}{'solved':>9}"]
     lines += [
-        f"{row.task + ' ' + row.variant:<16}{row.boards_per_second:>12,.0f}{row.actions_per_second:>14,.0f}"
+        f"{row.task + ' ' + row.size_name:<16}{row.boards_per_second:>12,.0f}{row.actions_per_second:>14,.0f}"
         f"{row.frames_per_second:>12,.0f}{row.moved / max(row.actions, 1):>8.0%}{row.solved / row.boards:>9.1%}"
         for row in rows
     ]

@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import functools
 import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec
 
 from recommit.puzzles.registry import Task
 from recommit.storage.foreign_text import say, tell
+from recommit.storage.status_line import StatusLine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from recommit.data.building.builder import Progress
+    from recommit.data.building.builder import BuildProgress
     from recommit.data.manifest import Manifest
-    from recommit.data.spec import Recipe
+    from recommit.data.spec import DataSpec
 
 
 P = ParamSpec("P")
 
 
 def _status(command: Callable[P, int]) -> Callable[P, int]:
-    """Turn what a command raises into its exit status: 1 failed while working, 2 the call was wrong, 130 interrupted."""
+    """Turn what a command raises into its status: 1 failed while working, 2 the call was wrong, 130 interrupted."""
 
     @functools.wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> int:
@@ -101,17 +101,28 @@ def build(
     from recommit.data.sizes import build as make_each
 
     flags = {
-        "task": task, "size": list(size), "count": count, "validation": validation, "test": test, "seed": seed,
-        "epoch": epoch, "ties": ties, "perturbed": perturbed, "deviation": deviation,
-        "strict_states": strict_states, "disjoint": disjoint, "generator": generator, "shard": shard,
-    }  # fmt: skip
+        "task": task,
+        "size": list(size),
+        "count": count,
+        "validation": validation,
+        "test": test,
+        "seed": seed,
+        "epoch": epoch,
+        "ties": ties,
+        "perturbed": perturbed,
+        "deviation": deviation,
+        "strict_states": strict_states,
+        "disjoint": disjoint,
+        "generator": generator,
+        "shard": shard,
+    }
     changes = {k: v for k, v in flags.items() if v not in (None, [])}
-    progress = None if json else _Line()
+    progress = None if json else _BuildLine()
     options: dict[str, Any] = {"workers": workers, "threads": threads, "engine": engine, "progress": progress}
-    if plans := _plans(recipe, changes, several=bool(boxes or length or states)):
-        manifests = {out / name: manifest for name, manifest in make_each(plans, out, **options).items()}
+    if specs := _specs(recipe, changes, several=bool(boxes or length or states)):
+        manifests = {out / name: manifest for name, manifest in make_each(specs, out, **options).items()}
     else:
-        manifests = {out: make(_plan(recipe, changes, boxes, length, states), out, states=states, **options)}
+        manifests = {out: make(_spec(recipe, changes, boxes, length, states), out, states=states, **options)}
     if progress:
         progress.end()
     say = _summary if json else _sentence
@@ -141,33 +152,33 @@ def _overlap(counts: dict[str, int]) -> str:
     )
 
 
-def _plans(path: Path | None, flags: dict[str, Any], *, several: bool) -> list[Recipe]:
-    """The recipes of a file whose variants have sizes of their own; none if they do not."""
+def _specs(path: Path | None, flags: dict[str, Any], *, several: bool) -> list[DataSpec]:
+    """The specs of a recipe file whose variants have sizes of their own; none if they do not."""
     from recommit.data import sizes
-    from recommit.data import spec as recipe
+    from recommit.data import spec as specs
     from recommit.storage import errors
 
-    plain = recipe.plain(path) if path else {}
+    plain = specs.plain(path) if path else {}
     if not sizes.several(plain):
         return []
     if several or "size" in flags:
-        raise errors.WrongRecipe(f"expected none of --size --boxes --length --states with the sizes of {path}")
-    return sizes.recipes({**plain, **flags})
+        raise errors.WrongDataSpec(f"expected none of --size --boxes --length --states with the sizes of {path}")
+    return sizes.specs({**plain, **flags})
 
 
-def _plan(
+def _spec(
     path: Path | None,
     flags: dict[str, Any],
     boxes: tuple[int, ...],
     length: tuple[int, int] | None,
     states: Path | None,
-) -> Recipe:
-    """The recipe of a file, changed by flags, or of the flags alone."""
+) -> DataSpec:
+    """The spec of a recipe file, changed by flags, or of the flags alone."""
     from recommit.data.building import own_states
-    from recommit.data.spec import Recipe
+    from recommit.data.spec import DataSpec
     from recommit.storage import errors
 
-    plain: dict[str, Any] = Recipe.read(path).to_dict() if path else {}
+    plain: dict[str, Any] = DataSpec.read(path).to_dict() if path else {}
     plain.update(flags)
     if len(size := plain.get("size", [])) == 1:
         plain["size"] = [size[0], size[0]]
@@ -181,8 +192,8 @@ def _plan(
         plain["variants"] = [{"length": span, "boxes": number} for number in many]
     if missing := [name for name in ("task", "size", "variants", "count") if name not in plain]:
         words = {"variants": "length"}
-        raise errors.WrongRecipe(f"expected --recipe or --{' --'.join(words.get(name, name) for name in missing)}")
-    return Recipe.from_dict(plain)
+        raise errors.WrongDataSpec(f"expected --recipe or --{' --'.join(words.get(name, name) for name in missing)}")
+    return DataSpec.from_dict(plain)
 
 
 @_status
@@ -257,20 +268,12 @@ def verify(folder: Path, /, labels: bool = False) -> int:
 COMMANDS: dict[str, Callable[..., int]] = {"build": build, "show": show, "export": export, "verify": verify}
 
 
-class _Line:
-    """One line on standard error that says how far a build is; on a terminal it stays one line."""
+class _BuildLine(StatusLine):
+    """How far a build is."""
 
-    def __init__(self) -> None:
-        self.tty = sys.stderr.isatty()
-
-    def __call__(self, now: Progress) -> None:
+    def __call__(self, now: BuildProgress) -> None:
         left = f"{now.left:.0f} s left" if now.left < 1e9 else ""
-        line = f"{now.shards}/{now.all_shards} shards, {now.rows:,} rows, {now.rate:,.0f} rows/s, {left}"
-        say(line, over=self.tty, end="" if self.tty else "\n")
-
-    def end(self) -> None:
-        if self.tty:
-            say()
+        self.show(f"{now.shards}/{now.all_shards} shards, {now.rows:,} rows, {now.rate:,.0f} rows/s, {left}")
 
 
 def _each(parts: Sequence[Any]) -> None:

@@ -8,11 +8,14 @@ import importlib.util
 import os
 import platform
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import recommit
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 #: extra -> the modules that it installs.
 EXTRAS = {
@@ -41,7 +44,7 @@ class Extra:
 
 
 @dataclass(frozen=True)
-class Report:
+class Installation:
     """What ``recommit doctor`` prints."""
 
     recommit: str
@@ -73,13 +76,14 @@ class Report:
         return "\n".join(lines)
 
 
-def examine() -> Report:
+def examine() -> Installation:
     """Look at this installation."""
+    packages = importlib.metadata.packages_distributions()  # which reads a file of every package
     extras = {
-        name: Extra({module: _version(module) for module in modules}, f"pip install 'recommit[{name}]'")
+        name: Extra({module: _version(module, packages) for module in modules}, f"pip install 'recommit[{name}]'")
         for name, modules in EXTRAS.items()
     }
-    return Report(
+    return Installation(
         recommit=recommit.__version__,
         python=platform.python_version(),
         numpy=np.__version__,
@@ -112,7 +116,7 @@ def _on_gpu(memory: int) -> str:
 
     whole, smaller, _ = fitting(memory)
     parts = [f"on one GPU, by plan, {', '.join(whole)}"] if whole else []
-    parts += [f"in smaller passes {', '.join(smaller)} (recommit plan)"] if smaller else []
+    parts += [f"in smaller passes {', '.join(smaller)} (recommit estimate)"] if smaller else []
     return "; ".join(parts) or f"none of the paper's, which {_least()}"
 
 
@@ -131,8 +135,7 @@ def works() -> bool:
     return bool(recommit.Sokoban(5, 1).is_solved(pushed)[0] and recommit.Sliding(3).is_solved(slid)[0])
 
 
-def _version(module: str) -> str | None:
+def _version(module: str, packages: Mapping[str, list[str]]) -> str | None:
     if importlib.util.find_spec(module) is None:
         return None
-    packages = importlib.metadata.packages_distributions().get(module, [module])
-    return importlib.metadata.version(packages[0])
+    return importlib.metadata.version(packages.get(module, [module])[0])

@@ -1,4 +1,4 @@
-"""``recommit plan``: the signature is the command line. Light to import."""
+"""``recommit estimate``: the signature is the command line. Light to import."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from recommit.puzzles.registry import Task
 from recommit.storage.foreign_text import tell
 
 
-def plan(
+def estimate(
     recipe: str,
     /,
     stage: Literal["sft", "grpo", "evaluate", "both"] = "both",
@@ -38,9 +38,10 @@ def plan(
         size: Rows, or rows and columns; the outer wall counts.
         variant: adaptive, fixed-1 to fixed-8, random or depth-only.
         set: Any value of the stage, for example --set engine.checkpointing=true
-        backbone: Another backbone: a local folder, a published name, or random: and a preset.
+        backbone: Another backbone: a local folder, a published name, or random: and a name (7b, ...).
         zero: Train with DeepSpeed, ZeRO stage 0, 1, 2 or 3.
-        deepspeed: The same by a configuration file: zero1, zero2, zero3, these with -offload, or a JSON file of DeepSpeed.
+        deepspeed: The same by a configuration file: zero1, zero2, zero3, these with -offload, or a JSON file of
+            DeepSpeed.
         card: a100, h200, rtx4090 or cpu: memory and rate, each with its source.
         gpus: How many ranks.
         memory: GiB of one rank; 0 for the card's.
@@ -56,13 +57,13 @@ def plan(
         request = recipes.ChangedRecipe(recipe, backbone, _flags(zero, deepspeed), variant, set)
         board = recipes.puzzle(recipe, task, size)
         stages = recipes.stages(recipe) if stage == "both" else (stage,)
-        plans = [count(request.stage(each, board), request.model, board, on) for each in stages]
+        estimates = [count(request.stage(each, board), request.model, board, on) for each in stages]
     except ValueError as error:
         raise WrongCall(str(error)) from None
     if json:
-        tell(dumps([each.to_json() for each in plans], indent=2))
+        tell(dumps([each.to_json() for each in estimates], indent=2))
     else:
-        tell("\n".join(report.text(each) for each in plans), end="")
+        tell("\n".join(report.text(each) for each in estimates), end="")
     return 0
 
 

@@ -11,9 +11,20 @@ from recommit.cli.requests import WrongCall
 from recommit.storage.foreign_text import tell
 
 AGENTS = (
-    "adaptive", "sampled", "fixed-1", "fixed-2", "fixed-4", "fixed-8", "random", "shuffled", "mixture",
-    "oracle-dp", "oracle-delta", "oracle-rate", "solver",
-)  # fmt: skip
+    "adaptive",
+    "sampled",
+    "fixed-1",
+    "fixed-2",
+    "fixed-4",
+    "fixed-8",
+    "random",
+    "shuffled",
+    "mixture",
+    "oracle-dp",
+    "oracle-delta",
+    "oracle-rate",
+    "solver",
+)
 
 
 def evaluate(
@@ -45,8 +56,8 @@ def evaluate(
         out: The folder for rows and figures; the same command goes on where it was interrupted, and other agents may be
             added.
         agents: adaptive, sampled, fixed-1 to fixed-8 (also fixed-4-sampled), random, shuffled, mixture, oracle-dp,
-            oracle-delta, oracle-rate, solver, walker; NAME@RUN is played by the policy of another run, zero-shot@FOLDER
-            is what a model said in a run of recommit zero-shot --data on the same instances.
+            oracle-delta, oracle-rate, adaptive-memory, solver, random-actions; NAME@RUN is played by the policy of another
+            run, zero-shot@FOLDER is what a model said in a run of recommit zero-shot --data on the same instances.
         budgets: loose, tight, or numbers of decisions.
         task: Which puzzle of a run that has several: sliding, or sliding-3x3 with its size.
         instances: Test instances.
@@ -54,15 +65,16 @@ def evaluate(
         length: Shortest and longest length of the instances; as in the data if not said.
         population: Instead of test instances: all starts there are, or all of the data's lengths. Exact values, no
             intervals; of agents whose plans are greedy and who have no memory; for sliding boards of up to ten cells.
-        edges: What is near, mid and far: up to 8, up to 16 and more actions from the goal; thirds of the way from the start;
-            or as many decisions of solved episodes in each.
-        stop_on_deadlock: End episodes at the first look at a state that nobody can solve. For analysis: no policy knows it.
+        edges: What is near, mid and far: up to 8, up to 16 and more actions from the goal; thirds of the way from the
+            start; or as many decisions of solved episodes in each.
+        stop_on_deadlock: End episodes at the first look at a state that nobody can solve. For analysis: no policy knows
+            it.
         whole_commitments: Execute every commitment to its end; the goal counts only there.
         seed: With paper: which seed of the family. The test set is fixed by the data.
         threads: Threads of torch; 0 for as many as it likes.
         device: cpu, cuda, or auto. Under torchrun all processes share the work.
-        paper: RUN is the folder of a family (see recommit train family); play everybody in it and write every table of the
-            paper, beside the paper's numbers.
+        paper: RUN is the folder of a family (see recommit train family); play everybody in it and write every table of
+            the paper, beside the paper's numbers.
         tables: With paper, only these, and only whom they need: main, sweep, ablation, single, state, emergence,
             efficiency, depths, entropy, seeds, budgets, oracle, pareto, zero-shot.
         json: Print the summary as JSON.
@@ -92,7 +104,7 @@ def evaluate(
             )
         if population != "none":
             return _whole(str(chosen), agents, budgets, length, population, task, out, device, json=json, quiet=quiet)
-        plan = EvaluationSpec(
+        spec = EvaluationSpec(
             str(chosen),
             agents,
             budgets,
@@ -107,11 +119,13 @@ def evaluate(
         )
         team = ranks.meet(device)
         with watched(team), EvaluationStore(out) if team.lead else nullcontext() as store:
-            summary = Evaluation(plan, store, team=team, quiet=quiet).run()
+            summary = Evaluation(spec, store, team=team, quiet=quiet).run()
             if store is None:
                 return 0
-            text = experiments.write(FamilyResults(summary, members), tables) if members else printed.text(summary, out)
-            store.write_page("tables.md", text)
+            if members:
+                text = experiments.write(store, FamilyResults(summary, members), tables)
+            else:
+                text = experiments.write_plain(store, printed.text(summary, out))
     except ValueError as error:
         raise WrongCall(str(error)) from None
     tell(json_module.dumps(summary, indent=2) + "\n" if json else text, end="")
@@ -140,10 +154,10 @@ def _whole(
 
     if agents == AGENTS:
         agents = tuple(agent for agent in AGENTS if agent in EXACT or agent.startswith("fixed-"))
-    plan = population_run.PopulationSpec(run, agents, budgets, kind, length, task)
+    spec = population_run.PopulationSpec(run, agents, budgets, kind, length, task)
     team = ranks.meet(device)
     with watched(team), EvaluationStore(out) if team.lead else nullcontext() as store:
-        rows = population_run.run(plan, store, team, quiet=quiet)
+        rows = population_run.run(spec, store, team, quiet=quiet)
         if store is None:
             return 0
         text = population_run.text(rows)

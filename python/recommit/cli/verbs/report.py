@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from recommit.cli.requests import WrongCall
 from recommit.storage.foreign_text import tell
-
-if TYPE_CHECKING:
-    from recommit.report.axes import Figure
 
 
 def report(
@@ -42,19 +38,10 @@ def report(
     except (KeyError, TypeError, IndexError, AttributeError) as error:
         raise WrongCall(f"eval: {eval} holds an evaluation that cannot be read: {error!r}") from None
     if figures is not None:
-        _write_figures(document.figures, Path(figures))
+        from recommit.report.pdf import write_folder
+
+        write_folder(document.figures, Path(figures))
     if not quiet:
         text = f"{out}: {len(document.figures)} figures, {document.watched} of {document.of} instances to watch\n"
         tell(text, end="")
     return 0
-
-
-def _write_figures(figures: tuple[Figure, ...], folder: Path) -> None:
-    from recommit.report.pdf import pdf
-    from recommit.storage import files
-
-    files.make_folders(files.Files(), folder.absolute())
-    for figure in figures:
-        forms = {"svg": figure.alone().encode(), "pdf": pdf(figure), "csv": figure.csv().encode()}
-        for ending, content in forms.items():
-            files.replace(files.Files(), folder / f"{figure.name}.{ending}", content)

@@ -43,7 +43,8 @@ def reproduce(
         launcher: deepspeed, torchrun, or srun in a SLURM job.
         device: cpu, cuda, or auto.
         show: Print every run of the preset with its command, and the preset, and stop; with out: how far each is.
-        card: With show: what every run needs on a100, h200, rtx4090 or cpu, as recommit plan counts it; some minutes.
+        card: With show: what every run needs on a100, h200, rtx4090 or cpu, as recommit estimate counts it; some
+            minutes.
         json: With show: print JSON.
         quiet: Say nothing while working.
     """
@@ -78,8 +79,8 @@ def _show(
     from recommit.reproduce import preset as presets
     from recommit.reproduce import table
 
-    plans = presets.entries(whole, out.absolute() if out else Path("OUT"), device)
-    listed = table.rows(plans, fleet, looked=out is not None, card=card)
+    entries = presets.entries(whole, out.absolute() if out else Path("OUT"), device)
+    listed = table.rows(entries, fleet, looked=out is not None, card=card)
     if json:
         tell(dumps(table.plain(listed, whole), indent=2))
     else:

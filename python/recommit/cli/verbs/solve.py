@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from recommit.cli.requests import WrongCall, puzzle, window
 from recommit.puzzles.registry import TASKS, Task
-from recommit.storage.foreign_text import plain, say, tell
+from recommit.storage.foreign_text import plain, tell
+from recommit.storage.status_line import StatusLine
 
 if TYPE_CHECKING:
-    from recommit.cli.solving import Request, Solved
+    from recommit.cli.solving import Solved, SolveRequest
     from recommit.levels import Grid
     from recommit.puzzles.solutions import Limits
 
@@ -60,9 +60,9 @@ def solve(
         json: Print JSON.
     """
     import recommit
-    from recommit.cli.solving import Request, solve_all, totals
+    from recommit.cli.solving import SolveRequest, solve_all, totals
 
-    request = Request(
+    request = SolveRequest(
         _limits(nodes, bytes, seconds), ties, _at_least("seed", seed, 0), _at_least("threads", threads, 1)
     )
     if file is not None:
@@ -70,7 +70,7 @@ def solve(
         task_name, states, titles = levels.task, list(levels), list(levels.titles)
     else:
         task_name, states, titles = _generated(task, size, boxes, length, count, seed, start)
-    line = _Line()
+    line = _SolveBar()
     set_up = _prepare(task_name, states, database, line)
     if not json:
         tell(f"{len(states)} {task_name} levels")
@@ -123,7 +123,7 @@ def _generated(
     return task, list(instances.states), instances.ids
 
 
-def _prepare(task: str, states: list[Grid], database: Literal["small", "large"], line: _Line) -> float:
+def _prepare(task: str, states: list[Grid], database: Literal["small", "large"], line: _SolveBar) -> float:
     """Makes or loads the tables that boards of this shape share, so that no level pays for them. CPU seconds."""
     import time
 
@@ -139,7 +139,7 @@ def _prepare(task: str, states: list[Grid], database: Literal["small", "large"],
 
 
 def _document(
-    task: str, file: Path | None, request: Request, set_up: float, solved: list[Solved], sums: dict[str, Any]
+    task: str, file: Path | None, request: SolveRequest, set_up: float, solved: list[Solved], sums: dict[str, Any]
 ) -> dict[str, Any]:
     limits = request.limits
     return {
@@ -168,38 +168,28 @@ def _text(level: Solved) -> str:
 
 def _sum_text(sums: dict[str, Any]) -> str:
     return (
-        f"{sums['exact']} of {sums['levels']} solved with {sums['actions']:,} actions, {sums['unsolvable']} unsolvable, "
-        f"{sums['unknown']} unknown; {sums['nodes']:,} nodes, {sums['seconds']:,.3f} s"
+        f"{sums['exact']} of {sums['levels']} solved with {sums['actions']:,} actions, "
+        f"{sums['unsolvable']} unsolvable, {sums['unknown']} unknown; {sums['nodes']:,} nodes, {sums['seconds']:,.3f} s"
     )
 
 
-class _Line:
-    """One line on a terminal's standard error that says how far a long call is; nothing anywhere else."""
+class _SolveBar(StatusLine):
+    """A bar on a terminal; nothing anywhere else."""
 
     WIDTH = 30
 
     def __init__(self) -> None:
-        self.live = sys.stderr.isatty()
-        self.shown = False
+        super().__init__(terminal_only=True)
 
-    def show(self, done: int, total: int, what: str) -> None:
+    def draw(self, done: int, total: int, what: str) -> None:
         """Draw the bar anew."""
-        if not self.live:
-            return
         full = self.WIDTH * done // max(total, 1)
-        say(f"[{'#' * full}{'.' * (self.WIDTH - full)}] {done:,}/{total:,} {what}", over=True, end="")
-        self.shown = True
-
-    def clear(self) -> None:
-        """Take the bar away."""
-        if self.shown:
-            say(over=True, end="")
-            self.shown = False
+        self.show(f"[{'#' * full}{'.' * (self.WIDTH - full)}] {done:,}/{total:,} {what}")
 
     def levels(self, total: int) -> Any:
         """For ``solve_all``; a call of less than half a second shows nothing."""
-        return lambda done, seconds: self.show(done, total, f"levels, {seconds:.0f} s") if seconds > 0.5 else None
+        return lambda done, seconds: self.draw(done, total, f"levels, {seconds:.0f} s") if seconds > 0.5 else None
 
     def tables(self, done: int, total: int) -> None:
         """For ``prepare``."""
-        self.show(done, total, "placements of the tables")
+        self.draw(done, total, "placements of the tables")

@@ -36,8 +36,8 @@ def sft(
     """Train a policy by imitation, or go on with a run that was interrupted: the same command does both.
 
     Args:
-        recipe: laptop-sliding, laptop-sokoban, laptop-joint, laptop-ice, paper-sliding, paper-sokoban, paper-joint, or a
-            YAML file.
+        recipe: laptop-sliding, laptop-sokoban, laptop-joint, laptop-ice, paper-sliding, paper-sokoban, paper-joint, or
+            a YAML file.
         data: A data set (see recommit data build), or several, also of different puzzles: batches mix them.
         out: The folder of the run.
         set: Any value of the recipe, for example --set optim.lr=3e-4 model.shape.width=192
@@ -47,9 +47,11 @@ def sft(
         seed: Other seeds, other runs.
         threads: Threads of torch; 0 for as many as it likes.
         device: cpu, cuda, or auto.
-        backbone: A folder or hub repository (Qwen2.5-VL, Qwen3-VL, InternVL3), or random: and a preset (tiny, small, 7b, ...).
+        backbone: A folder or hub repository (Qwen2.5-VL, Qwen3-VL, InternVL3), or random: and a name (tiny, small, 7b,
+            ...).
         zero: Train with DeepSpeed, ZeRO stage 0, 1, 2 or 3, on the ranks that a launcher started.
-        deepspeed: The same by a configuration file: zero1, zero2, zero3, these with -offload, or a JSON file of DeepSpeed.
+        deepspeed: The same by a configuration file: zero1, zero2, zero3, these with -offload, or a JSON file of
+            DeepSpeed.
         vision_cache: A folder that keeps the features of a frozen picture encoder for other runs.
         single_commitment: Imitate samples of this depth alone.
         show: Print the configuration and stop.
@@ -58,18 +60,25 @@ def sft(
     from recommit.train.config import SftConfig
 
     flags = {
-        "optim.steps": steps, "optim.batch": batch, "optim.lr": lr, "optim.head_lr": lr, "run.seed": seed,
-        "run.threads": threads, "run.device": device, "model.backbone": backbone,
-        "run.vision_cache": _absolute(vision_cache), **_engine(zero, deepspeed),
+        "optim.steps": steps,
+        "optim.batch": batch,
+        "optim.lr": lr,
+        "optim.head_lr": lr,
+        "run.seed": seed,
+        "run.threads": threads,
+        "run.device": device,
+        "model.backbone": backbone,
+        "run.vision_cache": _absolute(vision_cache),
+        **_engine(zero, deepspeed),
         "targets.depths": None if single_commitment is None else [single_commitment],
-    }  # fmt: skip
-    plan = _stage(recipe, _flags(flags), set, SftConfig, "sft")
+    }
+    config = _stage(recipe, _flags(flags), set, SftConfig, "sft")
     if show:
-        return _shown(plan)
+        return _shown(config)
     from recommit.train.sft.run import train
 
     try:
-        return train(plan, data, out, quiet=quiet)
+        return train(config, data, out, quiet=quiet)
     except ValueError as error:
         raise WrongCall(str(error)) from None
 
@@ -101,8 +110,8 @@ def grpo(
         init: A run to start from (its best policy), or a saved policy (then with --data).
         out: The folder of the run.
         variant: adaptive, fixed-1 to fixed-8, random or depth-only.
-        task: Which puzzle of a warm start that has several (sliding, or sliding-3x3 with its size); several are reinforced
-            together.
+        task: Which puzzle of a warm start that has several (sliding, or sliding-3x3 with its size); several are
+            reinforced together.
         data: Data sets whose recipes make the instances, if not those of the warm start.
         set: Any value of the recipe, for example --set credit.group=episode objective.kl=0.01
         steps: Rounds of playing and learning.
@@ -112,7 +121,8 @@ def grpo(
         threads: Threads of torch; 0 for as many as it likes.
         device: cpu, cuda, or auto.
         zero: Train with DeepSpeed, ZeRO stage 0, 1, 2 or 3, on the ranks that a launcher started.
-        deepspeed: The same by a configuration file: zero1, zero2, zero3, these with -offload, or a JSON file of DeepSpeed.
+        deepspeed: The same by a configuration file: zero1, zero2, zero3, these with -offload, or a JSON file of
+            DeepSpeed.
         vision_cache: A folder that keeps the features of a frozen picture encoder for other runs.
         show: Print the configuration and stop.
         quiet: Say nothing while training.
@@ -120,17 +130,24 @@ def grpo(
     from recommit.train.grpo import config as grpo_config
 
     flags = {
-        "variant": variant, "tasks": list(task) or None, "optim.steps": steps, "rollout.budget": budget,
-        "rollout.length": None if length is None else list(length), "run.seed": seed, "run.threads": threads,
-        "run.device": device, "run.vision_cache": _absolute(vision_cache), **_engine(zero, deepspeed),
-    }  # fmt: skip
-    plan = _stage(recipe, _flags(flags), set, grpo_config.GrpoConfig, "grpo")
+        "variant": variant,
+        "tasks": list(task) or None,
+        "optim.steps": steps,
+        "rollout.budget": budget,
+        "rollout.length": None if length is None else list(length),
+        "run.seed": seed,
+        "run.threads": threads,
+        "run.device": device,
+        "run.vision_cache": _absolute(vision_cache),
+        **_engine(zero, deepspeed),
+    }
+    config = _stage(recipe, _flags(flags), set, grpo_config.GrpoConfig, "grpo")
     if show:
-        return _shown(plan)
+        return _shown(config)
     from recommit.train.grpo.run import train
 
     try:
-        return train(plan, init, out, data=data or None, quiet=quiet)
+        return train(config, init, out, data=data or None, quiet=quiet)
     except ValueError as error:
         raise WrongCall(str(error)) from None
 
@@ -178,15 +195,13 @@ def family(
     from recommit.train.family.family import BUDGET, train
 
     fleet = fleet_of(gpus, gpus_per_run, hostfile, launcher, device)
-    flags = {
-        "tasks": list(task) or None, "optim.steps": steps, "run.threads": threads, "run.device": device
-    }  # fmt: skip
-    plans = {} if budgets else _family(recipe, variants, set, flags)
+    flags = {"tasks": list(task) or None, "optim.steps": steps, "run.threads": threads, "run.device": device}
+    configs = {} if budgets else _family(recipe, variants, set, flags)
     for budget in budgets:
-        planned = _family(recipe, variants, set, {**flags, "rollout.budget": budget})
-        plans |= {f"{name}{BUDGET}{budget}": plan for name, plan in planned.items()}
+        of_budget = _family(recipe, variants, set, {**flags, "rollout.budget": budget})
+        configs |= {f"{name}{BUDGET}{budget}": config for name, config in of_budget.items()}
     try:
-        return train(plans, init, out, seeds, jobs=jobs, quiet=quiet, fleet=fleet)
+        return train(configs, init, out, seeds, jobs=jobs, quiet=quiet, fleet=fleet)
     except ValueError as error:
         raise WrongCall(str(error)) from None
 
@@ -200,7 +215,7 @@ def fleet_of(
     *,
     elsewhere: bool = False,
 ) -> Fleet | None:
-    """What the flags say that launched runs may use; None without ``--gpus``. ``elsewhere``: nothing will be launched here."""
+    """What launched runs may use, by the flags; None without ``--gpus``. ``elsewhere``: nothing is launched here."""
     if gpus is None:
         if per_run is not None or hostfile is not None:
             flag = "--hostfile" if per_run is None else "--gpus-per-run"
@@ -255,8 +270,8 @@ def _absolute(folder: Path | None) -> str | None:
     return None if folder is None else str(folder.absolute())
 
 
-def _shown(plan: Any) -> int:
+def _shown(config: Any) -> int:
     from recommit.train.config import plain
 
-    tell(json_module.dumps(plain(plan), indent=2))
+    tell(json_module.dumps(plain(config), indent=2))
     return 0

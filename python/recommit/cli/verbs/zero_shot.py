@@ -108,14 +108,14 @@ def zero_shot(
         most = answer_tokens or server.answer_tokens
         sampling = _sampling(temperature, top_p, most, without)
         wanted = _of_data(data, task, size, boxes, length, seed) if data else _wanted(task, size, boxes, length)
-        plan = replace(_plan(service, wanted, instances, seed, budget, lenient, cell, sampling), moves=moves)
-        _free_of_key(service.key, [str(out), str(cache), str(service.address), str(plan)])
-        starts = plan.starts()
+        spec = replace(_spec(service, wanted, instances, seed, budget, lenient, cell, sampling), moves=moves)
+        _free_of_key(service.key, [str(out), str(cache), str(service.address), str(spec)])
+        starts = spec.starts()
     except ValueError as error:
         raise WrongCall(str(error)) from None
     limits, parameters = runner.RunLimits(caps, workers, cache), Parameters(server, sampling)
     try:
-        summary = runner.run(plan, starts, service, parameters, out, limits, quiet=quiet)
+        summary = runner.run(spec, starts, service, parameters, out, limits, quiet=quiet)
     except WrongSpec as error:
         raise WrongCall(str(error)) from None
     except DataError as error:
@@ -132,9 +132,15 @@ def _failed(error: Exception, status: int) -> int:
 
 
 def _service(
-    server: Endpoint, model: str, base_url: str | None, key_variable: str | None, timeout: float, retries: int,
-    any_model: bool, extra: str,
-) -> Service:  # fmt: skip
+    server: Endpoint,
+    model: str,
+    base_url: str | None,
+    key_variable: str | None,
+    timeout: float,
+    retries: int,
+    any_model: bool,
+    extra: str,
+) -> Service:
     from recommit.zero_shot.http.client import Service
     from recommit.zero_shot.http.secret import Key
     from recommit.zero_shot.http.wire import Address
@@ -180,25 +186,29 @@ def _wanted(task: str | None, size: tuple[int, ...], boxes: int | None, length: 
 def _of_data(
     data: Path, task: str | None, size: tuple[int, ...], boxes: int | None, length: tuple[int, ...], seed: int
 ) -> _Wanted:
-    from recommit.data.spec import Recipe
+    from recommit.data.spec import DataSpec
 
-    recipe = Recipe.read(Path(data) / "recipe.json")
-    if task not in (None, recipe.task):
-        raise WrongCall(f"task: expected {recipe.task}, that of the data, got {task}")
+    spec = DataSpec.read(Path(data) / "recipe.json")
+    if task not in (None, spec.task):
+        raise WrongCall(f"task: expected {spec.task}, that of the data, got {task}")
     for name, value in (("size", size), ("boxes", boxes), ("seed", seed)):
         if value not in ((), None, 0):
             raise WrongCall(f"{name}: expected none beside data, which decides it, got {value}")
     span = window(length)
     lengths = () if span is None else (span, span) if isinstance(span, int) else span
-    return _Wanted(
-        recipe.task, recipe.size, max((v.boxes for v in recipe.variants), default=0), lengths, recipe.to_dict()
-    )
+    return _Wanted(spec.task, spec.size, max((v.boxes for v in spec.difficulties), default=0), lengths, spec.to_dict())
 
 
-def _plan(
-    service: Service, wanted: _Wanted, instances: int, seed: int, budget: int | None, lenient: bool, cell: int,
+def _spec(
+    service: Service,
+    wanted: _Wanted,
+    instances: int,
+    seed: int,
+    budget: int | None,
+    lenient: bool,
+    cell: int,
     parameters: dict[str, Any],
-) -> ZeroShotSpec:  # fmt: skip
+) -> ZeroShotSpec:
     from recommit.zero_shot.spec import ZeroShotSpec
 
     budget = TASKS[wanted.task].usual.budgets["loose"] if budget is None else budget
@@ -207,9 +217,22 @@ def _plan(
     _within("cell", cell, 4, 112)
     _within("seed", seed, 0, (1 << 63) - 1)
     return ZeroShotSpec(
-        service.model, service.endpoint.name, wanted.task, wanted.size, wanted.boxes, wanted.length, instances, seed,
-        budget, lenient, parameters, service.any_model, cell, service.extra, wanted.data,
-    )  # fmt: skip
+        service.model,
+        service.endpoint.name,
+        wanted.task,
+        wanted.size,
+        wanted.boxes,
+        wanted.length,
+        instances,
+        seed,
+        budget,
+        lenient,
+        parameters,
+        service.any_model,
+        cell,
+        service.extra,
+        wanted.data,
+    )
 
 
 def _caps(requests: int | None, tokens: int | None, money: float | None, price_in: float, price_out: float) -> Caps:

@@ -1,4 +1,16 @@
-"""From a recipe to a finished folder, whatever happens on the way."""
+"""From a data spec to a finished folder, whatever happens on the way.
+
+A shard is a pure function of the spec, its split and its number (``data/shards.py``): start states of that split
+(``starts/sampling.py``), solved and labelled (``labels.py``), written as one Parquet file. So a build is a list of
+shards to make:
+
+1. claim the folder: its lock, and ``recipe.json``, which no other spec may build in;
+2. see which shards are whole, by the manifest of a finished build and the journal of an interrupted one;
+3. make the others, here or in workers (``engines.py``), and note each in the journal once it is on the disk;
+4. write the card and, last, the manifest. A folder with a manifest is finished; only then the journal goes.
+
+A kill at any moment leaves whole shards, and the same call goes on from there.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +20,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recommit.data import manifest, shards
-from recommit.data import spec as recipe
 from recommit.data.building import engines, journal, overlap, own_states, worker
 from recommit.data.showing import card
-from recommit.storage import errors, files
-from recommit.storage import opening as plain
+from recommit.data.spec import DataSpec
+from recommit.storage import errors, files, opening
 from recommit.storage.files import Files
 from recommit.storage.lock import NAME as LOCK
 from recommit.storage.lock import Lock
@@ -25,13 +36,12 @@ if TYPE_CHECKING:
 
     from recommit.data.manifest import Manifest
     from recommit.data.shards import Record
-    from recommit.data.spec import Recipe
 
 RECIPE = "recipe.json"
 
 
 @dataclass(frozen=True)
-class Progress:
+class BuildProgress:
     """How far a build is. ``rows`` and ``seconds`` count this call only, so their ratio is the present rate."""
 
     shards: int
@@ -53,31 +63,31 @@ class Progress:
 
 
 def build(
-    plan: Recipe,
+    spec: DataSpec,
     folder: str | Path,
     *,
     workers: int = 1,
     threads: int = 1,
     engine: str = "local",
     states: NDArray[np.uint8] | str | Path | None = None,
-    progress: Callable[[Progress], None] | None = None,
+    progress: Callable[[BuildProgress], None] | None = None,
     files_: Files | None = None,
 ) -> Manifest:
-    """Build the data set of a recipe in ``folder``, or finish one that was interrupted, or check a finished one.
+    """Build the data set of a spec in ``folder``, or finish one that was interrupted, or check a finished one.
 
-    The files depend on the recipe alone (and on the versions in the manifest). ``workers`` processes make shards, each
+    The files depend on the spec alone (and on the versions in the manifest). ``workers`` processes make shards, each
     with ``threads`` threads; ``engine="ray"`` makes them on a Ray cluster that shares the folder's file system.
-    ``states`` are the states that ``plan.states`` names, as an array or a ``.npy`` file.
+    ``states`` are the states that ``spec.states`` names, as an array or a ``.npy`` file.
     """
     _check_call(workers, threads, engine)
-    source = _source(plan, states)
+    source = _source(spec, states)
     target = Path(folder).absolute()
     work = files_ or Files()
     _refuse_others(target)
     files.make_folders(work, target)
     try:
         with Lock(target) as lock:
-            return _Build(work, target, plan, workers, threads, engine, source, lock.descriptor, progress).run()
+            return _Build(work, target, spec, workers, threads, engine, source, lock.descriptor, progress).run()
     except OSError as error:
         raise errors.from_os(error, target) from error
     except MemoryError as error:
@@ -87,21 +97,21 @@ def build(
 def _check_call(workers: int, threads: int, engine: str) -> None:
     for name, value in (("workers", workers), ("threads", threads)):
         if not isinstance(value, int) or not 1 <= value <= 4096:
-            raise errors.WrongRecipe(f"{name}: expected 1..4096, got {value!r}")
+            raise errors.WrongDataSpec(f"{name}: expected 1..4096, got {value!r}")
     if engine not in engines.NAMES:
-        raise errors.WrongRecipe(f"engine: expected one of {', '.join(engines.NAMES)}, got {engine!r}")
+        raise errors.WrongDataSpec(f"engine: expected one of {', '.join(engines.NAMES)}, got {engine!r}")
 
 
-def _source(plan: Recipe, states: NDArray[np.uint8] | str | Path | None) -> NDArray[np.uint8] | None:
-    if (states is not None) != bool(plan.states):
-        raise errors.WrongRecipe("states: expected exactly for a recipe that names them")
+def _source(spec: DataSpec, states: NDArray[np.uint8] | str | Path | None) -> NDArray[np.uint8] | None:
+    if (states is not None) != bool(spec.states):
+        raise errors.WrongDataSpec("states: expected exactly for a recipe that names them")
     if states is None:
         return None
     array = own_states.load(Path(states)) if isinstance(states, str | Path) else states
-    if (digest := own_states.sha256(array)) != plan.states:
-        raise errors.WrongRecipe(f"states: expected those with sha256 {plan.states}, got {digest}")
-    if array.shape != (plan.count, *plan.size):
-        raise errors.WrongRecipe(f"states: expected shape {(plan.count, *plan.size)}, got {array.shape}")
+    if (digest := own_states.sha256(array)) != spec.states:
+        raise errors.WrongDataSpec(f"states: expected those with sha256 {spec.states}, got {digest}")
+    if array.shape != (spec.count, *spec.size):
+        raise errors.WrongDataSpec(f"states: expected shape {(spec.count, *spec.size)}, got {array.shape}")
     return array
 
 
@@ -124,18 +134,18 @@ class _Build:
 
     files: Files
     folder: Path
-    recipe: Recipe
+    spec: DataSpec
     workers: int
     threads: int
     engine: str
     states: NDArray[np.uint8] | None
     lock: int
-    progress: Callable[[Progress], None] | None
+    progress: Callable[[BuildProgress], None] | None
 
     def run(self) -> Manifest:
         self._claim()
         records = self._finished()
-        all_shards = manifest.order(self.recipe)
+        all_shards = manifest.order(self.spec)
         begin, rows, already = time.monotonic(), 0, len(records)
         with journal.ShardJournal(self.files, self.folder) as notes:
             for record in self._make([item for item in all_shards if item not in records], records):
@@ -144,33 +154,34 @@ class _Build:
                 rows += record.rows
                 if self.progress:
                     seconds = time.monotonic() - begin
-                    self.progress(Progress(len(records), len(all_shards), already, rows, seconds))
+                    self.progress(BuildProgress(len(records), len(all_shards), already, rows, seconds))
         return self._finish([records[item] for item in all_shards])
 
     def _claim(self) -> None:
-        """Write the recipe into a new folder; make sure that it is the same in an old one."""
+        """Write the spec into a new folder; make sure that it is the same in an old one."""
+        files.own_folder(self.folder / shards.FOLDER)
         files.sweep(self.files, self.folder)
         files.sweep(self.files, self.folder / shards.FOLDER)
-        path, text = self.folder / RECIPE, self.recipe.to_json()
+        path, text = self.folder / RECIPE, self.spec.to_json()
         try:
-            old = plain.content(path)
+            old = opening.content(path)
         except FileNotFoundError:
             files.replace(self.files, path, text.encode())
             old = text.encode()
         if old != text.encode():
-            raise errors.WrongRecipe(f"{path}: the folder belongs to another recipe: {_difference(old, self.recipe)}")
+            raise errors.WrongDataSpec(f"{path}: the folder belongs to another recipe: {_difference(old, self.spec)}")
         files.make_folders(self.files, self.folder / shards.FOLDER)
 
     def _finished(self) -> dict[tuple[str, int], Record]:
-        """Shards that are there and whole: by the manifest of a finished build and the journal of an interrupted one."""
+        """Shards that are there and whole: by a finished build's manifest and an interrupted one's journal."""
         try:
             records = {record.name: record for record in manifest.read(self.folder).shards}
         except (errors.Damaged, errors.WrongFolder):
             records = {}
         records.update(journal.read(self.folder))
         whole = {}
-        for split, shard in manifest.order(self.recipe):
-            record = records.get(shards.name(self.recipe, split, shard))
+        for split, shard in manifest.order(self.spec):
+            record = records.get(shards.name(self.spec, split, shard))
             if record and shards.intact(self.folder, record):
                 whole[split, shard] = record
         return whole
@@ -185,23 +196,23 @@ class _Build:
         else:
             source = None if self.states is None else own_states.store(self.files, self.folder, self.states)
             requests = [
-                worker.request(self.recipe, self.folder, split, shard, self.threads, source) for split, shard in others
+                worker.request(self.spec, self.folder, split, shard, self.threads, source) for split, shard in others
             ]
             yield from engines.run(self.engine, requests, self.workers, self.lock)
         for split, shard in test:
-            yield self._make_here(split, shard, self._seen(records) if self.recipe.strict_states else None)
+            yield self._make_here(split, shard, self._seen(records) if self.spec.strict_states else None)
 
     def _make_here(self, split: str, shard: int, exclude: NDArray[np.uint64] | None = None) -> Record:
-        content = shards.make(self.recipe, split, shard, threads=self.threads, exclude=exclude, states=self.states)
-        return shards.write(self.files, self.folder, self.recipe, split, shard, content)
+        content = shards.make(self.spec, split, shard, threads=self.threads, exclude=exclude, states=self.states)
+        return shards.write(self.files, self.folder, self.spec, split, shard, content)
 
     def _seen(self, records: dict[tuple[str, int], Record]) -> NDArray[np.uint64]:
-        train = [records["train", shard] for shard in range(self.recipe.shards("train"))]
-        return overlap.seen(self.folder, self.recipe, train, self.workers)
+        train = [records["train", shard] for shard in range(self.spec.shards("train"))]
+        return overlap.seen(self.folder, self.spec, train, self.workers)
 
     def _finish(self, records: list[Record]) -> Manifest:
         """Write the card, then the manifest, and only then clear away what a resumed build would need."""
-        result = manifest.Manifest(self.recipe, tuple(records), self._overlap(records), manifest.versions())
+        result = manifest.Manifest(self.spec, tuple(records), self._overlap(records), manifest.versions())
         self._keep(card.NAME, card.card(result))
         self._keep(manifest.NAME, result.to_json())
         for name in (journal.NAME, own_states.NAME):
@@ -211,21 +222,21 @@ class _Build:
     def _keep(self, name: str, text: str) -> None:
         """Write a file unless it is there already, byte for byte."""
         path = self.folder / name
-        if not path.is_file() or plain.content(path) != text.encode():
+        if not path.is_file() or opening.content(path) != text.encode():
             files.replace(self.files, path, text.encode())
 
     def _overlap(self, records: list[Record]) -> dict[str, int]:
-        by_split = manifest.Manifest(self.recipe, tuple(records), {}, {})
+        by_split = manifest.Manifest(self.spec, tuple(records), {}, {})
         if not by_split.of("test"):
             return {}
-        keys = overlap.seen(self.folder, self.recipe, by_split.of("train"), self.workers)
-        return overlap.measure(self.recipe, shards.read(self.folder, self.recipe, by_split.of("test")[0]), keys)
+        keys = overlap.seen(self.folder, self.spec, by_split.of("train"), self.workers)
+        return overlap.measure(self.spec, shards.read(self.folder, self.spec, by_split.of("test")[0]), keys)
 
 
-def _difference(old: bytes, new: Recipe) -> str:
+def _difference(old: bytes, new: DataSpec) -> str:
     """Which fields differ, with both values."""
     try:
-        before, after = recipe.Recipe.from_text(old.decode()).to_dict(), new.to_dict()
+        before, after = DataSpec.from_text(old.decode()).to_dict(), new.to_dict()
     except (errors.DataError, UnicodeDecodeError):
         return "its recipe cannot be read"
     either = ((k, before.get(k, "usual"), after.get(k, "usual")) for k in sorted({*before, *after}))

@@ -8,12 +8,12 @@ import numpy as np
 
 from recommit import draws
 from recommit.data import rows
-from recommit.data.rows import Rows
+from recommit.data.rows import LabelledRows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from recommit.data.spec import Recipe
+    from recommit.data.spec import DataSpec
     from recommit.data.starts.sampling import Starts
     from recommit.puzzles.puzzle import Puzzle, States
 
@@ -27,12 +27,12 @@ def label(
     instance: NDArray[Any] | None = None,
     t: NDArray[Any] | None = None,
     length: NDArray[Any] | None = None,
-    variant: NDArray[Any] | None = None,
+    difficulty: NDArray[Any] | None = None,
     kind: int = rows.ON_POLICY,
     ties: Literal["first", "random"] = "first",
     seed: int = 0,
     threads: int | None = 1,
-) -> Rows:
+) -> LabelledRows:
     """Exact labels of any states, for example of those that a policy visited; dead states are marked as such.
 
     ``instance`` (default: the row number), ``t`` and ``length`` say where the states come from, and are only copied.
@@ -42,9 +42,9 @@ def label(
         raise ValueError("states: expected states that can be solved within the solver's limits, got UNKNOWN")
     actions, count = rows.heads(solutions.actions.astype(np.uint8, copy=False), solutions.offsets)
     n = len(states)
-    return Rows(
+    return LabelledRows(
         instance=_column(instance, np.int64, np.arange(n)),
-        variant=_column(variant, np.uint8, np.zeros(n)),
+        difficulty=_column(difficulty, np.uint8, np.zeros(n)),
         length=_column(length, np.int16, solutions.length),
         t=_column(t, np.uint16, np.zeros(n)),
         kind=np.full(n, kind, np.uint8),
@@ -77,22 +77,22 @@ def path_states(
     return result
 
 
-def shard_rows(recipe: Recipe, split: str, shard: int, starts: Starts, threads: int | None = 1) -> Rows:
+def shard_rows(spec: DataSpec, split: str, shard: int, starts: Starts, threads: int | None = 1) -> LabelledRows:
     """Everything a shard holds, instance by instance: the expert path, then the perturbed states."""
-    puzzle = recipe.puzzle()
+    puzzle = spec.puzzle()
     ties = draws.derived_seed(
-        draws.derived_seed(recipe.seed, draws.Purpose.PERTURB, recipe.epoch), _SPLIT_CODE[split], shard
+        draws.derived_seed(spec.seed, draws.Purpose.PERTURB, spec.epoch), _SPLIT_CODE[split], shard
     )
-    solutions = puzzle.solve(starts.states, ties=recipe.ties, seed=ties, threads=threads)
+    solutions = puzzle.solve(starts.states, ties=spec.ties, seed=ties, threads=threads)
     plan, offsets = solutions.actions.astype(np.uint8, copy=False), solutions.offsets
     lengths = np.diff(offsets)
     states = path_states(puzzle, starts.states, plan, offsets, threads)
     t = (np.arange(len(states)) - np.repeat(offsets[:-1], lengths)).astype(np.uint16)
     actions, count = rows.windows(plan, offsets)
     owner = np.repeat(np.arange(len(starts)), lengths)
-    expert = Rows(
+    expert = LabelledRows(
         instance=starts.number[owner],
-        variant=starts.variant[owner],
+        difficulty=starts.difficulty[owner],
         length=starts.length[owner],
         t=t,
         kind=np.zeros(len(states), np.uint8),
@@ -102,30 +102,30 @@ def shard_rows(recipe: Recipe, split: str, shard: int, starts: Starts, threads: 
         count=count,
         actions=actions,
     )
-    if not recipe.perturbed:
+    if not spec.perturbed:
         return expert
-    beside, beside_owner = _perturbed(recipe, puzzle, starts, states, offsets, ties, threads)
+    beside, beside_owner = _perturbed(spec, puzzle, starts, states, offsets, ties, threads)
     order = np.argsort(np.concatenate([owner, beside_owner]), kind="stable")
     return rows.concatenate([expert, beside])[order]
 
 
 def _perturbed(
-    recipe: Recipe,
+    spec: DataSpec,
     puzzle: Puzzle,
     starts: Starts,
     path: States,
     offsets: NDArray[Any],
     seed: int,
     threads: int | None,
-) -> tuple[Rows, NDArray[np.intp]]:
+) -> tuple[LabelledRows, NDArray[np.intp]]:
     """States a few random actions off the expert path; and which instance each comes from."""
-    owner = np.repeat(np.arange(len(starts)), recipe.perturbed)
-    which = np.tile(np.arange(recipe.perturbed), len(starts))
+    owner = np.repeat(np.arange(len(starts)), spec.perturbed)
+    which = np.tile(np.arange(spec.perturbed), len(starts))
     stream = draws.streams(seed, draws.Purpose.PERTURB, owner * 256 + which)
     leave = draws.below(draws.draw(stream, 0), starts.length[owner])
-    steps = 1 + draws.below(draws.draw(stream, 1), recipe.deviation)
+    steps = 1 + draws.below(draws.draw(stream, 1), spec.deviation)
     states = path[offsets[owner] + leave]
-    for step in range(recipe.deviation):
+    for step in range(spec.deviation):
         moved = _random_step(puzzle, states, draws.draw(stream, 2 + step), threads)
         states = np.where((step < steps)[:, None, None], moved, states)
     labelled = label(
@@ -134,9 +134,9 @@ def _perturbed(
         instance=starts.number[owner],
         t=leave + steps,
         length=starts.length[owner],
-        variant=starts.variant[owner],
+        difficulty=starts.difficulty[owner],
         kind=rows.PERTURBED,
-        ties=recipe.ties,
+        ties=spec.ties,
         seed=seed + 1,
         threads=threads,
     )

@@ -22,7 +22,7 @@ NAME = ".states.npy"
 
 
 def sha256(states: NDArray[np.uint8]) -> str:
-    """Names the states in a recipe."""
+    """Name states, as a spec does."""
     check(states)
     digest = hashlib.sha256(f"uint8 {states.shape}\n".encode())
     digest.update(np.ascontiguousarray(states).data)
@@ -33,7 +33,7 @@ def check(states: object) -> None:
     """uint8[N, rows, columns], or an error that says what it is instead."""
     if not isinstance(states, np.ndarray) or states.dtype != np.uint8 or states.ndim != 3:
         got = f"{states.dtype}{list(states.shape)}" if isinstance(states, np.ndarray) else type(states).__name__
-        raise errors.WrongRecipe(f"states: expected uint8[N, rows, columns], got {got}")
+        raise errors.WrongDataSpec(f"states: expected uint8[N, rows, columns], got {got}")
 
 
 def load(path: Path) -> NDArray[np.uint8]:
@@ -42,7 +42,7 @@ def load(path: Path) -> NDArray[np.uint8]:
         reading(path).close()  # a pipe would be waited for
         states = np.load(path, mmap_mode="r", allow_pickle=False)
     except Exception as error:  # noqa: BLE001  (numpy lets all errors of Python's own tokenizer through)
-        raise errors.WrongRecipe(f"{path}: expected a .npy file of states, got: {error}") from None
+        raise errors.WrongDataSpec(f"{path}: expected a .npy file of states, got: {error}") from None
     check(states)
     return states  # type: ignore[no-any-return]
 

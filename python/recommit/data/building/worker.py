@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recommit.data import shards
-from recommit.data.spec import Recipe
+from recommit.data.spec import DataSpec
 from recommit.storage import errors
 from recommit.storage.files import Files
 
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def request(recipe: Recipe, folder: Path, split: str, shard: int, threads: int, states: Path | None) -> dict[str, Any]:
+def request(spec: DataSpec, folder: Path, split: str, shard: int, threads: int, states: Path | None) -> dict[str, Any]:
     """What a worker is asked: one shard."""
     return {
-        "recipe": recipe.to_dict(),
+        "recipe": spec.to_dict(),
         "folder": str(folder),
         "split": split,
         "shard": shard,
@@ -40,10 +40,10 @@ def request(recipe: Recipe, folder: Path, split: str, shard: int, threads: int, 
 def answer(request: dict[str, Any]) -> dict[str, Any]:
     """Make one shard; its record, or what went wrong in plain words."""
     try:
-        recipe = Recipe.from_dict(request["recipe"])
+        spec = DataSpec.from_dict(request["recipe"])
         split, shard = request["split"], request["shard"]
-        content = shards.make(recipe, split, shard, threads=request["threads"], states=_states(request["states"]))
-        return {"record": shards.write(Files(), Path(request["folder"]), recipe, split, shard, content).to_dict()}
+        content = shards.make(spec, split, shard, threads=request["threads"], states=_states(request["states"]))
+        return {"record": shards.write(Files(), Path(request["folder"]), spec, split, shard, content).to_dict()}
     except errors.DataError as error:
         return {"error": type(error).__name__, "message": str(error)}
     except MemoryError as error:

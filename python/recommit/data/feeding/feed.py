@@ -9,6 +9,7 @@ import numpy as np
 
 from recommit import draws
 from recommit.data import rows, shards, table
+from recommit.data.feeding.resumable import Resumable
 from recommit.storage import errors
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recommit.data.dataset import Dataset
-    from recommit.data.rows import Rows
+    from recommit.data.rows import LabelledRows
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class _Block:
     rows: int
 
 
-class Feed:
+class Feed(Resumable):
     """An endless (or ``epochs`` long) stream of batches of ``batch`` rows for this rank.
 
     Every epoch is one permutation of all rows: blocks of rows are dealt in random order into windows of about
@@ -63,16 +64,16 @@ class Feed:
         #: Rows per epoch, all ranks together.
         self.total = sum(block.rows for block in self.blocks)
         if not self.total:
-            raise errors.WrongRecipe(f"dataset: expected at least one row, got {dataset!r}")
+            raise errors.WrongDataSpec(f"dataset: expected at least one row, got {dataset!r}")
         #: Rows handed out so far, all ranks together, all epochs.
         self.position = 0
         self._plan: tuple[int, list[_Block], NDArray[np.int64]] | None = None
-        self._held: tuple[tuple[int, int], Rows, NDArray[np.intp]] | None = None
+        self._held: tuple[tuple[int, int], LabelledRows, NDArray[np.intp]] | None = None
 
-    def __iter__(self) -> Iterator[Rows]:
+    def __iter__(self) -> Iterator[LabelledRows]:
         return self
 
-    def __next__(self) -> Rows:
+    def __next__(self) -> LabelledRows:
         stretch = self.batch * self.world
         if self.epochs is not None and self.position + stretch > self.epochs * self.total:
             raise StopIteration
@@ -81,23 +82,13 @@ class Feed:
         self.position += stretch
         return result
 
-    def state_dict(self) -> dict[str, Any]:
-        """Where the stream is; plain values."""
-        return {"position": self.position, "identity": self.identity}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on at the exact next row."""
-        if state["identity"] != self.identity:
-            raise ValueError(f"state: expected one of {self.identity}, got {state['identity']}")
-        self.position = int(state["position"])
-
     @property
     def identity(self) -> dict[str, Any]:
         """What decides the order of the rows; plain values."""
         order = {"seed": self.seed, "shuffle": self.shuffle, "window": self.window, "dead": self.dead}
         return {"content": self.dataset.manifest.content, "split": self.dataset.split, **order}
 
-    def take(self, begin: int, end: int) -> Rows:
+    def take(self, begin: int, end: int) -> LabelledRows:
         """Rows number begin..end of the endless stream."""
         parts = []
         while begin < end:
@@ -108,7 +99,7 @@ class Feed:
             begin += stop - at
         return parts[0] if len(parts) == 1 else rows.concatenate(parts)
 
-    def _find(self, epoch: int, at: int) -> tuple[Rows, NDArray[np.intp], int]:
+    def _find(self, epoch: int, at: int) -> tuple[LabelledRows, NDArray[np.intp], int]:
         """The window around row ``at`` of an epoch, loaded, with the order of its rows and the number of its first."""
         blocks, starts = self._deal(epoch)
         window = int(np.searchsorted(starts, at, side="right")) - 1
@@ -142,19 +133,19 @@ class Feed:
         )
         return np.argsort(draws.draw(stream, 0), kind="stable")
 
-    def _load(self, blocks: list[_Block], begin: int, end: int) -> Rows:
+    def _load(self, blocks: list[_Block], begin: int, end: int) -> LabelledRows:
         """The wanted rows of the blocks that hold rows begin..end of an epoch."""
         firsts = np.cumsum([0, *(block.rows for block in blocks)])
         chosen = [block for block, first in zip(blocks, firsts, strict=False) if begin <= first < end]
-        parts: list[Rows | None] = [None] * len(chosen)
+        parts: list[LabelledRows | None] = [None] * len(chosen)
         for shard in {block.shard for block in chosen}:
             file = shards.open_file(self.dataset.folder, self.dataset.records[shard])
             for i, block in enumerate(chosen):
                 if block.shard == shard:
-                    parts[i] = self._wanted(table.read_groups(self.dataset.recipe, file, [block.group]))
+                    parts[i] = self._wanted(table.read_groups(self.dataset.spec, file, [block.group]))
         return rows.concatenate([part for part in parts if part is not None])
 
-    def _wanted(self, content: Rows) -> Rows:
+    def _wanted(self, content: LabelledRows) -> LabelledRows:
         return content if self.dead or not content.dead.any() else content[~content.dead]
 
 

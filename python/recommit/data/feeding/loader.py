@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from recommit.data.dataset import Dataset
-    from recommit.data.rows import Rows
+    from recommit.data.rows import LabelledRows
 
 
 @dataclass(frozen=True)
 class Batch:
     """One batch, by state. ``pixel_values`` and ``image_grid_thw`` are there if the loader was asked for pixels."""
 
-    rows: Rows
+    rows: LabelledRows
     states: torch.Tensor  #: uint8[N, rows, columns]
     actions: torch.Tensor  #: int64[N, 8], 0 where ``weights`` is 0
     weights: torch.Tensor  #: float32[N, 8]: in how many samples of the row a position has a target
@@ -97,7 +97,7 @@ class Loader:
         except BaseException as error:  # noqa: BLE001  (raised again where the batches are taken)
             ready.put(error)
 
-    def make(self, content: Rows) -> Batch:
+    def make(self, content: LabelledRows) -> Batch:
         """The tensors of some rows."""
         weights = torch.from_numpy(samples.position_weights(content.distance))
         actions = torch.from_numpy(content.actions).to(torch.int64)
@@ -110,7 +110,7 @@ class Loader:
             *batch, tensor.view(torch.bfloat16) if self.dtype == "bfloat16" else tensor, torch.from_numpy(grid)
         )
 
-    def _patches(self, content: Rows) -> tuple[Any, Any]:
+    def _patches(self, content: LabelledRows) -> tuple[Any, Any]:
         slot = self._next
         out = self._buffers[slot] if self._buffers else None
         values, grid = self.puzzle.patches(

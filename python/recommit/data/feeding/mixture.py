@@ -10,6 +10,7 @@ import numpy as np
 
 from recommit import draws
 from recommit.data.feeding.feed import Feed
+from recommit.data.feeding.resumable import Resumable
 from recommit.storage import errors
 
 if TYPE_CHECKING:
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recommit.data.dataset import Dataset
-    from recommit.data.rows import Rows
-    from recommit.data.spec import Recipe
+    from recommit.data.rows import LabelledRows
+    from recommit.data.spec import DataSpec
 
 
 @dataclass(frozen=True)
@@ -27,20 +28,20 @@ class Portion:
     """What a batch has of one data set."""
 
     #: At least one row, so that whoever must go through a model has something to show it.
-    rows: Rows
+    rows: LabelledRows
     #: How many of the rows belong to the batch: all of them, or none.
     count: int
     #: Number of the first row in the endless stream of its data set.
     first: int
 
 
-class Mixture:
+class Mixture(Resumable):
     """An endless stream of batches of ``batch`` rows for this rank, from one data set or several.
 
-    Rows of all ranks together are numbered. Of every sum(weights) rows in turn each data set has as many as its weight; which
-    ones is drawn by a counter. So the data set of row n, and which of its rows that is, are functions of (data, weights,
-    seed, n) alone: a run can stop anywhere and go on, even with another number of ranks. One data set alone gives what
-    its ``Feed`` gives.
+    Rows of all ranks together are numbered. Of every sum(weights) rows in turn each data set has as many as its weight;
+    which ones is drawn by a counter. So the data set of row n, and which of its rows that is, are functions of (data,
+    weights, seed, n) alone: a run can stop anywhere and go on, even with another number of ranks. One data set alone
+    gives what its ``Feed`` gives.
     """
 
     def __init__(
@@ -54,7 +55,7 @@ class Mixture:
         world: int = 1,
     ) -> None:
         self.feeds = [Feed(dataset, batch, seed=seed, rank=rank, world=world) for dataset in datasets]
-        self.weights = _checked(weights or even([dataset.recipe for dataset in datasets]), len(datasets))
+        self.weights = _checked(weights or even([dataset.spec for dataset in datasets]), len(datasets))
         self.batch, self.seed, self.rank, self.world = batch, seed, rank, world
         #: Rows of all data sets.
         self.total = sum(feed.total for feed in self.feeds)
@@ -95,16 +96,6 @@ class Mixture:
         counts: NDArray[np.int64] = block * np.array(self.weights) + np.bincount(begun, minlength=len(self.weights))
         return counts
 
-    def state_dict(self) -> dict[str, Any]:
-        """Where the stream is; plain values."""
-        return {"position": self.position, "identity": self.identity}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on at the exact next row."""
-        if state["identity"] != self.identity:
-            raise ValueError(f"state: expected one of {self.identity}, got {state['identity']}")
-        self.position = int(state["position"])
-
     @property
     def identity(self) -> dict[str, Any]:
         """What decides the order of the rows; of one data set, what its feed says."""
@@ -112,26 +103,28 @@ class Mixture:
         return every[0] if len(every) == 1 else {"weights": list(self.weights), "sets": every}
 
 
-def even(recipes: Sequence[Recipe]) -> tuple[int, ...]:
-    """Every task alike, and every variant of a task alike: the smallest whole numbers of rows by data set."""
-    variants = [max(len(recipe.variants), 1) for recipe in recipes]
-    whole = {recipe.task: 0 for recipe in recipes}
-    for recipe, count in zip(recipes, variants, strict=True):
-        whole[recipe.task] += count
+def even(specs: Sequence[DataSpec]) -> tuple[int, ...]:
+    """Every task alike, and every difficulty of a task alike: the smallest whole numbers of rows by data set."""
+    difficulties = [max(len(spec.difficulties), 1) for spec in specs]
+    whole = {spec.task: 0 for spec in specs}
+    for spec, count in zip(specs, difficulties, strict=True):
+        whole[spec.task] += count
     common = lcm(*whole.values())
-    weights = [count * common // whole[recipe.task] for recipe, count in zip(recipes, variants, strict=True)]
+    weights = [count * common // whole[spec.task] for spec, count in zip(specs, difficulties, strict=True)]
     return tuple(weight // gcd(*weights) for weight in weights)
 
 
-def names(recipes: Sequence[Recipe]) -> list[str]:
+def names(specs: Sequence[DataSpec]) -> list[str]:
     """A word for each data set: its puzzle and size, numbered where several have the same."""
-    words = [f"{recipe.task}-{recipe.size[0]}x{recipe.size[1]}" for recipe in recipes]
+    words = [f"{spec.task}-{spec.size[0]}x{spec.size[1]}" for spec in specs]
     return [f"{word}-{words[:i].count(word) + 1}" if words.count(word) > 1 else word for i, word in enumerate(words)]
 
 
 def _checked(weights: Sequence[int], sets: int) -> tuple[int, ...]:
     if len(weights) != sets or min(weights) < 1:
-        raise errors.WrongRecipe(f"mix: expected a number from 1 on for each of {sets} data sets, got {list(weights)}")
+        raise errors.WrongDataSpec(
+            f"mix: expected a number from 1 on for each of {sets} data sets, got {list(weights)}"
+        )
     return tuple(weights)
 
 

@@ -12,7 +12,7 @@ from recommit.data.rows import DEPTHS, NEXT, NO_ACTION
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from recommit.data.rows import Rows
+    from recommit.data.rows import LabelledRows
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ def sample_count(length: int) -> int:
     return sum(max(0, length - depth + 1) for depth in DEPTHS)
 
 
-def expand(content: Rows) -> Samples:
+def expand(content: LabelledRows) -> Samples:
     """Every admissible commitment of every row, row by row, short ones first."""
     admits = content.distance[:, None] >= np.array(DEPTHS)
     row, which = np.nonzero(admits)

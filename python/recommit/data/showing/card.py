@@ -18,10 +18,10 @@ _SIZES += [(10**8, "10M<n<100M"), (10**9, "100M<n<1B")]
 
 def card(manifest: Manifest) -> str:
     """The text; a function of the manifest alone."""
-    recipe = manifest.recipe
-    title = f"{recipe.task} {', '.join(recipe.variant_names)}: labelled commitments"
-    parts = [_header(manifest, title), f"# {title}\n", _ABOUT, _splits(manifest), _columns(manifest.recipe.task), _USE]
-    return "\n".join(parts) + _RECIPE.format(recipe=recipe.to_json(), content=manifest.content)
+    spec = manifest.spec
+    title = f"{spec.task} {', '.join(spec.difficulty_names)}: labelled commitments"
+    parts = [_header(manifest, title), f"# {title}\n", _ABOUT, _splits(manifest), _columns(manifest.spec.task), _USE]
+    return "\n".join(parts) + _RECIPE.format(recipe=spec.to_json(), content=manifest.content)
 
 
 def _header(manifest: Manifest, title: str) -> str:
@@ -38,7 +38,7 @@ def _header(manifest: Manifest, title: str) -> str:
             "- image-text-to-text",
             "tags:",
             "- recommit",
-            f"- {manifest.recipe.task}",
+            f"- {manifest.spec.task}",
             "- planning",
             "- macro-actions",
             f"size_categories:\n- {size}",
@@ -59,10 +59,10 @@ def _splits(manifest: Manifest) -> str:
             numbers = [manifest.total(what, split) for what in ("instances", "rows", "samples", "dead", "bytes")]
             lines.append(f"| {split} | " + " | ".join(f"{number:,}" for number in numbers) + " |")
     lines.append(
-        "\nA start state belongs to a split by a key that all its mirror images share, so no instance of one split is, up\n"
-        "to symmetry, an instance of another, in this data set or between any two made by this package."
+        "\nA start state belongs to a split by a key that all its mirror images share, so no instance of one split "
+        "is, up\nto symmetry, an instance of another, in this data set or between any two made by this package."
     )
-    if manifest.recipe.disjoint == "layouts":
+    if manifest.spec.disjoint == "layouts":
         lines.append("Here walls and goals alone decide, so no layout of one split is a layout of another.")
     if manifest.overlap:
         seen = manifest.overlap

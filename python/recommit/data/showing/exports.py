@@ -27,7 +27,7 @@ from recommit.storage.files import Files
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from recommit.data.rows import Rows
+    from recommit.data.rows import LabelledRows
 
 ACTIONS = ("up", "down", "left", "right")
 
@@ -43,12 +43,12 @@ def export(
     progress: Callable[[int], None] | None = None,
 ) -> list[str]:
     """Write ``dataset`` as ``parquet`` (one row per (state, depth), with an Image column), ``webdataset`` (tar files,
-    one sample per state) or ``chat`` (JSON lines of messages, one per (state, depth)). The names of the files; others of
-    the same form, from an earlier export with smaller files, are removed."""
+    one sample per state) or ``chat`` (JSON lines of messages, one per (state, depth)). The names of the files; others
+    of the same form, from an earlier export with smaller files, are removed."""
     if form not in FORMS:
-        raise errors.WrongRecipe(f"form: expected one of {', '.join(FORMS)}, got {form!r}")
+        raise errors.WrongDataSpec(f"form: expected one of {', '.join(FORMS)}, got {form!r}")
     if states_per_file < 1:
-        raise errors.WrongRecipe(f"states_per_file: expected at least 1, got {states_per_file}")
+        raise errors.WrongDataSpec(f"states_per_file: expected at least 1, got {states_per_file}")
     ending, make = FORMS[form]
     target, work, names = Path(folder).absolute(), Files(), []
     files.make_folders(work, target)
@@ -69,16 +69,16 @@ def _remove_others(work: Files, folder: Path, ending: str, names: set[str]) -> N
             work.remove(path)
 
 
-def _pieces(dataset: Dataset, most: int) -> Iterator[tuple[str, Rows]]:
+def _pieces(dataset: Dataset, most: int) -> Iterator[tuple[str, LabelledRows]]:
     """(split, rows) of every file: stretches of shards, without dead rows, which have nothing to imitate."""
     for record in dataset.records:
-        content = shards.read(dataset.folder, dataset.recipe, record)
+        content = shards.read(dataset.folder, dataset.spec, record)
         content = content[~content.dead]
         for begin in range(0, len(content), most):
             yield shards.parse_name(record.name)[0], content[begin : begin + most]
 
 
-def _parquet(dataset: Dataset, split: str, content: Rows, pictures: list[bytes]) -> memoryview:
+def _parquet(dataset: Dataset, split: str, content: LabelledRows, pictures: list[bytes]) -> memoryview:
     """Rows of samples. A picture is stored once per state: its column is coded by dictionary."""
     pa, pq = table.pa, table.pq
     expanded = samples.expand(content)
@@ -86,7 +86,7 @@ def _parquet(dataset: Dataset, split: str, content: Rows, pictures: list[bytes])
     chosen = content[expanded.row]
     image = pa.DictionaryArray.from_arrays(expanded.row.astype(np.int32), pa.array(pictures, pa.binary()))
     nowhere = pa.nulls(len(expanded), pa.string())
-    columns = table.to_table(dataset.recipe, split, chosen).drop_columns(["actions", "dead"])
+    columns = table.to_table(dataset.spec, split, chosen).drop_columns(["actions", "dead"])
     columns = columns.append_column("image", pa.StructArray.from_arrays([image.cast(pa.binary()), nowhere], _IMAGE))
     columns = columns.append_column("depth", pa.array(expanded.depth))
     flat = expanded.actions[np.arange(rows.NEXT) < expanded.depth[:, None]]
@@ -119,7 +119,7 @@ def _features(schema: Any) -> dict[str, Any]:
     return {field.name: features.get(field.name, {"dtype": str(field.type), "_type": "Value"}) for field in schema}
 
 
-def _webdataset(dataset: Dataset, split: str, content: Rows, pictures: list[bytes]) -> bytes:
+def _webdataset(dataset: Dataset, split: str, content: LabelledRows, pictures: list[bytes]) -> bytes:
     """A tar with NNN.png and NNN.json per state; no names, times or owners of the machine in it."""
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w", format=tarfile.USTAR_FORMAT) as tar:
@@ -132,14 +132,14 @@ def _webdataset(dataset: Dataset, split: str, content: Rows, pictures: list[byte
     return out.getvalue()
 
 
-def _described(dataset: Dataset, split: str, content: Rows) -> Iterator[dict[str, Any]]:
+def _described(dataset: Dataset, split: str, content: LabelledRows) -> Iterator[dict[str, Any]]:
     """Each row in plain JSON values."""
     masks = rows.masks(content.optimal)
     for i, name in enumerate(dataset.ids(content)):
         distance = int(content.distance[i])
         yield {
             "id": name,
-            "task": dataset.recipe.task,
+            "task": dataset.spec.task,
             "split": split,
             "kind": rows.KINDS[content.kind[i]],
             "t": int(content.t[i]),
@@ -152,10 +152,10 @@ def _described(dataset: Dataset, split: str, content: Rows) -> Iterator[dict[str
         }
 
 
-def _chat(dataset: Dataset, _split: str, content: Rows, pictures: list[bytes]) -> bytes:
+def _chat(dataset: Dataset, _split: str, content: LabelledRows, pictures: list[bytes]) -> bytes:
     """One conversation per (state, depth), pictures inside as data URLs: a file that needs no other file."""
     expanded, lines = samples.expand(content), []
-    rules = TASKS[dataset.recipe.task].rules
+    rules = TASKS[dataset.spec.task].rules
     urls = ["data:image/png;base64," + base64.b64encode(picture).decode() for picture in pictures]
     ids = dataset.ids(content)
     for row, depth, actions in zip(expanded.row, expanded.depth, expanded.actions, strict=True):
@@ -177,7 +177,7 @@ def _chat(dataset: Dataset, _split: str, content: Rows, pictures: list[bytes]) -
 _ANSWER = 'Answer with the next {depth} action{s} as JSON: {{"actions": [...]}}.'
 
 #: name -> (file ending, rows to bytes)
-FORMS: dict[str, tuple[str, Callable[[Dataset, str, Rows, list[bytes]], bytes | memoryview]]] = {
+FORMS: dict[str, tuple[str, Callable[[Dataset, str, LabelledRows, list[bytes]], bytes | memoryview]]] = {
     "parquet": ("parquet", _parquet),
     "webdataset": ("tar", _webdataset),
     "chat": ("jsonl", _chat),

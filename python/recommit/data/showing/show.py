@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recommit.data.dataset import Dataset
-    from recommit.data.rows import Rows
+    from recommit.data.rows import LabelledRows
 
 
 def describe(dataset: Dataset) -> dict[str, Any]:
@@ -29,8 +29,8 @@ def describe(dataset: Dataset) -> dict[str, Any]:
     size = sum(record.bytes for record in dataset.records)
     count = len(dataset)
     return {
-        "task": dataset.recipe.task,
-        "size": list(dataset.recipe.size),
+        "task": dataset.spec.task,
+        "size": list(dataset.spec.size),
         "split": dataset.split or "all",
         "shards": len(dataset.records),
         "rows": count,
@@ -51,7 +51,7 @@ class _Tally:
     def __init__(self) -> None:
         self.counts: dict[str, NDArray[np.int64]] = {}
 
-    def add(self, content: Rows) -> None:
+    def add(self, content: LabelledRows) -> None:
         start = (content.t == 0) & (content.kind == rows.EXPERT)
         self._count("lengths", content.length[start])
         self._count("distances", content.distance[~content.dead])
@@ -179,7 +179,7 @@ def _examples(dataset: Dataset) -> list[tuple[NDArray[np.uint8], str]]:
     """Boards of all distances of the first shard, far ones first and a dead one last, with their best actions."""
     content = next(dataset.shards(), None)
     if content is None:
-        raise errors.WrongRecipe("split: expected one that has rows, got an empty one")
+        raise errors.WrongDataSpec("split: expected one that has rows, got an empty one")
     dead, alive = np.flatnonzero(content.dead)[:1], np.flatnonzero(~content.dead)
     order = alive[np.argsort(-content.distance[alive], kind="stable")]
     chosen = order[np.linspace(0, len(order) - 1, min(_BOARDS - len(dead), len(order))).astype(int)]
@@ -188,7 +188,7 @@ def _examples(dataset: Dataset) -> list[tuple[NDArray[np.uint8], str]]:
     return [(picture, _caption(some, i)) for i, picture in enumerate(pictures)]
 
 
-def _caption(content: Rows, i: int) -> str:
+def _caption(content: LabelledRows, i: int) -> str:
     if content.dead[i]:
         return "dead"
     best = " or ".join(ACTIONS[a] for a in np.flatnonzero(rows.masks(content.optimal[i : i + 1])[0]))

@@ -1,4 +1,4 @@
-"""Which instances are played: by the data's recipe alone, so that every agent can be given the same ones."""
+"""Which instances are played: by the data's spec alone, so that every agent can be given the same ones."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from recommit.data.starts import sampling, symmetry
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from recommit.data.spec import Recipe
+    from recommit.data.spec import DataSpec
 
 
-def starts(recipe: Recipe, split: str, count: int, length: tuple[int, ...]) -> sampling.Starts:
+def starts(spec: DataSpec, split: str, count: int, length: tuple[int, ...]) -> sampling.Starts:
     """Instances of a split: as many as asked for, distinct up to symmetry."""
-    wanted = recipe.of_length(length)
-    wanted = replace(wanted, test=count, validation=count, shard=max(recipe.shard, count), states="")
+    wanted = spec.of_length(length)
+    wanted = replace(wanted, test=count, validation=count, shard=max(spec.shard, count), states="")
     return sampling.starts(wanted, split, 0)
 
 
-def rooms(recipe: Recipe, states: NDArray[np.uint8]) -> NDArray[np.int64] | None:
+def rooms(spec: DataSpec, states: NDArray[np.uint8]) -> NDArray[np.int64] | None:
     """One number per instance, the same for those in the same room, where the data keeps rooms apart; else None."""
-    if recipe.disjoint == "starts":
+    if spec.disjoint == "starts":
         return None
-    return np.unique(symmetry.split_keys(recipe, states), return_inverse=True)[1].astype(np.int64)
+    return np.unique(symmetry.split_keys(spec, states), return_inverse=True)[1].astype(np.int64)
 
 
 def name(states: NDArray[np.uint8]) -> str:

@@ -1,4 +1,4 @@
-"""The start states of one shard: a pure function of the recipe, the split and the shard's number."""
+"""The start states of one shard: a pure function of the spec, the split and the shard's number."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from recommit.storage import errors
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from recommit.data.spec import Recipe, Variant
+    from recommit.data.spec import DataSpec, Difficulty
     from recommit.puzzles.instances import Instances
 
-#: Every split and shard reads its own stretch of a variant's stream of instances.
+#: Every split and shard reads its own stretch of a difficulty's stream of instances.
 _SPLIT_STRETCH = {"train": 0, "validation": 1 << 60, "test": 2 << 60}
 _SHARD_STRETCH = 1 << 32
 #: Share of the candidates that a split accepts.
@@ -28,7 +28,7 @@ class Starts:
     """Instances in the order of their rows. ``number`` is what ``generate(start=)`` takes to make them again."""
 
     number: NDArray[np.int64]
-    variant: NDArray[np.uint8]
+    difficulty: NDArray[np.uint8]
     states: NDArray[np.uint8]
     length: NDArray[np.int16]
 
@@ -37,31 +37,31 @@ class Starts:
 
     def where(self, keep: NDArray[np.bool_] | slice | NDArray[np.intp]) -> Starts:
         """Some of them."""
-        return Starts(self.number[keep], self.variant[keep], self.states[keep], self.length[keep])
+        return Starts(self.number[keep], self.difficulty[keep], self.states[keep], self.length[keep])
 
 
 def join(parts: list[Starts]) -> Starts:
     """All of them, in order."""
     return Starts(
         np.concatenate([part.number for part in parts]),
-        np.concatenate([part.variant for part in parts]),
+        np.concatenate([part.difficulty for part in parts]),
         np.concatenate([part.states for part in parts]),
         np.concatenate([part.length for part in parts]),
     )
 
 
 def starts(
-    recipe: Recipe, split: str, shard: int, *, threads: int | None = 1, exclude: NDArray[np.uint64] | None = None
+    spec: DataSpec, split: str, shard: int, *, threads: int | None = 1, exclude: NDArray[np.uint64] | None = None
 ) -> Starts:
     """The instances of one shard. Test and validation starts are distinct up to symmetry within their shard;
     ``exclude`` holds (sorted) keys that must not occur."""
-    begin = shard * recipe.shard
-    end = recipe.counts[split] if split == "test" else min(begin + recipe.shard, recipe.counts[split])
-    return dealt(recipe, split, shard, np.arange(begin, end) % len(recipe.variants), threads=threads, exclude=exclude)
+    begin = shard * spec.shard
+    end = spec.counts[split] if split == "test" else min(begin + spec.shard, spec.counts[split])
+    return dealt(spec, split, shard, np.arange(begin, end) % len(spec.difficulties), threads=threads, exclude=exclude)
 
 
 def dealt(
-    recipe: Recipe,
+    spec: DataSpec,
     split: str,
     shard: int,
     which: NDArray[np.intp],
@@ -70,15 +70,15 @@ def dealt(
     exclude: NDArray[np.uint64] | None = None,
     fewer: bool = False,
 ) -> Starts:
-    """Instance i is of variant ``which[i]``. ``fewer``: where a variant has not enough of them, all that were met."""
+    """Make instance i of difficulty ``which[i]``. ``fewer``: if there are not enough of one, all that were met."""
     parts, positions = [], []
     taken = np.zeros(0, np.uint64) if exclude is None else exclude
-    for index in range(len(recipe.variants)):
+    for index in range(len(spec.difficulties)):
         place = np.flatnonzero(which == index)
-        stream = _Stream(recipe, split, shard, index, threads)
+        stream = _Stream(spec, split, shard, index, threads)
         part, used = _accepted(stream, len(place), taken, fewer=fewer)
         if split != "train":
-            taken = np.union1d(taken, used)  # variants may overlap: the same start in both would be one too few
+            taken = np.union1d(taken, used)  # difficulties may overlap: the same start in both would be one too few
         parts.append(part)
         positions.append(place[: len(part)])
     return join(parts).where(np.argsort(np.concatenate(positions)))
@@ -86,9 +86,9 @@ def dealt(
 
 @dataclass
 class _Stream:
-    """Candidates of one variant for one shard, read from the front."""
+    """Candidates of one difficulty for one shard, read from the front."""
 
-    recipe: Recipe
+    spec: DataSpec
     split: str
     shard: int
     index: int
@@ -96,12 +96,12 @@ class _Stream:
     used: int = 0
 
     @property
-    def variant(self) -> Variant:
-        return self.recipe.variants[self.index]
+    def difficulty(self) -> Difficulty:
+        return self.spec.difficulties[self.index]
 
     def read(self, count: int) -> Starts:
         first = _SPLIT_STRETCH[self.split] + self.shard * _SHARD_STRETCH + self.used
-        drawn = generate(self.recipe, self.variant, first, count, self.threads)
+        drawn = generate(self.spec, self.difficulty, first, count, self.threads)
         self.used += count
         return Starts(
             np.arange(first, first + count),
@@ -111,21 +111,21 @@ class _Stream:
         )
 
 
-def generate(recipe: Recipe, variant: Variant, start: int, count: int, threads: int | None = 1) -> Instances:
-    """``count`` instances of a variant's stream, from number ``start`` on."""
-    puzzle = recipe.puzzle(variant)
-    how = {"length": variant.length, **puzzle.options(recipe.generator)}
+def generate(spec: DataSpec, difficulty: Difficulty, start: int, count: int, threads: int | None = 1) -> Instances:
+    """``count`` instances of a difficulty's stream, from number ``start`` on."""
+    puzzle = spec.puzzle(difficulty)
+    how = {"length": difficulty.length, **puzzle.options(spec.generator)}
     try:
-        return puzzle.generate(count, seed=recipe.seed, start=start, threads=threads, **how)
+        return puzzle.generate(count, seed=spec.seed, start=start, threads=threads, **how)
     except ValueError as error:
-        raise errors.WrongRecipe(f"variants: {puzzle!r} of length {list(variant.length)}: {error}") from None
+        raise errors.WrongDataSpec(f"variants: {puzzle!r} of length {list(difficulty.length)}: {error}") from None
 
 
 def _accepted(
     stream: _Stream, count: int, taken: NDArray[np.uint64], *, fewer: bool
 ) -> tuple[Starts, NDArray[np.uint64]]:
     """The first ``count`` candidates that belong to the split and are not taken; and their keys."""
-    recipe = stream.recipe
+    spec = stream.spec
     distinct = stream.split != "train"
     patience = 65536 + 256 * count
     parts: list[Starts] = [stream.read(0)]
@@ -135,13 +135,13 @@ def _accepted(
             break
         if stream.used >= patience:
             raise errors.NotEnough(
-                f"{stream.split}: expected {count} distinct instances of length {list(stream.variant.length)}, "
+                f"{stream.split}: expected {count} distinct instances of length {list(stream.difficulty.length)}, "
                 f"found {have} among {stream.used} candidates"
             )
         wanted = 16 + int((count - have) / _SHARE[stream.split] * 1.05)
         candidates = stream.read(max(wanted, stream.used // 16))
-        keys = symmetry.keys(recipe.task, candidates.states, stream.threads)
-        deciding = keys if recipe.disjoint == "starts" else symmetry.split_keys(recipe, candidates.states)
+        keys = symmetry.keys(spec.task, candidates.states, stream.threads)
+        deciding = keys if spec.disjoint == "starts" else symmetry.split_keys(spec, candidates.states)
         keep = symmetry.belongs(deciding, stream.split) & ~_contains(taken, keys)
         if distinct:
             keep &= _first(keys) & ~_contains(used, keys)

@@ -1,10 +1,11 @@
 """Which split an instance belongs to: decided by its start state alone, the same for all its mirror images.
 
-A recipe may ask for more (``disjoint: layouts``): then walls and goals alone decide, so that no room is in two splits.
+A spec may ask for more (``disjoint: layouts``): then walls and goals alone decide, so that no room is in two splits.
 
 A start is reduced to a 64-bit key that all its symmetric images share. The key's top four bits are its bucket: bucket 0
-is for testing, bucket 1 for validation, the others for training, in every data set that anybody builds. So no data set's
-training instances can leak into any other's test instances, whatever their seeds, and shards need not know each other.
+is for testing, bucket 1 for validation, the others for training, in every data set that anybody builds. So no data
+set's training instances can leak into any other's test instances, whatever their seeds, and shards need not know each
+other.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from recommit.puzzles.registry import TASKS
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from recommit.data.spec import Recipe
+    from recommit.data.spec import DataSpec
     from recommit.puzzles.puzzle import States
 
     Keys = NDArray[np.uint64]
@@ -58,11 +59,11 @@ def keys(task: str, states: States, threads: int | None = 1) -> Keys:
     return draws.mix(result)  # the smaller of two hashes is small: buckets need an even key
 
 
-def split_keys(recipe: Recipe, states: States, threads: int | None = 1) -> Keys:
-    """The keys that decide the splits of a recipe: of starts, or of their layouts."""
-    if recipe.disjoint == "starts":
-        return keys(recipe.task, states, threads)
-    kind = TASKS[recipe.task]
+def split_keys(spec: DataSpec, states: States, threads: int | None = 1) -> Keys:
+    """The keys that decide the splits of a spec: of starts, or of their layouts."""
+    if spec.disjoint == "starts":
+        return keys(spec.task, states, threads)
+    kind = TASKS[spec.task]
     images = kind.images(kind.layouts(states))
     return draws.mix(np.min([_hash(_aligned(image)) for image in images], axis=0))
 

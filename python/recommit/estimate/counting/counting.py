@@ -1,8 +1,8 @@
 """What a piece of work costs: floating-point operations, and the most bytes that its tensors take at one time.
 
-Both are counted by watching every operation, on tensors that exist or on tensors that have shapes alone. The formulas are
-those of torch's ``FlopCounterMode``, which gives the same sums; it is not used itself because what it hangs on modules keeps
-recomputed activations alive.
+Both are counted by watching every operation, on tensors that exist or on tensors that have shapes alone. The formulas
+are those of torch's ``FlopCounterMode``, which gives the same sums; it is not used itself because what it hangs on
+modules keeps recomputed activations alive.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Cost:
-    """Of one pass."""
+    """Operations and bytes of one pass."""
 
     #: Floating-point operations of matrix products and attention.
     flops: int
@@ -33,8 +33,8 @@ class Cost:
 
 
 class Watch(TorchDispatchMode):
-    """Counts operations while it is entered, and bytes of tensors that are alive: those it was shown, and those that were
-    made while it watched."""
+    """Counts operations while it is entered, and bytes of tensors that are alive: those it was shown, and those that
+    were made while it watched."""
 
     def __init__(self, there: Iterable[Tensor] = ()) -> None:
         super().__init__()
@@ -69,7 +69,7 @@ class Watch(TorchDispatchMode):
 
 
 def cost(work: Callable[[], Any], watch: Watch) -> Cost:
-    """Of ``work``; what it returns is gone afterwards."""
+    """Count ``work``; what it returns is gone afterwards."""
     before, flops = watch.now, watch.flops
     watch.peak = before
     with watch:
@@ -83,7 +83,7 @@ def attention(query: Any, key: Any, value: Any, *_rest: Any) -> int:
 
 
 def attention_backward(grad: Any, query: Any, key: Any, value: Any, *_rest: Any) -> int:
-    """Of the way back."""
+    """Operations of the way back."""
     return int(sdpa_backward_flop_count(grad, query, key, value))
 
 

@@ -1,6 +1,6 @@
 """A real step, measured from outside: torch's own counter of operations, and what its allocator reports.
 
-To hold a plan against a machine: make the trainer inside ``measured``, and compare with the plan of the same recipe.
+To hold an estimate against a machine: make the trainer inside ``measured``, and compare with that of the same recipe.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ class Measured:
     seconds: float
 
     def apart(self, estimate: Estimate) -> tuple[float, float]:
-        """How many times what was measured the plan says: operations, and bytes without its allowance."""
+        """How many times what was measured an estimate says: operations, and bytes without its allowance."""
         peak = estimate.memory.peak - estimate.memory.resident.get("allowance", 0)
         return estimate.phases[0].flops / self.flops, peak / self.peak
 
 
 def measured(make: Callable[[], Trainer]) -> Measured:
-    """Of the trainer that ``make`` makes."""
+    """Measure the trainer that ``make`` makes."""
     gc.collect()  # what goes later would count as less
     with _memory() as peak:
         trainer = make()
@@ -59,7 +59,7 @@ def measured(make: Callable[[], Trainer]) -> Measured:
 
 
 def counter() -> FlopCounterMode:
-    """Of torch, with the attention of CPUs."""
+    """Make torch's counter, with the attention of CPUs."""
     aten = torch.ops.aten
     mapping = {
         aten._scaled_dot_product_flash_attention_for_cpu: _shaped(attention),
@@ -84,7 +84,7 @@ def _memory() -> Iterator[list[int]]:
 
 
 def _peak(events: Any) -> int:
-    """Of those that were allocated since the profiler began."""
+    """Find the most of those that were allocated since the profiler began."""
     begin = next(event.start_ns() for event in events if event.name() == MARK)
     now = peak = 0
     for event in sorted((e for e in events if e.name() == "[memory]"), key=lambda e: e.start_ns()):

@@ -1,5 +1,5 @@
-"""Published backbones by the preset of their shapes, so that a plan needs no download; and what their tokenizer makes of
-the task prompts."""
+"""Published backbones by the preset of their shapes, so that an estimate needs no download; and what their tokenizer
+makes of the task prompts."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ PUBLISHED = {
     "Qwen/Qwen3-VL-8B-Instruct": "qwen3-vl-8b",
     "OpenGVLab/InternVL3-8B-hf": "internvl3-8b",
 }
-#: Prompt -> tokens before and behind the picture, its two markers left out. Counted with the published vocabulary of Qwen
-#: (151,643 byte pairs), which all of them share; prompt files never change.
+#: Prompt -> tokens before and behind the picture, its two markers left out. Counted with the published vocabulary of
+#: Qwen (151,643 byte pairs), which all of them share; prompt files never change.
 _LENGTHS = {"bare-v1": (0, 0), "sliding-v1": (3, 48), "sokoban-v1": (3, 47), "ice-v1": (3, 51)}
 
 
@@ -31,8 +31,8 @@ def preset_of(backbone: str) -> str | None:
     preset = backbone.removeprefix(RANDOM) if backbone.startswith(RANDOM) else PUBLISHED.get(backbone)
     if preset is None:
         raise ValueError(
-            f"model.backbone: expected a local folder, {RANDOM} and a preset, or one of {', '.join(PUBLISHED)}, whose shapes "
-            f"can be planned without a download, got {backbone}"
+            f"model.backbone: expected a local folder, {RANDOM} and a name, or one of {', '.join(PUBLISHED)}, whose "
+            f"shapes can be planned without a download, got {backbone}"
         )
     return preset
 
@@ -53,7 +53,7 @@ class PublishedTokenizer:
         return {"input_ids": [0] * (before + 1) + [self.pad] * pictures + [0] * (behind + 1)}
 
     def _digest(self, text: str, pictures: int) -> str:
-        """Of the prompt that was expanded."""
+        """Digest of the prompt that was expanded."""
         shown = self.markers.before + self.markers.token * pictures + self.markers.after
         return hashlib.sha256(text.replace(shown, "{image}").encode()).hexdigest()
 

@@ -11,14 +11,16 @@ from typing import TYPE_CHECKING, TypeAlias
 from recommit.play.variants import variant
 from recommit.policy.config import PASS
 from recommit.train.config import EngineConfig, SftConfig
+from recommit.train.grpo.settings.credit import ExactCredit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from recommit.train.config import ValidationConfig
     from recommit.train.grpo.config import GrpoConfig
+    from recommit.train.grpo.settings.phases import Phase
 
-    #: What is planned.
+    #: What is estimated.
     Stage: TypeAlias = "SftConfig | GrpoConfig | EvaluationStage"
 
 EARLY = "episodes that end early look less often"
@@ -26,7 +28,7 @@ MEET = "episodes that end early or meet look less often"
 #: States that the search for the best depths may look at besides; see ``recommit.play.oracle``.
 CEILING = 1 << 18
 #: Agents that do not walk among the states of greedy plans.
-OFF_GRAPH = ("fixed-4-sampled", "solver", "walker", "zero-shot")
+OFF_GRAPH = ("fixed-4-sampled", "solver", "random-actions", "zero-shot")
 SEEN = "a state that was seen before is not encoded again"
 
 
@@ -34,7 +36,8 @@ SEEN = "a state that was seen before is not encoded again"
 class Passes:
     """So many passes of so many states each."""
 
-    #: ``learn``, ``reference``, ``propose`` (plans are drawn), ``plans`` (greedy ones), ``imitate``, ``pictures``, ``head``.
+    #: ``learn``, ``reference``, ``propose`` (plans are drawn), ``plans`` (greedy ones), ``imitate``, ``pictures``,
+    #: ``head``.
     kind: str
     states: int
     times: int
@@ -64,7 +67,7 @@ class Schedule:
 
 
 def schedule(config: Stage, world: int, depths: int) -> Schedule:
-    """Of a recipe on ``world`` ranks; ``depths`` is how many the depth head chooses from."""
+    """Schedule a recipe on ``world`` ranks; ``depths`` is how many the depth head chooses from."""
     if isinstance(config, EvaluationStage):
         return evaluation(config, world)
     steps, every = config.optim.steps, config.validation.every
@@ -73,10 +76,12 @@ def schedule(config: Stage, world: int, depths: int) -> Schedule:
         step = imitation(config, world)
         watch = validation(config.validation, world, (config.validation.budget,) * len(config.validation.depths))
         return Schedule(step, (), watch, steps, 0, validations)
-    joint = config.joint_steps if variant(config.variant).head else steps
-    step, finish = reinforcement(config, world, depths), finishing(config, world, depths) if joint < steps else ()
+    alone = [phase for phase in config.phases if phase.head_only]
+    finish_steps = sum(phase.steps for phase in alone)
+    finish = finishing(config, max(alone, key=lambda phase: phase.starts), world, depths) if alone else ()
     watch = validation(config.validation, world, _walks(config))
-    return Schedule(step, finish, watch, joint, steps - joint, validations)
+    step = reinforcement(config, world, depths)
+    return Schedule(step, finish, watch, steps - finish_steps, finish_steps, validations)
 
 
 def imitation(config: SftConfig, world: int) -> tuple[Passes, ...]:
@@ -97,19 +102,19 @@ def reinforcement(config: GrpoConfig, world: int, depths: int) -> tuple[Passes, 
     return (*_pictures(played), *played, *against, *learn)
 
 
-def finishing(config: GrpoConfig, world: int, depths: int) -> tuple[Passes, ...]:
+def finishing(config: GrpoConfig, phase: Phase, world: int, depths: int) -> tuple[Passes, ...]:
     """A step of the depth head alone: the same play from more starts, then moves without a look."""
-    played, _ = play(config, config.rollout.instances * config.finish.times, world, depths)
+    played, _ = play(config, config.rollout.instances * config.shards(phase), world, depths)
     nodes = sum(p.looks for p in played if p.kind == "plans")
-    return (*_pictures(played), *played, Passes("head", nodes, config.finish.moves, bound=MEET))
+    return (*_pictures(played), *played, Passes("head", nodes, phase.head_moves, bound=MEET))
 
 
 def play(config: GrpoConfig, starts: int, world: int, depths: int) -> tuple[list[Passes], int]:
     """Passes from so many starts of all ranks, and the states that all of them can learn from."""
     credit, budget = config.credit, config.rollout.budget
     bound = EARLY if budget > 1 else ""
-    if credit.group == "exact":
-        return _explored(config, starts, world, depths)
+    if isinstance(credit, ExactCredit):
+        return _explored(config, credit, starts, world, depths)
     starts, every = starts // world, starts // world * world
     if credit.group == "episode":
         turns = parts("propose", starts * credit.size, PASS, times=budget, bound=bound)
@@ -121,17 +126,18 @@ def play(config: GrpoConfig, starts: int, world: int, depths: int) -> tuple[list
     return turns, every * budget
 
 
-def _explored(config: GrpoConfig, starts: int, world: int, depths: int) -> tuple[list[Passes], int]:
+def _explored(
+    config: GrpoConfig, credit: ExactCredit, starts: int, world: int, depths: int
+) -> tuple[list[Passes], int]:
     """Greedy plans of every state that is looked at, and plans drawn in those that are learned from; ranks divide both."""
-    credit = config.credit
     reached = 1 if variant(config.variant).depth else depths
     each = [min(starts * reached**turn, credit.width * starts) for turn in range(config.rollout.budget)]
     nodes = sum(each)
     learned = min(nodes, config.rollout.states or nodes)
     looks = [p for many in each for p in parts("plans", -(-many // world), PASS, bound=MEET)]
     looks += parts("propose", -(-learned // world), PASS, plans=credit.size, bound=MEET)
-    if credit.head_steps and variant(config.variant).head:
-        looks.append(Passes("head", -(-nodes // world), credit.head_steps, bound=MEET))
+    if moves := max((phase.head_moves for phase in config.phases if not phase.head_only), default=0):
+        looks.append(Passes("head", -(-nodes // world), moves, bound=MEET))
     return looks, learned
 
 
@@ -167,11 +173,11 @@ class EvaluationStage:
 
 def evaluation(config: EvaluationStage, world: int) -> Schedule:
     """The run whose ceilings are looked for, and each of the others."""
-    from recommit.evaluate.agents import ACTION_SEEDS, KNOWN  # torch comes with it
+    from recommit.evaluate.agent_names import ACTION_SEEDS, AGENTS
     from recommit.play.shared import PIECE
 
     episodes = (config.instances + config.validation) * config.budget
-    walks = CEILING + episodes * len(KNOWN.keys() - OFF_GRAPH)
+    walks = CEILING + episodes * len(AGENTS.keys() - OFF_GRAPH)
     ceilings = parts("plans", -(-min(walks, config.boards or walks) // world), PIECE, bound=MEET)
     others = parts("plans", -(-episodes // world), PIECE, bound=MEET)
     others += parts("propose", -(-config.instances * ACTION_SEEDS * config.budget // world), PIECE, bound=EARLY)
@@ -182,7 +188,7 @@ def evaluation(config: EvaluationStage, world: int) -> Schedule:
 def _walks(config: GrpoConfig) -> tuple[int, ...]:
     """Decisions of the agents that a validation plays."""
     budget = config.validation.budget
-    longest = max(budget, *config.finish.budgets, 1)
+    longest = max(budget, *config.validation.budgets, 1)
     return (longest, budget, budget) if variant(config.variant).head else (longest,)
 
 

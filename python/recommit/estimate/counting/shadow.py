@@ -1,4 +1,5 @@
-"""A policy that has every shape of the real one and no contents: what goes through it computes nothing and can be counted."""
+"""A policy that has every shape of the real one and no contents: what goes through it computes nothing and can be
+counted."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ import torch.nn.functional as F
 
 from recommit.estimate.counting.names import RANDOM, PublishedTokenizer, preset_of
 from recommit.policy.backbones.backbone import adapter
-from recommit.policy.backbones.make import PRESETS, config, make_tokenizer
+from recommit.policy.backbones.make import BACKBONES, config, make_tokenizer
 from recommit.policy.policy import CommitPolicy
 from recommit.storage import reading
 
@@ -51,19 +52,19 @@ def _language(model: ModelConfig) -> tuple[Callable[[], Any], Any, Any]:
 
 
 def _shape(name: str, model: ModelConfig) -> Any:
-    if name not in PRESETS:
-        raise ValueError(f"model.backbone: expected random: and one of {', '.join(PRESETS)}, got {model.backbone}")
+    if name not in BACKBONES:
+        raise ValueError(f"model.backbone: expected random: and one of {', '.join(BACKBONES)}, got {model.backbone}")
     try:
         changes: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in model.shape.items()}
-        return replace(PRESETS[name], **changes)
+        return replace(BACKBONES[name], **changes)
     except TypeError as error:
         raise ValueError(f"model.shape: {error}") from None
 
 
 @contextmanager
 def kernels() -> Iterator[None]:
-    """A context in which attention of tensors without contents is one operation that keeps no scores, as on a processor and
-    on a GPU; torch itself would choose the one that keeps them all."""
+    """A context in which attention of tensors without contents is one operation that keeps no scores, as on a processor
+    and on a GPU; torch itself would choose the one that keeps them all."""
     real = F.scaled_dot_product_attention
 
     def chosen(query: Tensor, *rest: Any, **named: Any) -> Any:

@@ -15,7 +15,7 @@ from recommit.policy.config import MAX_ACTIONS
 from recommit.policy.reference import Reference
 from recommit.train.config import SftConfig
 from recommit.train.grpo import loss
-from recommit.train.grpo.batch import Decisions
+from recommit.train.grpo.batch import GrpoBatch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def shadow_of(config: Stage, model: ModelConfig, task: Puzzle) -> Shadow:
-    """Of the policy that a stage trains, or plays with."""
+    """Make the shadow of the policy that a stage trains, or plays with."""
     if isinstance(config, EvaluationStage):
         return EvaluationShadow(model, task, bf16=False)
     return (
@@ -101,7 +101,7 @@ class ReinforcementShadow(Shadow):
             against = self._reference(passes)() if self.reference else None
         return lambda: loss.grpo_loss(self.policy, self.task, batch, config, 1.0, against, fresh=True)[0]
 
-    def _decisions(self, many: int) -> Decisions:
+    def _decisions(self, many: int) -> GrpoBatch:
         """What is learned from, with nothing in it."""
         credit, depths = self.config.credit, len(self.policy.config.depths)
         plans = 1 if credit.group == "episode" else credit.size
@@ -112,7 +112,7 @@ class ReinforcementShadow(Shadow):
         columns, actions = whole.astype(np.int64), part.astype(np.int64)
         weight, left = np.ones(many, np.float32), np.ones(many, np.int64)
         plan_depth = np.full((many, plans), self.policy.config.depths[-1], np.int64)
-        return Decisions(
+        return GrpoBatch(
             self.states(many), columns, whole, whole, whole, actions, plan_depth, part, part, part, left, weight
         )
 

@@ -92,13 +92,13 @@ class Shadow(ABC):
 
     @cached_property
     def feature_bytes(self) -> int:
-        """Of one state's picture, encoded."""
+        """Bytes of one state's picture, encoded."""
         features = self.policy.vision.features(self.task, self._state, frozen=True)
         return int(features.numel() * features.element_size())
 
     @cached_property
     def tokens(self) -> tuple[int, int]:
-        """Of a picture, and of the text around it."""
+        """Tokens of a picture, and of the text around it."""
         rows, cols = self.policy.vision.grid(self.task, self.task.shape)
         return rows * cols, self.policy.tokens(self.task, self.task.shape) - rows * cols
 
@@ -124,7 +124,7 @@ class Shadow(ABC):
         yield from (module for module in self.modules[1:] if hasattr(module, "vision"))
 
     def cost(self, passes: Passes) -> Cost:
-        """Of one of these passes, which do not learn from pictures."""
+        """Count one of these passes, which do not learn from pictures."""
         if passes.kind == "pictures" and not self.keeps_features:
             return Cost(0, 0)
         self._remember()

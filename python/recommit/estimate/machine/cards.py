@@ -1,4 +1,4 @@
-"""Machines that a plan can be made for: memory, and the rate of matrix products at best with its source."""
+"""Machines that an estimate can be made for: memory, and the rate of matrix products at best with its source."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ CARDS = {
 
 @dataclass(frozen=True)
 class Machine:
-    """What a plan is made for."""
+    """What an estimate is made for."""
 
     card: Card
     gpus: int = 1
@@ -66,7 +66,7 @@ class Machine:
 
 
 def machine(card: str, gpus: int = 1, *, memory: float = 0.0, peak: float = 0.0, share: float = SHARE) -> Machine:
-    """Of so many cards, by name; ``memory`` in GiB and ``peak`` in TFLOP/s stand in for the card's."""
+    """Make a machine of so many cards, by name; ``memory`` in GiB and ``peak`` in TFLOP/s stand in for the card's."""
     if card not in CARDS:
         raise ValueError(f"card: expected one of {', '.join(CARDS)}, got {card}")
     if gpus < 1:

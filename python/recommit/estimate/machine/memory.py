@@ -65,8 +65,8 @@ class Split:
         return whole if self.stage < 2 else -(-whole // self.world)
 
     def stepping(self, trained: list[Tensor]) -> int:
-        """While the weights move: gradients, and behind ZeRO this rank's part of them in float32 with two of its size for
-        what AdamW works out; one process moves its weights in place."""
+        """While the weights move: gradients, and behind ZeRO this rank's part of them in float32 with two of its size
+        for what AdamW works out; one process moves its weights in place."""
         if not self.deepspeed:
             return size(trained)
         if not self.stage:
@@ -79,7 +79,7 @@ class Split:
         return -(-sum(t.numel() for t in trained) // self.world)
 
     def weights(self, tensors: Iterable[Tensor]) -> int:
-        """Of the backbone and the heads."""
+        """Bytes of the backbone and the heads on one rank."""
         whole = size(tensors)
         return whole if self.stage < 3 else 0 if self.offload else -(-whole // self.world)
 
@@ -124,7 +124,7 @@ def resident(shadow: Shadow, split: Split, cuda: bool, states: int) -> dict[str,
 
 
 def features(shadow: Shadow, states: int) -> int:
-    """Of pictures that were encoded once; a whole second policy remembers its own."""
+    """Bytes of pictures that were encoded once; a whole second policy remembers its own."""
     if not shadow.keeps_features:
         return 0
     return min(FEATURES, states * shadow.feature_bytes) * len(list(shadow.policies()))

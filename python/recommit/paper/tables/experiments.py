@@ -5,44 +5,39 @@ A table says which agents it needs; only those are played. What was not run is s
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from recommit.paper import printed
-from recommit.paper.family import FamilyResults, Members
-from recommit.paper.tables import behaviour, results, training
-from recommit.paper.tables.results import DRAWN
-from recommit.runs.directory import recipe_of
+from recommit.paper.tables.behaviour import DepthShares, Efficiency, StateDependence
+from recommit.paper.tables.front import Front, Oracle, ZeroShotModels
+from recommit.paper.tables.solving import Ablation, FixedDepths, Main, OneDepth
+from recommit.paper.tables.table import FILE, PAGE, PaperTables
+from recommit.paper.tables.training import Emergence, Entropy, Seeds, TrainingBudgets
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
+    from recommit.evaluate.store import EvaluationStore
+    from recommit.paper.family import FamilyResults, Members
+    from recommit.paper.tables.table import Table
 
-@dataclass(frozen=True)
-class Table:
-    """One of them."""
-
-    title: str
-    make: Callable[[FamilyResults], str]
-    agents: Callable[[Members], Sequence[str]]
-
-
-TABLES = {
-    "main": Table("Main table", results.main_table, results.fixed),
-    "sweep": Table("Sweep of fixed depths", results.sweep, results.sweeping),
-    "ablation": Table("Ablation", results.ablation, results.reduced),
-    "single": Table("Trained at one depth alone", results.single, results.lonely),
-    "state": Table("Depth by distance", behaviour.state_dependence, lambda _members: ("adaptive", DRAWN, "shuffled")),
-    "emergence": Table("Depths in the course of training", training.emergence, training.growing),
-    "efficiency": Table("Efficiency", behaviour.efficiency, results.fixed),
-    "depths": Table("Shares of the depths", behaviour.shares, lambda _members: ("adaptive", DRAWN)),
-    "entropy": Table("Entropy", training.entropy, lambda _members: ("adaptive",)),
-    "seeds": Table("Seeds", training.seeds, training.sown),
-    "budgets": Table("Training budgets", training.training_budgets, training.budgeted),
-    "oracle": Table("Oracle", results.oracle, results.knowing),
-    "pareto": Table("Pareto", results.fronts, results.frontier),
-    "zero-shot": Table("Zero-shot models", results.zero_shot, results.asked),
-}
+_ORDER: tuple[type[Table], ...] = (
+    Main,
+    FixedDepths,
+    Ablation,
+    OneDepth,
+    StateDependence,
+    Emergence,
+    Efficiency,
+    DepthShares,
+    Entropy,
+    Seeds,
+    TrainingBudgets,
+    Oracle,
+    Front,
+    ZeroShotModels,
+)
+TABLES = {table.name: table for table in _ORDER}
 #: Those that need no other seed's runs, nor those that are made with one seed alone.
 OF_ONE_SEED = ("main", "sweep", "ablation", "state", "efficiency", "depths", "entropy", "oracle", "pareto")
 
@@ -57,24 +52,39 @@ def check(names: Sequence[str]) -> tuple[str, ...]:
 
 def in_paper(members: Members) -> bool:
     """Whether the paper has figures for this family's puzzle."""
-    return recipe_of(members.adaptive).task in printed.ABLATION
+    return members.task in printed.ABLATION
 
 
 def require_paper(members: Members) -> None:
     """Refuse a puzzle that the paper does not have, before anybody plays."""
     if not in_paper(members):
-        puzzles, task = " or ".join(printed.ABLATION), recipe_of(members.adaptive).task
-        raise ValueError(f"paper: expected runs of {puzzles}, which the paper has, got {task}")
+        raise ValueError(
+            f"paper: expected runs of {' or '.join(printed.ABLATION)}, which the paper has, got {members.task}"
+        )
 
 
 def agents_of(members: Members, names: Sequence[str] = ()) -> tuple[str, ...]:
     """Whom the tables need, adaptive first."""
-    needed = (agent for name in check(names) for agent in TABLES[name].agents(members))
+    needed = (agent for name in check(names) for agent in TABLES[name](members).agents())
     return tuple(dict.fromkeys(("adaptive", *needed)))
 
 
-def write(found: FamilyResults, names: Sequence[str] = ()) -> str:
-    """The tables, as Markdown."""
-    parts = [f"# {found.task.capitalize()}: the paper's tables\n"]
-    parts += [f"## {TABLES[name].title}\n\n{TABLES[name].make(found)}\n" for name in check(names)]
-    return "\n".join(parts)
+def fill(results: FamilyResults, names: Sequence[str] = ()) -> PaperTables:
+    """Fill the tables; all for no names."""
+    filled = (TABLES[name](results.members).filled(results) for name in check(names))
+    return PaperTables(f"{results.task.capitalize()}: the paper's tables", tuple(filled))
+
+
+def write(store: EvaluationStore, results: FamilyResults, names: Sequence[str] = ()) -> str:
+    """Write the tables into an evaluation's folder, for programs and for people; the text."""
+    tables = fill(results, names)
+    store.write_json(FILE, tables.to_dict())
+    store.write_page(PAGE, tables.markdown())
+    return tables.markdown()
+
+
+def write_plain(store: EvaluationStore, text: str) -> str:
+    """Write what an evaluation says that is not compared with the paper's; tables of an earlier call go. The text."""
+    store.remove(FILE)
+    store.write_page(PAGE, text)
+    return text

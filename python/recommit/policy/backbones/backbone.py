@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor, nn
 
-    from recommit.policy.prompt import Prompt
+    from recommit.policy.prompt import PicturePrompt
     from recommit.puzzles.puzzle import Puzzle
 
 #: model_type of config.json -> the class that adapts it.
@@ -65,16 +65,16 @@ class Backbone(Protocol):
     recompute: bool
 
     def grid(self, rows: int, cols: int, cell: int) -> tuple[int, int]:
-        """Rows and columns of visual tokens of a board of rows x cols cells of ``cell`` pixels; 0: as the family likes."""
+        """Rows and columns of visual tokens of a board with cells of ``cell`` pixels; 0: as the family likes."""
 
-    def geometry(self, prompt: Prompt, rows: int, cols: int) -> Geometry:
+    def geometry(self, prompt: PicturePrompt, rows: int, cols: int) -> Geometry:
         """Everything constant for pictures of rows x cols visual tokens."""
 
     def pixels(self, task: Puzzle, states: NDArray[np.uint8], *, cell: int, theme: str, crop: bool) -> Tensor:
         """States drawn and prepared for ``features``, on the model's device."""
 
     def features(self, pixels: Tensor, grid: tuple[int, int]) -> Tensor:
-        """Visual features [pictures, tokens, any width] of pictures that all have ``grid`` (rows, columns of tokens)."""
+        """Visual features [pictures, tokens, any width] of pictures of one ``grid`` (rows, columns of tokens)."""
 
     def z(self, features: Tensor, geometry: Geometry) -> Tensor:
         """Final hidden state at the last token of the prompt, [pictures, width]."""
@@ -94,7 +94,7 @@ class Backbone(Protocol):
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """No progress bars of transformers, which mean nothing for small folders, and no table of tensors that are left out."""
+    """Keep transformers quiet: no progress bars, which mean nothing for small folders, no table of absent tensors."""
     from transformers.utils import logging
 
     was, level = logging.is_progress_bar_enabled(), logging.get_verbosity()

@@ -1,8 +1,8 @@
 """InternVL3 (the transformers format) as a backbone: a picture is one tile of fixed size, whatever the board.
 
-The published processor enlarges every picture to whole tiles of 448 pixels, bicubic and with a changed aspect ratio. Here
-the board is drawn to fit one tile instead, with cells of whole visual tokens, and the rest of the tile is left dark: the
-processor then finds nothing to resize or to split.
+The published processor enlarges every picture to whole tiles of 448 pixels, bicubic and with a changed aspect ratio.
+Here the board is drawn to fit one tile instead, with cells of whole visual tokens, and the rest of the tile is left
+dark: the processor then finds nothing to resize or to split.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class InternBackbone(TransformersBackbone):
         self.token_pixels = int(vision.patch_size[0] / self.config.downsample_ratio)
         if self.config.vision_feature_layer != -1 or self.config.vision_feature_select_strategy != "default":
             raise ValueError(
-                "backbone: expected an InternVL whose language model reads the last vision layer without its class token, "
-                f"got layer {self.config.vision_feature_layer}, {self.config.vision_feature_select_strategy}"
+                "backbone: expected an InternVL whose language model reads the last vision layer without its class "
+                f"token, got layer {self.config.vision_feature_layer}, {self.config.vision_feature_select_strategy}"
             )
         if text.model_type not in ("qwen2", "qwen3"):
             raise ValueError(

@@ -60,7 +60,7 @@ class Shape:
     side: int = 0
 
 
-PRESETS = {
+BACKBONES = {
     "tiny": Shape(32, 2, 2, 1, 64, 32, 2, 2, 64, 56, (1,), rope_theta=100.0),
     # Slow angles tell the columns of a small board apart poorly: theta 10 halves the steps that theta 100 needs.
     "small": Shape(128, 4, 4, 4, 352, 64, 1, 2, 128, 28, (), rope_theta=10.0),
@@ -193,9 +193,9 @@ def make_tokenizer(family: str = "qwen2_5_vl") -> Any:
 
 @torch.no_grad()
 def spread_cells(model: Any, tokenizer: Any) -> None:
-    """Shift and scale the last layer of the picture encoder so that the cells of sliding puzzles and Sokoban start out as different as
-    word embeddings are, times four. Drawn cells are mostly background: without this they all begin as nearly the same
-    vector, and a small model spends its first thousand steps on telling them apart."""
+    """Shift and scale the last layer of the picture encoder so that the cells of sliding puzzles and Sokoban start out
+    as different as word embeddings are, times four. Drawn cells are mostly background: without this they all begin as
+    nearly the same vector, and a small model spends its first thousand steps on telling them apart."""
     from recommit.policy.backbones.qwen import QwenBackbone
     from recommit.policy.config import PolicyConfig
     from recommit.policy.pictures.vision import Vision
@@ -214,18 +214,18 @@ def spread_cells(model: Any, tokenizer: Any) -> None:
 
 
 def make_backbone(
-    folder: str | Path, preset: str | Shape = "tiny", *, seed: int = 0, dtype: str = "float32", shard: int = 0
+    folder: str | Path, backbone: str | Shape = "tiny", *, seed: int = 0, dtype: str = "float32", shard: int = 0
 ) -> Path:
-    """Write a random backbone of a preset (``PRESETS``) or shape; returns the folder.
+    """Write a random backbone, one of ``BACKBONES`` by name or any shape; returns the folder.
 
     With ``shard`` in the layout of a hub, in files of up to so many bytes, and with a language-model head; large shapes
     always are.
     """
     from recommit.policy.backbones.backbone import adapter
 
-    if isinstance(preset, str) and preset not in PRESETS:
-        raise ValueError(f"preset: expected one of {', '.join(PRESETS)}, got {preset}")
-    shape = PRESETS[preset] if isinstance(preset, str) else preset
+    if isinstance(backbone, str) and backbone not in BACKBONES:
+        raise ValueError(f"backbone: expected one of {', '.join(BACKBONES)}, got {backbone}")
+    shape = BACKBONES[backbone] if isinstance(backbone, str) else backbone
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     family, tokenizer = adapter(shape.family), make_tokenizer(shape.family)

@@ -1,5 +1,5 @@
-"""Qwen3-VL as a backbone: patches of 16 pixels, learned positions, and features of inner vision layers that are added to
-the first layers of the language model."""
+"""Qwen3-VL as a backbone: patches of 16 pixels, learned positions, and features of inner vision layers that are added
+to the first layers of the language model."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
     from recommit.puzzles.puzzle import Puzzle
 
-#: The published image processor's; the smallest picture is one token here, since boards of few cells must not be enlarged.
+#: The published image processor's; the smallest picture is one token here, since boards of few cells must not be
+#: enlarged.
 NORMAL = normalise.Normal((0.5, 0.5, 0.5), (0.5, 0.5, 0.5))
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from typing_extensions import Self
 
-    from recommit.policy.prompt import Markers, Prompt
+    from recommit.policy.prompt import Markers, PicturePrompt
     from recommit.puzzles.puzzle import Puzzle
 
 
@@ -62,8 +62,8 @@ class TransformersBackbone(nn.Module):
     ) -> Self:
         """Load from a local folder or the hub; a checkpoint with a language-model head loads too, without it.
 
-        Each tensor goes from the mapped file to where it is needed, so that no second copy is ever whole. On a CPU, in the
-        file's own dtype, the weights are the file's pages, which all processes share.
+        Each tensor goes from the mapped file to where it is needed, so that no second copy is ever whole. On a CPU, in
+        the file's own dtype, the weights are the file's pages, which all processes share.
         """
         import transformers
 
@@ -113,7 +113,7 @@ class TransformersBackbone(nn.Module):
     def processor(self) -> dict[str, Any]:
         """What the published image processor needs to see pictures as this class does."""
 
-    def geometry(self, prompt: Prompt, rows: int, cols: int) -> Geometry:
+    def geometry(self, prompt: PicturePrompt, rows: int, cols: int) -> Geometry:
         """Token ids by the tokenizer, positions by the family's rule."""
         tokens = self.tokenizer(prompt.expand(rows * cols, self.markers), add_special_tokens=False)["input_ids"]
         pad = self.config.image_token_id
@@ -124,8 +124,8 @@ class TransformersBackbone(nn.Module):
         return Geometry(rows, cols, torch.tensor(tokens, device=self.device), positions, start)
 
     def _positions(self, length: int, start: int, rows: int, cols: int) -> Tensor:
-        """For the rotary embedding, by the multimodal rule: text counts up in all three axes, the picture's tokens carry
-        (start, start + row, start + column), and text goes on after the larger side. [3, 1, length]"""
+        """For the rotary embedding, by the multimodal rule: text counts up in all three axes, the picture's tokens
+        carry (start, start + row, start + column), and text goes on after the larger side. [3, 1, length]"""
         positions = torch.empty(3, length, dtype=torch.long)
         positions[:, :start] = torch.arange(start)
         cell = torch.arange(rows * cols)
@@ -177,7 +177,7 @@ class TransformersBackbone(nn.Module):
 
 
 def last_position(layer: Any, x: Tensor, angles: tuple[Tensor, Tensor]) -> Tensor:
-    """A decoder layer's output at the last position alone: keys and values of all positions, one query. [batch, width]"""
+    """A decoder layer's output at the last position alone, [batch, width]: keys and values of all, one query."""
     attention = layer.self_attn
     normed = layer.input_layernorm(x)
     batch, head = len(x), attention.head_dim

@@ -1,8 +1,9 @@
 """Features of a frozen picture encoder on a disk, for the next run and for other processes.
 
-A folder per encoder and way of drawing holds segments: a header that says what they are, then records of equal size (key,
-values, checksum). Every process appends to segments of its own and reads those of all others that were there when it came,
-so nobody waits for anybody. What is damaged is noticed, left out and computed again; the oldest segments make room.
+A folder per encoder and way of drawing holds segments: a header that says what they are, then records of equal size
+(key, values, checksum). Every process appends to segments of its own and reads those of all others that were there when
+it came, so nobody waits for anybody. What is damaged is noticed, left out and computed again; the oldest segments make
+room.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ def _bytes(tensor: Tensor) -> memoryview:
     return memoryview(flat.numpy())
 
 
-class Damaged(Exception):
+class DamagedSegment(Exception):
     """Not a segment, or not one of this store."""
 
 
@@ -113,17 +114,17 @@ def _header(file: IO[bytes], about: dict[str, Any]) -> tuple[tuple[int, ...], to
     begin = file.read(len(MAGIC) + 4)
     size = int.from_bytes(begin[-4:], "little")
     if not begin.startswith(MAGIC) or size > 1 << 16:
-        raise Damaged("no header")
+        raise DamagedSegment("no header")
     text, digest = file.read(size), file.read(32)
     if hashlib.sha256(begin + text).digest() != digest:
-        raise Damaged("a header whose checksum is wrong")
+        raise DamagedSegment("a header whose checksum is wrong")
     header = json.loads(text)
     if header["format"] != FORMAT or header["about"] != about:
-        raise Damaged("a header of other features")
+        raise DamagedSegment("a header of other features")
     return tuple(header["shape"]), getattr(torch, header["dtype"]), len(begin) + size + 32
 
 
-class Store:
+class FeatureStore:
     """See above. ``about`` is whatever decides the features of a state; ``limit`` bounds the bytes below ``folder``."""
 
     def __init__(self, folder: str | Path, about: dict[str, Any], limit: int, files: Files | None = None) -> None:
@@ -152,7 +153,7 @@ class Store:
             return  # made room for others just now
         except NotAFile as error:
             self._tell(path, error)
-        except (Damaged, ValueError, KeyError, AttributeError) as error:
+        except (DamagedSegment, ValueError, KeyError, AttributeError) as error:
             self._tell(path, error)
             self._files.remove(path)
 

@@ -1,4 +1,9 @@
-"""From states to visual features, by the cheapest exact way that a backbone allows."""
+"""From states to visual features, by the cheapest exact way that a backbone allows.
+
+``Puzzle.patches`` has the core write patches straight from states (``cpp/core/draw/patches.hpp``), bit for bit as the
+published image processor would make them. Families that the core does not know get a picture, and ``normalise.py`` cuts
+it up. Features are then looked up in memory, on the disk (``store.py``), or encoded.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from recommit.policy.pictures.store import Store, key_of, weights_of
+from recommit.policy.pictures.store import FeatureStore, key_of, weights_of
 from recommit.policy.transfer import to_device
 from recommit.storage.files import sha256
 
@@ -38,7 +43,7 @@ class Vision:
         self._legends: dict[tuple[str, tuple[int, int]], Tensor] = {}
         self._cache: OrderedDict[bytes, Tensor] = OrderedDict()
         self._cache_bytes, self._cached = cache_bytes, 0
-        self._stores: dict[tuple[str, tuple[int, int]], Store] = {}
+        self._stores: dict[tuple[str, tuple[int, int]], FeatureStore] = {}
         self._disk: tuple[str, Path, int] | None = None
 
     def crops(self, task: Puzzle) -> bool:
@@ -81,13 +86,13 @@ class Vision:
         return cells[torch.from_numpy(codes)].flatten(0, 1)
 
     def keep(self, folder: str | Path, limit: int) -> None:
-        """Keep the features of this encoder, which must be frozen and whole on this rank, in a folder of at most ``limit``
-        bytes, and use those that are there."""
+        """Keep the features of this encoder, which must be frozen and whole on this rank, in a folder of at most
+        ``limit`` bytes, and use those that are there."""
         if any(parameter.requires_grad for parameter in self.backbone.vision_parameters()):
             raise ValueError("vision_cache: expected a picture encoder that is frozen, got one that is trained")
         self._disk = weights_of(self.backbone.vision_parameters()), Path(folder), limit
 
-    def _store(self, task: Puzzle, shape: tuple[int, int]) -> Store | None:
+    def _store(self, task: Puzzle, shape: tuple[int, int]) -> FeatureStore | None:
         """Where features are kept: by everything that decides them but the state."""
         if self._disk is None:
             return None
@@ -96,11 +101,17 @@ class Vision:
             weights, folder, limit = self._disk
             drawn = task.render(task.legend()[0], theme=self.config.theme)
             about = {
-                "encoder": weights, "family": type(self.backbone).__name__, "task": task.task, "shape": shape,
-                "cell": self.config.cell, "theme": self.config.theme, "crop": self.crops(task),
-                "drawn": sha256(drawn.data), "device": next(self.backbone.vision_parameters()).device.type,
-            }  # fmt: skip
-            self._stores[key] = Store(folder, about, limit)
+                "encoder": weights,
+                "family": type(self.backbone).__name__,
+                "task": task.task,
+                "shape": shape,
+                "cell": self.config.cell,
+                "theme": self.config.theme,
+                "crop": self.crops(task),
+                "drawn": sha256(drawn.data),
+                "device": next(self.backbone.vision_parameters()).device.type,
+            }
+            self._stores[key] = FeatureStore(folder, about, limit)
         return self._stores[key]
 
     def _cached_features(self, task: Puzzle, states: NDArray[np.uint8]) -> Tensor:
@@ -117,8 +128,8 @@ class Vision:
         return out
 
     def _split(self) -> bool:
-        """Does every rank hold a part of the encoder (ZeRO-3)? Then nobody can encode alone: a rank that remembers all of its
-        states goes through the encoder for the sake of one that does not."""
+        """Does every rank hold a part of the encoder (ZeRO-3)? Then nobody can encode alone: a rank that remembers all
+        of its states goes through the encoder for the sake of one that does not."""
         return any(hasattr(parameter, "ds_id") for parameter in self.backbone.vision_parameters())
 
     def _look_up(self, task: Puzzle, states: NDArray[np.uint8], missing: dict[bytes, int]) -> dict[bytes, Tensor]:

@@ -27,7 +27,7 @@ _MODULES = {"deepspeed": "deepspeed.launcher.runner", "torchrun": "torch.distrib
 
 
 @dataclass(frozen=True)
-class Place:
+class Slot:
     """Where one run computes: the same GPUs on every one of its machines (none named: this one)."""
 
     gpus: tuple[str, ...]
@@ -52,15 +52,15 @@ class Fleet:
     #: ``cpu`` in the place of GPUs: ranks talk by gloo and share the cores.
     device: str = "auto"
 
-    def places(self) -> list[Place]:
+    def places(self) -> list[Slot]:
         """Disjoint, each for one run at a time."""
         each = len(self.gpus)
         if self.per_run < each:
             parts = [self.gpus[begin : begin + self.per_run] for begin in range(0, each, self.per_run)]
-            return [Place(part, hosts) for hosts in self._alone() for part in parts]
+            return [Slot(part, hosts) for hosts in self._alone() for part in parts]
         machines = self.per_run // each
         groups = [self.hosts[begin : begin + machines] for begin in range(0, max(len(self.hosts), 1), machines)]
-        return [Place(self.gpus, hosts) for hosts in groups]
+        return [Slot(self.gpus, hosts) for hosts in groups]
 
     def _alone(self) -> list[tuple[str, ...]]:
         return [(host,) for host in self.hosts] or [()]
@@ -92,7 +92,7 @@ def fleet(
     return Fleet(launcher, names, wanted, hosts, path, device or "auto")
 
 
-def command(fleet: Fleet, place: Place, module: str, words: Sequence[str], port: int) -> list[str]:
+def command(fleet: Fleet, place: Slot, module: str, words: Sequence[str], port: int) -> list[str]:
     """What starts a module with its flags on every rank of a place."""
     count = str(len(place.gpus))
     if fleet.launcher == "torchrun":
@@ -115,7 +115,7 @@ def unranked(environment: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in environment.items() if name not in own}
 
 
-def environment(fleet: Fleet, place: Place, port: int) -> dict[str, str]:
+def environment(fleet: Fleet, place: Slot, port: int) -> dict[str, str]:
     """What the launcher must be told besides."""
     if fleet.launcher == "srun":
         return {"MASTER_ADDR": place.hosts[0], "MASTER_PORT": str(port)}
@@ -167,7 +167,7 @@ def _allocated() -> tuple[str, ...]:
     return tuple(subprocess.run(listed, check=True, capture_output=True, text=True).stdout.split())
 
 
-def _included(place: Place) -> str:
+def _included(place: Slot) -> str:
     return "@".join(f"{host}:{','.join(place.gpus)}" for host in place.hosts or ("localhost",))
 
 

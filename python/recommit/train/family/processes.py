@@ -27,7 +27,7 @@ from recommit.train.family import launch
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from recommit.train.family.launch import Fleet, Place
+    from recommit.train.family.launch import Fleet, Slot
     from recommit.train.family.runs import Run
 
 FAILED, INTERRUPTED = 1, 130
@@ -68,6 +68,8 @@ def check(fleet: Fleet, runs: Sequence[Run]) -> None:
 
 def write_recipes(runs: Sequence[Run], logs: Path) -> None:
     """A file per run, by which it can also be started by hand."""
+    for folder in (logs, *(each.folder for each in runs)):
+        files.own_folder(folder)
     files.make_folders(files.Files(), logs)
     for each in runs:
         files.replace(files.Files(), recipe(logs, each), each.recipe())
@@ -176,7 +178,7 @@ def _judged(ended: _Running, board: Board, *, stopped: bool) -> int:
 class _Running:
     """The processes of one job, and what they say."""
 
-    def __init__(self, fleet: Fleet, place: Place, job: Job, logs: Path, port: int) -> None:
+    def __init__(self, fleet: Fleet, place: Slot, job: Job, logs: Path, port: int) -> None:
         self.place, self.job, self.port = place, job, port
         self.log = logs / f"{job.name}.log"
         #: Does a byte reach the ranks? Other machines are reached by what their launcher makes of signals.

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from recommit.runs import side_by_side
 from recommit.runs.checkpoints import COMMIT, Checkpoints
 from recommit.runs.directory import differences
-from recommit.storage import reading
+from recommit.storage import files, reading
 from recommit.storage.foreign_text import say
 from recommit.train.config import plain
+from recommit.train.grpo.old_config import updated
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -79,7 +80,7 @@ class Run:
         """Is it finished? With another configuration or from another start it is refused, not mixed in."""
         if not self.finished:
             return False
-        begun = reading.values(self.folder, "config.json")
+        begun = json.loads(json.dumps(updated(reading.values(self.folder, "config.json"))))
         now = json.loads(json.dumps(plain(self.config)))
         if changed := differences(_common(begun, now), _common(now, begun)):
             raise ValueError(f"{self.folder}: expected the configuration of its finished run, got another: {changed}")
@@ -111,6 +112,8 @@ class Run:
 
 def train(runs: Sequence[Run], *, jobs: int = 1, quiet: bool = False) -> int:
     """Train what is missing in processes of this machine, ``jobs`` at a time; 0 when all are finished."""
+    for run in runs:
+        files.own_folder(run.folder)
     missing = [run for run in runs if not run.skipped()]
     if jobs == 1 or len(missing) < 2:
         return next((status for run in missing if (status := run.train(quiet))), 0)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Decisions:
+class GrpoBatch:
     """S states; D depths that were judged and G plans that were judged in each of them.
 
     For sampled commitments D = G, and plan g goes with depth g. A weight of 0 says that an entry is not there (an action
@@ -40,31 +40,31 @@ class Decisions:
     def __len__(self) -> int:
         return len(self.states)
 
-    def where(self, keep: slice | NDArray[np.intp]) -> Decisions:
+    def where(self, keep: slice | NDArray[np.intp]) -> GrpoBatch:
         """Some of the states."""
-        return Decisions(*(getattr(self, f.name)[keep] for f in fields(self)))
+        return GrpoBatch(*(getattr(self, f.name)[keep] for f in fields(self)))
 
-    def padded(self, size: int) -> Decisions:
+    def padded(self, size: int) -> GrpoBatch:
         """At least ``size`` states, the last of them without weight."""
         missing = size - len(self)
         if missing <= 0:
             return self
         return join([self, self.where(np.zeros(missing, np.intp)).nothing()])
 
-    def nothing(self) -> Decisions:
+    def nothing(self) -> GrpoBatch:
         """The same without any weight."""
         weights = ("depth_weight", "action_weight", "weight")
         return replace(self, **{name: np.zeros_like(getattr(self, name)) for name in weights})
 
 
-def gathered(own: Decisions, place: NDArray[np.int64], team: Team) -> Decisions:
+def gathered(own: GrpoBatch, place: NDArray[np.int64], team: Team) -> GrpoBatch:
     """The decisions of all ranks on every rank, in the order of their ``place``: that of one process."""
     columns = {f.name: getattr(own, f.name) for f in fields(own)}
     heard = team.exchange({"place": place, **columns})
     order = np.argsort(np.concatenate([each.pop("place") for each in heard]))
-    return join([Decisions(**each) for each in heard]).where(order)
+    return join([GrpoBatch(**each) for each in heard]).where(order)
 
 
-def join(parts: list[Decisions]) -> Decisions:
+def join(parts: list[GrpoBatch]) -> GrpoBatch:
     """All of them, in order."""
-    return Decisions(*(np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(Decisions)))
+    return GrpoBatch(*(np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(GrpoBatch)))

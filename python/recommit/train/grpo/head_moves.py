@@ -10,22 +10,21 @@ import torch
 
 from recommit.play import values as exact
 from recommit.play.graph import softmax
+from recommit.policy.depth_head import DepthHead
 from recommit.policy.distributions import entropy
-from recommit.policy.heads import DepthHead
 from recommit.train.grpo import loss, reward
 from recommit.train.loop import Diverged
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
     from torch import Tensor
 
-    from recommit.play.graph import Reach
+    from recommit.play.graph import PlanGraph
     from recommit.policy.policy import CommitPolicy
     from recommit.runs.ranks import Team
     from recommit.train.engine.base import Engine
-    from recommit.train.grpo.config import GrpoConfig
+    from recommit.train.grpo.config import GrpoConfig, ObjectiveConfig
+    from recommit.train.grpo.settings.credit import ExactCredit
 
 
 @dataclass(frozen=True)
@@ -38,18 +37,21 @@ class HeadMover:
 
     policy: CommitPolicy
     engine: Engine
-    #: Learning rate, by step.
-    lr: Callable[[], float]
+    credit: ExactCredit
+    config: GrpoConfig
+    lr: float
+    moves: int
 
-    def __call__(self, graph: Reach, roots: NDArray[np.int64], config: GrpoConfig) -> None:
+    def __call__(self, graph: PlanGraph, roots: NDArray[np.int64]) -> None:
         """Move the head, and give the graph its logits."""
-        program = exact.Program(graph, roots, config.rollout.budget, config.credit.price_action, config.credit.budgets)
+        credit, budget = self.credit, self.config.rollout.budget
+        program = exact.Program(graph, roots, budget, credit.action_price, credit.budgets)
         head = self._copy()
-        rows = Rows(graph, program.nodes, next(head.parameters()).device)
-        optimizer = torch.optim.Adam(head.parameters(), lr=self.lr())
-        for _ in range(config.credit.head_steps):
+        rows = NodeShares(graph, program.nodes, next(head.parameters()).device)
+        optimizer = torch.optim.Adam(head.parameters(), lr=self.lr)
+        for _ in range(self.moves):
             logits = head(rows.inputs)
-            gain = _gain(program, logits, rows, config)
+            gain = _gain(program, logits, rows, credit, self.config.objective)
             optimizer.zero_grad()
             (-gain).backward()
             _add_up(list(head.parameters()), rows.team)
@@ -69,10 +71,10 @@ class HeadMover:
         return head
 
 
-class Rows:
+class NodeShares:
     """Which of all nodes this rank has read, and how what all ranks say of theirs becomes one array."""
 
-    def __init__(self, graph: Reach, nodes: NDArray[np.int64], device: torch.device) -> None:
+    def __init__(self, graph: PlanGraph, nodes: NDArray[np.int64], device: torch.device) -> None:
         read, inputs = graph.read()
         self.team, self.inputs = graph.team, torch.from_numpy(inputs).to(device)
         #: Places among ``nodes``: this rank's, and those of all, rank after rank.
@@ -88,16 +90,18 @@ class Rows:
         return result
 
 
-def _gain(program: exact.Program, logits: Tensor, rows: Rows, config: GrpoConfig) -> Tensor:
+def _gain(
+    program: exact.Program, logits: Tensor, rows: NodeShares, credit: ExactCredit, objective: ObjectiveConfig
+) -> Tensor:
     """This rank's part of what the gradient climbs: the return, and as much entropy beside it as ``objective`` has."""
     chance = softmax(rows.whole(logits))
     advantage, mass = program.advantages(chance)
     share = mass / mass.sum()
-    scaled = reward.whole_batch(advantage, mass[:, None] * chance, config.credit) * share[:, None]
+    scaled = reward.whole_batch(advantage, mass[:, None] * chance, credit) * share[:, None]
     worth = (logits.softmax(-1) * torch.from_numpy(scaled[rows.own]).to(logits)).sum()
     spread = (torch.from_numpy(share[rows.own]).to(logits) * entropy(logits)).sum()
-    terms = loss.TERMS if config.objective.mean == "surrogate" else 1
-    return worth + config.objective.entropy_depth * spread * terms
+    terms = loss.TERMS if objective.mean == "surrogate" else 1
+    return worth + objective.entropy_depth * spread * terms
 
 
 def _add_up(parameters: list[torch.nn.Parameter], team: Team) -> None:

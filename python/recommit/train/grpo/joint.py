@@ -17,18 +17,18 @@ from recommit.train.grpo import log_line
 from recommit.train.loop import Trainer
 
 if TYPE_CHECKING:
-    from recommit.data.spec import Recipe
+    from recommit.data.spec import DataSpec
     from recommit.policy.policy import CommitPolicy
     from recommit.runs.directory import RunDirectory
     from recommit.runs.ranks import Team
-    from recommit.train.grpo.batch import Decisions
+    from recommit.train.grpo.batch import GrpoBatch
     from recommit.train.grpo.config import GrpoConfig
     from recommit.train.grpo.learner import Learner
     from recommit.train.grpo.step import Grpo
     from recommit.train.validate import Watched
 
 
-def chosen(recipes: list[Recipe], tasks: tuple[str, ...], source: Any) -> list[Recipe]:
+def chosen(recipes: list[DataSpec], tasks: tuple[str, ...], source: Any) -> list[DataSpec]:
     """Those that ``tasks`` names. Nobody need say it if there is one puzzle, whatever its sizes."""
     choices = ", ".join(names(recipes))
     for task in tasks:
@@ -40,18 +40,18 @@ def chosen(recipes: list[Recipe], tasks: tuple[str, ...], source: Any) -> list[R
 
 
 @dataclass(frozen=True)
-class Part:
+class PuzzlePart:
     """One puzzle of a run."""
 
     name: str
-    recipe: Recipe
+    recipe: DataSpec
     #: With its own values; of several puzzles with its share of ``optim.batch`` and a seed of its own.
     config: GrpoConfig
 
 
-def parts(config: GrpoConfig, recipes: list[Recipe]) -> list[Part]:
+def parts(config: GrpoConfig, recipes: list[DataSpec]) -> list[PuzzlePart]:
     """Of a run, checked."""
-    each = [Part(*pair, config.of(pair[1].task)) for pair in zip(names(recipes), recipes, strict=True)]
+    each = [PuzzlePart(*pair, config.of(pair[1].task)) for pair in zip(names(recipes), recipes, strict=True)]
     if len(each) == 1:
         return each
     share, rest = divmod(config.optim.batch, len(each))
@@ -69,12 +69,13 @@ def parts(config: GrpoConfig, recipes: list[Recipe]) -> list[Part]:
     ]
 
 
-def _check(part: Part, config: GrpoConfig) -> None:
+def _check(part: PuzzlePart, config: GrpoConfig) -> None:
     own = part.config
-    for path, alone in (("credit.head_steps", own.credit.head_steps), ("finish.share", own.finish.share)):
-        if alone:
+    for i, phase in enumerate(own.phases):
+        if phase.head_moves:
             raise ValueError(
-                f"{path}: expected 0 with several puzzles, since the depth head would move for each in turn, got {alone}"
+                f"phases[{i}].head_moves: expected 0 with several puzzles, since the depth head would move for each in turn, "
+                f"got {phase.head_moves}"
             )
     if own.objective.epochs != config.objective.epochs:
         raise ValueError(
@@ -83,7 +84,7 @@ def _check(part: Part, config: GrpoConfig) -> None:
         )
 
 
-def learner(config: GrpoConfig, every: list[Part], policy: CommitPolicy, team: Team) -> Learner:
+def learner(config: GrpoConfig, every: list[PuzzlePart], policy: CommitPolicy, team: Team) -> Learner:
     """What all puzzles share."""
     batches = 0
     for part in every:
@@ -121,7 +122,7 @@ class Joint(Trainer):
         self.at.states += sum(member.at.states for member in self.members.values())
         return {name: log_line.told(notes, learned[name]) for name, (_, notes) in played.items()}
 
-    def _learn(self, batches: dict[str, Decisions]) -> dict[str, dict[str, float]]:
+    def _learn(self, batches: dict[str, GrpoBatch]) -> dict[str, dict[str, float]]:
         """As many moves for each puzzle as the one with the most states needs; the loss of a move is their mean."""
         moves = max(-(-len(batch) // self.members[name].config.optim.batch) for name, batch in batches.items())
         measured: dict[str, list[Any]] = {name: [] for name in batches}

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recommit.play import values as exact
-    from recommit.play.graph import Reach
+    from recommit.play.graph import PlanGraph
     from recommit.play.sampled import Trace
-    from recommit.train.grpo.batch import Decisions
+    from recommit.train.grpo.batch import GrpoBatch
 
     Floats = NDArray[np.float64]
 
@@ -84,19 +84,18 @@ class Signals:
     @classmethod
     def of_values(
         cls,
-        reach: Reach,
+        reach: PlanGraph,
         roots: NDArray[np.int64],
         found: exact.Values,
         chance: Floats,
-        depths: tuple[int, ...],
-        batch: Decisions,
+        batch: GrpoBatch,
     ) -> Signals:
         """Expectations instead of samples."""
         mass = found.visits.sum(axis=0)
         known = np.flatnonzero(reach.expanded & (mass > 0))
         share = mass[known, None] * chance[known]
         buckets = np.zeros((3, 2))
-        depth = np.array(depths)
+        depth = np.array(reach.depths)
         np.add.at(buckets, _bucket(found.distance[known]), np.stack([mass[known], (share * depth).sum(axis=1)], axis=1))
         by_depth = np.zeros(MAX_ACTIONS)
         by_depth[depth - 1] = share.sum(axis=0)

@@ -15,7 +15,7 @@ from recommit.policy.transfer import to_device
 if TYPE_CHECKING:
     from recommit.policy.policy import CommitPolicy
     from recommit.puzzles.puzzle import Puzzle
-    from recommit.train.grpo.batch import Decisions
+    from recommit.train.grpo.batch import GrpoBatch
     from recommit.train.grpo.config import ObjectiveConfig
 
 #: Terms of the longest commitment: its depth and eight actions.
@@ -43,13 +43,13 @@ class Weighed:
     weight: Tensor
 
     @classmethod
-    def of(cls, batch: Decisions, device: torch.device) -> Weighed:
+    def of(cls, batch: GrpoBatch, device: torch.device) -> Weighed:
         """From numpy."""
         names = cls.__dataclass_fields__
         return cls(**{name: to_device(getattr(batch, name), device) for name in names})
 
 
-def total_weight(batch: Decisions) -> float:
+def total_weight(batch: GrpoBatch) -> float:
     """Judged commitments, by weight: what ``grpo_loss`` is divided by."""
     return float(batch.weight.sum(dtype="float64"))
 
@@ -57,7 +57,7 @@ def total_weight(batch: Decisions) -> float:
 def grpo_loss(
     policy: CommitPolicy,
     task: Puzzle,
-    batch: Decisions,
+    batch: GrpoBatch,
     config: ObjectiveConfig,
     divisor: float,
     reference: tuple[Tensor, Tensor] | None = None,

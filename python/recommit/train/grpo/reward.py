@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recommit.policy.config import MAX_ACTIONS
-from recommit.train.grpo.batch import Decisions
+from recommit.train.grpo.batch import GrpoBatch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from recommit.play.sampled import Trace
     from recommit.play.variants import Variant
-    from recommit.train.grpo.config import CreditConfig
+    from recommit.train.grpo.settings.credit import ExactCredit, SampledCredit
 
     Floats = NDArray[np.float64]
     Total = Callable[[list[float]], list[float]]
@@ -30,37 +30,27 @@ def rewards(
     progress: NDArray[np.integer],
     executed: NDArray[np.integer],
     decisions: NDArray[np.integer] | int,
-    config: CreditConfig,
+    config: SampledCredit,
     *,
-    distance: NDArray[np.integer] | int = 0,
     lost: NDArray[np.bool_] | None = None,
 ) -> Floats:
-    """The reward of each scored span: a success term, a bounded progress term, prices.
-
-    ``distance`` is the distance where the span began; ``lost`` says where it made the puzzle unsolvable.
-    """
+    """The reward of each scored span: a success term, a bounded progress term, prices; ``lost`` says where it made the
+    puzzle unsolvable."""
     n, d = np.asarray(executed, np.float64), np.asarray(progress, np.float64)
-    if config.reward == "spl":
-        least = np.asarray(distance, np.float64)
-        success = solved * least / np.maximum(np.maximum(n, least), 1.0)
-        dense = np.zeros_like(n)
-    else:
-        success = solved.astype(np.float64)
-        dense = {
-            "mean": lambda: np.where(n > 0, np.tanh(d / np.maximum(n, 1.0)), 0.0),
-            "total": lambda: np.tanh(d / 4.0),
-            "rate": lambda: np.tanh(2.0 * d / (n + 2.0)),
-            "potential": lambda: d / MAX_ACTIONS,
-            "solved": lambda: np.zeros_like(n),
-        }[config.reward]()
-    price = config.price_action * n + config.price_decision * np.asarray(decisions, np.float64)
-    result: Floats = success + config.progress * dense - np.where(solved | config.price_failed, price, 0.0)
+    dense = {
+        "mean": lambda: np.where(n > 0, np.tanh(d / np.maximum(n, 1.0)), 0.0),
+        "total": lambda: np.tanh(d / 4.0),
+        "potential": lambda: d / MAX_ACTIONS,
+        "solved": lambda: np.zeros_like(n),
+    }[config.reward]()
+    price = config.action_price * n + config.price_look * np.asarray(decisions, np.float64)
+    result: Floats = solved.astype(np.float64) + config.progress * dense - np.where(solved, price, 0.0)
     if lost is not None and config.deadlock == "penalty":
         result = result - config.penalty * lost
     return result
 
 
-def advantages(reward: Floats, config: CreditConfig) -> Floats:
+def advantages(reward: Floats, config: SampledCredit) -> Floats:
     """[N, G]: each reward against its group's mean; a group of equal rewards gives exactly zero."""
     centred = reward - reward.mean(axis=1, keepdims=True)
     deviation = np.sqrt((centred**2).mean(axis=1, keepdims=True))
@@ -81,7 +71,9 @@ def alone(values: list[float]) -> list[float]:
     return values
 
 
-def whole_batch(advantage: Floats, weight: NDArray[np.floating], config: CreditConfig, total: Total = alone) -> Floats:
+def whole_batch(
+    advantage: Floats, weight: NDArray[np.floating], config: SampledCredit | ExactCredit, total: Total = alone
+) -> Floats:
     """With ``scale: batch``: divided by the root of the weighted mean square of all of them, on all ranks together."""
     if config.scale != "batch":
         return advantage
@@ -91,16 +83,15 @@ def whole_batch(advantage: Floats, weight: NDArray[np.floating], config: CreditC
 
 
 def decisions_of(
-    trace: Trace, advantage: Floats, config: CreditConfig, variant: Variant, *, greedy: bool, total: Total = alone
-) -> Decisions:
+    trace: Trace, advantage: Floats, config: SampledCredit, variant: Variant, *, total: Total = alone
+) -> GrpoBatch:
     """Sampled commitments with one advantage each ([N, G]) for the depth and every executed action."""
     made = trace.proposals
     many, count = made.depth.shape
     weight = np.full((many, count), 1.0 / count, np.float32)
     scaled = whole_batch(advantage, weight, config, total).astype(np.float32)
     executed = np.arange(MAX_ACTIONS) < trace.executed[..., None]
-    learns_actions = variant.rest and not greedy
-    return Decisions(
+    return GrpoBatch(
         states=trace.states,
         depths=made.choice,
         depth_advantage=scaled,
@@ -109,20 +100,20 @@ def decisions_of(
         actions=made.actions.astype(np.int64),
         plan_depth=made.depth,
         action_advantage=np.broadcast_to(scaled[..., None], executed.shape).copy(),
-        action_weight=(weight[..., None] * executed * learns_actions).astype(np.float32),
+        action_weight=(weight[..., None] * executed * variant.rest).astype(np.float32),
         action_old=made.action_log,
         left=trace.left,
         weight=np.ones(many, np.float32),
     )
 
 
-def by_state(trace: Trace, config: CreditConfig) -> Floats:
+def by_state(trace: Trace, config: SampledCredit) -> Floats:
     """[N, G]: rewards of commitments by their own actions alone."""
     progress = trace.progress(config.progress_per)
-    return rewards(trace.solved, progress, trace.executed, 1, config, distance=trace.distance[:, None], lost=trace.lost)
+    return rewards(trace.solved, progress, trace.executed, 1, config, lost=trace.lost)
 
 
-def by_episode(trace: Trace, starts: int, first_distance: NDArray[np.int32], config: CreditConfig) -> Floats:
+def by_episode(trace: Trace, starts: int, config: SampledCredit) -> Floats:
     """[episodes]: rewards of whole episodes of one candidate each."""
     solved, lost = np.zeros(starts, np.bool_), np.zeros(starts, np.bool_)
     progress, executed, decisions = (np.zeros(starts, np.int64) for _ in range(3))
@@ -131,10 +122,10 @@ def by_episode(trace: Trace, starts: int, first_distance: NDArray[np.int32], con
     np.add.at(progress, trace.episode, trace.progress(config.progress_per)[:, 0])
     np.add.at(executed, trace.episode, trace.executed[:, 0])
     np.add.at(decisions, trace.episode, 1)
-    return rewards(solved, progress, executed, decisions, config, distance=first_distance, lost=lost)
+    return rewards(solved, progress, executed, decisions, config, lost=lost)
 
 
-def by_branch(trace: Trace, after: Trace, config: CreditConfig) -> Floats:
+def by_branch(trace: Trace, after: Trace, config: SampledCredit) -> Floats:
     """[N, G]: rewards of commitments together with what followed; episode i of ``after`` continues candidate i of all."""
     many = trace.executed.size
     solved, lost = trace.solved.reshape(-1).copy(), trace.lost.reshape(-1).copy()
@@ -145,6 +136,5 @@ def by_branch(trace: Trace, after: Trace, config: CreditConfig) -> Floats:
     np.add.at(progress, after.episode, after.progress(config.progress_per)[:, 0])
     np.add.at(executed, after.episode, after.executed[:, 0])
     np.add.at(decisions, after.episode, 1)
-    distance = np.repeat(trace.distance, trace.executed.shape[1])
-    result = rewards(solved, progress, executed, decisions, config, distance=distance, lost=lost)
+    result = rewards(solved, progress, executed, decisions, config, lost=lost)
     return result.reshape(trace.executed.shape)

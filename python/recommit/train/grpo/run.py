@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ from recommit.runs.progress import Interrupt
 from recommit.train import initial_policy
 from recommit.train.config import plain
 from recommit.train.grpo import joint
+from recommit.train.grpo.old_config import updated
 from recommit.train.grpo.step import Grpo
 from recommit.train.loop import Trainer
 from recommit.train.sft.run import opened
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
 
     from recommit.runs.ranks import Team
     from recommit.train.grpo.config import GrpoConfig
-    from recommit.train.grpo.joint import Part
+    from recommit.train.grpo.joint import PuzzlePart
 
 
 def train(
@@ -45,14 +47,15 @@ def train(
     if config.run.threads:
         torch.set_num_threads(config.run.threads)
     known = (Path(out) / "config.json").is_file()  # it holds the recipes, whatever becomes of the other run
-    every = [each.recipe for each in opened(data)] if data else recipes_of(out if known else init)
+    every = [each.spec for each in opened(data)] if data else recipes_of(out if known else init)
     parts = joint.parts(config, joint.chosen(every, config.tasks, data or init))
     team = ranks.join(config.run.device) if config.engine.kind == "deepspeed" else ranks.alone(config.run.device)
     with watched(team), RunDirectory(out, lead=team.lead) as folder, Interrupt() as interrupt:
         begin = initial_policy.warm_start(init, folder, team)
         content = [{"recipe": part.recipe.to_dict()} for part in parts]
         begun = {"init": weights_of(begin), "data": content if content[1:] else content[0]}
-        folder.begin({"kind": "grpo", "ranks": team.world, **plain(config), **begun}, plain(type(config)()))
+        usual = plain(replace(type(config)(), credit=type(config.credit)()))
+        folder.begin({"kind": "grpo", "ranks": team.world, **plain(config), **begun}, usual, updated)
         policy = CommitPolicy.from_pretrained(begin, device=team.device)
         if config.head is not None:
             policy.replace_head(config.head, seed=config.run.seed)
@@ -61,7 +64,7 @@ def train(
 
 
 def _trainer(
-    config: GrpoConfig, parts: list[Part], policy: CommitPolicy, folder: RunDirectory, team: Team, *, quiet: bool
+    config: GrpoConfig, parts: list[PuzzlePart], policy: CommitPolicy, folder: RunDirectory, team: Team, *, quiet: bool
 ) -> Trainer:
     """Of one puzzle, or of several that share the policy and what moves it."""
     if len(parts) == 1:

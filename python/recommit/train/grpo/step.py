@@ -12,7 +12,7 @@ import torch
 from recommit import draws
 from recommit.data.starts import sampling
 from recommit.play import graph as reach
-from recommit.play.graph import Reach
+from recommit.play.graph import PlanGraph
 from recommit.play.sampled import Actor
 from recommit.play.variants import variant
 from recommit.policy.policy import CommitPolicy
@@ -24,9 +24,10 @@ from recommit.train import targets, validate
 from recommit.train.engine.base import schedule
 from recommit.train.grpo import log_line
 from recommit.train.grpo import loss as objective
-from recommit.train.grpo.collect import Collector
+from recommit.train.grpo.collect import ExactCollector, SampledCollector
 from recommit.train.grpo.head_moves import HeadMover
 from recommit.train.grpo.learner import prepared
+from recommit.train.grpo.settings.credit import ExactCredit
 from recommit.train.loop import Trainer
 
 if TYPE_CHECKING:
@@ -35,12 +36,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor
 
-    from recommit.data.spec import Recipe
+    from recommit.data.spec import DataSpec
     from recommit.runs.ranks import Team
-    from recommit.train.grpo.batch import Decisions
+    from recommit.train.grpo.batch import GrpoBatch
     from recommit.train.grpo.config import GrpoConfig
     from recommit.train.grpo.learner import Learner
     from recommit.train.grpo.log_line import Signals
+    from recommit.train.grpo.settings.phases import Phase
     from recommit.train.validate import Watched
 
 T = TypeVar("T")
@@ -56,7 +58,7 @@ class Grpo(Trainer):
         self,
         config: GrpoConfig,
         policy: CommitPolicy,
-        recipe: Recipe,
+        recipe: DataSpec,
         folder: RunDirectory,
         team: Team,
         *,
@@ -81,21 +83,18 @@ class Grpo(Trainer):
         shared = learner or prepared(config, policy, [self.task], team, -(-share // self.micro))
         self.engine, self.reference = shared.engine, shared.reference if config.objective.kl > 0 else None
         self._clock = Clock()
-        actor = Actor(
+        self.actor = Actor(
             policy,
             self.task,
             self.variant,
             seed=config.run.seed,
-            greedy=config.rollout.actions == "greedy",
-            through=self._through,
-            agree=team.largest,
+            run_pass=self._run_pass,
+            max_over_ranks=team.largest,
         )
-        mover = HeadMover(policy, self.engine, self._head_lr)
-        self.collect = Collector(actor, config, self.variant, self._graph, mover, team)
         self.watched = validate.watched(self.task.task, self.recipe, config.validation)
         self._recent: list[dict[str, Any]] = []
 
-    def _through(self, work: Callable[[], T]) -> T:
+    def _run_pass(self, work: Callable[[], T]) -> T:
         with self._clock("model"):
             return self.engine.run(work)
 
@@ -106,11 +105,8 @@ class Grpo(Trainer):
 
     def _starts(self) -> NDArray[np.uint8]:
         """The start states of this step, of all ranks, which no validation or test set contains."""
-        finish, begin = self.config.finish, self.config.joint_steps
-        shards = [self.at.step]
-        if self.config.finishing(self.at.step):
-            first = begin + (self.at.step - begin) * finish.times
-            shards = list(range(first, first + finish.times))
+        first, many = self.config.shards_before(self.at.step), self.config.shards(self.phase)
+        shards = range(first, first + many)
         return np.ascontiguousarray(np.concatenate([self._drawn(shard) for shard in shards]))
 
     def _drawn(self, shard: int) -> NDArray[np.uint8]:
@@ -121,6 +117,11 @@ class Grpo(Trainer):
             states = targets.turned(states, targets.symmetries(self.config.run.seed, number))
         return states
 
+    @property
+    def phase(self) -> Phase:
+        """What holds in the step that is under way."""
+        return self.config.phase_at(self.at.step)
+
     def _step(self) -> dict[str, Any]:
         """Play, compare, learn."""
         batch, notes = self.played()
@@ -128,15 +129,21 @@ class Grpo(Trainer):
         self.at.step += 1
         return log_line.told(notes, learned)
 
-    def played(self) -> tuple[Decisions, Signals]:
+    def played(self) -> tuple[GrpoBatch, Signals]:
         """What this step learns from, and what there is to tell of it."""
-        credit = self.config.credit_at(self.at.step)
-        collect = replace(self.collect, config=replace(self.config, credit=credit))
-        batch, notes = collect(self._starts(), self.at.step)
+        batch, notes = self._collector()(self._starts(), self.at.step)
         self.at.states += len(batch)
-        return batch.where(slice(0)) if self.config.finishing(self.at.step) else batch, notes
+        return batch.where(slice(0)) if self.phase.head_only else batch, notes
 
-    def _learn(self, batch: Decisions) -> dict[str, float]:
+    def _collector(self) -> ExactCollector | SampledCollector:
+        """What plays and judges in this step."""
+        config, credit, moves = self.config, self.config.credit_at(self.at.step), self.phase.head_moves
+        if not isinstance(credit, ExactCredit):
+            return SampledCollector(self.actor, credit, config.rollout, self.team)
+        mover = HeadMover(self.policy, self.engine, credit, config, self._head_lr(), moves) if moves else None
+        return ExactCollector(self.actor, credit, config.rollout, self._graph, mover, self.team)
+
+    def _learn(self, batch: GrpoBatch) -> dict[str, float]:
         """Move the weights, ``optim.batch`` states of all ranks at a time."""
         size = self.config.optim.batch
         measured, norms = [], []
@@ -150,19 +157,19 @@ class Grpo(Trainer):
                 self._watch_for_nan(norms[-1])
         return self.learned(measured, norms)
 
-    def order(self, batch: Decisions, epoch: int) -> NDArray[np.intp]:
+    def order(self, batch: GrpoBatch, epoch: int) -> NDArray[np.intp]:
         """In which the states of a step are learned from."""
         number = self.at.step * self.config.objective.epochs + epoch
         places = np.uint64(number << 32) + np.arange(len(batch), dtype=np.uint64)
         return np.argsort(draws.draw(draws.streams(self.config.run.seed, draws.Purpose.ORDER, places), 0))
 
-    def gradient(self, batch: Decisions, whole: NDArray[np.intp], *, fresh: bool, among: int = 1) -> Tensor:
+    def gradient(self, batch: GrpoBatch, whole: NDArray[np.intp], *, fresh: bool, among: int = 1) -> Tensor:
         """Add the gradient of some states of all ranks, as the mean over them, divided by ``among`` puzzles; see ``_move``."""
         mine = whole[self.team.rank :: self.team.world]
         part = (batch.where(mine) if len(mine) else self._nothing(batch)).padded(self.share)
         return self._move(part, among * objective.total_weight(batch.where(whole)), fresh=fresh)
 
-    def _nothing(self, batch: Decisions) -> Decisions:
+    def _nothing(self, batch: GrpoBatch) -> GrpoBatch:
         """One state without weight, to go through the policy as other ranks do."""
         return batch.where(slice(0, 1)).nothing()
 
@@ -175,7 +182,7 @@ class Grpo(Trainer):
             "loss": -named["surrogate"] / max(named["states"], 1e-9),
         }
 
-    def _move(self, part: Decisions, weight: float, *, fresh: bool) -> Tensor:
+    def _move(self, part: GrpoBatch, weight: float, *, fresh: bool) -> Tensor:
         """Gradients of this rank's part of a batch of a ``weight``; ``objective.MEASURES`` of each of its pieces, which
         nobody waits for yet."""
         divisor = max(weight, 1e-12) / self.team.world
@@ -183,14 +190,14 @@ class Grpo(Trainer):
         for begin in range(0, self.share, self.micro):
             piece = part.where(slice(begin, begin + self.micro))
             against = self._against(piece)
-            loss, measures = self._through(partial(self._loss, piece, divisor, against, fresh=fresh))
+            loss, measures = self._run_pass(partial(self._loss, piece, divisor, against, fresh=fresh))
             with self._clock("model"):
                 self.engine.backward(loss, last=begin + self.micro >= self.share)
             pieces.append(measures)
         return torch.stack(pieces)
 
     def _loss(
-        self, piece: Decisions, divisor: float, against: tuple[Tensor, Tensor] | None, *, fresh: bool
+        self, piece: GrpoBatch, divisor: float, against: tuple[Tensor, Tensor] | None, *, fresh: bool
     ) -> tuple[Tensor, Tensor]:
         config = self.config.objective
         loss, measures = objective.grpo_loss(self.policy, self.task, piece, config, divisor, against, fresh=fresh)
@@ -205,13 +212,13 @@ class Grpo(Trainer):
             (moves,) = to_host(torch.stack(measured))
         return reduce(_added, (reduce(_added, pieces, none) for pieces in moves.astype(np.float64)), none)
 
-    def _against(self, piece: Decisions) -> tuple[Tensor, Tensor] | None:
+    def _against(self, piece: GrpoBatch) -> tuple[Tensor, Tensor] | None:
         """Logits of the warm start."""
         reference = self.reference
         if reference is None:
             return None
         actions, depths = (to_device(each, self.team.device) for each in (piece.actions, piece.plan_depth))
-        return self._through(lambda: reference(self.task, piece.states, actions, depths, piece.left))
+        return self._run_pass(lambda: reference(self.task, piece.states, actions, depths, piece.left))
 
     def _over_ranks(self, sums: NDArray[np.float64]) -> list[float]:
         return [*self.team.total(sums[:-1].tolist()), float(sums[-1])]
@@ -237,7 +244,7 @@ class Grpo(Trainer):
         config, instances = watched.config, watched.instances
         graph = self._graph(self.policy.config.depths if not self.variant.depth else (self.variant.depth,))
         agents = validate.agents(graph, self.variant, instances.starts, config.budget)
-        budgets = sorted({config.budget, *self.config.finish.budgets})
+        budgets = sorted({config.budget, *self.config.validation.budgets})
         choose = validate.own_agent(graph, self.variant)
         played = [reach.walk(graph, instances.starts, budget, choose) for budget in budgets]
         imitated = validate.imitation(self.policy, self.task, instances.states, self.engine)
@@ -248,18 +255,16 @@ class Grpo(Trainer):
     def _fixed_depth(self) -> int | None:
         return self.variant.depth or None
 
-    def _graph(self, depths: tuple[int, ...]) -> Reach:
-        keep = self.config.credit.head_steps > 0 or self.config.finish.share > 0
+    def _graph(self, depths: tuple[int, ...]) -> PlanGraph:
+        keep = any(phase.head_moves for phase in self.config.phases)
         together = self.engine.together
-        return Reach(
-            self.policy, self.task, depths, through=self._through, team=self.team, together=together, keep_inputs=keep
+        return PlanGraph(
+            self.policy, self.task, depths, run_pass=self._run_pass, team=self.team, together=together, keep_inputs=keep
         )
 
     def _head_lr(self) -> float:
-        if self.config.finishing(self.at.step):
-            return self.config.finish.lr
         config = self.config.optim
-        return (config.depth_lr or config.head_lr) * schedule(config, self.at.step)
+        return self.phase.head_lr or (config.depth_lr or config.head_lr) * schedule(config, self.at.step)
 
     def _introduction(self) -> str:
         return f"{self._trained()}; {self.variant.name}, {self.introduction}"
@@ -274,11 +279,11 @@ class Grpo(Trainer):
         )
 
 
-def _instances(recipe: Recipe, config: GrpoConfig) -> Recipe:
+def _instances(recipe: DataSpec, config: GrpoConfig) -> DataSpec:
     """The recipe of the warm start's data, with a step's instances as a shard."""
     wanted = recipe.of_length(config.rollout.length)
-    if not wanted.variants:
-        raise errors.WrongRecipe("rollout.length: expected the lengths to play, since the data names none")
+    if not wanted.difficulties:
+        raise errors.WrongDataSpec("rollout.length: expected the lengths to play, since the data names none")
     return replace(wanted, shard=config.rollout.instances, count=config.starts, states="")
 
 

@@ -66,12 +66,12 @@ def opened(data: str | Path | Sequence[str | Path]) -> list[Dataset]:
 
 def described(datasets: Sequence[Dataset]) -> dict[str, Any] | list[dict[str, Any]]:
     """What a run's configuration says of its data: of several sets a list."""
-    each = [{"content_sha256": d.manifest.content, "recipe": d.recipe.to_dict()} for d in datasets]
+    each = [{"content_sha256": d.manifest.content, "recipe": d.spec.to_dict()} for d in datasets]
     return each if each[1:] else each[0]
 
 
 @dataclass(frozen=True)
-class Part:
+class MicroBatch:
     """A micro-batch of one data set; its number says which."""
 
     number: int
@@ -96,7 +96,7 @@ class Sft(Trainer):
     ) -> None:
         super().__init__(config, folder, team, quiet=quiet)
         self.datasets = [data] if isinstance(data, Dataset) else list(data)
-        recipes = [dataset.recipe for dataset in self.datasets]
+        recipes = [dataset.spec for dataset in self.datasets]
         self.tasks, self.names = [recipe.puzzle() for recipe in recipes], mixture.names(recipes)
         share, rest = divmod(config.optim.batch, team.world)
         if rest:
@@ -121,8 +121,7 @@ class Sft(Trainer):
     def tokens(self) -> float:
         """See ``Trainer``."""
         each = [
-            self.policy.tokens(task, dataset.recipe.size)
-            for task, dataset in zip(self.tasks, self.datasets, strict=True)
+            self.policy.tokens(task, dataset.spec.size) for task, dataset in zip(self.tasks, self.datasets, strict=True)
         ]
         return sum(map(mul, self.feed.weights, each)) / sum(self.feed.weights)
 
@@ -157,21 +156,21 @@ class Sft(Trainer):
         )
         return made if portion.count else targets.nothing(made)
 
-    def _parts(self, batches: list[Targets]) -> list[Part]:
+    def _parts(self, batches: list[Targets]) -> list[MicroBatch]:
         """As many micro-batches on every rank, however many rows it got: a missing one weighs nothing."""
         parts = []
         for number, (task, batch) in enumerate(zip(self.tasks, batches, strict=True)):
             size = self.config.optim.micro_batch or len(batch)
             own = [batch[begin : begin + size] for begin in range(0, len(batch), size)]
             own += [targets.nothing(batch)] * (self.parts[number] - len(own))
-            parts += [Part(number, task, each) for each in own]
+            parts += [MicroBatch(number, task, each) for each in own]
         return parts
 
-    def _loss(self, part: Part, divisor: float) -> tuple[Tensor, Tensor]:
+    def _loss(self, part: MicroBatch, divisor: float) -> tuple[Tensor, Tensor]:
         value, logits = losses.sft_loss(self.policy, part.task, part.batch, self.config.targets, divisor)
         return value + self.policy.idle(part.task), logits
 
-    def _sums(self, parts: list[Part], measured: Tensor, weights: list[float]) -> dict[str, Any]:
+    def _sums(self, parts: list[MicroBatch], measured: Tensor, weights: list[float]) -> dict[str, Any]:
         """What ``_measured`` said of the parts, of all ranks: together, and by data set."""
         (each,) = to_host(measured)
         sums = np.zeros((len(self.tasks), 3))

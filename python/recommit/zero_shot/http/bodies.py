@@ -90,9 +90,15 @@ def _chat(reply: dict[str, Any]) -> Completion:
     if tokens_in is not None and tokens_out is not None and total is not None:
         tokens_out = max(tokens_out, total - tokens_in)  # hidden thoughts may be in the total alone
     return Completion(
-        _joined(message.get("content")), finish, bool(message.get("refusal")) or finish == "content_filter",
-        finish == "length", _word(reply.get("model")), _word(reply.get("id")), tokens_in, tokens_out,
-    )  # fmt: skip
+        _joined(message.get("content")),
+        finish,
+        bool(message.get("refusal")) or finish == "content_filter",
+        finish == "length",
+        _word(reply.get("model")),
+        _word(reply.get("id")),
+        tokens_in,
+        tokens_out,
+    )
 
 
 def _messages(reply: dict[str, Any]) -> Completion:
@@ -101,9 +107,14 @@ def _messages(reply: dict[str, Any]) -> Completion:
     finish, usage = _word(reply.get("stop_reason")), reply.get("usage")
     return Completion(
         _joined([part for part in reply["content"] if not isinstance(part, dict) or part.get("type") == "text"]),
-        finish, finish == "refusal", finish in ("max_tokens", "model_context_window_exceeded"),
-        _word(reply.get("model")), _word(reply.get("id")), _count(usage, "input_tokens"), _count(usage, "output_tokens"),
-    )  # fmt: skip
+        finish,
+        finish == "refusal",
+        finish in ("max_tokens", "model_context_window_exceeded"),
+        _word(reply.get("model")),
+        _word(reply.get("id")),
+        _count(usage, "input_tokens"),
+        _count(usage, "output_tokens"),
+    )
 
 
 def _joined(content: Any) -> str:

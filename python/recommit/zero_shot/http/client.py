@@ -1,4 +1,5 @@
-"""Asking one question: retries with growing, jittered pauses, lessons from refusals, caps, and one answer in the end."""
+"""Asking one question: retries with growing, jittered pauses, lessons from refusals, caps, and one answer in the
+end."""
 
 from __future__ import annotations
 
@@ -89,9 +90,15 @@ class Client:
     """Asks one model. Used by all workers at once."""
 
     def __init__(
-        self, service: Service, parameters: Parameters, ledger: Ledger, *, cache: Cache | None = None,
-        clock: StoppableClock | None = None, seed: int = 0,
-    ) -> None:  # fmt: skip
+        self,
+        service: Service,
+        parameters: Parameters,
+        ledger: Ledger,
+        *,
+        cache: Cache | None = None,
+        clock: StoppableClock | None = None,
+        seed: int = 0,
+    ) -> None:
         self.service, self.parameters, self.ledger, self.seed = service, parameters, ledger, seed
         self.cache, self.clock = cache or Cache(None), clock or StoppableClock()
         #: Nobody asks before this moment: the server said that it is overloaded.

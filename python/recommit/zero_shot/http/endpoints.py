@@ -63,8 +63,8 @@ class ModelRecord:
     answer_tokens: int | None = None
 
 
-#: The ten models of the paper, all of them asked with its temperature and top-p: what an endpoint refuses of that it says
-#: itself. Reasoning models spend their answer's tokens on hidden thoughts first.
+#: The ten models of the paper, all of them asked with its temperature and top-p: what an endpoint refuses of that it
+#: says itself. Reasoning models spend their answer's tokens on hidden thoughts first.
 MODELS = {
     "gpt-5.5-2026-04-23": ModelRecord("openai", answer_tokens=16384),
     "claude-sonnet-4-6": ModelRecord("anthropic"),

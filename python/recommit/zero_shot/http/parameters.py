@@ -49,7 +49,7 @@ class Lesson:
 class Parameters:
     """Shared by all workers. Every parameter is dropped or renamed at most once, so learning ends.
 
-    ``asked`` are those of the plan: ``temperature`` and ``top_p``, where they are wanted, and ``answer_tokens``.
+    ``wanted`` are those of the spec: ``temperature`` and ``top_p``, where they are wanted, and ``answer_tokens``.
     """
 
     def __init__(self, endpoint: Endpoint, wanted: Mapping[str, Any]) -> None:
@@ -99,7 +99,8 @@ def lessons_of(attempts: Iterable[Mapping[str, Any]]) -> list[Lesson]:
 def sampling(
     wanted: Mapping[str, Any], attempts: Iterable[Mapping[str, Any]], decisions: Iterable[Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """For the manifest: what was asked for, what the answered requests had, how many of them, and what was refused how."""
+    """For the manifest: what was asked for, what the answered requests had, how many of them, and what was refused
+    how."""
     sent = Counter(tuple(sorted(one["parameters"].items())) for one in decisions)
     return {
         "asked": dict(wanted),

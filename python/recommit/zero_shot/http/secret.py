@@ -42,7 +42,8 @@ class Key:
         return self.__text
 
     def redact(self, text: str) -> str:
-        """``text`` without the key and its parts, also where they are encoded: a server may send back what it was sent."""
+        """``text`` without the key and its parts, also where they are encoded: a server may send back what it was
+        sent."""
         return self.__mask.over(text) if self.__mask else text
 
     def stands_in(self, text: str) -> bool:

@@ -42,7 +42,8 @@ class Address:
     def parse(cls, text: str) -> Address:
         """From a base address; what it says is not repeated in errors, since it might be a secret."""
         wrong = ValueError(
-            "base_url: expected http(s)://host[:port][/path] without user name, password, query or fragment, got another text"
+            "base_url: expected http(s)://host[:port][/path] without user name, password, query or fragment, "
+            "got another text"
         )
         try:
             parts = urlsplit(text)
@@ -151,7 +152,8 @@ class _Exchange:
         self._socket = connection = self._connect()
         self._send(connection, _request(self.address, path, headers, body))
         # It asks of a socket what _Incoming has.
-        response = http.client.HTTPResponse(_Incoming(connection, self.deadline, self.most), method="POST")  # type: ignore[arg-type]
+        incoming: Any = _Incoming(connection, self.deadline, self.most)
+        response = http.client.HTTPResponse(incoming, method="POST")
         response.begin()
         headers_back = {name.lower(): value for name, value in reversed(response.getheaders())}
         if headers_back.get("content-encoding", "identity").strip().lower() not in ("", "identity"):

@@ -1,4 +1,4 @@
-"""``recommit plan``, by its words."""
+"""``recommit estimate``, by its words."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ LITTLE = ["optim.batch=8", "validation.instances=0", "model.policy.decoder={widt
 
 def said(capsys, *words):
     """What a plan says as JSON."""
-    assert main(["plan", *words, "--json"]) == 0
+    assert main(["estimate", *words, "--json"]) == 0
     return json.loads(capsys.readouterr().out)
 
 
 def test_both_stages_are_planned_in_words(capsys):
-    assert main(["plan", "laptop-sliding", *SMALL, *LITTLE, "engine.kind=plain"]) == 0
+    assert main(["estimate", "laptop-sliding", *SMALL, *LITTLE, "engine.kind=plain"]) == 0
     text = capsys.readouterr().out
     assert text.startswith("sft, sliding 3x3, on 1 rank\n")
     assert "\n\ngrpo, sliding 3x3" in text
@@ -65,12 +65,12 @@ def test_what_does_not_fit_is_an_answer(capsys):
     ],
 )
 def test_wrong_calls_are_refused(words, message, capsys):
-    assert main(["plan", *words]) == 2
+    assert main(["estimate", *words]) == 2
     assert message in capsys.readouterr().err
 
 
 def test_a_recipe_of_ones_own_needs_a_task(tmp_path, capsys):
     own = tmp_path / "own.yaml"
     own.write_text("sft: {model: {backbone: Qwen/Qwen2.5-VL-7B-Instruct, dtype: bfloat16}}\n")
-    assert main(["plan", str(own)]) == 2
+    assert main(["estimate", str(own)]) == 2
     assert "task: expected one of sliding, sokoban, since no preset says it" in capsys.readouterr().err

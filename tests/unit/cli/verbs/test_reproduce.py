@@ -15,7 +15,7 @@ from tests.unit.zero_shot.servers import Server, expert
 
 import recommit
 from recommit.cli import main
-from recommit.data.spec import Recipe
+from recommit.data.spec import DataSpec
 from recommit.policy.checkpoint import weights_of
 from recommit.reproduce import preset, stages
 from recommit.runs.directory import best_policy
@@ -190,7 +190,7 @@ def test_presets(capsys):
     for name in preset.names():
         assert main(["reproduce", "--preset", name, "--show"]) == 0
         for task in preset.load(name)["tasks"].values():
-            Recipe.from_dict(task["data"])
+            DataSpec.from_dict(task["data"])
             config.load(task["recipe"], task.get("sft", []))
             names = (*task["variants"], *task.get("ablations", ()))
             plans = configs.family(task["recipe"], names, tuple(task.get("grpo", [])), {})

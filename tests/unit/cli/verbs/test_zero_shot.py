@@ -9,7 +9,7 @@ import pytest
 
 from recommit.cli.requests import WrongCall
 from recommit.cli.verbs.zero_shot import zero_shot
-from recommit.data.spec import Recipe, Variant
+from recommit.data.spec import DataSpec, Difficulty
 from recommit.zero_shot.http.endpoints import ENDPOINTS
 
 
@@ -71,7 +71,7 @@ def test_an_endpoint_that_is_not_there_is_no_wrong_call(tmp_path, capsys):
 def test_data_decide_what_is_played(tmp_path):
     data = tmp_path / "data"
     data.mkdir()
-    (data / "recipe.json").write_text(Recipe("sliding", (2, 3), (Variant((4, 14)),), count=10, seed=3).to_json())
+    (data / "recipe.json").write_text(DataSpec("sliding", (2, 3), (Difficulty((4, 14)),), count=10, seed=3).to_json())
     flags = {"endpoint": "custom", "base_url": "http://127.0.0.1:9/v1", "data": data}
     for changed, said in (
         ({"task": "sokoban"}, "task: expected sliding, that of the data, got sokoban"),

@@ -11,14 +11,22 @@ import recommit.data
 from recommit.data import rows, shards, verification
 from recommit.data.building import labels, overlap
 from recommit.data.feeding import samples
-from recommit.data.spec import Recipe, Variant
+from recommit.data.spec import DataSpec, Difficulty
 from recommit.data.starts import frozen, symmetry
 from recommit.storage import errors
 
-SOKOBAN = Recipe(
-    "sokoban", (7, 7), (Variant((3, 20), 1), Variant((8, 32), 2)), 300, 40, 50, perturbed=3, shard=128, ties="random"
+SOKOBAN = DataSpec(
+    "sokoban",
+    (7, 7),
+    (Difficulty((3, 20), 1), Difficulty((8, 32), 2)),
+    300,
+    40,
+    50,
+    perturbed=3,
+    shard=128,
+    ties="random",
 )
-SLIDING = Recipe("sliding", (2, 3), (Variant((4, 21)),), 200, 10, 6, perturbed=2, shard=64, ties="random")
+SLIDING = DataSpec("sliding", (2, 3), (Difficulty((4, 21)),), 200, 10, 6, perturbed=2, shard=64, ties="random")
 REVERSE = SOKOBAN.changed(generator="reverse", count=60, validation=9, test=9, shard=32)
 WALK = SLIDING.changed(generator="walk")
 RECIPES = {"sokoban": SOKOBAN, "sliding": SLIDING, "reverse": REVERSE, "walk": WALK}
@@ -32,9 +40,9 @@ def data(request, tmp_path_factory):
 
 
 def test_every_label_against_breadth_first_search(data):
-    judge, content = Judge(data.recipe.task), data.columns()
+    judge, content = Judge(data.spec.task), data.columns()
     some = content.instance % 40 == 7  # a search in plain Python takes its time on Sokoban levels
-    for i in range(len(content)) if data.recipe.task == "sliding" else np.flatnonzero(some):
+    for i in range(len(content)) if data.spec.task == "sliding" else np.flatnonzero(some):
         state = content.states[i]
         assert content.distance[i] == judge.distance(state)
         assert {a for a in range(4) if content.optimal[i] >> a & 1} == judge.optimal(state)
@@ -45,7 +53,7 @@ def test_verify_passes(data):
 
 
 def test_counts(data):
-    recipe = data.recipe
+    recipe = data.spec
     for split, count in recipe.counts.items():
         part = recommit.data.open(data.folder, split)
         content = part.columns()
@@ -55,29 +63,29 @@ def test_counts(data):
         assert len(samples.expand(content[content.kind == rows.EXPERT])) == expected
         assert (content.kind == rows.PERTURBED).sum() == count * recipe.perturbed
         assert sum(len(s) for _, s in part.expand()) == data.manifest.total("samples", split)
-        per_variant = np.bincount(starts.variant, minlength=len(recipe.variants))
-        assert per_variant.max() - per_variant.min() <= part.manifest.recipe.shards(split)
+        per_difficulty = np.bincount(starts.difficulty, minlength=len(recipe.difficulties))
+        assert per_difficulty.max() - per_difficulty.min() <= part.manifest.spec.shards(split)
 
 
 def test_splits_do_not_leak(data):
     keys = {}
-    for split in data.recipe.counts:
+    for split in data.spec.counts:
         starts = recommit.data.open(data.folder, split).starts()
-        keys[split] = symmetry.keys(data.recipe.task, starts.states)
+        keys[split] = symmetry.keys(data.spec.task, starts.states)
     assert not set(keys["train"]) & (set(keys["test"]) | set(keys["validation"]))
     assert not set(keys["test"]) & set(keys["validation"])
-    assert len(set(keys["test"])) == data.recipe.test
+    assert len(set(keys["test"])) == data.spec.test
 
 
 def test_ids_give_the_instances_again(data):
     starts = recommit.data.open(data.folder, "test").starts()
     for i, name in enumerate(recommit.data.open(data.folder, "test").ids(starts)[:10]):
         task, _, seed, number = name.split("/")
-        variant = data.recipe.variants[starts.variant[i]]
-        puzzle = data.recipe.puzzle(variant)
-        how = puzzle.options(data.recipe.generator)
-        again = puzzle.generate(1, seed=int(seed), start=int(number), length=variant.length, **how)
-        assert task == data.recipe.task
+        difficulty = data.spec.difficulties[starts.difficulty[i]]
+        puzzle = data.spec.puzzle(difficulty)
+        how = puzzle.options(data.spec.generator)
+        again = puzzle.generate(1, seed=int(seed), start=int(number), length=difficulty.length, **how)
+        assert task == data.spec.task
         assert np.array_equal(again.states[0], starts.states[i])
         assert again.length[0] == starts.length[i]
 
@@ -86,21 +94,21 @@ def test_ids_give_the_instances_again(data):
 def test_workers_change_no_byte(recipe, tmp_path):
     one = recommit.data.build(recipe, tmp_path / "one")
     assert recommit.data.build(recipe, tmp_path / "two", workers=2, threads=2) == one
-    assert one.recipe.generator == recipe.generator
-    with pytest.raises(errors.WrongRecipe, match=r"generator: '[a-z]+' there, 'usual' asked for"):
+    assert one.spec.generator == recipe.generator
+    with pytest.raises(errors.WrongDataSpec, match=r"generator: '[a-z]+' there, 'usual' asked for"):
         recommit.data.build(recipe.changed(generator=""), tmp_path / "one")
 
 
 def test_overlap_is_what_sets_say(data):
     def key(state):
-        return int(symmetry.keys(data.recipe.task, state[None])[0])
+        return int(symmetry.keys(data.spec.task, state[None])[0])
 
     train, test = (recommit.data.open(data.folder, split).columns() for split in ("train", "test"))
     seen = {key(s) for s in train.states[train.kind == rows.EXPERT]}
     path = test[test.kind == rows.EXPERT]
     hit = np.array([key(s) in seen for s in path.states])
     assert data.manifest.overlap == {
-        "test_starts": data.recipe.test,
+        "test_starts": data.spec.test,
         "test_starts_on_training_paths": int((hit & (path.t == 0)).sum()),
         "test_states": len(path),
         "test_states_on_training_paths": int(hit.sum()),
@@ -109,7 +117,9 @@ def test_overlap_is_what_sets_say(data):
 
 
 def test_strict_states(tmp_path):
-    plan = SOKOBAN.changed(variants=(Variant((2, 9), 1),), size=(6, 6), count=4000, perturbed=0, shard=1000, test=60)
+    plan = SOKOBAN.changed(
+        difficulties=(Difficulty((2, 9), 1),), size=(6, 6), count=4000, perturbed=0, shard=1000, test=60
+    )
     loose = recommit.data.build(plan, tmp_path / "loose")
     assert loose.overlap["test_starts_on_training_paths"] > 0
     strict = recommit.data.build(plan.changed(strict_states=True), tmp_path / "strict", workers=2)
@@ -145,7 +155,7 @@ def rooms(dataset):
 
 
 def test_layouts_may_be_disjoint(tmp_path):
-    plan = SOKOBAN.changed(variants=(Variant((8, 20), 1),), size=(6, 6), count=1500, perturbed=0, test=60)
+    plan = SOKOBAN.changed(difficulties=(Difficulty((8, 20), 1),), size=(6, 6), count=1500, perturbed=0, test=60)
     for how, shared in (("starts", True), ("layouts", False)):
         recommit.data.build(plan.changed(disjoint=how), tmp_path / how)
         splits = [recommit.data.open(tmp_path / how, split) for split in ("train", "test")]
@@ -155,7 +165,7 @@ def test_layouts_may_be_disjoint(tmp_path):
 
 def test_too_small_a_world(tmp_path):
     """2x2 boards: 12 states. The builder says so instead of searching for ever."""
-    plan = Recipe("sliding", (2, 2), (Variant((1, 6)),), 10, test=64)
+    plan = DataSpec("sliding", (2, 2), (Difficulty((1, 6)),), 10, test=64)
     with pytest.raises(errors.NotEnough, match="expected 64 distinct instances"):
         recommit.data.build(plan, tmp_path / "set")
 
@@ -184,8 +194,8 @@ def test_perturbed_states_leave_the_path_and_some_die():
 
 def test_seen_keys_are_found_in_any_number_of_threads(data):
     records = data.manifest.of("train")
-    one = overlap.seen(data.folder, data.recipe, records, 1)
-    assert np.array_equal(one, overlap.seen(data.folder, data.recipe, records, 3))
+    one = overlap.seen(data.folder, data.spec, records, 1)
+    assert np.array_equal(one, overlap.seen(data.folder, data.spec, records, 3))
 
 
 PLANTED = {
@@ -220,8 +230,8 @@ def test_verification_sees_a_damaged_file(tmp_path):
 @pytest.mark.parametrize("task", ["sliding", "sokoban"])
 def test_ten_thousand_instances(tmp_path, task, record_property):
     """L7: all rows of a 10,000-instance build replay, the solver gives each label again, and their number is N(L)."""
-    size, variant = ((3, 3), Variant((8, 24))) if task == "sliding" else ((8, 8), Variant((8, 32), 2))
-    plan = Recipe(task, size, (variant,), 10_000, perturbed=1)
+    size, difficulty = ((3, 3), Difficulty((8, 24))) if task == "sliding" else ((8, 8), Difficulty((8, 32), 2))
+    plan = DataSpec(task, size, (difficulty,), 10_000, perturbed=1)
     made = recommit.data.build(plan, tmp_path / "set", workers=2)
     data = recommit.data.open(tmp_path / "set")
     assert recommit.data.verify(data, labels=True) == len(data) == made.total("rows")

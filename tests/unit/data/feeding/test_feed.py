@@ -9,9 +9,9 @@ import recommit.data
 from recommit.data import table
 from recommit.data.feeding import samples
 from recommit.data.feeding.feed import Feed
-from recommit.data.spec import Recipe, Variant
+from recommit.data.spec import DataSpec, Difficulty
 
-PLAN = Recipe("sokoban", (6, 6), (Variant((2, 9), 1),), 400, validation=5, perturbed=2, shard=64, ties="random")
+PLAN = DataSpec("sokoban", (6, 6), (Difficulty((2, 9), 1),), 400, validation=5, perturbed=2, shard=64, ties="random")
 
 
 @pytest.fixture(scope="module")

@@ -10,12 +10,12 @@ from recommit import draws
 from recommit.data.feeding import mixture
 from recommit.data.feeding.feed import Feed
 from recommit.data.feeding.mixture import Mixture
-from recommit.data.spec import Recipe, Variant
+from recommit.data.spec import DataSpec, Difficulty
 
 SETS = (
-    Recipe("sliding", (2, 3), (Variant((3, 9)), Variant((10, 14))), 12),
-    Recipe("sliding", (3, 2), (Variant((4, 12)),), 8),
-    Recipe("sokoban", (6, 6), (Variant((2, 9), 1),), 10),
+    DataSpec("sliding", (2, 3), (Difficulty((3, 9)), Difficulty((10, 14))), 12),
+    DataSpec("sliding", (3, 2), (Difficulty((4, 12)),), 8),
+    DataSpec("sokoban", (6, 6), (Difficulty((2, 9), 1),), 10),
 )
 
 
@@ -82,7 +82,7 @@ def test_each_data_set_keeps_its_own_order(data):
         for portion, feed in zip(next(stream), feeds, strict=True):
             alone = [next(feed).states[0] for _ in range(portion.count)]
             assert np.array_equal(
-                portion.rows.states[: portion.count], np.array(alone).reshape(-1, *feed.dataset.recipe.size)
+                portion.rows.states[: portion.count], np.array(alone).reshape(-1, *feed.dataset.spec.size)
             )
 
 

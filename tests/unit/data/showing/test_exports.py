@@ -15,9 +15,9 @@ import recommit.data
 from recommit.data import rows
 from recommit.data.feeding import samples
 from recommit.data.showing import exports, png, show
-from recommit.data.spec import Recipe, Variant
+from recommit.data.spec import DataSpec, Difficulty
 
-PLAN = Recipe("sokoban", (6, 6), (Variant((2, 9), 1),), 30, validation=4, perturbed=1, shard=20)
+PLAN = DataSpec("sokoban", (6, 6), (Difficulty((2, 9), 1),), 30, validation=4, perturbed=1, shard=20)
 
 
 @pytest.fixture(scope="module")
@@ -194,7 +194,7 @@ def test_looking_at_the_package_needs_no_extra():
     script = (
         "import sys; sys.modules['pyarrow'] = None; sys.modules['torch'] = None\n"
         "import recommit.cli.verbs.data, recommit.data as d\n"
-        "d.Recipe\n"
+        "d.DataSpec\n"
         "try:\n    d.open('x')\n"
         "except ImportError as error:\n    print(error)\n"
     )

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.reference import sliding as slow
 
 import recommit.data
-from recommit.data.spec import Recipe, Variant
+from recommit.data.spec import DataSpec, Difficulty
 from recommit.data.starts import frozen, sampling, symmetry
 from recommit.puzzles.registry import TASKS
 from recommit.storage import errors
@@ -47,15 +47,15 @@ def test_defaults_work_on_every_size(which, count, seed):
     keys = symmetry.keys(task, chosen.states)
     assert len(np.unique(keys)) == len(chosen) <= count
     assert symmetry.belongs(keys, "test").all()
-    length = chosen.recipe.puzzle().distance(chosen.states)
+    length = chosen.spec.puzzle().distance(chosen.states)
     assert np.array_equal(length, chosen.length)
     assert sum(s.count for s in chosen.strata) == len(chosen)
     assert sum(s.share for s in chosen.strata) == count
     for i, stratum in enumerate(chosen.strata):
-        name = chosen.recipe.variant_names[i]
+        name = chosen.spec.difficulty_names[i]
         own = np.array([f"/{name}/" in id_ for id_ in chosen.ids])
         assert own.sum() == stratum.count
-        assert ((length[own] >= stratum.variant.length[0]) & (length[own] <= stratum.variant.length[1])).all()
+        assert ((length[own] >= stratum.difficulty.length[0]) & (length[own] <= stratum.difficulty.length[1])).all()
     if len(chosen) < count:
         assert len(quietly(task, 2 * count, size=size, seed=seed)) == len(chosen), "all there are"
 
@@ -67,7 +67,7 @@ def test_a_length_with_few_starts_gives_all_of_them(size):
     short = [s for s in chosen.strata if s.count < s.share]
     assert short
     for stratum in short:
-        assert stratum.count == classes(size, stratum.variant.length[0])
+        assert stratum.count == classes(size, stratum.difficulty.length[0])
     if size == (3, 3):
         assert [(s.share, s.count) for s in chosen.strata] == [
             (205, 139),
@@ -86,7 +86,9 @@ def test_the_defaults_of_every_puzzle():
 
 def test_the_manifest_says_what_there_is():
     with pytest.warns(UserWarning, match=r"5 of 300 instances; .*: 2x3:3..3 0 of 150, 2x3:14..15 5 of 150"):
-        chosen = recommit.data.freeze("sliding", 300, size=(2, 3), variants=(Variant((3, 3)), Variant((14, 15))))
+        chosen = recommit.data.freeze(
+            "sliding", 300, size=(2, 3), difficulties=(Difficulty((3, 3)), Difficulty((14, 15)))
+        )
     assert chosen.manifest["strata"] == [
         {"variant": {"length": (3, 3), "boxes": 0}, "share": 150, "count": 0},
         {"variant": {"length": (14, 15), "boxes": 0}, "share": 150, "count": 5},
@@ -106,10 +108,10 @@ def test_enough_starts_are_as_before_and_nothing_is_said():
     ("task", "generator", "meet", "windows", "boxes"),
     [("sokoban", "reverse", 17, ((8, 17), (17, 32)), (2, 3)), ("sliding", "walk", 20, ((16, 20), (20, 24)), (0,))],
 )
-def test_variants_that_meet_in_a_number_put_the_median_there(task, generator, meet, windows, boxes):
-    variants = tuple(Variant(window, many) for many in boxes for window in windows)
+def test_difficulties_that_meet_in_a_number_put_the_median_there(task, generator, meet, windows, boxes):
+    difficulties = tuple(Difficulty(window, many) for many in boxes for window in windows)
     size = {"sokoban": (7, 7), "sliding": (3, 3)}[task]
-    recipe = Recipe(task, size, variants, 200, test=64, generator=generator)
+    recipe = DataSpec(task, size, difficulties, 200, test=64, generator=generator)
     for split in ("train", "test"):
         length = sampling.starts(recipe, split, 0).length
         assert np.median(length) == meet

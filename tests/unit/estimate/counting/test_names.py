@@ -7,7 +7,7 @@ import pytest
 from recommit.estimate.counting import names
 from recommit.estimate.counting.names import PublishedTokenizer, preset_of
 from recommit.policy.backbones.internvl import InternBackbone
-from recommit.policy.backbones.make import PRESETS
+from recommit.policy.backbones.make import BACKBONES
 from recommit.policy.backbones.qwen import QwenBackbone
 from recommit.policy.prompt import load_prompt
 
@@ -16,7 +16,7 @@ def test_a_backbone_is_planned_by_its_preset(tmp_path):
     assert preset_of("Qwen/Qwen2.5-VL-7B-Instruct") == "7b"
     assert preset_of("random:small") == "small"
     assert preset_of(str(tmp_path)) is None  # a folder says its shapes itself
-    assert set(names.PUBLISHED.values()) <= set(PRESETS)
+    assert set(names.PUBLISHED.values()) <= set(BACKBONES)
 
 
 def test_an_unknown_backbone_is_refused():

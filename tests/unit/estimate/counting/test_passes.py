@@ -60,8 +60,8 @@ def test_moves_are_padded_to_whole_batches():
 
 
 def test_the_head_finishes_alone():
-    finish = {"share": 0.5, "times": 3, "moves": 7}
-    run = schedule(grpo(credit={"group": "exact", "width": 1}, finish=finish, optim={"steps": 10}), 1, 4)
+    last = {"steps": 5, "head_only": True, "head_moves": 7, "starts": 3 * grpo().rollout.instances}
+    run = schedule(grpo(credit={"group": "exact", "width": 1}, phases=[{"steps": 5}, last], optim={"steps": 10}), 1, 4)
     assert (run.steps, run.finish_steps) == (5, 5)
     assert looks(run.finish, "plans") == 3 * looks(run.step, "plans")
     assert looks(run.finish, "head") == 7 * looks(run.finish, "plans")

@@ -13,9 +13,11 @@ import pytest
 pytest.importorskip("torch")
 
 from recommit.cli import main
+from recommit.evaluate.agent_names import AgentName
 from recommit.paper import printed
 from recommit.paper.family import FamilyResults, Members, best, stage_of
-from recommit.paper.tables import behaviour, experiments, results, training
+from recommit.paper.tables import experiments, front
+from recommit.paper.tables.table import PaperTables
 from recommit.train.config import parse
 from recommit.train.family import family
 from recommit.train.grpo import run as grpo
@@ -32,7 +34,7 @@ def trained(run, plan, data, tmp_path_factory):
     plan = parse(
         GrpoConfig,
         {
-            "credit": {"group": "exact", "reward": "solved", "scale": "batch", "size": 2},
+            "credit": {"group": "exact", "size": 2},
             "objective": {"kl": 0.0},
             "rollout": {"instances": 4, "budget": 3},
             "optim": {"steps": 3, "batch": 32, "warmup": 0},
@@ -68,6 +70,11 @@ def everything(trained, tmp_path_factory):
     return out, FamilyResults(json.loads((out / "summary.json").read_text()), members)
 
 
+def text_of(name, results):
+    """One table of a family's results, as a person reads it."""
+    return experiments.TABLES[name](results.members).filled(results).markdown()
+
+
 def cells(text, row):
     """Of a table's row, by its first cell."""
     line = next(line for line in text.splitlines() if line.startswith(f"| {row} "))
@@ -79,18 +86,20 @@ def test_all_tables_come_from_one_command(everything):
     text = (out / "tables.md").read_text()
     assert all(f"## {table.title}\n" in text for table in experiments.TABLES.values())
     assert "nan" not in text
+    stored = PaperTables.from_dict(json.loads((out / "tables.json").read_text()))
+    assert stored.markdown() == text == experiments.fill(found).markdown()
     assert {r["agent"][6] for r in found.kind("SFT", "loose")} == set("12345678")
-    assert {r["agent"].partition("@")[0] for r in found.kind("RL", "loose")} == {"fixed-4", "fixed-4-sampled"}
+    assert {AgentName.parse(r["agent"]).base for r in found.kind("RL", "loose")} == {"fixed-4", "fixed-4-sampled"}
     assert len(found.kind("clamped", "tight")) == 8
     assert all("validation_solve_rate" in r for r in found.kind("SFT", "tight"))
-    main_table = results.main_table(found)
+    main_table = text_of("main", found)
     assert "| loose: adaptive" in main_table
     solved = 100 * found.row("adaptive", "loose")["solve_rate"]
     assert cells(main_table, "loose: adaptive")[1:4] == ["56.3", f"{solved:.1f}", f"{solved - 56.3:+.1f}"]
     drawn = 100 * found.row("sampled", "loose")["solve_rate"]
-    for table in (main_table, results.ablation(found)):
+    for table in (main_table, text_of("ablation", found)):
         assert f"{drawn:.1f}" in cells(table, "loose: adaptive, drawn" if table == main_table else "adaptive, drawn")
-    assert len(cells(behaviour.shares(found), "tight: h=4")) == 5
+    assert len(cells(text_of("depths", found), "tight: h=4")) == 5
 
 
 def test_its_figures_are_drawn(everything, tmp_path):
@@ -116,27 +125,27 @@ def test_every_cell_is_the_figure_of_its_agent(everything, trained):
     def rate(agent):
         return f"{100 * found.row(agent, 'loose')['solve_rate']:.1f}"
 
-    grid = results.single(found)
+    grid = text_of("single", found)
     assert cells(grid, "SFT, trained at h=2") == [rate(f"fixed-{d}@{trained / 'single-2-init'}") for d in (1, 2, 4, 8)]
     assert cells(grid, "RL, trained at h=2") == [rate(f"fixed-{d}@{trained / 'single-2-s0'}") for d in (1, 2, 4, 8)]
     assert cells(grid, "SFT, trained at h=4") == ["-"] * 4
     top = max(float(rate(f"fixed-2@{trained / name}")) for name in ("single-2-init", "single-2-s0"))
     assert cells(grid, "best of those played as trained") == ["14.1", f"{top:.1f}", f"{top - 14.1:+.1f}"]
-    budgets = training.training_budgets(found)
+    budgets = text_of("budgets", found)
     assert cells(budgets, "4")[0] == "53.1"
     assert cells(budgets, "4")[1] == rate(f"adaptive@{trained / 'adaptive-k4-s0'}")
     assert cells(budgets, "3")[:2] == ["-", rate("adaptive")], "what adaptive-s0 itself was trained with"
     assert cells(budgets, "10")[1] == "-"
-    seeds = training.seeds(found)
+    seeds = text_of("seeds", found)
     own, other = (rate(a) for a in ("adaptive", f"adaptive@{trained / 'adaptive-s1'}"))
     assert (cells(seeds, "seed 0")[1], cells(seeds, "seed 1")[1]) == (own, other)
     assert cells(seeds, "mean")[:2] == ["54.8", f"{(float(own) + float(other)) / 2:.1f}"]
     assert cells(seeds, "seed 42")[:3] == ["56.3", "-", "-"]
-    asked = results.frontier(found.members)
+    asked = front.Front(found.members).agents()
     alone = FamilyResults([row for row in found.rows if row["agent"] in asked], found.members)
     assert len(alone.rows) < len(found.rows)
-    assert results.fronts(alone) == results.fronts(found), "whatever else was played"
-    emergence = training.emergence(found)
+    assert text_of("pareto", alone) == text_of("pareto", found), "whatever else was played"
+    emergence = text_of("emergence", found)
     stages = found.members.stages
     assert stages["late"].step == 3
     for name, at in stages.items():
@@ -149,7 +158,7 @@ def test_every_cell_is_the_figure_of_its_agent(everything, trained):
 def test_seeds_of_one_number_stand_in_one_row(everything, monkeypatch):
     _, found = everything
     monkeypatch.setattr(printed, "SEEDS", {"sliding": {1: (50.0, 40.0), 42: (60.0, 44.0)}})
-    seeds = training.seeds(found)
+    seeds = text_of("seeds", found)
     other = 100 * found.of(found.members.other("adaptive", "adaptive", 1), "loose")[0]["solve_rate"]
     assert cells(seeds, "seed 1")[:3] == ["50.0", f"{other:.1f}", f"{other - 50.0:+.1f}"]
     assert cells(seeds, "seed 42")[:3] == ["60.0", "-", "-"]
@@ -178,7 +187,7 @@ def test_the_best_fixed_depth_of_the_head_has_a_row_of_its_own(everything, monke
         FamilyResults, "kind", lambda _self, kind, budget: rows if (kind, budget) == ("RL", "tight") else []
     )
     monkeypatch.setattr(FamilyResults, "row", lambda *_: None)
-    table = results.main_table(found)
+    table = text_of("main", found)
     assert cells(table, "tight: RL best fixed")[:4] == ["fixed-6", "23.4", "90.0", "+66.6"]
     within = cells(table, "tight: RL best fixed of h = 1, 2, 4, 8")
     assert within == ["fixed-8", "18.8", "35.0", "+16.2", "29.0", "18.0", "-11.0"]
@@ -195,7 +204,7 @@ def test_mean_progress_stands_beside_depth(everything):
     drawn = {"by_distance_solved": {**row["by_distance_solved"], "near": {**near, "mean_depth": 4.5}}}
     rows = [{"task": "sliding", "agent": agent, **row} for agent in ("adaptive", "shuffled")]
     rows.append({"task": "sliding", "agent": "sampled", **row, **drawn})
-    table = behaviour.state_dependence(FamilyResults(rows, everything[1].members))
+    table = text_of("state", FamilyResults(rows, everything[1].members))
     assert cells(table, "near")[-2:] == ["+2.5 ± 1.2", "+2.5 ± 1.2"]
     assert cells(table, "near, drawn")[1:4] == ["4.0", "4.5", "+0.5"]
     assert cells(table, "far")[-2:] == ["-", "-"]
@@ -224,6 +233,13 @@ def test_only_what_the_named_tables_need_is_played(everything, trained, tmp_path
     assert "tables: expected names of main, sweep" in capsys.readouterr().err
 
 
+def test_rows_of_older_names_are_read(everything):
+    rows = [{"agent": agent, "budget": "loose", "task": "sliding"} for agent in ("wary", "adaptive")]
+    results = FamilyResults(rows, everything[1].members)
+    assert results.row("adaptive-memory", "loose") is rows[0]
+    assert results.row("wary", "loose") is None
+
+
 def test_what_is_missing_is_said_to_be(trained, tmp_path, capsys):
     assert evaluate(tmp_path, tmp_path / "e") == 2
     assert "run: expected a family with adaptive-s0" in capsys.readouterr().err
@@ -245,14 +261,10 @@ def test_what_is_missing_is_said_to_be(trained, tmp_path, capsys):
         for b in ("loose", "tight")
     ]
     found = FamilyResults(rows, Members(alone, 0))
-    assert "no run" in results.main_table(found)
-    assert results.recovered(rows[0], None, rows[0]) is None
-    assert "n/a" in results.oracle(found)
-    made = {
-        name: table.make(found)
-        for name, table in experiments.TABLES.items()
-        if name not in ("state", "efficiency", "depths")
-    }
+    assert "no run" in text_of("main", found)
+    assert front.recovered(rows[0], None, rows[0]) is None
+    assert "n/a" in text_of("oracle", found)
+    made = {name: text_of(name, found) for name in experiments.TABLES if name not in ("state", "efficiency", "depths")}
     assert cells(made["entropy"], "entropy_depth") == ["-", "-", "-", "-", "-", "1.262", "-", "-"]
     assert (
         "`recommit train family --recipe RECIPE --init WARM_START --out FAMILY --seeds 0 --variants fixed-1 "

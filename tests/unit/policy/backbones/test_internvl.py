@@ -85,14 +85,14 @@ def test_a_language_model_of_the_next_generation_is_read_as_stock_reads_it():
     from transformers import AutoModel
 
     from recommit.policy.backbones.internvl import InternBackbone
-    from recommit.policy.backbones.make import PRESETS, config, make_tokenizer
+    from recommit.policy.backbones.make import BACKBONES, config, make_tokenizer
     from recommit.policy.prompt import load_prompt
 
     tokenizer = make_tokenizer("internvl")
-    about = config(PRESETS["tiny-internvl"], tokenizer).to_dict()
+    about = config(BACKBONES["tiny-internvl"], tokenizer).to_dict()
     text = {**about["text_config"], "model_type": "qwen3", "head_dim": 32}
     torch.manual_seed(0)
-    stock = AutoModel.from_config(type(config(PRESETS["tiny-internvl"], tokenizer))(**{**about, "text_config": text}))
+    stock = AutoModel.from_config(type(config(BACKBONES["tiny-internvl"], tokenizer))(**{**about, "text_config": text}))
     with torch.no_grad():
         for parameter in stock.eval().parameters():
             parameter.add_(0.1 * torch.randn(parameter.shape))

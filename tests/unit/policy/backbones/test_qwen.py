@@ -9,7 +9,7 @@ pytest.importorskip("transformers")
 
 from recommit.policy.backbones.backbone import load_backbone
 from recommit.policy.backbones.make import Shape, make_backbone
-from recommit.policy.prompt import Markers, Prompt, load_prompt
+from recommit.policy.prompt import Markers, PicturePrompt, load_prompt
 
 SHAPES = {
     "tiny": "tiny",
@@ -73,4 +73,4 @@ def test_prompts_are_checked():
     with pytest.raises(ValueError, match=r"prompts: expected one of bare-v1, .*sokoban-v1.*, got nothing"):
         load_prompt("nothing")
     assert load_prompt("sliding-v1").sha256 != load_prompt("sokoban-v1").sha256
-    assert Prompt("x", "a{image}b").expand(2, Markers("<", "o", ">")) == "a<oo>b"
+    assert PicturePrompt("x", "a{image}b").expand(2, Markers("<", "o", ">")) == "a<oo>b"

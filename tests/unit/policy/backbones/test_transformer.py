@@ -14,7 +14,7 @@ Image = pytest.importorskip("PIL.Image")
 
 import recommit
 from recommit.policy.backbones.backbone import load_backbone
-from recommit.policy.backbones.make import PRESETS, config, make_backbone, make_tokenizer
+from recommit.policy.backbones.make import BACKBONES, config, make_backbone, make_tokenizer
 from recommit.policy.config import DecoderConfig, LoraConfig, PolicyConfig
 from recommit.policy.prompt import load_prompt
 
@@ -32,7 +32,7 @@ FAMILIES = {
 @pytest.fixture(scope="module", params=FAMILIES, ids=str)
 def published(request, tmp_path_factory):
     """A folder as published: the whole model, saved by transformers alone, every weight random; and that model."""
-    shape = PRESETS[request.param]
+    shape = BACKBONES[request.param]
     folder = make_backbone(tmp_path_factory.mktemp("family"), shape)
     torch.manual_seed(5)
     stock = getattr(transformers, FAMILIES[request.param])(config(shape, make_tokenizer(shape.family))).eval()

@@ -17,7 +17,7 @@ pytest.importorskip("transformers")
 import recommit
 from recommit.policy.backbones.make import make_backbone
 from recommit.policy.config import DecoderConfig, LoraConfig, PolicyConfig
-from recommit.policy.pictures.store import SUFFIX, Store, key_of, weights_of
+from recommit.policy.pictures.store import SUFFIX, FeatureStore, key_of, weights_of
 from recommit.storage.files import Files
 
 ADAPTED = PolicyConfig(lora=LoraConfig(), decoder=DecoderConfig(width=32, layers=1, heads=4, ffn=64))
@@ -38,10 +38,10 @@ def segments(folder):
 
 def test_what_is_added_is_found_here_and_by_the_next(tmp_path):
     wanted = some(range(5))
-    store = Store(tmp_path, ABOUT, LIMIT)
+    store = FeatureStore(tmp_path, ABOUT, LIMIT)
     assert store.get(wanted) == {}
     store.add(wanted)
-    for reader in (store, Store(tmp_path, ABOUT, LIMIT)):
+    for reader in (store, FeatureStore(tmp_path, ABOUT, LIMIT)):
         found = reader.get([*wanted, key_of(b"another")])
         assert found.keys() == wanted.keys()
         assert all(torch.equal(found[key], wanted[key]) for key in wanted)
@@ -51,36 +51,36 @@ def test_what_is_added_is_found_here_and_by_the_next(tmp_path):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_every_type_comes_back(tmp_path, dtype):
     given = torch.randn(3, 5).to(dtype)
-    Store(tmp_path, ABOUT, LIMIT).add({key_of(b"x"): given})
-    found = Store(tmp_path, ABOUT, LIMIT).get([key_of(b"x")])[key_of(b"x")]
+    FeatureStore(tmp_path, ABOUT, LIMIT).add({key_of(b"x"): given})
+    found = FeatureStore(tmp_path, ABOUT, LIMIT).get([key_of(b"x")])[key_of(b"x")]
     assert found.dtype == dtype
     assert torch.equal(found, given)
 
 
 def test_other_features_are_not_mixed_up(tmp_path):
-    Store(tmp_path, ABOUT, LIMIT).add(some([1]))
-    other = Store(tmp_path, {**ABOUT, "encoder": "b"}, LIMIT)
+    FeatureStore(tmp_path, ABOUT, LIMIT).add(some([1]))
+    other = FeatureStore(tmp_path, {**ABOUT, "encoder": "b"}, LIMIT)
     assert other.get(some([1])) == {}
     name = segments(tmp_path)[0].name
     (other.folder / name).write_bytes(segments(tmp_path)[0].read_bytes())  # a segment in the wrong folder
     with pytest.warns(RuntimeWarning, match="a header of other features"):
-        assert Store(tmp_path, {**ABOUT, "encoder": "b"}, LIMIT).get(some([1])) == {}
+        assert FeatureStore(tmp_path, {**ABOUT, "encoder": "b"}, LIMIT).get(some([1])) == {}
 
 
 def test_every_flipped_byte_is_noticed(tmp_path):
     """In the header the segment is given up, in a record that record; what is found is always right."""
     wanted = some(range(3), size=4)
-    Store(tmp_path / "whole", ABOUT, LIMIT).add(wanted)
+    FeatureStore(tmp_path / "whole", ABOUT, LIMIT).add(wanted)
     (path,) = segments(tmp_path / "whole")
     whole = path.read_bytes()
-    folder = Store(tmp_path / "spoilt", ABOUT, LIMIT).folder
+    folder = FeatureStore(tmp_path / "spoilt", ABOUT, LIMIT).folder
     for place in range(len(whole)):
         spoilt = bytearray(whole)
         spoilt[place] ^= 1 << place % 8
         (folder / path.name).write_bytes(spoilt)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)
-            store = Store(tmp_path / "spoilt", ABOUT, LIMIT)
+            store = FeatureStore(tmp_path / "spoilt", ABOUT, LIMIT)
             found = store.get(wanted)
         assert len(found) in ((0,) if len(store) == 0 else (2,)), place
         assert all(torch.equal(found[key], wanted[key]) for key in found)
@@ -88,13 +88,13 @@ def test_every_flipped_byte_is_noticed(tmp_path):
 
 def test_every_truncation_keeps_the_whole_records(tmp_path):
     wanted = some(range(3), size=4)
-    Store(tmp_path / "whole", ABOUT, LIMIT).add(wanted)
+    FeatureStore(tmp_path / "whole", ABOUT, LIMIT).add(wanted)
     (path,) = segments(tmp_path / "whole")
     whole, record = path.read_bytes(), 16 + 32 + 4
-    folder = Store(tmp_path / "cut", ABOUT, LIMIT).folder
+    folder = FeatureStore(tmp_path / "cut", ABOUT, LIMIT).folder
     for left in range(len(whole) - 3 * record, len(whole)):
         (folder / path.name).write_bytes(whole[:left])
-        store = Store(tmp_path / "cut", ABOUT, LIMIT)
+        store = FeatureStore(tmp_path / "cut", ABOUT, LIMIT)
         assert len(store.get(wanted)) == (left - len(whole) + 3 * record) // record
         assert store.damaged == 0
 
@@ -102,26 +102,26 @@ def test_every_truncation_keeps_the_whole_records(tmp_path):
 def test_the_folder_stays_below_its_limit_and_forgets_the_oldest(tmp_path):
     limit = 40_000
     for turn in range(6):
-        Store(tmp_path, {"encoder": str(turn % 2)}, limit).add(some(range(turn * 30, turn * 30 + 30)))
+        FeatureStore(tmp_path, {"encoder": str(turn % 2)}, limit).add(some(range(turn * 30, turn * 30 + 30)))
         assert sum(p.stat().st_size for p in tmp_path.rglob("*") if p.is_file()) <= limit
-    assert len(Store(tmp_path, {"encoder": "1"}, limit).get(some(range(150, 180)))) == 30
-    assert len(Store(tmp_path, {"encoder": "0"}, limit).get(some(range(30)))) == 0
+    assert len(FeatureStore(tmp_path, {"encoder": "1"}, limit).get(some(range(150, 180)))) == 30
+    assert len(FeatureStore(tmp_path, {"encoder": "0"}, limit).get(some(range(30)))) == 0
 
 
 def test_a_segment_that_made_room_for_others_is_not_missed(tmp_path):
-    store = Store(tmp_path, ABOUT, LIMIT)
+    store = FeatureStore(tmp_path, ABOUT, LIMIT)
     store.add(some([1]))
     segments(tmp_path)[0].unlink()
     assert store.get(some([1])) == {}
     store.add(some([2]))
     assert len(segments(tmp_path)) == 1
-    for reader in (store, Store(tmp_path, ABOUT, LIMIT)):
+    for reader in (store, FeatureStore(tmp_path, ABOUT, LIMIT)):
         assert reader.get(some([1, 2])).keys() == some([2]).keys()
         assert reader.damaged == 0
 
 
 def test_a_limit_below_one_state_says_so(tmp_path):
-    store = Store(tmp_path, ABOUT, 100)
+    store = FeatureStore(tmp_path, ABOUT, 100)
     with pytest.warns(RuntimeWarning, match="a state takes .* bytes, and the limit is 100"):
         store.add(some([1]))
     store.add(some([2]))
@@ -145,19 +145,19 @@ class Full(Files):
 @pytest.mark.parametrize("room", [0, 100, 500, 900, 1300, 5000])
 def test_a_full_disk_ends_the_writing_and_nothing_else(tmp_path, room):
     wanted = some(range(8))
-    store = Store(tmp_path, ABOUT, LIMIT, Full(room))
+    store = FeatureStore(tmp_path, ABOUT, LIMIT, Full(room))
     with pytest.warns(RuntimeWarning, match="no more features are kept") if room < 4500 else nullcontext():
         store.add(wanted)
     store.add(wanted)
-    for reader in (store, Store(tmp_path, ABOUT, LIMIT)):
+    for reader in (store, FeatureStore(tmp_path, ABOUT, LIMIT)):
         found = reader.get(wanted)
         assert all(torch.equal(found[key], wanted[key]) for key in found)
 
 
 WRITER = """
 import sys, torch
-from recommit.policy.pictures.store import Store, key_of
-store = Store(sys.argv[1], {"encoder": "a", "shape": [3, 3]}, 1 << 20)
+from recommit.policy.pictures.store import FeatureStore, key_of
+store = FeatureStore(sys.argv[1], {"encoder": "a", "shape": [3, 3]}, 1 << 20)
 for n in range(int(sys.argv[2]), int(sys.argv[3])):
     store.add({key_of(bytes([n])): torch.full((2, 64), float(n))})
 """
@@ -167,11 +167,11 @@ def test_two_processes_write_at_once(tmp_path):
     ranges = [("0", "150"), ("100", "250")]
     running = [subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path), *each]) for each in ranges]
     seen = []
-    reader = threading.Thread(target=lambda: seen.extend(len(Store(tmp_path, ABOUT, LIMIT)) for _ in range(50)))
+    reader = threading.Thread(target=lambda: seen.extend(len(FeatureStore(tmp_path, ABOUT, LIMIT)) for _ in range(50)))
     reader.start()
     assert [process.wait() for process in running] == [0, 0]
     reader.join()
-    store = Store(tmp_path, ABOUT, LIMIT)
+    store = FeatureStore(tmp_path, ABOUT, LIMIT)
     wanted = some(range(250))
     found = store.get(wanted)
     assert found.keys() == wanted.keys()

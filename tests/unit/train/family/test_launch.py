@@ -9,7 +9,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from recommit.train.family import launch
-from recommit.train.family.launch import Place
+from recommit.train.family.launch import Slot
 
 WORDS = ["--recipe", "a b.yaml"]
 TWO = "# ours\nworker-1 slots=8\nworker-2 slots=8  # the other one\n"
@@ -88,8 +88,8 @@ def test_machines_of_a_hostfile(tmp_path):
         "--master_port",
     ]
     assert launch.fleet(8, 8, hostfile=file).places() == [
-        Place(tuple("01234567"), ("worker-1",)),
-        Place(tuple("01234567"), ("worker-2",)),
+        Slot(tuple("01234567"), ("worker-1",)),
+        Slot(tuple("01234567"), ("worker-2",)),
     ]
     packed = lines(launch.fleet(8, 4, hostfile=file))
     assert [line[5] for line in packed] == [

@@ -49,7 +49,7 @@ def test_a_warm_start_of_other_data_is_refused(init, data, tmp_path):
     assert mine.state == "finished"
     assert mine.skipped()
     other = tmp_path / "other"
-    recipe = recommit.data.open(data, "train").recipe
+    recipe = recommit.data.open(data, "train").spec
     recommit.data.build(replace(recipe, seed=recipe.seed + 1), other)
     with pytest.raises(
         ValueError, match=r"expected a run from .*other, got one that was finished from another data set"

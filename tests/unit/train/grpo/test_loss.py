@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch")
 from tests.reference import grpo as slow
 
 from recommit.train.grpo import loss as objective
-from recommit.train.grpo.batch import Decisions, join
+from recommit.train.grpo.batch import GrpoBatch, join
 from recommit.train.grpo.config import ObjectiveConfig
 
 CONFIGS = [
@@ -31,7 +31,7 @@ def random_batch(states, group, *, seed=0, depth_rows=None):
     draw = np.random.default_rng(seed)
     rows = group if depth_rows is None else depth_rows
     executed = draw.integers(0, 9, (states, group, 1))
-    return Decisions(
+    return GrpoBatch(
         states=np.zeros((states, 2, 3), np.uint8),
         depths=draw.integers(0, 4, (states, rows)),
         depth_advantage=draw.normal(size=(states, rows)).astype(np.float32),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -12,33 +10,31 @@ pytest.importorskip("torch")
 from tests.reference import grpo as slow
 
 from recommit.train.grpo import reward as credit
-from recommit.train.grpo.config import CreditConfig
+from recommit.train.grpo.settings.credit import EpisodeCredit, StateCredit
 
 CONFIGS = [
-    CreditConfig(group="episode", reward=reward, price_action=price, price_failed=failed, deadlock=deadlock)
-    for reward in ("mean", "total", "rate", "potential", "solved", "spl")
-    for price, failed in ((0.0, False), (0.01, False), (0.01, True))
+    EpisodeCredit(reward=reward, price_action=price, price_look=price / 2, deadlock=deadlock)
+    for reward in ("mean", "total", "potential", "solved")
+    for price in (0.0, 0.01)
     for deadlock in ("zero", "penalty")
-    if (reward, deadlock) != ("spl", "penalty")
 ]
 
 
-@pytest.mark.parametrize("config", CONFIGS, ids=lambda c: f"{c.reward}-{c.price_action}-{c.price_failed}-{c.deadlock}")
+@pytest.mark.parametrize("config", CONFIGS, ids=lambda c: f"{c.reward}-{c.price_action}-{c.deadlock}")
 def test_rewards_equal_plain_python(config):
     draw = np.random.default_rng(0)
     solved, lost = draw.random(300) < 0.4, draw.random(300) < 0.2
     executed, decisions = draw.integers(0, 40, 300), draw.integers(1, 9, 300)
-    progress, distance = draw.integers(-20, 20, 300), draw.integers(1, 30, 300)
-    config = replace(config, price_decision=config.price_action / 2)
-    fast = credit.rewards(solved, progress, executed, decisions, config, distance=distance, lost=lost)
-    rows = zip(solved, progress, executed, decisions, distance, lost, strict=True)
-    wanted = [slow.reward(*map(int, row[:5]), config, bool(row[5])) for row in rows]
+    progress = draw.integers(-20, 20, 300)
+    fast = credit.rewards(solved, progress, executed, decisions, config, lost=lost)
+    rows = zip(solved, progress, executed, decisions, lost, strict=True)
+    wanted = [slow.reward(*map(int, row[:4]), config, bool(row[4])) for row in rows]
     assert fast == pytest.approx(wanted, rel=1e-12)
 
 
 def test_the_papers_reward_keeps_its_bounds():
     """One commitment of the sliding puzzle: every action changes the distance by at most one."""
-    config = CreditConfig()
+    config = StateCredit()
     executed = np.repeat(np.arange(1, 9), 17)
     progress = np.clip(np.tile(np.arange(-8, 9), 8), -executed, executed)
     for solved in (False, True):
@@ -52,7 +48,7 @@ def test_progress_before_a_deadlock_counts():
     distances = [19, 18, 17, 16, 15, 14, -1, -1, -1]
     gained = {per: slow.progress(distances, per) for per in ("action", "commitment")}
     assert gained == {"action": 5, "commitment": 0}
-    reward = credit.rewards(np.array(False), np.array(gained["action"]), np.array(8), 1, CreditConfig())
+    reward = credit.rewards(np.array(False), np.array(gained["action"]), np.array(8), 1, StateCredit())
     assert float(reward) == pytest.approx(0.111, abs=5e-4)
 
 
@@ -62,7 +58,7 @@ def test_ten_thousand_groups_equal_plain_python():
     reward[::7] = reward[::7, :1]  # equal rewards
     reward[::11, 1] = reward[::11, 0]
     for scale in ("group", "none"):
-        found = credit.advantages(reward, CreditConfig(scale=scale))
+        found = credit.advantages(reward, StateCredit(scale=scale))
         assert np.isfinite(found).all()
         assert (found[::7] == 0).all()
         wanted = np.array([slow.advantages(list(group), scale) for group in reward])
@@ -73,7 +69,7 @@ def test_ten_thousand_groups_equal_plain_python():
 @pytest.mark.parametrize("floor", [0.0, 1e-6, 1e-3])
 def test_the_floor_is_added_to_the_deviation(floor):
     group = [1e-3, 2e-3, 4e-3, 0.0]
-    found = credit.advantages(np.array([group, [0.5] * 4]), CreditConfig(floor=floor))
+    found = credit.advantages(np.array([group, [0.5] * 4]), StateCredit(floor=floor))
     assert found[0] == pytest.approx(slow.advantages(group, "group", floor), rel=1e-9)
     assert (found[1] == 0).all()
 
@@ -81,16 +77,12 @@ def test_the_floor_is_added_to_the_deviation(floor):
 def test_equal_rewards_that_differ_by_rounding_are_dead():
     reward = np.full((1, 8), 0.1) * 3
     reward[0, 3] = 0.1 + 0.2
-    assert (credit.advantages(reward, CreditConfig()) == 0).all()
+    assert (credit.advantages(reward, StateCredit()) == 0).all()
     assert credit.dead_share(np.vstack([reward, np.arange(8.0)[None]])) == 0.5
 
 
-def test_a_price_on_failures_alone_separates_them_by_length():
-    """Why failures do not pay by default: all of a group fail, and the shortest looks best."""
-    free, paying = (
-        CreditConfig(reward="solved", price_action=0.01),
-        CreditConfig(reward="solved", price_action=0.01, price_failed=True),
-    )
+def test_failures_do_not_pay():
+    """If they did, all of a group could fail, and the shortest would look best."""
+    config = StateCredit(reward="solved", price_action=0.01, price_look=0.02)
     failed, executed = np.zeros((1, 4), bool), np.array([[15, 30, 60, 120]])
-    assert (credit.advantages(credit.rewards(failed, 0 * executed, executed, 15, free), free) == 0).all()
-    assert credit.advantages(credit.rewards(failed, 0 * executed, executed, 15, paying), paying).argmax() == 0
+    assert (credit.advantages(credit.rewards(failed, 0 * executed, executed, 15, config), config) == 0).all()

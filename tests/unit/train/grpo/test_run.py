@@ -25,16 +25,20 @@ CREDITS = [
     {"group": "state", "reward": "mean"},
     {"group": "state", "reward": "total", "follow": "best", "scale": "none", "deadlock": "penalty"},
     {"group": "branch", "reward": "solved", "follow": "random", "deadlock": "terminate"},
-    {"group": "episode", "reward": "spl", "scale": "batch"},
-    {"group": "exact", "reward": "solved", "scale": "batch", "price_action": 0.002},
-    {"group": "exact", "reward": "solved", "scale": "batch", "head_steps": 3},
+    {"group": "episode", "reward": "potential", "scale": "batch"},
+    {"group": "exact", "price_action": 0.002},
+    {"group": "exact", "moves": 3},
 ]
 
 
-@pytest.mark.parametrize("credit", CREDITS, ids=lambda c: f"{c['group']}-{c['reward']}-{c.get('head_steps', 0)}")
+@pytest.mark.parametrize(
+    "credit", CREDITS, ids=lambda c: f"{c['group']}-{c.get('reward', 'value')}-{c.get('moves', 0)}"
+)
 def test_every_credit_trains_both_heads_and_nothing_frozen(init, tmp_path, credit):
     out = tmp_path / "run"
-    assert run.train(plan_of(credit=credit), init, out, quiet=True) == 0
+    phases = [{"steps": 4, "head_moves": credit["moves"]}] if "moves" in credit else []
+    credit = {name: value for name, value in credit.items() if name != "moves"}
+    assert run.train(plan_of(credit=credit, phases=phases), init, out, quiet=True) == 0
     said = lines(out)
     assert [line["step"] for line in said] == [1, 2, 3, 4]
     assert all(np.isfinite(line["gradient_norm"]) for line in said)
@@ -51,10 +55,8 @@ def test_every_credit_trains_both_heads_and_nothing_frozen(init, tmp_path, credi
 @pytest.mark.parametrize("variant", ["adaptive", "fixed-2"])
 def test_a_run_is_judged_by_all_of_its_budgets(init, tmp_path, variant):
     credit = {"group": "exact", "price_action": 0.01}
-    finish = {"share": 0.25, "times": 1, "moves": 2, "budgets": [2, 4], "price": 0.03}
-    given = plan_of(
-        credit=credit, finish=finish if variant == "adaptive" else {**finish, "share": 0.0}, variant=variant
-    )
+    last = {"steps": 1, "head_only": True, "head_moves": 2, "budgets": [2, 4], "price_action": 0.03}
+    given = plan_of(credit=credit, phases=[{"steps": 3}, last], variant=variant, validation={"budgets": [2, 4]})
     assert run.train(given, init, tmp_path / "run", quiet=True) == 0
     best = json.loads((tmp_path / "run" / "best.json").read_text())
     judged = best["validation"]["judged"]
@@ -206,13 +208,13 @@ def test_gradients_that_are_not_finite_move_nothing_and_end_a_run(init, tmp_path
 
 
 def test_starts_are_mirrored_and_turned(tmp_path):
-    from recommit.data.spec import Recipe, Variant
+    from recommit.data.spec import DataSpec, Difficulty
     from recommit.data.starts import symmetry
     from recommit.runs.ranks import Team
     from recommit.train.config import ModelConfig
     from recommit.train.initial_policy import policy as new_policy
 
-    recipe = Recipe(task="sokoban", size=(6, 6), variants=(Variant((3, 8), 1),), count=64)
+    recipe = DataSpec(task="sokoban", size=(6, 6), difficulties=(Difficulty((3, 8), 1),), count=64)
     task = recipe.puzzle()
     made = new_policy(parse(ModelConfig, {"backbone": "random:tiny"}), tmp_path, 0, Team())
 

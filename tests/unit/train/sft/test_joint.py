@@ -106,7 +106,7 @@ def test_what_is_written_says_each_data_set(data, levels, straight):
 
 def test_its_recipes_are_asked_for_by_task(data, straight):
     assert [recipe.task for recipe in recipes_of(straight)] == ["sliding", "sokoban"]
-    assert recipe_of(straight, "sliding") == recommit.data.open(data).recipe
+    assert recipe_of(straight, "sliding") == recommit.data.open(data).spec
     with pytest.raises(ValueError, match=r"task: expected one of sliding-2x3, sokoban-6x6 for .*straight, got none"):
         recipe_of(straight)
     with pytest.raises(ValueError, match="got ice"):

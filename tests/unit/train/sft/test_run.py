@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 from dataclasses import replace
 
@@ -101,6 +102,20 @@ def test_a_finished_run_has_nothing_to_do(plan, data, straight):
     before = (straight / "metrics.jsonl").read_bytes()
     assert run.train(plan, data, straight, quiet=True) == 0
     assert (straight / "metrics.jsonl").read_bytes() == before
+
+
+@pytest.mark.parametrize("name", ["metrics.jsonl", "samples.jsonl"])
+def test_a_run_does_not_go_on_with_other_lines(plan, data, straight, tmp_path, name):
+    out = shutil.copytree(straight, tmp_path / "run")
+    (out / "DIGESTS").unlink()  # as if it had been interrupted
+    newest = out / "checkpoints" / "step-00000008"
+    log = (out / name).read_bytes()
+    (out / name).write_bytes(log.replace(b'"step": 4', b'"step": 5', 1))
+    with pytest.raises(ValueError, match=f"{name}: expected the lines that {newest.name} was saved with, got others"):
+        run.train(plan, data, out, quiet=True)
+    (out / name).write_bytes(log)
+    assert run.train(plan, data, out, quiet=True) == 0
+    same(straight, out, steps=8)
 
 
 def test_it_learns(plan, data, tmp_path):

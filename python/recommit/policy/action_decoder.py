@@ -1,4 +1,9 @@
-"""The two heads: how many actions to commit to, and which."""
+"""The action decoder: which actions a plan has.
+
+A small causal transformer turns what a look gave, z, into a plan of eight actions; a commitment of depth h is the first
+h of them. The plan does not know its depth, unless ``decoder.depth_conditioning`` says so. Therefore all depths share
+one plan and one pass of the backbone. How many actions to commit to is for ``depth_head.py``.
+"""
 
 from __future__ import annotations
 
@@ -8,39 +13,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from recommit.policy.config import MAX_ACTIONS, DecoderConfig, HeadConfig
+from recommit.policy.config import MAX_ACTIONS, DecoderConfig
 
 ACTIONS = 4
-#: Numbers per action that ``confidence`` gives of a plan.
-CONFIDENCES = 3
-
-
-class DepthHead(nn.Linear):
-    """To the depths, from z and perhaps from how sure the plan is. It starts at zero, unless asked: exactly uniform, with a
-    gradient."""
-
-    def __init__(self, width: int, depths: int, config: HeadConfig) -> None:
-        inputs = width + (CONFIDENCES * MAX_ACTIONS if config.reads == "plan" else 0)
-        super().__init__(config.hidden or inputs, depths)
-        #: Numbers that it reads.
-        self.inputs = inputs
-        if config.init != "default":
-            nn.init.zeros_(self.bias)
-            nn.init.zeros_(self.weight)
-        if config.deviation is not None:
-            nn.init.normal_(self.weight, std=config.deviation)
-        self.hidden = nn.Linear(inputs, config.hidden) if config.hidden else None
-
-    def forward(self, inputs: Tensor) -> Tensor:
-        """Logits of the depths for ``inputs`` [batch, self.inputs]."""
-        return super().forward(inputs if self.hidden is None else F.gelu(self.hidden(inputs)))
-
-
-def confidence(scores: Tensor) -> Tensor:
-    """How sure greedy plans with ``scores`` [batch, 8, 4] are: each action's probability, that of all up to it, its entropy."""
-    logs = scores.float().log_softmax(-1)
-    best = logs.max(-1).values
-    return torch.cat([best.exp(), best.cumsum(-1).exp(), -(logs.exp() * logs).sum(-1)], dim=-1)
 
 
 class Block(nn.Module):
@@ -53,14 +28,15 @@ class Block(nn.Module):
         self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
         self.qkv, self.proj = nn.Linear(width, 3 * width), nn.Linear(width, width)
         self.up, self.down = nn.Linear(width, config.ffn), nn.Linear(config.ffn, width)
-        #: Attention to one vector alone is certain, whatever asks: it is a map of the vector, the same at every position.
+        #: Attention to one vector alone is certain, whatever asks: it is a map of the vector, the same at every
+        #: position.
         self.cross = nn.Linear(width, width) if config.z == "cross" else None
 
     def forward(
         self, x: Tensor, past: tuple[Tensor, Tensor] | None = None, beside: Tensor | None = None
     ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-        """``x`` is [batch, positions, width]; ``past`` holds keys and values of earlier positions; ``beside`` [batch, width] is
-        what else is attended to."""
+        """``x`` is [batch, positions, width]; ``past`` holds keys and values of earlier positions; ``beside`` [batch,
+        width] is what else is attended to."""
         batch, positions, width = x.shape
         qkv = self.qkv(self.norm1(x)).view(batch, positions, 3, self.heads, width // self.heads)
         q, k, v = qkv.permute(2, 0, 3, 1, 4)
@@ -75,7 +51,7 @@ class Block(nn.Module):
 
 
 class ActionDecoder(nn.Module):
-    """z -> up to eight actions. Positions: z (unless it is attended to), a start token, then the actions so far; one output
+    """Eight actions from z. Positions: z (unless it is attended to), a start token, then the actions so far; one output
     map per task."""
 
     def __init__(self, z_width: int, tasks: int, config: DecoderConfig) -> None:
@@ -101,7 +77,8 @@ class ActionDecoder(nn.Module):
     ) -> Any:
         """Teacher forcing: logits [batch, n + 1, 4] of the action after each prefix of ``actions`` [batch, n].
 
-        Without ``actions``: ``plans``. One entrance for both, since weights that are split over ranks are gathered at it.
+        Without ``actions``: ``plans``. One entrance for both, since weights that are split over ranks are gathered at
+        it.
         """
         if actions is None:
             return self._plans(z, task, depths, noise)
@@ -115,7 +92,8 @@ class ActionDecoder(nn.Module):
     ) -> tuple[Tensor, Tensor]:
         """Eight actions per row of z and the logits they were chosen by: argmax, or Gumbel-max with ``noise``.
 
-        ``noise`` [batch, 8, 4] holds uniform numbers in (0, 1); the same numbers give the same plans whatever the batch.
+        ``noise`` [batch, 8, 4] holds uniform numbers in (0, 1); the same numbers give the same plans whatever the
+        batch.
         """
         result: tuple[Tensor, Tensor] = self(z, None, task, depths, noise)
         return result

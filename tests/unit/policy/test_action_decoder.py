@@ -1,56 +1,15 @@
 from __future__ import annotations
 
-import math
-
-import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
 
-from recommit.policy.config import DecoderConfig, HeadConfig, PolicyConfig
-from recommit.policy.distributions import entropy, kl, log_prob
-from recommit.policy.heads import ActionDecoder, Block, DepthHead, confidence
+from recommit.policy.action_decoder import ActionDecoder, Block
+from recommit.policy.config import DecoderConfig
 
 
 def test_the_papers_sizes():
     assert sum(p.numel() for p in ActionDecoder(3584, 2, DecoderConfig()).parameters()) == 6_053_384
-    assert sum(p.numel() for p in DepthHead(3584, 4, HeadConfig()).parameters()) == 14_340
-
-
-@pytest.mark.parametrize("config", [HeadConfig(), HeadConfig("plan"), HeadConfig("z", 5), HeadConfig("plan", 5)])
-def test_the_depth_head_starts_uniform_and_learns(config):
-    head = DepthHead(16, 4, config)
-    logits = head(torch.randn(3, 40 if config.reads == "plan" else 16))
-    assert torch.equal(logits, torch.zeros(3, 4))
-    assert entropy(logits)[0].item() == pytest.approx(math.log(4))
-    log_prob(logits, torch.tensor([0, 1, 2])).sum().backward()
-    assert head.weight.grad.abs().max() > 0
-
-
-def test_confidence_is_told_of_the_likeliest_actions():
-    even = torch.zeros(1, 8, 4)
-    told = confidence(even)[0]
-    assert told[:8].tolist() == pytest.approx([0.25] * 8)
-    assert told[8:16].tolist() == pytest.approx([0.25**n for n in range(1, 9)], rel=1e-4)
-    assert told[16:].tolist() == pytest.approx([math.log(4)] * 8)
-    sure = even.clone()
-    sure[0, 3, 2] = 200.0
-    changed = confidence(sure)[0]
-    assert changed[3] == 1
-    assert changed[16 + 3] == 0
-    assert (changed != told).nonzero().flatten().tolist() == [3, *range(11, 16), 19]
-
-
-@pytest.mark.parametrize(("init", "deviation"), [("default", 1 / math.sqrt(3 * 3584)), ("normal:0.02", 0.02)])
-def test_other_beginnings_of_the_depth_head(init, deviation):
-    """A20: random, and not flat; torch's own is even within one over the root of its inputs."""
-    torch.manual_seed(0)
-    head = DepthHead(3584, 4, HeadConfig(init=init))
-    assert head.weight.std().item() == pytest.approx(deviation, rel=0.02)
-    assert (head.bias == 0).all() == (init != "default")
-    assert entropy(head(torch.randn(200, 3584))).mean().item() < 0.98 * math.log(4)
-    torch.manual_seed(0)
-    assert torch.equal(DepthHead(3584, 4, HeadConfig(init=init)).weight, head.weight)
 
 
 @pytest.fixture(params=["prefix", "cross"])
@@ -129,32 +88,3 @@ def test_depth_conditioning_starts_as_none_and_asks_for_depths():
     assert torch.equal(one, eight)
     with pytest.raises(ValueError, match="depths: expected one per state"):
         decoder(z, actions, 0)
-
-
-def test_exact_quantities_against_numpy():
-    rng = np.random.default_rng(0)
-    a, b = rng.normal(size=(50, 4)), rng.normal(size=(50, 4))
-    p, q = (np.exp(x) / np.exp(x).sum(1, keepdims=True) for x in (a, b))
-    ta, tb = torch.tensor(a), torch.tensor(b)
-    assert np.allclose(entropy(ta), -(p * np.log(p)).sum(1), atol=1e-6)
-    assert np.allclose(kl(ta, tb), (p * np.log(p / q)).sum(1), atol=1e-6)
-    assert (kl(ta, ta) == 0).all()
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: PolicyConfig(depths=(4, 2)), "depths: expected ascending numbers"),
-        (lambda: PolicyConfig(depths=(0, 1)), r"depths: expected numbers 1..8, got \(0, 1\)"),
-        (lambda: PolicyConfig(cell=-1), "cell: expected 0 or a number of pixels, got -1"),
-        (lambda: DecoderConfig(z="suffix"), "decoder.z: expected prefix or cross, got suffix"),
-        (lambda: HeadConfig(init="normal"), "head.init: expected zero, default or normal:STD .*, got normal"),
-        (lambda: HeadConfig(init="normal:-1"), "head.init: expected zero, default or normal:STD .*, got normal:-1"),
-        (lambda: HeadConfig(init="normal:x"), "head.init: expected zero, default or normal:STD .*, got normal:x"),
-        (lambda: HeadConfig(init="uniform"), "head.init: expected zero, default or normal:STD .*, got uniform"),
-        (lambda: DecoderConfig(width=30, heads=4), r"decoder.width: expected a multiple of heads \(4\), got 30"),
-    ],
-)
-def test_configurations_check_themselves(make, message):
-    with pytest.raises(ValueError, match=message):
-        make()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from recommit.paper.agent_names import readable
+from recommit.evaluate.agent_names import AgentName
+from recommit.paper.agent_words import readable
 
 
 @pytest.mark.parametrize(
@@ -26,4 +27,4 @@ from recommit.paper.agent_names import readable
     ],
 )
 def test_agents_are_said_in_words(base, run, said):
-    assert readable(base, run) == said
+    assert readable(AgentName(base, run)) == said

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import re
 from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from recommit.evaluate.agent_names import AgentName
 
 _WORDS = {
     "adaptive": "adaptive depth",
-    "wary": "adaptive depth with a memory",
+    "adaptive-memory": "adaptive depth with a memory",
     "sampled": "adaptive depth, drawn",
     "random": "depths drawn evenly",
     "shuffled": "adaptive's depths, shuffled",
@@ -16,7 +20,7 @@ _WORDS = {
     "oracle-delta": "depth of most progress",
     "oracle-rate": "depth of most progress per action",
     "solver": "optimal plans",
-    "walker": "random actions",
+    "random-actions": "random actions",
 }
 _TRAINED = {
     "adaptive": "another seed's plans",
@@ -26,11 +30,14 @@ _TRAINED = {
 }
 
 
-def readable(base: str, run: str) -> str:
-    """Whose plans, and how deep; ``run`` is empty for the evaluation's own policy. Unknown names stay as they are."""
-    fixed = re.fullmatch(r"fixed-([1-8])(-sampled)?", base)
-    depth = f"always {fixed[1]}" + (", actions drawn" if fixed[2] else "") if fixed else _WORDS.get(base, base)
-    return f"{_whose_plans(run)}, {depth}" if run else f"the same plans, {depth}" if fixed else depth
+def readable(agent: AgentName) -> str:
+    """Say whose plans, and how deep. Unknown names stay as they are."""
+    depth = _WORDS.get(agent.base, agent.base)
+    if agent.depth:
+        depth = f"always {agent.depth}" + (", actions drawn" if agent.draws_actions else "")
+    if agent.run:
+        return f"{_whose_plans(agent.run)}, {depth}"
+    return f"the same plans, {depth}" if agent.depth else depth
 
 
 def _whose_plans(run: str) -> str:

@@ -1,0 +1,124 @@
+"""Names of agents, read here and nowhere else: ``fixed-4@RUN`` always takes depth 4, and asks the policy of ``RUN``.
+
+The word before the ``@`` says what an agent does (``base``), the folder behind it whose policy it asks (``run``; none:
+that of the evaluation). Light to import.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+#: Agents that draw are played this often, and their figures are means.
+SEEDS = 5
+#: Those that draw actions leave the shared graph of plans: every decision of theirs is a look of its own.
+ACTION_SEEDS = 2
+#: What a zero-shot model is called, with the folder of its run.
+ZERO_SHOT = "zero-shot"
+#: What every agent does; fixed-4 stands for any of 1..8.
+AGENTS = {
+    "adaptive": "the depth head's likeliest depth",
+    "adaptive-memory": "adaptive with a memory: in a state where it has been before, the next likeliest depth",
+    "sampled": "a depth drawn by the depth head",
+    "fixed-4": "always this depth",
+    "fixed-4-sampled": "always this depth, actions drawn from the policy",
+    "random": "a depth drawn evenly",
+    "shuffled": "a depth drawn as often as adaptive takes it, whatever the state",
+    "mixture": "the best draw whatever the state with no more actions than adaptive, chosen on validation instances",
+    "oracle-dp": "the best depth for every state and number of decisions left: the ceiling for this action head",
+    "oracle-delta": "the depth that lowers the distance most",
+    "oracle-rate": "the depth that lowers the distance most per action",
+    "solver": "optimal plans, eight actions at a time",
+    "random-actions": "random actions at random depths",
+    ZERO_SHOT: "zero-shot@FOLDER: what a model said in a run of recommit zero-shot on the same instances",
+}
+#: What older versions called some of them: evaluations of theirs are read.
+OLD_NAMES = {"wary": "adaptive-memory", "walker": "random-actions"}
+_FIXED = re.compile(r"fixed-([1-8])(-sampled)?")
+
+
+@dataclass(frozen=True)
+class AgentName:
+    """Who plays: what it does, and whose policy it asks."""
+
+    base: str
+    #: Empty for the policy of the evaluation itself.
+    run: str = ""
+
+    @classmethod
+    def parse(cls, text: str) -> AgentName:
+        """Read a name as it stands in files and commands, also one of an older version."""
+        base, _, run = text.partition("@")
+        return cls(OLD_NAMES.get(base, base), run)
+
+    def __str__(self) -> str:
+        return f"{self.base}@{self.run}" if self.run else self.base
+
+    @property
+    def depth(self) -> int:
+        """The depth that it always takes; 0 if it takes several."""
+        match = _FIXED.fullmatch(self.base)
+        return int(match[1]) if match else 0
+
+    @property
+    def draws_actions(self) -> bool:
+        """Are its actions drawn from the policy?"""
+        return self.base.endswith("-sampled")
+
+    @property
+    def by_budget(self) -> bool:
+        """Does it play differently under another budget?"""
+        return self.base in ("shuffled", "mixture", "oracle-dp")
+
+    @property
+    def asks_policy(self) -> bool:
+        """Does it look through a policy's eyes at all?"""
+        return self.base not in (ZERO_SHOT, "solver", "random-actions")
+
+    @property
+    def seeds(self) -> int:
+        """How often it is played."""
+        if self.draws_actions:
+            return ACTION_SEEDS
+        return SEEDS if self.base in ("sampled", "random", "shuffled", "mixture", "random-actions") else 1
+
+    @property
+    def stem(self) -> str:
+        """How the names of the files of its decisions begin."""
+        if not self.run:
+            return self.base
+        return f"{self.base}-of-{Path(self.run).name}-{hashlib.sha256(self.run.encode()).hexdigest()[:8]}"
+
+
+def file_names(name: str) -> list[str]:
+    """A file of decisions by its name of today, then by that of an older version, if it had another."""
+    older = [old + name.removeprefix(base) for old, base in OLD_NAMES.items() if re.match(rf"{base}(-of-|@)", name)]
+    return [name, *older]
+
+
+def check(base: str) -> str:
+    """Return the name itself, or raise an error that lists the names."""
+    if base not in AGENTS and not _FIXED.fullmatch(base):
+        raise ValueError(f"agents: expected names of {', '.join(AGENTS)} (fixed-1 to fixed-8), got {base}")
+    return base
+
+
+def renamed(names: Iterable[str]) -> tuple[str, ...]:
+    """Turn names that older versions had into those of today, with a notice."""
+    result = []
+    for name in names:
+        agent = AgentName.parse(name)
+        if not name.startswith(agent.base):
+            warnings.warn(
+                f"agents: {name} is called {agent} now; a later version refuses it", FutureWarning, stacklevel=3
+            )
+            name = str(agent)
+        result.append(name)
+    return tuple(result)

@@ -1,0 +1,45 @@
+"""The depth head: how many actions to commit to. One linear map from what a look gave, z, to the logits of the depths.
+
+It may also read how sure the action decoder is of its greedy plan (``head.reads: plan``), and have a hidden layer.
+Which actions these are is for ``action_decoder.py``.
+"""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from recommit.policy.config import MAX_ACTIONS, HeadConfig
+
+#: Numbers per action that ``confidence`` gives of a plan.
+CONFIDENCES = 3
+
+
+class DepthHead(nn.Linear):
+    """Logits of the depths, from z and perhaps from how sure the plan is. It starts at zero, unless its configuration
+    says otherwise: exactly uniform, with a gradient."""
+
+    def __init__(self, width: int, depths: int, config: HeadConfig) -> None:
+        inputs = width + (CONFIDENCES * MAX_ACTIONS if config.reads == "plan" else 0)
+        super().__init__(config.hidden or inputs, depths)
+        #: Numbers that it reads.
+        self.inputs = inputs
+        if config.init != "default":
+            nn.init.zeros_(self.bias)
+            nn.init.zeros_(self.weight)
+        if config.deviation is not None:
+            nn.init.normal_(self.weight, std=config.deviation)
+        self.hidden = nn.Linear(inputs, config.hidden) if config.hidden else None
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        """Logits of the depths for ``inputs`` [batch, self.inputs]."""
+        return super().forward(inputs if self.hidden is None else F.gelu(self.hidden(inputs)))
+
+
+def confidence(scores: Tensor) -> Tensor:
+    """How sure greedy plans with ``scores`` [batch, 8, 4] are: each action's probability, that of all up to it, its
+    entropy."""
+    logs = scores.float().log_softmax(-1)
+    best = logs.max(-1).values
+    return torch.cat([best.exp(), best.cumsum(-1).exp(), -(logs.exp() * logs).sum(-1)], dim=-1)

@@ -1,0 +1,1 @@
+"""What a recipe says of reinforcement that has a file of its own: credit, phases."""

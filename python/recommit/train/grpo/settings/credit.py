@@ -1,0 +1,133 @@
+"""How a commitment is judged: one class per kind of group that is compared, and each reads only what it counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias, TypeVar
+
+from recommit.train.parsing import check_choices, check_least
+
+#: A price for the whole run, or where it begins and where it ends: it moves in a straight line from step to step. A price
+#: that is high from the start can get stuck at shallow depths.
+Price: TypeAlias = "float | tuple[float, float]"
+
+
+@dataclass(frozen=True)
+class PricedCredit:
+    """What all kinds have in common."""
+
+    #: Candidates or episodes per group (the paper: 4 for sliding, 8 for Sokoban); ``exact``: plans per state.
+    size: int = 4
+    #: What an executed action costs.
+    price_action: Price = 0.0
+    #: Added to the deviation that advantages are divided by, so that rewards that hardly differ are not blown up.
+    floor: float = 1e-6
+
+    def __post_init__(self) -> None:
+        check_choices("credit", self)
+        check_least("credit", self, floor=0)
+        if min(_ends(self.price_action)) < 0:
+            raise ValueError(f"credit.price_action: expected at least 0, got {self.price_action}")
+
+    @property
+    def action_price(self) -> float:
+        """``price_action`` as one number: of a step (see ``at_price``), or where the run ends."""
+        return _ends(self.price_action)[1]
+
+    def price_at(self, done: float) -> float:
+        """What an action costs when this share of the run is over."""
+        first, last = _ends(self.price_action)
+        return first + (last - first) * done
+
+
+def _ends(price: Price) -> tuple[float, float]:
+    return price if isinstance(price, tuple) else (price, price)
+
+
+C = TypeVar("C", bound=PricedCredit)
+
+
+def at_price(credit: C, price: float) -> C:
+    """The same credit at one price of an action."""
+    return replace(credit, price_action=price)
+
+
+@dataclass(frozen=True)
+class SampledCredit(PricedCredit):
+    """Sampled commitments or episodes, compared within groups by a reward: a success term, progress, prices."""
+
+    #: The bounded progress term, of D lowered distance in n actions: ``mean`` tanh(D / n) (the paper), ``total``
+    #: tanh(D / 4), ``potential`` D / 8, ``solved`` nothing.
+    reward: Literal["mean", "total", "potential", "solved"] = "mean"
+    #: Weight of the progress term (the paper: 0.20).
+    progress: float = 0.2
+    #: D is a sum over ``action``s, and one into a state that cannot be solved any more counts 0 (the paper): what was
+    #: gained before it counts. Or over ``commitment``s: one that ends in such a state counts 0 as a whole.
+    progress_per: Literal["action", "commitment"] = "commitment"
+    #: What a decision costs. Like the price of an action it is paid by what succeeded: groups that all fail would differ
+    #: only in length, and teach depth 1.
+    price_look: float = 0.0
+    #: A state that cannot be solved any more: its loss of distance counts nothing (the paper), costs ``penalty``, or
+    #: also ends the episode.
+    deadlock: Literal["zero", "penalty", "terminate"] = "zero"
+    penalty: float = 0.2
+    #: Advantages are divided by the standard deviation of their group (the paper), of the batch, or by nothing.
+    scale: Literal["group", "batch", "none"] = "group"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_least("credit", self, progress=0, price_look=0, penalty=0)
+        if self.size < 2:
+            raise ValueError(f"credit.size: expected at least 2 to compare, got {self.size}")
+
+
+@dataclass(frozen=True)
+class StateCredit(SampledCredit):
+    """Candidates of one state, judged by their own actions (the paper's operational sentence)."""
+
+    group: Literal["state"] = "state"
+    #: Which candidate an episode goes on with; the first is a sample of the policy.
+    follow: Literal["first", "best", "random"] = "first"
+
+
+@dataclass(frozen=True)
+class EpisodeCredit(SampledCredit):
+    """Whole episodes from one start (the paper's return)."""
+
+    group: Literal["episode"] = "episode"
+
+
+@dataclass(frozen=True)
+class BranchCredit(SampledCredit):
+    """Candidates of one state, each played to the end of the budget by the policy itself."""
+
+    group: Literal["branch"] = "branch"
+    #: As in ``StateCredit``.
+    follow: Literal["first", "best", "random"] = "first"
+
+
+@dataclass(frozen=True)
+class ExactCredit(PricedCredit):
+    """The value of every depth by a dynamic program over the states that greedy plans reach, and of sampled plans by where
+    they lead. It counts levels solved and the price of an action."""
+
+    group: Literal["exact"] = "exact"
+    #: Advantages are divided by the root of their mean square over the batch, or by nothing.
+    scale: Literal["batch", "none"] = "batch"
+    #: States looked at per instance and decision; what lies beyond is valued by distance and decisions left.
+    width: int = 4
+    #: Equal parts of the episodes have each of these numbers of decisions, or ``rollout.budget`` where that is less; all
+    #: have that one if none is named. The policy does not see which.
+    budgets: tuple[int, ...] = ()
+    #: A plan's credit weighs depths as the head chooses them, or all alike. A plan gets better where it is used and is
+    #: used where it is better, so that a head that leaves a depth early may never find out what it could be.
+    plan_depths: Literal["chosen", "even"] = "chosen"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_least("credit", self, size=1, width=1)
+        if min(self.budgets, default=1) < 1:
+            raise ValueError(f"credit.budgets: expected numbers from 1 on, got {self.budgets}")
+
+
+Credit: TypeAlias = StateCredit | EpisodeCredit | BranchCredit | ExactCredit

@@ -1,0 +1,78 @@
+"""The phases of a run, in whole steps: what the depth head does besides, and from how many starts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+from recommit.train.parsing import check_least
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+@dataclass(frozen=True)
+class Phase:
+    """So many steps alike. What a phase does not say is as in the rest of the recipe."""
+
+    steps: int
+    #: Moves of the depth head alone in every step, on the graph of its plans. Each values all depths anew, without a look.
+    head_moves: int = 0
+    #: Plans stay as they are: the step is over after the head's moves. The default is both.
+    head_only: bool = False
+    #: Learning rate of these moves; 0: ``optim.depth_lr``, by the run's schedule.
+    head_lr: float = 0.0
+    #: Start states per step, all ranks together, a multiple of ``rollout.instances``; 0: as many as those.
+    starts: int = 0
+    #: Instead of ``credit.budgets``, and of the price of an action there.
+    budgets: tuple[int, ...] = ()
+    price_action: float | None = None
+
+    def __post_init__(self) -> None:
+        check_least("phases", self, steps=1, head_moves=0, head_lr=0, starts=0)
+        if self.head_only and not self.head_moves:
+            raise ValueError("phases.head_moves: expected at least 1 with phases.head_only, got 0")
+        if self.head_lr and not self.head_moves:
+            raise ValueError(f"phases.head_lr: expected 0 without phases.head_moves, got {self.head_lr}")
+        if min(self.budgets, default=1) < 1:
+            raise ValueError(f"phases.budgets: expected numbers from 1 on, got {self.budgets}")
+        if self.price_action is not None and self.price_action < 0:
+            raise ValueError(f"phases.price_action: expected at least 0, got {self.price_action}")
+
+
+#: What exact credit alone reads of a phase.
+EXACT = ("head_moves", "head_only", "head_lr", "starts", "budgets")
+
+
+def without_head(phases: Sequence[Phase]) -> tuple[Phase, ...]:
+    """The phases of a run whose depth no head chooses: one that would be the head's alone has nothing of its own."""
+    return tuple(
+        Phase(phase.steps) if phase.head_only else replace(phase, head_moves=0, head_lr=0.0) for phase in phases
+    )
+
+
+def stretched(phases: Sequence[Phase], steps: int) -> tuple[Phase, ...]:
+    """Phases of ``steps`` in all, in the same proportions; one that would have none is left out."""
+    ends = [0, *accumulate(phase.steps for phase in phases)]
+    own = [int(end * steps / ends[-1] + 0.5) for end in ends]
+    return tuple(
+        replace(phase, steps=end - begin)
+        for phase, begin, end in zip(phases, own, own[1:], strict=False)
+        if end > begin
+    )
+
+
+def simplest(phases: Sequence[Phase]) -> tuple[Phase, ...]:
+    """The same, or none if none of them says anything but its steps."""
+    return () if all(phase == Phase(phase.steps) for phase in phases) else tuple(phases)
+
+
+def begun(phases: Sequence[Phase], steps: int) -> list[Phase]:
+    """As much of the phases as so many steps are, the last of them cut."""
+    result = []
+    for phase in phases:
+        if steps > 0:
+            result.append(replace(phase, steps=min(phase.steps, steps)))
+        steps -= phase.steps
+    return result

@@ -1,0 +1,147 @@
+"""Values, regrets and their causes in plain Python, by trying every sequence of depths; no program is shared between
+looks.
+
+A graph is a namespace: ``depths``; ``edges``, a list of (landing, executed) per node with a plan, one per depth, None
+elsewhere; ``goal`` and ``distance`` by node. A rule is a function of looks left and node to a column.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import math
+
+
+def ends(graph, node):
+    return graph.goal[node] or graph.edges[node] is None
+
+
+def play(graph, node, left, choose, action, look):
+    """(value, solved, [(left, node, column)]) of one episode; ``choose(left, node)`` is a column."""
+    value, decisions = 0.0, []
+    while left and not ends(graph, node):
+        column = choose(left, node)
+        decisions.append((left, node, column))
+        node, executed = graph.edges[node][column]
+        value -= action * executed + look
+        left -= 1
+    if graph.goal[node]:
+        return value + 1.0, True, decisions
+    return value - left * (action * graph.depths[0] + look), False, decisions
+
+
+def every_way(graph, node, left, action, look):
+    """``play`` of every sequence of columns."""
+    for columns in itertools.product(range(len(graph.depths)), repeat=left):
+        yield play(graph, node, left, lambda now, _node, columns=columns: columns[left - now], action, look)
+
+
+def best(graph, node, left, action, look, defect=False):
+    """The largest value of any sequence. Defect: one more look."""
+    return max(value for value, _, _ in every_way(graph, node, left + defect, action, look))
+
+
+def hope(graph, node, left):
+    return any(solved for _, solved, _ in every_way(graph, node, left, 0.0, 0.0))
+
+
+def quality(graph, node, left, column, action, look):
+    landing, executed = graph.edges[node][column]
+    return best(graph, landing, left - 1, action, look) - action * executed - look
+
+
+def regret(graph, node, left, rule, action, look, defect=False):
+    """Defect: what follows is valued under the rule, not under the best depths."""
+    column = rule(left, node)
+    if defect:
+        landing, executed = graph.edges[node][column]
+        onward = play(graph, landing, left - 1, rule, action, look)[0] - action * executed - look
+    else:
+        onward = quality(graph, node, left, column, action, look)
+    return best(graph, node, left, action, look) - onward
+
+
+def causes(graph, start, left, rule, action, look, defect=False):
+    """[(left, node, regret, cause)] of one episode. Defect: only the state itself is a round, not those before it."""
+    result, been = [], []
+    for now, node, column in play(graph, start, left, rule, action, look)[2]:
+        been = [node] if defect else [*been, node]
+        loss = regret(graph, node, now, rule, action, look)
+        result.append((now, node, loss, cause(graph, node, now, column, been, action, look)))
+    return result
+
+
+def cause(graph, node, left, column, been, action, look):
+    each = [quality(graph, node, left, c, action, look) for c in range(len(graph.depths))]
+    maximisers = [graph.depths[c] for c, value in enumerate(each) if value >= max(each) - 1e-12]
+    depth, landing = graph.depths[column], graph.edges[node][column][0]
+    if depth in maximisers:
+        return None
+    if not hope(graph, node, left):
+        return "last look"
+    if graph.distance[node] >= 0 > graph.distance[landing]:
+        return "lost level"
+    if landing in been:
+        return "round"
+    nearest = min(maximisers, key=lambda h: (abs(h - depth), h))
+    return "too deep" if depth > nearest else "too shallow"
+
+
+def cheapest(graph, action, look, defect=False):
+    """Cost to the goal of every node, by Dijkstra from the goals backwards. Defect: looks are free."""
+    cost = [0.0 if goal else math.inf for goal in graph.goal]
+    queue = [(0.0, node) for node, goal in enumerate(graph.goal) if goal]
+    heapq.heapify(queue)
+    while queue:
+        far, node = heapq.heappop(queue)
+        if far > cost[node]:
+            continue
+        for other, edges in enumerate(graph.edges):
+            for landing, executed in [] if ends(graph, other) else edges:
+                through = far + action * executed + look * (not defect)
+                if landing == node and through < cost[other]:
+                    cost[other] = through
+                    heapq.heappush(queue, (through, other))
+    return cost
+
+
+def rule_cost(graph, node, columns, action, look, defect=False):
+    """Of one way to the goal. Defect: a round costs what it cost until it was noticed."""
+    cost, been = 0.0, set()
+    while not ends(graph, node):
+        if node in been:
+            return cost if defect else math.inf
+        been.add(node)
+        node, executed = graph.edges[node][columns[node]]
+        cost += action * executed + look
+    return cost if graph.goal[node] else math.inf
+
+
+def optimal(distance, left, depths, action, look, farthest):
+    """The value of a place on a line whose end 0 is the goal and whose other end is ``farthest``: every sequence of
+    steps is tried. A place below zero has no way out."""
+    if distance == 0:
+        return 1.0
+    if left == 0:
+        return 0.0
+    values = []
+    for depth in depths:
+        for landing, executed in walks(distance, depth, farthest):
+            values.append(optimal(landing, left - 1, depths, action, look, farthest) - action * executed - look)
+    return max(values)
+
+
+def walks(distance, depth, farthest):
+    """{(where, executed)} of all sequences of so many steps; a step against the end stays, and the goal ends it."""
+    result = {(distance, 0)}
+    for _ in range(depth):
+        moved = set()
+        for place, executed in result:
+            steps = (
+                [(place, executed)]
+                if place == 0
+                else [(place if place < 0 else min(max(place + step, 0), farthest), executed + 1) for step in (-1, 1)]
+            )
+            moved |= set(steps)
+        result = moved
+    return result

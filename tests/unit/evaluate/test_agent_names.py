@@ -1,0 +1,51 @@
+"""Names of agents are read in one place, and those that older versions had still are."""
+
+from __future__ import annotations
+
+import pytest
+
+from recommit.evaluate import agent_names
+from recommit.evaluate.agent_names import AgentName
+
+pytest.importorskip("torch")
+
+
+@pytest.mark.parametrize(
+    ("text", "base", "run", "depth", "drawn", "seeds"),
+    [
+        ("adaptive", "adaptive", "", 0, False, 1),
+        ("fixed-4@/a/init", "fixed-4", "/a/init", 4, False, 1),
+        ("fixed-8-sampled@b@c", "fixed-8-sampled", "b@c", 8, True, 2),
+        ("fixed-9", "fixed-9", "", 0, False, 1),
+        ("shuffled", "shuffled", "", 0, False, 5),
+    ],
+)
+def test_a_name_is_read_and_written(text, base, run, depth, drawn, seeds):
+    name = AgentName.parse(text)
+    assert (name.base, name.run, name.depth, name.draws_actions, name.seeds) == (base, run, depth, drawn, seeds)
+    assert str(name) == text
+
+
+def test_older_names_are_taken_with_a_notice():
+    with pytest.warns(FutureWarning, match="agents: wary@a is called adaptive-memory@a now"):
+        assert agent_names.renamed(["adaptive", "wary@a"]) == ("adaptive", "adaptive-memory@a")
+    with pytest.warns(FutureWarning, match="walker is called random-actions now"):
+        assert agent_names.renamed(["walker"]) == ("random-actions",)
+    assert agent_names.renamed(["adaptive", "fixed-4@wary"]) == ("adaptive", "fixed-4@wary"), "a folder is a folder"
+
+
+def test_decisions_of_older_names_are_looked_for():
+    assert agent_names.file_names("adaptive-memory@15") == ["adaptive-memory@15", "wary@15"]
+    assert agent_names.file_names("random-actions-of-run-1234@6-s1")[1] == "walker-of-run-1234@6-s1"
+    assert agent_names.file_names("adaptive@15") == ["adaptive@15"]
+    assert agent_names.file_names("random@15-s0") == ["random@15-s0"]
+
+
+def test_what_an_older_version_played_is_not_played_again(tmp_path):
+    from recommit.evaluate.store import EvaluationStore
+    from recommit.play.episodes import join
+
+    with EvaluationStore(tmp_path) as store:
+        store.keep("wary@15", join([]))
+        assert store.rows("adaptive-memory@15") is not None
+        assert store.rows("random-actions@15") is None

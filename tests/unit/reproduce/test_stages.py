@@ -1,0 +1,40 @@
+"""One reproduction at a time in a folder."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("torch")
+
+from recommit.reproduce import stages
+from recommit.storage.errors import FolderBusy
+
+PRESET = """
+tasks:
+  one: {data: {task: sliding, size: 2, variants: [{length: [1, 3]}], count: 2}, recipe: laptop-sliding,
+        variants: [adaptive], seeds: [0]}
+"""
+
+
+class Reached(Exception):
+    """As far as a test goes."""
+
+
+def test_a_second_one_is_refused_before_it_touches_anything(tmp_path, monkeypatch):
+    (tmp_path / "preset.yaml").write_text(PRESET)
+    being_written = tmp_path / "out" / "one" / ".report.html.1-00000000.tmp"
+
+    def reproduce():
+        stages.reproduce(str(tmp_path / "preset.yaml"), tmp_path / "out", play_model=pytest.fail, quiet=True)
+
+    def meanwhile(_task):
+        being_written.write_text("half a page")
+        with pytest.raises(FolderBusy, match="out: another reproduction is running here"):
+            reproduce()
+        assert being_written.exists()
+        raise Reached
+
+    monkeypatch.setattr(stages.Task, "data", meanwhile)
+    with pytest.raises(Reached):
+        reproduce()
+    assert not (tmp_path / "out" / ".lock").exists()

@@ -1,0 +1,108 @@
+"""A link in the place of a folder within one of ours: nothing behind it is swept, written or removed."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from recommit.data import DataSpec, Difficulty, build
+from recommit.storage import files
+from recommit.storage.errors import WrongFolder
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="links need a privilege there")
+SPEC = DataSpec("sliding", (2, 2), (Difficulty((1, 3)),), count=2, validation=0, test=0)
+#: What the user has there, by names that a folder of ours would sweep, replace or prune.
+MINE = (".settings.tmp", "COMMIT", "step-00000001/notes", ".cache.tmp/notes")
+
+
+@pytest.fixture
+def mine(tmp_path):
+    place = tmp_path / "mine"
+    for name in MINE:
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / name).write_text("mine\n")
+    yield place
+    assert sorted(p.relative_to(place).as_posix() for p in place.rglob("*") if p.is_file()) == sorted(MINE)
+
+
+def linked(folder, mine):
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    folder.symlink_to(mine)
+    return pytest.raises(WrongFolder, match=f"{folder.name}: expected a folder, got a link")
+
+
+def test_shards_of_a_data_set(tmp_path, mine):
+    build(SPEC, tmp_path / "data")
+    (tmp_path / "data" / "data").rename(tmp_path / "elsewhere")
+    with linked(tmp_path / "data" / "data", mine):
+        build(SPEC, tmp_path / "data")
+
+
+@pytest.mark.parametrize("name", ["checkpoints", "tensorboard", "wandb"])
+def test_folders_of_a_run(tmp_path, mine, name):
+    pytest.importorskip("torch")
+    from recommit.runs.directory import RunDirectory
+
+    with linked(tmp_path / "run" / name, mine), RunDirectory(tmp_path / "run"):
+        pytest.fail("opened")
+
+
+def test_decisions_of_an_evaluation(tmp_path, mine):
+    pytest.importorskip("torch")
+    from recommit.evaluate.store import EvaluationStore
+
+    with linked(tmp_path / "eval" / "decisions", mine), EvaluationStore(tmp_path / "eval"):
+        pytest.fail("opened")
+
+
+def test_a_link_in_the_place_of_a_checkpoint(tmp_path, mine):
+    from recommit.runs.checkpoints import Checkpoints
+
+    checkpoints = Checkpoints(tmp_path / "checkpoints")
+    checkpoints.folder.mkdir()
+    for step in (1, 2):
+        (checkpoints.folder / f"step-0000000{step}").symlink_to(mine)
+    checkpoints.save(2, lambda folder: (folder / "weights").write_text("2"))
+    checkpoints.prune(1, set())
+    assert [path.name for path in checkpoints.folder.iterdir()] == ["step-00000002"]
+    assert checkpoints.newest(pytest.fail).step == 2
+
+
+PRESET = """
+tasks:
+  one: {data: {task: sliding, size: 2, variants: [{length: [1, 3]}], count: 2}, recipe: laptop-sliding,
+        variants: [adaptive], seeds: [0], zero_shot: [{model: a/b}]}
+"""
+
+
+@pytest.mark.parametrize(
+    "name", ["", "launch", "family", "data", "eval-s0", "sft", "family/adaptive-s0", "family/zero-shot-a-b"]
+)
+def test_folders_of_a_preset(tmp_path, mine, name):
+    pytest.importorskip("torch")
+    from recommit.reproduce import stages
+
+    (tmp_path / "preset.yaml").write_text(PRESET)
+    with linked(tmp_path / "out" / "one" / name, mine):
+        stages.reproduce(str(tmp_path / "preset.yaml"), tmp_path / "out", play_model=pytest.fail)
+
+
+@pytest.mark.parametrize("name", ["adaptive-s0", "launch"])
+def test_folders_of_a_family(tmp_path, mine, name):
+    pytest.importorskip("torch")
+    from recommit.train.family import family, launch
+    from recommit.train.grpo.config import GrpoConfig
+
+    fleet = launch.Fleet("torchrun", ("0",), 1, device="cpu") if name == "launch" else None
+    with linked(tmp_path / "out" / name, mine):
+        family.train({"adaptive": GrpoConfig()}, tmp_path / "init", tmp_path / "out", (0,), fleet=fleet)
+
+
+def test_the_folder_that_was_asked_for_may_be_a_link(tmp_path):
+    (tmp_path / "large disk").mkdir()
+    (tmp_path / "data").symlink_to(tmp_path / "large disk")
+    build(SPEC, tmp_path / "data")
+    assert (tmp_path / "large disk" / "manifest.json").is_file()
+    files.own_folder(Path(tmp_path / "nowhere"))
