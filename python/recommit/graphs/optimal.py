@@ -1,12 +1,13 @@
 """The same rule on optimal plans: how much of what is missing is the plans', and how much the depths'.
 
-With V* for optimal plans and depths, V^p for these plans and the best depths, V^r for these plans and the rule's depths,
+With V* for optimal plans and depths, V^p for these plans and the best depths, V^r for these plans and the rule's
+depths,
 
     V* - V^r = (V* - V^p) + (V^p - V^r)              plans first, then depths
     V* - V^r = (V* - V^o) + (V^o - V^r)              depths first, then plans
 
-where V^o is the rule's own depths on optimal plans: in every state it commits as deep as it does for its own plan there.
-The split depends on the order; both are said, and their mean.
+where V^o is the rule's own depths on optimal plans: in every state it commits as deep as it does for its own plan
+there. The split depends on the order; both are said, and their mean.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
 
 
 def with_optimal_plans(graph: CommitmentGraph) -> CommitmentGraph:
-    """The graph of the same nodes with the solver's plans, the first of equally short ones; a start whose way leads out of
-    the graph makes it one that is not closed. States out of reach keep the plans that they have."""
+    """The graph of the same nodes with the solver's plans, the first of equally short ones; a start whose way leads out
+    of the graph makes it one that is not closed. States out of reach keep the plans that they have."""
     nodes = {state.tobytes(): i for i, state in enumerate(graph.states)}
     puzzle = graph.puzzle
     rows = np.flatnonzero(graph.looked & (graph.distance > 0))
@@ -73,7 +74,7 @@ def split(
     rule: NDArray[np.float64],
     rule_on_optimal: NDArray[np.float64],
 ) -> Split:
-    """From values per start: of the ceiling (V^p), of the rule (V^r), and of the rule's depths on optimal plans (V^o)."""
+    """From values per start: of the ceiling (V^p), the rule (V^r), and the rule's depths on optimal plans (V^o)."""
     best = float(perfect(graph.distance[graph.starts], budget, price).mean())
     best_depths, own, own_on_optimal = float(ceiling.mean()), float(rule.mean()), float(rule_on_optimal.mean())
     return Split(

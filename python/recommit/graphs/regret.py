@@ -1,7 +1,7 @@
 """How much each single commitment of a rule gave away, and why.
 
-With k looks left, a commitment to depth h in state s gives away V_k(s) - Q_k(s, h): what the best choice of depths for these
-plans is worth there, less what is left after this one. It is never negative, and over an episode it adds up:
+With k looks left, a commitment to depth h in state s gives away V_k(s) - Q_k(s, h): what the best choice of depths for
+these plans is worth there, less what is left after this one. It is never negative, and over an episode it adds up:
 
     V_K(start) - value of the rule's episode = sum of what its commitments gave away
 
@@ -116,8 +116,8 @@ def _causes(graph: CommitmentGraph, walks: Walks, left: NDArray[np.int64], best:
 def perfect(distance: NDArray[np.integer], budget: int, price: Price = FREE) -> Floats:
     """V* of states with this exact distance: optimal plans, and the best depths for them.
 
-    A solved episode takes the distance in actions and an eighth of it, rounded up, in looks. Whoever cannot reach the goal,
-    or not for less than it is worth, pays the least: one action per look.
+    A solved episode takes the distance in actions and an eighth of it, rounded up, in looks. Whoever cannot reach the
+    goal, or not for less than it is worth, pays the least: one action per look.
     """
     far = np.asarray(distance, np.int64)
     looks = -(-far // 8)

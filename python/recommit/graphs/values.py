@@ -88,8 +88,8 @@ def quality(
 def cost_to_goal(graph: CommitmentGraph, prices: Sequence[Price], depths: Sequence[int] = ALL_DEPTHS) -> Floats:
     """[N, prices] the least cost of reaching the goal with as many looks as it takes; infinite where none do.
 
-    Nodes are brought up to date nearest first, each from what its nearer ones have just become: most edges lead nearer, so
-    few rounds are needed until nothing changes any more.
+    Nodes are brought up to date nearest first, each from what its nearer ones have just become: most edges lead nearer,
+    so few rounds are needed until nothing changes any more.
     """
     require_closed(graph)
     action, look = _arrays(prices)

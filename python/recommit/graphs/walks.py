@@ -23,7 +23,9 @@ class Choose(Protocol):
     """A rule at work in episodes."""
 
     def __call__(self, turn: int, episodes: Ints, nodes: Ints) -> Ints:
-        """The depth 1..8 for each of the ``episodes`` that are under way, now at ``nodes``; ``turn`` 0 is the first look."""
+        """The depth 1..8 for each of the ``episodes`` that are under way, now at ``nodes``; ``turn`` 0 is the first
+        look.
+        """
 
 
 def table(depths: NDArray[np.integer]) -> Choose:
