@@ -136,9 +136,9 @@ class Attribution:
 def attribute(followed: Followed, starts: Nodes) -> Attribution:
     """Play every start once and say of each commitment what it cost, and why.
 
-    ``last look``: with the looks left nothing could be solved any more, so that only prices were lost. ``lost level``: the
-    commitment made it unsolvable. ``round``: it led to a state where the episode had been. Otherwise the depth was ``too
-    deep`` or ``too shallow``, above or below the nearest depth that was best (of two as near, the shallower one).
+    ``last look``: with the looks left nothing could be solved any more, so that only prices were lost. ``lost level``:
+    the commitment made it unsolvable. ``round``: it led to a state where the episode had been. Otherwise the depth was
+    ``too deep`` or ``too shallow``, above or below the nearest depth that was best (of two as near, the shallower one).
     """
     starts = np.asarray(starts, np.int64)
     parts = [_causes(followed, who, left, path) for who, left, path in _episodes(followed, starts)]
@@ -158,7 +158,9 @@ def visits(followed: Followed, starts: Nodes) -> Floats:
 
 
 def _episodes(followed: Followed, starts: Nodes) -> Iterator[tuple[Nodes, int, Nodes]]:
-    """At each look: the episodes that still choose, how many looks are left, and where they have been [looks, episodes]."""
+    """At each look: the episodes that still choose, how many looks are left, and where they have been [looks,
+    episodes].
+    """
     graph = followed.best.graph
     choosing = np.zeros(len(graph), np.bool_)
     choosing[graph.rows] = True
@@ -192,7 +194,9 @@ def _causes(followed: Followed, who: Nodes, left: int, path: Nodes) -> tuple[NDA
 
 
 def costs(graph: Commitments, prices: Prices) -> Floats:
-    """Costs [N] of the cheapest way to the goal without a budget: a shortest path; infinite where these plans have none."""
+    """Costs [N] of the cheapest way to the goal without a budget: a shortest path; infinite where these plans have
+    none.
+    """
     result = np.where(graph.goal, 0.0, np.inf)
     landing, cost = graph.landing[graph.rows], prices.cost(graph)
     while True:
@@ -216,7 +220,8 @@ def rule_costs(graph: Commitments, prices: Prices, depths: NDArray[np.integer]) 
 
 
 def cost_regret(graph: Commitments, prices: Prices, depths: NDArray[np.integer]) -> Floats:
-    """Regret [N] of each commitment without a budget: what it and the cheapest way on cost, beyond the cheapest way from here.
+    """Regret [N] of each commitment without a budget: what it and the cheapest way on cost, beyond the cheapest way
+    from here.
 
     Along a rule's way to the goal they add up to its cost less the cheapest. Infinite where the commitment leaves all
     ways to the goal, 0 where there was none.
@@ -235,8 +240,8 @@ def optimal_values(
 ) -> Floats:
     """[K + 1, N] V*: optimal plans and the best depths for them, from exact distances alone.
 
-    Solving takes ``distance`` actions and a look per deepest commitment; where that is too far, or costs more than it is
-    worth, the least depth at every look left is the cheapest way to fail.
+    Solving takes ``distance`` actions and a look per deepest commitment; where that is too far, or costs more than it
+    is worth, the least depth at every look left is the cheapest way to fail.
     """
     prices = prices or Prices()
     left = np.arange(budget + 1)[:, None]
@@ -271,5 +276,7 @@ def split(optimal: Floats, best: Floats, optimal_plans: Floats, rule: Floats) ->
 
 
 def gain_share(rule: float, constant: float, ceiling: float) -> float:
-    """How much of what choosing depths can give a rule takes: 0 is the best constant depth, 1 perfect, NaN if there is nothing."""
+    """How much of what choosing depths can give a rule takes: 0 is the best constant depth, 1 perfect, NaN if there is
+    nothing.
+    """
     return (rule - constant) / (ceiling - constant) if ceiling - constant > TIE else float("nan")

@@ -1,17 +1,17 @@
 """The value of every depth, without sampling: a dynamic program over the states that greedy plans reach.
 
-Under greedy plans an episode is a walk in the graph of ``PlanGraph``, and the depth head turns it into a Markov chain. With
-k decisions left, the value of committing to depth h in state s is
+Under greedy plans an episode is a walk in the graph of ``PlanGraph``, and the depth head turns it into a Markov chain.
+With k decisions left, the value of committing to depth h in state s is
 
     Q_k(s, h) = 1 - price * n                        if that reaches the goal, n the actions executed
                 V_{k-1}(s') - price * n              otherwise, s' the state where it ends
     V_k(s) = sum over h of pi(h | s) Q_k(s, h),      V_0 = 0
 
 and the expected visits m_k(s) follow forward from the starts. The gradient of the expected return is then exactly
-sum of m_k(s) pi(h | s) (Q_k(s, h) - V_k(s)) grad log pi(h | s). States that were not looked at (their visits are few, see
-``CreditConfig.width``) take the mean value of the known states at their distance. States that nobody can solve any more,
-or not with the decisions left, are never solved, which is a theorem; what is done there until the end still has its price,
-that of as many decisions of average length, or else to lose a level would save what playing on costs.
+sum of m_k(s) pi(h | s) (Q_k(s, h) - V_k(s)) grad log pi(h | s). States that were not looked at (their visits are few,
+see ``CreditConfig.width``) take the mean value of the known states at their distance. States that nobody can solve any
+more, or not with the decisions left, are never solved, which is a theorem; what is done there until the end still has
+its price, that of as many decisions of average length, or else to lose a level would save what playing on costs.
 """
 
 from __future__ import annotations
@@ -81,9 +81,9 @@ def _onward(reach: PlanGraph, mass: Floats, here: NDArray[np.int64], chance: Flo
 def evaluate(
     reach: PlanGraph, roots: NDArray[np.int64], chance: Floats, budget: int, price: float, budgets: Sequence[int] = ()
 ) -> Values:
-    """``chance`` [nodes, depths]: probabilities of the depths; rows of nodes without a plan are not read. Equal parts of
-    the episodes have each of ``budgets``, or ``budget`` where that is less (so that a recipe's budgets do not forbid to
-    train with fewer decisions); all have ``budget`` if there are none."""
+    """``chance`` [nodes, depths]: probabilities of the depths; rows of nodes without a plan are not read. Equal parts
+    of the episodes have each of ``budgets``, or ``budget`` where that is less (so that a recipe's budgets do not forbid
+    to train with fewer decisions); all have ``budget`` if there are none."""
     nodes = len(reach)
     distance = reach.task.distance(reach.states)
     bucket, longest = _buckets(reach)
@@ -207,8 +207,8 @@ def plan_advantages(
     """Advantages and weights [N, G, 8] of the actions of sampled plans.
 
     ``landing`` [N, G, depths] are nodes, -1 where a plan ends in a state that is none; ``bucket`` the columns of
-    ``by_distance``, ``chance`` [N, depths] how much each depth counts. Action j is executed by the depths beyond it; what
-    it is credited with is their expected return against the mean over the plans of the same state and depth.
+    ``by_distance``, ``chance`` [N, depths] how much each depth counts. Action j is executed by the depths beyond it;
+    what it is credited with is their expected return against the mean over the plans of the same state and depth.
     """
     many, plans, _ = landing.shape
     worth = np.zeros(landing.shape)
