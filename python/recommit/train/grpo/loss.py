@@ -22,9 +22,17 @@ if TYPE_CHECKING:
 TERMS = MAX_ACTIONS + 1
 #: What the second result holds, in this order: sums, and the furthest that a ratio was from 1.
 MEASURES = (
-    "surrogate", "kl", "kl_depth", "entropy_depth", "entropy_actions", "clipped", "ratios", "states", "actions",
+    "surrogate",
+    "kl",
+    "kl_depth",
+    "entropy_depth",
+    "entropy_actions",
+    "clipped",
+    "ratios",
+    "states",
+    "actions",
     "furthest",
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True)
@@ -99,8 +107,18 @@ def from_logits(
         leashes = given.weight * kl(depth_logits, reference[0]), scored * kl(action_logits, reference[1])
         depth_leash, action_leash = _summed(*leashes, share)
         loss = loss + config.kl * (action_leash + (depth_leash if config.kl_depth else 0.0))
-    measured = [worth, leashes[1].sum(), leashes[0].sum(), entropies[0].sum(), entropies[1].sum(), clipped, ratios,
-                given.weight.sum(), scored.sum(), furthest]  # fmt: skip
+    measured = [
+        worth,
+        leashes[1].sum(),
+        leashes[0].sum(),
+        entropies[0].sum(),
+        entropies[1].sum(),
+        clipped,
+        ratios,
+        given.weight.sum(),
+        scored.sum(),
+        furthest,
+    ]
     return loss / divisor, torch.stack([m.detach().float() for m in measured])
 
 
