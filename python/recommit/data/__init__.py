@@ -1,7 +1,8 @@
 """Data sets: solver-labelled states, written so that nothing is ever lost.
 
     spec = recommit.data.DataSpec("sliding", (3, 3), (recommit.data.Difficulty((8, 24)),), count=10_000, test=1024)
-    recommit.data.build(spec, "folder", workers=2) data = recommit.data.open("folder")
+    recommit.data.build(spec, "folder", workers=2)
+    data = recommit.data.open("folder")
 
 Needs the extra ``data`` (pyarrow, pyyaml). Torch is needed by ``recommit.data.feeding.loader`` alone. Names are
 imported when they are first used, so that the command line can look at this package without any extra.

@@ -1,8 +1,9 @@
 """Commitment graphs as folders, read with numpy and pyarrow alone.
 
 nodes.parquet    a row per node: state, distance, plan, stop, landing_1 .. landing_8, probabilities, logits
-starts.parquet   a row per start: node, group manifest.json    what it is: format, task, shape, depths, counts, where it
-is from, sha256 of every column's content DIGESTS          sha256 of the three files, checked by whoever reads one
+starts.parquet   a row per start: node, group
+manifest.json    what it is: format, task, shape, depths, counts, where it is from, sha256 of every column's content
+DIGESTS          sha256 of the three files, checked by whoever reads one
 
 The content hash is made from the numbers, not from the Parquet bytes: equal graphs have equal hashes on every machine
 and with every version of pyarrow.

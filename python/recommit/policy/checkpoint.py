@@ -1,9 +1,10 @@
 """Saving and loading a policy: JSON and safetensors only, strict in both directions.
 
 config.json          configuration, and what backbone it belongs to, of which dtype (with a fingerprint)
-heads.safetensors    depth head and action decoder adapter/             LoRA weights in PEFT's format
-(adapters on a backbone that lives elsewhere) backbone/            the whole model in its published format  (backbones
-that were trained whole) DIGESTS              sha256 of every file, checked before one is read; older policies have none
+heads.safetensors    depth head and action decoder
+adapter/             LoRA weights in PEFT's format            (adapters on a backbone that lives elsewhere)
+backbone/            the whole model in its published format  (backbones that were trained whole)
+DIGESTS              sha256 of every file, checked before one is read; older policies have none
 """
 
 from __future__ import annotations

@@ -11,7 +11,8 @@ and money spent, and plays the rest.
 manifest.json      what decides the answers, and how the model was sampled; a folder holds one such spec
 decisions.jsonl    the journal and the transcripts: one line per answered decision, on the disk before it is carried out
 attempts.jsonl     every request before it was sent, every failure, and every parameter that was refused
-episodes.jsonl     one line per episode summary.json       the figures
+episodes.jsonl     one line per episode
+summary.json       the figures
 """
 
 from __future__ import annotations
