@@ -28,7 +28,10 @@ sft:
   model:
     backbone: random:small
     shape: {{width: 32, layers: 1, heads: 2, kv_heads: 2, ffn: 64, vision_width: 16, vision_heads: 1, vision_ffn: 32}}
-    policy: {{lora: {{rank: 4, alpha: 8, dropout: 0.0}}, prompts: [bare-v1, bare-v1], decoder: {{width: 32, layers: 1, heads: 2, ffn: 64}}}}
+    policy:
+      lora: {{rank: 4, alpha: 8, dropout: 0.0}}
+      prompts: [bare-v1, bare-v1]
+      decoder: {{width: 32, layers: 1, heads: 2, ffn: 64}}
   optim: {{steps: {STEPS}, batch: 16, micro_batch: 4, warmup: 2, lr: 2e-4, head_lr: 4e-4}}
   validation: {{instances: 8, every: {STEPS}, budget: 3}}
   run: {{save_every: 2, log_every: 1, threads: 1, tensorboard: false, device: cpu}}

@@ -25,14 +25,8 @@ if TYPE_CHECKING:
 NOT_RUN = {
     r"^bash scripts/": "builds a virtual environment and then runs for minutes; CI is itself `bash scripts/test`",
     r"^pip install": "changes the environment that the tests run in; its extras are checked",
-    (
-        r"^(cmake|ctest|git ls-files|mkdocs|pytest|python -m "
-        r"tests\.)"
-    ): "steps of scripts/test and scripts/verify, run there",
-    (
-        r"^python "
-        r"bench/(?!bench_sft\.py)"
-    ): "times the machine for minutes and fails where it is busy; each asserts its answers",
+    r"^(cmake|ctest|git ls-files|mkdocs|pytest|python -m tests\.)": "a step of scripts/test and scripts/verify",
+    r"^python bench/(?!bench_sft\.py)": "times the machine for minutes, fails where it is busy; asserts its answers",
     r"^python -c .*prepare\('large'": "builds a table for minutes",
     r"^(deepspeed|torchrun|srun|sbatch) ": (
         "needs a launcher and its nodes; tests/invariant/test_zero.py runs two ranks"

@@ -5,8 +5,8 @@ starts.parquet   a row per start: node, group
 manifest.json    what it is: format, task, shape, depths, counts, where it is from, sha256 of every column's content
 DIGESTS          sha256 of the three files, checked by whoever reads one
 
-The content hash is made from the numbers, not from the Parquet bytes: equal graphs have equal hashes on every machine and
-with every version of pyarrow.
+The content hash is made from the numbers, not from the Parquet bytes: equal graphs have equal hashes on every machine
+and with every version of pyarrow.
 """
 
 from __future__ import annotations
@@ -36,12 +36,21 @@ MANIFEST, NODES, STARTS = "manifest.json", "nodes.parquet", "starts.parquet"
 #: More nodes than this are refused before anything is read: some 800 bytes of memory each.
 MOST_NODES = 1 << 24
 FIELDS = {
-    "format": str, "task": str, "shape": [int], "depths": [int], "nodes": int, "starts": int, "content": str, "source": dict,
-}  # fmt: skip
+    "format": str,
+    "task": str,
+    "shape": [int],
+    "depths": [int],
+    "nodes": int,
+    "starts": int,
+    "content": str,
+    "source": dict,
+}
 
 
 def write(graph: CommitmentGraph, folder: str | Path) -> dict[str, Any]:
-    """Write a graph into a folder of its own and give back its manifest; one that holds the same graph is left as it is."""
+    """Write a graph into a folder of its own and give back its manifest; one that holds the same graph is left as it
+    is.
+    """
     place = Path(folder).absolute()
     work = files.Files()
     files.make_folders(work, place)

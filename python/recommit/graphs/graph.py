@@ -1,9 +1,9 @@
 """A commitment graph: with it, any rule that says how much of a plan to execute is judged exactly, without the policy.
 
-A node is a state. A look at it makes one plan, eight greedy actions. An edge (node, depth) executes the first ``depth`` of
-them: it knows where that lands, how many actions were executed (fewer than ``depth`` only if the goal came first) and
-whether the goal was reached. Plans do not depend on the depth, so a rule chooses among the eight edges of a node, and the
-value of a rule is a sum over edges instead of a mean over sampled episodes.
+A node is a state. A look at it makes one plan, eight greedy actions. An edge (node, depth) executes the first ``depth``
+of them: it knows where that lands, how many actions were executed (fewer than ``depth`` only if the goal came first)
+and whether the goal was reached. Plans do not depend on the depth, so a rule chooses among the eight edges of a node,
+and the value of a rule is a sum over edges instead of a mean over sampled episodes.
 """
 
 from __future__ import annotations

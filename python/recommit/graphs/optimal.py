@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 
 def with_optimal_plans(graph: CommitmentGraph) -> CommitmentGraph:
-    """The graph of the same nodes with the solver's plans, the first of equally short ones; a start whose way leads out of
-    the graph makes it one that is not closed. States out of reach keep the plans that they have."""
+    """The graph of the same nodes with the solver's plans, the first of equally short ones; a start whose way leads out
+    of the graph makes it one that is not closed. States out of reach keep the plans that they have."""
     nodes = {state.tobytes(): i for i, state in enumerate(graph.states)}
     puzzle = graph.puzzle
     rows = np.flatnonzero(graph.looked & (graph.distance > 0))

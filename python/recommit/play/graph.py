@@ -59,7 +59,7 @@ class PlanGraph:
         piece: int = 0,
         keep_inputs: bool = False,
     ) -> None:
-        """``piece`` states are looked at at a time, or as many as divide the work evenly; ``together``: see ``Engine``."""
+        """Look at ``piece`` states at a time, or as many as divide the work evenly; ``together``: see ``Engine``."""
         self.policy, self.task, self.depths, self.run_pass = policy, task, depths, run_pass
         self.team, self.together, self.piece, self.keep_inputs = team or Team(), together, piece, keep_inputs
         self._index: dict[bytes, int] = {}
@@ -117,7 +117,9 @@ class PlanGraph:
             setattr(self, name, np.concatenate([getattr(self, name), values]))
 
     def expand(self, wanted: NDArray[np.int64]) -> None:
-        """Look at the nodes that nobody has looked at, pieces in turn by rank; every rank calls this with the same ones."""
+        """Look at the nodes that nobody has looked at, pieces in turn by rank; every rank calls this with the same
+        ones.
+        """
         missing = np.unique(wanted[~self.expanded[wanted] & ~self.goal[wanted]])
         if not len(missing):
             return
@@ -145,8 +147,8 @@ class PlanGraph:
         return logits[: len(piece)], plans[: len(piece)]
 
     def read(self) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """The nodes that this rank looked at, ascending, and what the depth head read of them: it stays where it is, since it
-        is as wide as the backbone. Needs ``keep_inputs``."""
+        """The nodes that this rank looked at, ascending, and what the depth head read of them: it stays where it is,
+        since it is as wide as the backbone. Needs ``keep_inputs``."""
         empty = np.empty(0, np.int64), np.empty((0, self.policy.depth_head.inputs), np.float32)
         nodes, inputs = (np.concatenate(parts) for parts in zip(empty, *self._inputs, strict=True))
         order = np.argsort(nodes)

@@ -123,7 +123,8 @@ def rule_costs(graph: Commitments, prices: Prices, depths: NDArray[np.integer]) 
 
 
 def cost_regret(graph: Commitments, prices: Prices, depths: NDArray[np.integer]) -> Floats:
-    """Regret [N] of each commitment without a budget: what it and the cheapest way on cost, beyond the cheapest way from here.
+    """Regret [N] of each commitment without a budget: what it and the cheapest way on cost, beyond the cheapest way
+    from here.
 
     Along a rule's way to the goal they add up to its cost less the cheapest. Infinite where the commitment leaves all
     ways to the goal, 0 where there was none.
@@ -142,8 +143,8 @@ def optimal_values(
 ) -> Floats:
     """[K + 1, N] V*: optimal plans and the best depths for them, from exact distances alone.
 
-    Solving takes ``distance`` actions and a look per deepest commitment; where that is too far, or costs more than it is
-    worth, the least depth at every look left is the cheapest way to fail.
+    Solving takes ``distance`` actions and a look per deepest commitment; where that is too far, or costs more than it
+    is worth, the least depth at every look left is the cheapest way to fail.
     """
     prices = prices or Prices()
     left = np.arange(budget + 1)[:, None]
@@ -178,5 +179,7 @@ def split(optimal: Floats, best: Floats, optimal_plans: Floats, rule: Floats) ->
 
 
 def gain_share(rule: float, constant: float, ceiling: float) -> float:
-    """How much of what choosing depths can give a rule takes: 0 is the best constant depth, 1 perfect, NaN if there is nothing."""
+    """How much of what choosing depths can give a rule takes: 0 is the best constant depth, 1 perfect, NaN if there is
+    nothing.
+    """
     return (rule - constant) / (ceiling - constant) if ceiling - constant > TIE else float("nan")

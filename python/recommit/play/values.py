@@ -206,8 +206,8 @@ def plan_advantages(
     """Advantages and weights [N, G, 8] of the actions of sampled plans.
 
     ``landing`` [N, G, depths] are nodes, -1 where a plan ends in a state that is none; ``bucket`` the columns of
-    ``by_distance``, ``chance`` [N, depths] how much each depth counts. Action j is executed by the depths beyond it; what
-    it is credited with is their expected return against the mean over the plans of the same state and depth.
+    ``by_distance``, ``chance`` [N, depths] how much each depth counts. Action j is executed by the depths beyond it;
+    what it is credited with is their expected return against the mean over the plans of the same state and depth.
     """
     many, plans, _ = landing.shape
     worth = np.zeros(landing.shape)

@@ -259,8 +259,8 @@ class Trainer(ABC):
         self._settle(self.folder.checkpoints.save(self.at.step, write, lead=self.team.lead, barrier=self.team.barrier))
 
     def _settle(self, newest: Checkpoint) -> None:
-        """What follows from a checkpoint: which policy is the best, and which checkpoints go. After every save, and again
-        when a run goes on, since the last one may have died between the two."""
+        """What follows from a checkpoint: which policy is the best, and which checkpoints go. After every save, and
+        again when a run goes on, since the last one may have died between the two."""
         if not self.team.lead:
             return
         policy = f"checkpoints/step-{self.at.best['step']:08d}/policy"

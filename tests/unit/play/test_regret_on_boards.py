@@ -1,4 +1,6 @@
-"""Exact regret on a graph of real boards: it says what episodes say, and the program of sampled depths, and the ceiling."""
+"""Exact regret on a graph of real boards: it says what episodes say, and the program of sampled depths, and the
+ceiling.
+"""
 
 from __future__ import annotations
 

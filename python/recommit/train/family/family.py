@@ -1,4 +1,6 @@
-"""A family of runs from one warm start, or one per seed: every variant with every seed, each skipped when it is finished."""
+"""A family of runs from one warm start, or one per seed: every variant with every seed, each skipped when it is
+finished.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +64,8 @@ def train(
 ) -> int:
     """Run what is missing of ``members``; 0 when all are finished, 1 when a launched one failed, 130 when interrupted.
 
-    Without a ``fleet``, ``jobs`` at a time in processes of this machine; with one, each as launched processes of its own.
+    Without a ``fleet``, ``jobs`` at a time in processes of this machine; with one, each as launched processes of its
+    own.
     """
     every = members(configs, init, out, seeds, once)
     if fleet is None:

@@ -175,7 +175,9 @@ class Grpo(Trainer):
         return np.argsort(draws.draw(draws.streams(self.config.run.seed, draws.Purpose.ORDER, places), 0))
 
     def gradient(self, batch: GrpoBatch, whole: NDArray[np.intp], *, fresh: bool, among: int = 1) -> Tensor:
-        """Add the gradient of some states of all ranks, as the mean over them, divided by ``among`` puzzles; see ``_move``."""
+        """Add the gradient of some states of all ranks, as the mean over them, divided by ``among`` puzzles; see
+        ``_move``.
+        """
         mine = whole[self.team.rank :: self.team.world]
         part = (batch.where(mine) if len(mine) else self._nothing(batch)).padded(self.share)
         return self._move(part, among * objective.total_weight(batch.where(whole)), fresh=fresh)
