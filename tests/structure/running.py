@@ -82,7 +82,10 @@ BEFORE = {
     "docs/guides/evaluation.md": [_DATA, _RUN, f"{_RL}rl", f"{_RL}rl-fixed-8 --variant fixed-8", _FAMILY],
     "docs/guides/reinforcement.md": [_DATA],
     "docs/guides/graphs.md": [
-        "python -c \"from pathlib import Path; Path('sure.py').write_text('from recommit.horizon import Fixed; rule = Fixed(3)')\"",
+        (
+            'python -c "from pathlib import Path; '
+            "Path('sure.py').write_text('from recommit.horizon import Fixed; rule = Fixed(3)')\""
+        ),
         "python -c \"import numpy; numpy.save('mine', numpy.full(360, 8))\"",
     ],
     "docs/guides/data.md": [

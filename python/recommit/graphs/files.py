@@ -111,8 +111,8 @@ def content(graph: CommitmentGraph) -> str:
 
 
 def read(folder: str | Path) -> CommitmentGraph:
-    """A graph from its folder, or an example by its name, ``sliding-2x3``; checked: files against their digests, numbers
-    against the manifest, edges against each other."""
+    """A graph from its folder, or an example by its name, ``sliding-2x3``; checked: files against their digests,
+    numbers against the manifest, edges against each other."""
     place = Path(folder)
     if not place.exists() and (EXAMPLES / place).is_dir() and len(place.parts) == 1:
         place = EXAMPLES / place

@@ -1,4 +1,5 @@
-"""The solver's plans in the place of the policy's: what a rule's depths would be worth if only the plans were perfect."""
+"""The solver's plans in the place of the policy's: what a rule's depths would be worth if only the plans were
+perfect."""
 
 from __future__ import annotations
 

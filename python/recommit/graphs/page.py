@@ -19,10 +19,12 @@ def about(graph: CommitmentGraph, manifest: dict[str, Any]) -> str:
     """A graph in some lines."""
     solved = graph.stop[graph.looked] > 0
     length = graph.distance[graph.starts]
+    size, lost = "x".join(map(str, manifest["shape"])), (graph.distance < 0).mean()
     lines = [
-        f"{graph.task} {manifest['shape'][0]}x{manifest['shape'][1]}: {len(graph):,} nodes, {manifest['looked']:,} of them looked at",
-        f"{manifest['starts']:,} starts in {manifest['groups']:,} groups, {length.min()} to {length.max()} actions from the goal",
-        f"plans that reach the goal: {solved.mean():.1%}; nodes from which nobody can: {(graph.distance < 0).mean():.1%}",
+        f"{graph.task} {size}: {len(graph):,} nodes, {manifest['looked']:,} of them looked at",
+        f"{manifest['starts']:,} starts in {manifest['groups']:,} groups",
+        f"from the starts to the goal: {length.min()} to {length.max()} actions",
+        f"plans that reach the goal: {solved.mean():.1%}; nodes from which nobody can: {lost:.1%}",
         f"depths of the policy's own head: {', '.join(map(str, graph.depths))}",
         f"closed: {'yes' if manifest['closed'] else 'no, it was cut at a limit and cannot be scored'}",
         f"content: {manifest['content']}",

@@ -1,7 +1,7 @@
 """Rules in a commitment graph: what each is worth, how much of the ceiling it takes, and why it misses the rest.
 
-A threshold is chosen on another graph of the same policy, from validation starts: once for each budget and price, and once
-for all of them together. Without such a graph it is chosen on the graph itself, and the table says so.
+A threshold is chosen on another graph of the same policy, from validation starts: once for each budget and price, and
+once for all of them together. Without such a graph it is chosen on the graph itself, and the table says so.
 """
 
 from __future__ import annotations

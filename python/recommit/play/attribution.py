@@ -79,9 +79,10 @@ class Attribution:
 def attribute(best: Best, starts: NDArray[np.integer], choose: Choose) -> Attribution:
     """Play every start once and say of each commitment what it cost, and why.
 
-    ``last look``: with the looks left nothing could be solved any more, so that only prices were lost. ``lost level``: the
-    commitment made it unsolvable. ``round``: it led to a state where the episode had been. Otherwise the depth was ``too
-    deep`` or ``too shallow``, above or below the nearest depth that was best (of two as near, the shallower one).
+    ``last look``: with the looks left nothing could be solved any more, so that only prices were lost. ``lost
+    level``: the commitment made it unsolvable. ``round``: it led to a state where the episode had been. Otherwise the
+    depth was ``too deep`` or ``too shallow``, above or below the nearest depth that was best (of two as near, the
+    shallower one).
     """
     nodes = np.asarray(starts, np.int64)
     parts = [_judged(best, *each) for each in _episodes(best.graph, best.budget, nodes, choose)]
@@ -118,8 +119,8 @@ def visits(followed: Followed, starts: NDArray[np.integer]) -> Floats:
 def _episodes(
     graph: Commitments, budget: int, starts: Nodes, choose: Choose
 ) -> Iterator[tuple[Nodes, int, Nodes, Nodes]]:
-    """At each look: the episodes that still choose, how many looks are left, where they have been [looks, episodes], and the
-    columns of their depths."""
+    """At each look: the episodes that still choose, how many looks are left, where they have been [looks, episodes],
+    and the columns of their depths."""
     choosing = np.zeros(len(graph), np.bool_)
     choosing[graph.rows] = True
     who, path = np.arange(len(starts)), starts[None]

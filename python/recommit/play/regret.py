@@ -104,7 +104,8 @@ def _ends(graph: Commitments, budget: int, prices: Prices) -> Floats:
 
 
 def costs(graph: Commitments, prices: Prices) -> Floats:
-    """Costs [N] of the cheapest way to the goal without a budget: a shortest path; infinite where these plans have none."""
+    """Costs [N] of the cheapest way to the goal without a budget: a shortest path; infinite where these plans have
+    none."""
     result: Floats = best_values.costs(graph, [prices])[:, 0]
     return result
 

@@ -1,9 +1,10 @@
 """The rollout: commitments sampled from the policy, executed, and measured by the exact distance.
 
-``Actor`` looks once at each state and draws ``candidates`` depths and plans; every draw is named by the episode, the turn
-and the candidate, so that it does not depend on what else is in the batch or on how many ranks there are. ``play`` goes on
-with one candidate per state, all episodes in lock step, until the last one has ended. The result is a ``Trace``: one row
-per decision, in order, which ``train/grpo/reward.py`` judges and ``play/episodes.py`` turns into rows of an evaluation.
+``Actor`` looks once at each state and draws ``candidates`` depths and plans; every draw is named by the episode, the
+turn and the candidate, so that it does not depend on what else is in the batch or on how many ranks there are.
+``play`` goes on with one candidate per state, all episodes in lock step, until the last one has ended. The result is
+a ``Trace``: one row per decision, in order, which ``train/grpo/reward.py`` judges and ``play/episodes.py`` turns into
+rows of an evaluation.
 """
 
 from __future__ import annotations

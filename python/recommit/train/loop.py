@@ -1,10 +1,10 @@
 """The training loop: what every run does besides its own step.
 
 ``Trainer.run`` takes up the newest checkpoint and then repeats: one ``_step`` of the subclass (``sft/run.py``,
-``grpo/step.py``), a log line every ``run.log_every`` steps, a validation every ``validation.every``, a checkpoint after
-each validation and every ``run.save_every``. Ctrl-C ends it after a step, on all ranks together. A checkpoint holds
-weights, the optimiser, the place in the data, every generator's state and how long the logs were: a resumed run cuts its
-logs there and ends in the bits of one that never stopped.
+``grpo/step.py``), a log line every ``run.log_every`` steps, a validation every ``validation.every``, a checkpoint
+after each validation and every ``run.save_every``. Ctrl-C ends it after a step, on all ranks together. A checkpoint
+holds weights, the optimiser, the place in the data, every generator's state and how long the logs were: a resumed run
+cuts its logs there and ends in the bits of one that never stopped.
 """
 
 from __future__ import annotations

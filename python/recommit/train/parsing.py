@@ -90,8 +90,8 @@ def _value(hint: Any, value: Any, name: str) -> Any:
 
 
 def _class_of(classes: list[Any], values: Any, name: str) -> Any:
-    """The one of several classes whose kind the values name, the first where they name none; refused is what it does not
-    read and another does."""
+    """The one of several classes whose kind the values name, the first where they name none; refused is what it does
+    not read and another does."""
     kinds = {getattr(cls, KIND, ""): cls for cls in classes}
     chosen = _mapping(values, name).get(KIND, next(iter(kinds)))
     if chosen not in kinds:

@@ -184,8 +184,8 @@ def _mean(values: list[Any]) -> Any:
 
 
 def score(validation: dict[str, Any]) -> tuple[float, ...]:
-    """Larger is better: what the run's own agent is ``worth``, its controls left out (without one: the solve rate of the best
-    fixed depth), then the loss. Of several data sets the mean."""
+    """Larger is better: what the run's own agent is ``worth``, its controls left out (without one: the solve rate of
+    the best fixed depth), then the loss. Of several data sets the mean."""
     every = [
         (each.get("worth", max(each["solved"].values())), -each["loss"])
         for each in validation.get("sets", {"": validation}).values()

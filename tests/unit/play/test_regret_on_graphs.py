@@ -1,4 +1,5 @@
-"""Two programs of the same definitions, this one and that of ``recommit.graphs``, say the same of a rule without training."""
+"""Two programs of the same definitions, this one and that of ``recommit.graphs``, say the same of a rule without
+training."""
 
 from __future__ import annotations
 

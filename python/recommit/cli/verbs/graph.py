@@ -129,8 +129,8 @@ def score(
         graph: A folder that recommit graph build wrote, or sliding-2x3, an example that comes with the package.
         out: A folder for scores.json and scores.md.
         choose_on: A graph of the same policy from other starts: thresholds and constants are chosen there.
-        rules: fixed-1 to fixed-8, head, confidence-product, confidence-least, confidence-entropy, entropy-jump, repetition,
-            reversal, consecutive; each also as NAME+memory.
+        rules: fixed-1 to fixed-8, head, confidence-product, confidence-least, confidence-entropy, entropy-jump,
+            repetition, reversal, consecutive; each also as NAME+memory.
         rule: A file of Python that defines `rule`, a recommit.horizon.Rule. It is run: see run-code.
         run_code: Yes, run the file.
         table: A .npy file with a depth for every node, in the order of the graph.

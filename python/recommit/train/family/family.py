@@ -36,8 +36,9 @@ def members(
     once: Collection[str] = (),
     data: Path | None = None,
 ) -> list[Run]:
-    """All runs, in order. ``init`` is a warm start, or one per seed; ``data`` says which puzzle, where it has several. ``configs`` has one configuration per name (see
-    ``member``), usually that of its variant; those of ``once`` come last, with the first seed alone."""
+    """All runs, in order. ``init`` is a warm start, or one per seed; ``data`` says which puzzle, where it has
+    several. ``configs`` has one configuration per name (see ``member``), usually that of its variant; those of
+    ``once`` come last, with the first seed alone."""
     order = [(seed, name) for seed in seeds for name in configs if name not in once]
     order += [(seed, name) for seed in seeds[:1] for name in configs if name in once]
     starts = init if isinstance(init, Mapping) else dict.fromkeys(seeds, init)

@@ -105,8 +105,8 @@ class GrpoConfig:
     credit: Credit = field(default_factory=StateCredit)
     objective: ObjectiveConfig = field(default_factory=ObjectiveConfig)
     rollout: RolloutConfig = field(default_factory=RolloutConfig)
-    #: Steps that differ, in their order; none: all are alike. A recipe need not say ``optim.steps`` besides. Where it does,
-    #: phases are stretched to so many; a run of a depth that no head chooses leaves out what is the head's.
+    #: Steps that differ, in their order; none: all are alike. A recipe need not say ``optim.steps`` besides. Where it
+    #: does, phases are stretched to so many; a run of a depth that no head chooses leaves out what is the head's.
     phases: tuple[GrpoPhase, ...] = ()
     #: ``steps`` of rollout and update; ``batch`` states per move of the weights, several of which make a step.
     optim: OptimConfig = field(

@@ -3,12 +3,12 @@
 1. Play from fresh start states, and judge what was committed: ``collect.py``. Sampled commitments are compared within
    groups by a reward (``reward.py``); with exact credit every depth has its exact value instead (``play/values.py``).
 2. With exact credit the depth head may move alone, many times on the same graph: ``head_moves.py``.
-3. Learn: batches of ``GrpoBatch`` (``batch.py``) through the clipped loss on both heads (``loss.py``), then one log line.
+3. Learn: batches of ``GrpoBatch`` (``batch.py``) through the clipped loss on both heads (``loss.py``), then a log line.
 
-What differs from textbook GRPO, and why: a commitment has two heads, so depths and plans are judged apart, each with its
-own ratio; groups are commitments of one state rather than answers to one prompt, since a state can be copied; KL and
-entropies are exact sums over four outcomes; and exact credit needs no group at all, since greedy plans make episodes walks
-in a graph whose values can be computed. Phases (``settings/phases.py``) say which of this a step does.
+What differs from textbook GRPO, and why: a commitment has two heads, so depths and plans are judged apart, each with
+its own ratio; groups are commitments of one state rather than answers to one prompt, since a state can be copied; KL
+and entropies are exact sums over four outcomes; and exact credit needs no group at all, since greedy plans make
+episodes walks in a graph whose values can be computed. Phases (``settings/phases.py``) say which of this a step does.
 """
 
 from __future__ import annotations

@@ -151,8 +151,8 @@ class Sft(Trainer):
         return {**self._sums(parts, torch.stack(measured), weights), "norm": norm}
 
     def _targets(self, task: Puzzle, portion: Portion) -> Targets:
-        """What a batch has of a data set; of one that it has nothing of, a state without weight: every rank goes through the
-        same passes, and every weight that learns gets a gradient."""
+        """What a batch has of a data set; of one that it has nothing of, a state without weight: every rank goes
+        through the same passes, and every weight that learns gets a gradient."""
         batch = targets.make(
             task, portion.rows, self.config.targets, seed=self.config.run.seed, first=portion.first, threads=1
         )
