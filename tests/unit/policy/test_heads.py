@@ -158,3 +158,9 @@ def test_exact_quantities_against_numpy():
 def test_configurations_check_themselves(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+@pytest.mark.parametrize(("name", "value"), [("width", 1 << 17), ("layers", 10_000_000), ("ffn", 0)])
+def test_a_strangers_sizes_are_refused_before_anything_is_made(name, value):
+    with pytest.raises(ValueError, match=rf"decoder\.{name}: expected 1\.\.\d+, got {value}"):
+        DecoderConfig(**{name: value})
