@@ -45,7 +45,7 @@ class Attribution:
     start: Nodes  #: which of the starts
     left: Nodes  #: looks left, this one too
     node: Nodes
-    depth: Nodes
+    depth: NDArray[np.int64]
     executed: Nodes
     landing: Nodes
     solved: NDArray[np.bool_]

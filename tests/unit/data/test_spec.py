@@ -131,5 +131,5 @@ def test_shards_cover_the_instances():
 def test_nothing_is_read_but_a_file(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     for path, kind in ((tmp_path / "pipe", "a pipe"), (Path(os.devnull), "a device")):
-        with pytest.raises(errors.WrongRecipe, match=f"expected a recipe file, got: expected a file, got {kind}"):
-            Recipe.read(path)
+        with pytest.raises(errors.WrongDataSpec, match=f"expected a recipe file, got: expected a file, got {kind}"):
+            DataSpec.read(path)
