@@ -2,10 +2,11 @@
 
     python bench/bench_outside.py [--ranks 8] [--card a100] [--steps 6] [--json results.json]
 
-The model is a stand-in that gives right shapes and takes as long as ``recommit estimate`` says. Everything else is real: start
-states, targets, pictures, kept features, rollouts, simulation, distances, credit, the graph of looks and its program,
-batches, messages between ranks (gloo), logs, checkpoints of the true size. Ranks share cores here, so that their wall time
-says nothing: what counts is each rank's own CPU time, as if it waited for nobody, against the model's seconds.
+The model is a stand-in that gives right shapes and takes as long as ``recommit estimate`` says. Everything else is
+real: start states, targets, pictures, kept features, rollouts, simulation, distances, credit, the graph of looks and
+its program, batches, messages between ranks (gloo), logs, checkpoints of the true size. Ranks share cores here, so that
+their wall time says nothing: what counts is each rank's own CPU time, as if it waited for nobody, against the model's
+seconds.
 """
 
 from __future__ import annotations
@@ -102,11 +103,12 @@ def watch(stages: Stages) -> None:
         (task, "optimal_actions", "distances"),
         (sampled.Actor, "propose", "rollout"),
         (PlanGraph, "expand", "graph"),
-        (values, "explore", "graph"),
-        (values, "evaluate", "program"),
+        (collect, "explore", "graph"),
+        (values.Program, "values", "program"),
         (HeadMover, "__call__", "head moves"),
-        (values, "plan_advantages", "credit"),
-        (collect.Collector, "__call__", "credit"),
+        (collect, "plan_advantages", "credit"),
+        (collect.ExactCollector, "__call__", "credit"),
+        (collect.SampledCollector, "__call__", "credit"),
         (ranks.Team, "_reduce", "messages"),
         (ranks.Team, "gather", "messages"),
         (GrpoBatch, "where", "batches"),

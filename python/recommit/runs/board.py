@@ -25,7 +25,7 @@ class Board:
         self._begun: dict[str, float] = {}
 
     def show(self, running: list[tuple[str, int, int]]) -> None:
-        """Maybe say where runs are: each by name, how much is done, and how much there is to do (0: nobody knows yet)."""
+        """Maybe say where runs are: each by name, how much is done, and how much there is to do (0: not yet known)."""
         for name, _done, _whole in running:
             self._begun.setdefault(name, time.monotonic())
         if running and self._line.due():
@@ -63,8 +63,8 @@ def last_step(folder: Path) -> int:
 def last_agent(log: Path) -> tuple[int, int]:
     """How many agents an evaluation has played, by the last such line of its log, and of how many."""
     lines = b"".join(_end(log)).rpartition(b"\n$ ")[2]
-    said = re.findall(rb"(\d+)/(\d+) \S+: [\d.]+ s\n", lines)
-    return (int(said[-1][0]), int(said[-1][1])) if said else (0, 0)
+    counts = re.findall(rb"(\d+)/(\d+) \S+: [\d.]+ s\n", lines)
+    return (int(counts[-1][0]), int(counts[-1][1])) if counts else (0, 0)
 
 
 def _end(file: Path) -> list[bytes]:

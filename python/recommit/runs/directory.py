@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 PACKAGES = ("recommit", "numpy", "torch", "transformers", "peft", "safetensors", "deepspeed", "pyarrow")
 
 
-#: What the digests of a run are of that has begun, and of one that is finished; ``timing.jsonl`` and the curves differ from machine to machine.
+#: What the digests of a run are of that has begun, and of one that is finished; ``timing.jsonl`` and the curves differ
+#: from machine to machine.
 LOGS = ("metrics.jsonl", "samples.jsonl")
 BEGUN = ("config.json", "versions.json")
 SEALED = (*BEGUN, "best.json", *LOGS)
@@ -82,8 +83,9 @@ class RunDirectory:
         defaults: dict[str, Any] | None = None,
         updated: Callable[[dict[str, Any]], dict[str, Any]] = dict,
     ) -> None:
-        """Write down what runs; going on with another configuration is refused. A run that an older version began does not
-        say what it did not know of: its values are the ``defaults``. ``updated`` puts its configuration in today's fields."""
+        """Write down what runs; going on with another configuration is refused. A run that an older version began does
+        not say what it did not know of: its values are the ``defaults``. ``updated`` puts its configuration in today's
+        fields."""
         if not self.lead:
             return
         before = self.read("config.json")
@@ -173,18 +175,18 @@ class Log:
 
 
 def versions() -> dict[str, Any]:
-    """Of Python, the machine and every package that can change a result."""
-    found: dict[str, Any] = {"python": platform.python_version(), "platform": platform.platform()}
+    """Versions of Python, the machine and every package that can change a result."""
+    result: dict[str, Any] = {"python": platform.python_version(), "platform": platform.platform()}
     for name in PACKAGES:
         try:
-            found[name] = metadata.version(name)
+            result[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
-            found[name] = None
-    return found
+            result[name] = None
+    return result
 
 
 def _lasting(config: dict[str, Any]) -> dict[str, Any]:
-    """Without what may change when a run goes on, since it says who computes and not what: ranks, and how ZeRO splits."""
+    """Without what may change when a run goes on, as it says who computes and not what: ranks, how ZeRO splits."""
     engine = {name: value for name, value in config.get("engine", {}).items() if name not in PLACEMENT}
     return {**{name: value for name, value in config.items() if name != "ranks"}, "engine": engine}
 
@@ -199,12 +201,14 @@ def _completed(values: dict[str, Any], defaults: dict[str, Any]) -> dict[str, An
     return {**defaults, **values, **inner}
 
 
-def differences(known: Any, now: Any, name: str = "") -> str:
+def differences(before: Any, now: Any, name: str = "") -> str:
     """Which fields differ, with both values."""
-    if isinstance(known, dict) and isinstance(now, dict):
-        keys = sorted(known.keys() | now.keys())
-        return ", ".join(filter(None, (differences(known.get(k), now.get(k), f"{name}.{k}".lstrip(".")) for k in keys)))
-    return "" if known == now else f"{name} was {known!r}, is {now!r}"
+    if isinstance(before, dict) and isinstance(now, dict):
+        keys = sorted(before.keys() | now.keys())
+        return ", ".join(
+            filter(None, (differences(before.get(k), now.get(k), f"{name}.{k}".lstrip(".")) for k in keys))
+        )
+    return "" if before == now else f"{name} was {before!r}, is {now!r}"
 
 
 def best_policy(folder: str | Path) -> Path:
@@ -224,9 +228,9 @@ def recipe_of(run: str | Path, task: str = "") -> DataSpec:
     return chosen[0]
 
 
-def of_tasks(recipes: list[DataSpec], tasks: tuple[str, ...]) -> list[DataSpec]:
+def of_tasks(specs: list[DataSpec], tasks: tuple[str, ...]) -> list[DataSpec]:
     """Those of the named puzzles, each of which may be said with its size."""
-    return [recipe for recipe, name in zip(recipes, names(recipes), strict=True) if {recipe.task, name} & set(tasks)]
+    return [spec for spec, name in zip(specs, names(specs), strict=True) if {spec.task, name} & set(tasks)]
 
 
 def recipes_of(run: str | Path) -> list[DataSpec]:

@@ -27,8 +27,8 @@ FILE_BYTES = 1 << 31
 
 
 def save(folder: Path, states: Iterable[State], *, write: bool = True, limit: int = FILE_BYTES) -> None:
-    """Write the state of every parameter in turn. Ranks that do not ``write`` go through ``states`` all the same, which may
-    gather each of them from all ranks."""
+    """Write the state of every parameter in turn. Ranks that do not ``write`` go through ``states`` all the same, which
+    may gather each of them from all ranks."""
     waiting: State = {}
     number = 0
     for i, state in enumerate(states):
@@ -60,13 +60,13 @@ def load(folder: Path, shapes: Sequence[torch.Size]) -> Iterator[State]:
 
 
 def shape(parameter: Tensor) -> torch.Size:
-    """Of all of a parameter, also while ZeRO has split it."""
+    """Shape of all of a parameter, also while ZeRO has split it."""
     size: torch.Size = getattr(parameter, "ds_shape", parameter.shape)
     return size
 
 
 def numel(parameter: Tensor) -> int:
-    """Of all of a parameter, also while ZeRO has split it."""
+    """Size of all of a parameter, also while ZeRO has split it."""
     return int(getattr(parameter, "ds_numel", parameter.numel()))
 
 

@@ -1,7 +1,7 @@
 """Runs as launched processes of their own: started where there is a place, watched, and stopped so that they can go on.
 
-Ctrl-C lets what has begun save itself and begins nothing else; a second one ends everything at once. Where one fails, what runs
-beside it goes on to its end, and the rest is not begun.
+Ctrl-C lets what has begun save itself and begins nothing else; a second one ends everything at once. Where one fails,
+what runs beside it goes on to its end, and the rest is not begun.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ class Job:
     name: str
     module: str
     words: tuple[str, ...]
-    #: Is its result there, whole? That decides, not the launcher's status: DeepSpeed's is 0 when it was killed, and another
-    #: one when a rank has a mishap on its way out.
+    #: Is its result there, whole? That decides, not the launcher's status: DeepSpeed's is 0 when it was killed, and
+    #: another one when a rank has a mishap on its way out.
     done: Callable[[], bool]
     #: How much is done, and how much there is to do.
     progress: Callable[[], tuple[int, int]] = lambda: (0, 0)
@@ -103,7 +103,7 @@ def run(fleet: Fleet, jobs: Sequence[Job], logs: Path, *, quiet: bool = False) -
         try:
             while crew.busy:
                 crew.begin()
-                if interrupt.asked:
+                if interrupt.number:
                     crew.stop()
                 crew.tell()
                 time.sleep(PAUSE)
@@ -169,7 +169,7 @@ def _judged(ended: _Running, board: Board, *, stopped: bool) -> int:
     if stopped or status == INTERRUPTED:
         board.say(f"{ended.job.name}: interrupted; the same command goes on")
         return INTERRUPTED
-    lines = ended.said()
+    lines = ended.lines_of_log()
     reason = next((line.strip() for line in lines if "recommit: " in line), f"ended with status {status}")
     say("".join(f"  {line}\n" for line in lines[-SHOWN:]) + f"{ended.job.name}: {reason}; see {ended.log}")
     return FAILED
@@ -200,7 +200,7 @@ class _Running:
                 start_new_session=True,  # a terminal's Ctrl-C is for us: launchers would kill their ranks
             )
 
-    def said(self) -> list[str]:
+    def lines_of_log(self) -> list[str]:
         """Since it was started, without what launchers note for themselves."""
         with plain.reading(self.log) as log:
             log.seek(self._begin)

@@ -1,6 +1,7 @@
 """What a GRPO run is made of. Every field says which value the paper has, where it has one.
 
-Credit and phases have files of their own: ``recommit.train.grpo.settings.credit`` and ``recommit.train.grpo.settings.phases``.
+Credit and phases have files of their own: ``recommit.train.grpo.settings.credit`` and
+``recommit.train.grpo.settings.phases``.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from recommit.policy.config import HeadConfig
 from recommit.puzzles import registry
 from recommit.train.config import EngineConfig, OptimConfig, RunConfig, ValidationConfig
 from recommit.train.grpo.settings.credit import Credit, ExactCredit, StateCredit, at_price
-from recommit.train.grpo.settings.phases import EXACT, Phase, begun, simplest, stretched, without_head
+from recommit.train.grpo.settings.phases import EXACT, GrpoPhase, begun, simplest, stretched, without_head
 from recommit.train.parsing import check_choices, check_least, parse, parse_list, plain
 
 if TYPE_CHECKING:
@@ -31,16 +32,17 @@ class ObjectiveConfig:
     clip: float = 0.05
     #: ``factor``: the depth and every action have a ratio of their own; ``joint``: one ratio of the whole commitment.
     ratio: Literal["factor", "joint"] = "factor"
-    #: What a commitment's terms are divided by: ``constant`` 9, the most there can be, or its ``own`` number of them, which
-    #: makes the gradient of the depth depend on the depth.
+    #: What a commitment's terms are divided by: ``constant`` 9, the most there can be, or its ``own`` number of them,
+    #: which makes the gradient of the depth depend on the depth.
     length: Literal["constant", "own"] = "constant"
-    #: Weight of the exact KL to the policy that the run started from, summed over the depth and the executed actions (the
-    #: paper: 0.05 for sliding, 0.20 for Sokoban). ``kl_depth`` includes the depth head: its start is uniform, so that its
-    #: KL is log |H| minus its entropy, and the weight adds to that of the entropy.
+    #: Weight of the exact KL to the policy that the run started from, summed over the depth and the executed actions
+    #: (the
+    #: paper: 0.05 for sliding, 0.20 for Sokoban). ``kl_depth`` includes the depth head: its start is uniform, so that
+    #: its KL is log |H| minus its entropy, and the weight adds to that of the entropy.
     kl: float = 0.05
     kl_depth: bool = True
-    #: What is a mean over the terms of a commitment, as ``length`` counts them: ``all``, so that KL and entropies have the
-    #: surrogate's scale, or the ``surrogate`` alone, KL being a sum and the actions' entropy an eighth of one.
+    #: What is a mean over the terms of a commitment, as ``length`` counts them: ``all``, so that KL and entropies have
+    #: the surrogate's scale, or the ``surrogate`` alone, KL being a sum and the actions' entropy an eighth of one.
     mean: Literal["all", "surrogate"] = "surrogate"
     #: Weights of the exact entropies (the paper: 0.01 and 0.001).
     entropy_depth: float = 0.01
@@ -83,8 +85,8 @@ class GrpoValidationConfig(ValidationConfig):
     """How a reinforcement run is watched."""
 
     every: int = 20
-    #: Numbers of decisions per episode that the best policy of a run is chosen by, beside ``budget``: it has the highest share
-    #: solved less the price of its actions at the end of the run, on average over all of them.
+    #: Numbers of decisions per episode that the best policy of a run is chosen by, beside ``budget``: it has the
+    #: highest share solved less the price of its actions at the end of the run, on average over all of them.
     budgets: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
@@ -103,9 +105,9 @@ class GrpoConfig:
     credit: Credit = field(default_factory=StateCredit)
     objective: ObjectiveConfig = field(default_factory=ObjectiveConfig)
     rollout: RolloutConfig = field(default_factory=RolloutConfig)
-    #: Steps that differ, in their order; none: all are alike. A recipe need not say ``optim.steps`` besides. Where it does,
-    #: phases are stretched to so many; a run of a depth that no head chooses leaves out what is the head's.
-    phases: tuple[Phase, ...] = ()
+    #: Steps that differ, in their order; none: all are alike. A recipe need not say ``optim.steps`` besides. Where it
+    #: does, phases are stretched to so many; a run of a depth that no head chooses leaves out what is the head's.
+    phases: tuple[GrpoPhase, ...] = ()
     #: ``steps`` of rollout and update; ``batch`` states per move of the weights, several of which make a step.
     optim: OptimConfig = field(
         default_factory=lambda: OptimConfig(steps=100, batch=256, lr=3e-5, vision_lr=0.0, head_lr=1e-4, depth_lr=5e-4)
@@ -121,7 +123,7 @@ class GrpoConfig:
     @classmethod
     def completed(cls, values: dict[str, Any]) -> dict[str, Any]:
         """The values of a recipe, with phases and ``optim.steps`` that agree."""
-        phases = parse_list(Phase, values.get("phases", ()), "phases")
+        phases = parse_list(GrpoPhase, values.get("phases", ()), "phases")
         if not phases:
             return values
         optim = values.get("optim", {})
@@ -156,7 +158,8 @@ class GrpoConfig:
             for name in EXACT if not isinstance(self.credit, ExactCredit) else ():
                 if value := getattr(phase, name):
                     raise ValueError(
-                        f"phases[{i}].{name}: expected no such field with credit.group {self.credit.group}, which does not "
+                        f"phases[{i}].{name}: expected no such field with credit.group {self.credit.group}, which "
+                        "does not "
                         f"read it (exact does), got {value}"
                     )
             if phase.starts % self.rollout.instances:
@@ -176,9 +179,9 @@ class GrpoConfig:
         own: GrpoConfig = parse(GrpoConfig, values) if task in self.by_task else self
         return own
 
-    def phase_at(self, step: int) -> Phase:
+    def phase_at(self, step: int) -> GrpoPhase:
         """The phase of ``step`` = 0, 1, ..."""
-        return begun(self.phases, step + 1)[-1] if self.phases else Phase(self.optim.steps)
+        return begun(self.phases, step + 1)[-1] if self.phases else GrpoPhase(self.optim.steps)
 
     def credit_at(self, step: int) -> Credit:
         """The credit of ``step`` = 0, 1, ...: at one price, and with the budgets of its phase."""
@@ -197,7 +200,7 @@ class GrpoConfig:
         """How many shards of ``rollout.instances`` starts the steps before this one have."""
         return sum(phase.steps * self.shards(phase) for phase in begun(self.phases or (self.phase_at(0),), step))
 
-    def shards(self, phase: Phase) -> int:
+    def shards(self, phase: GrpoPhase) -> int:
         """How many shards of ``rollout.instances`` starts a step of a phase has."""
         return phase.starts // self.rollout.instances or 1
 
