@@ -201,8 +201,9 @@ class Chooser(Protocol):
 def turns_on_graph(
     graph: PlanGraph, starts: NDArray[np.uint8], budget: int, choose: Chooser
 ) -> Iterator[tuple[int, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
-    """Play one episode from every start, at most ``budget`` decisions each: turn by turn, which episodes are under way, the
-    nodes where they are, and the columns of the depths that they take. The one loop of episodes on a graph."""
+    """Play one episode from every start, at most ``budget`` decisions each: turn by turn, which episodes are under
+    way, the nodes where they are, and the columns of the depths that they take. The one loop of episodes on a
+    graph."""
     at = graph.nodes(starts, budget)
     alive = ~graph.goal[at]
     for turn in range(budget):
@@ -242,7 +243,8 @@ def head(graph: PlanGraph) -> Chooser:
 
 
 def adaptive_memory(graph: PlanGraph) -> Chooser:
-    """``head`` with a memory: where an episode comes by again, the next likeliest depth, so that it need not go round."""
+    """``head`` with a memory: where an episode comes by again, the next likeliest depth, so that it need not go
+    round."""
     columns = np.array([graph.depths.index(depth) for depth in graph.policy.config.depths])
     times: dict[tuple[int, int], int] = {}
 
