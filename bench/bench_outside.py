@@ -2,10 +2,11 @@
 
     python bench/bench_outside.py [--ranks 8] [--card a100] [--steps 6] [--json results.json]
 
-The model is a stand-in that gives right shapes and takes as long as ``recommit estimate`` says. Everything else is real: start
-states, targets, pictures, kept features, rollouts, simulation, distances, credit, the graph of looks and its program,
-batches, messages between ranks (gloo), logs, checkpoints of the true size. Ranks share cores here, so that their wall time
-says nothing: what counts is each rank's own CPU time, as if it waited for nobody, against the model's seconds.
+The model is a stand-in that gives right shapes and takes as long as ``recommit estimate`` says. Everything else is
+real: start states, targets, pictures, kept features, rollouts, simulation, distances, credit, the graph of looks and
+its program, batches, messages between ranks (gloo), logs, checkpoints of the true size. Ranks share cores here, so that
+their wall time says nothing: what counts is each rank's own CPU time, as if it waited for nobody, against the model's
+seconds.
 """
 
 from __future__ import annotations

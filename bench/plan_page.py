@@ -4,8 +4,7 @@ python bench/plan_page.py [--count | --runs | --check]
 
 ``--count`` plans every stage anew (minutes), keeps the figures in the package, where ``recommit doctor`` reads them,
 and writes the page. ``--runs`` does so for the runs of the preset alone. Without them the page is written from what is
-kept;
-``--check`` writes nothing and exits with 1 if the page is not that.
+kept; ``--check`` writes nothing and exits with 1 if the page is not that.
 """
 
 from __future__ import annotations

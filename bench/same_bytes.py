@@ -30,8 +30,10 @@ GRPO = {
     "state": "credit: {group: state, size: 4, progress_per: action, deadlock: penalty}",
     "branch": "credit: {group: branch, size: 3, reward: total}",
     "episode": "credit: {group: episode, size: 3, reward: potential, scale: batch}",
-    "exact": "credit: {group: exact, size: 3, scale: batch, price_action: [0.002, 0.008], width: 2, plan_depths: even, budgets: [3, 6]}"
-    "\n  phases: [{steps: 1}, {steps: 1, head_moves: 3}, {steps: 1, head_only: true, starts: 24, head_moves: 5, head_lr: 3e-3, price_action: 0.01}]",
+    "exact": "credit: {group: exact, size: 3, scale: batch, price_action: [0.002, 0.008], width: 2, plan_depths: "
+    "even, budgets: [3, 6]}"
+    "\n  phases: [{steps: 1}, {steps: 1, head_moves: 3}, {steps: 1, head_only: true, starts: 24, head_moves: 5, "
+    "head_lr: 3e-3, price_action: 0.01}]",
 }
 REST = """
   rollout: {instances: 12, budget: 6, length: [4, 12]}

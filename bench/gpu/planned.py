@@ -1,4 +1,5 @@
-"""What ``recommit estimate`` says of the quantities that the scripts beside it measure: python bench/gpu/planned.py --out bench/results
+"""What ``recommit estimate`` says of the quantities that the scripts beside it measure: python bench/gpu/planned.py
+--out bench/results
 
 python bench/gpu/planned.py --out bench/results
 

@@ -1,7 +1,8 @@
 """Intervals and tests for paired yes-or-no results and paired numbers; exact where that is affordable.
 
-Instances in one room are alike: who solves one is likelier to solve the next. ``rooms`` says which instances belong together,
-one number per instance. Then whole rooms are drawn again, and what is sure is sure of rooms that nobody has seen.
+Instances in one room are alike: who solves one is likelier to solve the next. ``rooms`` says which instances belong
+together, one number per instance. Then whole rooms are drawn again, and what is sure is sure of rooms that nobody has
+seen.
 """
 
 from __future__ import annotations
@@ -50,8 +51,8 @@ def share(
 
 
 def mcnemar(one: NDArray[np.bool_], other: NDArray[np.bool_], rooms: NDArray[np.integer] | None = None) -> float:
-    """Two-sided p of "both solve equally often", from the instances that only one of them solves; of rooms, by the normal
-    law for the sum of their differences."""
+    """Two-sided p of "both solve equally often", from the instances that only one of them solves; of rooms, by the
+    normal law for the sum of their differences."""
     if rooms is not None:
         differ = np.bincount(rooms, one.astype(np.float64) - other)
         return 1.0 - erf(abs(float(differ.sum())) / sqrt(2.0 * max(float(differ @ differ), 1e-12)))
@@ -77,7 +78,8 @@ class Interval:
 def bootstrap(
     differences: NDArray[np.floating], rooms: NDArray[np.integer] | None = None, *, seed: int = 0, rounds: int = 2000
 ) -> Interval:
-    """The mean of paired differences and its interval, by resampling instances or whole rooms; the same numbers for the same seed.
+    """The mean of paired differences and its interval, by resampling instances or whole rooms; the same numbers for
+    the same seed.
 
     Resampling is by counts per distinct value, so that a million yes-or-no differences take milliseconds.
     """

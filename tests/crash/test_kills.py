@@ -98,7 +98,9 @@ def test_a_kill_at_every_operation(tmp_path, undisturbed, moment, record_propert
 
 
 def killed_at_every(stride, moment, tmp_path, undisturbed):
-    """Operations that change the disk in turn, in one build after another of the same folder and of fresh ones; how many."""
+    """Operations that change the disk in turn, in one build after another of the same folder and of fresh ones; how
+    many.
+    """
     kept, at, deaths = tmp_path / "kept", 1, 0
     while True:
         fresh = tmp_path / "fresh"

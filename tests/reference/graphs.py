@@ -1,4 +1,4 @@
-"""Commitment graphs, values and regret in plain Python: one state, one depth, one look at a time, by the definitions."""
+"""Commitment graphs, values and regret in plain Python: one state, one depth, one look at a time, by definition."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Values, regrets and their causes in plain Python, by trying every sequence of depths; no program is shared between looks.
+"""Values, regrets and their causes in plain Python, by trying every sequence of depths; no program is shared between
+looks.
 
 A graph is a namespace: ``depths``; ``edges``, a list of (landing, executed) per node with a plan, one per depth, None
 elsewhere; ``goal`` and ``distance`` by node. A rule is a function of looks left and node to a column.
@@ -61,7 +62,7 @@ def regret(graph, node, left, rule, action, look, defect=False):
 
 
 def causes(graph, start, left, rule, action, look, defect=False):
-    """[(left, node, regret, cause)] of one episode. Defect: only the state itself is a round, not the ones before it."""
+    """[(left, node, regret, cause)] of one episode. Defect: only the state itself is a round, not those before it."""
     result, been = [], []
     for now, node, column in play(graph, start, left, rule, action, look)[2]:
         been = [node] if defect else [*been, node]
@@ -117,8 +118,8 @@ def rule_cost(graph, node, columns, action, look, defect=False):
 
 
 def optimal(distance, left, depths, action, look, farthest):
-    """The value of a place on a line whose end 0 is the goal and whose other end is ``farthest``: every sequence of steps is
-    tried. A place below zero has no way out."""
+    """The value of a place on a line whose end 0 is the goal and whose other end is ``farthest``: every sequence of
+    steps is tried. A place below zero has no way out."""
     if distance == 0:
         return 1.0
     if left == 0:

@@ -1,5 +1,5 @@
-"""The program of values in plain Python, from its description in ``recommit.play.values``: slow, node by node, one budget after
-the other, also where states were not looked at."""
+"""The program of values in plain Python, from its description in ``recommit.play.values``: slow, node by node, one
+budget after the other, also where states were not looked at."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
 """How many inputs each parser has taken since its code last changed, from one night to the next.
 
 The counts are `docs/reliability/fuzzing.json`, which is part of the repository; the inputs that reached new code are
-kept in
-`build/campaign`, where the next night goes on from. A count is written after every round, so a stop costs one round at
-most.
+kept in `build/campaign`, where the next night goes on from. A count is written after every round, so a stop costs one
+round at most.
 """
 
 from __future__ import annotations

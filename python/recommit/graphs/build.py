@@ -1,8 +1,8 @@
 """A policy's commitment graph: every state that any choice of depths can reach, looked at once.
 
 States are looked at in waves: first the starts, then where the prefixes of their plans lead, and so on until nothing is
-new. Nodes stand in the order of their waves, so that the same policy gives the same graph. A wave is divided into pieces of
-one size, since on some devices the states that are looked at together decide the last bits.
+new. Nodes stand in the order of their waves, so that the same policy gives the same graph. A wave is divided into
+pieces of one size, since on some devices the states that are looked at together decide the last bits.
 """
 
 from __future__ import annotations
@@ -73,9 +73,9 @@ def build(
 ) -> CommitmentGraph:
     """The graph of a policy from these starts.
 
-    ``groups`` are the numbers of the starts' rooms; each start is its own group if there are none. Where a wave would make
-    more than ``limit`` nodes, the states beyond it are left out, and the graph is not ``closed``. ``progress`` is called with
-    the nodes that were looked at and all nodes so far.
+    ``groups`` are the numbers of the starts' rooms; each start is its own group if there are none. Where a wave would
+    make more than ``limit`` nodes, the states beyond it are left out, and the graph is not ``closed``. ``progress`` is
+    called with the nodes that were looked at and all nodes so far.
     """
     if policy.config.decoder.depth_conditioning != "none" or policy.config.show_budget:
         what = "decoder.depth_conditioning" if policy.config.decoder.depth_conditioning != "none" else "show_budget"
@@ -113,7 +113,9 @@ def build(
 
 
 def _look(policy: CommitPolicy, task: Puzzle, states: NDArray[np.uint8], nodes: _Nodes) -> tuple[NDArray[Any], ...]:
-    """Plans, probabilities, logits, landings and stops of a piece; goals are looked at beside the others, and forgotten."""
+    """Plans, probabilities, logits, landings and stops of a piece; goals are looked at beside the others, and
+    forgotten.
+    """
     plans, probabilities, logits = _plan(policy, task, states)
     open_ = ~task.is_solved(states)
     plans[~open_], probabilities[~open_], logits[~open_] = 0, 0.0, 0.0

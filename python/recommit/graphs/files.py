@@ -5,8 +5,8 @@ starts.parquet   a row per start: node, group
 manifest.json    what it is: format, task, shape, depths, counts, where it is from, sha256 of every column's content
 DIGESTS          sha256 of the three files, checked by whoever reads one
 
-The content hash is made from the numbers, not from the Parquet bytes: equal graphs have equal hashes on every machine and
-with every version of pyarrow.
+The content hash is made from the numbers, not from the Parquet bytes: equal graphs have equal hashes on every machine
+and with every version of pyarrow.
 """
 
 from __future__ import annotations
@@ -30,16 +30,27 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 FORMAT = "recommit commitment graph 1"
+#: Graphs that come with the package.
+EXAMPLES = Path(__file__).parent / "examples"
 MANIFEST, NODES, STARTS = "manifest.json", "nodes.parquet", "starts.parquet"
 #: More nodes than this are refused before anything is read: some 800 bytes of memory each.
 MOST_NODES = 1 << 24
 FIELDS = {
-    "format": str, "task": str, "shape": [int], "depths": [int], "nodes": int, "starts": int, "content": str, "source": dict,
-}  # fmt: skip
+    "format": str,
+    "task": str,
+    "shape": [int],
+    "depths": [int],
+    "nodes": int,
+    "starts": int,
+    "content": str,
+    "source": dict,
+}
 
 
 def write(graph: CommitmentGraph, folder: str | Path) -> dict[str, Any]:
-    """Write a graph into a folder of its own and give back its manifest; one that holds the same graph is left as it is."""
+    """Write a graph into a folder of its own and give back its manifest; one that holds the same graph is left as it
+    is.
+    """
     place = Path(folder).absolute()
     work = files.Files()
     files.make_folders(work, place)
@@ -100,8 +111,11 @@ def content(graph: CommitmentGraph) -> str:
 
 
 def read(folder: str | Path) -> CommitmentGraph:
-    """A graph from its folder, checked: files against their digests, numbers against the manifest, edges against each other."""
+    """A graph from its folder, or an example by its name, ``sliding-2x3``; checked: files against their digests,
+    numbers against the manifest, edges against each other."""
     place = Path(folder)
+    if not place.exists() and (EXAMPLES / place).is_dir() and len(place.parts) == 1:
+        place = EXAMPLES / place
     manifest = reading.values(place, MANIFEST, FIELDS)
     if manifest["format"] != FORMAT:
         raise errors.Damaged(f"{place / MANIFEST}: format: expected {FORMAT!r}, got {manifest['format']!r}")

@@ -1,9 +1,9 @@
 """A commitment graph: with it, any rule that says how much of a plan to execute is judged exactly, without the policy.
 
-A node is a state. A look at it makes one plan, eight greedy actions. An edge (node, depth) executes the first ``depth`` of
-them: it knows where that lands, how many actions were executed (fewer than ``depth`` only if the goal came first) and
-whether the goal was reached. Plans do not depend on the depth, so a rule chooses among the eight edges of a node, and the
-value of a rule is a sum over edges instead of a mean over sampled episodes.
+A node is a state. A look at it makes one plan, eight greedy actions. An edge (node, depth) executes the first ``depth``
+of them: it knows where that lands, how many actions were executed (fewer than ``depth`` only if the goal came first)
+and whether the goal was reached. Plans do not depend on the depth, so a rule chooses among the eight edges of a node,
+and the value of a rule is a sum over edges instead of a mean over sampled episodes.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from recommit.play.commitments import Commitments
 from recommit.puzzles import registry
 
 if TYPE_CHECKING:
@@ -91,6 +92,18 @@ class CommitmentGraph:
         landing = self.landing[self.looked]
         ends = self.looked | self.goal
         return bool((landing != NOWHERE).all() and ends[landing].all() and ends[self.starts].all())
+
+    def commitments(self, depths: Sequence[int]) -> Commitments:
+        """The graph as arrays for the exact programs of ``recommit.play.regret``, with these depths to choose from."""
+        columns = columns_of(depths)
+        return Commitments(
+            tuple(column + 1 for column in columns),
+            self.landing[:, columns],
+            self.executed(columns),
+            self.goal,
+            self.looked,
+            self.distance,
+        )
 
     def executed(self, columns: Sequence[int]) -> NDArray[np.int32]:
         """[N, columns] actions that each of these edges executes."""

@@ -63,8 +63,8 @@ class EntropyJump(Rule):
     """Up to the largest rise of the mean entropy: AAC, adaptive action chunking (arXiv 2604.04161), as summarised.
 
     With H_i the entropy of action i and M(h) = (H_1 + ... + H_h) / h, the depth is the h in ``least``..H-1 with the
-    largest M(h+1) - M(h). The source draws samples and takes their entropy, of a histogram or of a normal law; here that
-    is one of three ways to come by H_i (see ``Plans``), and the normal law has no correlations.
+    largest M(h+1) - M(h). The source draws samples and takes their entropy, of a histogram or of a normal law; here
+    that is one of three ways to come by H_i (see ``Plans``), and the normal law has no correlations.
 
     Ours: where the mean rises nowhere the whole plan is committed (the formula alone never commits to H), and of equal
     rises the first counts.

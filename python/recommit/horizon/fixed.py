@@ -40,7 +40,8 @@ class Repetition(Rule):
     """As long as the plan repeats its first action: h = the largest h with a_1 = a_2 = ... = a_h.
 
     DAR (AAAI 2017) and FiGAR (arXiv 1702.06054) learn how often to repeat one action. Ours: nothing is learned;
-    the plan's own first run says it. Vectors repeat while no coordinate moves by more than ``tolerance`` from the first.
+    the plan's own first run says it. Vectors repeat while no coordinate moves by more than ``tolerance`` from the
+    first.
     """
 
     tolerance: float = 0.0
@@ -59,9 +60,9 @@ class FirstEvent(Rule):
     """Up to the first event of the plan: the "action trigger" among the baselines of AutoHorizon (arXiv 2602.21445).
 
     Events are those of ``Plans.events`` and, with ``opposite``, every action that takes back the one before it:
-    ``opposite[a]`` is the action that undoes ``a``, (1, 0, 3, 2) for up, down, left, right. The commitment ends with the
-    event (``end="with"``), or before it (``"before"``), yet never before the first action. The source says no more than
-    that a human writes such a trigger; this one is ours.
+    ``opposite[a]`` is the action that undoes ``a``, (1, 0, 3, 2) for up, down, left, right. The commitment ends with
+    the event (``end="with"``), or before it (``"before"``), yet never before the first action. The source says no more
+    than that a human writes such a trigger; this one is ours.
     """
 
     opposite: tuple[int, ...] | None = None
@@ -81,7 +82,10 @@ class FirstEvent(Rule):
 
     def _events(self, plans: Plans) -> Flags:
         if self.opposite is None:
-            why = "events [N, H], unless the rule has `opposite`, because actions alone do not say where something happens"
+            why = (
+                "events [N, H], unless the rule has `opposite`, because actions alone do not say where something "
+                "happens"
+            )
             return need("FirstEvent", why, plans.events).T
         reversals = self._reversals(plans, np.array(self.opposite))
         return reversals if plans.events is None else reversals | plans.events.T

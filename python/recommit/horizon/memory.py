@@ -40,25 +40,25 @@ class Visits:
 class WithMemory:
     """``rule``, but where an episode returns to an observation it takes the next depth of ``rule.order``.
 
-    A rule that sees the present plan alone goes round for ever once it comes back: the same plan, the same depth. At the
-    second visit this one takes the second depth of the order, at the third the third, and so on round the order. It needs
-    ``Plans.keys``, costs no look, and belongs to one batch of episodes: ``reset`` begins the next.
+    A rule that sees the present plan alone goes round for ever once it comes back: the same plan, the same depth. At
+    the second visit this one takes the second depth of the order, at the third the third, and so on round the order. It
+    needs ``Plans.keys``, costs no look, and belongs to one batch of episodes: ``reset`` begins the next.
 
-    It is ours: the agent ``adaptive-memory`` of our evaluations, for which the order is that of the depth head's probabilities.
+    It is ours: the agent with a memory of our evaluations, whose order is that of the depth head's probabilities.
     """
 
     rule: Rule
     _visits: Visits = field(default_factory=Visits, init=False, repr=False, compare=False)
 
     def choose(self, plans: Plans, episodes: NDArray[np.integer] | None = None) -> Depths:
-        """[N] the depth of each plan, which belongs to the episode of the same place in ``episodes``: 0, 1, ... if there
-        are none, and then every episode of the batch has its row at every look."""
+        """[N] the depth of each plan, which belongs to the episode of the same place in ``episodes``: 0, 1, ... if
+        there are none, and then every episode of the batch has its row at every look."""
         why = (
             "keys [N, ...], equal where two observations are, because it asks whether an episode has been there before"
         )
         keys = [key.tobytes() for key in near.need("WithMemory", why, plans.keys)]
-        before = self._visits.count(self._episodes(len(plans), episodes), keys)
         order = self.rule.order(plans)
+        before = self._visits.count(self._episodes(len(plans), episodes), keys)
         result: Depths = order[np.arange(len(plans)), before % order.shape[1]]
         return result
 

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 T = TypeVar("T")
-#: Variances of continuous actions below this count as this: samples that are all alike would have an entropy of minus infinity.
+#: Variances of continuous actions below this count as this: samples that are all alike would have an entropy of minus
+#: infinity.
 LEAST_VARIANCE = 1e-12
 
 
@@ -44,7 +45,9 @@ def probabilities(plans: Plans, rule: str) -> Floats:
 
 
 def entropies(plans: Plans, rule: str) -> Floats:
-    """Entropies [H, N] of the policy's choice at each place, in nats: as they are, from distributions, or else from samples."""
+    """Entropies [H, N] of the policy's choice at each place, in nats: as they are, from distributions, or else from
+    samples.
+    """
     if plans.entropies is not None:
         return by_place(plans.entropies)
     if plans.probabilities is not None and plans.probabilities.ndim == 3:

@@ -88,7 +88,9 @@ class Plans:
         return self.actions.ndim == 3
 
     def tail(self, depths: NDArray[np.integer]) -> Tail:
-        """What is left of these plans when the first ``depths`` [N] actions are executed: ``previous`` of the next look."""
+        """What is left of these plans when the first ``depths`` [N] actions are executed: ``previous`` of the next
+        look.
+        """
         depths = checks.array("depths", depths, "iu")
         checks.shape("depths", depths, (len(self),))
         checks.between("depths", depths, 0, self.horizon, "counts")

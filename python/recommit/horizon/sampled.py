@@ -66,9 +66,9 @@ class Disagreement(ThresholdRule):
 class Agreement(ThresholdRule):
     """The longest prefix that enough samples share: A3 (arXiv 2605.11567), as summarised.
 
-    With c_h the share of samples whose first h actions are those of the plan, h = max{h : c_h >= threshold}. Vectors are
-    the same where no coordinate differs by more than ``tolerance``. If ``Plans.verified`` is there, the prefix also ends
-    before the first action that the policy, asked again, would not repeat; a greedy plan needs no such question.
+    With c_h the share of samples whose first h actions are those of the plan, h = max{h : c_h >= threshold}. Vectors
+    are the same where no coordinate differs by more than ``tolerance``. If ``Plans.verified`` is there, the prefix also
+    ends before the first action that the policy, asked again, would not repeat; a greedy plan needs no such question.
 
     The source scores consensus along trajectories and asks again in the order of consensus; a share of equal prefixes
     and the tolerance are ours. Its draft is the sample nearest to all others: ``medoid`` finds it.
@@ -91,7 +91,8 @@ class Agreement(ThresholdRule):
 
 
 def medoid(samples: NDArray[Any], tolerance: float = 0.0) -> NDArray[np.intp]:
-    """[N] which of the samples [N, S, H] or [N, S, H, D] shares the longest prefixes with the others, of equal ones the first.
+    """[N] which of the samples [N, S, H] or [N, S, H, D] shares the longest prefixes with the others, of equal ones the
+    first.
 
     The distance of two plans is what they have beyond their common prefix; the medoid's distances have the least sum.
     """

@@ -57,9 +57,11 @@ EFFICIENCY: dict[tuple[str, str, str], dict[str, tuple[float | None, ...]]] = {
 }  # fmt: skip
 #: Shares of the depths on solved episodes, per cent, by task and budget.
 DEPTH_SHARES: dict[tuple[str, str], dict[int, float]] = {
-    ("sliding", "tight"): {1: 32, 4: 35}, ("sliding", "loose"): {1: 32, 4: 39},
-    ("sokoban", "tight"): {2: 12, 4: 12, 8: 72}, ("sokoban", "loose"): {2: 11, 4: 19, 8: 60},
-}  # fmt: skip
+    ("sliding", "tight"): {1: 32, 4: 35},
+    ("sliding", "loose"): {1: 32, 4: 39},
+    ("sokoban", "tight"): {2: 12, 4: 12, 8: 72},
+    ("sokoban", "loose"): {2: 11, 4: 19, 8: 60},
+}
 #: Of the gap between the best trained fixed depth and the oracle, what adaptive depth closes, per cent.
 RECOVERED = {"sliding": 73.0, "sokoban": 25.0}
 #: The fixed depth that solves most, at the first, the middle and the last checkpoint.

@@ -54,7 +54,9 @@ class Commitments:
         return Commitments(depths, *arrays, self.goal, self.planned, self.distance)
 
     def columns(self, depths: NDArray[np.integer], budget: int) -> Nodes:
-        """[budget, N] the column of a rule's depths, [N] or [budget, N], row k - 1 with k looks left; any where it has no choice."""
+        """[budget, N] the column of a rule's depths, [N] or [budget, N], row k - 1 with k looks left; any where it has
+        no choice.
+        """
         values = checks.array("depths", depths, "iu")
         checks.shape("depths", values, (len(self),), (budget, len(self)))
         rows = np.atleast_2d(values)

@@ -52,8 +52,19 @@ class DecisionRows:
 def join(parts: list[DecisionRows]) -> DecisionRows:
     """All of them, in order."""
     if not parts:
-        kinds = (np.int32, np.int16, np.int8, np.int8, np.int32, np.int32, np.bool_, np.float32, np.float32,
-                 np.uint16, np.uint64)  # fmt: skip
+        kinds = (
+            np.int32,
+            np.int16,
+            np.int8,
+            np.int8,
+            np.int32,
+            np.int32,
+            np.bool_,
+            np.float32,
+            np.float32,
+            np.uint16,
+            np.uint64,
+        )
         columns: list[NDArray[Any]] = [np.zeros(0, kind) for kind in kinds]
         return DecisionRows(*columns)
     return DecisionRows(*(np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(DecisionRows)))
@@ -115,7 +126,7 @@ def in_bytes(logits: NDArray[np.floating], depths: tuple[int, ...]) -> NDArray[n
 def depth_head_of(
     logits: NDArray[np.floating], depth: NDArray[np.integer], depths: tuple[int, ...]
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Entropy of the depth head, and the probability that it gave to ``depth`` (not asked for depths outside its set)."""
+    """Entropy of the depth head, and the probability that it gave to ``depth`` (none for depths outside its set)."""
     if not len(logits):
         return np.zeros(0, np.float32), np.zeros(0, np.float32)
     probability = softmax(logits)

@@ -1,11 +1,11 @@
 """The commitment graph: the states that a policy's greedy plans can lead to, each looked at once.
 
-With deterministic plans an episode is a walk in a graph: a node is a state, an edge is "commit to the first h actions of
-the plan made here". Whatever chooses the depths -- a depth head, a fixed depth, an oracle -- walks in the same graph, so
-one pass of the policy per distinct state serves all of them, and the value of a depth policy over a decision budget is
-a sum over edges instead of a sample of episodes (``play/values.py``). Every rank has the whole graph, in one order, and
-looks at its share. ``PlanGraph.expand`` looks, ``walk`` plays an episode from every start, and the functions below it are
-who chooses: each gives the column of a depth for episodes that are under way.
+With deterministic plans an episode is a walk in a graph: a node is a state, an edge is "commit to the first h actions
+of the plan made here". Whatever chooses the depths -- a depth head, a fixed depth, an oracle -- walks in the same
+graph, so one pass of the policy per distinct state serves all of them, and the value of a depth policy over a
+decision budget is a sum over edges instead of a sample of episodes (``play/values.py``). Every rank has the whole
+graph, in one order, and looks at its share. ``PlanGraph.expand`` looks, ``walk`` plays an episode from every start,
+and the functions below it are who chooses: each gives the column of a depth for episodes that are under way.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class PlanGraph:
         piece: int = 0,
         keep_inputs: bool = False,
     ) -> None:
-        """``piece`` states are looked at at a time, or as many as divide the work evenly; ``together``: see ``Engine``."""
+        """Look at ``piece`` states at a time, or as many as divide the work evenly; ``together``: see ``Engine``."""
         self.policy, self.task, self.depths, self.run_pass = policy, task, depths, run_pass
         self.team, self.together, self.piece, self.keep_inputs = team or Team(), together, piece, keep_inputs
         self._index: dict[bytes, int] = {}
@@ -69,7 +69,8 @@ class PlanGraph:
         #: Eight greedy actions by depth, and logits of the policy's own depths.
         self.plans: NDArray[np.uint8] = np.empty((0, many, MAX_ACTIONS), np.uint8)
         self.logits: NDArray[np.float32] = np.empty((0, len(policy.config.depths)), np.float32)
-        #: Is the policy told how many decisions are left? Then the same state is another node with another number of them.
+        #: Is the policy told how many decisions are left? Then the same state is another node with another number of
+        #: them.
         self.shows_budget = policy.config.show_budget
         self.left: NDArray[np.int64] = np.empty(0, np.int64)
         #: By depth: the node that the plan leads to, the actions until then, and whether that is the goal.
@@ -83,8 +84,8 @@ class PlanGraph:
         return len(self.states)
 
     def nodes(self, states: NDArray[np.uint8], left: NDArray[np.int64] | int = 0) -> NDArray[np.int64]:
-        """The node of each state, with so many decisions ``left``, which only counts where the policy is told; new ones are
-        added without a plan."""
+        """The node of each state, with so many decisions ``left``, which only counts where the policy is told; new
+        ones are added without a plan."""
         numbers = np.broadcast_to(left if self.shows_budget else 0, len(states))
         keys = [state.tobytes() + bytes([number]) for state, number in zip(states, numbers.tolist(), strict=True)]
         fresh: list[int] = []
@@ -117,7 +118,9 @@ class PlanGraph:
             setattr(self, name, np.concatenate([getattr(self, name), values]))
 
     def expand(self, wanted: NDArray[np.int64]) -> None:
-        """Look at the nodes that nobody has looked at, pieces in turn by rank; every rank calls this with the same ones."""
+        """Look at the nodes that nobody has looked at, pieces in turn by rank; every rank calls this with the same
+        ones.
+        """
         missing = np.unique(wanted[~self.expanded[wanted] & ~self.goal[wanted]])
         if not len(missing):
             return
@@ -134,7 +137,8 @@ class PlanGraph:
             used[rank] += len(piece)
 
     def _look(self, piece: NDArray[np.int64], others: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Logits and plans of a piece; with an empty one the first of ``others`` is looked at, and nothing comes of it."""
+        """Logits and plans of a piece; with an empty one the first of ``others`` is looked at, and nothing comes of
+        it."""
         nodes = piece if len(piece) else others[:1]
         left = {"left": self.left[nodes]} if self.shows_budget else {}
         inputs, logits, plans = self.run_pass(
@@ -145,8 +149,8 @@ class PlanGraph:
         return logits[: len(piece)], plans[: len(piece)]
 
     def read(self) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """The nodes that this rank looked at, ascending, and what the depth head read of them: it stays where it is, since it
-        is as wide as the backbone. Needs ``keep_inputs``."""
+        """The nodes that this rank looked at, ascending, and what the depth head read of them: it stays where it is,
+        since it is as wide as the backbone. Needs ``keep_inputs``."""
         empty = np.empty(0, np.int64), np.empty((0, self.policy.depth_head.inputs), np.float32)
         nodes, inputs = (np.concatenate(parts) for parts in zip(empty, *self._inputs, strict=True))
         order = np.argsort(nodes)
@@ -238,7 +242,8 @@ def head(graph: PlanGraph) -> Chooser:
 
 
 def adaptive_memory(graph: PlanGraph) -> Chooser:
-    """``head`` with a memory: where an episode comes by again, the next likeliest depth, so that it need not go round."""
+    """``head`` with a memory: where an episode comes by again, the next likeliest depth, so that it need not go
+    round."""
     columns = np.array([graph.depths.index(depth) for depth in graph.policy.config.depths])
     times: dict[tuple[int, int], int] = {}
 

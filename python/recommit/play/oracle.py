@@ -1,8 +1,8 @@
 """The best that any choice of depths could do with one action head: an exact program, and two greedy rules.
 
-``dp`` knows every state and every decision left: it solves as many instances as any choice of depths can, and among those
-choices it takes the fewest actions, then the fewest decisions. It is a ceiling. The greedy rules look one commitment
-ahead and are none.
+``dp`` knows every state and every decision left: it solves as many instances as any choice of depths can, and among
+those choices it takes the fewest actions, then the fewest decisions. It is a ceiling. The greedy rules look one
+commitment ahead and are none.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """The rollout: commitments sampled from the policy, executed, and measured by the exact distance.
 
-``Actor`` looks once at each state and draws ``candidates`` depths and plans; every draw is named by the episode, the turn
-and the candidate, so that it does not depend on what else is in the batch or on how many ranks there are. ``play`` goes on
-with one candidate per state, all episodes in lock step, until the last one has ended. The result is a ``Trace``: one row
-per decision, in order, which ``train/grpo/reward.py`` judges and ``play/episodes.py`` turns into rows of an evaluation.
+``Actor`` looks once at each state and draws ``candidates`` depths and plans; every draw is named by the episode, the
+turn and the candidate, so that it does not depend on what else is in the batch or on how many ranks there are.
+``play`` goes on with one candidate per state, all episodes in lock step, until the last one has ended. The result is
+a ``Trace``: one row per decision, in order, which ``train/grpo/reward.py`` judges and ``play/episodes.py`` turns into
+rows of an evaluation.
 """
 
 from __future__ import annotations
@@ -65,8 +66,8 @@ class Trace:
         return len(self.states)
 
     def progress(self, per: str) -> NDArray[np.int32]:
-        """[N, G]: lowered distance. ``per`` action, the step into a state that cannot be solved counts 0, like all after it;
-        per commitment, one that ends in such a state counts 0 as a whole."""
+        """[N, G]: lowered distance. ``per`` action, the step into a state that cannot be solved counts 0, like all
+        after it; per commitment, one that ends in such a state counts 0 as a whole."""
         end = self.last_distance if per == "action" else self.after_distance
         both = (self.distance[:, None] >= 0) & (end >= 0)
         result: NDArray[np.int32] = np.where(both, self.distance[:, None] - end, 0)
@@ -107,8 +108,8 @@ class Actor:
         depths: NDArray[np.int64] | None = None,
         left: NDArray[np.int64] | None = None,
     ) -> Proposals:
-        """``count`` commitments per state; ``number`` names the random stream of each state. ``depths`` [count], if given,
-        are theirs, whoever chooses otherwise; ``left``: see ``CommitPolicy.look``."""
+        """``count`` commitments per state; ``number`` names the random stream of each state. ``depths`` [count], if
+        given, are theirs, whoever chooses otherwise; ``left``: see ``CommitPolicy.look``."""
         parts = []
         self.looked += len(states)
         for begin in range(0, max(self.max_over_ranks(len(states)), 1), PASS):
@@ -273,9 +274,16 @@ def _last_distance(
 
 def _joined(parts: list[list[NDArray[np.generic]]], count: int, many: int) -> Proposals:
     if not parts:
-        parts = [[np.zeros((0, count), np.int64), np.zeros((0, count), np.int64), np.zeros((0, count, 8), np.uint8),
-                  np.zeros((0, count), np.float32), np.zeros((0, count, 8), np.float32),
-                  np.zeros((0, many), np.float32)]]  # fmt: skip
+        parts = [
+            [
+                np.zeros((0, count), np.int64),
+                np.zeros((0, count), np.int64),
+                np.zeros((0, count, 8), np.uint8),
+                np.zeros((0, count), np.float32),
+                np.zeros((0, count, 8), np.float32),
+                np.zeros((0, many), np.float32),
+            ]
+        ]
     return Proposals(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
@@ -283,9 +291,18 @@ def _joined_traces(parts: list[Trace], starts: NDArray[np.uint8], candidates: in
     if not parts:
         shape = starts.shape[1:]
         empty = np.zeros(0, np.int64)
-        return Trace(starts[:0], empty.astype(np.int32), empty, empty, _joined([], candidates, many),
-                     np.zeros((0, candidates, *shape), np.uint8), np.zeros((0, candidates), np.int32),
-                     np.zeros((0, candidates), np.int32), np.zeros((0, candidates), np.int32), np.zeros((0, candidates), np.bool_))  # fmt: skip
+        return Trace(
+            starts[:0],
+            empty.astype(np.int32),
+            empty,
+            empty,
+            _joined([], candidates, many),
+            np.zeros((0, candidates, *shape), np.uint8),
+            np.zeros((0, candidates), np.int32),
+            np.zeros((0, candidates), np.int32),
+            np.zeros((0, candidates), np.int32),
+            np.zeros((0, candidates), np.bool_),
+        )
     joined = {
         name: np.concatenate([getattr(part, name) for part in parts])
         for name in (

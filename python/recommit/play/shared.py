@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 
     from recommit.runs.ranks import Team
 
-#: States per look. Which states are looked at together decides, on some devices, the last bits of what comes out: so one
-#: process and many divide them into the same pieces and differ only in who looks at which, and the rows are the same.
+#: States per look. Which states are looked at together decides, on some devices, the last bits of what comes out: so
+#: one process and many divide them into the same pieces and differ only in who looks at which, and the rows are the
+#: same.
 PIECE = 128
 
 

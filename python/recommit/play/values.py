@@ -7,11 +7,11 @@ k decisions left, the value of committing to depth h in state s is
                 V_{k-1}(s') - price * n              otherwise, s' the state where it ends
     V_k(s) = sum over h of pi(h | s) Q_k(s, h),      V_0 = 0
 
-and the expected visits m_k(s) follow forward from the starts. The gradient of the expected return is then exactly
-sum of m_k(s) pi(h | s) (Q_k(s, h) - V_k(s)) grad log pi(h | s). States that were not looked at (their visits are few, see
-``ExactCredit.width``) take the mean value of the known states at their distance. States that nobody can solve any more,
-or not with the decisions left, are never solved, which is a theorem; what is done there until the end still has its price,
-that of as many decisions of average length, or else to lose a level would save what playing on costs.
+and the expected visits m_k(s) follow forward from the starts. The gradient of the expected return is then exactly sum
+of m_k(s) pi(h | s) (Q_k(s, h) - V_k(s)) grad log pi(h | s). States that were not looked at (their visits are few, see
+``ExactCredit.width``) take the mean value of the known states at their distance. States that nobody can solve any
+more, or not with the decisions left, are never solved, which is a theorem; what is done there until the end still has
+its price, that of as many decisions of average length, or else to lose a level would save what playing on costs.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Values:
-    """What depths chosen with certain chances are worth; rows are decisions left 0..K. Nodes that nobody has looked at have
-    a value, and neither visits nor advantages."""
+    """What depths chosen with certain chances are worth; rows are decisions left 0..K. Nodes that nobody has looked
+    at have a value, and neither visits nor advantages."""
 
     value: Floats  #: [K + 1, nodes]
     quality: Floats  #: [K + 1, nodes with a plan in order, depths]: Q
@@ -81,10 +81,10 @@ def explore(
 class Program:
     """The program over a graph that does not grow, for one choice of depths after the other.
 
-    What no choice changes is worked out once, and states that were not looked at stand together by their distance, behind
-    the nodes with a plan: they are worth the same and lead nowhere. Equal parts of the episodes have each of ``budgets``,
-    or ``budget`` where that is less (so that a recipe's budgets do not forbid to train with fewer decisions); all have
-    ``budget`` if there are none.
+    What no choice changes is worked out once, and states that were not looked at stand together by their distance,
+    behind the nodes with a plan: they are worth the same and lead nowhere. Equal parts of the episodes have each of
+    ``budgets``, or ``budget`` where that is less (so that a recipe's budgets do not forbid to train with fewer
+    decisions); all have ``budget`` if there are none.
     """
 
     def __init__(
@@ -206,8 +206,8 @@ def plan_advantages(
     """Advantages and weights [N, G, 8] of the actions of sampled plans.
 
     ``landing`` [N, G, depths] are nodes, -1 where a plan ends in a state that is none; ``bucket`` the columns of
-    ``by_distance``, ``chance`` [N, depths] how much each depth counts. Action j is executed by the depths beyond it; what
-    it is credited with is their expected return against the mean over the plans of the same state and depth.
+    ``by_distance``, ``chance`` [N, depths] how much each depth counts. Action j is executed by the depths beyond it;
+    what it is credited with is their expected return against the mean over the plans of the same state and depth.
     """
     many, plans, _ = landing.shape
     worth = np.zeros(landing.shape)

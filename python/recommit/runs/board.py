@@ -25,7 +25,7 @@ class Board:
         self._begun: dict[str, float] = {}
 
     def show(self, running: list[tuple[str, int, int]]) -> None:
-        """Maybe say where runs are: each by name, how much is done, and how much there is to do (0: nobody knows yet)."""
+        """Maybe say where runs are: each by name, how much is done, and how much there is to do (0: not yet known)."""
         for name, _done, _whole in running:
             self._begun.setdefault(name, time.monotonic())
         if running and self._line.due():

@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 PACKAGES = ("recommit", "numpy", "torch", "transformers", "peft", "safetensors", "deepspeed", "pyarrow")
 
 
-#: What the digests of a run are of that has begun, and of one that is finished; ``timing.jsonl`` and the curves differ from machine to machine.
+#: What the digests of a run are of that has begun, and of one that is finished; ``timing.jsonl`` and the curves differ
+#: from machine to machine.
 LOGS = ("metrics.jsonl", "samples.jsonl")
 BEGUN = ("config.json", "versions.json")
 SEALED = (*BEGUN, "best.json", *LOGS)
@@ -82,8 +83,9 @@ class RunDirectory:
         defaults: dict[str, Any] | None = None,
         updated: Callable[[dict[str, Any]], dict[str, Any]] = dict,
     ) -> None:
-        """Write down what runs; going on with another configuration is refused. A run that an older version began does not
-        say what it did not know of: its values are the ``defaults``. ``updated`` puts its configuration in today's fields."""
+        """Write down what runs; going on with another configuration is refused. A run that an older version began does
+        not say what it did not know of: its values are the ``defaults``. ``updated`` puts its configuration in today's
+        fields."""
         if not self.lead:
             return
         before = self.read("config.json")
@@ -184,7 +186,7 @@ def versions() -> dict[str, Any]:
 
 
 def _lasting(config: dict[str, Any]) -> dict[str, Any]:
-    """Without what may change when a run goes on, since it says who computes and not what: ranks, and how ZeRO splits."""
+    """Without what may change when a run goes on, as it says who computes and not what: ranks, how ZeRO splits."""
     engine = {name: value for name, value in config.get("engine", {}).items() if name not in PLACEMENT}
     return {**{name: value for name, value in config.items() if name != "ranks"}, "engine": engine}
 

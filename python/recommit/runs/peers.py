@@ -27,8 +27,8 @@ _GOODBYE = b"."
 _TOKEN = 16
 #: Seconds until all ranks are connected; they have just met, so that it takes none.
 _MEETING = 60.0
-#: Seconds that a rank which hears of another's end waits for an error of its own, which would say more; and seconds that a
-#: rank whose collective operation failed waits to hear who is the reason.
+#: Seconds that a rank which hears of another's end waits for an error of its own, which would say more; and seconds
+#: that a rank whose collective operation failed waits to hear who is the reason.
 _HEARING = 5.0
 #: A machine that vanished says no goodbye either: idle seconds, seconds between probes, probes.
 _KEEPALIVE = (("TCP_KEEPIDLE", 10), ("TCP_KEEPINTVL", 5), ("TCP_KEEPCNT", 4))
@@ -111,8 +111,8 @@ class Peers:
         self._tell(_GOODBYE)
 
     def fail(self, error: BaseException) -> None:
-        """Let the others hear that this rank ends. A collective operation that failed is a RuntimeError: then the end of
-        another rank is the likely reason, and the thread that hears of it ends this process."""
+        """Let the others hear that this rank ends. A collective operation that failed is a RuntimeError: then the end
+        of another rank is the likely reason, and the thread that hears of it ends this process."""
         self._error = error
         self._failed.set()
         if isinstance(error, RuntimeError) and self._gone.wait(_HEARING):

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-#: Below the ports that systems give to connections of their own accord, so that none of those takes one in the meantime.
+#: Below the ports that systems give to connections of their own accord, so that none of those takes one in the
+#: meantime.
 _PORTS = range(20_000, 32_000)
 #: How many ports a process reserves: the last ones, longer than any launcher needs until it listens.
 _MOST = 64

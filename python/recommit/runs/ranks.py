@@ -105,7 +105,8 @@ def join(device: str) -> Team:
 
     where = find_device(device)
     if where.type == "cpu":
-        # Otherwise a shared-memory operation is compiled at the first start: a minute, a compiler and ninja, for nothing.
+        # Otherwise a shared-memory operation is compiled at the first start: a minute, a compiler and ninja, for
+        # nothing.
         deepspeed.ops.__compatible_ops__["deepspeed_shm_comm"] = False
     else:
         torch.cuda.set_device(where)
@@ -169,8 +170,8 @@ def _leave() -> None:
 
 
 def end(status: int) -> NoReturn:
-    """End a rank's process at once: at the usual end of a process, threads that torch leaves behind abort it about once in a
-    hundred times, when everything is saved and said."""
+    """End a rank's process at once: at the usual end of a process, threads that torch leaves behind abort it about once
+    in a hundred times, when everything is saved and said."""
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(status)

@@ -1,8 +1,8 @@
 """Ranks that a command launched live no longer than it does: it holds the other end of their stdin.
 
-A byte from there means Ctrl-C, to whichever rank reads it: ranks agree after every step. The end of it means the end, at once.
-Neither a signal to a group nor to the launcher would do: launchers answer signals by killing ranks after half a minute, which
-is too short for a long step, and torchrun's ranks are in no group of ours.
+A byte from there means Ctrl-C, to whichever rank reads it: ranks agree after every step. The end of it means the end,
+at once. Neither a signal to a group nor to the launcher would do: launchers answer signals by killing ranks after half
+a minute, which is too short for a long step, and torchrun's ranks are in no group of ours.
 """
 
 from __future__ import annotations

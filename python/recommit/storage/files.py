@@ -154,7 +154,7 @@ def make_folders(files: Files, path: Path) -> None:
 
 
 def own_folder(path: Path) -> None:
-    """Refuse a link in the place of a folder within one of ours: what is swept and written there might be somebody's."""
+    """Refuse a link in the place of a folder within ours: what is swept and written there might be somebody's."""
     if path.is_symlink():
         raise errors.WrongFolder(f"{path}: expected a folder, got a link")
 

@@ -79,7 +79,8 @@ class TargetConfig:
     weighting: Literal["action", "sample"] = "action"
     #: Turn and mirror states at random, where the puzzle allows it.
     augment: bool = False
-    #: A policy that is told the decisions left (``show_budget``) is told 1 to so many, drawn evenly: no path says how many.
+    #: A policy that is told the decisions left (``show_budget``) is told 1 to so many, drawn evenly: no path says how
+    #: many.
     budget: int = 15
 
     def __post_init__(self) -> None:
@@ -182,7 +183,8 @@ class SftConfig:
     model: ModelConfig = field(default_factory=ModelConfig)
     optim: OptimConfig = field(default_factory=OptimConfig)
     targets: TargetConfig = field(default_factory=TargetConfig)
-    #: Rows of each data set in turn, in the order of the data sets: [1, 3] takes three of the second for one of the first.
+    #: Rows of each data set in turn, in the order of the data sets: [1, 3] takes three of the second for one of the
+    #: first.
     #: Empty: every puzzle alike, and every variant of a puzzle alike.
     mix: tuple[int, ...] = ()
     validation: ValidationConfig = field(default_factory=ValidationConfig)
@@ -193,7 +195,9 @@ class SftConfig:
 def load(
     recipe: str | Path, changes: list[str] | tuple[str, ...] = (), cls: type[Any] = SftConfig, stage: str = "sft"
 ) -> Any:
-    """The configuration of a recipe's ``stage``, by name or file, with ``field.field=value`` changes (values as in YAML)."""
+    """The configuration of a recipe's ``stage``, by name or file, with ``field.field=value`` changes (values as in
+    YAML).
+    """
     values = section(recipe, stage)
     if not values:
         raise ValueError(f"recipe: expected the stage {stage}, got none in {recipe}")

@@ -28,8 +28,8 @@ def decisions(
     depth: int | None = None,
     budget: int = 0,
 ) -> list[dict[str, Any]]:
-    """One greedy decision per state. ``depth`` is that of a policy whose depth is fixed; else the depth head's likeliest one
-    is committed. ``budget``: decisions left, for a policy that is told."""
+    """One greedy decision per state. ``depth`` is that of a policy whose depth is fixed; else the depth head's
+    likeliest one is committed. ``budget``: decisions left, for a policy that is told."""
     depths = policy.config.depths if depth is None else (depth,)
     left = {"left": np.full(len(states), budget)} if policy.config.show_budget else {}
     _, logits, plans = run_pass(partial(policy.plan, task, states, depths, **left))

@@ -1,10 +1,10 @@
 """The training loop: what every run does besides its own step.
 
 ``Trainer.run`` takes up the newest checkpoint and then repeats: one ``_step`` of the subclass (``sft/run.py``,
-``grpo/step.py``), a log line every ``run.log_every`` steps, a validation every ``validation.every``, a checkpoint after
-each validation and every ``run.save_every``. Ctrl-C ends it after a step, on all ranks together. A checkpoint holds
-weights, the optimiser, the place in the data, every generator's state and how long the logs were: a resumed run cuts its
-logs there and ends in the bits of one that never stopped.
+``grpo/step.py``), a log line every ``run.log_every`` steps, a validation every ``validation.every``, a checkpoint
+after each validation and every ``run.save_every``. Ctrl-C ends it after a step, on all ranks together. A checkpoint
+holds weights, the optimiser, the place in the data, every generator's state and how long the logs were: a resumed run
+cuts its logs there and ends in the bits of one that never stopped.
 """
 
 from __future__ import annotations
@@ -259,8 +259,8 @@ class Trainer(ABC):
         self._settle(self.folder.checkpoints.save(self.at.step, write, lead=self.team.lead, barrier=self.team.barrier))
 
     def _settle(self, newest: Checkpoint) -> None:
-        """What follows from a checkpoint: which policy is the best, and which checkpoints go. After every save, and again
-        when a run goes on, since the last one may have died between the two."""
+        """What follows from a checkpoint: which policy is the best, and which checkpoints go. After every save, and
+        again when a run goes on, since the last one may have died between the two."""
         if not self.team.lead:
             return
         policy = f"checkpoints/step-{self.at.best['step']:08d}/policy"

@@ -1,4 +1,4 @@
-"""Configurations from plain values: nested mappings become frozen classes, and what a class does not read is refused."""
+"""Configurations from plain values: nested mappings become frozen classes; what a class does not read is refused."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def plain(config: Any) -> dict[str, Any]:
 def parse(cls: type[Any], values: Any, name: str = "") -> Any:
     """A configuration from plain values: unknown names refused, numbers and lists converted.
 
-    A class may have ``completed``, which makes of the values of a recipe those of its fields. Nested configurations may be
-    there already.
+    A class may have ``completed``, which makes of the values of a recipe those of its fields. Nested configurations may
+    be there already.
     """
     values = _mapping(values, name or "recipe")
     if hasattr(cls, "completed"):
@@ -90,8 +90,8 @@ def _value(hint: Any, value: Any, name: str) -> Any:
 
 
 def _class_of(classes: list[Any], values: Any, name: str) -> Any:
-    """The one of several classes whose kind the values name, the first where they name none; refused is what it does not
-    read and another does."""
+    """The one of several classes whose kind the values name, the first where they name none; refused is what it does
+    not read and another does."""
     kinds = {getattr(cls, KIND, ""): cls for cls in classes}
     chosen = _mapping(values, name).get(KIND, next(iter(kinds)))
     if chosen not in kinds:

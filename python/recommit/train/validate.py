@@ -104,8 +104,8 @@ def measure(
 
 
 def imitation(policy: CommitPolicy, task: Puzzle, states: Targets, engine: Engine | None = None) -> dict[str, Any]:
-    """``loss`` per action, ``accuracy`` per position after an optimal prefix, ``optimal`` first actions; ranks divide the
-    states."""
+    """``loss`` per action, ``accuracy`` per position after an optimal prefix, ``optimal`` first actions; ranks divide
+    the states."""
     config, run_pass = TargetConfig(), engine.run if engine else run_directly
     team, together = (engine.team, engine.together) if engine else (Team(), False)
     total = losses.total_weight(states, config)
@@ -141,8 +141,8 @@ def episodes(
 
 
 def agents(graph: PlanGraph, variant: Variant, starts: NDArray[np.uint8], budget: int) -> dict[str, Episodes]:
-    """Episodes of a variant's own agent, and of what a depth head is held against: drawn depths, and its own ones drawn as
-    often in whatever state."""
+    """Episodes of a variant's own agent, and of what a depth head is held against: drawn depths, and its own ones drawn
+    as often in whatever state."""
     choose = own_agent(graph, variant)
     if not variant.head:
         return {str(variant.depth or "uniform"): walk(graph, starts, budget, choose)}
@@ -184,8 +184,8 @@ def _mean(values: list[Any]) -> Any:
 
 
 def score(validation: dict[str, Any]) -> tuple[float, ...]:
-    """Larger is better: what the run's own agent is ``worth``, its controls left out (without one: the solve rate of the best
-    fixed depth), then the loss. Of several data sets the mean."""
+    """Larger is better: what the run's own agent is ``worth``, its controls left out (without one: the solve rate of
+    the best fixed depth), then the loss. Of several data sets the mean."""
     every = [
         (each.get("worth", max(each["solved"].values())), -each["loss"])
         for each in validation.get("sets", {"": validation}).values()

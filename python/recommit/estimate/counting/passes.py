@@ -129,7 +129,8 @@ def play(config: GrpoConfig, starts: int, world: int, depths: int) -> tuple[list
 def _explored(
     config: GrpoConfig, credit: ExactCredit, starts: int, world: int, depths: int
 ) -> tuple[list[Passes], int]:
-    """Greedy plans of every state that is looked at, and plans drawn in those that are learned from; ranks divide both."""
+    """Greedy plans of every state that is looked at, and plans drawn in those that are learned from; ranks divide
+    both."""
     reached = 1 if variant(config.variant).depth else depths
     each = [min(starts * reached**turn, credit.width * starts) for turn in range(config.rollout.budget)]
     nodes = sum(each)

@@ -1,4 +1,4 @@
-"""Who computes gradients and moves weights: what a training loop needs of an engine, and which weights move how fast."""
+"""Who computes gradients and moves weights: what a loop needs of an engine, and which weights move how fast."""
 
 from __future__ import annotations
 

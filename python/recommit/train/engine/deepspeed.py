@@ -49,7 +49,8 @@ def settings(config: EngineConfig, optim: OptimConfig, parts: int, world: int) -
         raise ValueError("engine.offload: expected stage 1, 2 or 3, got 0 (there is nothing to offload)")
     zero: dict[str, Any] = {"stage": config.stage}
     if config.stage == 3:
-        # Small weights would stay whole between passes, until a checkpoint is read: DeepSpeed's trace of fetches then fails.
+        # Small weights would stay whole between passes, until a checkpoint is read: DeepSpeed's trace of fetches then
+        # fails.
         zero["stage3_param_persistence_threshold"] = 0
     if config.offload:
         zero["offload_optimizer"] = {"device": "cpu"}

@@ -63,7 +63,9 @@ def _offload(zero: dict[str, Any], stage: int, name: str) -> bool:
 
 
 def merged(own: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
-    """``own`` and what ``more`` says besides, mapping by mapping; details of an offload that does not happen are left out."""
+    """``own`` and what ``more`` says besides, mapping by mapping; details of an offload that does not happen are left
+    out.
+    """
     result = dict(own)
     for key, value in more.items():
         if isinstance(value, dict):

@@ -1,4 +1,6 @@
-"""Whole weights and moments of parameters that ZeRO has split over ranks. Every rank calls every method, in the same order."""
+"""Whole weights and moments of parameters that ZeRO has split over ranks. Every rank calls every method, in the same
+order.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,9 @@ class Pieces:
             safe_set_full_fp32_param(parameter, value.to(parameter.device, torch.float32))
 
     def _own(self, parameter: nn.Parameter, value: Tensor) -> Tensor:
-        """This rank's piece under stage 3, padded: DeepSpeed's setter of a whole value fails where ranks do not divide it."""
+        """This rank's piece under stage 3, padded: DeepSpeed's setter of a whole value fails where ranks do not divide
+        it.
+        """
         size: int = parameter.ds_tensor.numel()
         flat = value.flatten().float()[size * self.rank : size * (self.rank + 1)]
         return pad(flat, (0, size - flat.numel()))
@@ -80,8 +84,8 @@ class Pieces:
         self._link()
 
     def _link(self) -> None:
-        """Let DeepSpeed look again where moments are: under stages 1 and 2 it looks once, after the first step of the first
-        group, when the other groups have none."""
+        """Let DeepSpeed look again where moments are: under stages 1 and 2 it looks once, after the first step of the
+        first group, when the other groups have none."""
         if self.stage in (1, 2):
             self.optimizer._hp_optimizer_states_linked = False
             self.optimizer._lazy_init_hp_params_optimizer_state()

@@ -27,8 +27,8 @@ FILE_BYTES = 1 << 31
 
 
 def save(folder: Path, states: Iterable[State], *, write: bool = True, limit: int = FILE_BYTES) -> None:
-    """Write the state of every parameter in turn. Ranks that do not ``write`` go through ``states`` all the same, which may
-    gather each of them from all ranks."""
+    """Write the state of every parameter in turn. Ranks that do not ``write`` go through ``states`` all the same, which
+    may gather each of them from all ranks."""
     waiting: State = {}
     number = 0
     for i, state in enumerate(states):

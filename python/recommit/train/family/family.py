@@ -1,4 +1,6 @@
-"""A family of runs from one warm start, or one per seed: every variant with every seed, each skipped when it is finished."""
+"""A family of runs from one warm start, or one per seed: every variant with every seed, each skipped when it is
+finished.
+"""
 
 from __future__ import annotations
 
@@ -34,8 +36,9 @@ def members(
     once: Collection[str] = (),
     data: Path | None = None,
 ) -> list[Run]:
-    """All runs, in order. ``init`` is a warm start, or one per seed; ``data`` says which puzzle, where it has several. ``configs`` has one configuration per name (see
-    ``member``), usually that of its variant; those of ``once`` come last, with the first seed alone."""
+    """All runs, in order. ``init`` is a warm start, or one per seed; ``data`` says which puzzle, where it has
+    several. ``configs`` has one configuration per name (see ``member``), usually that of its variant; those of
+    ``once`` come last, with the first seed alone."""
     order = [(seed, name) for seed in seeds for name in configs if name not in once]
     order += [(seed, name) for seed in seeds[:1] for name in configs if name in once]
     starts = init if isinstance(init, Mapping) else dict.fromkeys(seeds, init)
@@ -62,7 +65,8 @@ def train(
 ) -> int:
     """Run what is missing of ``members``; 0 when all are finished, 1 when a launched one failed, 130 when interrupted.
 
-    Without a ``fleet``, ``jobs`` at a time in processes of this machine; with one, each as launched processes of its own.
+    Without a ``fleet``, ``jobs`` at a time in processes of this machine; with one, each as launched processes of its
+    own.
     """
     every = members(configs, init, out, seeds, once)
     if fleet is None:

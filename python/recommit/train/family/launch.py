@@ -1,7 +1,7 @@
 """Where a run computes, and the command line that starts it there.
 
-A ``Fleet`` is what a call may use: some GPUs of one machine, of the machines in a hostfile, or of a SLURM allocation. It is
-divided into ``places``, and a run has one to itself: whole machines, or some GPUs of one.
+A ``Fleet`` is what a call may use: some GPUs of one machine, of the machines in a hostfile, or of a SLURM allocation.
+It is divided into ``places``, and a run has one to itself: whole machines, or some GPUs of one.
 
     fleet = launch.fleet(8, per_run=4)
     launch.command(fleet, fleet.places()[0], "recommit.train.grpo", ["--recipe", "run.yaml", ...], port=29500)
@@ -75,8 +75,8 @@ def fleet(
     device: str | None = None,
     elsewhere: bool = False,
 ) -> Fleet:
-    """``gpus`` of every machine, ``per_run`` of them (all of them if not said) for each run. ``elsewhere``: to be shown, on a
-    machine that need not have them."""
+    """``gpus`` of every machine, ``per_run`` of them (all of them if not said) for each run. ``elsewhere``: to be
+    shown, on a machine that need not have them."""
     if gpus < 1:
         raise ValueError(f"gpus: expected at least 1, got {gpus}")
     hosts = _hosts(gpus, hostfile, launcher, elsewhere)

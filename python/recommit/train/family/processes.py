@@ -1,7 +1,7 @@
 """Runs as launched processes of their own: started where there is a place, watched, and stopped so that they can go on.
 
-Ctrl-C lets what has begun save itself and begins nothing else; a second one ends everything at once. Where one fails, what runs
-beside it goes on to its end, and the rest is not begun.
+Ctrl-C lets what has begun save itself and begins nothing else; a second one ends everything at once. Where one fails,
+what runs beside it goes on to its end, and the rest is not begun.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ class Job:
     name: str
     module: str
     words: tuple[str, ...]
-    #: Is its result there, whole? That decides, not the launcher's status: DeepSpeed's is 0 when it was killed, and another
-    #: one when a rank has a mishap on its way out.
+    #: Is its result there, whole? That decides, not the launcher's status: DeepSpeed's is 0 when it was killed, and
+    #: another one when a rank has a mishap on its way out.
     done: Callable[[], bool]
     #: How much is done, and how much there is to do.
     progress: Callable[[], tuple[int, int]] = lambda: (0, 0)

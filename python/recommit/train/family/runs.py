@@ -87,7 +87,8 @@ class Run:
         if all(source.is_dir() for source in self.sources) and not self._from_here(begun):
             what = "warm start" if self.verb == "grpo" else "data set"
             raise ValueError(
-                f"{self.folder}: expected a run from {', '.join(map(str, self.sources))}, got one that was finished from another {what}"
+                f"{self.folder}: expected a run from {', '.join(map(str, self.sources))}, got one that was "
+                f"finished from another {what}"
             )
         return True
 

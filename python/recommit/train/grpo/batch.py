@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 class GrpoBatch:
     """S states; D depths that were judged and G plans that were judged in each of them.
 
-    For sampled commitments D = G, and plan g goes with depth g. A weight of 0 says that an entry is not there (an action
-    that was not executed, padding); its other values then mean nothing. ``old`` values are log probabilities when the
-    commitments were made.
+    For sampled commitments D = G, and plan g goes with depth g. A weight of 0 says that an entry is not there (an
+    action that was not executed, padding); its other values then mean nothing. ``old`` values are log probabilities
+    when the commitments were made.
     """
 
     states: NDArray[np.uint8]

@@ -38,7 +38,7 @@ _STRETCH = 1 << 24
 
 @dataclass(frozen=True)
 class SampledCollector:
-    """Commitments drawn from the policy, compared within groups: those of one state, or whole episodes from one start."""
+    """Commitments drawn from the policy, compared within groups: of one state, or whole episodes from one start."""
 
     actor: Actor
     credit: StateCredit | BranchCredit | EpisodeCredit
@@ -108,8 +108,8 @@ class SampledCollector:
         return play(self.actor, starts, budget, numbers=numbers, end_when_lost=ends, **options)
 
     def _numbers(self, count: int, first: int, copies: int = 1) -> NDArray[np.uint64]:
-        """Numbers of ``copies`` episodes from each of this rank's ``count`` starts: the same ones however many ranks there
-        are."""
+        """Numbers of ``copies`` episodes from each of this rank's ``count`` starts: the same ones however many ranks
+        there are."""
         start = np.arange(count) * self.team.world + self.team.rank
         whole = (start[:, None] * copies + np.arange(copies)).reshape(-1)
         return np.uint64(first) + whole.astype(np.uint64)
@@ -221,8 +221,8 @@ class ExactCollector:
         return self.actor.policy.config.decoder.depth_conditioning != "none"
 
     def _groups(self, graph: PlanGraph) -> list[tuple[int, ...]]:
-        """Which depths a plan is judged under: one that does not see its depth under all of them, one that does under its
-        own."""
+        """Which depths a plan is judged under: one that does not see its depth under all of them, one that does under
+        its own."""
         return [(depth,) for depth in graph.depths] if self._sees_depth else [graph.depths]
 
     def _plans(self, graph: PlanGraph, nodes: NDArray[np.int64], first: int) -> Proposals:
@@ -258,6 +258,13 @@ class ExactCollector:
         landing, distance = graph.find(outcome.states).reshape(shape), task.distance(outcome.states).reshape(shape)
         bucket = valued.values.buckets(distance)
         return plan_advantages(
-            valued.values, valued.values.visits[:, nodes], used, depths, landing, bucket,
-            outcome.solved.reshape(shape), outcome.executed.reshape(shape), self.credit.action_price,
-        )  # fmt: skip
+            valued.values,
+            valued.values.visits[:, nodes],
+            used,
+            depths,
+            landing,
+            bucket,
+            outcome.solved.reshape(shape),
+            outcome.executed.reshape(shape),
+            self.credit.action_price,
+        )

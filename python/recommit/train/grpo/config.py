@@ -1,6 +1,7 @@
 """What a GRPO run is made of. Every field says which value the paper has, where it has one.
 
-Credit and phases have files of their own: ``recommit.train.grpo.settings.credit`` and ``recommit.train.grpo.settings.phases``.
+Credit and phases have files of their own: ``recommit.train.grpo.settings.credit`` and
+``recommit.train.grpo.settings.phases``.
 """
 
 from __future__ import annotations
@@ -31,16 +32,17 @@ class ObjectiveConfig:
     clip: float = 0.05
     #: ``factor``: the depth and every action have a ratio of their own; ``joint``: one ratio of the whole commitment.
     ratio: Literal["factor", "joint"] = "factor"
-    #: What a commitment's terms are divided by: ``constant`` 9, the most there can be, or its ``own`` number of them, which
-    #: makes the gradient of the depth depend on the depth.
+    #: What a commitment's terms are divided by: ``constant`` 9, the most there can be, or its ``own`` number of them,
+    #: which makes the gradient of the depth depend on the depth.
     length: Literal["constant", "own"] = "constant"
-    #: Weight of the exact KL to the policy that the run started from, summed over the depth and the executed actions (the
-    #: paper: 0.05 for sliding, 0.20 for Sokoban). ``kl_depth`` includes the depth head: its start is uniform, so that its
-    #: KL is log |H| minus its entropy, and the weight adds to that of the entropy.
+    #: Weight of the exact KL to the policy that the run started from, summed over the depth and the executed actions
+    #: (the
+    #: paper: 0.05 for sliding, 0.20 for Sokoban). ``kl_depth`` includes the depth head: its start is uniform, so that
+    #: its KL is log |H| minus its entropy, and the weight adds to that of the entropy.
     kl: float = 0.05
     kl_depth: bool = True
-    #: What is a mean over the terms of a commitment, as ``length`` counts them: ``all``, so that KL and entropies have the
-    #: surrogate's scale, or the ``surrogate`` alone, KL being a sum and the actions' entropy an eighth of one.
+    #: What is a mean over the terms of a commitment, as ``length`` counts them: ``all``, so that KL and entropies have
+    #: the surrogate's scale, or the ``surrogate`` alone, KL being a sum and the actions' entropy an eighth of one.
     mean: Literal["all", "surrogate"] = "surrogate"
     #: Weights of the exact entropies (the paper: 0.01 and 0.001).
     entropy_depth: float = 0.01
@@ -83,8 +85,8 @@ class GrpoValidationConfig(ValidationConfig):
     """How a reinforcement run is watched."""
 
     every: int = 20
-    #: Numbers of decisions per episode that the best policy of a run is chosen by, beside ``budget``: it has the highest share
-    #: solved less the price of its actions at the end of the run, on average over all of them.
+    #: Numbers of decisions per episode that the best policy of a run is chosen by, beside ``budget``: it has the
+    #: highest share solved less the price of its actions at the end of the run, on average over all of them.
     budgets: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
@@ -103,8 +105,8 @@ class GrpoConfig:
     credit: Credit = field(default_factory=StateCredit)
     objective: ObjectiveConfig = field(default_factory=ObjectiveConfig)
     rollout: RolloutConfig = field(default_factory=RolloutConfig)
-    #: Steps that differ, in their order; none: all are alike. A recipe need not say ``optim.steps`` besides. Where it does,
-    #: phases are stretched to so many; a run of a depth that no head chooses leaves out what is the head's.
+    #: Steps that differ, in their order; none: all are alike. A recipe need not say ``optim.steps`` besides. Where it
+    #: does, phases are stretched to so many; a run of a depth that no head chooses leaves out what is the head's.
     phases: tuple[GrpoPhase, ...] = ()
     #: ``steps`` of rollout and update; ``batch`` states per move of the weights, several of which make a step.
     optim: OptimConfig = field(
@@ -156,7 +158,8 @@ class GrpoConfig:
             for name in EXACT if not isinstance(self.credit, ExactCredit) else ():
                 if value := getattr(phase, name):
                     raise ValueError(
-                        f"phases[{i}].{name}: expected no such field with credit.group {self.credit.group}, which does not "
+                        f"phases[{i}].{name}: expected no such field with credit.group {self.credit.group}, which "
+                        "does not "
                         f"read it (exact does), got {value}"
                     )
             if phase.starts % self.rollout.instances:

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 class HeadMover:
     """Raises the expected return by the depth head alone; the program of values is run again after every move.
 
-    Every rank reads what it looked at and moves a copy of the whole head: logits and gradients are exchanged, so that the
-    copies stay equal.
+    Every rank reads what it looked at and moves a copy of the whole head: logits and gradients are exchanged, so that
+    the copies stay equal.
     """
 
     policy: CommitPolicy

@@ -1,5 +1,5 @@
-"""Reinforcement of several puzzles at once: each plays and judges as it would alone, and every move of the weights adds what
-all of them ask for."""
+"""Reinforcement of several puzzles at once: each plays and judges as it would alone, and every move of the weights adds
+what all of them ask for."""
 
 from __future__ import annotations
 
@@ -74,7 +74,8 @@ def _check(part: PuzzlePart, config: GrpoConfig) -> None:
     for i, phase in enumerate(own.phases):
         if phase.head_moves:
             raise ValueError(
-                f"phases[{i}].head_moves: expected 0 with several puzzles, since the depth head would move for each in turn, "
+                f"phases[{i}].head_moves: expected 0 with several puzzles, since the depth head would move for "
+                "each in turn, "
                 f"got {phase.head_moves}"
             )
     if own.objective.epochs != config.objective.epochs:

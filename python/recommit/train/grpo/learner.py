@@ -1,4 +1,6 @@
-"""What learns in a reinforcement run: chosen weights of a policy behind an engine, and the policy that they stay close to."""
+"""What learns in a reinforcement run: chosen weights of a policy behind an engine, and the policy that they stay close
+to.
+"""
 
 from __future__ import annotations
 

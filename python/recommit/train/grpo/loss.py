@@ -22,9 +22,17 @@ if TYPE_CHECKING:
 TERMS = MAX_ACTIONS + 1
 #: What the second result holds, in this order: sums, and the furthest that a ratio was from 1.
 MEASURES = (
-    "surrogate", "kl", "kl_depth", "entropy_depth", "entropy_actions", "clipped", "ratios", "states", "actions",
+    "surrogate",
+    "kl",
+    "kl_depth",
+    "entropy_depth",
+    "entropy_actions",
+    "clipped",
+    "ratios",
+    "states",
+    "actions",
     "furthest",
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,8 @@ def _refuse(values: dict[str, Any]) -> None:
             wrong.append(f"{path} {value}")
     if wrong:
         raise ValueError(
-            f"{wrong[0]}: expected the options of today, got one that went before recommit 0.1.0 was released: read or go "
+            f"{wrong[0]}: expected the options of today, got one that went before recommit 0.1.0 was released: "
+            "read or go "
             "on with this run with the version that versions.json names"
         )
 

@@ -1,4 +1,4 @@
-"""From what happened to advantages: rewards of commitments, of episodes and of continuations, compared within groups."""
+"""From what happened to advantages: rewards of commitments, episodes and continuations, compared within groups."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def by_episode(trace: Trace, starts: int, config: SampledCredit) -> Floats:
 
 
 def by_branch(trace: Trace, after: Trace, config: SampledCredit) -> Floats:
-    """[N, G]: rewards of commitments together with what followed; episode i of ``after`` continues candidate i of all."""
+    """[N, G]: rewards of commitments and of what followed; episode i of ``after`` continues candidate i of all."""
     many = trace.executed.size
     solved, lost = trace.solved.reshape(-1).copy(), trace.lost.reshape(-1).copy()
     progress = trace.progress(config.progress_per).reshape(-1).astype(np.int64)

@@ -1,4 +1,4 @@
-"""Reinforcement of both heads. Also ``deepspeed ... -m recommit.train.grpo`` with the flags of ``recommit train grpo``."""
+"""Reinforcement of both heads. Also ``deepspeed ... -m recommit.train.grpo`` with its flags."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def train(
 ) -> int:
     """Run, or go on with, a reinforcement run; 0 when it is finished and 130 when it was interrupted.
 
-    ``init`` is a run (its best policy is taken) or a saved policy; instances are made by the recipes of the data that it was
-    trained on, or of ``data``. Where these are of several puzzles, ``config.tasks`` says which.
+    ``init`` is a run (its best policy is taken) or a saved policy; instances are made by the recipes of the data that
+    it was trained on, or of ``data``. Where these are of several puzzles, ``config.tasks`` says which.
     """
     if config.run.threads:
         torch.set_num_threads(config.run.threads)

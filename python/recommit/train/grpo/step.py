@@ -3,12 +3,12 @@
 1. Play from fresh start states, and judge what was committed: ``collect.py``. Sampled commitments are compared within
    groups by a reward (``reward.py``); with exact credit every depth has its exact value instead (``play/values.py``).
 2. With exact credit the depth head may move alone, many times on the same graph: ``head_moves.py``.
-3. Learn: batches of ``GrpoBatch`` (``batch.py``) through the clipped loss on both heads (``loss.py``), then one log line.
+3. Learn: batches of ``GrpoBatch`` (``batch.py``) through the clipped loss on both heads (``loss.py``), then a log line.
 
-What differs from textbook GRPO, and why: a commitment has two heads, so depths and plans are judged apart, each with its
-own ratio; groups are commitments of one state rather than answers to one prompt, since a state can be copied; KL and
-entropies are exact sums over four outcomes; and exact credit needs no group at all, since greedy plans make episodes walks
-in a graph whose values can be computed. Phases (``settings/phases.py``) say which of this a step does.
+What differs from textbook GRPO, and why: a commitment has two heads, so depths and plans are judged apart, each with
+its own ratio; groups are commitments of one state rather than answers to one prompt, since a state can be copied; KL
+and entropies are exact sums over four outcomes; and exact credit needs no group at all, since greedy plans make
+episodes walks in a graph whose values can be computed. Phases (``settings/phases.py``) say which of this a step does.
 """
 
 from __future__ import annotations
@@ -175,7 +175,9 @@ class Grpo(Trainer):
         return np.argsort(draws.draw(draws.streams(self.config.run.seed, draws.Purpose.ORDER, places), 0))
 
     def gradient(self, batch: GrpoBatch, whole: NDArray[np.intp], *, fresh: bool, among: int = 1) -> Tensor:
-        """Add the gradient of some states of all ranks, as the mean over them, divided by ``among`` puzzles; see ``_move``."""
+        """Add the gradient of some states of all ranks, as the mean over them, divided by ``among`` puzzles; see
+        ``_move``.
+        """
         mine = whole[self.team.rank :: self.team.world]
         part = (batch.where(mine) if len(mine) else self._nothing(batch)).padded(self.share)
         return self._move(part, among * objective.total_weight(batch.where(whole)), fresh=fresh)

@@ -47,7 +47,9 @@ if TYPE_CHECKING:
 
 
 def train(config: SftConfig, data: str | Path | Sequence[str | Path], out: str | Path, *, quiet: bool = False) -> int:
-    """Run, or go on with, a warm start from one data set or several; 0 when it is finished and 130 when it was interrupted."""
+    """Run, or go on with, a warm start from one data set or several; 0 when it is finished and 130 when it was
+    interrupted.
+    """
     if config.run.threads:
         torch.set_num_threads(config.run.threads)
     datasets = opened(data)
@@ -157,8 +159,8 @@ class Sft(Trainer):
         return {**self._sums(parts, torch.stack(measured), weights), "norm": norm}
 
     def _targets(self, task: Puzzle, portion: Portion) -> Targets:
-        """What a batch has of a data set; of one that it has nothing of, a state without weight: every rank goes through the
-        same passes, and every weight that learns gets a gradient."""
+        """What a batch has of a data set; of one that it has nothing of, a state without weight: every rank goes
+        through the same passes, and every weight that learns gets a gradient."""
         batch = targets.make(
             task, portion.rows, self.config.targets, seed=self.config.run.seed, first=portion.first, threads=1
         )
@@ -216,7 +218,7 @@ def _own(steps: list[list[float]]) -> dict[str, float]:
 
 @torch.no_grad()
 def _measured(loss: Tensor, logits: Tensor, part: Targets) -> Tensor:
-    """The loss of a micro-batch, in how many of its states the first action is optimal, and in how many one is: still on
-    the device, since whoever reads it waits for the whole queue."""
+    """The loss of a micro-batch, in how many of its states the first action is optimal, and in how many one is: still
+    on the device, since whoever reads it waits for the whole queue."""
     right, live = losses.accuracy(logits[:, :1], to_device(part.optimal[:, :1], logits.device))
     return torch.stack([each.float() for each in (loss, right[0], live[0])])

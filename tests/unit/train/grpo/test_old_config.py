@@ -1,4 +1,6 @@
-"""Runs from before phases: their configurations are those of today's recipes, step by step; they go on and are found finished."""
+"""Runs from before phases: their configurations are those of today's recipes, step by step; they go on and are found
+finished.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +20,26 @@ from recommit.train.parsing import plain
 
 #: What the laptop's sliding recipe was when credit was one class and the finish a share.
 CREDIT = {
-    "group": "exact", "size": 4, "reward": "solved", "progress": 0.2, "progress_per": "commitment", "price_action": 0.008,
-    "price_decision": 0.0, "price_failed": False, "deadlock": "zero", "penalty": 0.2, "scale": "batch", "floor": 1e-6,
-    "follow": "first", "width": 1, "budgets": [], "head_steps": 10, "head_after": 0.6, "plan_depths": "even",
+    "group": "exact",
+    "size": 4,
+    "reward": "solved",
+    "progress": 0.2,
+    "progress_per": "commitment",
+    "price_action": 0.008,
+    "price_decision": 0.0,
+    "price_failed": False,
+    "deadlock": "zero",
+    "penalty": 0.2,
+    "scale": "batch",
+    "floor": 1e-6,
+    "follow": "first",
+    "width": 1,
+    "budgets": [],
+    "head_steps": 10,
+    "head_after": 0.6,
+    "plan_depths": "even",
     "price_first": 0.002,
-}  # fmt: skip
+}
 FINISH = {"share": 0.053, "times": 40, "moves": 60, "lr": 0.003, "budgets": [10, 15], "price": 0.01}
 OLD = {
     "adaptive": {},
@@ -30,11 +47,20 @@ OLD = {
     "random": {"credit": {"width": 4}, "finish": {"share": 0.0}},
     "depth-only": {"finish": {"share": 1.0, "price": 0.004}},
     "paper": {
-        "credit": {"group": "state", "reward": "mean", "scale": "group", "width": 4, "head_steps": 0, "head_after": 0.0,
-                   "plan_depths": "chosen", "price_action": 0.0, "price_first": -1.0},
+        "credit": {
+            "group": "state",
+            "reward": "mean",
+            "scale": "group",
+            "width": 4,
+            "head_steps": 0,
+            "head_after": 0.0,
+            "plan_depths": "chosen",
+            "price_action": 0.0,
+            "price_first": -1.0,
+        },
         "finish": {"share": 0.0, "times": 16, "budgets": [], "price": -1.0},
     },
-}  # fmt: skip
+}
 
 
 def old(values, credit=CREDIT, finish=FINISH, **more):
@@ -94,8 +120,15 @@ def test_an_unfinished_run_of_that_time_goes_on_and_is_found_finished(init, tmp_
         run.train(plan, init, out, quiet=True)
     monkeypatch.setattr(run.Grpo, "_step", step)
     begun = json.loads((out / "config.json").read_text())
-    credit = {**CREDIT, "size": 3, "width": 4, "head_steps": 0, "plan_depths": "chosen", "price_first": 0.01,
-              "price_action": 0.02}  # fmt: skip
+    credit = {
+        **CREDIT,
+        "size": 3,
+        "width": 4,
+        "head_steps": 0,
+        "plan_depths": "chosen",
+        "price_first": 0.01,
+        "price_action": 0.02,
+    }
     finish = {"share": 0.5, "times": 3, "moves": 2, "lr": 0.01, "budgets": [2], "price": -1.0}
     (out / "config.json").write_text(json.dumps(old(begun, credit, finish)))
     assert run.train(plan, init, out, quiet=True) == 0

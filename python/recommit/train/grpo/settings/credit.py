@@ -7,8 +7,8 @@ from typing import Literal, TypeAlias, TypeVar
 
 from recommit.train.parsing import check_choices, check_least
 
-#: A price for the whole run, or where it begins and where it ends: it moves in a straight line from step to step. A price
-#: that is high from the start can get stuck at shallow depths.
+#: A price for the whole run, or where it begins and where it ends: it moves in a straight line from step to step. A
+#: price that is high from the start can get stuck at shallow depths.
 Price: TypeAlias = "float | tuple[float, float]"
 
 
@@ -64,8 +64,8 @@ class SampledCredit(PricedCredit):
     #: D is a sum over ``action``s, and one into a state that cannot be solved any more counts 0 (the paper): what was
     #: gained before it counts. Or over ``commitment``s: one that ends in such a state counts 0 as a whole.
     progress_per: Literal["action", "commitment"] = "commitment"
-    #: What a decision costs. Like the price of an action it is paid by what succeeded: groups that all fail would differ
-    #: only in length, and teach depth 1.
+    #: What a decision costs. Like the price of an action it is paid by what succeeded: groups that all fail would
+    #: differ only in length, and teach depth 1.
     price_look: float = 0.0
     #: A state that cannot be solved any more: its loss of distance counts nothing (the paper), costs ``penalty``, or
     #: also ends the episode.
@@ -108,16 +108,16 @@ class BranchCredit(SampledCredit):
 
 @dataclass(frozen=True)
 class ExactCredit(PricedCredit):
-    """The value of every depth by a dynamic program over the states that greedy plans reach, and of sampled plans by where
-    they lead. It counts levels solved and the price of an action."""
+    """The value of every depth by a dynamic program over the states that greedy plans reach, and of sampled plans by
+    where they lead. It counts levels solved and the price of an action."""
 
     group: Literal["exact"] = "exact"
     #: Advantages are divided by the root of their mean square over the batch, or by nothing.
     scale: Literal["batch", "none"] = "batch"
     #: States looked at per instance and decision; what lies beyond is valued by distance and decisions left.
     width: int = 4
-    #: Equal parts of the episodes have each of these numbers of decisions, or ``rollout.budget`` where that is less; all
-    #: have that one if none is named. The policy does not see which.
+    #: Equal parts of the episodes have each of these numbers of decisions, or ``rollout.budget`` where that is less;
+    #: all have that one if none is named. The policy does not see which.
     budgets: tuple[int, ...] = ()
     #: A plan's credit weighs depths as the head chooses them, or all alike. A plan gets better where it is used and is
     #: used where it is better, so that a head that leaves a depth early may never find out what it could be.

@@ -17,7 +17,8 @@ class GrpoPhase:
     """So many steps alike. What a phase does not say is as in the rest of the recipe."""
 
     steps: int
-    #: Moves of the depth head alone in every step, on the graph of its plans. Each values all depths anew, without a look.
+    #: Moves of the depth head alone in every step, on the graph of its plans. Each values all depths anew, without a
+    #: look.
     head_moves: int = 0
     #: Plans stay as they are: the step is over after the head's moves. The default is both.
     head_only: bool = False
