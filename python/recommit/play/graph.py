@@ -201,17 +201,11 @@ class Chooser(Protocol):
 def turns_on_graph(
     graph: PlanGraph, starts: NDArray[np.uint8], budget: int, choose: Chooser
 ) -> Iterator[tuple[int, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
-<<<<<<< HEAD
-    """Play one episode from every start, at most ``budget`` decisions each: turn by turn, which episodes are under
-    way, the nodes where they are, and the columns of the depths that they take. The one loop of episodes on a
-    graph."""
-=======
     """Play one episode from every start, at most ``budget`` decisions each.
 
     Turn by turn: which episodes are under way, the nodes where they are, and the columns of the depths that they take.
     The one loop of episodes on a graph.
     """
->>>>>>> train
     at = graph.nodes(starts, budget)
     alive = ~graph.goal[at]
     for turn in range(budget):
