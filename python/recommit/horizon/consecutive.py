@@ -20,10 +20,13 @@ if TYPE_CHECKING:
 class Consecutive(Rule):
     """One action more than the new plan has in common with the rest of the last one.
 
-    With t_1, ..., t_r what the last plan still held (``Plans.previous``), h = 1 + max{k <= r : a_i = t_i for all i <=
-    k}, at most H. Vectors are the same where no coordinate differs by more than ``tolerance``. Bidirectional decoding
-    (arXiv 2408.17355) chooses among samples the plan that is coherent with the last one, at a fixed depth; to read a
-    depth off the coherence of the greedy plan is ours. ``first`` is the depth where nothing is left to compare.
+    With t_1, ..., t_r what the last plan still held (``Plans.previous``),
+
+        h = 1 + max{k <= r : a_i = t_i for all i <= k}, at most H.
+
+    Vectors are the same where no coordinate differs by more than ``tolerance``. Bidirectional decoding (arXiv
+    2408.17355) chooses among samples the plan that is coherent with the last one, at a fixed depth; to read a depth off
+    the coherence of the greedy plan is ours. ``first`` is the depth where nothing is left to compare.
     """
 
     tolerance: float = 0.0
