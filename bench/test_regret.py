@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from bench.answers import group
 
-from recommit.play import regret
+from recommit.play import attribution, regret
 from recommit.play.commitments import Commitments, Prices
 
 if TYPE_CHECKING:
@@ -50,7 +50,8 @@ def test_best_values(timed: Timed, graph: Commitments) -> None:
 def test_values_and_regret_of_a_rule(timed: Timed, graph: Commitments, depths: np.ndarray) -> None:
     best = regret.best(graph, BUDGET, PRICES)
     value = timed(lambda: regret.follow(best, depths).value[-1], STATES)
-    total = regret.attribute(regret.follow(best, depths), np.arange(1000)).total(1000)
+    rule = regret.follow(best, depths)
+    total = attribution.attribute(best, np.arange(1000), attribution.by_state(rule)).total()
     assert np.allclose(best.value[-1, :1000] - value[:1000], total, atol=1e-12)
 
 
@@ -58,7 +59,7 @@ def test_causes_of_regret(timed: Timed, graph: Commitments, depths: np.ndarray) 
     """Of every commitment of 8,192 episodes."""
     rule = regret.follow(regret.best(graph, BUDGET, PRICES), depths)
     starts = np.arange(8192)
-    total = timed(lambda: regret.attribute(rule, starts).total(len(starts)), len(starts))
+    total = timed(lambda: attribution.attribute(rule.best, starts, attribution.by_state(rule)).total(), len(starts))
     assert np.allclose(total, rule.best.value[-1, starts] - rule.value[-1, starts], atol=1e-12)
 
 

@@ -91,7 +91,7 @@ def collector(
     if not isinstance(config.credit, ExactCredit):
         return SampledCollector(actor, config.credit, config.rollout)
     graph = partial(PlanGraph, policy, task, run_pass=model.run_pass, keep_inputs=True)
-    mover = HeadMover(policy, engine, config.credit, config, 0.0, HEAD_MOVES)
+    mover = HeadMover(policy, engine, config.credit, config.objective, 0.0, HEAD_MOVES)
     return ExactCollector(actor, config.credit, config.rollout, graph, mover)
 
 

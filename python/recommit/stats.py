@@ -78,7 +78,8 @@ class Interval:
 def bootstrap(
     differences: NDArray[np.floating], rooms: NDArray[np.integer] | None = None, *, seed: int = 0, rounds: int = 2000
 ) -> Interval:
-    """Of the mean of paired differences, by resampling instances or whole rooms; the same numbers for the same seed.
+    """The mean of paired differences and its interval, by resampling instances or whole rooms; the same numbers for
+    the same seed.
 
     Resampling is by counts per distinct value, so that a million yes-or-no differences take milliseconds.
     """

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <random>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -24,8 +25,8 @@ using recommit::Shape;
 class CacheFolder {
  public:
   explicit CacheFolder(const std::string& name)
-      : path_(std::filesystem::temp_directory_path() / ("recommit-test-" + name)) {
-    std::filesystem::remove_all(path_);
+      : path_(std::filesystem::temp_directory_path() /
+              ("recommit-test-" + std::to_string(std::random_device{}()) + "-" + name)) {
     std::filesystem::create_directories(path_);
 #if defined(_WIN32)
     _putenv_s("RECOMMIT_CACHE", path_.string().c_str());

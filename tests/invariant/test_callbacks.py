@@ -9,6 +9,7 @@ import textwrap
 
 import numpy as np
 import pytest
+from tests.waiting import HANG
 
 import recommit
 from recommit import _core
@@ -93,7 +94,7 @@ def test_what_needs_no_solver_is_allowed_inside_progress():
 def said(code: str) -> str:
     """What a process of its own prints; one that waits for itself is ended."""
     call = [sys.executable, "-W", "ignore", "-c", textwrap.dedent(code)]
-    done = subprocess.run(call, check=False, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(call, check=False, capture_output=True, text=True, timeout=HANG)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

@@ -13,6 +13,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("deepspeed", reason="needs the deepspeed extra")
 from safetensors.torch import load_file
 from tests.invariant.rank_jobs import Job, run, train
+from tests.invariant.zero_runs import compared
 
 from recommit.data import DataSpec, Difficulty, build
 from recommit.evaluate.evaluation import Evaluation, EvaluationSpec
@@ -90,14 +91,6 @@ class Place:
         return max((compared(k, first[k]) - compared(k, second[k])).abs().max().item() for k in first)
 
 
-def compared(name: str, tensor: torch.Tensor) -> torch.Tensor:
-    """Without biases of keys: softmax does not depend on them, so Adam blows up the rounding of a zero gradient."""
-    if not name.endswith("qkv.bias"):
-        return tensor
-    queries, _, values = tensor.chunk(3)
-    return torch.cat([queries, values])
-
-
 def zero(stage: str, *more: str) -> list[str]:
     return ["engine.kind=deepspeed", f"engine.stage={stage}", *more]
 
@@ -140,9 +133,11 @@ def place(tmp_path_factory):
     jobs += [job("sft", "begun-by-two", "data", *zero("3"), patch="interrupted")]
     jobs += [job("sft", f"joint-{s}", *JOINT, *zero(s)) for s in ("2", "3")]
     jobs += [job("grpo", "joint-rl-2", *TOGETHER, *zero("2"))]
-    jobs += [job("sft", "planted-nothing", *JOINT, *zero("2"), patch="weighty nothing")]
-    jobs += [job("sft", "planted-rows", "data", *zero("1"), patch="same rows")]
-    jobs += [job("sft", "planted-heads", "data", *shortly, patch="heads not gathered")]
+    jobs += [
+        job("sft", "planted-nothing", *JOINT, *zero("2"), patch="weighty nothing"),
+        job("sft", "planted-rows", "data", *zero("1"), patch="same rows"),
+        job("sft", "planted-heads", "data", *shortly, patch="heads not gathered"),
+    ]
     place.together(jobs)
     assert train(job("sft", "begun-by-two")) == 0
     return place
@@ -194,7 +189,7 @@ def test_runs_of_both_puzzles_are_those_of_one_process(place):
 
 
 @pytest.mark.nightly
-def test_reinforcement_of_both_puzzles_at_stage_3_is_that_of_one_process(more):
+def test_both_puzzles_are_reinforced_alike_at_stage_3(more):
     same(more, "joint-rl", "joint-rl-3", 2e-5)
 
 
@@ -207,12 +202,9 @@ def test_the_comparison_sees_a_rank_that_reads_anothers_rows(place):
 
 
 def loads(place, name):
-    policy = CommitPolicy.from_pretrained(place.folder / name)
-    held = {
-        **{f"depth_head.{k}": v for k, v in policy.depth_head.state_dict().items()},
-        **{f"decoder.{k}": v for k, v in policy.decoder.state_dict().items()},
-    }
-    saved = place.weights(name)
+    policy, saved = CommitPolicy.from_pretrained(place.folder / name), place.weights(name)
+    held = {f"depth_head.{k}": v for k, v in policy.depth_head.state_dict().items()}
+    held |= {f"decoder.{k}": v for k, v in policy.decoder.state_dict().items()}
     assert all(torch.equal(value, saved[key]) for key, value in held.items())
     assert [tuple(output.weight.shape) for output in policy.decoder.outputs] == [(4, 32), (4, 32)]
 

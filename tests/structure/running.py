@@ -39,7 +39,7 @@ NOT_RUN = {
 }
 
 #: The most that a number after a flag may be when a page is run.
-MOST = {"--count": 64, "--validation": 8, "--test": 16, "--instances": 8, "--steps": 1, "--workers": 1}
+MOST = {"--count": 64, "--validation": 4, "--test": 8, "--instances": 4, "--steps": 1, "--workers": 1}
 _VALIDATION = "validation={instances: 4, every: 1, budget: 3, length: [4, 14]}"
 #: What a verb gets in addition.
 SMALLER = {
@@ -68,7 +68,7 @@ SMALLER = {
         _VALIDATION,
         "run.tensorboard=false",
     ],
-    "evaluate": ["--instances", "8", "--validation", "4"],
+    "evaluate": ["--instances", "4", "--validation", "2"],
     "reproduce": ["--jobs", "1"],
 }
 SMALLER["train family"] = SMALLER["train grpo"]
@@ -81,6 +81,13 @@ _FAMILY = "recommit train family --recipe laptop-sliding --init run --out family
 BEFORE = {
     "docs/guides/evaluation.md": [_DATA, _RUN, f"{_RL}rl", f"{_RL}rl-fixed-8 --variant fixed-8", _FAMILY],
     "docs/guides/reinforcement.md": [_DATA],
+    "docs/guides/graphs.md": [
+        (
+            'python -c "from pathlib import Path; '
+            "Path('sure.py').write_text('from recommit.horizon import Fixed; rule = Fixed(3)')\""
+        ),
+        "python -c \"import numpy; numpy.save('mine', numpy.full(360, 8))\"",
+    ],
     "docs/guides/data.md": [
         "python -c \"import numpy, recommit; numpy.save('visited', recommit.Sokoban(8).generate(5, seed=0).states)\"",
     ],
@@ -105,7 +112,7 @@ tasks:
     variants: [adaptive, fixed-4, fixed-8]
     seeds: [0]
     ablations: [paper]
-    evaluate: {instances: 8, validation: 4, budgets: ["3", "2"]}
+    evaluate: {instances: 4, validation: 2, budgets: ["2"]}
   sokoban:
     data:
       {task: sokoban, size: 6, variants: [{length: [4, 14], boxes: 1}],
@@ -116,7 +123,7 @@ tasks:
     variants: [adaptive]
     seeds: [0]
     warm_starts: each
-    evaluate: {instances: 8, validation: 4, budgets: ["3", "2"]}
+    evaluate: {instances: 4, validation: 2, budgets: ["2"]}
 """
 
 

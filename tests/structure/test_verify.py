@@ -111,15 +111,29 @@ def test_every_row_is_published_also_before_it_ever_ran(tmp_path: Path) -> None:
     )
 
 
-def test_figures_are_written_after_every_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("tier", ["quick", "nightly"])
+def test_figures_are_written_after_every_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tier: str) -> None:
+    """Also where rows run side by side."""
+    rows = [row for row in ROWS if row.tier == tier][:2]
     monkeypatch.setattr(verify, "REPORTS", tmp_path)
-    monkeypatch.setattr(verify, "ROWS", ROWS[:2])
-    ran = iter([figure(ROWS[0], 1)])  # the second row ends the program
-    monkeypatch.setattr(verify, "verify", lambda _row, _results, _at: next(ran))
-    monkeypatch.setattr("sys.argv", ["verify", "nightly"])
-    with pytest.raises(StopIteration):
+    monkeypatch.setattr(verify, "ROWS", rows)
+
+    def verified(row: verify.Row, *_: object) -> verify.Figure:
+        if row is rows[1]:
+            raise SystemExit  # the program ends
+        return figure(row, 1)
+
+    monkeypatch.setattr(verify, "verify", verified)
+    monkeypatch.setattr("sys.argv", ["verify", tier])
+    with pytest.raises(SystemExit):
         verify.main()
-    assert [entry["executed"] for entry in json.loads((tmp_path / "verify-nightly.json").read_text())] == [1]
+    assert [entry["executed"] for entry in json.loads((tmp_path / f"verify-{tier}.json").read_text())] == [1]
+
+
+def test_rows_of_the_longer_tiers_run_alone() -> None:
+    quick, nightly = (next(row for row in ROWS if row.tier == tier) for tier in ("quick", "nightly"))
+    assert verify.side_by_side([quick, quick]) == 2
+    assert verify.side_by_side([quick, nightly]) == 1
 
 
 def test_a_tier_may_run_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

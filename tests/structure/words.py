@@ -24,7 +24,7 @@ RESERVED = {
     "variant": r"str|Variant|None",
     "recipe": r"str|Path|None",
     "preset": r"str|Path|Preset|None",
-    "price": r"float|float\d+|floating|Prices|None",
+    "price": r"float|float\d+|floating|Prices?|None",
 }
 #: Containers and arrays, which say nothing of what is in them.
 AROUND = {"NDArray", "np", "Sequence", "Collection", "Iterable", "Mapping", "tuple", "list", "dict", "set", "Any"}

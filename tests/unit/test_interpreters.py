@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+from tests.waiting import HANG
 
 #: Under a name of its own in each version of Python.
 INTERPRETERS = """
@@ -22,6 +23,6 @@ def test_a_sub_interpreter_is_refused_with_a_sentence():
     inside = "try:\n    import recommit._core\nexcept ImportError as error:\n    print(error, flush=True)"
     code = f"{INTERPRETERS}\ninterpreters.run_string(interpreters.create(), {inside!r})\nimport recommit"
     words = [sys.executable, "-W", "ignore", "-c", code]
-    done = subprocess.run(words, check=False, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(words, check=False, capture_output=True, text=True, timeout=HANG)
     assert done.returncode == 0, done.stderr
     assert "sub-interpreter" in done.stdout or "subinterpreter" in done.stdout

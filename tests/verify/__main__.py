@@ -14,12 +14,17 @@ import json
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tests.verify import runners
 from tests.verify.harness import ROOT, Finding, Impossible
 from tests.verify.rows import ROWS, TIERS, Row
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 PUBLISHED = ROOT / "docs" / "reliability" / "figures.json"
 #: What a row says that this machine cannot run: no pass, and nobody's fault.
@@ -109,6 +114,12 @@ def publish(figures: list[Figure], path: Path = PUBLISHED) -> None:
     write([figure for figure in named.values() if figure], path, table)
 
 
+def side_by_side(rows: Sequence[Row]) -> int:
+    """How many at a time: two quick ones, of which none measures seconds or fills the memory; of others each is
+    alone."""
+    return 2 if all(row.tier == "quick" for row in rows) else 1
+
+
 def main() -> int:
     """Run and report; the exit status is 1 where a row failed."""
     parser = argparse.ArgumentParser(prog="verify", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
@@ -128,15 +139,16 @@ def main() -> int:
         chosen = [row for row in chosen if row.id in names]
     results = arguments.results if arguments.results and arguments.results.exists() else None
     at, figures = commit(), []
-    for row in chosen:
-        figures.append(verify(row, results, at))
-        last = figures[-1]
-        print(
-            f"{last.row:<4} {last.seconds:8.1f} s  {last.executed:>10,}  {last.result[:60]:<60} {row.what}", flush=True
-        )
-        write(figures, REPORTS / f"verify-{arguments.tier}.json")
-        if arguments.publish:
-            publish([last])
+    with ThreadPoolExecutor(side_by_side(chosen)) as threads:
+        for last in threads.map(lambda row: verify(row, results, at), chosen):
+            figures.append(last)
+            print(
+                f"{last.row:<4} {last.seconds:8.1f} s  {last.executed:>10,}  {last.result[:60]:<60} {last.what}",
+                flush=True,
+            )
+            write(figures, REPORTS / f"verify-{arguments.tier}.json")
+            if arguments.publish:
+                publish([last])
     passed = sum(figure.result == "pass" for figure in figures)
     failed = [figure.row for figure in figures if figure.result.startswith("FAIL")]
     print(f"{passed} of {len(figures)} rows pass; the table is in {REPORTS}/verify-{arguments.tier}.md")

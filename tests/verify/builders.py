@@ -14,6 +14,7 @@ import tempfile
 from pathlib import Path
 
 from tests.verify.harness import expect, main, run
+from tests.waiting import HANG
 
 BUILD = """
 import sys, os, recommit, numpy as np
@@ -48,7 +49,7 @@ def check(plant: bool) -> tuple[int, str]:
                 subprocess.Popen([sys.executable, "-c", BUILD, kind], env=env, stdout=subprocess.PIPE, text=True)
                 for kind in kinds
             ]
-            said = [process.communicate(timeout=300)[0] for process in both]
+            said = [process.communicate(timeout=HANG)[0] for process in both]
             expect(all(process.returncode == 0 for process in both), f"round {number}: a builder failed")
             expect(plant or said == [answer, answer], f"round {number}: other answers")
             left = digests(Path(name))

@@ -10,10 +10,14 @@ import tempfile
 import xml.etree.ElementTree as ET
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Lock
 
 from tests.verify.harness import ROOT, Finding, Impossible, expect
 from tests.verify.harness import run as command
 from tests.verify.rows import Ctest, Harness, Pytest
+
+#: Rows that run side by side build one after the other.
+BUILDING = Lock()
 
 
 @dataclass(frozen=True)
@@ -50,10 +54,11 @@ def cpp_tests() -> Path:
     date.
     """
     folder = ROOT / "build" / f"test-{sys.implementation.cache_tag}"
-    if not (folder / "CTestTestfile.cmake").exists():
-        command(["cmake", "--preset", "release"])
-        folder = ROOT / "build" / "release"
-    command(["cmake", "--build", str(folder)])
+    with BUILDING:
+        if not (folder / "CTestTestfile.cmake").exists():
+            command(["cmake", "--preset", "release"])
+            folder = ROOT / "build" / "release"
+        command(["cmake", "--build", str(folder)])
     return folder
 
 

@@ -52,7 +52,8 @@ def catches_planted(preset: str, folder: Path) -> None:
 
 def ctest(folder: Path, *options: str) -> int:
     """Run the C++ tests; the number of cases that ran."""
-    output = run(["ctest", "--test-dir", folder, "--verbose", *options], env=ENVIRONMENT)
+    side_by_side = ["--parallel", str(os.cpu_count() or 1)]
+    output = run(["ctest", "--test-dir", folder, "--verbose", *side_by_side, *options], env=ENVIRONMENT)
     return sum(int(n) for n in re.findall(r"(\d+) cases passed", output))
 
 

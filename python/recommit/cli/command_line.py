@@ -15,6 +15,7 @@ from recommit.cli.requests import WrongCall, gathered, puzzle, window
 from recommit.cli.verbs.data import COMMANDS as DATA
 from recommit.cli.verbs.estimate import estimate
 from recommit.cli.verbs.evaluate import evaluate
+from recommit.cli.verbs.graph import COMMANDS as GRAPH
 from recommit.cli.verbs.report import report
 from recommit.cli.verbs.reproduce import reproduce
 from recommit.cli.verbs.solve import solve
@@ -160,6 +161,7 @@ VERBS: dict[str, Callable[..., int | None]] = {
     "train family": family,
     "estimate": estimate,
     "evaluate": evaluate,
+    **{f"graph {verb}": command for verb, command in GRAPH.items()},
     "zero-shot": zero_shot,
     "report": report,
     "reproduce": reproduce,

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recommit.play.episodes import DecisionRows
-    from recommit.play.graph import Choose
+    from recommit.play.graph import Chooser
     from recommit.policy.policy import CommitPolicy
     from recommit.puzzles.puzzle import Puzzle
 
@@ -80,13 +80,13 @@ class PolicyPlayer:
             return episodes.of_callable(without_policy, self.task, self.starts, budget)
         return episodes.on_graph(self.reach, self.starts, budget, self._choose(agent, budget, seed))
 
-    def _choose(self, agent: str, budget: int, seed: int) -> Choose:
+    def _choose(self, agent: str, budget: int, seed: int) -> Chooser:
         reach, depths = self.reach, self.policy.config.depths
         if depth := AgentName(agent).depth:
             return always(reach, depth)
         if agent == "oracle-dp":
             return self._ceiling(budget).choose(budget)
-        makers: dict[str, Callable[[], Choose]] = {
+        makers: dict[str, Callable[[], Chooser]] = {
             "adaptive": lambda: head(reach),
             "adaptive-memory": lambda: wary(reach),
             "sampled": lambda: drawn(reach, None, seed),
@@ -129,7 +129,7 @@ class PolicyPlayer:
         return chances[best] if scores[best][0] >= 0 else chances[-1]  # none is cheap enough: the shallowest
 
 
-def _scores(player: PolicyPlayer, budget: int, choices: list[Choose], limit: int) -> list[tuple[int, int]]:
+def _scores(player: PolicyPlayer, budget: int, choices: list[Chooser], limit: int) -> list[tuple[int, int]]:
     """Count for each choice the episodes solved, and the actions of all with a minus; (-1, 0) if those are more than
     ``limit``. All are played side by side, so that states are looked at in large batches."""
     reach = player.reach

@@ -200,7 +200,7 @@ class Evaluation:
 
     def _keep(self, name: str, play: Callable[[], DecisionRows]) -> None:
         """All ranks play what the lead does not have."""
-        if self.team.told(self.team.lead and self.store.rows(name) is not None):
+        if self.team.from_lead(self.team.lead and self.store.rows(name) is not None):
             return
         rows = play()
         if self.team.lead:

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 FORMAT = "recommit commitment graph 1"
+#: Graphs that come with the package.
+EXAMPLES = Path(__file__).parent / "examples"
 MANIFEST, NODES, STARTS = "manifest.json", "nodes.parquet", "starts.parquet"
 #: More nodes than this are refused before anything is read: some 800 bytes of memory each.
 MOST_NODES = 1 << 24
@@ -109,10 +111,11 @@ def content(graph: CommitmentGraph) -> str:
 
 
 def read(folder: str | Path) -> CommitmentGraph:
-    """A graph from its folder, checked: files against their digests, numbers against the manifest, edges against each
-    other.
-    """
+    """A graph from its folder, or an example by its name, ``sliding-2x3``; checked: files against their digests,
+    numbers against the manifest, edges against each other."""
     place = Path(folder)
+    if not place.exists() and (EXAMPLES / place).is_dir() and len(place.parts) == 1:
+        place = EXAMPLES / place
     manifest = reading.values(place, MANIFEST, FIELDS)
     if manifest["format"] != FORMAT:
         raise errors.Damaged(f"{place / MANIFEST}: format: expected {FORMAT!r}, got {manifest['format']!r}")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from recommit.play.commitments import Commitments
 from recommit.puzzles import registry
 
 if TYPE_CHECKING:
@@ -91,6 +92,18 @@ class CommitmentGraph:
         landing = self.landing[self.looked]
         ends = self.looked | self.goal
         return bool((landing != NOWHERE).all() and ends[landing].all() and ends[self.starts].all())
+
+    def commitments(self, depths: Sequence[int]) -> Commitments:
+        """The graph as arrays for the exact programs of ``recommit.play.regret``, with these depths to choose from."""
+        columns = columns_of(depths)
+        return Commitments(
+            tuple(column + 1 for column in columns),
+            self.landing[:, columns],
+            self.executed(columns),
+            self.goal,
+            self.looked,
+            self.distance,
+        )
 
     def executed(self, columns: Sequence[int]) -> NDArray[np.int32]:
         """[N, columns] actions that each of these edges executes."""

@@ -1,4 +1,4 @@
-"""Gain share: which part of what choosing depths can add a rule takes; 0 is the best constant's, 1 the ceiling's."""
+"""Gain share with its interval: which part of what choosing depths can add a rule takes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 LEAST = 1e-9
 
 
-def gain_share(
+def gain_interval(
     rule: Floats, constant: Floats, ceiling: Floats, groups: NDArray[np.integer] | None = None, *, rounds: int = 2000
 ) -> Interval | None:
     """(rule - constant) / (ceiling - constant) of mean values per start, and its 95 % interval by drawing whole groups

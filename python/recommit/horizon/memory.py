@@ -44,7 +44,7 @@ class WithMemory:
     the second visit this one takes the second depth of the order, at the third the third, and so on round the order. It
     needs ``Plans.keys``, costs no look, and belongs to one batch of episodes: ``reset`` begins the next.
 
-    It is ours: the agent ``wary`` of our evaluations, for which the order is that of the depth head's probabilities.
+    It is ours: the agent with a memory of our evaluations, whose order is that of the depth head's probabilities.
     """
 
     rule: Rule
@@ -57,8 +57,8 @@ class WithMemory:
             "keys [N, ...], equal where two observations are, because it asks whether an episode has been there before"
         )
         keys = [key.tobytes() for key in near.need("WithMemory", why, plans.keys)]
-        before = self._visits.count(self._episodes(len(plans), episodes), keys)
         order = self.rule.order(plans)
+        before = self._visits.count(self._episodes(len(plans), episodes), keys)
         result: Depths = order[np.arange(len(plans)), before % order.shape[1]]
         return result
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from recommit.play.graph import Choose, PlanGraph
+    from recommit.play.graph import Chooser, PlanGraph
     from recommit.play.sampled import Actor, Trace
     from recommit.puzzles.puzzle import Puzzle
 
@@ -70,7 +70,7 @@ def join(parts: list[DecisionRows]) -> DecisionRows:
     return DecisionRows(*(np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(DecisionRows)))
 
 
-def on_graph(reach: PlanGraph, starts: NDArray[np.uint8], budget: int, choose: Choose) -> DecisionRows:
+def on_graph(reach: PlanGraph, starts: NDArray[np.uint8], budget: int, choose: Chooser) -> DecisionRows:
     """Episodes whose plans are the policy's greedy ones and whose depths are chosen by ``choose``."""
     at = reach.nodes(starts, budget)
     alive = ~reach.goal[at]
@@ -101,7 +101,7 @@ def _rows(
 ) -> DecisionRows:
     distance = reach.task.distance(reach.states)
     depth = np.array(reach.depths)[columns]
-    entropy, chance = asked(reach.logits[nodes], depth, reach.policy.config.depths)
+    entropy, chance = depth_head_of(reach.logits[nodes], depth, reach.policy.config.depths)
     return DecisionRows(
         who.astype(np.int32),
         turn.astype(np.int16),
@@ -132,7 +132,7 @@ def in_bytes(logits: NDArray[np.floating], depths: tuple[int, ...]) -> NDArray[n
     return result
 
 
-def asked(
+def depth_head_of(
     logits: NDArray[np.floating], depth: NDArray[np.integer], depths: tuple[int, ...]
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Entropy of the depth head, and the probability that it gave to ``depth`` (none for depths outside its set)."""
@@ -141,8 +141,8 @@ def asked(
     probability = softmax(logits)
     entropy = -(probability * np.log(np.maximum(probability, 1e-300))).sum(axis=1)
     column = np.searchsorted(depths, depth).clip(max=len(depths) - 1)
-    given = np.where(np.array(depths)[column] == depth, probability[np.arange(len(depth)), column], NOT_ASKED)
-    return entropy.astype(np.float32), given.astype(np.float32)
+    chance = np.where(np.array(depths)[column] == depth, probability[np.arange(len(depth)), column], NOT_ASKED)
+    return entropy.astype(np.float32), chance.astype(np.float32)
 
 
 def sampled(actor: Actor, starts: NDArray[np.uint8], budget: int, seed: int) -> DecisionRows:
@@ -156,7 +156,7 @@ def sampled(actor: Actor, starts: NDArray[np.uint8], budget: int, seed: int) -> 
 def of_trace(trace: Trace, depths: tuple[int, ...], budget: int) -> DecisionRows:
     """Rows of the first candidates."""
     depth = trace.proposals.depth[:, 0]
-    entropy, chance = asked(trace.proposals.logits, depth, depths)
+    entropy, chance = depth_head_of(trace.proposals.logits, depth, depths)
     return DecisionRows(
         trace.episode.astype(np.int32),
         (budget - trace.left).astype(np.int16),

@@ -1,10 +1,11 @@
-"""The states that a policy's greedy plans can lead to, each looked at once, and values over them.
+"""The commitment graph: the states that a policy's greedy plans can lead to, each looked at once.
 
 With deterministic plans an episode is a walk in a graph: a node is a state, an edge is "commit to the first h actions
 of the plan made here". Whatever chooses the depths -- a depth head, a fixed depth, an oracle -- walks in the same
-graph, so one pass of the policy per distinct state serves all of them, and the value of a depth policy over a decision
-budget is a sum over edges instead of a sample of episodes. Every rank has the whole graph, in one order, and looks at
-its share.
+graph, so one pass of the policy per distinct state serves all of them, and the value of a depth policy over a
+decision budget is a sum over edges instead of a sample of episodes (``play/values.py``). Every rank has the whole
+graph, in one order, and looks at its share. ``PlanGraph.expand`` looks, ``walk`` plays an episode from every start,
+and the functions below it are who chooses: each gives the column of a depth for episodes that are under way.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ class PlanGraph:
         self.logits: NDArray[np.float32] = np.empty((0, len(policy.config.depths)), np.float32)
         #: Is the policy told how many decisions are left? Then the same state is another node with another number of
         #: them.
-        self.told = policy.config.show_budget
+        self.shows_budget = policy.config.show_budget
         self.left: NDArray[np.int64] = np.empty(0, np.int64)
         #: By depth: the node that the plan leads to, the actions until then, and whether that is the goal.
         self.landing: NDArray[np.int64] = np.empty((0, many), np.int64)
@@ -83,9 +84,9 @@ class PlanGraph:
         return len(self.states)
 
     def nodes(self, states: NDArray[np.uint8], left: NDArray[np.int64] | int = 0) -> NDArray[np.int64]:
-        """The node of each state, with so many decisions ``left``, which only counts where the policy is told; new ones
-        are added without a plan."""
-        numbers = np.broadcast_to(left if self.told else 0, len(states))
+        """The node of each state, with so many decisions ``left``, which only counts where the policy is told; new
+        ones are added without a plan."""
+        numbers = np.broadcast_to(left if self.shows_budget else 0, len(states))
         keys = [state.tobytes() + bytes([number]) for state, number in zip(states, numbers.tolist(), strict=True)]
         fresh: list[int] = []
         for i, key in enumerate(keys):
@@ -136,11 +137,12 @@ class PlanGraph:
             used[rank] += len(piece)
 
     def _look(self, piece: NDArray[np.int64], others: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Logits and plans of a piece; for an empty one the first of ``others`` is seen, and nothing comes of it."""
-        asked = piece if len(piece) else others[:1]
-        told = {"left": self.left[asked]} if self.told else {}
+        """Logits and plans of a piece; with an empty one the first of ``others`` is looked at, and nothing comes of
+        it."""
+        nodes = piece if len(piece) else others[:1]
+        left = {"left": self.left[nodes]} if self.shows_budget else {}
         inputs, logits, plans = self.run_pass(
-            partial(self.policy.plan, self.task, self.states[asked], self.depths, **told)
+            partial(self.policy.plan, self.task, self.states[nodes], self.depths, **left)
         )
         if self.keep_inputs and len(piece):
             self._inputs.append((piece, inputs))
@@ -189,14 +191,14 @@ class Episodes:
         return float(self.actions.mean())
 
 
-class Choose(Protocol):
+class Chooser(Protocol):
     """Who decides how far to go."""
 
     def __call__(self, turn: int, episodes: NDArray[np.int64], nodes: NDArray[np.int64]) -> NDArray[np.int64]:
         """The column of the depth for each of the ``episodes`` that are under way, now at expanded ``nodes``."""
 
 
-def walk(reach: PlanGraph, starts: NDArray[np.uint8], budget: int, choose: Choose) -> Episodes:
+def walk(reach: PlanGraph, starts: NDArray[np.uint8], budget: int, choose: Chooser) -> Episodes:
     """Play one episode from every start, at most ``budget`` decisions each."""
     at = reach.nodes(starts, budget)
     solved = reach.goal[at].copy()
@@ -216,20 +218,21 @@ def walk(reach: PlanGraph, starts: NDArray[np.uint8], budget: int, choose: Choos
     return Episodes(solved, actions, decisions, used)
 
 
-def always(reach: PlanGraph, depth: int) -> Choose:
+def always(reach: PlanGraph, depth: int) -> Chooser:
     """One fixed depth."""
     column = reach.depths.index(depth)
     return lambda _turn, episodes, _nodes: np.full(len(episodes), column)
 
 
-def head(reach: PlanGraph) -> Choose:
+def head(reach: PlanGraph) -> Chooser:
     """The depth head's likeliest depth, ties to the smaller."""
     columns = np.array([reach.depths.index(depth) for depth in reach.policy.config.depths])
     return lambda _turn, _episodes, nodes: columns[reach.logits[nodes].argmax(axis=1)]
 
 
-def wary(reach: PlanGraph) -> Choose:
-    """``head`` with a memory: where an episode comes by again, the next likeliest depth, so it need not go round."""
+def wary(reach: PlanGraph) -> Chooser:
+    """``head`` with a memory: where an episode comes by again, the next likeliest depth, so that it need not go
+    round."""
     columns = np.array([reach.depths.index(depth) for depth in reach.policy.config.depths])
     times: dict[tuple[int, int], int] = {}
 
@@ -246,7 +249,7 @@ def wary(reach: PlanGraph) -> Choose:
     return choose
 
 
-def drawn(reach: PlanGraph, chance: NDArray[np.floating] | None, seed: int) -> Choose:
+def drawn(reach: PlanGraph, chance: NDArray[np.floating] | None, seed: int) -> Chooser:
     """The policy's depths, drawn by ``chance`` -- the same in every state -- or by the depth head if that is None."""
     columns = np.array([reach.depths.index(depth) for depth in reach.policy.config.depths])
 

@@ -17,7 +17,7 @@ from recommit.policy.config import MAX_ACTIONS
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from recommit.play.graph import Choose, PlanGraph
+    from recommit.play.graph import Chooser, PlanGraph
 
 #: Costs are decisions + STEP * actions + FAILED where unsolved: whole numbers, compared at once.
 STEP = 1 << 8
@@ -37,7 +37,7 @@ class Ceiling:
     #: States that were left out because the graph had grown to its cap; with any, this is a lower bound of the ceiling.
     missing: int
 
-    def choose(self, budget: int) -> Choose:
+    def choose(self, budget: int) -> Chooser:
         """For ``walk`` and ``on_graph`` with this budget."""
 
         def choose(turn: int, episodes: NDArray[np.int64], nodes: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -83,17 +83,17 @@ def _wasted(reach: PlanGraph, roots: NDArray[np.int64], budget: int, columns: ND
     A state does not count where it is lost, or further away than all the decisions left could take it.
     """
     distance = reach.task.distance(reach.states).astype(np.int64)
-    known = np.flatnonzero(reach.expanded)
-    landing, solved = reach.landing[known][:, columns], reach.solved[known][:, columns]
-    waste = reach.executed[known][:, columns] + distance[landing] - distance[known, None]
+    looked = np.flatnonzero(reach.expanded)
+    landing, solved = reach.landing[looked][:, columns], reach.solved[looked][:, columns]
+    waste = reach.executed[looked][:, columns] + distance[landing] - distance[looked, None]
     least, now = np.full(len(reach), FAILED), np.full(len(reach), FAILED)
     now[roots] = 0
     for left in range(budget, 0, -1):
         now[(distance <= 0) | (distance > MAX_ACTIONS * left)] = FAILED
         least = np.minimum(least, now)
-        on = (now[known, None] < FAILED) & ~solved
+        on = (now[looked, None] < FAILED) & ~solved
         after = np.full(len(reach), FAILED)
-        np.minimum.at(after, landing[on], (now[known, None] + waste)[on])
+        np.minimum.at(after, landing[on], (now[looked, None] + waste)[on])
         now = after
     least[reach.expanded] = FAILED
     return least
@@ -115,20 +115,20 @@ def costs(reach: PlanGraph, budget: int, columns: NDArray[np.int64]) -> tuple[ND
     cost = np.full((budget + 1, nodes), FAILED, np.int64)
     column = np.full((budget + 1, nodes), columns[np.argmin(depths)], np.int8)
     cost[:, reach.goal] = 0
-    known = np.flatnonzero(reach.expanded)
+    looked = np.flatnonzero(reach.expanded)
     shallow = STEP * min(depths) + 1
-    solved, landing = reach.solved[known][:, columns], reach.landing[known][:, columns]
-    taken = 1 + STEP * reach.executed[known][:, columns].astype(np.int64)
+    solved, landing = reach.solved[looked][:, columns], reach.landing[looked][:, columns]
+    taken = 1 + STEP * reach.executed[looked][:, columns].astype(np.int64)
     hopeless = ~reach.expanded & ~reach.goal
     for left in range(1, budget + 1):
         each = taken + np.where(solved, 0, cost[left - 1][landing])
-        column[left, known] = columns[each.argmin(axis=1)]
-        cost[left, known] = each.min(axis=1)
+        column[left, looked] = columns[each.argmin(axis=1)]
+        cost[left, looked] = each.min(axis=1)
         cost[left, hopeless] = FAILED + left * shallow  # the shallowest commitments until the end
     return cost, column
 
 
-def greedy(reach: PlanGraph, depths: tuple[int, ...], *, rate: bool) -> Choose:
+def greedy(reach: PlanGraph, depths: tuple[int, ...], *, rate: bool) -> Chooser:
     """The depth whose commitment lowers the distance most, or most per action; ties to the smaller depth."""
     columns = np.array([reach.depths.index(depth) for depth in depths])
 

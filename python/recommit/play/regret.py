@@ -22,11 +22,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from recommit.play import best_values
 from recommit.play.commitments import Prices
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import NDArray
 
     from recommit.play.commitments import Commitments
@@ -37,8 +36,6 @@ if TYPE_CHECKING:
 
 #: Values closer than this are equal: both commitments are best.
 TIE = 1e-12
-#: Why a commitment was not the best: the first of these that applies.
-CAUSES = ("last look", "lost level", "round", "too deep", "too shallow")
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,16 +74,9 @@ class Followed:
 
 
 def best(graph: Commitments, budget: int, prices: Prices | None = None) -> Best:
-    """V^p by dynamic programming, a column of depths at a time."""
+    """V^p by dynamic programming."""
     prices = prices or Prices()
-    value = _ends(graph, budget, prices)
-    landing, cost = graph.landing[graph.rows].T.astype(np.intp, order="C"), prices.cost(graph).T.copy()
-    for left in range(1, budget + 1):
-        largest = np.full(len(graph.rows), -np.inf)
-        for there, price in zip(landing, cost, strict=True):
-            np.maximum(largest, value[left - 1].take(there) - price, out=largest)
-        value[left, graph.rows] = largest
-    return Best(graph, prices, value)
+    return Best(graph, prices, np.ascontiguousarray(best_values.by_looks(graph, budget, [prices])[:, :, 0]))
 
 
 def follow(best: Best, depths: NDArray[np.integer]) -> Followed:
@@ -113,97 +103,11 @@ def _ends(graph: Commitments, budget: int, prices: Prices) -> Floats:
     return value
 
 
-@dataclass(frozen=True, eq=False)
-class Attribution:
-    """Every commitment of some episodes, in order (look, start), with its regret and the cause of it."""
-
-    start: Nodes  #: which of the starts
-    left: Nodes  #: looks left, this one too
-    node: Nodes
-    regret: Floats
-    cause: NDArray[np.int8]  #: place in ``CAUSES``, -1 where the commitment was one of the best
-
-    def total(self, starts: int) -> Floats:
-        """[starts] the regret of each episode: V^p - V^r."""
-        return np.bincount(self.start, self.regret, starts).astype(np.float64)
-
-    def shares(self) -> dict[str, float]:
-        """Shares of all regret by cause; they add up to 1, or are all 0 if there is none."""
-        sums = np.bincount(self.cause[self.cause >= 0], self.regret[self.cause >= 0], len(CAUSES))
-        return dict(zip(CAUSES, (sums / max(sums.sum(), TIE)).tolist(), strict=True))
-
-
-def attribute(followed: Followed, starts: Nodes) -> Attribution:
-    """Play every start once and say of each commitment what it cost, and why.
-
-    ``last look``: with the looks left nothing could be solved any more, so that only prices were lost. ``lost level``:
-    the commitment made it unsolvable. ``round``: it led to a state where the episode had been. Otherwise the depth was
-    ``too deep`` or ``too shallow``, above or below the nearest depth that was best (of two as near, the shallower one).
-    """
-    starts = np.asarray(starts, np.int64)
-    parts = [_causes(followed, who, left, path) for who, left, path in _episodes(followed, starts)]
-    columns = (
-        (np.concatenate(column) for column in zip(*parts, strict=True)) if parts else iter([np.zeros(0, np.int64)] * 5)
-    )
-    start, left, node, regret, cause = columns
-    return Attribution(start, left, node, regret.astype(np.float64), cause.astype(np.int8))
-
-
-def visits(followed: Followed, starts: Nodes) -> Floats:
-    """[K + 1, N] how often episodes from these starts are in a state with so many looks left."""
-    result = np.zeros_like(followed.value)
-    for _, left, path in _episodes(followed, np.asarray(starts, np.int64)):
-        np.add.at(result[left], path[-1], 1.0)
-    return result
-
-
-def _episodes(followed: Followed, starts: Nodes) -> Iterator[tuple[Nodes, int, Nodes]]:
-    """At each look: the episodes that still choose, how many looks are left, and where they have been [looks,
-    episodes].
-    """
-    graph = followed.best.graph
-    choosing = np.zeros(len(graph), np.bool_)
-    choosing[graph.rows] = True
-    who, path = np.arange(len(starts)), starts[None]
-    for left in range(followed.best.budget, 0, -1):
-        on = choosing[path[-1]]
-        who, path = who[on], path[:, on]
-        if not len(who):
-            return
-        yield who, left, path
-        there = graph.landing[path[-1], followed.column[left - 1, path[-1]]]
-        path = np.concatenate([path, there[None]])
-
-
-def _causes(followed: Followed, who: Nodes, left: int, path: Nodes) -> tuple[NDArray[np.generic], ...]:
-    best, graph, node = followed.best, followed.best.graph, path[-1]
-    regret, column = followed.regret[left, node], followed.column[left - 1, node]
-    there = graph.landing[node, column]
-    maximal = best.quality(left, node) >= best.value[left, node][:, None] - TIE
-    apart = np.array(graph.depths)[column][:, None] - np.array(graph.depths)
-    nearest = np.where(maximal, np.abs(apart), np.iinfo(apart.dtype).max).argmin(axis=1)
-    applies = [
-        ~best.hope[left, node],
-        (graph.distance[node] >= 0) & (graph.distance[there] < 0),
-        (path == there).any(axis=0),
-        apart[np.arange(len(node)), nearest] > 0,
-        np.ones(len(node), np.bool_),
-    ]
-    cause = np.where(maximal[np.arange(len(node)), column], -1, np.argmax(applies, axis=0))
-    return who, np.full(len(who), left), node, regret, cause
-
-
 def costs(graph: Commitments, prices: Prices) -> Floats:
     """Costs [N] of the cheapest way to the goal without a budget: a shortest path; infinite where these plans have
-    none.
-    """
-    result = np.where(graph.goal, 0.0, np.inf)
-    landing, cost = graph.landing[graph.rows], prices.cost(graph)
-    while True:
-        cheaper = np.minimum(result[graph.rows], (cost + result[landing]).min(axis=1, initial=np.inf))
-        if np.array_equal(cheaper, result[graph.rows]):
-            return result
-        result[graph.rows] = cheaper
+    none."""
+    result: Floats = best_values.costs(graph, [prices])[:, 0]
+    return result
 
 
 def rule_costs(graph: Commitments, prices: Prices, depths: NDArray[np.integer]) -> Floats:

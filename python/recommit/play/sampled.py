@@ -1,4 +1,11 @@
-"""Playing to learn: commitments sampled from the policy, executed, and judged by the exact distance."""
+"""The rollout: commitments sampled from the policy, executed, and measured by the exact distance.
+
+``Actor`` looks once at each state and draws ``candidates`` depths and plans; every draw is named by the episode, the
+turn and the candidate, so that it does not depend on what else is in the batch or on how many ranks there are.
+``play`` goes on with one candidate per state, all episodes in lock step, until the last one has ended. The result is
+a ``Trace``: one row per decision, in order, which ``train/grpo/reward.py`` judges and ``play/episodes.py`` turns into
+rows of an evaluation.
+"""
 
 from __future__ import annotations
 
@@ -107,12 +114,12 @@ class Actor:
         self.looked += len(states)
         for begin in range(0, max(self.max_over_ranks(len(states)), 1), PASS):
             part = slice(begin, begin + PASS)
-            asked, named = states[part], number[part]
-            if not len(asked):
+            piece, numbers = states[part], number[part]
+            if not len(piece):
                 if self.idle is not None:
                     self._propose(self.idle, count, np.zeros(1, np.uint64), depths, np.ones(1, np.int64))
                 continue
-            parts.append(self._propose(asked, count, named, depths, None if left is None else left[part]))
+            parts.append(self._propose(piece, count, numbers, depths, None if left is None else left[part]))
         return _joined(parts, count, len(self.policy.config.depths))
 
     def _propose(
@@ -224,12 +231,12 @@ def _decide(
     candidates: int,
 ) -> Trace:
     task = actor.task
-    made = actor.propose(states, candidates, number, left=left)
+    proposals = actor.propose(states, candidates, number, left=left)
     many, shape = len(states), states.shape[1:]
     outcome = task.execute(
         np.repeat(states, candidates, axis=0),
-        made.actions.reshape(-1, MAX_ACTIONS),
-        made.depth.reshape(-1).astype(np.int32),
+        proposals.actions.reshape(-1, MAX_ACTIONS),
+        proposals.depth.reshape(-1).astype(np.int32),
     )
     after = task.distance(outcome.states).reshape(many, candidates)
     return Trace(
@@ -237,10 +244,10 @@ def _decide(
         distance,
         who,
         left,
-        made,
+        proposals,
         outcome.states.reshape(many, candidates, *shape),
         after,
-        _last_distance(task, states, distance, made.actions, after),
+        _last_distance(task, states, distance, proposals.actions, after),
         outcome.executed.reshape(many, candidates),
         outcome.solved.reshape(many, candidates),
     )

@@ -23,10 +23,10 @@ PIECE = 128
 def each(team: Team, count: int, play: Callable[[int], DecisionRows]) -> list[DecisionRows]:
     """``play`` of 0..``count`` - 1, every number by one rank and the rows in all of them."""
     mine = {f"{i}.{f.name}": value for i in range(team.rank, count, team.world) for f, value in _columns(play(i))}
-    found: dict[str, NDArray[Any]] = {}
+    columns: dict[str, NDArray[Any]] = {}
     for heard in team.exchange(mine):
-        found |= heard
-    return [DecisionRows(*(found[f"{i}.{f.name}"] for f in fields(DecisionRows))) for i in range(count)]
+        columns |= heard
+    return [DecisionRows(*(columns[f"{i}.{f.name}"] for f in fields(DecisionRows))) for i in range(count)]
 
 
 def _columns(rows: DecisionRows) -> list[tuple[Any, NDArray[Any]]]:

@@ -23,13 +23,13 @@ class Variant:
 
 def variant(name: str) -> Variant:
     """``adaptive``, ``fixed-1`` to ``fixed-8``, ``random`` or ``depth-only``."""
-    known = {
+    others = {
         "adaptive": Variant("adaptive"),
         "random": Variant("random", head=False),
         "depth-only": Variant("depth-only", rest=False),
     }
-    if name in known:
-        return known[name]
+    if name in others:
+        return others[name]
     if match := re.fullmatch(rf"fixed-([1-{MAX_ACTIONS}])", name):
         return Variant(name, depth=int(match[1]), head=False)
     raise ValueError(

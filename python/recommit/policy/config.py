@@ -12,6 +12,8 @@ MAX_ACTIONS = 8
 ADAPTER = "default"
 #: A policy that is told how many decisions are left reads two digits.
 MOST_LEFT = 99
+#: Far more than any decoder has: a stranger's policy that asks for more would only take this machine's memory.
+MOST = {"width": 1 << 16, "layers": 1 << 8, "heads": 1 << 12, "ffn": 1 << 18}
 #: States per pass where nobody learns: more of them leave a processor's caches (1,024 at once take 1.3 times as long).
 PASS = 256
 
@@ -32,9 +34,9 @@ class DecoderConfig:
     z: Literal["prefix", "cross"] = "prefix"
 
     def __post_init__(self) -> None:
-        for name in ("width", "layers", "heads", "ffn"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"decoder.{name}: expected at least 1, got {getattr(self, name)}")
+        for name, most in MOST.items():
+            if not 1 <= getattr(self, name) <= most:
+                raise ValueError(f"decoder.{name}: expected 1..{most}, got {getattr(self, name)}")
         if self.width % self.heads:
             raise ValueError(f"decoder.width: expected a multiple of heads ({self.heads}), got {self.width}")
         if self.depth_conditioning not in ("none", "embedding"):

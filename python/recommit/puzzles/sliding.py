@@ -11,7 +11,7 @@ from recommit.puzzles import checks
 from recommit.puzzles.instances import Instances
 from recommit.puzzles.puzzle import Puzzle, Usual
 from recommit.puzzles.solutions import UNKNOWN, Limits
-from recommit.puzzles.walks import TRIES, TRIES_SEARCHED, Walks
+from recommit.puzzles.walks import TRIES, TRIES_SEARCHED, BoardWalks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -148,16 +148,16 @@ class Sliding(Puzzle):
             lengths = self.distance(states, threads=threads) if free else np.full(count, UNKNOWN, np.int32)
         return Instances(self.task, self.named(generator), seed, start, states, lengths)
 
-    def _walks(self, length: int | tuple[int, int] | None, *, plain: bool) -> Walks:
+    def _walks(self, length: int | tuple[int, int] | None, *, plain: bool) -> BoardWalks:
         if length is None:
             raise ValueError("length: expected one for a generator that walks, got None")
         low, high = checks.window(length, 1, LONGEST)
         farthest = self.farthest
         if farthest is None:
-            return Walks(self, low, high, plain, TRIES_SEARCHED)
+            return BoardWalks(self, low, high, plain, TRIES_SEARCHED)
         if low > farthest:
             raise ValueError(f"length: expected 1..{farthest} for {self.size_name} boards, got {low}..{high}")
-        return Walks(self, low, min(high, farthest), plain, TRIES)
+        return BoardWalks(self, low, min(high, farthest), plain, TRIES)
 
     def population(self) -> tuple[States, NDArray[np.int32]]:
         """All boards but the solved one, nearest first, and their lengths; up to ten cells."""

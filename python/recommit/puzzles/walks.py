@@ -63,7 +63,7 @@ def thresholds(rows: int, cols: int, length: int, *, plain: bool) -> NDArray[np.
 
 
 @dataclass(frozen=True)
-class Walks:
+class BoardWalks:
     """Boards of one shape, with lengths drawn evenly from a window; ``tries`` walks at most are made for each."""
 
     task: Puzzle
@@ -93,7 +93,7 @@ class Walks:
 class _Walker:
     """Walks of one length on one shape."""
 
-    def __init__(self, wanted: Walks, length: int, threads: int | None) -> None:
+    def __init__(self, wanted: BoardWalks, length: int, threads: int | None) -> None:
         self.task, self.tries, self.length, self.threads = wanted.task, wanted.tries, length, threads
         self.thresholds = thresholds(*self.task.shape, length, plain=wanted.plain)
         self.neighbours = neighbours(*self.task.shape)

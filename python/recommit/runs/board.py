@@ -63,8 +63,8 @@ def last_step(folder: Path) -> int:
 def last_agent(log: Path) -> tuple[int, int]:
     """How many agents an evaluation has played, by the last such line of its log, and of how many."""
     lines = b"".join(_end(log)).rpartition(b"\n$ ")[2]
-    said = re.findall(rb"(\d+)/(\d+) \S+: [\d.]+ s\n", lines)
-    return (int(said[-1][0]), int(said[-1][1])) if said else (0, 0)
+    counts = re.findall(rb"(\d+)/(\d+) \S+: [\d.]+ s\n", lines)
+    return (int(counts[-1][0]), int(counts[-1][1])) if counts else (0, 0)
 
 
 def _end(file: Path) -> list[bytes]:

@@ -131,9 +131,9 @@ def verify(folder: Path) -> int:
         raise TornCheckpoint(f"{folder.name}: expected the step in its name, got {seal['step']} in {COMMIT}")
     for name, (size, wanted) in seal["files"].items():
         path = folder / name
-        given = path.stat().st_size if path.is_file() else None
-        if given != size:
-            raise TornCheckpoint(f"{folder.name}/{name}: expected {size} bytes, got {given}")
+        length = path.stat().st_size if path.is_file() else None
+        if length != size:
+            raise TornCheckpoint(f"{folder.name}/{name}: expected {size} bytes, got {length}")
         if files.file_sha256(path) != wanted:
             raise TornCheckpoint(f"{folder.name}/{name}: expected sha256 {wanted[:12]}, got another")
     return int(seal["step"])

@@ -175,14 +175,14 @@ class Log:
 
 
 def versions() -> dict[str, Any]:
-    """Of Python, the machine and every package that can change a result."""
-    found: dict[str, Any] = {"python": platform.python_version(), "platform": platform.platform()}
+    """Versions of Python, the machine and every package that can change a result."""
+    result: dict[str, Any] = {"python": platform.python_version(), "platform": platform.platform()}
     for name in PACKAGES:
         try:
-            found[name] = metadata.version(name)
+            result[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
-            found[name] = None
-    return found
+            result[name] = None
+    return result
 
 
 def _lasting(config: dict[str, Any]) -> dict[str, Any]:
@@ -201,12 +201,14 @@ def _completed(values: dict[str, Any], defaults: dict[str, Any]) -> dict[str, An
     return {**defaults, **values, **inner}
 
 
-def differences(known: Any, now: Any, name: str = "") -> str:
+def differences(before: Any, now: Any, name: str = "") -> str:
     """Which fields differ, with both values."""
-    if isinstance(known, dict) and isinstance(now, dict):
-        keys = sorted(known.keys() | now.keys())
-        return ", ".join(filter(None, (differences(known.get(k), now.get(k), f"{name}.{k}".lstrip(".")) for k in keys)))
-    return "" if known == now else f"{name} was {known!r}, is {now!r}"
+    if isinstance(before, dict) and isinstance(now, dict):
+        keys = sorted(before.keys() | now.keys())
+        return ", ".join(
+            filter(None, (differences(before.get(k), now.get(k), f"{name}.{k}".lstrip(".")) for k in keys))
+        )
+    return "" if before == now else f"{name} was {before!r}, is {now!r}"
 
 
 def best_policy(folder: str | Path) -> Path:
@@ -226,9 +228,9 @@ def recipe_of(run: str | Path, task: str = "") -> DataSpec:
     return chosen[0]
 
 
-def of_tasks(recipes: list[DataSpec], tasks: tuple[str, ...]) -> list[DataSpec]:
+def of_tasks(specs: list[DataSpec], tasks: tuple[str, ...]) -> list[DataSpec]:
     """Those of the named puzzles, each of which may be said with its size."""
-    return [recipe for recipe, name in zip(recipes, names(recipes), strict=True) if {recipe.task, name} & set(tasks)]
+    return [spec for spec, name in zip(specs, names(specs), strict=True) if {spec.task, name} & set(tasks)]
 
 
 def recipes_of(run: str | Path) -> list[DataSpec]:

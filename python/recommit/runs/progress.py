@@ -23,7 +23,7 @@ class Interrupt:
     """Ctrl-C and SIGTERM end a run after the step that is under way; a second Ctrl-C ends it at once."""
 
     def __init__(self) -> None:
-        self.asked = 0
+        self.number = 0
         self._old: dict[int, Any] = {}
 
     def __enter__(self) -> Self:
@@ -36,9 +36,9 @@ class Interrupt:
             signal.signal(number, handler)
 
     def _note(self, number: int, _frame: FrameType | None) -> None:
-        if self.asked and number == signal.SIGINT:
+        if self.number and number == signal.SIGINT:
             raise KeyboardInterrupt
-        self.asked = number
+        self.number = number
 
 
 class Progress:
@@ -48,7 +48,7 @@ class Progress:
         self.total, self.first, self.quiet = total, first, quiet
         self.live = sys.stderr.isatty()
         self.pause = 0.2 if self.live else pause
-        self._begin = self._said = time.monotonic()
+        self._begin = self._last = time.monotonic()
 
     def show(self, step: int, states_per_second: float, tokens_per_second: float, loss: float) -> None:
         """Maybe say where the run is."""
@@ -64,9 +64,9 @@ class Progress:
     def due(self) -> bool:
         """Was the last line long enough ago? Then the next one is counted from now."""
         now = time.monotonic()
-        if self.quiet or now - self._said < self.pause:
+        if self.quiet or now - self._last < self.pause:
             return False
-        self._said = now
+        self._last = now
         return True
 
     def write(self, line: str) -> None:
@@ -150,7 +150,7 @@ class Clock:
 
     def take(self) -> dict[str, float]:
         """Since the last call."""
-        found = {f"{name}_wall_s": round(value, 4) for name, value in self._wall.items()}
-        found |= {f"{name}_cpu_s": round(value, 4) for name, value in self._cpu.items()}
+        seconds = {f"{name}_wall_s": round(value, 4) for name, value in self._wall.items()}
+        seconds |= {f"{name}_cpu_s": round(value, 4) for name, value in self._cpu.items()}
         self._wall, self._cpu = {}, {}
-        return found
+        return seconds

@@ -72,7 +72,7 @@ class Team:
             return [dict(arrays)]
         return [_from_bytes(content) for content in self.gather(_to_bytes(arrays))]
 
-    def told(self, word: bool) -> bool:
+    def from_lead(self, word: bool) -> bool:
         """What the lead says."""
         return self.gather(b"1" if word else b"")[0] != b""
 
@@ -141,8 +141,8 @@ def _backend(device: torch.device) -> str:
 def announce(environment: Any) -> None:
     """Complete what a launcher left unsaid; without RANK and its like DeepSpeed would look for MPI and fail."""
     if "RANK" not in environment and int(environment.get("SLURM_NTASKS", "1")) > 1:
-        for name, told in _SLURM.items():
-            environment[name] = environment[told]
+        for name, own in _SLURM.items():
+            environment[name] = environment[own]
         if "MASTER_ADDR" not in environment:
             raise ValueError(
                 "MASTER_ADDR: expected the first host of the job, got none; in the batch script: "
@@ -155,9 +155,9 @@ def announce(environment: Any) -> None:
         environment["MASTER_PORT"] = str(free_port())
 
 
-def arguments(given: list[str]) -> list[str]:
+def arguments(words: list[str]) -> list[str]:
     """Without the one that DeepSpeed's launcher puts in front of ours; it says the same in the environment."""
-    return [argument for argument in given if not argument.startswith("--local_rank=")]
+    return [argument for argument in words if not argument.startswith("--local_rank=")]
 
 
 def _leave() -> None:

@@ -29,7 +29,7 @@ def policy(config: ModelConfig, folder: Path, seed: int, team: Team) -> CommitPo
     source = config.backbone
     if source.startswith(RANDOM):
         if team.lead:
-            _made(config, folder / "backbone", seed)
+            _new_backbone(config, folder / "backbone", seed)
         team.barrier()
         source = str(folder / "backbone")
     dtype = getattr(torch, config.dtype)
@@ -38,14 +38,14 @@ def policy(config: ModelConfig, folder: Path, seed: int, team: Team) -> CommitPo
 
 def warm_start(init: str | Path, folder: RunDirectory, team: Team) -> Path:
     """The run's own copy of the policy it starts from: whatever becomes of the other run, this one can go on."""
-    kept = folder.folder / "init"
-    if team.lead and not kept.is_dir():
+    own = folder.folder / "init"
+    if team.lead and not own.is_dir():
         temporary = folder.folder / ".init.tmp"
         shutil.rmtree(temporary, ignore_errors=True)
         shutil.copytree(local_folder(init), temporary)
-        temporary.rename(kept)
+        temporary.rename(own)
     team.barrier()
-    return kept
+    return own
 
 
 def keep_features(policy: CommitPolicy, config: RunConfig) -> None:
@@ -55,7 +55,7 @@ def keep_features(policy: CommitPolicy, config: RunConfig) -> None:
         policy.vision.keep(config.vision_cache, int(config.vision_cache_size * 2**30))
 
 
-def _made(config: ModelConfig, folder: Path, seed: int) -> Path:
+def _new_backbone(config: ModelConfig, folder: Path, seed: int) -> Path:
     name = config.backbone.removeprefix(RANDOM)
     if name not in BACKBONES:
         raise ValueError(f"model.backbone: expected random: and one of {', '.join(BACKBONES)}, got {config.backbone}")

@@ -1,4 +1,11 @@
-"""What every training run does besides its own step: log, validate, save, resume, stop."""
+"""The training loop: what every run does besides its own step.
+
+``Trainer.run`` takes up the newest checkpoint and then repeats: one ``_step`` of the subclass (``sft/run.py``,
+``grpo/step.py``), a log line every ``run.log_every`` steps, a validation every ``validation.every``, a checkpoint
+after each validation and every ``run.save_every``. Ctrl-C ends it after a step, on all ranks together. A checkpoint
+holds weights, the optimiser, the place in the data, every generator's state and how long the logs were: a resumed run
+cuts its logs there and ends in the bits of one that never stopped.
+"""
 
 from __future__ import annotations
 
@@ -78,7 +85,7 @@ class Trainer(ABC):
         """One step; sums and values for ``_summary``. Counts ``at.step`` and ``at.states`` up."""
 
     @abstractmethod
-    def _summary(self, found: list[dict[str, float]]) -> dict[str, Any]:
+    def _summary(self, steps: list[dict[str, float]]) -> dict[str, Any]:
         """What a log line says of the steps since the last one; ``loss`` is in it."""
 
     @abstractmethod
@@ -108,7 +115,7 @@ class Trainer(ABC):
             return
         training = self.policy.training
         self.policy.eval()
-        made = examples.decisions(
+        samples = examples.decisions(
             self.policy,
             watched.task,
             shown.states,
@@ -118,11 +125,11 @@ class Trainer(ABC):
             watched.config.budget,
         )
         self.policy.train(training)
-        for sample in made:
+        for sample in samples:
             self.samples.add({"step": self.at.step, "task": watched.task.task, **sample})
 
     def _fixed_depth(self) -> int | None:
-        """Of a policy that does not choose."""
+        """The depth of a policy that does not choose."""
         return None
 
     def close(self) -> None:
@@ -160,7 +167,7 @@ class Trainer(ABC):
                 meter.add(self._step(), self.at.states - states)
                 self._tell(meter, log, timing, curves, progress)
                 due = self._due(log, curves, progress)
-                if self.team.largest(interrupt.asked):
+                if self.team.largest(interrupt.number):
                     self._save(log)
                     progress.say(f"interrupted after step {self.at.step:,}; the same command goes on from there")
                     return 130
@@ -185,19 +192,19 @@ class Trainer(ABC):
         """Log every few steps."""
         if self.at.step % self.config.run.log_every and self.at.step < self.config.optim.steps:
             return
-        found = self._summary(meter.take())
+        line = self._summary(meter.take())
         values = {
             "step": self.at.step,
             "states": self.at.states,
             "lr_scale": schedule(self.config.optim, self.at.step - 1),
-            **found,
+            **line,
         }
         pace = meter.pace()
         tokens = pace["states_per_s"] * self.tokens
         log.add(values)
         timing.add({"step": self.at.step, **pace, "tokens_per_s": round(tokens, 1), **self._times()})
-        curves.add(self.at.step, {**found, "states_per_s": pace["states_per_s"]}, self.kind)
-        progress.show(self.at.step, pace["states_per_s"], tokens, found["loss"])
+        curves.add(self.at.step, {**line, "states_per_s": pace["states_per_s"]}, self.kind)
+        progress.show(self.at.step, pace["states_per_s"], tokens, line["loss"])
 
     @property
     @abstractmethod
@@ -215,17 +222,17 @@ class Trainer(ABC):
             return last  # weights that may not be finite are neither judged nor kept
         validated = self.at.step % self.config.validation.every == 0 or last
         if validated and self.watched:
-            found = self._validate()
-            log.add({"step": self.at.step, "validation": found})
-            curves.add(self.at.step, found, "validation")
-            progress.say(f"step {self.at.step:,}  validation: {summary(found)}")
+            validation = self._validate()
+            log.add({"step": self.at.step, "validation": validation})
+            curves.add(self.at.step, validation, "validation")
+            progress.say(f"step {self.at.step:,}  validation: {summary(validation)}")
             for each in self.watched:
                 self._sample(each)
-            score = list(validate.score(found))
+            score = list(validate.score(validation))
             better = not self.at.best or score > self.at.best["score"]
             self.at.stale = 0 if better else self.at.stale + 1
             if better:
-                self.at.best = {"step": self.at.step, "score": score, "validation": found}
+                self.at.best = {"step": self.at.step, "score": score, "validation": validation}
         elif not self.watched:
             self.at.best = {"step": self.at.step, "score": [], "validation": None}
         return last or validated or self.at.step % self.config.run.save_every == 0 or self._stopped_early()
@@ -268,13 +275,13 @@ class Trainer(ABC):
             log.cut(0)
             self.samples.cut(0)
             return
-        kept = reading.values(newest.folder, "state.json", {"at": dict, "log": int, "samples": int})
+        state = reading.values(newest.folder, "state.json", {"at": dict, "log": int, "samples": int})
         self.engine.load(newest.folder)
-        self.at = Progressed(**kept["at"])
-        self._take_up(kept)
-        log.cut(kept["log"])
-        self.samples.cut(kept["samples"])
-        self.folder.check_logs(kept.get("logs_sha256", {}), newest.folder)  # older checkpoints do not note them
+        self.at = Progressed(**state["at"])
+        self._take_up(state)
+        log.cut(state["log"])
+        self.samples.cut(state["samples"])
+        self.folder.check_logs(state.get("logs_sha256", {}), newest.folder)  # older checkpoints do not note them
         self._restore_randomness(newest.folder / f"random-{self.team.rank}.json")
         self.at.best = self.at.best or {"step": newest.step, "score": [], "validation": None}
         self._settle(newest)
@@ -308,18 +315,18 @@ class Meter:
     """What the steps since the last line found, and the pace."""
 
     def __init__(self) -> None:
-        self._found: list[dict[str, float]] = []
+        self._steps: list[dict[str, float]] = []
         self._wall, self._cpu, self._states = time.monotonic(), time.process_time(), 0
 
-    def add(self, found: dict[str, float], states: int) -> None:
+    def add(self, step: dict[str, float], states: int) -> None:
         """One step."""
-        self._found.append(found)
+        self._steps.append(step)
         self._states += states
 
     def take(self) -> list[dict[str, float]]:
-        """Of the steps since the last call."""
-        found, self._found = self._found, []
-        return found
+        """What the steps since the last call summed up."""
+        steps, self._steps = self._steps, []
+        return steps
 
     def pace(self) -> dict[str, float]:
         """Since the last call."""
@@ -329,12 +336,12 @@ class Meter:
         return {"wall_s": round(wall, 4), "cpu_s": round(cpu, 4), "states_per_s": round(states / max(wall, 1e-9), 1)}
 
 
-def summary(found: dict[str, Any]) -> str:
+def summary(validation: dict[str, Any]) -> str:
     """A validation in one line."""
-    if "sets" in found:
-        return "; ".join(f"{name}: {summary(each)}" for name, each in found["sets"].items())
+    if "sets" in validation:
+        return "; ".join(f"{name}: {summary(each)}" for name, each in validation["sets"].items())
     rates = "  ".join(
-        f"{f'h={depth}' if depth.isdigit() else depth}: {100 * rate:.1f}% at {found['actions'][depth]:.0f}"
-        for depth, rate in found["solved"].items()
+        f"{f'h={depth}' if depth.isdigit() else depth}: {100 * rate:.1f}% at {validation['actions'][depth]:.0f}"
+        for depth, rate in validation["solved"].items()
     )
-    return f"solved {rates}  optimal {100 * found['optimal']:.1f}%  loss {found['loss']:.4f}"
+    return f"solved {rates}  optimal {100 * validation['optimal']:.1f}%  loss {validation['loss']:.4f}"

@@ -52,8 +52,8 @@ def sft_loss(
         return weighted(action_losses(logits, actions, optimal, config.kind), weight) / divisor, logits
     loss = z.new_zeros((), dtype=torch.float32)
     for depth in sorted(config.depths):
-        told = policy.conditioning(torch.full((len(batch),), depth, device=device))
-        logits = policy.decoder(z, before, index, depths=told)
+        condition = policy.conditioning(torch.full((len(batch),), depth, device=device))
+        logits = policy.decoder(z, before, index, depths=condition)
         weight = to_device(targets.weights(batch.distance, (depth,), config.weighting), device)
         loss = loss + weighted(action_losses(logits, actions, optimal, config.kind), weight)
     return loss / divisor, logits

@@ -90,7 +90,7 @@ def _value(hint: Any, value: Any, name: str) -> Any:
 
 
 def _class_of(classes: list[Any], values: Any, name: str) -> Any:
-    """Of several classes the one whose kind the values name, the first where they name none; refused is what it does
+    """The one of several classes whose kind the values name, the first where they name none; refused is what it does
     not read and another does."""
     kinds = {getattr(cls, KIND, ""): cls for cls in classes}
     chosen = _mapping(values, name).get(KIND, next(iter(kinds)))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recommit.data.spec import DataSpec
-    from recommit.play.graph import Choose, Episodes
+    from recommit.play.graph import Chooser, Episodes
     from recommit.play.variants import Variant
     from recommit.policy.policy import CommitPolicy
     from recommit.puzzles.puzzle import Puzzle
@@ -51,20 +51,20 @@ class Watched:
     config: ValidationConfig
 
 
-def watched(name: str, recipe: DataSpec, config: ValidationConfig) -> list[Watched]:
+def watched(name: str, spec: DataSpec, config: ValidationConfig) -> list[Watched]:
     """Instances as in the data of a recipe; none if the configuration asks for none."""
     if not config.instances:
         return []
-    return [Watched(name, recipe.puzzle(), instances(recipe, config), config.of(recipe.puzzle()))]
+    return [Watched(name, spec.puzzle(), instances(spec, config), config.of(spec.puzzle()))]
 
 
-def instances(recipe: DataSpec, config: ValidationConfig, *, threads: int | None = 1) -> ValidationSet:
+def instances(spec: DataSpec, config: ValidationConfig, *, threads: int | None = 1) -> ValidationSet:
     """Instances of the validation split: by their start states alone, they are in nobody's training data."""
-    wanted = replace(recipe, validation=config.instances, shard=max(recipe.shard, config.instances))
+    wanted = replace(spec, validation=config.instances, shard=max(spec.shard, config.instances))
     wanted = wanted.of_length(config.length)
     if not wanted.difficulties:
         raise errors.WrongDataSpec("validation.length: expected the lengths to validate on, since the data names none")
-    task = recipe.puzzle()
+    task = spec.puzzle()
     starts = _starts(wanted, threads)
     solutions = task.solve(starts.states, ties="random", seed=1, threads=threads)
     length = np.asarray(solutions.length)
@@ -91,14 +91,14 @@ def _starts(wanted: DataSpec, threads: int | None) -> sampling.Starts:
 
 @torch.no_grad()
 def measure(
-    policy: CommitPolicy, task: Puzzle, given: ValidationSet, config: ValidationConfig, engine: Engine | None = None
+    policy: CommitPolicy, task: Puzzle, instances: ValidationSet, config: ValidationConfig, engine: Engine | None = None
 ) -> dict[str, Any]:
     """Loss and accuracy on the states, and how many starts each fixed depth solves; dropout is off meanwhile."""
     training = policy.training
     policy.eval()
     try:
-        found = imitation(policy, task, given.states, engine)
-        return {**found, **episodes(policy, task, given.starts, config, engine)}
+        imitated = imitation(policy, task, instances.states, engine)
+        return {**imitated, **episodes(policy, task, instances.starts, config, engine)}
     finally:
         policy.train(training)
 
@@ -133,11 +133,11 @@ def episodes(
     engine: Engine | None = None,
 ) -> dict[str, Any]:
     """Greedy episodes at each fixed depth: share solved within the budget, and actions per episode."""
-    reach = PlanGraph(policy, task, config.depths)
+    graph = PlanGraph(policy, task, config.depths)
     if engine:
-        reach = PlanGraph(policy, task, config.depths, run_pass=engine.run, team=engine.team, together=engine.together)
-    found = {str(depth): walk(reach, starts, config.budget, always(reach, depth)) for depth in config.depths}
-    return rates(found)
+        graph = PlanGraph(policy, task, config.depths, run_pass=engine.run, team=engine.team, together=engine.together)
+    played = {str(depth): walk(graph, starts, config.budget, always(graph, depth)) for depth in config.depths}
+    return rates(played)
 
 
 def agents(graph: PlanGraph, variant: Variant, starts: NDArray[np.uint8], budget: int) -> dict[str, Episodes]:
@@ -151,18 +151,18 @@ def agents(graph: PlanGraph, variant: Variant, starts: NDArray[np.uint8], budget
     return {"adaptive": adaptive, "sampled": sampled, "shuffled": walk(graph, starts, budget, drawn(graph, share, 1))}
 
 
-def own_agent(graph: PlanGraph, variant: Variant) -> Choose:
+def own_agent(graph: PlanGraph, variant: Variant) -> Chooser:
     """Who chooses the depths of a variant when nothing is left to chance that need not be."""
     if variant.depth:
         return always(graph, variant.depth)
     return head(graph) if variant.head else drawn(graph, np.full(len(graph.depths), 1 / len(graph.depths)), 0)
 
 
-def rates(found: dict[str, Episodes]) -> dict[str, Any]:
+def rates(episodes: dict[str, Episodes]) -> dict[str, Any]:
     """By name: share solved, and actions per episode."""
     return {
-        "solved": {name: round(played.solve_rate, 4) for name, played in found.items()},
-        "actions": {name: round(played.mean_actions, 2) for name, played in found.items()},
+        "solved": {name: round(played.solve_rate, 4) for name, played in episodes.items()},
+        "actions": {name: round(played.mean_actions, 2) for name, played in episodes.items()},
     }
 
 
@@ -174,7 +174,7 @@ def together(measured: dict[str, dict[str, Any]]) -> dict[str, Any]:
 
 
 def _mean(values: list[Any]) -> Any:
-    """Of numbers, and of lists and mappings of them; of what some lack, over those that have it."""
+    """Mean of numbers, and of lists and mappings of them; of what some lack, over those that have it."""
     if isinstance(values[0], dict):
         names = dict.fromkeys(name for each in values for name in each)
         return {name: _mean([each[name] for each in values if name in each]) for name in names}
@@ -183,11 +183,11 @@ def _mean(values: list[Any]) -> Any:
     return round(sum(values) / len(values), 6)
 
 
-def score(found: dict[str, Any]) -> tuple[float, ...]:
+def score(validation: dict[str, Any]) -> tuple[float, ...]:
     """Larger is better: what the run's own agent is ``worth``, its controls left out (without one: the solve rate of
     the best fixed depth), then the loss. Of several data sets the mean."""
     every = [
         (each.get("worth", max(each["solved"].values())), -each["loss"])
-        for each in found.get("sets", {"": found}).values()
+        for each in validation.get("sets", {"": validation}).values()
     ]
     return tuple(sum(column) / len(every) for column in zip(*every, strict=True))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib.resources import files
 
-from recommit.policy.prompt import Prompt
+from recommit.policy.prompt import Prompt, read_prompt
 
 #: The wordings in use. A published file never changes; a new wording is a new file.
 VERSION = "v1"
@@ -15,12 +15,7 @@ MOVES = ("blank", "tile")
 
 def load(name: str) -> Prompt:
     """The prompt of a file, by name without suffix."""
-    folder = files(__package__) / "prompts"
-    source = folder / f"{name}.txt"
-    if not source.is_file():
-        names = sorted(entry.name.removesuffix(".txt") for entry in folder.iterdir())
-        raise ValueError(f"prompt: expected one of {', '.join(names)}, got {name}")
-    return Prompt(name, source.read_text(encoding="utf-8").strip())
+    return read_prompt(files("recommit.zero_shot") / "prompts", name)
 
 
 def of(task: str, moves: str = MOVES[0]) -> tuple[Prompt, Prompt]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from pathlib import Path
 
 import pytest
 
@@ -123,3 +125,11 @@ def test_shards_cover_the_instances():
         assert recipe.shards(split) == files
         assert sum(recipe.shard_instances(split, shard) for shard in range(files)) == recipe.counts[split]
     assert json.loads(recipe.to_json())["variants"] == [{"boxes": 2, "length": [8, 32]}]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no pipes in folders there")
+def test_nothing_is_read_but_a_file(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for path, kind in ((tmp_path / "pipe", "a pipe"), (Path(os.devnull), "a device")):
+        with pytest.raises(errors.WrongDataSpec, match=f"expected a recipe file, got: expected a file, got {kind}"):
+            DataSpec.read(path)

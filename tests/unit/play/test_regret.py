@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.reference import regret as slow
 
-from recommit.play import regret
+from recommit.play import attribution, regret
 from recommit.play.commitments import Commitments, Prices
 
 DEPTHS = (1, 2, 4)
@@ -73,20 +73,23 @@ def test_regret_over_visits_is_the_whole_gap(seed, prices):
     assert (rule.regret >= -1e-12).all()
     starts = np.arange(len(graph))
     gap = best.value[6, starts] - rule.value[6, starts]
-    attribution = regret.attribute(rule, starts)
-    assert attribution.total(len(starts)) == pytest.approx(gap, abs=1e-12)
-    assert (regret.visits(rule, starts) * rule.regret).sum() == pytest.approx(gap.sum(), abs=1e-11)
-    assert abs(regret.visits(rule, starts[:1]) * rule.regret).sum() == pytest.approx(gap[0], abs=1e-12)
+    assert attributed_by(rule, starts).total() == pytest.approx(gap, abs=1e-12)
+    assert (attribution.visits(rule, starts) * rule.regret).sum() == pytest.approx(gap.sum(), abs=1e-11)
+    assert abs(attribution.visits(rule, starts[:1]) * rule.regret).sum() == pytest.approx(gap[0], abs=1e-12)
+
+
+def attributed_by(rule, starts):
+    return attribution.attribute(rule.best, starts, attribution.by_state(rule))
 
 
 def attributed(graph, depths, prices):
     """By start: [(left, node, regret, cause)]."""
-    result = regret.attribute(regret.follow(regret.best(graph, BUDGET, prices), depths), np.arange(len(graph)))
+    result = attributed_by(regret.follow(regret.best(graph, BUDGET, prices), depths), np.arange(len(graph)))
     rows = [[] for _ in range(len(graph))]
     for start, left, node, loss, cause in zip(
         result.start, result.left, result.node, result.regret, result.cause, strict=True
     ):
-        rows[start].append((int(left), int(node), float(loss), None if cause < 0 else regret.CAUSES[cause]))
+        rows[start].append((int(left), int(node), float(loss), None if cause < 0 else attribution.CAUSES[cause]))
     return rows
 
 
@@ -108,26 +111,26 @@ def all_causes(defect=False):
 def test_causes_equal_their_twin():
     pairs = all_causes()
     assert all(one == other for one, other in pairs)
-    assert {one for one, _ in pairs} == {None, *regret.CAUSES}, "each of them occurs"
+    assert {one for one, _ in pairs} == {None, *attribution.CAUSES}, "each of them occurs"
 
 
 def test_shares_add_up():
     graph = random_graph(1, 60)
     best = regret.best(graph, 4, Prices(0.01, 0.05))
-    result = regret.attribute(regret.follow(best, random_rule(graph, 1, 4)), np.arange(60))
+    result = attributed_by(regret.follow(best, random_rule(graph, 1, 4)), np.arange(60))
     assert sum(result.shares().values()) == pytest.approx(1.0)
-    assert set(result.shares()) == set(regret.CAUSES)
+    assert set(result.shares()) == set(attribution.CAUSES)
     perfect = np.array(DEPTHS)[
         [[best.quality(k, np.array([i])).argmax() if graph.planned[i] else 0 for i in range(60)] for k in range(1, 5)]
     ]
-    nothing = regret.attribute(regret.follow(best, perfect), np.arange(60))
+    nothing = attributed_by(regret.follow(best, perfect), np.arange(60))
     assert set(nothing.shares().values()) == {0.0}
-    assert nothing.total(60) == pytest.approx(0.0, abs=1e-12)
+    assert nothing.total() == pytest.approx(0.0, abs=1e-12)
 
 
 def test_no_starts_have_no_regret():
-    result = regret.attribute(regret.follow(regret.best(random_graph(0), 2), np.ones(8, int)), np.zeros(0, int))
-    assert result.total(0).shape == (0,)
+    result = attributed_by(regret.follow(regret.best(random_graph(0), 2), np.ones(8, int)), np.zeros(0, int))
+    assert result.total().shape == (0,)
     assert set(result.shares().values()) == {0.0}
 
 

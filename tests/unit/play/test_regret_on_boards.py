@@ -15,7 +15,7 @@ pytest.importorskip("torch")
 from tests.unit.play.test_values import DEPTHS, Scripted
 
 import recommit
-from recommit.play import oracle, regret, values
+from recommit.play import attribution, oracle, regret, values
 from recommit.play.commitments import Commitments, Prices
 from recommit.play.graph import PlanGraph, always, walk
 
@@ -55,7 +55,7 @@ def test_values_are_those_of_the_program_of_exact_credit(reach, graph):
     chance = (depths[:, None] == np.array(DEPTHS)).astype(float)
     credit = values.evaluate(reach, np.arange(len(graph)), chance, BUDGET, 0.01)
     assert rule.value == pytest.approx(credit.value, abs=1e-12)
-    visits = regret.visits(rule, np.arange(len(graph)))
+    visits = attribution.visits(rule, np.arange(len(graph)))
     visits[:, graph.goal] = 0
     assert visits[1:] == pytest.approx(credit.visits[1:], abs=1e-12)
 

@@ -10,6 +10,7 @@ import pytest
 pytest.importorskip("torch")
 
 from tests.reference import grpo as slow
+from tests.reference import values as slow_values
 
 import recommit
 from recommit.play import values
@@ -31,6 +32,11 @@ class Scripted:
         plans[:, 0] = np.where(key % np.uint64(3) > 0, best, plans[:, 0])
         logits = np.stack([(key >> np.uint64(4 * i)) % np.uint64(7) for i in range(len(DEPTHS))], axis=1) / 3.0
         return logits.astype(np.float32), logits.astype(np.float32), np.repeat(plans[:, None], len(depths), axis=1)
+
+
+def valued(graph, roots, chance, budget, price, budgets=()):
+    program = values.Program(graph, roots, budget, price, budgets)
+    return program.values(chance[program.nodes])
 
 
 @pytest.fixture(scope="module")
@@ -60,9 +66,9 @@ def plain(reach):
 def test_values_visits_and_advantages_equal_recursion(graph, price):
     reach, roots = graph
     chance = softmax(reach.logits)
-    found = values.evaluate(reach, roots, chance, 4, price)
+    found = valued(reach, roots, chance, 4, price)
     edges = plain(reach)
-    assert found.known == pytest.approx(1.0)
+    assert found.settled == pytest.approx(1.0)
     for root in roots:
         assert found.value[4, root] == pytest.approx(slow.value(edges, chance, root, 4, price), rel=1e-12)
     wanted: dict = {}
@@ -73,7 +79,7 @@ def test_values_visits_and_advantages_equal_recursion(graph, price):
         assert found.visits[left, node] == pytest.approx(mass, rel=1e-12)
     assert found.visits.sum() == pytest.approx(sum(wanted.values()), rel=1e-12)
     nodes = np.flatnonzero(found.visits.sum(axis=0) > 0)
-    fast = values.depth_advantages(reach, found, chance, nodes)
+    fast = found.advantage[nodes]
     for i, node in enumerate(nodes):
         total = np.zeros(len(DEPTHS))
         for left in range(1, 5):
@@ -86,13 +92,13 @@ def test_they_give_the_gradient_of_the_expected_return(graph):
     """Sum of visits x chance x advantage is the derivative by the logit, as finite differences say."""
     reach, roots = graph
     chance = softmax(reach.logits)
-    found = values.evaluate(reach, roots, chance, 4, 0.005)
+    found = valued(reach, roots, chance, 4, 0.005)
     nodes = np.flatnonzero(found.visits.sum(axis=0) > 0)
-    fast = values.depth_advantages(reach, found, chance, nodes)
+    fast = found.advantage[nodes]
     gradient = found.visits[:, nodes].sum(axis=0)[:, None] * chance[nodes] * fast
 
     def total(logits):
-        return values.evaluate(reach, roots, softmax(logits), 4, 0.005).value[4, roots].sum()
+        return valued(reach, roots, softmax(logits), 4, 0.005).value[4, roots].sum()
 
     for i, node in list(enumerate(nodes))[::3]:
         for column in range(len(DEPTHS)):
@@ -106,19 +112,15 @@ def test_budgets_may_be_mixed(graph):
     """Half of the episodes have two decisions, half have four: the mean of both programs, and its gradient."""
     reach, roots = graph
     chance = softmax(reach.logits)
-    both, two, four = (values.evaluate(reach, roots, chance, 4, 0.005, budgets) for budgets in ((2, 4), (2,), (4,)))
+    both, two, four = (valued(reach, roots, chance, 4, 0.005, budgets) for budgets in ((2, 4), (2,), (4,)))
     assert both.visits == pytest.approx((two.visits + four.visits) / 2)
-    assert (four.visits == values.evaluate(reach, roots, chance, 4, 0.005).visits).all()
-    assert (both.visits == values.evaluate(reach, roots, chance, 4, 0.005, (2, 9)).visits).all(), (
-        "9 is more than there are"
-    )
+    assert (four.visits == valued(reach, roots, chance, 4, 0.005).visits).all()
+    assert (both.visits == valued(reach, roots, chance, 4, 0.005, (2, 9)).visits).all(), "9 is more than there are"
     nodes = np.flatnonzero(both.visits.sum(axis=0) > 0)
-    gradient = (
-        both.visits[:, nodes].sum(axis=0)[:, None] * chance[nodes] * values.depth_advantages(reach, both, chance, nodes)
-    )
+    gradient = both.visits[:, nodes].sum(axis=0)[:, None] * chance[nodes] * both.advantage[nodes]
 
     def total(logits):
-        found = values.evaluate(reach, roots, softmax(logits), 4, 0.005)
+        found = valued(reach, roots, softmax(logits), 4, 0.005)
         return (found.value[2, roots] + found.value[4, roots]).sum() / 2
 
     for i, node in list(enumerate(nodes))[::7]:
@@ -130,27 +132,33 @@ def test_budgets_may_be_mixed(graph):
 
 @pytest.mark.parametrize("task", [recommit.Sliding(2, 3), recommit.Sokoban(6, 1)], ids=["sliding", "sokoban"])
 @pytest.mark.parametrize(("limit", "price", "budgets"), [(1000, 0.0, ()), (3, 0.01, (2, 4)), (1, 0.004, (9, 3))])
-def test_the_program_of_many_moves_is_the_same_program(task, limit, price, budgets):
-    """Also where states are lost, too far, or were not looked at."""
-    reach = PlanGraph(Scripted(), task, DEPTHS)
-    roots = reach.nodes(task.generate(12, seed=3, length=(3, 14)).states)
+def test_values_equal_plain_python_where_states_were_not_looked_at(task, limit, price, budgets):
+    """Also where states are lost, or too far."""
+    graph = PlanGraph(Scripted(), task, DEPTHS)
+    roots = graph.nodes(task.generate(12, seed=3, length=(3, 14)).states)
     roots = np.concatenate([roots, roots[:5]])
-    values.explore(reach, roots, 4, lambda r, n: softmax(r.logits[n]), limit)
-    assert limit == 1000 or (~reach.expanded & ~reach.goal).any()
-    program = values.Program(reach, roots, 4, price, budgets)
+    values.explore(graph, roots, 4, lambda r, n: softmax(r.logits[n]), limit)
+    assert limit == 1000 or (~graph.expanded & ~graph.goal).any()
+    program = values.Program(graph, roots, 4, price, budgets)
     for seed in range(3):
-        chance = softmax(np.random.default_rng(seed).normal(size=reach.logits.shape))
-        found = values.evaluate(reach, roots, chance, 4, price, budgets)
+        chance = softmax(np.random.default_rng(seed).normal(size=graph.logits.shape))
+        fast, wanted = (
+            program.values(chance[program.nodes]),
+            slow_values.values(graph, roots, chance, 4, price, budgets),
+        )
+        assert fast.value == pytest.approx(wanted.value, rel=1e-12, abs=1e-14)
+        assert fast.visits == pytest.approx(wanted.visits, rel=1e-12)
+        assert fast.settled == pytest.approx(wanted.settled, rel=1e-12)
+        assert fast.advantage == pytest.approx(wanted.advantage, rel=1e-9, abs=1e-12)
         advantage, visits = program.advantages(chance[program.nodes])
-        assert visits == pytest.approx(found.visits[:, program.nodes].sum(axis=0), rel=1e-12)
-        wanted = values.depth_advantages(reach, found, chance, program.nodes)
-        assert advantage == pytest.approx(wanted, rel=1e-9, abs=1e-12)
+        assert (advantage == fast.advantage[program.nodes]).all()
+        assert visits == pytest.approx(fast.visits[:, program.nodes].sum(axis=0), rel=1e-12)
         assert np.abs(advantage).max() > 1e-3
 
 
 def test_states_out_of_reach_are_worth_nothing(graph):
     reach, roots = graph
-    found = values.evaluate(reach, roots, softmax(reach.logits), 2, 0.0)
+    found = valued(reach, roots, softmax(reach.logits), 2, 0.0)
     far = found.distance > 16
     assert (found.value[2, far] == 0).all()
 
@@ -161,8 +169,8 @@ def test_exploring_keeps_to_its_limit():
     roots = reach.nodes(task.generate(6, seed=3, length=(3, 9)).states)
     values.explore(reach, roots, 4, lambda r, n: softmax(r.logits[n]), limit=1)
     assert reach.expanded.sum() <= 4
-    found = values.evaluate(reach, roots, softmax(reach.logits), 4, 0.0)
-    assert 0 < found.known < 0.999
+    found = valued(reach, roots, softmax(reach.logits), 4, 0.0)
+    assert 0 < found.settled < 0.999
 
 
 def test_plans_are_compared_depth_by_depth():
@@ -203,7 +211,7 @@ class Two:
 def test_losing_a_level_does_not_save_what_playing_on_costs():
     chance = np.array([[0.5, 0.5], [0, 0], [0.95, 0.05], [0, 0]])
     for price in (0.0, 0.01, 0.05):
-        found = values.evaluate(Two(), np.array([0]), chance, 6, price)
+        found = valued(Two(), np.array([0]), chance, 6, price)
         lost, alive = found.quality[6, 0]
         assert found.value[5, 2] > found.value[5, 1]
         assert alive > lost

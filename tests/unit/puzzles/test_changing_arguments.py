@@ -12,6 +12,7 @@ import subprocess
 import sys
 
 import pytest
+from tests.waiting import HANG
 
 #: Two threads copy states, some of which are none, into what the calls read; both sides work without the GIL.
 CODE = """
@@ -84,5 +85,5 @@ ROUNDS = 15
 @pytest.mark.parametrize("task", ["sliding", "wide", "sokoban", "ice"])
 def test_the_process_lives_and_every_call_ends(task):
     code = CODE.format(task=task, rounds=ROUNDS)
-    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True, timeout=600)
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True, timeout=HANG)
     assert (done.returncode, done.stderr, done.stdout) == (0, "", f"ended {10 * ROUNDS}\n")

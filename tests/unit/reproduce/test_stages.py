@@ -28,6 +28,7 @@ def test_a_second_one_is_refused_before_it_touches_anything(tmp_path, monkeypatc
         stages.reproduce(str(tmp_path / "preset.yaml"), tmp_path / "out", play_model=pytest.fail, quiet=True)
 
     def meanwhile(_task):
+        monkeypatch.setattr(stages.Task, "data", pytest.fail)
         being_written.write_text("half a page")
         with pytest.raises(FolderBusy, match="out: another reproduction is running here"):
             reproduce()

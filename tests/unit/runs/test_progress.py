@@ -12,9 +12,9 @@ from recommit.runs.progress import Curves, Interrupt, Progress, clock
 def test_the_first_ctrl_c_asks_and_the_second_ends():
     before = signal.getsignal(signal.SIGINT)
     with Interrupt() as interrupt:
-        assert not interrupt.asked
+        assert not interrupt.number
         signal.raise_signal(signal.SIGINT)
-        assert interrupt.asked == signal.SIGINT
+        assert interrupt.number == signal.SIGINT
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
     assert signal.getsignal(signal.SIGINT) is before

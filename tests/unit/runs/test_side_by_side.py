@@ -42,7 +42,7 @@ def test_ctrl_c_begins_nothing_else(tmp_path):
         def save(folder, name):
             with Interrupt() as interrupt:
                 Path(folder, name).write_text("")
-                while not interrupt.asked:
+                while not interrupt.number:
                     time.sleep(0.01)
             Path(folder, name).write_text("saved")
             return 130

@@ -32,10 +32,11 @@ def test_the_head_alone_raises_the_return_and_moves_nothing_else(init):
     reach = PlanGraph(given.policy, task, (1, 2, 4, 8), keep_inputs=True)
     roots = reach.nodes(starts)
     values.explore(reach, roots, 4, lambda r, n: softmax(r.logits[n]), 1000)
-    first = values.evaluate(reach, roots, softmax(reach.logits), 4, 0.0).value[4][roots].mean()
+    program = values.Program(reach, roots, 4, 0.0)
+    first = program.values(softmax(reach.logits)[program.nodes]).value[4][roots].mean()
     engine = TorchEngine(groups(given.policy, plan.optim), plan.optim, Team())
-    HeadMover(given.policy, engine, plan.credit, plan, 0.02, 60)(reach, roots)
-    last = values.evaluate(reach, roots, softmax(reach.logits), 4, 0.0).value[4][roots].mean()
+    HeadMover(given.policy, engine, plan.credit, plan.objective, 0.02, 60)(program)
+    last = program.values(softmax(reach.logits)[program.nodes]).value[4][roots].mean()
     assert last > first + 0.02
     after = given.policy.state_dict()
     assert {k for k in after if not torch.equal(after[k], before[k])} == {"depth_head.weight", "depth_head.bias"}

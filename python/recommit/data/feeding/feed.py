@@ -67,7 +67,7 @@ class Feed(Resumable):
             raise errors.WrongDataSpec(f"dataset: expected at least one row, got {dataset!r}")
         #: Rows handed out so far, all ranks together, all epochs.
         self.position = 0
-        self._plan: tuple[int, list[_Block], NDArray[np.int64]] | None = None
+        self._dealt: tuple[int, list[_Block], NDArray[np.int64]] | None = None
         self._held: tuple[tuple[int, int], LabelledRows, NDArray[np.intp]] | None = None
 
     def __iter__(self) -> Iterator[LabelledRows]:
@@ -111,7 +111,7 @@ class Feed(Resumable):
 
     def _deal(self, epoch: int) -> tuple[list[_Block], NDArray[np.int64]]:
         """Blocks in the order of an epoch, and the row numbers at which windows begin (and the last ends)."""
-        if self._plan is None or self._plan[0] != epoch:
+        if self._dealt is None or self._dealt[0] != epoch:
             order = self._order(epoch, -1, len(self.blocks))
             blocks = [self.blocks[i] for i in order]
             starts, filled = [0], 0
@@ -121,8 +121,8 @@ class Feed(Resumable):
                     starts.append(filled)
             if starts[-1] != filled:
                 starts.append(filled)
-            self._plan = epoch, blocks, np.array(starts)
-        return self._plan[1], self._plan[2]
+            self._dealt = epoch, blocks, np.array(starts)
+        return self._dealt[1], self._dealt[2]
 
     def _order(self, epoch: int, window: int, count: int) -> NDArray[np.intp]:
         if not self.shuffle:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from recommit.train.config import ValidationConfig
     from recommit.train.grpo.config import GrpoConfig
-    from recommit.train.grpo.settings.phases import Phase
+    from recommit.train.grpo.settings.phases import GrpoPhase
 
     #: What is estimated.
     Stage: TypeAlias = "SftConfig | GrpoConfig | EvaluationStage"
@@ -102,7 +102,7 @@ def reinforcement(config: GrpoConfig, world: int, depths: int) -> tuple[Passes, 
     return (*_pictures(played), *played, *against, *learn)
 
 
-def finishing(config: GrpoConfig, phase: Phase, world: int, depths: int) -> tuple[Passes, ...]:
+def finishing(config: GrpoConfig, phase: GrpoPhase, world: int, depths: int) -> tuple[Passes, ...]:
     """A step of the depth head alone: the same play from more starts, then moves without a look."""
     played, _ = play(config, config.rollout.instances * config.shards(phase), world, depths)
     nodes = sum(p.looks for p in played if p.kind == "plans")
@@ -129,7 +129,8 @@ def play(config: GrpoConfig, starts: int, world: int, depths: int) -> tuple[list
 def _explored(
     config: GrpoConfig, credit: ExactCredit, starts: int, world: int, depths: int
 ) -> tuple[list[Passes], int]:
-    """Greedy plans of every state that is seen, and plans drawn in those that are learned from; ranks divide both."""
+    """Greedy plans of every state that is looked at, and plans drawn in those that are learned from; ranks divide
+    both."""
     reached = 1 if variant(config.variant).depth else depths
     each = [min(starts * reached**turn, credit.width * starts) for turn in range(config.rollout.budget)]
     nodes = sum(each)

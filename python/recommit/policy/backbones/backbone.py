@@ -40,9 +40,9 @@ class Geometry:
     #: Grid of merged visual tokens.
     rows: int
     cols: int
-    #: Token ids of the whole sequence, placeholders included: [length], or [pictures, length] where they differ.
+    #: Token ids of the whole sequence, placeholders included: [n], or [pictures, n] where they differ.
     tokens: Tensor
-    #: Positions for the rotary embedding: [3, 1, length], or [1, length] where they only count.
+    #: Positions for the rotary embedding: [3, 1, n], or [1, n] where they only count.
     positions: Tensor
     #: Where the visual tokens go: image_start .. image_start + rows * cols.
     image_start: int

@@ -85,9 +85,9 @@ class InternBackbone(TransformersBackbone):
         features: Tensor = base.multi_modal_projector(shuffled.flatten(1, 2))
         return features
 
-    def _positions(self, length: int, start: int, rows: int, cols: int) -> Tensor:  # noqa: ARG002
-        """A picture's tokens count on like text. [1, length]"""
-        return torch.arange(length)[None]
+    def _positions(self, count: int, start: int, rows: int, cols: int) -> Tensor:  # noqa: ARG002
+        """A picture's tokens count on like text. [1, count]"""
+        return torch.arange(count)[None]
 
     def vision_modules(self) -> list[nn.Module]:
         """See ``TransformersBackbone``."""

@@ -30,7 +30,7 @@ class QwenBackbone(TransformersBackbone):
         super().__init__(model, tokenizer)
         vision = self.config.vision_config
         self.token_pixels = int(vision.spatial_merge_size) * int(vision.patch_size)
-        self._plans: dict[tuple[int, int], VisionPlan] = {}
+        self._passes: dict[tuple[int, int], VisionPass] = {}
         self.cell_local = self._is_cell_local(vision)
 
     def _is_cell_local(self, vision: Any) -> bool:
@@ -45,12 +45,12 @@ class QwenBackbone(TransformersBackbone):
     def features(self, pixels: Tensor, grid: tuple[int, int]) -> Tensor:
         """See ``Backbone.features``."""
         visual = self.base.visual
-        if grid not in self._plans:
-            self._plans[grid] = self._plan(visual, grid, pixels.device)
-        return self._plans[grid].run(visual, pixels)
+        if grid not in self._passes:
+            self._passes[grid] = self._pass(visual, grid, pixels.device)
+        return self._passes[grid].run(visual, pixels)
 
-    def _plan(self, visual: Any, grid: tuple[int, int], device: torch.device) -> VisionPlan:
-        return VisionPlan(visual, grid, device)
+    def _pass(self, visual: Any, grid: tuple[int, int], device: torch.device) -> VisionPass:
+        return VisionPass(visual, grid, device)
 
     def vision_modules(self) -> list[nn.Module]:
         """See ``TransformersBackbone``."""
@@ -69,7 +69,7 @@ class QwenBackbone(TransformersBackbone):
         }
 
 
-class VisionPlan:
+class VisionPass:
     """The constant part of the vision encoder for one picture size: rotary angles and window masks.
 
     Tokens keep the order of the patches; windows are a block mask instead of a permutation and a loop.

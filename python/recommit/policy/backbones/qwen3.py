@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
-from recommit.policy.backbones.qwen import QwenBackbone, VisionPlan
+from recommit.policy.backbones.qwen import QwenBackbone, VisionPass
 from recommit.policy.pictures import normalise
 from recommit.policy.transfer import to_device
 
@@ -38,8 +38,8 @@ class Qwen3Backbone(QwenBackbone):
         normal = normalise.normalised(to_device(frames, self.device), NORMAL)
         return normalise.patches(normal, vision.patch_size, vision.spatial_merge_size, vision.temporal_patch_size)
 
-    def _plan(self, visual: Any, grid: tuple[int, int], device: torch.device) -> VisionPlan:
-        return DeepPlan(visual, grid, device)
+    def _pass(self, visual: Any, grid: tuple[int, int], device: torch.device) -> VisionPass:
+        return DeepVisionPass(visual, grid, device)
 
     def processor(self) -> dict[str, Any]:
         """See ``TransformersBackbone``."""
@@ -48,7 +48,7 @@ class Qwen3Backbone(QwenBackbone):
         return {**rest, "size": sides, "image_mean": list(NORMAL.mean), "image_std": list(NORMAL.std)}
 
 
-class DeepPlan(VisionPlan):
+class DeepVisionPass(VisionPass):
     """Learned positions between those of the square grid that was trained, no windows, and taps."""
 
     def __init__(self, visual: Any, grid: tuple[int, int], device: torch.device) -> None:

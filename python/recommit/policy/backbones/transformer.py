@@ -123,15 +123,15 @@ class TransformersBackbone(nn.Module):
         positions = self._positions(len(tokens), start, rows, cols).to(self.device)
         return Geometry(rows, cols, torch.tensor(tokens, device=self.device), positions, start)
 
-    def _positions(self, length: int, start: int, rows: int, cols: int) -> Tensor:
+    def _positions(self, count: int, start: int, rows: int, cols: int) -> Tensor:
         """For the rotary embedding, by the multimodal rule: text counts up in all three axes, the picture's tokens
-        carry (start, start + row, start + column), and text goes on after the larger side. [3, 1, length]"""
-        positions = torch.empty(3, length, dtype=torch.long)
+        carry (start, start + row, start + column), and text goes on after the larger side. [3, 1, count]"""
+        positions = torch.empty(3, count, dtype=torch.long)
         positions[:, :start] = torch.arange(start)
         cell = torch.arange(rows * cols)
         positions[:, start : start + rows * cols] = start + torch.stack([cell * 0, cell // cols, cell % cols])
-        rest = length - start - rows * cols
-        positions[:, length - rest :] = start + max(rows, cols) + torch.arange(rest)
+        rest = count - start - rows * cols
+        positions[:, count - rest :] = start + max(rows, cols) + torch.arange(rest)
         return positions[:, None]
 
     def z(self, features: Tensor, geometry: Geometry) -> Tensor:

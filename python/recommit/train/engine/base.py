@@ -75,13 +75,13 @@ def groups(policy: CommitPolicy, config: OptimConfig) -> list[Group]:
     backbone = [p for p in policy.backbone.model.parameters() if p.requires_grad and id(p) not in seen]
     heads = [p for p in policy.decoder.parameters() if p.requires_grad]
     depth = [p for p in policy.depth_head.parameters() if p.requires_grad]
-    made = [
+    every = [
         Group("backbone", config.lr, backbone),
         Group("vision", config.vision_lr, vision),
         Group("heads", config.head_lr, heads),
         Group("depth", config.depth_lr or config.head_lr, depth),
     ]
-    return [group for group in made if group.parameters]
+    return [group for group in every if group.parameters]
 
 
 def schedule(config: OptimConfig, step: int) -> float:

@@ -75,18 +75,24 @@ class ZeroEngine:
     """See ``Engine``. ``parts`` is how many micro-batches make a step, on every rank."""
 
     def __init__(
-        self, policy: CommitPolicy, made: list[Group], optim: OptimConfig, config: EngineConfig, team: Team, parts: int
+        self,
+        policy: CommitPolicy,
+        groups: list[Group],
+        optim: OptimConfig,
+        config: EngineConfig,
+        team: Team,
+        parts: int,
     ) -> None:
         import deepspeed
 
         from recommit.train.engine.deepspeed_state import Pieces
 
         self._linear = torch.nn.functional.linear
-        self.groups, self.parts, self.stage, self.team = made, parts, config.stage, team
+        self.groups, self.parts, self.stage, self.team = groups, parts, config.stage, team
         self.together = config.stage == 3
-        self.trained = [p for group in made for p in group.parameters]
+        self.trained = [p for group in groups for p in group.parameters]
         optimizer = torch.optim.AdamW(
-            [{"params": group.parameters, "lr": group.lr} for group in made],
+            [{"params": group.parameters, "lr": group.lr} for group in groups],
             betas=optim.betas,
             weight_decay=optim.weight_decay,
         )
@@ -110,14 +116,14 @@ class ZeroEngine:
 
     def step(self, scale: float) -> float:
         """See ``Engine``; here a gradient that is not finite ends the run, since the weights have moved already."""
-        for group, given in zip(self.engine.optimizer.param_groups, self.groups, strict=True):
-            group["lr"] = given.lr * scale
+        for group, own in zip(self.engine.optimizer.param_groups, self.groups, strict=True):
+            group["lr"] = own.lr * scale
         norm = self._norm() if self.stage == 0 else None
         self.engine.step()
-        found = float(self.engine.get_global_grad_norm() if norm is None else norm)
-        if not math.isfinite(found):
+        total = float(self.engine.get_global_grad_norm() if norm is None else norm)
+        if not math.isfinite(total):
             raise FloatingPointError("the gradient is not finite; the last checkpoint is from before that")
-        return found
+        return total
 
     def _norm(self) -> float:
         """Without ZeRO DeepSpeed does not tell."""

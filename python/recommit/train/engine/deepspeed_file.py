@@ -25,28 +25,28 @@ _OFFLOADS = ("offload_optimizer", "offload_param")
 
 
 def names() -> list[str]:
-    """Of the files in this package."""
+    """Names of the files in this package."""
     folder = files("recommit") / "recipes" / "deepspeed"
     return sorted(p.name.removesuffix(".json") for p in folder.iterdir() if p.name.endswith(".json"))
 
 
 def changes(name: str) -> dict[str, Any]:
     """What a file, by name or path, changes in a recipe: values by path."""
-    given = _without_auto(_read(name))
-    zero = given.setdefault("zero_optimization", {})
+    settings = _without_auto(_read(name))
+    zero = settings.setdefault("zero_optimization", {})
     for path in DECIDED:
         section, _, key = path.rpartition(".")
-        if key in (given[section] if section else given):
+        if key in (settings[section] if section else settings):
             raise ValueError(f"deepspeed: expected no {path} in {name} (the recipe decides it), got one")
-    if found := [key for key in REFUSED if key in given and given[key] not in ({}, {"enabled": False})]:
-        raise ValueError(f"deepspeed: expected none of {', '.join(REFUSED)} in {name}, got {', '.join(found)}")
+    if wrong := [key for key in REFUSED if key in settings and settings[key] not in ({}, {"enabled": False})]:
+        raise ValueError(f"deepspeed: expected none of {', '.join(REFUSED)} in {name}, got {', '.join(wrong)}")
     stage = zero.pop("stage", 0)
     return {
         "engine.kind": "deepspeed",
         "engine.stage": stage,
-        "engine.bf16": bool(given.pop("bf16", {}).get("enabled", False)),
+        "engine.bf16": bool(settings.pop("bf16", {}).get("enabled", False)),
         "engine.offload": _offload(zero, stage, name),
-        "engine.settings": {key: value for key, value in given.items() if value != {} and key not in REFUSED},
+        "engine.settings": {key: each for key, each in settings.items() if each != {} and key not in REFUSED},
     }
 
 
@@ -55,11 +55,11 @@ def _offload(zero: dict[str, Any], stage: int, name: str) -> bool:
     where = {key: zero[key].pop("device", "none") for key in _OFFLOADS if key in zero}
     if wrong := [key for key, device in where.items() if device not in ("cpu", "none")]:
         raise ValueError(f"deepspeed: expected {wrong[0]}.device cpu or none in {name}, got {where[wrong[0]]}")
-    asked = [key for key, device in where.items() if device == "cpu"]
+    offloaded = [key for key, device in where.items() if device == "cpu"]
     whole = list(_OFFLOADS if stage == 3 else _OFFLOADS[:1])
-    if asked not in ([], whole):
-        raise ValueError(f"deepspeed: expected all of {', '.join(whole)} or none in {name}, got {', '.join(asked)}")
-    return bool(asked)
+    if offloaded not in ([], whole):
+        raise ValueError(f"deepspeed: expected all of {', '.join(whole)} or none in {name}, got {', '.join(offloaded)}")
+    return bool(offloaded)
 
 
 def merged(own: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
@@ -90,9 +90,9 @@ def _read(name: str) -> dict[str, Any]:
         raise ValueError(f"deepspeed: expected a file or one of {', '.join(names())}, got {name}")
     text = named.read_text(encoding="utf-8") if named.is_file() else Path(name).read_text(encoding="utf-8")
     try:
-        given = json.loads(text)
+        values = json.loads(text)
     except ValueError as error:
         raise ValueError(f"deepspeed: expected JSON, got {name}, which is not ({error})") from None
-    if not isinstance(given, dict) or not isinstance(given.get("zero_optimization", {}), dict):
+    if not isinstance(values, dict) or not isinstance(values.get("zero_optimization", {}), dict):
         raise ValueError(f"deepspeed: expected DeepSpeed's configuration, got {name}, which is something else")  # noqa: TRY004
-    return given
+    return values

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 def make_engine(policy: CommitPolicy, optim: OptimConfig, config: EngineConfig, team: Team, parts: int) -> Engine:
     """Make it; ``parts`` micro-batches make a step."""
-    made = groups(policy, optim)
+    parameters = groups(policy, optim)
     if config.kind == "plain":
-        return TorchEngine(made, optim, team)
+        return TorchEngine(parameters, optim, team)
     from recommit.train.engine.deepspeed import ZeroEngine
 
     fingerprint_of(policy)  # while the frozen weights are whole
-    return ZeroEngine(policy, made, optim, config, team, parts)
+    return ZeroEngine(policy, parameters, optim, config, team, parts)

@@ -60,13 +60,13 @@ def load(folder: Path, shapes: Sequence[torch.Size]) -> Iterator[State]:
 
 
 def shape(parameter: Tensor) -> torch.Size:
-    """Of all of a parameter, also while ZeRO has split it."""
+    """Shape of all of a parameter, also while ZeRO has split it."""
     size: torch.Size = getattr(parameter, "ds_shape", parameter.shape)
     return size
 
 
 def numel(parameter: Tensor) -> int:
-    """Of all of a parameter, also while ZeRO has split it."""
+    """Size of all of a parameter, also while ZeRO has split it."""
     return int(getattr(parameter, "ds_numel", parameter.numel()))
 
 

@@ -30,15 +30,15 @@ class TorchEngine:
 
     together = False
 
-    def __init__(self, made: list[Group], config: OptimConfig, team: Team) -> None:
-        self.config, self.team, self.groups = config, team, made
+    def __init__(self, groups: list[Group], config: OptimConfig, team: Team) -> None:
+        self.config, self.team, self.groups = config, team, groups
         self.optimizer = torch.optim.AdamW(
-            [{"params": group.parameters, "lr": group.lr} for group in made],
+            [{"params": group.parameters, "lr": group.lr} for group in groups],
             betas=config.betas,
             weight_decay=config.weight_decay,
             fused=True,
         )
-        self.parameters = [p for group in made for p in group.parameters]
+        self.parameters = [p for group in groups for p in group.parameters]
 
     def run(self, work: Callable[[], T]) -> T:
         """See ``Engine``."""
@@ -52,8 +52,8 @@ class TorchEngine:
         """See ``Engine``."""
         limit = self.config.clip or math.inf
         norm = float(torch.nn.utils.clip_grad_norm_(self.parameters, limit))
-        for group, given in zip(self.optimizer.param_groups, self.groups, strict=True):
-            group["lr"] = given.lr * scale
+        for group, own in zip(self.optimizer.param_groups, self.groups, strict=True):
+            group["lr"] = own.lr * scale
         if math.isfinite(norm):
             self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)

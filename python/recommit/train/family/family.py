@@ -29,29 +29,31 @@ def member(out: str | Path, name: str, seed: int) -> Path:
 
 
 def members(
-    plans: dict[str, GrpoConfig],
+    configs: dict[str, GrpoConfig],
     init: str | Path | Mapping[int, str | Path],
     out: str | Path,
     seeds: tuple[int, ...],
     once: Collection[str] = (),
     data: Path | None = None,
 ) -> list[Run]:
-    """All runs, in order. ``init`` is a warm start, or one per seed; ``data`` says which puzzle, where it has several.
-    ``plans`` has one configuration per name (see ``member``), usually that of its variant; those of ``once`` come last,
-    with the first seed alone."""
-    order = [(seed, name) for seed in seeds for name in plans if name not in once]
-    order += [(seed, name) for seed in seeds[:1] for name in plans if name in once]
+    """All runs, in order. ``init`` is a warm start, or one per seed; ``data`` says which puzzle, where it has
+    several. ``configs`` has one configuration per name (see ``member``), usually that of its variant; those of
+    ``once`` come last, with the first seed alone."""
+    order = [(seed, name) for seed in seeds for name in configs if name not in once]
+    order += [(seed, name) for seed in seeds[:1] for name in configs if name in once]
     starts = init if isinstance(init, Mapping) else dict.fromkeys(seeds, init)
-    return [Run("grpo", seeded(plans[name], seed), starts[seed], member(out, name, seed), data) for seed, name in order]
+    return [
+        Run("grpo", seeded(configs[name], seed), starts[seed], member(out, name, seed), data) for seed, name in order
+    ]
 
 
-def seeded(plan: GrpoConfig, seed: int) -> GrpoConfig:
+def seeded(config: GrpoConfig, seed: int) -> GrpoConfig:
     """The same with another seed."""
-    return replace(plan, run=replace(plan.run, seed=seed))
+    return replace(config, run=replace(config.run, seed=seed))
 
 
 def train(
-    plans: dict[str, GrpoConfig],
+    configs: dict[str, GrpoConfig],
     init: str | Path | Mapping[int, str | Path],
     out: str | Path,
     seeds: tuple[int, ...],
@@ -66,7 +68,7 @@ def train(
     Without a ``fleet``, ``jobs`` at a time in processes of this machine; with one, each as launched processes of its
     own.
     """
-    every = members(plans, init, out, seeds, once)
+    every = members(configs, init, out, seeds, once)
     if fleet is None:
         return runs.train(every, jobs=jobs, quiet=quiet)
     return processes.train(fleet, every, Path(out) / "launch", quiet=quiet)

@@ -103,7 +103,7 @@ def run(fleet: Fleet, jobs: Sequence[Job], logs: Path, *, quiet: bool = False) -
         try:
             while crew.busy:
                 crew.begin()
-                if interrupt.asked:
+                if interrupt.number:
                     crew.stop()
                 crew.tell()
                 time.sleep(PAUSE)
@@ -169,7 +169,7 @@ def _judged(ended: _Running, board: Board, *, stopped: bool) -> int:
     if stopped or status == INTERRUPTED:
         board.say(f"{ended.job.name}: interrupted; the same command goes on")
         return INTERRUPTED
-    lines = ended.said()
+    lines = ended.lines_of_log()
     reason = next((line.strip() for line in lines if "recommit: " in line), f"ended with status {status}")
     say("".join(f"  {line}\n" for line in lines[-SHOWN:]) + f"{ended.job.name}: {reason}; see {ended.log}")
     return FAILED
@@ -200,7 +200,7 @@ class _Running:
                 start_new_session=True,  # a terminal's Ctrl-C is for us: launchers would kill their ranks
             )
 
-    def said(self) -> list[str]:
+    def lines_of_log(self) -> list[str]:
         """Since it was started, without what launchers note for themselves."""
         with plain.reading(self.log) as log:
             log.seek(self._begin)

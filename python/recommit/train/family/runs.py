@@ -41,7 +41,7 @@ class Run:
 
     @property
     def flags(self) -> list[str]:
-        """Of ``recommit train``, but for the recipe."""
+        """Flags of ``recommit train``, but for the recipe."""
         words = ["--data" if self.verb == "sft" else "--init", *map(str, self.sources), "--out", str(self.folder)]
         return words if self.data is None else [*words, "--data", str(self.data)]
 
@@ -52,7 +52,7 @@ class Run:
 
     @property
     def step(self) -> int:
-        """Of its newest whole checkpoint; 0 if there is none."""
+        """Step of its newest whole checkpoint; 0 if there is none."""
         newest = Checkpoints(self.folder / "checkpoints").newest(lambda _text: None) if self.folder.is_dir() else None
         return 0 if newest is None else newest.step
 
@@ -122,7 +122,7 @@ def train(runs: Sequence[Run], *, jobs: int = 1, quiet: bool = False) -> int:
 
 
 def _contents(data: Any) -> list[str]:
-    """Of what a configuration says of its data."""
+    """Content hashes in what a configuration says of its data."""
     return [each["content_sha256"] for each in (data if isinstance(data, list) else [data])]
 
 

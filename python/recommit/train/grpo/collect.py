@@ -10,7 +10,7 @@ import numpy as np
 from recommit import draws
 from recommit.play.graph import softmax
 from recommit.play.sampled import play
-from recommit.play.values import Values, depth_advantages, evaluate, explore, plan_advantages
+from recommit.play.values import Program, Values, explore, plan_advantages
 from recommit.policy.config import MAX_ACTIONS
 from recommit.runs.ranks import Team
 from recommit.train.grpo import reward
@@ -145,8 +145,8 @@ class ExactCollector:
     rollout: RolloutConfig
     #: A new, empty graph of greedy plans for these depths.
     graph: Callable[[tuple[int, ...]], PlanGraph]
-    #: Moves the depth head alone, on a graph from these roots; see ``recommit.train.grpo.head_moves``.
-    move_head: Callable[[PlanGraph, NDArray[np.int64]], None] | None = None
+    #: Moves the depth head alone, on a graph; see ``recommit.train.grpo.head_moves``.
+    move_head: Callable[[Program], None] | None = None
     team: Team = field(default_factory=Team)
 
     def __call__(self, starts: NDArray[np.uint8], step: int) -> Collected:
@@ -156,10 +156,11 @@ class ExactCollector:
         graph = self.graph((variant.depth,) if variant.depth else self.actor.policy.config.depths)
         roots = graph.nodes(starts)
         explore(graph, roots, self.rollout.budget, self._chance, credit.width * len(starts))
+        program = Program(graph, roots, self.rollout.budget, credit.action_price, credit.budgets)
         if self.move_head is not None:
-            self.move_head(graph, roots)
+            self.move_head(program)
         chance = self._chance(graph, np.arange(len(graph)))
-        own = evaluate(graph, roots, chance, self.rollout.budget, credit.action_price, credit.budgets)
+        own = program.values(chance[program.nodes])
         batch = self._batch(Valued(graph, own, chance), step * _STRETCH)
         return batch, Signals.of_values(graph, roots, own, chance, batch)
 
@@ -195,7 +196,7 @@ class ExactCollector:
         """Depths by their advantages, and plans that are drawn now."""
         credit, variant, depths = self.credit, self.actor.variant, valued.graph.depths
         chance, plans = valued.chance[nodes], self._plans(valued.graph, nodes, first)
-        head = depth_advantages(valued.graph, valued.values, valued.chance, nodes)
+        head = valued.values.advantage[nodes]
         advantage, share = self._plan_advantages(valued, nodes, plans.actions)
         depth_weight = weight[:, None] * chance * variant.head
         action_weight = weight[:, None, None] / credit.size * share * variant.rest
@@ -255,8 +256,7 @@ class ExactCollector:
             np.tile(np.array(depths, np.int32), shape[0] * shape[1]),
         )
         landing, distance = graph.find(outcome.states).reshape(shape), task.distance(outcome.states).reshape(shape)
-        lost = valued.values.by_distance.shape[1] - 1
-        bucket = np.where(distance < 0, lost, np.minimum(distance, lost - 1))
+        bucket = valued.values.buckets(distance)
         return plan_advantages(
             valued.values,
             valued.values.visits[:, nodes],

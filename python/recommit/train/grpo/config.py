@@ -14,7 +14,7 @@ from recommit.policy.config import HeadConfig
 from recommit.puzzles import registry
 from recommit.train.config import EngineConfig, OptimConfig, RunConfig, ValidationConfig
 from recommit.train.grpo.settings.credit import Credit, ExactCredit, StateCredit, at_price
-from recommit.train.grpo.settings.phases import EXACT, Phase, begun, simplest, stretched, without_head
+from recommit.train.grpo.settings.phases import EXACT, GrpoPhase, begun, simplest, stretched, without_head
 from recommit.train.parsing import check_choices, check_least, parse, parse_list, plain
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ class GrpoConfig:
     rollout: RolloutConfig = field(default_factory=RolloutConfig)
     #: Steps that differ, in their order; none: all are alike. A recipe need not say ``optim.steps`` besides. Where it
     #: does, phases are stretched to so many; a run of a depth that no head chooses leaves out what is the head's.
-    phases: tuple[Phase, ...] = ()
+    phases: tuple[GrpoPhase, ...] = ()
     #: ``steps`` of rollout and update; ``batch`` states per move of the weights, several of which make a step.
     optim: OptimConfig = field(
         default_factory=lambda: OptimConfig(steps=100, batch=256, lr=3e-5, vision_lr=0.0, head_lr=1e-4, depth_lr=5e-4)
@@ -122,7 +122,7 @@ class GrpoConfig:
     @classmethod
     def completed(cls, values: dict[str, Any]) -> dict[str, Any]:
         """The values of a recipe, with phases and ``optim.steps`` that agree."""
-        phases = parse_list(Phase, values.get("phases", ()), "phases")
+        phases = parse_list(GrpoPhase, values.get("phases", ()), "phases")
         if not phases:
             return values
         optim = values.get("optim", {})
@@ -178,9 +178,9 @@ class GrpoConfig:
         own: GrpoConfig = parse(GrpoConfig, values) if task in self.by_task else self
         return own
 
-    def phase_at(self, step: int) -> Phase:
+    def phase_at(self, step: int) -> GrpoPhase:
         """The phase of ``step`` = 0, 1, ..."""
-        return begun(self.phases, step + 1)[-1] if self.phases else Phase(self.optim.steps)
+        return begun(self.phases, step + 1)[-1] if self.phases else GrpoPhase(self.optim.steps)
 
     def credit_at(self, step: int) -> Credit:
         """The credit of ``step`` = 0, 1, ...: at one price, and with the budgets of its phase."""
@@ -199,7 +199,7 @@ class GrpoConfig:
         """How many shards of ``rollout.instances`` starts the steps before this one have."""
         return sum(phase.steps * self.shards(phase) for phase in begun(self.phases or (self.phase_at(0),), step))
 
-    def shards(self, phase: Phase) -> int:
+    def shards(self, phase: GrpoPhase) -> int:
         """How many shards of ``rollout.instances`` starts a step of a phase has."""
         return phase.starts // self.rollout.instances or 1
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from recommit.play import values as exact
 from recommit.play.graph import softmax
 from recommit.policy.depth_head import DepthHead
 from recommit.policy.distributions import entropy
@@ -20,10 +19,11 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from recommit.play.graph import PlanGraph
+    from recommit.play.values import Program
     from recommit.policy.policy import CommitPolicy
     from recommit.runs.ranks import Team
     from recommit.train.engine.base import Engine
-    from recommit.train.grpo.config import GrpoConfig, ObjectiveConfig
+    from recommit.train.grpo.config import ObjectiveConfig
     from recommit.train.grpo.settings.credit import ExactCredit
 
 
@@ -38,20 +38,18 @@ class HeadMover:
     policy: CommitPolicy
     engine: Engine
     credit: ExactCredit
-    config: GrpoConfig
+    objective: ObjectiveConfig
     lr: float
     moves: int
 
-    def __call__(self, graph: PlanGraph, roots: NDArray[np.int64]) -> None:
-        """Move the head, and give the graph its logits."""
-        credit, budget = self.credit, self.config.rollout.budget
-        program = exact.Program(graph, roots, budget, credit.action_price, credit.budgets)
-        head = self._copy()
+    def __call__(self, program: Program) -> None:
+        """Move the head, and give the program's graph its logits."""
+        graph, head = program.graph, self._copy()
         rows = NodeShares(graph, program.nodes, next(head.parameters()).device)
         optimizer = torch.optim.Adam(head.parameters(), lr=self.lr)
         for _ in range(self.moves):
             logits = head(rows.inputs)
-            gain = _gain(program, logits, rows, credit, self.config.objective)
+            gain = _gain(program, logits, rows, self.credit, self.objective)
             optimizer.zero_grad()
             (-gain).backward()
             _add_up(list(head.parameters()), rows.team)
@@ -91,7 +89,7 @@ class NodeShares:
 
 
 def _gain(
-    program: exact.Program, logits: Tensor, rows: NodeShares, credit: ExactCredit, objective: ObjectiveConfig
+    program: Program, logits: Tensor, rows: NodeShares, credit: ExactCredit, objective: ObjectiveConfig
 ) -> Tensor:
     """This rank's part of what the gradient climbs: the return, and as much entropy beside it as ``objective`` has."""
     chance = softmax(rows.whole(logits))

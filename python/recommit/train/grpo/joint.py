@@ -28,15 +28,15 @@ if TYPE_CHECKING:
     from recommit.train.validate import Watched
 
 
-def chosen(recipes: list[DataSpec], tasks: tuple[str, ...], source: Any) -> list[DataSpec]:
+def chosen(specs: list[DataSpec], tasks: tuple[str, ...], source: Any) -> list[DataSpec]:
     """Those that ``tasks`` names. Nobody need say it if there is one puzzle, whatever its sizes."""
-    choices = ", ".join(names(recipes))
+    choices = ", ".join(names(specs))
     for task in tasks:
-        if not of_tasks(recipes, (task,)):
+        if not of_tasks(specs, (task,)):
             raise ValueError(f"tasks: expected some of {choices} of {source}, got {task}")
-    if not tasks and len({recipe.task for recipe in recipes}) > 1:
+    if not tasks and len({spec.task for spec in specs}) > 1:
         raise ValueError(f"tasks: expected one or several of {choices} of {source}, got none")
-    return of_tasks(recipes, tasks) if tasks else recipes
+    return of_tasks(specs, tasks) if tasks else specs
 
 
 @dataclass(frozen=True)
@@ -44,14 +44,14 @@ class PuzzlePart:
     """One puzzle of a run."""
 
     name: str
-    recipe: DataSpec
+    spec: DataSpec
     #: With its own values; of several puzzles with its share of ``optim.batch`` and a seed of its own.
     config: GrpoConfig
 
 
-def parts(config: GrpoConfig, recipes: list[DataSpec]) -> list[PuzzlePart]:
-    """Of a run, checked."""
-    each = [PuzzlePart(*pair, config.of(pair[1].task)) for pair in zip(names(recipes), recipes, strict=True)]
+def parts(config: GrpoConfig, specs: list[DataSpec]) -> list[PuzzlePart]:
+    """The puzzles of a run, checked."""
+    each = [PuzzlePart(*pair, config.of(pair[1].task)) for pair in zip(names(specs), specs, strict=True)]
     if len(each) == 1:
         return each
     share, rest = divmod(config.optim.batch, len(each))
@@ -80,7 +80,7 @@ def _check(part: PuzzlePart, config: GrpoConfig) -> None:
             )
     if own.objective.epochs != config.objective.epochs:
         raise ValueError(
-            f"by_task.{part.recipe.task}.objective.epochs: expected {config.objective.epochs} as for all, "
+            f"by_task.{part.spec.task}.objective.epochs: expected {config.objective.epochs} as for all, "
             f"got {own.objective.epochs}"
         )
 
@@ -91,7 +91,7 @@ def learner(config: GrpoConfig, every: list[PuzzlePart], policy: CommitPolicy, t
     for part in every:
         share = part.config.optim.batch // team.world
         batches += -(-share // (config.optim.micro_batch or max(share, 1)))
-    return learners.prepared(config, policy, [part.recipe.puzzle() for part in every], team, batches)
+    return learners.prepared(config, policy, [part.spec.puzzle() for part in every], team, batches)
 
 
 class Joint(Trainer):
@@ -121,7 +121,7 @@ class Joint(Trainer):
         learned = self._learn({name: batch for name, (batch, _) in played.items()})
         self.at.step += 1
         self.at.states += sum(member.at.states for member in self.members.values())
-        return {name: log_line.told(notes, learned[name]) for name, (_, notes) in played.items()}
+        return {name: log_line.line_of(notes, learned[name]) for name, (_, notes) in played.items()}
 
     def _learn(self, batches: dict[str, GrpoBatch]) -> dict[str, dict[str, float]]:
         """As many moves for each puzzle as the one with the most states needs; the loss of a move is their mean."""
@@ -149,11 +149,11 @@ class Joint(Trainer):
     def _fixed_depth(self) -> int | None:
         return self.variant.depth or None
 
-    def _summary(self, found: list[dict[str, Any]]) -> dict[str, Any]:
+    def _summary(self, steps: list[dict[str, Any]]) -> dict[str, Any]:
         """Means over the puzzles, and each of them."""
         for member in self.members.values():
             member.at.step = self.at.step
-        own = {name: member._summary([each[name] for each in found]) for name, member in self.members.items()}
+        own = {name: member._summary([each[name] for each in steps]) for name, member in self.members.items()}
         return {**log_line.averaged(list(own.values())), "sets": own}
 
     def _more(self) -> dict[str, Any]:

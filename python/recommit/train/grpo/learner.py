@@ -33,14 +33,14 @@ class Learner:
 
 
 def prepared(config: GrpoConfig, policy: CommitPolicy, tasks: Sequence[Puzzle], team: Team, parts: int) -> Learner:
-    """Of a policy that no engine has; ``parts`` micro-batches make a step."""
+    """Put a policy behind an engine, which none has yet; ``parts`` micro-batches make a step."""
     random_state.seed(config.run.seed)
     _choose(policy, tasks, config)
     initial_policy.keep_features(policy, config.run)
     policy.backbone.recompute = config.engine.checkpointing
     policy.eval()  # no dropout: what is compared must differ by its weights alone
-    leashed = any(config.of(task.task).objective.kl > 0 for task in tasks)
-    reference = Reference(policy) if leashed else None
+    close = any(config.of(task.task).objective.kl > 0 for task in tasks)
+    reference = Reference(policy) if close else None
     return Learner(make_engine(policy, config.optim, config.engine, team, parts), reference)
 
 

@@ -38,10 +38,10 @@ class Signals:
     reward: float
     groups: float
     dead: float
-    known: float  #: of ``credit.group exact``: share of visits on states that were looked at, times groups
+    settled: float  #: of ``credit.group exact``: share of visits on states that were looked at, times groups
     advantage: float  #: sum of absolute advantages
     judged: float  #: how many of them
-    depths: Floats  #: [8] decisions by depth
+    by_depth: Floats  #: [8] decisions by depth
     buckets: Floats  #: [3, 2] decisions and depths by distance
     chance: Floats  #: [|H|] probabilities of the depth head, summed over states
     chance_entropy: float
@@ -57,7 +57,7 @@ class Signals:
         dead: float,
         depths: tuple[int, ...],
     ) -> Signals:
-        """Of sampled commitments; ``followed`` is the candidate that each episode went on with."""
+        """Count sampled commitments; ``followed`` is the candidate that each episode went on with."""
         rows = np.arange(len(trace))
         chosen = trace.proposals.depth[rows, followed]
         chance = softmax(trace.proposals.logits) if len(trace) else np.zeros((0, len(depths)))
@@ -71,10 +71,10 @@ class Signals:
             reward=float(reward.mean(axis=1).sum()) if len(reward) else 0.0,
             groups=len(reward),
             dead=dead * len(reward),
-            known=len(reward),
+            settled=len(reward),
             advantage=float(np.abs(reward - reward.mean(axis=1, keepdims=True)).sum()),
             judged=reward.size,
-            depths=np.bincount(chosen, minlength=MAX_ACTIONS + 1)[1:].astype(np.float64),
+            by_depth=np.bincount(chosen, minlength=MAX_ACTIONS + 1)[1:].astype(np.float64),
             buckets=buckets,
             chance=chance.sum(axis=0),
             chance_entropy=float(_entropy(chance).sum()),
@@ -84,38 +84,40 @@ class Signals:
     @classmethod
     def of_values(
         cls,
-        reach: PlanGraph,
+        graph: PlanGraph,
         roots: NDArray[np.int64],
-        found: exact.Values,
+        values: exact.Values,
         chance: Floats,
         batch: GrpoBatch,
     ) -> Signals:
         """Expectations instead of samples."""
-        mass = found.visits.sum(axis=0)
-        known = np.flatnonzero(reach.expanded & (mass > 0))
-        share = mass[known, None] * chance[known]
+        mass = values.visits.sum(axis=0)
+        looked = np.flatnonzero(graph.expanded & (mass > 0))
+        share = mass[looked, None] * chance[looked]
         buckets = np.zeros((3, 2))
-        depth = np.array(reach.depths)
-        np.add.at(buckets, _bucket(found.distance[known]), np.stack([mass[known], (share * depth).sum(axis=1)], axis=1))
+        depth = np.array(graph.depths)
+        np.add.at(
+            buckets, _bucket(values.distance[looked]), np.stack([mass[looked], (share * depth).sum(axis=1)], axis=1)
+        )
         by_depth = np.zeros(MAX_ACTIONS)
         by_depth[depth - 1] = share.sum(axis=0)
-        head = softmax(reach.logits[known])
+        head = softmax(graph.logits[looked])
         return cls(
             episodes=len(roots),
-            solved=float((share * reach.solved[known]).sum()),
-            actions=float((share * reach.executed[known]).sum()),
+            solved=float((share * graph.solved[looked]).sum()),
+            actions=float((share * graph.executed[looked]).sum()),
             decisions=float(share.sum()),
-            reward=float((found.begin @ found.value[:, roots]).sum()),
+            reward=float((values.begin @ values.value[:, roots]).sum()),
             groups=len(roots),
             dead=0.0,
-            known=found.known * len(roots),
+            settled=values.settled * len(roots),
             advantage=float((batch.depth_weight * np.abs(batch.depth_advantage)).sum()),
             judged=float(batch.depth_weight.sum()),
-            depths=by_depth,
+            by_depth=by_depth,
             buckets=buckets,
-            chance=(mass[known, None] * head).sum(axis=0),
-            chance_entropy=float((mass[known] * _entropy(head)).sum()),
-            states=float(mass[known].sum()),
+            chance=(mass[looked, None] * head).sum(axis=0),
+            chance_entropy=float((mass[looked] * _entropy(head)).sum()),
+            states=float(mass[looked].sum()),
         )
 
     def flat(self) -> list[float]:
@@ -124,18 +126,18 @@ class Signals:
 
     def filled(self, values: list[float]) -> Signals:
         """The same shapes with other numbers."""
-        made: dict[str, Any] = {}
+        numbers: dict[str, Any] = {}
         at = 0
         for f in fields(self):
             old = getattr(self, f.name)
             size = int(np.size(old))
             now = np.array(values[at : at + size])
-            made[f.name] = float(now[0]) if np.ndim(old) == 0 else now.reshape(np.shape(old))
+            numbers[f.name] = float(now[0]) if np.ndim(old) == 0 else now.reshape(np.shape(old))
             at += size
-        return Signals(**made)
+        return Signals(**numbers)
 
 
-def told(signals: Signals, learned: dict[str, float]) -> dict[str, Any]:
+def line_of(signals: Signals, learned: dict[str, float]) -> dict[str, Any]:
     """A log line: rates of ``signals`` and means of ``learned`` (sums by ``objective.MEASURES``)."""
     decisions, states = max(signals.decisions, 1e-9), max(signals.states, 1e-9)
     mean = signals.chance / states
@@ -148,9 +150,9 @@ def told(signals: Signals, learned: dict[str, float]) -> dict[str, Any]:
         "decisions": signals.decisions / max(signals.episodes, 1),
         "reward": signals.reward / max(signals.groups, 1),
         "dead_groups": signals.dead / max(signals.groups, 1),
-        "known": signals.known / max(signals.groups, 1),
+        "known": signals.settled / max(signals.groups, 1),
         "advantage": signals.advantage / max(signals.judged, 1e-9),
-        "depths": {str(i + 1): v / decisions for i, v in enumerate(signals.depths) if v},
+        "depths": {str(i + 1): v / decisions for i, v in enumerate(signals.by_depth) if v},
         "mean_depth": {n: b[1] / b[0] for n, b in zip(BUCKETS, signals.buckets, strict=True) if b[0] > 0},
         "entropy_depth": signals.chance_entropy / states,
         #: How much the state decides of the depth, in nats: entropy of the mean minus mean entropy.
@@ -168,17 +170,17 @@ def told(signals: Signals, learned: dict[str, float]) -> dict[str, Any]:
     return rounded(line)
 
 
-def worries(line: dict[str, Any], earlier: list[dict[str, Any]], depths: int, *, head: bool) -> list[str]:
+def warnings(line: dict[str, Any], earlier: list[dict[str, Any]], depths: int, *, head: bool) -> list[str]:
     """What looks like a run going wrong."""
-    found = []
+    result = []
     if head and line["entropy_depth"] < COLLAPSED * np.log(depths) and line["information"] < 0.01:
-        found.append(f"the depth head says the same in every state (entropy {line['entropy_depth']:.3f})")
+        result.append(f"the depth head says the same in every state (entropy {line['entropy_depth']:.3f})")
     if line["dead_groups"] > 0.9:
-        found.append(
+        result.append(
             f"{100 * line['dead_groups']:.0f} % of the groups have equal rewards: nothing is learned from them"
         )
     if line.get("clipped", 0.0) > 0.5:
-        found.append(f"{100 * line['clipped']:.0f} % of the ratios are clipped: lower the learning rates")
+        result.append(f"{100 * line['clipped']:.0f} % of the ratios are clipped: lower the learning rates")
     if len(earlier) >= 20:
         before, after = earlier[-20:-10], earlier[-10:]
         mean = lambda lines, name: sum(each[name] for each in lines) / len(lines)
@@ -186,8 +188,8 @@ def worries(line: dict[str, Any], earlier: list[dict[str, Any]], depths: int, *,
             mean(after, "reward") > mean(before, "reward") + 0.02
             and mean(after, "solve_rate") < mean(before, "solve_rate") - 0.02
         ):
-            found.append("the reward rises while fewer episodes are solved")
-    return found
+            result.append("the reward rises while fewer episodes are solved")
+    return result
 
 
 def averaged(lines: list[dict[str, Any]]) -> dict[str, Any]:

@@ -76,15 +76,15 @@ def grpo_loss(
 
     ``fresh`` says that the weights are still those that made the commitments: the ratio is then exactly 1.
     """
-    given = Weighed.of(batch, policy.depth_head.weight.device)
-    depth_logits, action_logits = policy(task, batch.states, given.actions, given.plan_depth, left=batch.left)
-    return from_logits(depth_logits, action_logits, given, config, divisor, reference, fresh=fresh)
+    weighed = Weighed.of(batch, policy.depth_head.weight.device)
+    depth_logits, action_logits = policy(task, batch.states, weighed.actions, weighed.plan_depth, left=batch.left)
+    return from_logits(depth_logits, action_logits, weighed, config, divisor, reference, fresh=fresh)
 
 
 def from_logits(
     depth_logits: Tensor,
     action_logits: Tensor,
-    given: Weighed,
+    weighed: Weighed,
     config: ObjectiveConfig,
     divisor: float,
     reference: tuple[Tensor, Tensor] | None = None,
@@ -92,50 +92,40 @@ def from_logits(
     fresh: bool = False,
 ) -> tuple[Tensor, Tensor]:
     """``grpo_loss`` of [S, |H|] and [S, G, 8, 4] logits."""
-    live = given.action_weight > 0
-    worth, clipped, furthest = _surrogate(depth_logits, action_logits, given, live, config, fresh=fresh)
-    ratios = (given.depth_weight > 0).sum() + (live.sum() if config.ratio == "factor" else 0)
+    live = weighed.action_weight > 0
+    worth, clipped, furthest = _surrogate(depth_logits, action_logits, weighed, live, config, fresh=fresh)
+    ratios = (weighed.depth_weight > 0).sum() + (live.sum() if config.ratio == "factor" else 0)
 
-    scored = given.weight[:, None, None] * live / max(given.actions.shape[1], 1)
+    scored = weighed.weight[:, None, None] * live / max(weighed.actions.shape[1], 1)
     share = _share(live, worth.dtype, config) if config.mean == "all" else None
-    entropies = given.weight * entropy(depth_logits), scored * entropy(action_logits)
+    entropies = weighed.weight * entropy(depth_logits), scored * entropy(action_logits)
     depth_worth, action_worth = _summed(*entropies, share)
     loss = -worth - config.entropy_depth * depth_worth
     loss = loss - config.entropy_actions * (action_worth if config.mean == "all" else action_worth / MAX_ACTIONS)
-    leashes = worth.new_zeros(()), worth.new_zeros(())
+    kls = worth.new_zeros(()), worth.new_zeros(())
     if reference is not None:
-        leashes = given.weight * kl(depth_logits, reference[0]), scored * kl(action_logits, reference[1])
-        depth_leash, action_leash = _summed(*leashes, share)
-        loss = loss + config.kl * (action_leash + (depth_leash if config.kl_depth else 0.0))
-    measured = [
-        worth,
-        leashes[1].sum(),
-        leashes[0].sum(),
-        entropies[0].sum(),
-        entropies[1].sum(),
-        clipped,
-        ratios,
-        given.weight.sum(),
-        scored.sum(),
-        furthest,
-    ]
+        kls = weighed.weight * kl(depth_logits, reference[0]), scored * kl(action_logits, reference[1])
+        depth_kl, action_kl = _summed(*kls, share)
+        loss = loss + config.kl * (action_kl + (depth_kl if config.kl_depth else 0.0))
+    measured = [worth, kls[1].sum(), kls[0].sum(), entropies[0].sum(), entropies[1].sum(), clipped, ratios,
+                weighed.weight.sum(), scored.sum(), furthest]  # fmt: skip
     return loss / divisor, torch.stack([m.detach().float() for m in measured])
 
 
 def _surrogate(
-    depth_logits: Tensor, action_logits: Tensor, given: Weighed, live: Tensor, config: ObjectiveConfig, *, fresh: bool
+    depth_logits: Tensor, action_logits: Tensor, weighed: Weighed, live: Tensor, config: ObjectiveConfig, *, fresh: bool
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The clipped surrogate, how many ratios were clipped, and the furthest that one was from 1."""
-    depth_log = log_prob(depth_logits[:, None].expand(-1, given.depths.shape[1], -1), given.depths)
-    action_log = log_prob(action_logits, given.actions)
-    depth_change = depth_log - (depth_log.detach() if fresh else given.depth_old)
-    action_change = action_log - (action_log.detach() if fresh else given.action_old)
+    depth_log = log_prob(depth_logits[:, None].expand(-1, weighed.depths.shape[1], -1), weighed.depths)
+    action_log = log_prob(action_logits, weighed.actions)
+    depth_change = depth_log - (depth_log.detach() if fresh else weighed.depth_old)
+    action_change = action_log - (action_log.detach() if fresh else weighed.action_old)
     if config.ratio == "joint":
-        change = depth_change * (given.depth_weight > 0) + (action_change * live).sum(-1)
-        values, clipped, furthest = _clipped(change, given.depth_advantage, given.depth_weight, config.clip)
+        change = depth_change * (weighed.depth_weight > 0) + (action_change * live).sum(-1)
+        values, clipped, furthest = _clipped(change, weighed.depth_advantage, weighed.depth_weight, config.clip)
         return values.sum(), clipped, furthest
-    first, clipped, furthest = _clipped(depth_change, given.depth_advantage, given.depth_weight, config.clip)
-    rest, more, further = _clipped(action_change, given.action_advantage, given.action_weight, config.clip)
+    first, clipped, furthest = _clipped(depth_change, weighed.depth_advantage, weighed.depth_weight, config.clip)
+    rest, more, further = _clipped(action_change, weighed.action_advantage, weighed.action_weight, config.clip)
     if config.length == "own":
         share = _share(live, first.dtype, config)
         first, rest = first * share, rest * share[..., None]

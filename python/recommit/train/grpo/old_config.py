@@ -10,7 +10,7 @@ from typing import Any
 
 from recommit.play.variants import variant
 from recommit.train.grpo.settings.credit import BranchCredit, EpisodeCredit, ExactCredit, StateCredit
-from recommit.train.grpo.settings.phases import Phase, simplest, without_head
+from recommit.train.grpo.settings.phases import GrpoPhase, simplest, without_head
 from recommit.train.parsing import field_names, plain
 
 KINDS = {"state": StateCredit, "episode": EpisodeCredit, "branch": BranchCredit, "exact": ExactCredit}
@@ -63,21 +63,21 @@ def _credit(old: dict[str, Any]) -> dict[str, Any]:
     return result
 
 
-def _phases(values: dict[str, Any], credit: dict[str, Any], finish: dict[str, Any]) -> tuple[Phase, ...]:
+def _phases(values: dict[str, Any], credit: dict[str, Any], finish: dict[str, Any]) -> tuple[GrpoPhase, ...]:
     """Shares of the steps as phases of whole steps."""
     steps = values["optim"]["steps"]
     alone = int(finish["share"] * steps + 0.5)
     waiting = next((step for step in range(steps) if step / max(steps - 1, 1) >= credit["head_after"]), steps)
     begin = min(waiting, steps - alone) if credit["head_steps"] else steps - alone
     joint = steps - alone - begin
-    phases = [Phase(begin)] if begin else []
-    phases += [Phase(joint, head_moves=credit["head_steps"])] if joint else []
+    phases = [GrpoPhase(begin)] if begin else []
+    phases += [GrpoPhase(joint, head_moves=credit["head_steps"])] if joint else []
     phases += [_finish(alone, values, finish)] if alone else []
     return simplest(phases if variant(values.get("variant", "adaptive")).head else without_head(phases))
 
 
-def _finish(steps: int, values: dict[str, Any], finish: dict[str, Any]) -> Phase:
-    return Phase(
+def _finish(steps: int, values: dict[str, Any], finish: dict[str, Any]) -> GrpoPhase:
+    return GrpoPhase(
         steps,
         head_moves=finish["moves"],
         head_only=True,

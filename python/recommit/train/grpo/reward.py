@@ -86,22 +86,22 @@ def decisions_of(
     trace: Trace, advantage: Floats, config: SampledCredit, variant: Variant, *, total: Total = alone
 ) -> GrpoBatch:
     """Sampled commitments with one advantage each ([N, G]) for the depth and every executed action."""
-    made = trace.proposals
-    many, count = made.depth.shape
+    proposals = trace.proposals
+    many, count = proposals.depth.shape
     weight = np.full((many, count), 1.0 / count, np.float32)
     scaled = whole_batch(advantage, weight, config, total).astype(np.float32)
     executed = np.arange(MAX_ACTIONS) < trace.executed[..., None]
     return GrpoBatch(
         states=trace.states,
-        depths=made.choice,
+        depths=proposals.choice,
         depth_advantage=scaled,
         depth_weight=weight * variant.head,
-        depth_old=made.depth_log,
-        actions=made.actions.astype(np.int64),
-        plan_depth=made.depth,
+        depth_old=proposals.depth_log,
+        actions=proposals.actions.astype(np.int64),
+        plan_depth=proposals.depth,
         action_advantage=np.broadcast_to(scaled[..., None], executed.shape).copy(),
         action_weight=(weight[..., None] * executed * variant.rest).astype(np.float32),
-        action_old=made.action_log,
+        action_old=proposals.action_log,
         left=trace.left,
         weight=np.ones(many, np.float32),
     )

@@ -46,13 +46,13 @@ def train(
     """
     if config.run.threads:
         torch.set_num_threads(config.run.threads)
-    known = (Path(out) / "config.json").is_file()  # it holds the recipes, whatever becomes of the other run
-    every = [each.spec for each in opened(data)] if data else recipes_of(out if known else init)
+    begun_before = (Path(out) / "config.json").is_file()  # it holds the recipes, whatever becomes of the other run
+    every = [each.spec for each in opened(data)] if data else recipes_of(out if begun_before else init)
     parts = joint.parts(config, joint.chosen(every, config.tasks, data or init))
     team = ranks.join(config.run.device) if config.engine.kind == "deepspeed" else ranks.alone(config.run.device)
     with watched(team), RunDirectory(out, lead=team.lead) as folder, Interrupt() as interrupt:
         begin = initial_policy.warm_start(init, folder, team)
-        content = [{"recipe": part.recipe.to_dict()} for part in parts]
+        content = [{"recipe": part.spec.to_dict()} for part in parts]
         begun = {"init": weights_of(begin), "data": content if content[1:] else content[0]}
         usual = plain(replace(type(config)(), credit=type(config.credit)()))
         folder.begin({"kind": "grpo", "ranks": team.world, **plain(config), **begun}, usual, updated)
@@ -66,11 +66,11 @@ def train(
 def _trainer(
     config: GrpoConfig, parts: list[PuzzlePart], policy: CommitPolicy, folder: RunDirectory, team: Team, *, quiet: bool
 ) -> Trainer:
-    """Of one puzzle, or of several that share the policy and what moves it."""
+    """Make the trainer of one puzzle, or of several that share the policy and what moves it."""
     if len(parts) == 1:
-        return Grpo(parts[0].config, policy, parts[0].recipe, folder, team, quiet=quiet)
+        return Grpo(parts[0].config, policy, parts[0].spec, folder, team, quiet=quiet)
     shared = joint.learner(config, parts, policy, team)
     members = {
-        part.name: Grpo(part.config, policy, part.recipe, folder, team, quiet=quiet, learner=shared) for part in parts
+        part.name: Grpo(part.config, policy, part.spec, folder, team, quiet=quiet, learner=shared) for part in parts
     }
     return joint.Joint(config, members, folder, team, quiet=quiet)

@@ -1,4 +1,15 @@
-"""One step of reinforcement: play, judge, learn."""
+"""One step of reinforcement: play, judge, learn.
+
+1. Play from fresh start states, and judge what was committed: ``collect.py``. Sampled commitments are compared within
+   groups by a reward (``reward.py``); with exact credit every depth has its exact value instead (``play/values.py``).
+2. With exact credit the depth head may move alone, many times on the same graph: ``head_moves.py``.
+3. Learn: batches of ``GrpoBatch`` (``batch.py``) through the clipped loss on both heads (``loss.py``), then a log line.
+
+What differs from textbook GRPO, and why: a commitment has two heads, so depths and plans are judged apart, each with
+its own ratio; groups are commitments of one state rather than answers to one prompt, since a state can be copied; KL
+and entropies are exact sums over four outcomes; and exact credit needs no group at all, since greedy plans make
+episodes walks in a graph whose values can be computed. Phases (``settings/phases.py``) say which of this a step does.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +53,7 @@ if TYPE_CHECKING:
     from recommit.train.grpo.config import GrpoConfig
     from recommit.train.grpo.learner import Learner
     from recommit.train.grpo.log_line import Signals
-    from recommit.train.grpo.settings.phases import Phase
+    from recommit.train.grpo.settings.phases import GrpoPhase
     from recommit.train.validate import Watched
 
 T = TypeVar("T")
@@ -58,7 +69,7 @@ class Grpo(Trainer):
         self,
         config: GrpoConfig,
         policy: CommitPolicy,
-        recipe: DataSpec,
+        spec: DataSpec,
         folder: RunDirectory,
         team: Team,
         *,
@@ -72,7 +83,7 @@ class Grpo(Trainer):
             )
         super().__init__(config, folder, team, quiet=quiet)
         self.variant = variant(config.variant)
-        self.recipe, self.policy, self.task = _instances(recipe, config), policy, recipe.puzzle()
+        self.spec, self.policy, self.task = _instances(spec, config), policy, spec.puzzle()
         share, rest = divmod(config.optim.batch, team.world)
         if rest or config.rollout.instances % team.world:
             raise ValueError(
@@ -91,7 +102,7 @@ class Grpo(Trainer):
             run_pass=self._run_pass,
             max_over_ranks=team.largest,
         )
-        self.watched = validate.watched(self.task.task, self.recipe, config.validation)
+        self.watched = validate.watched(self.task.task, self.spec, config.validation)
         self._recent: list[dict[str, Any]] = []
 
     def _run_pass(self, work: Callable[[], T]) -> T:
@@ -101,7 +112,7 @@ class Grpo(Trainer):
     @property
     def tokens(self) -> float:
         """See ``Trainer``."""
-        return self.policy.tokens(self.task, self.recipe.size)
+        return self.policy.tokens(self.task, self.spec.size)
 
     def _starts(self) -> NDArray[np.uint8]:
         """The start states of this step, of all ranks, which no validation or test set contains."""
@@ -111,14 +122,14 @@ class Grpo(Trainer):
 
     def _drawn(self, shard: int) -> NDArray[np.uint8]:
         """One shard's start states."""
-        states = sampling.starts(self.recipe, "train", shard).states
+        states = sampling.starts(self.spec, "train", shard).states
         if self.config.rollout.augment and self.task.turns:
             number = np.uint64(shard * self.config.rollout.instances) + np.arange(len(states), dtype=np.uint64)
             states = targets.turned(states, targets.symmetries(self.config.run.seed, number))
         return states
 
     @property
-    def phase(self) -> Phase:
+    def phase(self) -> GrpoPhase:
         """What holds in the step that is under way."""
         return self.config.phase_at(self.at.step)
 
@@ -127,7 +138,7 @@ class Grpo(Trainer):
         batch, notes = self.played()
         learned = self._learn(batch)
         self.at.step += 1
-        return log_line.told(notes, learned)
+        return log_line.line_of(notes, learned)
 
     def played(self) -> tuple[GrpoBatch, Signals]:
         """What this step learns from, and what there is to tell of it."""
@@ -140,7 +151,7 @@ class Grpo(Trainer):
         config, credit, moves = self.config, self.config.credit_at(self.at.step), self.phase.head_moves
         if not isinstance(credit, ExactCredit):
             return SampledCollector(self.actor, credit, config.rollout, self.team)
-        mover = HeadMover(self.policy, self.engine, credit, config, self._head_lr(), moves) if moves else None
+        mover = HeadMover(self.policy, self.engine, credit, config.objective, self._head_lr(), moves) if moves else None
         return ExactCollector(self.actor, credit, config.rollout, self._graph, mover, self.team)
 
     def _learn(self, batch: GrpoBatch) -> dict[str, float]:
@@ -225,11 +236,13 @@ class Grpo(Trainer):
     def _over_ranks(self, sums: NDArray[np.float64]) -> list[float]:
         return [*self.team.total(sums[:-1].tolist()), float(sums[-1])]
 
-    def _summary(self, found: list[dict[str, Any]]) -> dict[str, Any]:
-        self._recent = (self._recent + found)[-20:]
-        for worry in log_line.worries(found[-1], self._recent, len(self.policy.config.depths), head=self.variant.head):
-            self._say(f"step {self.at.step:,}: {worry}")
-        return found[-1] if len(found) == 1 else log_line.averaged(found)
+    def _summary(self, steps: list[dict[str, Any]]) -> dict[str, Any]:
+        self._recent = (self._recent + steps)[-20:]
+        for warning in log_line.warnings(
+            steps[-1], self._recent, len(self.policy.config.depths), head=self.variant.head
+        ):
+            self._say(f"step {self.at.step:,}: {warning}")
+        return steps[-1] if len(steps) == 1 else log_line.averaged(steps)
 
     def _more(self) -> dict[str, Any]:
         return {"recent": self._recent}
@@ -274,21 +287,21 @@ class Grpo(Trainer):
     @property
     def introduction(self) -> str:
         """How the puzzle is played and judged."""
-        leash = "no KL" if self.reference is None else f"KL {self.config.objective.kl} to the warm start"
+        kl = "no KL" if self.reference is None else f"KL {self.config.objective.kl} to the warm start"
         return (
             f"{self.config.credit.group} credit, {self.config.rollout.instances} instances of "
-            f"{self.config.rollout.budget} decisions per step, {leash}"
+            f"{self.config.rollout.budget} decisions per step, {kl}"
         )
 
 
-def _instances(recipe: DataSpec, config: GrpoConfig) -> DataSpec:
+def _instances(spec: DataSpec, config: GrpoConfig) -> DataSpec:
     """The recipe of the warm start's data, with a step's instances as a shard."""
-    wanted = recipe.of_length(config.rollout.length)
+    wanted = spec.of_length(config.rollout.length)
     if not wanted.difficulties:
         raise errors.WrongDataSpec("rollout.length: expected the lengths to play, since the data names none")
     return replace(wanted, shard=config.rollout.instances, count=config.starts, states="")
 
 
 def _added(sums: NDArray[np.float64], more: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Of ``objective.MEASURES``, whose last one is a maximum."""
+    """Sums of ``objective.MEASURES``, whose last one is a maximum."""
     return np.append(sums[:-1] + more[:-1], max(sums[-1], more[-1]))

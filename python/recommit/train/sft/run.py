@@ -153,10 +153,10 @@ class Sft(Trainer):
     def _targets(self, task: Puzzle, portion: Portion) -> Targets:
         """What a batch has of a data set; of one that it has nothing of, a state without weight: every rank goes
         through the same passes, and every weight that learns gets a gradient."""
-        made = targets.make(
+        batch = targets.make(
             task, portion.rows, self.config.targets, seed=self.config.run.seed, first=portion.first, threads=1
         )
-        return made if portion.count else targets.nothing(made)
+        return batch if portion.count else targets.nothing(batch)
 
     def _parts(self, batches: list[Targets]) -> list[MicroBatch]:
         """As many micro-batches on every rank, however many rows it got: a missing one weighs nothing."""
@@ -187,14 +187,14 @@ class Sft(Trainer):
         own = np.column_stack([every[:, 0] * sum(weights), weights, every[:, 1:]])
         return {**together, "sets": dict(zip(self.names, own.tolist(), strict=True))}
 
-    def _summary(self, found: list[dict[str, Any]]) -> dict[str, Any]:
+    def _summary(self, steps: list[dict[str, Any]]) -> dict[str, Any]:
         line = {
             "epoch": round(self.at.states / self.feed.total, 4),
-            "loss": round(sum(f["loss"] for f in found) / len(found), 6),
-            "optimal": round(sum(f["right"] for f in found) / max(sum(f["live"] for f in found), 1), 4),
-            "gradient_norm": round(sum(f["norm"] for f in found) / len(found), 5),
+            "loss": round(sum(f["loss"] for f in steps) / len(steps), 6),
+            "optimal": round(sum(f["right"] for f in steps) / max(sum(f["live"] for f in steps), 1), 4),
+            "gradient_norm": round(sum(f["norm"] for f in steps) / len(steps), 5),
         }
-        own = {name: _own([f["sets"][name] for f in found]) for name in found[0].get("sets", ())}
+        own = {name: _own([f["sets"][name] for f in steps]) for name in steps[0].get("sets", ())}
         return {**line, "sets": own} if own else line
 
     def _introduction(self) -> str:

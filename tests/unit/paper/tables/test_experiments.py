@@ -18,6 +18,8 @@ from recommit.paper import printed
 from recommit.paper.family import FamilyResults, Members, best, stage_of
 from recommit.paper.tables import experiments, front
 from recommit.paper.tables.table import PaperTables
+from recommit.report import published
+from recommit.report.reading import Folder
 from recommit.train.config import parse
 from recommit.train.family import family
 from recommit.train.grpo import run as grpo
@@ -231,6 +233,22 @@ def test_only_what_the_named_tables_need_is_played(everything, trained, tmp_path
     assert all(row == found.row(row["agent"], row["budget"]) for row in again)
     assert evaluate(trained, few, "--tables", "mean") == 2
     assert "tables: expected names of main, sweep" in capsys.readouterr().err
+    # An evaluation that is not compared with the paper's leaves no tables of one that was.
+    assert (few / "tables.json").is_file()
+    plain = ["evaluate", str(trained / "adaptive-s0"), "--agents", "adaptive", "--out", str(few), "--instances", "10"]
+    assert main([*plain, "--validation", "6", "--quiet"]) == 0
+    assert not (few / "tables.json").exists()
+    assert published.tables(Folder(few)) is None
+
+
+def test_the_page_of_a_folder_that_an_older_version_left_has_the_same_tables(everything, tmp_path):
+    out, _ = everything
+    older = shutil.copytree(out, tmp_path / "eval")
+    (older / "tables.json").unlink()
+    (older / "DIGESTS").unlink()
+    tables = published.tables(Folder(older))
+    assert "Trained at one depth alone, continued" in tables
+    assert tables == published.tables(Folder(out))
 
 
 def test_rows_of_older_names_are_read(everything):

@@ -10,7 +10,7 @@ pytest.importorskip("transformers")
 import recommit
 from recommit.policy.backbones.backbone import load_backbone
 from recommit.policy.backbones.make import make_backbone
-from recommit.policy.backbones.qwen3 import DeepPlan
+from recommit.policy.backbones.qwen3 import DeepVisionPass
 from recommit.policy.config import DecoderConfig, PolicyConfig
 
 DECODER = DecoderConfig(width=32, layers=1, heads=4, ffn=64)
@@ -57,7 +57,7 @@ def test_positions_are_interpolated_as_published(folder, grid):
         align_corners=True,
         spatial_merge_size=2,
     )
-    plan = DeepPlan(visual, grid, torch.device("cpu"))
+    plan = DeepVisionPass(visual, grid, torch.device("cpu"))
     table = torch.randn(visual.num_grid_per_side**2, 5)
     expected = (table[near] * share[..., None]).sum(1)
     assert ((table[plan.near] * plan.share[..., None]).sum(1) - expected).abs().max() < 1e-5

@@ -36,7 +36,7 @@ def main(mode: str, folder: Path) -> int:
             timing.write(json.dumps({"step": step}) + "\n")
             timing.flush()
             time.sleep(0.01)
-            if interrupt.asked:
+            if interrupt.number:
                 (folder / "saved").touch()
                 return 130
             if mode == "waits" and gone(folder.parent / "fails" / "pid"):

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Phase:
+class GrpoPhase:
     """So many steps alike. What a phase does not say is as in the rest of the recipe."""
 
     steps: int
@@ -46,14 +46,14 @@ class Phase:
 EXACT = ("head_moves", "head_only", "head_lr", "starts", "budgets")
 
 
-def without_head(phases: Sequence[Phase]) -> tuple[Phase, ...]:
+def without_head(phases: Sequence[GrpoPhase]) -> tuple[GrpoPhase, ...]:
     """The phases of a run whose depth no head chooses: one that would be the head's alone has nothing of its own."""
     return tuple(
-        Phase(phase.steps) if phase.head_only else replace(phase, head_moves=0, head_lr=0.0) for phase in phases
+        GrpoPhase(phase.steps) if phase.head_only else replace(phase, head_moves=0, head_lr=0.0) for phase in phases
     )
 
 
-def stretched(phases: Sequence[Phase], steps: int) -> tuple[Phase, ...]:
+def stretched(phases: Sequence[GrpoPhase], steps: int) -> tuple[GrpoPhase, ...]:
     """Phases of ``steps`` in all, in the same proportions; one that would have none is left out."""
     ends = [0, *accumulate(phase.steps for phase in phases)]
     own = [int(end * steps / ends[-1] + 0.5) for end in ends]
@@ -64,12 +64,12 @@ def stretched(phases: Sequence[Phase], steps: int) -> tuple[Phase, ...]:
     )
 
 
-def simplest(phases: Sequence[Phase]) -> tuple[Phase, ...]:
+def simplest(phases: Sequence[GrpoPhase]) -> tuple[GrpoPhase, ...]:
     """The same, or none if none of them says anything but its steps."""
-    return () if all(phase == Phase(phase.steps) for phase in phases) else tuple(phases)
+    return () if all(phase == GrpoPhase(phase.steps) for phase in phases) else tuple(phases)
 
 
-def begun(phases: Sequence[Phase], steps: int) -> list[Phase]:
+def begun(phases: Sequence[GrpoPhase], steps: int) -> list[GrpoPhase]:
     """As much of the phases as so many steps are, the last of them cut."""
     result = []
     for phase in phases:

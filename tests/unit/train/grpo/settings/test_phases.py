@@ -8,7 +8,7 @@ pytest.importorskip("torch")
 from tests.unit.train.runs import plan_of
 
 from recommit.train.grpo.config import GrpoConfig
-from recommit.train.grpo.settings.phases import Phase
+from recommit.train.grpo.settings.phases import GrpoPhase
 from recommit.train.parsing import parse, plain
 
 LAST = {"steps": 2, "head_only": True, "head_moves": 7}
@@ -59,8 +59,8 @@ def test_a_depth_that_no_head_chooses_leaves_out_what_is_the_heads():
             == ()
         )
         assert plan_of(**exact, variant=name, phases=phases, optim={"steps": 5}).phases == (
-            Phase(3, budgets=(2,)),
-            Phase(2),
+            GrpoPhase(3, budgets=(2,)),
+            GrpoPhase(2),
         )
 
 

@@ -1,0 +1,92 @@
+"""What a graph holds and what rules are worth in it, as text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from recommit.play.attribution import CAUSES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from recommit.graphs.graph import CommitmentGraph
+    from recommit.graphs.score import Judge, RuleScore, Setting
+
+
+def about(graph: CommitmentGraph, manifest: dict[str, Any]) -> str:
+    """A graph in some lines."""
+    solved = graph.stop[graph.looked] > 0
+    length = graph.distance[graph.starts]
+    size, lost = "x".join(map(str, manifest["shape"])), (graph.distance < 0).mean()
+    lines = [
+        f"{graph.task} {size}: {len(graph):,} nodes, {manifest['looked']:,} of them looked at",
+        f"{manifest['starts']:,} starts in {manifest['groups']:,} groups",
+        f"from the starts to the goal: {length.min()} to {length.max()} actions",
+        f"plans that reach the goal: {solved.mean():.1%}; nodes from which nobody can: {lost:.1%}",
+        f"depths of the policy's own head: {', '.join(map(str, graph.depths))}",
+        f"closed: {'yes' if manifest['closed'] else 'no, it was cut at a limit and cannot be scored'}",
+        f"content: {manifest['content']}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def scores(judge: Judge, rows: Sequence[RuleScore], chosen_on: Judge | None = None) -> str:
+    """A table per setting, in Markdown; thresholds and constants were ``chosen_on`` another graph, or on this one."""
+    parts = []
+    for setting in judge.settings:
+        chosen = [row for row in rows if row.under(setting)]
+        parts.append(f"## {setting.label()}\n\n{_ends(judge, chosen_on or judge, setting)}\n\n{_table(chosen)}")
+    note = "Thresholds and constants were chosen on this graph itself: what is said of them is their best.\n\n"
+    return (note if chosen_on is None else "") + "\n".join(parts)
+
+
+def _ends(judge: Judge, chosen_on: Judge, setting: Setting) -> str:
+    depth = chosen_on.constant(setting)
+    worth = judge.of_constant(setting, depth).mean()
+    return f"Best constant: {depth}, worth {100 * worth:.1f}. Ceiling: {100 * judge.ceiling(setting).mean():.1f}."
+
+
+def _table(rows: Sequence[RuleScore]) -> str:
+    head = "| rule | threshold | solved | actions | looks | value | gain share | 95 % | most is lost by |"
+    lines = [head, "|---|---|---|---|---|---|---|---|---|"]
+    for row in sorted(rows, key=lambda each: -each.value):
+        threshold = "" if row.threshold is None else f"{row.threshold:.3g}{' (one for all)' if row.shared else ''}"
+        between = "" if row.gain_low is None else f"{row.gain_low:.2f} to {row.gain_high:.2f}"
+        gain = "" if row.gain is None else f"{row.gain:.2f}"
+        cells = [
+            row.rule, threshold, f"{100 * row.solved:.1f}", f"{row.actions:.1f}", f"{row.looks:.2f}",
+            f"{100 * row.value:.1f}", gain, between, _most(row.causes),
+        ]  # fmt: skip
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _most(causes: dict[str, float]) -> str:
+    name = max(causes, key=causes.__getitem__)
+    return f"{name} ({causes[name]:.0%})" if causes[name] else ""
+
+
+def worst(judge: Judge, row: RuleScore, setting: Setting, entry: Any, count: int = 20) -> list[dict[str, Any]]:
+    """The commitments that gave away most, each state once."""
+    episodes = judge.attributed(
+        judge.bench.chooser(entry if row.threshold is None else entry.at(row.threshold)), setting
+    )
+    order = np.argsort(-episodes.regret, kind="stable")
+    _, first = np.unique(episodes.node[order], return_index=True)
+    chosen = order[np.sort(first)[:count]]
+    return [
+        {
+            "state": judge.graph.states[episodes.node[i]].tolist(),
+            "plan": judge.graph.plans[episodes.node[i]].tolist(),
+            "distance": int(judge.graph.distance[episodes.node[i]]),
+            "looks_left": int(episodes.left[i]),
+            "depth": int(episodes.depth[i]),
+            "best_depth": int(episodes.best[i]),
+            "lost": float(episodes.regret[i]),
+            "cause": CAUSES[episodes.cause[i]] if episodes.cause[i] >= 0 else "",
+        }
+        for i in chosen.tolist()
+        if episodes.regret[i] > 0
+    ]

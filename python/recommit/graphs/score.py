@@ -1,0 +1,226 @@
+"""Rules in a commitment graph: what each is worth, how much of the ceiling it takes, and why it misses the rest.
+
+A threshold is chosen on another graph of the same policy, from validation starts: once for each budget and price, and
+once for all of them together. Without such a graph it is chosen on the graph itself, and the table says so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from recommit.graphs import rules
+from recommit.graphs.graph import PLAN
+from recommit.graphs.rules import NamedRule, RuleBench
+from recommit.graphs.share import gain_interval
+from recommit.horizon.rule import ThresholdRule
+from recommit.play import attribution, regret
+from recommit.play.commitments import Prices
+from recommit.stats import bootstrap
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from recommit.graphs.graph import CommitmentGraph
+    from recommit.play.commitments import Commitments
+
+    Floats = NDArray[np.float64]
+
+ALL_DEPTHS = tuple(range(1, PLAN + 1))
+#: Thresholds of a curve.
+STEPS = 50
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Under what a rule is judged: looks at most, and what is paid."""
+
+    budget: int
+    prices: Prices
+
+    def label(self) -> str:
+        """In a table."""
+        paid = [
+            f"{value:g} per {what}"
+            for what, value in (("action", self.prices.action), ("look", self.prices.look))
+            if value
+        ]
+        return f"K = {self.budget}" + (f", {', '.join(paid)}" if paid else "")
+
+
+@dataclass(frozen=True)
+class RuleScore:
+    """A rule under one setting."""
+
+    rule: str
+    budget: int
+    price_action: float
+    price_look: float
+    #: None for a rule without one; ``shared`` if it is the one for all settings.
+    threshold: float | None
+    shared: bool
+    solved: float
+    actions: float
+    looks: float
+    value: float
+    value_low: float
+    value_high: float
+    #: Of the distance between the best constant depth and the ceiling; None where there is none.
+    gain: float | None
+    gain_low: float | None
+    gain_high: float | None
+    #: Shares of all that was given away, by cause.
+    causes: dict[str, float]
+
+    def under(self, setting: Setting) -> bool:
+        """Is it of this setting?"""
+        prices = setting.prices
+        return (self.budget, self.price_action, self.price_look) == (setting.budget, prices.action, prices.look)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, eq=False)
+class Judge:
+    """A graph, and the ceiling and the constants of it under every setting."""
+
+    graph: CommitmentGraph
+    settings: tuple[Setting, ...]
+
+    def __post_init__(self) -> None:
+        if not self.graph.closed:
+            raise ValueError(
+                "graph: expected one whose edges all lead to nodes, got one that was cut; build it with a higher limit"
+            )
+
+    @cached_property
+    def bench(self) -> RuleBench:
+        """For rules."""
+        return RuleBench(self.graph)
+
+    @cached_property
+    def commitments(self) -> Commitments:
+        """For the exact programs, all depths allowed."""
+        return self.graph.commitments(ALL_DEPTHS)
+
+    @cached_property
+    def _best(self) -> dict[Setting, regret.Best]:
+        return {each: regret.best(self.commitments, each.budget, each.prices) for each in self.settings}
+
+    def ceiling(self, setting: Setting) -> Floats:
+        """[starts] V^p."""
+        result: Floats = self._best[setting].value[setting.budget, self.graph.starts]
+        return result
+
+    @cached_property
+    def _constants(self) -> dict[Setting, list[Floats]]:
+        every = [self.bench.chooser(rules.named(f"fixed-{depth}")) for depth in ALL_DEPTHS]
+        return {each: [self.worth(choose, each) for choose in every] for each in self.settings}
+
+    def constant(self, setting: Setting) -> int:
+        """The best depth to commit to everywhere."""
+        return 1 + int(np.argmax([values.mean() for values in self._constants[setting]]))
+
+    def of_constant(self, setting: Setting, depth: int) -> Floats:
+        """[starts] what a constant is worth."""
+        return self._constants[setting][depth - 1]
+
+    def worth(self, choose: attribution.Choose, setting: Setting) -> Floats:
+        """[starts] what episodes under a rule are worth."""
+        solved, actions, looks = attribution.outcome(self.commitments, self.graph.starts, setting.budget, choose)
+        result: Floats = solved - setting.prices.action * actions - setting.prices.look * looks
+        return result
+
+    def attributed(self, choose: attribution.Choose, setting: Setting) -> attribution.Attribution:
+        """Every commitment of a rule's episodes."""
+        return attribution.attribute(self._best[setting], self.graph.starts, choose)
+
+
+def thresholds(judge: Judge, entry: NamedRule, count: int = STEPS) -> Floats:
+    """Those that cut the rule's scores on this graph into equal parts."""
+    assert isinstance(entry.rule, ThresholdRule)
+    return np.unique(entry.rule.thresholds(judge.bench.plans, count))
+
+
+def choices(judge: Judge, entry: NamedRule) -> tuple[dict[Setting, float], float]:
+    """The best threshold for each setting, and the best for all: least missing to the ceiling on average."""
+    every = thresholds(judge, entry)
+    missing = np.array(
+        [
+            [float((judge.ceiling(each) - judge.worth(choose, each)).mean()) for each in judge.settings]
+            for choose in (judge.bench.chooser(entry.at(float(value))) for value in every)
+        ]
+    )
+    single = {each: float(every[missing[:, i].argmin()]) for i, each in enumerate(judge.settings)}
+    return single, float(every[missing.mean(axis=1).argmin()])
+
+
+def score(
+    judge: Judge,
+    entries: Sequence[NamedRule],
+    validation: Judge | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> list[RuleScore]:
+    """Every rule under every setting; rules of one number twice, with thresholds of their own and with a shared one."""
+    rows = []
+    chosen_on = validation or judge
+    for entry in entries:
+        if progress is not None:
+            progress(entry.name)
+        if not entry.swept:
+            rows += [_row(judge, chosen_on, entry, each, None, shared=False) for each in judge.settings]
+            continue
+        single, together = choices(chosen_on, entry)
+        for each, shared in product(judge.settings, (False, True)):
+            rows.append(_row(judge, chosen_on, entry, each, together if shared else single[each], shared=shared))
+    return rows
+
+
+def curve(judge: Judge, entry: NamedRule, setting: Setting, count: int = STEPS) -> list[dict[str, float]]:
+    """Solved, actions and looks of a rule over its thresholds."""
+    points = []
+    for value in thresholds(judge, entry, count):
+        choose = judge.bench.chooser(entry.at(float(value)))
+        solved, actions, looks = attribution.outcome(judge.commitments, judge.graph.starts, setting.budget, choose)
+        points.append({"threshold": float(value), **_means(solved=solved, actions=actions, looks=looks)})
+    return points
+
+
+def _row(
+    judge: Judge, chosen_on: Judge, entry: NamedRule, setting: Setting, threshold: float | None, *, shared: bool
+) -> RuleScore:
+    rule = entry if threshold is None else entry.at(threshold)
+    episodes = judge.attributed(judge.bench.chooser(rule), setting)
+    solved, actions, looks = episodes.outcome()
+    value = episodes.value(judge.commitments, setting.prices)
+    spread = bootstrap(value, judge.graph.groups)
+    constant = judge.of_constant(setting, chosen_on.constant(setting))
+    gain = gain_interval(value, constant, judge.ceiling(setting), judge.graph.groups)
+    means = _means(solved=solved, actions=actions, looks=looks, value=value)
+    return RuleScore(
+        entry.name,
+        setting.budget,
+        setting.prices.action,
+        setting.prices.look,
+        threshold,
+        shared,
+        **means,
+        value_low=spread.low,
+        value_high=spread.high,
+        gain=gain.mean if gain else None,
+        gain_low=gain.low if gain else None,
+        gain_high=gain.high if gain else None,
+        causes=episodes.shares(),
+    )
+
+
+def _means(**columns: NDArray[Any]) -> dict[str, float]:
+    return {name: float(values.mean()) for name, values in columns.items()}

@@ -1,0 +1,78 @@
+"""The program of values in plain Python, from its description in ``recommit.play.values``: slow, node by node, one
+budget after the other, also where states were not looked at."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+
+
+def values(graph, roots, chance, budget, price, budgets=()):
+    """By node and decisions left; see ``recommit.play.values.Values``."""
+    distance = [int(d) for d in graph.task.distance(graph.states)]
+    nodes, depths = range(len(graph)), range(graph.landing.shape[1])
+    looked = [node for node in nodes if graph.expanded[node]]
+    cost = {node: [price * int(graph.executed[node, column]) for column in depths] for node in looked}
+    wasted = sum(sum(chance[node, c] * cost[node][c] for c in depths) for node in looked) / max(len(looked), 1)
+    worth, quality = [[float(graph.goal[node]) for node in nodes]], [{}]
+    for left in range(1, budget + 1):
+        before = worth[-1]
+        q = {node: [before[graph.landing[node, c]] - cost[node][c] for c in depths] for node in looked}
+        own = {node: sum(chance[node, c] * q[node][c] for c in depths) for node in looked}
+        rest = {
+            node: _beyond(distance, own, distance[node], left, -wasted * left)
+            for node in nodes
+            if node not in own and not graph.goal[node]
+        }
+        worth.append([1.0 if graph.goal[node] else own[node] if node in own else rest[node] for node in nodes])
+        quality.append(q)
+    visits = np.zeros((budget + 1, len(graph)))
+    for each in [min(k, budget) for k in budgets] or [budget]:
+        visits += _visits(graph, roots, chance, budget, each) / max(len(budgets), 1)
+    advantage, mass = np.zeros((len(graph), len(depths))), visits.sum(axis=0)
+    for node in looked:
+        for left in range(1, budget + 1):
+            q = np.array(quality[left][node])
+            advantage[node] += visits[left, node] * (q - q @ chance[node]) / max(mass[node], 1e-12)
+    settled = sum(
+        visits[left, node]
+        for left in range(budget + 1)
+        for node in nodes
+        if graph.expanded[node] or distance[node] < 0 or distance[node] > 8 * left
+    )
+    visits_of_plans = visits * graph.expanded
+    share = settled / visits.sum()
+    return SimpleNamespace(value=np.array(worth), visits=visits_of_plans, advantage=advantage, settled=share)
+
+
+def _visits(graph, roots, chance, budget, left):
+    """Of episodes that begin with so many decisions left."""
+    visits = np.zeros((budget + 1, len(graph)))
+    for root in roots:
+        visits[left, root] += not graph.goal[root]
+    for k in range(left, 1, -1):
+        for node in range(len(graph)):
+            for column in range(graph.landing.shape[1]) if graph.expanded[node] else ():
+                landing = graph.landing[node, column]
+                visits[k - 1, landing] += visits[k, node] * chance[node, column] * (not graph.goal[landing])
+    return visits
+
+
+def _beyond(distance, own, here, left, lost):
+    """A state that nobody looked at: the mean of those at its distance, or between the next nearer and farther ones."""
+    if here < 0 or here > 8 * left:
+        return lost
+    at = {}
+    for node, value in own.items():
+        if distance[node] > 0:
+            at.setdefault(distance[node], []).append(value)
+    means = {d: sum(values) / len(values) for d, values in at.items()}
+    if not means:
+        return lost
+    below, above = [d for d in means if d <= here], [d for d in means if d >= here]
+    if not below or not above:
+        return means[min(means)] if not below else means[max(means)]
+    low, high = max(below), min(above)
+    part = 0.0 if low == high else (here - low) / (high - low)
+    return means[low] + part * (means[high] - means[low])

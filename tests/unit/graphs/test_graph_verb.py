@@ -1,0 +1,73 @@
+"""``recommit graph``: from a run to a graph to a table, in the words of the command line."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from tests.unit.train.conftest import data, init, one_thread  # noqa: F401
+
+pytest.importorskip("torch")
+pytest.importorskip("pyarrow")
+
+from recommit.cli.command_line import main
+
+
+@pytest.fixture(scope="module")
+def folders(init, tmp_path_factory):  # noqa: F811
+    """The graphs of a warm start on 2x3 boards: from test and from validation starts."""
+    out = tmp_path_factory.mktemp("graphs")
+    for split in ("test", "validation"):
+        words = ["--split", split, "--starts", "12", "--quiet"]
+        assert main(["graph", "build", str(init), "--out", str(out / split), *words]) == 0
+    return out
+
+
+def test_a_graph_is_built_shown_and_scored(folders, tmp_path, capsys):
+    assert main(["graph", "show", str(folders / "test")]) == 0
+    shown = capsys.readouterr().out
+    assert "12 starts in" in shown
+    assert "closed: yes" in shown
+    words = ["--choose-on", str(folders / "validation"), "--price-look", "0.02", "--out", str(tmp_path / "scores")]
+    assert main(["graph", "score", str(folders / "test"), *words, "--quiet"]) == 0
+    text = capsys.readouterr().out
+    assert text.count("## K = ") == 4
+    assert "| confidence-least | " in text
+    assert (tmp_path / "scores" / "scores.md").read_text() == text
+    values = json.loads((tmp_path / "scores" / "scores.json").read_text())
+    assert values["chosen_on"] != values["graph"]
+    assert {row["rule"] for row in values["rows"]} >= {"head", "head+memory", "fixed-4", "consecutive"}
+    assert all(each["ceiling"] >= each["constant_value"] for each in values["settings"])
+
+
+def test_a_table_goes_with_its_graph(folders, tmp_path, capsys):
+    assert main(["graph", "show", str(folders / "test"), "--json"]) == 0
+    nodes = json.loads(capsys.readouterr().out)["nodes"]
+    np.save(tmp_path / "mine.npy", np.full(nodes, 2, np.int64))
+    words = ["--rules", "fixed-2", "--table", str(tmp_path / "mine.npy"), "--budget", "3", "--json", "--quiet"]
+    assert main(["graph", "score", str(folders / "test"), *words]) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert [row["rule"] for row in rows] == ["fixed-2", "mine"]
+    assert rows[0]["solved"] == rows[1]["solved"]
+
+
+def test_every_state(init, tmp_path, capsys):  # noqa: F811
+    assert main(["graph", "build", str(init), "--out", str(tmp_path / "all"), "--every-state", "--quiet"]) == 0
+    assert "nodes in" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["score", "nowhere"], "manifest.json: expected a file, got none"),
+        (["score", "GRAPH", "--rules", "guess"], "rules: expected fixed-1 .. fixed-8"),
+        (["score", "GRAPH", "--budget", "0"], "budget: expected numbers 1..64, got 0"),
+        (["score", "GRAPH", "--price-look", "-1"], "look: expected a number of at least 0, got -1"),
+        (["score", "GRAPH", "--rule", "mine.py"], "rule: expected --run-code beside it"),
+    ],
+)
+def test_a_wrong_call_is_a_sentence(folders, capsys, words, message):
+    words = [str(folders / "test") if word == "GRAPH" else word for word in words]
+    assert main(["graph", *words, "--quiet"]) in (1, 2)
+    assert message in capsys.readouterr().err

@@ -1,0 +1,229 @@
+"""Rules in graphs: the depths they choose, what they are worth, thresholds from elsewhere, rules of one's own."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.unit.graphs import cases
+
+from recommit.graphs import own_rule, rules, score
+from recommit.graphs.optimal import with_optimal_plans
+from recommit.graphs.share import gain_interval
+from recommit.play import attribution, regret
+from recommit.play.commitments import Prices
+
+SETTINGS = (score.Setting(2, Prices()), score.Setting(3, Prices(0.01, 0.02)))
+
+
+@pytest.fixture(scope="module", params=["sliding", "sokoban"])
+def graph(request):
+    return cases.some(request.param, 20, wrong=3)
+
+
+@pytest.fixture(scope="module")
+def judge(graph):
+    return score.Judge(graph, SETTINGS)
+
+
+def episode(graph, start, budget, depth_of):
+    """One episode in plain Python: solved, actions, looks, and the nodes with their depths."""
+    node, actions, steps = int(start), 0, []
+    for _ in range(budget):
+        if graph.distance[node] == 0:
+            break
+        depth = depth_of(node, steps)
+        stop = int(graph.stop[node])
+        actions += stop if 0 < stop <= depth else depth
+        steps.append((node, depth))
+        node = int(graph.landing[node, depth - 1])
+    return bool(graph.distance[node] == 0), actions, len(steps)
+
+
+def product_rule(graph, threshold):
+    def depth_of(node, _steps):
+        chance, depth = 1.0, 1
+        for place in range(8):
+            chance *= float(graph.probabilities[node, place, graph.plans[node, place]])
+            if chance >= threshold:
+                depth = place + 1
+        return depth
+
+    return depth_of
+
+
+def head_rule(graph, *, memory=False):
+    def depth_of(node, steps):
+        order = sorted(range(len(graph.depths)), key=lambda i: (-graph.logits[node, i], i))
+        before = sum(at == node for at, _ in steps) if memory else 0
+        return graph.depths[order[before % len(order)]]
+
+    return depth_of
+
+
+def consecutive_rule(graph):
+    def depth_of(node, steps):
+        if not steps:
+            return 1
+        old, depth = steps[-1]
+        tail, common = graph.plans[old][depth:].tolist(), 0
+        while common < len(tail) and tail[common] == graph.plans[node][common]:
+            common += 1
+        return min(1 + common, 8) if tail else 1
+
+    return depth_of
+
+
+@pytest.mark.parametrize("budget", [1, 4, 9])
+@pytest.mark.parametrize("name", ["fixed-3", "confidence-product", "head", "head+memory", "consecutive"])
+def test_episodes_are_those_of_plain_python(graph, name, budget):
+    entry = rules.named(name)
+    entry = entry.at(0.2) if entry.swept else entry
+    twin = {
+        "fixed-3": lambda _node, _steps: 3,
+        "confidence-product": product_rule(graph, 0.2),
+        "head": head_rule(graph),
+        "head+memory": head_rule(graph, memory=True),
+        "consecutive": consecutive_rule(graph),
+    }[name]
+    choose = rules.RuleBench(graph).chooser(entry)
+    columns = attribution.outcome(graph.commitments(score.ALL_DEPTHS), graph.starts, budget, choose)
+    expected = [episode(graph, start, budget, twin) for start in graph.starts]
+    assert list(zip(*(column.tolist() for column in columns), strict=True)) == expected
+
+
+def test_a_rule_that_forgets_is_noticed(graph):
+    """The planted defect: the memory's twin without its memory."""
+    choose = rules.RuleBench(graph).chooser(rules.named("head+memory"))
+    columns = attribution.outcome(graph.commitments(score.ALL_DEPTHS), graph.starts, 12, choose)
+    forgetful = [episode(graph, start, 12, head_rule(graph)) for start in graph.starts]
+    assert list(zip(*(column.tolist() for column in columns), strict=True)) != forgetful
+
+
+def test_rows_say_what_episodes_say(judge):
+    entries = [rules.named(name) for name in rules.NAMES]
+    rows = score.score(judge, entries)
+    assert len(rows) == len(SETTINGS) * (len(entries) + len(rules.SWEPT))
+    for row in rows:
+        setting = next(each for each in SETTINGS if row.under(each))
+        price = setting.prices
+        assert row.value == pytest.approx(row.solved - price.action * row.actions - price.look * row.looks)
+        assert row.value <= judge.ceiling(setting).mean() + 1e-12
+        assert row.value_low - 1e-12 <= row.value <= row.value_high + 1e-12
+        missing = judge.ceiling(setting).mean() - row.value
+        assert sum(row.causes.values()) == pytest.approx(1.0 if missing > 1e-9 else 0.0)
+        constant = judge.of_constant(setting, judge.constant(setting)).mean()
+        assert row.gain == pytest.approx((row.value - constant) / (judge.ceiling(setting).mean() - constant))
+
+
+def test_the_best_constant_has_a_gain_of_nothing(judge):
+    for setting in SETTINGS:
+        rows = score.score(judge, [rules.named(f"fixed-{judge.constant(setting)}")])
+        assert next(row.gain for row in rows if row.under(setting)) == 0.0
+
+
+def test_thresholds_come_from_the_other_graph(graph, judge):
+    entry = rules.named("confidence-product")
+    other = score.Judge(cases.some(graph.task, 7, wrong=2), SETTINGS)
+    single, shared = score.choices(other, entry)
+    rows = score.score(judge, [entry], other)
+    assert {row.threshold for row in rows if not row.shared} == set(single.values())
+    assert {row.threshold for row in rows if row.shared} == {shared}
+    every = score.thresholds(other, entry)
+    for setting in SETTINGS:
+        worth = [other.worth(other.bench.chooser(entry.at(float(value))), setting).mean() for value in every]
+        assert single[setting] == every[int(np.argmax(worth))]
+
+
+def test_a_curve_has_every_threshold(judge):
+    entry = rules.named("confidence-least")
+    points = score.curve(judge, entry, SETTINGS[0])
+    assert [point["threshold"] for point in points] == score.thresholds(judge, entry).tolist()
+    assert points[0]["actions"] >= points[-1]["actions"], "the least threshold commits deepest"
+
+
+def test_a_graph_that_was_cut_is_not_judged(graph):
+    cut = graph.landing.copy()
+    cut[graph.starts[0], 3] = -1
+    with pytest.raises(ValueError, match="build it with a higher limit"):
+        score.Judge(cases.changed(graph, landing=cut), SETTINGS)
+
+
+@pytest.mark.parametrize("name", ["fixed-9", "confidence", "nothing+memory", "consecutive+memory"])
+def test_a_name_that_is_none_is_refused(judge, name):
+    with pytest.raises(ValueError, match="rules: expected"):
+        judge.bench.chooser(rules.named(name))
+
+
+RULE = """
+from dataclasses import dataclass
+from recommit.horizon import Rule
+
+@dataclass(frozen=True)
+class Two(Rule):
+    def propose(self, plans):
+        return plans.actions[:, 0] * 0 + 2
+
+rule = Two()
+"""
+
+
+def test_a_rule_of_ones_own(judge, tmp_path):
+    path = tmp_path / "two.py"
+    path.write_text(RULE)
+    with pytest.raises(ValueError, match="rule: expected --run-code"):
+        own_rule.from_code(path, trusted=False)
+    own, fixed = (
+        score.score(judge, [entry]) for entry in (own_rule.from_code(path, trusted=True), rules.named("fixed-2"))
+    )
+    assert [row.value for row in own] == [row.value for row in fixed]
+    assert own[0].rule == "two"
+    path.write_text("rule = 3")
+    with pytest.raises(ValueError, match=r"got int$"):
+        own_rule.from_code(path, trusted=True)
+
+
+def test_a_table_of_ones_own(judge, graph, tmp_path):
+    np.save(tmp_path / "four.npy", np.full(len(graph), 4))
+    table, fixed = (
+        score.score(judge, [entry]) for entry in (own_rule.from_table(tmp_path / "four.npy"), rules.named("fixed-4"))
+    )
+    assert [row.value for row in table] == [row.value for row in fixed]
+    np.save(tmp_path / "short.npy", np.full(3, 4))
+    with pytest.raises(ValueError, match="table: expected a depth for each of"):
+        score.score(judge, [own_rule.from_table(tmp_path / "short.npy")])
+    np.save(tmp_path / "floats.npy", np.full(3, 4.0))
+    with pytest.raises(ValueError, match=r"table: expected whole numbers \[nodes\], got float64"):
+        own_rule.from_table(tmp_path / "floats.npy")
+    np.save(tmp_path / "objects.npy", np.array([{}], object), allow_pickle=True)
+    with pytest.raises(ValueError, match=r"table: expected a \.npy file of numbers"):
+        own_rule.from_table(tmp_path / "objects.npy")
+
+
+@pytest.fixture(scope="module")
+def boards():
+    """Every 2x3 board."""
+    return cases.graph("sliding", cases.TASKS["sliding"].population()[0])
+
+
+@pytest.mark.parametrize("budget", [1, 3])
+def test_optimal_plans_are_worth_what_distances_say(boards, budget):
+    best = with_optimal_plans(boards)
+    assert best.closed
+    prices = Prices(0.01, 0.02)
+    value = regret.best(best.commitments(score.ALL_DEPTHS), budget, prices).value[budget]
+    exact = regret.optimal_values(boards.distance, score.ALL_DEPTHS, budget, prices)[budget]
+    np.testing.assert_allclose(value, exact, atol=1e-12)
+
+
+def test_the_gain_of_constant_ceiling_and_half():
+    generator = np.random.default_rng(1)
+    constant, ceiling = generator.random(200), 1.0 + generator.random(200)
+    rooms = np.arange(200) // 4
+    for values, expected in ((constant, 0.0), (ceiling, 1.0), ((constant + ceiling) / 2, 0.5)):
+        gain = gain_interval(values, constant, ceiling, rooms)
+        assert gain is not None
+        assert (gain.mean, gain.low, gain.high) == pytest.approx((expected,) * 3)
+    noisy = gain_interval(constant + generator.random(200), constant, ceiling, rooms)
+    assert noisy is not None
+    assert noisy.low < noisy.mean < noisy.high
+    assert gain_interval(constant, constant, constant) is None
