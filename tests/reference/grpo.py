@@ -65,7 +65,7 @@ def loss(depth_logits, action_logits, batch, config, divisor, reference=None):
     """``batch`` has the fields of ``Decisions`` as nested lists."""
     worth = bonus = leash = 0.0
     for s, logits in enumerate(depth_logits):
-        depths, plans = len(batch["depths"][s]), len(batch["actions"][s])
+        depths, plans = len(batch["choices"][s]), len(batch["actions"][s])
         logs = log_softmax(logits)
         for d in range(depths):
             if config.ratio == "joint":
@@ -73,7 +73,7 @@ def loss(depth_logits, action_logits, batch, config, divisor, reference=None):
                 continue
             terms = _terms(s, d, batch, config)
             if batch["depth_weight"][s][d] > 0:
-                ratio = math.exp(logs[batch["depths"][s][d]] - batch["depth_old"][s][d])
+                ratio = math.exp(logs[batch["choices"][s][d]] - batch["depth_old"][s][d])
                 advantage = batch["depth_advantage"][s][d]
                 worth += batch["depth_weight"][s][d] * clipped(ratio, advantage, config.clip) / terms
         for g in range(plans):
@@ -109,7 +109,7 @@ def _terms(s, g, batch, config):
 def _joint(s, d, logs, action_logits, batch, config):
     if not batch["depth_weight"][s][d] > 0:
         return 0.0
-    change = logs[batch["depths"][s][d]] - batch["depth_old"][s][d]
+    change = logs[batch["choices"][s][d]] - batch["depth_old"][s][d]
     for j in range(8):
         if batch["action_weight"][s][d][j] > 0:
             log = log_softmax(action_logits[s][d][j])[batch["actions"][s][d][j]]

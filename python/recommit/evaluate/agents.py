@@ -13,7 +13,7 @@ import numpy as np
 from recommit import draws
 from recommit.evaluate.agent_names import ACTION_SEEDS, AgentName
 from recommit.play import episodes, oracle, shared
-from recommit.play.graph import PlanGraph, always, drawn, head, wary
+from recommit.play.graph import PlanGraph, adaptive_memory, always, drawn, head
 from recommit.play.sampled import Actor
 from recommit.play.variants import variant
 from recommit.policy.config import MAX_ACTIONS
@@ -88,7 +88,7 @@ class PolicyPlayer:
             return self._ceiling(budget).choose(budget)
         makers: dict[str, Callable[[], Chooser]] = {
             "adaptive": lambda: head(reach),
-            "adaptive-memory": lambda: wary(reach),
+            "adaptive-memory": lambda: adaptive_memory(reach),
             "sampled": lambda: drawn(reach, None, seed),
             "random": lambda: drawn(reach, np.full(len(depths), 1 / len(depths)), seed),
             "shuffled": lambda: drawn(reach, self.marginal(budget), seed),

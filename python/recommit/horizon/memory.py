@@ -44,7 +44,8 @@ class WithMemory:
     the second visit this one takes the second depth of the order, at the third the third, and so on round the order. It
     needs ``Plans.keys``, costs no look, and belongs to one batch of episodes: ``reset`` begins the next.
 
-    It is ours: the agent with a memory of our evaluations, whose order is that of the depth head's probabilities.
+    It is ours: the agent ``adaptive-memory`` of our evaluations, for which the order is that of the depth head's
+    probabilities.
     """
 
     rule: Rule

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from recommit.play.graph import softmax
+from recommit.play.graph import softmax, turns_on_graph
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,50 +70,41 @@ def join(parts: list[DecisionRows]) -> DecisionRows:
     return DecisionRows(*(np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(DecisionRows)))
 
 
-def on_graph(reach: PlanGraph, starts: NDArray[np.uint8], budget: int, choose: Chooser) -> DecisionRows:
+def on_graph(graph: PlanGraph, starts: NDArray[np.uint8], budget: int, choose: Chooser) -> DecisionRows:
     """Episodes whose plans are the policy's greedy ones and whose depths are chosen by ``choose``."""
-    at = reach.nodes(starts, budget)
-    alive = ~reach.goal[at]
-    steps = []
-    for turn in range(budget):
-        who = np.flatnonzero(alive)
-        if not len(who):
-            break
-        nodes = at[who]
-        reach.expand(nodes)
-        columns = choose(turn, who, nodes)
-        after = reach.landing[nodes, columns]
-        steps.append((who, np.full(len(who), turn), nodes, columns, after))
-        at[who], alive[who] = after, ~reach.solved[nodes, columns]
+    steps = [
+        (who, np.full(len(who), turn), nodes, columns)
+        for turn, who, nodes, columns in turns_on_graph(graph, starts, budget, choose)
+    ]
     if not steps:
         return join([])
-    who, turn_, nodes, columns, after = (np.concatenate(column) for column in zip(*steps, strict=True))
-    return _rows(reach, who, turn_, nodes, columns, after)
+    who, turn_, nodes, columns = (np.concatenate(column) for column in zip(*steps, strict=True))
+    return _rows(graph, who, turn_, nodes, columns, graph.landing[nodes, columns])
 
 
 def _rows(
-    reach: PlanGraph,
+    graph: PlanGraph,
     who: NDArray[np.int64],
     turn: NDArray[np.int64],
     nodes: NDArray[np.int64],
     columns: NDArray[np.int64],
     after: NDArray[np.int64],
 ) -> DecisionRows:
-    distance = reach.task.distance(reach.states)
-    depth = np.array(reach.depths)[columns]
-    entropy, chance = depth_head_of(reach.logits[nodes], depth, reach.policy.config.depths)
+    distance = graph.task.distance(graph.states)
+    depth = np.array(graph.depths)[columns]
+    entropy, chance = depth_head_of(graph.logits[nodes], depth, graph.policy.config.depths)
     return DecisionRows(
         who.astype(np.int32),
         turn.astype(np.int16),
         depth.astype(np.int8),
-        reach.executed[nodes, columns].astype(np.int8),
+        graph.executed[nodes, columns].astype(np.int8),
         distance[nodes],
         distance[after],
-        reach.solved[nodes, columns],
+        graph.solved[nodes, columns],
         entropy,
         chance,
-        packed(reach.plans[nodes, columns]),
-        in_bytes(reach.logits[nodes], reach.policy.config.depths),
+        packed(graph.plans[nodes, columns]),
+        in_bytes(graph.logits[nodes], graph.policy.config.depths),
     )
 
 

@@ -22,7 +22,7 @@ from recommit.policy.config import MAX_ACTIONS
 from recommit.runs.ranks import Team
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
@@ -198,42 +198,54 @@ class Chooser(Protocol):
         """The column of the depth for each of the ``episodes`` that are under way, now at expanded ``nodes``."""
 
 
-def walk(reach: PlanGraph, starts: NDArray[np.uint8], budget: int, choose: Chooser) -> Episodes:
-    """Play one episode from every start, at most ``budget`` decisions each."""
-    at = reach.nodes(starts, budget)
-    solved = reach.goal[at].copy()
-    actions, decisions = np.zeros(len(at), np.int64), np.zeros(len(at), np.int64)
-    used = np.zeros(len(reach.depths), np.int64)
+def turns_on_graph(
+    graph: PlanGraph, starts: NDArray[np.uint8], budget: int, choose: Chooser
+) -> Iterator[tuple[int, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
+    """Play one episode from every start, at most ``budget`` decisions each: turn by turn, which episodes are under
+    way, the nodes where they are, and the columns of the depths that they take. The one loop of episodes on a
+    graph."""
+    at = graph.nodes(starts, budget)
+    alive = ~graph.goal[at]
     for turn in range(budget):
-        who = np.flatnonzero(~solved)
+        who = np.flatnonzero(alive)
         if not len(who):
-            break
-        reach.expand(at[who])
-        columns = choose(turn, who, at[who])
-        actions[who] += reach.executed[at[who], columns]
+            return
+        nodes = at[who]
+        graph.expand(nodes)
+        columns = choose(turn, who, nodes)
+        yield turn, who, nodes, columns
+        at[who], alive[who] = graph.landing[nodes, columns], ~graph.solved[nodes, columns]
+
+
+def walk(graph: PlanGraph, starts: NDArray[np.uint8], budget: int, choose: Chooser) -> Episodes:
+    """Play one episode from every start, and say how each ended."""
+    solved = graph.goal[graph.nodes(starts, budget)].copy()
+    actions, decisions = np.zeros(len(solved), np.int64), np.zeros(len(solved), np.int64)
+    used = np.zeros(len(graph.depths), np.int64)
+    for _, who, nodes, columns in turns_on_graph(graph, starts, budget, choose):
+        actions[who] += graph.executed[nodes, columns]
         decisions[who] += 1
-        solved[who] = reach.solved[at[who], columns]
-        at[who] = reach.landing[at[who], columns]
+        solved[who] = graph.solved[nodes, columns]
         used += np.bincount(columns, minlength=len(used))
     return Episodes(solved, actions, decisions, used)
 
 
-def always(reach: PlanGraph, depth: int) -> Chooser:
+def always(graph: PlanGraph, depth: int) -> Chooser:
     """One fixed depth."""
-    column = reach.depths.index(depth)
+    column = graph.depths.index(depth)
     return lambda _turn, episodes, _nodes: np.full(len(episodes), column)
 
 
-def head(reach: PlanGraph) -> Chooser:
+def head(graph: PlanGraph) -> Chooser:
     """The depth head's likeliest depth, ties to the smaller."""
-    columns = np.array([reach.depths.index(depth) for depth in reach.policy.config.depths])
-    return lambda _turn, _episodes, nodes: columns[reach.logits[nodes].argmax(axis=1)]
+    columns = np.array([graph.depths.index(depth) for depth in graph.policy.config.depths])
+    return lambda _turn, _episodes, nodes: columns[graph.logits[nodes].argmax(axis=1)]
 
 
-def wary(reach: PlanGraph) -> Chooser:
+def adaptive_memory(graph: PlanGraph) -> Chooser:
     """``head`` with a memory: where an episode comes by again, the next likeliest depth, so that it need not go
     round."""
-    columns = np.array([reach.depths.index(depth) for depth in reach.policy.config.depths])
+    columns = np.array([graph.depths.index(depth) for depth in graph.policy.config.depths])
     times: dict[tuple[int, int], int] = {}
 
     def choose(turn: int, episodes: NDArray[np.int64], nodes: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -243,21 +255,21 @@ def wary(reach: PlanGraph) -> Chooser:
         for i, here in enumerate(zip(episodes.tolist(), nodes.tolist(), strict=True)):
             before[i] = times.get(here, 0)
             times[here] = int(before[i]) + 1
-        order = np.argsort(-reach.logits[nodes], axis=1, kind="stable")
+        order = np.argsort(-graph.logits[nodes], axis=1, kind="stable")
         return columns[order[np.arange(len(nodes)), before % len(columns)]]
 
     return choose
 
 
-def drawn(reach: PlanGraph, chance: NDArray[np.floating] | None, seed: int) -> Chooser:
+def drawn(graph: PlanGraph, chance: NDArray[np.floating] | None, seed: int) -> Chooser:
     """The policy's depths, drawn by ``chance`` -- the same in every state -- or by the depth head if that is None."""
-    columns = np.array([reach.depths.index(depth) for depth in reach.policy.config.depths])
+    columns = np.array([graph.depths.index(depth) for depth in graph.policy.config.depths])
 
     def choose(turn: int, episodes: NDArray[np.int64], nodes: NDArray[np.int64]) -> NDArray[np.int64]:
         number = episodes.astype(np.uint64) * np.uint64(256) + np.uint64(turn)
         words = draws.draw(draws.streams(seed, draws.Purpose.DEPTHS, number), 0)
         uniform = (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
-        weights = softmax(reach.logits[nodes]) if chance is None else np.asarray(chance, np.float64)[None]
+        weights = softmax(graph.logits[nodes]) if chance is None else np.asarray(chance, np.float64)[None]
         return columns[(uniform[:, None] >= np.cumsum(weights, axis=1)[:, :-1]).sum(axis=1)]
 
     return choose

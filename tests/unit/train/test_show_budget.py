@@ -71,7 +71,7 @@ def test_what_was_told_while_playing_is_told_while_learning(policy, group):
     assert set(batch.left) == {1, 2, 3}
     for row in range(len(batch)):  # alone, and by hand
         z = policy.look(TASK, batch.states[row : row + 1], batch.left[row : row + 1])
-        logs = policy.depth_head(z).log_softmax(-1)[0, batch.depths[row]]
+        logs = policy.depth_head(z).log_softmax(-1)[0, batch.choices[row]]
         assert logs.detach().numpy() == pytest.approx(batch.depth_old[row], abs=1e-4)
     before = Reference(policy)
     plans, depths = torch.from_numpy(batch.actions), torch.from_numpy(batch.plan_depth)

@@ -22,7 +22,7 @@ class GrpoBatch:
     """
 
     states: NDArray[np.uint8]
-    depths: NDArray[np.int64]  #: [S, D], index into the policy's depths
+    choices: NDArray[np.int64]  #: [S, D], index into the policy's depths
     depth_advantage: NDArray[np.float32]
     depth_weight: NDArray[np.float32]
     depth_old: NDArray[np.float32]

@@ -202,7 +202,7 @@ class ExactCollector:
         action_weight = weight[:, None, None] / credit.size * share * variant.rest
         return GrpoBatch(
             states=valued.graph.states[nodes],
-            depths=np.tile(np.arange(len(depths)), (len(nodes), 1)),
+            choices=np.tile(np.arange(len(depths)), (len(nodes), 1)),
             depth_advantage=reward.whole_batch(head, depth_weight, credit, self.team.total).astype(np.float32),
             depth_weight=depth_weight.astype(np.float32),
             depth_old=np.log(softmax(valued.graph.logits[nodes])).astype(np.float32)[:, : len(depths)],

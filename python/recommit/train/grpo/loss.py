@@ -39,7 +39,7 @@ MEASURES = (
 class Weighed:
     """A batch on the policy's device, and what its sums are divided by: known before any pass."""
 
-    depths: Tensor
+    choices: Tensor
     depth_advantage: Tensor
     depth_weight: Tensor
     depth_old: Tensor
@@ -126,7 +126,7 @@ def _surrogate(
     depth_logits: Tensor, action_logits: Tensor, weighed: Weighed, live: Tensor, config: ObjectiveConfig, *, fresh: bool
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The clipped surrogate, how many ratios were clipped, and the furthest that one was from 1."""
-    depth_log = log_prob(depth_logits[:, None].expand(-1, weighed.depths.shape[1], -1), weighed.depths)
+    depth_log = log_prob(depth_logits[:, None].expand(-1, weighed.choices.shape[1], -1), weighed.choices)
     action_log = log_prob(action_logits, weighed.actions)
     depth_change = depth_log - (depth_log.detach() if fresh else weighed.depth_old)
     action_change = action_log - (action_log.detach() if fresh else weighed.action_old)

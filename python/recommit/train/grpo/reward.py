@@ -93,7 +93,7 @@ def decisions_of(
     executed = np.arange(MAX_ACTIONS) < trace.executed[..., None]
     return GrpoBatch(
         states=trace.states,
-        depths=proposals.choice,
+        choices=proposals.choice,
         depth_advantage=scaled,
         depth_weight=weight * variant.head,
         depth_old=proposals.depth_log,

@@ -1,4 +1,12 @@
-"""The supervised warm start. Also ``deepspeed ... -m recommit.train.sft`` with the flags of ``recommit train sft``."""
+"""The supervised warm start. Also ``deepspeed ... -m recommit.train.sft`` with the flags of ``recommit train sft``.
+
+One step: a batch of labelled states from the data sets (``data/feeding/mixture.py``), what is optimal in each of them
+(``targets.py``), one pass of the policy, and the loss of all admissible commitments at once (``losses.py``). A plan
+of eight actions is taught together with its prefixes, since every depth commits to a prefix of one plan. What differs
+from usual imitation: with soft targets all optimal actions of a state share the credit, and with ``paths: resample``
+every visit of a state teaches another of its optimal paths. The depth head gets no target and no gradient: it learns
+by reinforcement alone. What is common with reinforcement (logs, validation, checkpoints, resuming) is in ``loop.py``.
+"""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def random_batch(states, group, *, seed=0, depth_rows=None):
     executed = draw.integers(0, 9, (states, group, 1))
     return GrpoBatch(
         states=np.zeros((states, 2, 3), np.uint8),
-        depths=draw.integers(0, 4, (states, rows)),
+        choices=draw.integers(0, 4, (states, rows)),
         depth_advantage=draw.normal(size=(states, rows)).astype(np.float32),
         depth_weight=(draw.random((states, rows)) * (draw.random((states, rows)) < 0.8)).astype(np.float32),
         depth_old=np.log(draw.dirichlet(np.ones(4), (states, rows))[..., 0]).astype(np.float32),
