@@ -115,12 +115,7 @@ def publish(figures: list[Figure], path: Path = PUBLISHED) -> None:
 
 
 def side_by_side(rows: Sequence[Row]) -> int:
-<<<<<<< HEAD
-    """How many at a time: two quick ones, of which none measures seconds or fills the memory; of others each is
-    alone."""
-=======
     """How many at a time: two quick ones, of which none measures seconds or fills the memory; others are alone."""
->>>>>>> speed
     return 2 if all(row.tier == "quick" for row in rows) else 1
 
 
