@@ -201,9 +201,11 @@ class Chooser(Protocol):
 def turns_on_graph(
     graph: PlanGraph, starts: NDArray[np.uint8], budget: int, choose: Chooser
 ) -> Iterator[tuple[int, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
-    """Play one episode from every start, at most ``budget`` decisions each: turn by turn, which episodes are under
-    way, the nodes where they are, and the columns of the depths that they take. The one loop of episodes on a
-    graph."""
+    """Play one episode from every start, at most ``budget`` decisions each.
+
+    Turn by turn: which episodes are under way, the nodes where they are, and the columns of the depths that they take.
+    The one loop of episodes on a graph.
+    """
     at = graph.nodes(starts, budget)
     alive = ~graph.goal[at]
     for turn in range(budget):
@@ -219,13 +221,14 @@ def turns_on_graph(
 
 def walk(graph: PlanGraph, starts: NDArray[np.uint8], budget: int, choose: Chooser) -> Episodes:
     """Play one episode from every start, and say how each ended."""
-    solved = graph.goal[graph.nodes(starts, budget)].copy()
+    nodes = graph.nodes(starts, budget)  # grows the graph: only then is there a goal to ask for
+    solved = graph.goal[nodes].copy()
     actions, decisions = np.zeros(len(solved), np.int64), np.zeros(len(solved), np.int64)
     used = np.zeros(len(graph.depths), np.int64)
-    for _, who, nodes, columns in turns_on_graph(graph, starts, budget, choose):
-        actions[who] += graph.executed[nodes, columns]
+    for _, who, at, columns in turns_on_graph(graph, starts, budget, choose):
+        actions[who] += graph.executed[at, columns]
         decisions[who] += 1
-        solved[who] = graph.solved[nodes, columns]
+        solved[who] = graph.solved[at, columns]
         used += np.bincount(columns, minlength=len(used))
     return Episodes(solved, actions, decisions, used)
 
