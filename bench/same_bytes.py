@@ -95,7 +95,9 @@ def measured(work: Path) -> dict[str, object]:
         result[f"grpo {kind}"] = folder_digests(out, "*.safetensors", "metrics.jsonl")
     out = work / "eval"
     run("evaluate", str(work / "grpo-exact"), *AGENTS, "--instances", "32", "--validation", "16", "--out", str(out))
-    result["evaluation"] = folder_digests(out, "summary.json")
+    # The agent with a memory has another name than before; everything else of a summary is compared.
+    summary = (out / "summary.json").read_bytes().replace(b"adaptive-memory", b"wary")
+    result["evaluation"] = {"summary.json": hashlib.sha256(summary).hexdigest()[:16]}
     run(
         "levels",
         "generate",

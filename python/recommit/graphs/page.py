@@ -56,9 +56,16 @@ def _table(rows: Sequence[RuleScore]) -> str:
         between = "" if row.gain_low is None else f"{row.gain_low:.2f} to {row.gain_high:.2f}"
         gain = "" if row.gain is None else f"{row.gain:.2f}"
         cells = [
-            row.rule, threshold, f"{100 * row.solved:.1f}", f"{row.actions:.1f}", f"{row.looks:.2f}",
-            f"{100 * row.value:.1f}", gain, between, _most(row.causes),
-        ]  # fmt: skip
+            row.rule,
+            threshold,
+            f"{100 * row.solved:.1f}",
+            f"{row.actions:.1f}",
+            f"{row.looks:.2f}",
+            f"{100 * row.value:.1f}",
+            gain,
+            between,
+            _most(row.causes),
+        ]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 

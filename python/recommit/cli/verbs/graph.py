@@ -19,9 +19,20 @@ if TYPE_CHECKING:
     from recommit.graphs.score import Judge
 
 RULES = (
-    "fixed-1", "fixed-2", "fixed-4", "fixed-8", "head", "head+memory", "confidence-product", "confidence-least",
-    "confidence-entropy", "entropy-jump", "repetition", "reversal", "consecutive",
-)  # fmt: skip
+    "fixed-1",
+    "fixed-2",
+    "fixed-4",
+    "fixed-8",
+    "head",
+    "head+memory",
+    "confidence-product",
+    "confidence-least",
+    "confidence-entropy",
+    "entropy-jump",
+    "repetition",
+    "reversal",
+    "consecutive",
+)
 
 
 def build(

@@ -36,9 +36,8 @@ class ObjectiveConfig:
     #: which makes the gradient of the depth depend on the depth.
     length: Literal["constant", "own"] = "constant"
     #: Weight of the exact KL to the policy that the run started from, summed over the depth and the executed actions
-    #: (the
-    #: paper: 0.05 for sliding, 0.20 for Sokoban). ``kl_depth`` includes the depth head: its start is uniform, so that
-    #: its KL is log |H| minus its entropy, and the weight adds to that of the entropy.
+    #: (the paper: 0.05 for sliding, 0.20 for Sokoban). ``kl_depth`` includes the depth head: its start is uniform, so
+    #: that its KL is log |H| minus its entropy, and the weight adds to that of the entropy.
     kl: float = 0.05
     kl_depth: bool = True
     #: What is a mean over the terms of a commitment, as ``length`` counts them: ``all``, so that KL and entropies have

@@ -107,8 +107,18 @@ def from_logits(
         kls = weighed.weight * kl(depth_logits, reference[0]), scored * kl(action_logits, reference[1])
         depth_kl, action_kl = _summed(*kls, share)
         loss = loss + config.kl * (action_kl + (depth_kl if config.kl_depth else 0.0))
-    measured = [worth, kls[1].sum(), kls[0].sum(), entropies[0].sum(), entropies[1].sum(), clipped, ratios,
-                weighed.weight.sum(), scored.sum(), furthest]  # fmt: skip
+    measured = [
+        worth,
+        kls[1].sum(),
+        kls[0].sum(),
+        entropies[0].sum(),
+        entropies[1].sum(),
+        clipped,
+        ratios,
+        weighed.weight.sum(),
+        scored.sum(),
+        furthest,
+    ]
     return loss / divisor, torch.stack([m.detach().float() for m in measured])
 
 
