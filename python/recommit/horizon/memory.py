@@ -40,12 +40,12 @@ class Visits:
 class WithMemory:
     """``rule``, but where an episode returns to an observation it takes the next depth of ``rule.order``.
 
-        A rule that sees the present plan alone goes round for ever once it comes back: the same plan, the same depth. At
-        the second visit this one takes the second depth of the order, at the third the third, and so on round the order. It
-        needs ``Plans.keys``, costs no look, and belongs to one batch of episodes: ``reset`` begins the next.
+    A rule that sees the present plan alone goes round for ever once it comes back: the same plan, the same depth. At
+    the second visit this one takes the second depth of the order, at the third the third, and so on round the order. It
+    needs ``Plans.keys``, costs no look, and belongs to one batch of episodes: ``reset`` begins the next.
 
-            It is ours: the agent with a memory of our evaluations, whose order is that of the depth head's probabilities.
-        """
+        It is ours: the agent with a memory of our evaluations, whose order is that of the depth head's probabilities.
+    """
 
     rule: Rule
     _visits: Visits = field(default_factory=Visits, init=False, repr=False, compare=False)
