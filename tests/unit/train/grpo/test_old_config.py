@@ -134,7 +134,7 @@ def test_an_unfinished_run_of_that_time_goes_on_and_is_found_finished(init, tmp_
     (out / "config.json").write_text(json.dumps(old(begun, credit, finish)))
     assert run.train(plan, init, out, quiet=True) == 0
     same(tmp_path / "straight", out)
-    (out / "DIGESTS").unlink()
+    (out / "DIGESTS").unlink(missing_ok=True)
     (out / "config.json").write_text(json.dumps(old(begun, credit, finish)))
     assert Run("grpo", plan, init, out).skipped()
     with pytest.raises(ValueError, match=r"credit\.width was 4, is 2"):
