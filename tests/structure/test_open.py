@@ -22,7 +22,6 @@ READERS = {
     "estimate/recipes.py": "presets of the package",
     "levels.py": "a file of levels that is named in the call, a pipe too",
     "storage/lock.py": "/proc",
-    "data/spec.py": "a recipe that is named in the call",
     "policy/prompt.py": "prompts of the package",
     "reproduce/preset.py": "presets of the package, or named in the call",
     "report/axes.py": "assets of the package",
