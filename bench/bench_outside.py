@@ -29,8 +29,8 @@ from recommit.data import DataSpec, Difficulty
 from recommit.data.feeding.mixture import Mixture
 from recommit.data.starts import sampling
 from recommit.estimate import CARDS, Machine, estimate
-from recommit.play import sampled, values
-from recommit.play.graph import PlanGraph
+from recommit.play import rollout, values
+from recommit.play.plan_graph import PlanGraph
 from recommit.policy.action_decoder import ActionDecoder
 from recommit.policy.depth_head import DepthHead
 from recommit.policy.pictures.vision import Vision
@@ -39,8 +39,8 @@ from recommit.policy.reference import Reference
 from recommit.runs import ranks
 from recommit.runs.directory import RunDirectory
 from recommit.runs.progress import Interrupt
+from recommit.train import imitation_loss as loss
 from recommit.train import loop, targets
-from recommit.train import losses as loss
 from recommit.train.config import SftConfig, load
 from recommit.train.grpo import collect, learner
 from recommit.train.grpo import loss as objective
@@ -101,7 +101,7 @@ def watch(stages: Stages) -> None:
         (task, "step", "simulation"),
         (task, "distance", "distances"),
         (task, "optimal_actions", "distances"),
-        (sampled.Actor, "propose", "rollout"),
+        (rollout.Actor, "propose", "rollout"),
         (PlanGraph, "expand", "graph"),
         (collect, "explore", "graph"),
         (values.Program, "values", "program"),

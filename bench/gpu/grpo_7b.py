@@ -25,8 +25,8 @@ import torch
 from sft_7b import Clock, arguments, build, naive_inputs, write
 
 import recommit
-from recommit.play.graph import PlanGraph
-from recommit.play.sampled import Actor
+from recommit.play.plan_graph import PlanGraph
+from recommit.play.rollout import Actor
 from recommit.play.variants import variant
 from recommit.runs.ranks import Team
 from recommit.train.config import OptimConfig

@@ -16,12 +16,12 @@ torch = pytest.importorskip("torch")
 
 import recommit
 from recommit.data.building import labels
-from recommit.play.graph import PlanGraph, head, walk
-from recommit.play.sampled import Actor, play
+from recommit.play.plan_graph import PlanGraph, head, walk
+from recommit.play.rollout import Actor, play
 from recommit.play.variants import variant
 from recommit.policy.config import DecoderConfig, PolicyConfig
 from recommit.policy.policy import CommitPolicy
-from recommit.train import losses, targets
+from recommit.train import imitation_loss, targets
 from recommit.train.config import TargetConfig
 from recommit.train.grpo import loss as objective
 from recommit.train.grpo import reward
@@ -104,7 +104,7 @@ def sft_numbers(task):
 
     def numbers(policy):
         policy.train_only(task, depth_head=False)
-        loss, _ = losses.sft_loss(policy, task, rows, TARGETS, losses.total_weight(rows, TARGETS))
+        loss, _ = imitation_loss.sft_loss(policy, task, rows, TARGETS, imitation_loss.total_weight(rows, TARGETS))
         return [[loss], gradients(policy, loss)]
 
     return numbers

@@ -19,7 +19,7 @@ from recommit.policy.pictures.store import weights_of
 from recommit.policy.policy import CommitPolicy
 from recommit.runs.directory import best_policy
 from recommit.runs.ranks import Team
-from recommit.train import losses as loss
+from recommit.train import imitation_loss as loss
 from recommit.train import targets
 from recommit.train.config import OptimConfig, TargetConfig
 from recommit.train.engine.base import groups

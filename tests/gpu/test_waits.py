@@ -12,12 +12,12 @@ from tests.gpu.waits import Waits
 torch = pytest.importorskip("torch")
 
 import recommit
-from recommit.play.graph import PlanGraph
-from recommit.play.sampled import Actor
+from recommit.play.plan_graph import PlanGraph
+from recommit.play.rollout import Actor
 from recommit.play.variants import variant
 from recommit.policy.policy import CommitPolicy
 from recommit.runs.directory import best_policy
-from recommit.train import losses as loss
+from recommit.train import imitation_loss as loss
 from recommit.train.grpo import loss as objective
 from recommit.train.grpo import run
 from recommit.train.sft import run as sft

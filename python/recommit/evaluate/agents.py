@@ -13,8 +13,8 @@ import numpy as np
 from recommit import draws
 from recommit.evaluate.agent_names import ACTION_SEEDS, AgentName
 from recommit.play import episodes, oracle, shared
-from recommit.play.graph import PlanGraph, adaptive_memory, always, drawn, head
-from recommit.play.sampled import Actor
+from recommit.play.plan_graph import PlanGraph, adaptive_memory, always, drawn, head
+from recommit.play.rollout import Actor
 from recommit.play.variants import variant
 from recommit.policy.config import MAX_ACTIONS
 from recommit.runs.ranks import Team
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recommit.play.episodes import DecisionRows
-    from recommit.play.graph import Chooser
+    from recommit.play.plan_graph import Chooser
     from recommit.policy.policy import CommitPolicy
     from recommit.puzzles.puzzle import Puzzle
 

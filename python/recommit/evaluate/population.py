@@ -15,7 +15,7 @@ import numpy as np
 from recommit.evaluate import agent_names
 from recommit.evaluate.agent_names import AgentName
 from recommit.play import oracle
-from recommit.play.graph import always, head, softmax
+from recommit.play.plan_graph import always, head, softmax
 from recommit.policy.config import MAX_ACTIONS
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from recommit.data.spec import DataSpec
     from recommit.evaluate.agents import PolicyPlayer
-    from recommit.play.graph import PlanGraph
+    from recommit.play.plan_graph import PlanGraph
 
 #: Whose value follows from the state and the looks left alone, and whose plans are greedy; fixed depths besides.
 EXACT = ("adaptive", "sampled", "random", "shuffled", "oracle-dp", "oracle-delta", "oracle-rate")

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from recommit.play.graph import softmax, turns_on_graph
+from recommit.play.plan_graph import softmax, turns_on_graph
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from recommit.play.graph import Chooser, PlanGraph
-    from recommit.play.sampled import Actor, Trace
+    from recommit.play.plan_graph import Chooser, PlanGraph
+    from recommit.play.rollout import Actor, Trace
     from recommit.puzzles.puzzle import Puzzle
 
 #: What any agent can be: states [N, rows, columns] and the turn -> depths [N] and actions [N, 8].
@@ -138,7 +138,7 @@ def depth_head_of(
 
 def sampled(actor: Actor, starts: NDArray[np.uint8], budget: int, seed: int) -> DecisionRows:
     """Episodes whose actions (and, for an adaptive variant, depths) are drawn from the policy."""
-    from recommit.play.sampled import play
+    from recommit.play.rollout import play
 
     trace = play(actor, starts, budget, numbers=(seed << 24) + np.arange(len(starts), dtype=np.uint64))
     return of_trace(trace, actor.policy.config.depths, budget)

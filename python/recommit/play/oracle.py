@@ -17,7 +17,7 @@ from recommit.policy.config import MAX_ACTIONS
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from recommit.play.graph import Chooser, PlanGraph
+    from recommit.play.plan_graph import Chooser, PlanGraph
 
 #: Costs are decisions + STEP * actions + FAILED where unsolved: whole numbers, compared at once.
 STEP = 1 << 8

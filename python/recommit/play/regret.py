@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recommit.play import best_values
+from recommit.play import ceiling_values
 from recommit.play.commitments import Prices
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class Followed:
 def best(graph: Commitments, budget: int, prices: Prices | None = None) -> Best:
     """V^p by dynamic programming."""
     prices = prices or Prices()
-    return Best(graph, prices, np.ascontiguousarray(best_values.by_looks(graph, budget, [prices])[:, :, 0]))
+    return Best(graph, prices, np.ascontiguousarray(ceiling_values.by_looks(graph, budget, [prices])[:, :, 0]))
 
 
 def follow(best: Best, depths: NDArray[np.integer]) -> Followed:
@@ -106,7 +106,7 @@ def _ends(graph: Commitments, budget: int, prices: Prices) -> Floats:
 def costs(graph: Commitments, prices: Prices) -> Floats:
     """Costs [N] of the cheapest way to the goal without a budget: a shortest path; infinite where these plans have
     none."""
-    result: Floats = best_values.costs(graph, [prices])[:, 0]
+    result: Floats = ceiling_values.costs(graph, [prices])[:, 0]
     return result
 
 

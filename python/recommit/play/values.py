@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from recommit.play.graph import PlanGraph
+    from recommit.play.plan_graph import PlanGraph
 
     Floats = NDArray[np.float64]
 

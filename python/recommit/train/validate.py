@@ -13,18 +13,18 @@ from recommit import draws
 from recommit.data.building import labels
 from recommit.data.starts import sampling
 from recommit.play.division import divided, turns
-from recommit.play.graph import PlanGraph, always, drawn, head, run_directly, walk
+from recommit.play.plan_graph import PlanGraph, always, drawn, head, run_directly, walk
 from recommit.policy.config import MAX_ACTIONS
 from recommit.runs.ranks import Team
 from recommit.storage import errors
-from recommit.train import losses, targets
+from recommit.train import imitation_loss, targets
 from recommit.train.config import TargetConfig
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recommit.data.spec import DataSpec
-    from recommit.play.graph import Chooser, Episodes
+    from recommit.play.plan_graph import Chooser, Episodes
     from recommit.play.variants import Variant
     from recommit.policy.policy import CommitPolicy
     from recommit.puzzles.puzzle import Puzzle
@@ -108,12 +108,12 @@ def imitation(policy: CommitPolicy, task: Puzzle, states: Targets, engine: Engin
     the states."""
     config, run_pass = TargetConfig(), engine.run if engine else run_directly
     team, together = (engine.team, engine.together) if engine else (Team(), False)
-    total = losses.total_weight(states, config)
+    total = imitation_loss.total_weight(states, config)
     sums = np.zeros(1 + 2 * MAX_ACTIONS)  # the loss, and by position what was right and what was counted
     for rows in turns(divided(np.arange(len(states)), team.world), team, together):
         part = states[rows] if len(rows) else targets.nothing(states)
-        value, logits = run_pass(partial(losses.sft_loss, policy, task, part, config, total))
-        hits, live = losses.accuracy(logits, torch.from_numpy(part.optimal).to(logits.device))
+        value, logits = run_pass(partial(imitation_loss.sft_loss, policy, task, part, config, total))
+        hits, live = imitation_loss.accuracy(logits, torch.from_numpy(part.optimal).to(logits.device))
         if len(rows):
             sums += np.concatenate([[float(value)], hits.cpu().numpy(), live.cpu().numpy()])
     loss, right, counted = np.split(team.total(sums.tolist()), [1, 1 + MAX_ACTIONS])

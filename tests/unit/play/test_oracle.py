@@ -14,7 +14,7 @@ import recommit
 from recommit.evaluate import agent_names, agents, metrics
 from recommit.evaluate.agents import PolicyPlayer
 from recommit.play import episodes, oracle
-from recommit.play.graph import PlanGraph, always, drawn, head, walk
+from recommit.play.plan_graph import PlanGraph, always, drawn, head, walk
 
 DEPTHS = (1, 2, 4)
 

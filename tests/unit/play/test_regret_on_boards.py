@@ -17,7 +17,7 @@ from tests.unit.play.test_values import DEPTHS, Scripted
 import recommit
 from recommit.play import attribution, oracle, regret, values
 from recommit.play.commitments import Commitments, Prices
-from recommit.play.graph import PlanGraph, always, walk
+from recommit.play.plan_graph import PlanGraph, always, walk
 
 BUDGET = 6
 PRICES = Prices(0.01, 0.03)

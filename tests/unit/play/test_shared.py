@@ -14,7 +14,7 @@ import torch
 from tests.waiting import HANG
 
 import recommit
-from recommit.play.graph import PlanGraph
+from recommit.play.plan_graph import PlanGraph
 from recommit.runs.ports import free_port
 from recommit.runs.ranks import Team
 

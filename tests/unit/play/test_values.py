@@ -14,7 +14,7 @@ from tests.reference import values as slow_values
 
 import recommit
 from recommit.play import values
-from recommit.play.graph import PlanGraph, softmax
+from recommit.play.plan_graph import PlanGraph, softmax
 
 DEPTHS = (1, 2, 4)
 

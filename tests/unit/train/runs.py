@@ -12,7 +12,7 @@ from safetensors.torch import load_file
 
 import recommit
 from recommit.data import DataSpec, Difficulty, build
-from recommit.play.sampled import Actor
+from recommit.play.rollout import Actor
 from recommit.play.variants import variant
 from recommit.policy.policy import CommitPolicy
 from recommit.runs.directory import best_policy

@@ -11,8 +11,8 @@ torch = pytest.importorskip("torch")
 from tests.unit.train import runs
 
 import recommit
-from recommit.play.graph import PlanGraph
-from recommit.play.sampled import Actor
+from recommit.play.plan_graph import PlanGraph
+from recommit.play.rollout import Actor
 from recommit.play.variants import variant
 from recommit.policy.policy import CommitPolicy
 from recommit.policy.reference import Reference

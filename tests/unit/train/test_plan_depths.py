@@ -10,8 +10,8 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import recommit
-from recommit.play.graph import PlanGraph
-from recommit.play.sampled import Actor
+from recommit.play.plan_graph import PlanGraph
+from recommit.play.rollout import Actor
 from recommit.play.variants import variant
 from recommit.policy.policy import CommitPolicy
 from recommit.runs.directory import best_policy

@@ -18,7 +18,7 @@ from recommit.cli import main
 from recommit.evaluate import metrics
 from recommit.evaluate.agents import PolicyPlayer
 from recommit.evaluate.population import Population
-from recommit.play.sampled import Actor
+from recommit.play.rollout import Actor
 from recommit.play.variants import variant
 from recommit.policy.policy import CommitPolicy
 from recommit.policy.reference import Reference

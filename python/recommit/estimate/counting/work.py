@@ -13,10 +13,10 @@ import torch
 from recommit.data.building.labels import label
 from recommit.estimate.counting import shadow
 from recommit.estimate.counting.counting import Cost, Watch, cost
-from recommit.play.sampled import Actor
+from recommit.play.rollout import Actor
 from recommit.policy.config import MAX_ACTIONS
 from recommit.policy.reference import REFERENCE
-from recommit.train import losses as loss
+from recommit.train import imitation_loss as loss
 from recommit.train import targets
 from recommit.train.config import TargetConfig
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from recommit import draws
-from recommit.play.graph import softmax
-from recommit.play.sampled import play
+from recommit.play.plan_graph import softmax
+from recommit.play.rollout import play
 from recommit.play.values import Program, Values, explore, plan_advantages
 from recommit.policy.config import MAX_ACTIONS
 from recommit.runs.ranks import Team
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from recommit.play.graph import PlanGraph
-    from recommit.play.sampled import Actor, Proposals, Trace
+    from recommit.play.plan_graph import PlanGraph
+    from recommit.play.rollout import Actor, Proposals, Trace
     from recommit.train.grpo.config import RolloutConfig
     from recommit.train.grpo.settings.credit import ExactCredit, StateCredit
 

@@ -22,9 +22,9 @@ import torch
 
 from recommit import draws
 from recommit.data.starts import sampling
-from recommit.play import graph as reach
-from recommit.play.graph import PlanGraph
-from recommit.play.sampled import Actor
+from recommit.play import plan_graph as reach
+from recommit.play.plan_graph import PlanGraph
+from recommit.play.rollout import Actor
 from recommit.play.variants import variant
 from recommit.policy.policy import CommitPolicy
 from recommit.policy.transfer import to_device, to_host

@@ -1,11 +1,12 @@
 """The supervised warm start. Also ``deepspeed ... -m recommit.train.sft`` with the flags of ``recommit train sft``.
 
 One step: a batch of labelled states from the data sets (``data/feeding/mixture.py``), what is optimal in each of them
-(``targets.py``), one pass of the policy, and the loss of all admissible commitments at once (``losses.py``). A plan
-of eight actions is taught together with its prefixes, since every depth commits to a prefix of one plan. What differs
-from usual imitation: with soft targets all optimal actions of a state share the credit, and with ``paths: resample``
-every visit of a state teaches another of its optimal paths. The depth head gets no target and no gradient: it learns
-by reinforcement alone. What is common with reinforcement (logs, validation, checkpoints, resuming) is in ``loop.py``.
+(``targets.py``), one pass of the policy, and the loss of all admissible commitments at once (``imitation_loss.py``).
+A plan of eight actions is taught together with its prefixes, since every depth commits to a prefix of one plan. What
+differs from usual imitation: with soft targets all optimal actions of a state share the credit, and with ``paths:
+resample`` every visit of a state teaches another of its optimal paths. The depth head gets no target and no gradient:
+it learns by reinforcement alone. What is common with reinforcement (logs, validation, checkpoints, resuming) is in
+``loop.py``.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from recommit.runs import random_state, ranks
 from recommit.runs.directory import RunDirectory
 from recommit.runs.peers import watched
 from recommit.runs.progress import Interrupt
-from recommit.train import initial_policy, losses, targets, validate
+from recommit.train import imitation_loss, initial_policy, targets, validate
 from recommit.train.config import plain
 from recommit.train.engine.base import schedule
 from recommit.train.engine.make import make_engine
@@ -144,7 +145,7 @@ class Sft(Trainer):
     def _step(self) -> dict[str, Any]:
         """One step of the optimiser."""
         batches = [self._targets(task, portion) for task, portion in zip(self.tasks, next(self.feed), strict=True)]
-        weights = self.team.total([losses.total_weight(batch, self.config.targets) for batch in batches])
+        weights = self.team.total([imitation_loss.total_weight(batch, self.config.targets) for batch in batches])
         # Engines average gradients over ranks; the loss is an average over all actions of all data sets and ranks.
         divisor = max(sum(weights), 1.0) / self.team.world
         parts, measured = self._parts(batches), []
@@ -177,7 +178,7 @@ class Sft(Trainer):
         return parts
 
     def _loss(self, part: MicroBatch, divisor: float) -> tuple[Tensor, Tensor]:
-        value, logits = losses.sft_loss(self.policy, part.task, part.batch, self.config.targets, divisor)
+        value, logits = imitation_loss.sft_loss(self.policy, part.task, part.batch, self.config.targets, divisor)
         return value + self.policy.idle(part.task), logits
 
     def _sums(self, parts: list[MicroBatch], measured: Tensor, weights: list[float]) -> dict[str, Any]:
@@ -220,5 +221,5 @@ def _own(steps: list[list[float]]) -> dict[str, float]:
 def _measured(loss: Tensor, logits: Tensor, part: Targets) -> Tensor:
     """The loss of a micro-batch, in how many of its states the first action is optimal, and in how many one is: still
     on the device, since whoever reads it waits for the whole queue."""
-    right, live = losses.accuracy(logits[:, :1], to_device(part.optimal[:, :1], logits.device))
+    right, live = imitation_loss.accuracy(logits[:, :1], to_device(part.optimal[:, :1], logits.device))
     return torch.stack([each.float() for each in (loss, right[0], live[0])])

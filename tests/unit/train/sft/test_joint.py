@@ -17,7 +17,7 @@ import recommit
 from recommit.policy.policy import CommitPolicy
 from recommit.runs.directory import RunDirectory, best_policy, recipe_of, recipes_of
 from recommit.runs.ranks import Team
-from recommit.train import losses as loss
+from recommit.train import imitation_loss as loss
 from recommit.train import targets, validate
 from recommit.train.sft import run as sft
 

@@ -16,7 +16,7 @@ import numpy as np
 import torch
 
 from recommit import draws
-from recommit.play.graph import run_directly
+from recommit.play.plan_graph import run_directly
 from recommit.policy.config import MAX_ACTIONS, PASS
 from recommit.policy.distributions import log_prob
 from recommit.policy.transfer import to_device, to_host
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor
 
-    from recommit.play.graph import RunPass
+    from recommit.play.plan_graph import RunPass
     from recommit.play.variants import Variant
     from recommit.policy.policy import CommitPolicy
     from recommit.puzzles.puzzle import Puzzle

@@ -12,7 +12,7 @@ from tests.reference import grpo as slow
 from tests.unit.train.runs import actor
 
 import recommit
-from recommit.play.sampled import Proposals, play
+from recommit.play.rollout import Proposals, play
 
 
 def test_samples_depend_on_their_counter_alone(init):
