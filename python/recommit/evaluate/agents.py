@@ -50,7 +50,7 @@ class PolicyPlayer:
     def reach(self) -> PlanGraph:
         """All depths, also those that the head cannot choose."""
         depths = tuple(range(1, MAX_ACTIONS + 1))
-        return PlanGraph(self.policy, self.task, depths, team=self.team, piece=shared.PIECE)
+        return PlanGraph(self.policy, self.task, depths, team=self.team, piece=shared.PIECE, keep_probabilities=True)
 
     @cached_property
     def length(self) -> NDArray[np.int32]:

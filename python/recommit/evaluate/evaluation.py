@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import gc
 import time
+import warnings
 from dataclasses import dataclass, fields
 from functools import partial
 from itertools import product
@@ -27,7 +28,7 @@ from recommit.data.starts import held_out
 from recommit.evaluate import agent_names, metrics, summaries, transcripts
 from recommit.evaluate.agent_names import ZERO_SHOT, AgentName
 from recommit.evaluate.agents import PolicyPlayer
-from recommit.evaluate.store import flat
+from recommit.evaluate.store import LATER, flat
 from recommit.puzzles import registry
 from recommit.runs.directory import recipe_of
 from recommit.runs.ranks import Team
@@ -244,7 +245,16 @@ class Evaluation:
         self.store.write_json("curves.json", curves)
         self.store.write_json("comparisons.json", summaries.compare(self.spec.agents, self.budgets, played, self.rooms))
         self.store.write_json("summary.json", summary)
+        self._say_what_is_missing()
         return summary
+
+    def _say_what_is_missing(self) -> None:
+        if older := sorted(self.store.older):
+            warnings.warn(
+                f"out: {len(older)} files of an older version, such as {older[0]}, hold no {' or '.join(LATER)}; "
+                f"remove them, and the same command plays them again",
+                stacklevel=2,
+            )
 
     def _stored(self, agent: AgentName, k: int, seed: int) -> DecisionRows:
         rows = self.store.rows(file_name(agent, self._played(agent, k), seed))

@@ -33,11 +33,17 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
+#: Columns of decisions that older versions did not write, and that nothing else is computed from.
+LATER = ("plan_chances",)
+
+
 class EvaluationStore:
     """Opens or makes the folder, alone."""
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder).absolute()
+        #: Files of decisions that lack columns of ``LATER``, which are read as zeros.
+        self.older: set[str] = set()
         self._lock = Lock(self.folder, work="evaluation")
         self._digests: dict[str, str] = {}
 
@@ -84,11 +90,16 @@ class EvaluationStore:
             return None  # played again
         data = reading.content(self.folder, stored)
         table = parsed(self.folder / stored, data)
-        if any(f.name not in table.column_names for f in fields(DecisionRows)):
-            return None  # of an older version: played again
+        missing = {f.name for f in fields(DecisionRows)} - set(table.column_names)
+        if missing - set(LATER):
+            return None  # of a still older version: played again
+        if missing:
+            self.older.add(stored)
         if stored not in self._digests:
             self._note(stored, files.sha256(data))
-        return DecisionRows(*(table[f.name].to_numpy() for f in fields(DecisionRows)))
+        columns: dict[str, Any] = {name: np.zeros(len(table), np.uint64) for name in missing}
+        columns |= {f.name: table[f.name].to_numpy() for f in fields(DecisionRows) if f.name not in missing}
+        return DecisionRows(**columns)
 
     def _decisions(self, name: str) -> str | None:
         """The file of an agent's decisions, by its name of today or of an older version."""
