@@ -4,6 +4,7 @@ decisions/<agent>[-s<seed>].parquet   one row per decision, of the largest budge
 episodes.parquet                      one row per agent, seed, budget and instance
 instances.parquet                     the start states, their lengths
 plan.json                             what was asked for: going on with another plan is refused
+thresholds.json                       of rules that have one: those chosen, and what each would come to
 summary.json comparisons.json         see ``recommit.evaluate.evaluation``
 DIGESTS                               sha256 of all of them, checked by whoever reads one
 """
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
+THRESHOLDS = "thresholds.json"
 #: Columns of decisions that older versions did not write, and that nothing else is computed from.
 LATER = ("plan_chances",)
 
@@ -109,6 +111,14 @@ class EvaluationStore:
     def keep(self, name: str, rows: DecisionRows) -> None:
         """Write decisions."""
         self.write_table(f"decisions/{name}.parquet", {f.name: getattr(rows, f.name) for f in fields(DecisionRows)})
+
+    def thresholds(self) -> dict[str, Any]:
+        """Those of rules, by rule, policy and budget; see ``recommit.evaluate.thresholds``."""
+        return reading.values(self.folder, THRESHOLDS) if os.path.lexists(self.folder / THRESHOLDS) else {}
+
+    def keep_threshold(self, name: str, entry: dict[str, Any]) -> None:
+        """Write one of them beside the others, in an order that does not depend on who was played first."""
+        self.write_json(THRESHOLDS, dict(sorted({**self.thresholds(), name: entry}.items())))
 
     def write_table(self, name: str, columns: Mapping[str, NDArray[Any] | list[Any]]) -> None:
         """Columns of equal length, as Parquet."""
