@@ -25,7 +25,7 @@ import numpy as np
 import torch
 
 from recommit.data.starts import held_out
-from recommit.evaluate import agent_names, metrics, summaries, thresholds, transcripts
+from recommit.evaluate import agent_names, gain, metrics, summaries, thresholds, transcripts
 from recommit.evaluate.agent_names import ZERO_SHOT, AgentName, file_name, validation_name
 from recommit.evaluate.agents import PolicyPlayer
 from recommit.evaluate.store import LATER, flat
@@ -185,8 +185,10 @@ class Evaluation:
             if agent.depth:
                 self._keep(validation_name(agent, k, seed), partial(self._rows_of, agent, k, seed, validation=True))
         if agent.swept:
-            player = partial(self._player, agent.run or self.spec.run)
-            thresholds.keep(self._store, self.team, agent, self._every_budget, player)
+            thresholds.keep(self._store, self.team, agent, self._every_budget, self._sweep)
+
+    def _sweep(self, agent: AgentName, k: int) -> dict[str, Any]:
+        return self._player(agent.run or self.spec.run).sweep(agent, k)
 
     def _distinct(self, agent: AgentName) -> list[int]:
         """Budgets under which it plays differently."""
@@ -252,6 +254,7 @@ class Evaluation:
                 summary.append({**head, **figures, **more})
             first = self._stored(agent, self._largest, 0)
             curves[name] = metrics.over_budgets(first, self.length, self._largest)
+        gain.add(summary, played, self.rooms)
         self.store.write_table("episodes.parquet", summaries.episode_columns(played))
         self.store.write_json("curves.json", curves)
         self.store.write_json("comparisons.json", summaries.compare(self.spec.agents, self.budgets, played, self.rooms))
