@@ -13,18 +13,18 @@ import json
 import math
 import time
 from abc import ABC, abstractmethod
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from recommit.runs import random_state
-from recommit.runs.directory import Log
 from recommit.runs.progress import Curves, Progress
 from recommit.storage import reading
 from recommit.storage.files import Files, replace
 from recommit.storage.foreign_text import say
+from recommit.storage.jsonl import JsonLines, NoLines
 from recommit.train import examples, validate
 from recommit.train.config import plain
 from recommit.train.engine.base import schedule
@@ -74,7 +74,7 @@ class Trainer(ABC):
     engine: Engine
     #: What is validated on; nothing if nobody asked for it.
     watched: list[Watched]
-    samples: Log
+    samples: JsonLines
 
     def __init__(self, config: Any, folder: RunDirectory, team: Team, *, quiet: bool) -> None:
         self.config, self.folder, self.team, self.quiet = config, folder, team, quiet
@@ -139,17 +139,17 @@ class Trainer(ABC):
     def run(self, interrupt: Interrupt) -> int:
         """Until the last step, an early stop, or an interruption; the exit status."""
         with ExitStack() as logs:
-            log, timing, self.samples = (logs.enter_context(closing(self._log(name))) for name in LOGS)
+            log, timing, self.samples = (logs.enter_context(self._log(name)) for name in LOGS)
             self._resume(log)
             status = self._steps(log, timing, interrupt)
         if status == 0:
             self.folder.seal()
         return status
 
-    def _log(self, name: str) -> Log:
-        return Log(self.folder.folder / f"{name}.jsonl", lead=self.team.lead)
+    def _log(self, name: str) -> JsonLines:
+        return (JsonLines if self.team.lead else NoLines)(self.folder.folder / f"{name}.jsonl", durable=False)
 
-    def _steps(self, log: Log, timing: Log, interrupt: Interrupt) -> int:
+    def _steps(self, log: JsonLines, timing: JsonLines, interrupt: Interrupt) -> int:
         progress = Progress(self.config.optim.steps, self.at.step, quiet=self.quiet)
         run = self.config.run
         curves = Curves(
@@ -188,8 +188,8 @@ class Trainer(ABC):
         if self.at.skipped >= PATIENCE_WITH_NAN:
             raise Diverged(f"step {self.at.step}: {self.at.skipped} gradients in a row were not finite; lower optim.lr")
 
-    def _tell(self, meter: Meter, log: Log, timing: Log, curves: Curves, progress: Progress) -> None:
-        """Log every few steps."""
+    def _tell(self, meter: Meter, log: JsonLines, timing: JsonLines, curves: Curves, progress: Progress) -> None:
+        """JsonLines every few steps."""
         if self.at.step % self.config.run.log_every and self.at.step < self.config.optim.steps:
             return
         line = self._summary(meter.take())
@@ -215,7 +215,7 @@ class Trainer(ABC):
         """What depends on the machine, since the last line."""
         return {}
 
-    def _due(self, log: Log, curves: Curves, progress: Progress) -> bool:
+    def _due(self, log: JsonLines, curves: Curves, progress: Progress) -> bool:
         """Validate if it is time to; is it time for a checkpoint?"""
         last = self.at.step == self.config.optim.steps
         if self.at.skipped:
@@ -240,7 +240,7 @@ class Trainer(ABC):
     def _stopped_early(self) -> bool:
         return 0 < self.config.validation.patience <= self.at.stale
 
-    def _save(self, log: Log) -> None:
+    def _save(self, log: JsonLines) -> None:
         def write(folder: Path) -> None:
             self.engine.save(folder)
             with self.engine.whole(self.policy):
@@ -269,7 +269,7 @@ class Trainer(ABC):
             self.folder.write("best.json", pointer)
         self.folder.checkpoints.prune(self.config.run.keep, {self.at.best["step"]})
 
-    def _resume(self, log: Log) -> None:
+    def _resume(self, log: JsonLines) -> None:
         newest = self.folder.checkpoints.newest(self._say)
         if newest is None:
             log.cut(0)
