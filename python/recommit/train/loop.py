@@ -11,13 +11,10 @@ from __future__ import annotations
 
 import json
 import math
-import time
 from abc import ABC, abstractmethod
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
-
-import torch
 
 from recommit.runs import random_state
 from recommit.runs.progress import Curves, Progress
@@ -28,7 +25,7 @@ from recommit.storage.jsonl import JsonLines, NoLines
 from recommit.train import examples, validate
 from recommit.train.config import plain
 from recommit.train.engine.base import schedule
-from recommit.train.engine.state import numel
+from recommit.train.meter import Meter
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -225,7 +222,7 @@ class Trainer(ABC):
             validation = self._validate()
             log.add({"step": self.at.step, "validation": validation})
             curves.add(self.at.step, validation, "validation")
-            progress.say(f"step {self.at.step:,}  validation: {summary(validation)}")
+            progress.say(f"step {self.at.step:,}  validation: {validate.line_of(validation)}")
             for each in self.watched:
                 self._sample(each)
             score = list(validate.score(validation))
@@ -297,51 +294,3 @@ class Trainer(ABC):
     def _say(self, text: str) -> None:
         if not self.quiet:
             say(text)
-
-    def _trained(self) -> str:
-        """For the introduction."""
-        trained = sum(numel(p) for p in self.policy.parameters() if p.requires_grad)
-        whole = sum(numel(p) for p in self.policy.parameters())
-        lora = [n for n, p in self.policy.backbone.model.named_parameters() if p.requires_grad and "lora_" in n]
-        adapter = f", {len(lora)} of them LoRA matrices matching {self.policy.backbone.lora_targets}" if lora else ""
-        tensors = sum(1 for p in self.policy.parameters() if p.requires_grad)
-        return (
-            f"training {trained:,} of {whole:,} parameters ({tensors} tensors{adapter}), "
-            f"{self.team.world} x {self.team.device}, {torch.get_num_threads()} threads"
-        )
-
-
-class Meter:
-    """What the steps since the last line found, and the pace."""
-
-    def __init__(self) -> None:
-        self._steps: list[dict[str, float]] = []
-        self._wall, self._cpu, self._states = time.monotonic(), time.process_time(), 0
-
-    def add(self, step: dict[str, float], states: int) -> None:
-        """One step."""
-        self._steps.append(step)
-        self._states += states
-
-    def take(self) -> list[dict[str, float]]:
-        """What the steps since the last call summed up."""
-        steps, self._steps = self._steps, []
-        return steps
-
-    def pace(self) -> dict[str, float]:
-        """Since the last call."""
-        wall, cpu = time.monotonic() - self._wall, time.process_time() - self._cpu
-        states, self._states = self._states, 0
-        self._wall, self._cpu = time.monotonic(), time.process_time()
-        return {"wall_s": round(wall, 4), "cpu_s": round(cpu, 4), "states_per_s": round(states / max(wall, 1e-9), 1)}
-
-
-def summary(validation: dict[str, Any]) -> str:
-    """A validation in one line."""
-    if "sets" in validation:
-        return "; ".join(f"{name}: {summary(each)}" for name, each in validation["sets"].items())
-    rates = "  ".join(
-        f"{f'h={depth}' if depth.isdigit() else depth}: {100 * rate:.1f}% at {validation['actions'][depth]:.0f}"
-        for depth, rate in validation["solved"].items()
-    )
-    return f"solved {rates}  optimal {100 * validation['optimal']:.1f}%  loss {validation['loss']:.4f}"
