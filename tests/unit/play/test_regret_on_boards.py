@@ -65,6 +65,8 @@ def test_the_best_solves_what_the_ceiling_solves(reach, graph):
     ceiling = oracle.ceiling(reach, reach.states, BUDGET, DEPTHS)
     best = regret.best(graph, BUDGET)
     assert (best.value[BUDGET] == (ceiling.cost[BUDGET] < oracle.FAILED)).all()
+    priced = oracle.ceiling(reach, reach.states, BUDGET, DEPTHS, PRICES)
+    assert priced.value == pytest.approx(regret.best(graph, BUDGET, PRICES).value, abs=1e-12)
     assert (best.hope[BUDGET] == (best.value[BUDGET] == 1)).all()
 
 
