@@ -190,6 +190,11 @@ class Episodes:
         """Executed actions per episode."""
         return float(self.actions.mean())
 
+    @property
+    def mean_looks(self) -> float:
+        """Decisions per episode, each of which has one look."""
+        return float(self.decisions.mean())
+
 
 class Chooser(Protocol):
     """Who decides how far to go."""

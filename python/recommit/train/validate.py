@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recommit.data.spec import DataSpec
+    from recommit.play.commitments import Prices
     from recommit.play.plan_graph import Chooser, Episodes
     from recommit.play.variants import Variant
     from recommit.policy.policy import CommitPolicy
@@ -156,6 +157,12 @@ def own_agent(graph: PlanGraph, variant: Variant) -> Chooser:
     if variant.depth:
         return always(graph, variant.depth)
     return head(graph) if variant.head else drawn(graph, np.full(len(graph.depths), 1 / len(graph.depths)), 0)
+
+
+def worth(played: list[Episodes], prices: Prices) -> float:
+    """Share solved less what actions and looks cost, on average over budgets."""
+    each = (one.solve_rate - prices.action * one.mean_actions - prices.look * one.mean_looks for one in played)
+    return sum(each) / len(played)
 
 
 def rates(episodes: dict[str, Episodes]) -> dict[str, Any]:

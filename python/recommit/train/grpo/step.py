@@ -259,7 +259,7 @@ class Grpo(Trainer):
         played = [reach.walk(graph, instances.starts, budget, choose) for budget in budgets]
         imitated = validate.imitation(self.policy, self.task, instances.states, self.engine)
         judged = {str(budget): round(one.solve_rate, 4) for budget, one in zip(budgets, played, strict=True)}
-        worth = sum(one.solve_rate - self.config.last_price * one.mean_actions for one in played) / len(played)
+        worth = validate.worth(played, self.config.last_prices)
         return {**imitated, **validate.rates(agents), "judged": judged, "worth": round(worth, 5)}
 
     def _fixed_depth(self) -> int | None:
