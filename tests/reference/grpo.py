@@ -17,7 +17,7 @@ def reward(solved, progress, executed, decisions, config, lost=False):
     }[config.reward]
     total += config.progress * dense
     if solved:
-        total -= config.price_action * executed + config.price_look * decisions
+        total -= config.prices.action * executed + config.prices.look * decisions
     if lost and config.deadlock == "penalty":
         total -= config.penalty
     return total
@@ -63,7 +63,7 @@ def clipped(ratio, advantage, clip):
 
 def loss(depth_logits, action_logits, batch, config, divisor, reference=None):
     """``batch`` has the fields of ``Decisions`` as nested lists."""
-    worth = bonus = leash = 0.0
+    worth = bonus = divergence = 0.0
     for s, logits in enumerate(depth_logits):
         depths, plans = len(batch["choices"][s]), len(batch["actions"][s])
         logs = log_softmax(logits)
@@ -87,7 +87,7 @@ def loss(depth_logits, action_logits, batch, config, divisor, reference=None):
                 spread = entropy(every) if config.mean == "all" else entropy(every) / 8
                 bonus += config.entropy_actions * part * spread
                 if reference is not None:
-                    leash += part * kl(every, reference[1][s][g][j])
+                    divergence += part * kl(every, reference[1][s][g][j])
                 if config.ratio == "factor":
                     log = log_softmax(every)[batch["actions"][s][g][j]]
                     ratio = math.exp(log - batch["action_old"][s][g][j])
@@ -98,8 +98,8 @@ def loss(depth_logits, action_logits, batch, config, divisor, reference=None):
         whole = sum(parts) if config.mean == "all" else batch["weight"][s]
         bonus += config.entropy_depth * whole * entropy(logits)
         if reference is not None and config.kl_depth:
-            leash += whole * kl(logits, reference[0][s])
-    return (-worth - bonus + config.kl * leash) / divisor
+            divergence += whole * kl(logits, reference[0][s])
+    return (-worth - bonus + config.kl * divergence) / divisor
 
 
 def _terms(s, g, batch, config):
@@ -117,20 +117,21 @@ def _joint(s, d, logs, action_logits, batch, config):
     return batch["depth_weight"][s][d] * clipped(math.exp(change), batch["depth_advantage"][s][d], config.clip)
 
 
-def value(graph, chance, node, left, price):
+def value(graph, chance, node, left, prices):
     """Expected return from ``node``: graph[node] is None at a goal, else a list of (next node, actions, solved)."""
     if graph[node] is None:
         return 1.0
     if left == 0:
         return 0.0
     return sum(
-        p * depth_value(graph, chance, edge, left, price) for p, edge in zip(chance[node], graph[node], strict=True)
+        p * depth_value(graph, chance, edge, left, prices) for p, edge in zip(chance[node], graph[node], strict=True)
     )
 
 
-def depth_value(graph, chance, edge, left, price):
+def depth_value(graph, chance, edge, left, prices):
     after, executed, solved = edge
-    return (1.0 if solved else value(graph, chance, after, left - 1, price)) - price * executed
+    later = 1.0 if solved else value(graph, chance, after, left - 1, prices)
+    return later - prices.action * executed - prices.look
 
 
 def visits(graph, chance, node, left, weight=1.0):

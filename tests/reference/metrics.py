@@ -52,6 +52,22 @@ def best(step, state, left, goal, depths):
     return max(options)
 
 
+def best_at(step, state, left, goal, depths, prices):
+    """(value, solved, -actions, -decisions) of the best choice at ``prices`` (of an action, of a look), fractions: ties
+    are exact."""
+    if goal(state):
+        return (1, 1, 0, 0)
+    if left == 0:
+        return (0, 0, 0, 0)
+    options = []
+    for depth in depths:
+        after, executed, solved = step(state, depth)
+        rest = (1, 1, 0, 0) if solved else best_at(step, after, left - 1, goal, depths, prices)
+        value = rest[0] - executed * prices[0] - prices[1]
+        options.append((value, rest[1], rest[2] - executed, rest[3] - 1))
+    return max(options)
+
+
 def expected(step, chances, state, left, goal, memory):
     """[solved, actions, actions * solved, decisions] that an episode comes to on average: every choice of depths is
     played to its end. ``chances(state, left)`` gives the probability of each depth; equal states are played once

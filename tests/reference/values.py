@@ -8,12 +8,12 @@ from types import SimpleNamespace
 import numpy as np
 
 
-def values(graph, roots, chance, budget, price, budgets=()):
+def values(graph, roots, chance, budget, prices, budgets=()):
     """By node and decisions left; see ``recommit.play.values.Values``."""
     distance = [int(d) for d in graph.task.distance(graph.states)]
     nodes, depths = range(len(graph)), range(graph.landing.shape[1])
     looked = [node for node in nodes if graph.expanded[node]]
-    cost = {node: [price * int(graph.executed[node, column]) for column in depths] for node in looked}
+    cost = {node: [_price(prices, int(graph.executed[node, column])) for column in depths] for node in looked}
     wasted = sum(sum(chance[node, c] * cost[node][c] for c in depths) for node in looked) / max(len(looked), 1)
     worth, quality = [[float(graph.goal[node]) for node in nodes]], [{}]
     for left in range(1, budget + 1):
@@ -44,6 +44,11 @@ def values(graph, roots, chance, budget, price, budgets=()):
     visits_of_plans = visits * graph.expanded
     share = settled / visits.sum()
     return SimpleNamespace(value=np.array(worth), visits=visits_of_plans, advantage=advantage, settled=share)
+
+
+def _price(prices, actions):
+    """One look, and every action by itself."""
+    return prices.look + sum(prices.action for _ in range(actions))
 
 
 def _visits(graph, roots, chance, budget, left):

@@ -145,7 +145,7 @@ class Population:
     def _weights(self, agent: str, budget: int) -> Weights:
         reach, columns = self.player.reach, self._columns(agent)
         if agent == "oracle-dp":
-            best = oracle.costs(reach, budget, columns)[1]
+            best = oracle.costs(reach, budget, columns).column
             return lambda left: _surely(reach, best[left])
         if agent in ("sampled", "random", "shuffled"):
             chance = np.zeros((len(reach), len(reach.depths)))

@@ -1,17 +1,20 @@
 """The best that any choice of depths could do with one action head: an exact program, and two greedy rules.
 
-``dp`` knows every state and every decision left: it solves as many instances as any choice of depths can, and among
-those choices it takes the fewest actions, then the fewest decisions. It is a ceiling. The greedy rules look one
-commitment ahead and are none.
+``dp`` knows every state and every decision left, and reaches the highest value that any choice of depths can: solved,
+less what actions and looks cost at the prices that it is asked for. Ties are broken in this order: solved, the fewest
+actions, the fewest decisions, the first of the depths. Without prices the value is solved alone, so that it solves as
+many instances as can be, and the rest is ties. It is a ceiling. The greedy rules look one commitment ahead and are
+none.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from recommit.play.commitments import Prices
 from recommit.policy.config import MAX_ACTIONS
 
 if TYPE_CHECKING:
@@ -19,23 +22,30 @@ if TYPE_CHECKING:
 
     from recommit.play.plan_graph import Chooser, PlanGraph
 
+#: Values that differ by no more are equal.
+TIE = 1e-12
 #: Costs are decisions + STEP * actions + FAILED where unsolved: whole numbers, compared at once.
 STEP = 1 << 8
 FAILED = 1 << 32
+#: More than any way costs.
+NEVER = 1 << 62
 #: By how many wasted actions the search for a solution is widened at a time.
 WIDER = 4
 
 
 @dataclass(frozen=True)
 class Ceiling:
-    """The cheapest way on, for every node and number of decisions left."""
+    """The best way on, for every node and number of decisions left."""
 
+    value: NDArray[np.float64]  #: [K + 1, nodes]
     cost: NDArray[np.int64]  #: [K + 1, nodes]
     column: NDArray[np.int8]  #: [K + 1, nodes]
+    #: [K + 1, nodes] how many depths reach the value: where more than one do, the order of ties decides.
+    ties: NDArray[np.int8]
     #: The least depth's column: what is taken in states that the program has not seen, from which nothing is solved.
     shallow: int
     #: States that were left out because the graph had grown to its cap; with any, this is a lower bound of the ceiling.
-    missing: int
+    missing: int = 0
 
     def choose(self, budget: int) -> Chooser:
         """For ``walk`` and ``on_graph`` with this budget."""
@@ -50,12 +60,14 @@ class Ceiling:
         return choose
 
 
-def close(reach: PlanGraph, roots: NDArray[np.int64], budget: int, columns: NDArray[np.int64], cap: int) -> int:
+def close(
+    reach: PlanGraph, roots: NDArray[np.int64], budget: int, columns: NDArray[np.int64], cap: int, prices: Prices
+) -> int:
     """Look at every state that a best choice of depths may come by; how many were left out by ``cap``.
 
     A commitment of n actions that lowers the distance by less than n wastes the difference. States are looked at in the
-    order of what had been wasted when they were reached, and a start is done with when it has a solution that wastes no
-    more than has been looked at: any other wastes more. One that has none is followed to where all is lost.
+    order of what had been wasted when they were reached. A start is done with when no solution that wastes more than
+    has been looked at can be better than what it has. One that has none is followed to where all is lost.
     """
     level, open_roots = 0, np.unique(roots)
     before = int(reach.expanded.sum())  # of other agents on the same graph
@@ -70,11 +82,27 @@ def close(reach: PlanGraph, roots: NDArray[np.int64], budget: int, columns: NDAr
             continue
         if wasted.min() == FAILED:
             return 0
-        cost = costs(reach, budget, columns)[0][budget, open_roots]
-        least = cost // STEP - reach.task.distance(reach.states[open_roots])
-        open_roots = open_roots[(cost >= FAILED) | (least > level)]
+        open_roots = open_roots[~_done(reach, open_roots, budget, columns, level, prices)]
         level = max(level + WIDER, int(wasted.min()))
     return 0
+
+
+def _done(
+    reach: PlanGraph, roots: NDArray[np.int64], budget: int, columns: NDArray[np.int64], level: int, prices: Prices
+) -> NDArray[np.bool_]:
+    """Which starts have a way that no solution with more than ``level`` wasted actions can better.
+
+    Such a solution has at least so many actions, and as many looks as its deepest commitments would need for them.
+    """
+    best = costs(reach, budget, columns, prices)
+    value, cost = best.value[budget, roots], best.cost[budget, roots]
+    distance = reach.task.distance(reach.states[roots]).astype(np.int64)
+    actions = distance + level + 1
+    deepest = max(reach.depths[column] for column in columns)
+    bound = 1.0 - prices.action * actions - prices.look * -(-actions // deepest)
+    cheapest = (cost < FAILED) & (cost // STEP - distance <= level)
+    result: NDArray[np.bool_] = (value > bound + TIE) | ((value >= bound - TIE) & cheapest)
+    return result
 
 
 def _wasted(reach: PlanGraph, roots: NDArray[np.int64], budget: int, columns: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -100,32 +128,42 @@ def _wasted(reach: PlanGraph, roots: NDArray[np.int64], budget: int, columns: ND
 
 
 def ceiling(
-    reach: PlanGraph, starts: NDArray[np.uint8], budget: int, depths: tuple[int, ...], *, cap: int = 1 << 18
+    reach: PlanGraph,
+    starts: NDArray[np.uint8],
+    budget: int,
+    depths: tuple[int, ...],
+    prices: Prices | None = None,
+    *,
+    cap: int = 1 << 18,
 ) -> Ceiling:
-    """Over ``depths``; exact, unless ``cap`` states do not suffice."""
+    """Over ``depths``, at ``prices`` or without; exact, unless ``cap`` states do not suffice."""
+    prices = prices or Prices()
     columns = np.array([reach.depths.index(depth) for depth in depths])
-    missing = close(reach, reach.nodes(starts, budget), budget, columns, cap)
-    shallow = int(columns[np.argmin(depths)])
-    return Ceiling(*costs(reach, budget, columns), shallow, missing)
+    missing = close(reach, reach.nodes(starts, budget), budget, columns, cap, prices)
+    return replace(costs(reach, budget, columns, prices), missing=missing)
 
 
-def costs(reach: PlanGraph, budget: int, columns: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
-    """``Ceiling.cost`` and ``Ceiling.column`` over what has been looked at."""
-    nodes, depths = len(reach), [reach.depths[column] for column in columns]
-    cost = np.full((budget + 1, nodes), FAILED, np.int64)
-    column = np.full((budget + 1, nodes), columns[np.argmin(depths)], np.int8)
-    cost[:, reach.goal] = 0
+def costs(reach: PlanGraph, budget: int, columns: NDArray[np.int64], prices: Prices | None = None) -> Ceiling:
+    """The ceiling over what has been looked at."""
+    prices = prices or Prices()
+    nodes, least = len(reach), min(reach.depths[column] for column in columns)
+    shallow = int(columns[[reach.depths[column] for column in columns].index(least)])
+    value, cost = np.zeros((budget + 1, nodes)), np.full((budget + 1, nodes), FAILED, np.int64)
+    column, ties = np.full((budget + 1, nodes), shallow, np.int8), np.zeros((budget + 1, nodes), np.int8)
+    value[:, reach.goal], cost[:, reach.goal] = 1.0, 0
     looked = np.flatnonzero(reach.expanded)
-    shallow = STEP * min(depths) + 1
-    solved, landing = reach.solved[looked][:, columns], reach.landing[looked][:, columns]
-    taken = 1 + STEP * reach.executed[looked][:, columns].astype(np.int64)
-    hopeless = ~reach.expanded & ~reach.goal
+    landing, executed = (each[looked][:, columns] for each in (reach.landing, reach.executed))
+    hopeless = ~reach.expanded & ~reach.goal  # the shallowest commitments until the end
     for left in range(1, budget + 1):
-        each = taken + np.where(solved, 0, cost[left - 1][landing])
+        worth = value[left - 1][landing] - prices.of(executed)
+        best = worth.max(axis=1)
+        tied = worth >= best[:, None] - TIE
+        each = np.where(tied, 1 + STEP * executed.astype(np.int64) + cost[left - 1][landing], NEVER)
         column[left, looked] = columns[each.argmin(axis=1)]
-        cost[left, looked] = each.min(axis=1)
-        cost[left, hopeless] = FAILED + left * shallow  # the shallowest commitments until the end
-    return cost, column
+        value[left, looked], cost[left, looked], ties[left, looked] = best, each.min(axis=1), tied.sum(axis=1)
+        value[left, hopeless] = -left * (prices.look + prices.action * least)
+        cost[left, hopeless] = FAILED + left * (STEP * least + 1)
+    return Ceiling(value, cost, column, ties, shallow)
 
 
 def greedy(reach: PlanGraph, depths: tuple[int, ...], *, rate: bool) -> Chooser:

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import numpy as np
 
 from recommit import draws
-from recommit.play.division import divided, turns
 from recommit.policy.config import MAX_ACTIONS
+from recommit.runs.division import divided, turns
 from recommit.runs.ranks import Team
 
 if TYPE_CHECKING:
@@ -199,6 +199,11 @@ class Episodes:
     def mean_actions(self) -> float:
         """Executed actions per episode."""
         return float(self.actions.mean())
+
+    @property
+    def mean_looks(self) -> float:
+        """Decisions per episode, each of which has one look."""
+        return float(self.decisions.mean())
 
 
 class Chooser(Protocol):

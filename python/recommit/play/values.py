@@ -3,15 +3,16 @@
 Under greedy plans an episode is a walk in a ``PlanGraph``, and the depth head turns it into a Markov chain. With
 k decisions left, the value of committing to depth h in state s is
 
-    Q_k(s, h) = 1 - price * n                        if that reaches the goal, n the actions executed
-                V_{k-1}(s') - price * n              otherwise, s' the state where it ends
+    Q_k(s, h) = 1 - c                                if that reaches the goal, c = price_look + price_action * n
+                V_{k-1}(s') - c                      otherwise, n the actions executed, s' the state where it ends
     V_k(s) = sum over h of pi(h | s) Q_k(s, h),      V_0 = 0
 
 and the expected visits m_k(s) follow forward from the starts. The gradient of the expected return is then exactly sum
 of m_k(s) pi(h | s) (Q_k(s, h) - V_k(s)) grad log pi(h | s). States that were not looked at (their visits are few, see
 ``ExactCredit.width``) take the mean value of the known states at their distance. States that nobody can solve any
 more, or not with the decisions left, are never solved, which is a theorem; what is done there until the end still has
-its price, that of as many decisions of average length, or else to lose a level would save what playing on costs.
+its price, that of as many looks and as many commitments of average length, or else to lose a level would save what
+playing on costs.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from recommit.play.commitments import Prices
     from recommit.play.plan_graph import PlanGraph
 
     Floats = NDArray[np.float64]
@@ -88,7 +90,7 @@ class Program:
     """
 
     def __init__(
-        self, graph: PlanGraph, roots: NDArray[np.int64], budget: int, price: float, budgets: Sequence[int] = ()
+        self, graph: PlanGraph, roots: NDArray[np.int64], budget: int, prices: Prices, budgets: Sequence[int] = ()
     ) -> None:
         self.graph, self.nodes = graph, np.flatnonzero(graph.expanded)
         self._distance = graph.task.distance(graph.states)
@@ -97,7 +99,7 @@ class Program:
         self._place = self._looked + bucket
         self._place[self.nodes] = np.arange(self._looked)
         self._landing, self._bucket = self._place[graph.landing[self.nodes]], bucket[self.nodes]
-        self._cost = price * graph.executed[self.nodes]
+        self._cost = prices.of(graph.executed[self.nodes])
         self._places = self._looked + self._longest + 2
         self._begin = _begin(budget, budgets)
         self._roots = np.bincount(self._place[roots], minlength=self._places).astype(np.float64)
@@ -201,7 +203,7 @@ def plan_advantages(
     bucket: NDArray[np.int64],
     solved: NDArray[np.bool_],
     executed: NDArray[np.int32],
-    price: float,
+    prices: Prices,
 ) -> tuple[Floats, Floats]:
     """Advantages and weights [N, G, 8] of the actions of sampled plans.
 
@@ -215,7 +217,7 @@ def plan_advantages(
         later = np.where(landing >= 0, values.value[k - 1][landing], values.by_distance[k - 1][bucket])
         worth += visits[k][:, None, None] * np.where(solved, 1.0, later)
     worth /= np.maximum(visits.sum(axis=0), 1e-12)[:, None, None]
-    worth -= price * executed
+    worth -= prices.of(executed)
     centred = worth - worth.mean(axis=1, keepdims=True)
     advantage, weight = np.zeros((many, plans, MAX_ACTIONS)), np.zeros((many, plans, MAX_ACTIONS))
     for column, depth in enumerate(depths):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+from functools import cache
 from types import SimpleNamespace
 
 import numpy as np
@@ -14,6 +16,7 @@ import recommit
 from recommit.evaluate import agent_names, agents, metrics
 from recommit.evaluate.agents import PolicyPlayer
 from recommit.play import episodes, oracle
+from recommit.play.commitments import Prices
 from recommit.play.plan_graph import PlanGraph, always, drawn, head, walk
 
 DEPTHS = (1, 2, 4)
@@ -58,23 +61,82 @@ def player(request):
     return PolicyPlayer(Scripted(), task, starts, 5)
 
 
+def board(task):
+    """One commitment, and whether a state is a goal, for the reference."""
+
+    @cache
+    def step(state, depth):
+        grid = np.frombuffer(state, np.uint8).reshape(1, *task.shape)
+        plan = Scripted().plan(task, grid, (8,))[2][:, 0]
+        outcome = task.execute(grid, plan, np.array([depth], np.int32))
+        return outcome.states[0].tobytes(), int(outcome.executed[0]), bool(outcome.solved[0])
+
+    @cache
+    def goal(state):
+        return bool(task.is_solved(np.frombuffer(state, np.uint8).reshape(1, *task.shape))[0])
+
+    return step, goal
+
+
+#: Of an action and a look: one of both, both with many ties, dear looks, and so dear that to give up is best.
+PRICES = [("0.01", "0"), ("0", "0.05"), ("0.01", "0.02"), ("0.001", "0.2"), ("0.4", "0.3")]
+
+
+@pytest.mark.parametrize("prices", PRICES)
+def test_the_ceiling_at_prices_equals_trying_everything(player, prices):
+    """Also on a graph where nobody has looked before: the search stops no earlier than it may."""
+    step, goal = board(player.task)
+    exact, budget = tuple(map(Fraction, prices)), 4
+    own = Prices(*map(float, prices))
+    fresh = PlanGraph(Scripted(), player.task, tuple(range(1, 9)))
+    best = oracle.ceiling(fresh, player.starts, budget, DEPTHS, own)
+    assert best.missing == 0
+    played = metrics.episodes(
+        episodes.on_graph(fresh, player.starts, budget, best.choose(budget)), player.length, budget
+    )
+    for i, start in enumerate(player.starts):
+        value, solved, actions, decisions = slow.best_at(step, start.tobytes(), budget, goal, DEPTHS, exact)
+        assert best.value[budget, fresh.nodes(start[None])[0]] == pytest.approx(float(value), abs=1e-12)
+        assert (bool(played.solved[i]), played.actions[i], played.decisions[i]) == (bool(solved), -actions, -decisions)
+    without = oracle.ceiling(fresh, player.starts, budget, DEPTHS)
+    roots = fresh.nodes(player.starts)
+    tied = best.ties[budget, roots[player.length > 0]]
+    assert tied.min() >= 1
+    assert tied.sum() < without.ties[budget, roots[player.length > 0]].sum(), "prices leave fewer ties"
+
+
+def test_a_search_that_minds_actions_alone_falls_short_of_the_ceiling(monkeypatch):
+    """The rule from before looks had a price, planted: it stops at the fewest actions, and misses the fewest looks."""
+    task, prices, budget = recommit.Sliding(2, 3), Prices(0.0001, 0.2), 6
+    starts = task.generate(100, seed=3, length=(3, 16)).states
+
+    def ceiling():
+        """Of every start on a graph of its own, where no other start's search helps."""
+        values = []
+        for start in np.split(starts, len(starts)):
+            fresh = PlanGraph(Scripted(), task, tuple(range(1, 9)))
+            values.append(oracle.ceiling(fresh, start, budget, DEPTHS, prices).value[budget, fresh.nodes(start)[0]])
+        return np.array(values)
+
+    def fewest_actions(reach, roots, budget, columns, level, _prices):
+        cost = oracle.costs(reach, budget, columns).cost[budget, roots]
+        return (cost < oracle.FAILED) & (cost // oracle.STEP - reach.task.distance(reach.states[roots]) <= level)
+
+    exact = ceiling()
+    monkeypatch.setattr(oracle, "_done", fewest_actions)
+    monkeypatch.setattr(oracle, "WIDER", 1)
+    short = ceiling()
+    assert (short <= exact + 1e-12).all()
+    assert (short < exact - 1e-6).any()
+
+
 def test_the_ceiling_equals_trying_everything(player):
-    task = player.task
+    step, goal = board(player.task)
     for budget in (1, 3, 4):
         found = oracle.ceiling(player.reach, player.starts, budget, DEPTHS)
         assert found.missing == 0
         rows = episodes.on_graph(player.reach, player.starts, budget, found.choose(budget))
         played = metrics.episodes(rows, player.length, budget)
-
-        def step(state, depth):
-            grid = np.frombuffer(state, np.uint8).reshape(1, *task.shape)
-            plan = Scripted().plan(task, grid, (8,))[2][:, 0]
-            outcome = task.execute(grid, plan, np.array([depth], np.int32))
-            return outcome.states[0].tobytes(), int(outcome.executed[0]), bool(outcome.solved[0])
-
-        def goal(state):
-            return bool(task.is_solved(np.frombuffer(state, np.uint8).reshape(1, *task.shape))[0])
-
         for i, start in enumerate(player.starts):
             solved, actions, decisions = slow.best(step, start.tobytes(), budget, goal, DEPTHS)
             assert bool(played.solved[i]) == bool(solved)

@@ -51,9 +51,9 @@ def test_a_fixed_depth_is_worth_what_its_episodes_are(reach, graph, depth):
 
 def test_values_are_those_of_the_program_of_exact_credit(reach, graph):
     depths = np.random.default_rng(0).choice(DEPTHS, len(graph))
-    rule = regret.follow(regret.best(graph, BUDGET, Prices(0.01)), depths)
+    rule = regret.follow(regret.best(graph, BUDGET, PRICES), depths)
     chance = (depths[:, None] == np.array(DEPTHS)).astype(float)
-    program = values.Program(reach, np.arange(len(graph)), BUDGET, 0.01)
+    program = values.Program(reach, np.arange(len(graph)), BUDGET, PRICES)
     credit = program.values(chance[program.nodes])
     assert rule.value == pytest.approx(credit.value, abs=1e-12)
     visits = attribution.visits(rule, np.arange(len(graph)))
@@ -65,6 +65,8 @@ def test_the_best_solves_what_the_ceiling_solves(reach, graph):
     ceiling = oracle.ceiling(reach, reach.states, BUDGET, DEPTHS)
     best = regret.best(graph, BUDGET)
     assert (best.value[BUDGET] == (ceiling.cost[BUDGET] < oracle.FAILED)).all()
+    priced = oracle.ceiling(reach, reach.states, BUDGET, DEPTHS, PRICES)
+    assert priced.value == pytest.approx(regret.best(graph, BUDGET, PRICES).value, abs=1e-12)
     assert (best.hope[BUDGET] == (best.value[BUDGET] == 1)).all()
 
 

@@ -14,9 +14,11 @@ from tests.reference import values as slow_values
 
 import recommit
 from recommit.play import values
+from recommit.play.commitments import Prices
 from recommit.play.plan_graph import PlanGraph, softmax
 
 DEPTHS = (1, 2, 4)
+FREE, ACTIONS, LOOKS, BOTH = Prices(), Prices(0.01), Prices(look=0.02), Prices(0.005, 0.03)
 
 
 class Scripted:
@@ -34,8 +36,8 @@ class Scripted:
         return logits.astype(np.float32), logits.astype(np.float32), np.repeat(plans[:, None], len(depths), axis=1)
 
 
-def valued(graph, roots, chance, budget, price, budgets=()):
-    program = values.Program(graph, roots, budget, price, budgets)
+def valued(graph, roots, chance, budget, prices=FREE, budgets=()):
+    program = values.Program(graph, roots, budget, prices, budgets)
     return program.values(chance[program.nodes])
 
 
@@ -62,15 +64,15 @@ def plain(reach):
     ]
 
 
-@pytest.mark.parametrize("price", [0.0, 0.01])
-def test_values_visits_and_advantages_equal_recursion(graph, price):
+@pytest.mark.parametrize("prices", [FREE, ACTIONS, LOOKS, BOTH])
+def test_values_visits_and_advantages_equal_recursion(graph, prices):
     reach, roots = graph
     chance = softmax(reach.logits)
-    found = valued(reach, roots, chance, 4, price)
+    found = valued(reach, roots, chance, 4, prices)
     edges = plain(reach)
     assert found.settled == pytest.approx(1.0)
     for root in roots:
-        assert found.value[4, root] == pytest.approx(slow.value(edges, chance, root, 4, price), rel=1e-12)
+        assert found.value[4, root] == pytest.approx(slow.value(edges, chance, root, 4, prices), rel=1e-12)
     wanted: dict = {}
     for root in roots:
         for key, mass in slow.visits(edges, chance, root, 4).items():
@@ -83,7 +85,7 @@ def test_values_visits_and_advantages_equal_recursion(graph, price):
     for i, node in enumerate(nodes):
         total = np.zeros(len(DEPTHS))
         for left in range(1, 5):
-            q = np.array([slow.depth_value(edges, chance, edge, left, price) for edge in edges[node]])
+            q = np.array([slow.depth_value(edges, chance, edge, left, prices) for edge in edges[node]])
             total += wanted.get((node, left), 0.0) * (q - q @ chance[node])
         assert fast[i] == pytest.approx(total / found.visits[:, node].sum(), rel=1e-9, abs=1e-12)
 
@@ -92,13 +94,13 @@ def test_they_give_the_gradient_of_the_expected_return(graph):
     """Sum of visits x chance x advantage is the derivative by the logit, as finite differences say."""
     reach, roots = graph
     chance = softmax(reach.logits)
-    found = valued(reach, roots, chance, 4, 0.005)
+    found = valued(reach, roots, chance, 4, BOTH)
     nodes = np.flatnonzero(found.visits.sum(axis=0) > 0)
     fast = found.advantage[nodes]
     gradient = found.visits[:, nodes].sum(axis=0)[:, None] * chance[nodes] * fast
 
     def total(logits):
-        return valued(reach, roots, softmax(logits), 4, 0.005).value[4, roots].sum()
+        return valued(reach, roots, softmax(logits), 4, BOTH).value[4, roots].sum()
 
     for i, node in list(enumerate(nodes))[::3]:
         for column in range(len(DEPTHS)):
@@ -112,15 +114,15 @@ def test_budgets_may_be_mixed(graph):
     """Half of the episodes have two decisions, half have four: the mean of both programs, and its gradient."""
     reach, roots = graph
     chance = softmax(reach.logits)
-    both, two, four = (valued(reach, roots, chance, 4, 0.005, budgets) for budgets in ((2, 4), (2,), (4,)))
+    both, two, four = (valued(reach, roots, chance, 4, BOTH, budgets) for budgets in ((2, 4), (2,), (4,)))
     assert both.visits == pytest.approx((two.visits + four.visits) / 2)
-    assert (four.visits == valued(reach, roots, chance, 4, 0.005).visits).all()
-    assert (both.visits == valued(reach, roots, chance, 4, 0.005, (2, 9)).visits).all(), "9 is more than there are"
+    assert (four.visits == valued(reach, roots, chance, 4, BOTH).visits).all()
+    assert (both.visits == valued(reach, roots, chance, 4, BOTH, (2, 9)).visits).all(), "9 is more than there are"
     nodes = np.flatnonzero(both.visits.sum(axis=0) > 0)
     gradient = both.visits[:, nodes].sum(axis=0)[:, None] * chance[nodes] * both.advantage[nodes]
 
     def total(logits):
-        found = valued(reach, roots, softmax(logits), 4, 0.005)
+        found = valued(reach, roots, softmax(logits), 4, BOTH)
         return (found.value[2, roots] + found.value[4, roots]).sum() / 2
 
     for i, node in list(enumerate(nodes))[::7]:
@@ -131,20 +133,23 @@ def test_budgets_may_be_mixed(graph):
 
 
 @pytest.mark.parametrize("task", [recommit.Sliding(2, 3), recommit.Sokoban(6, 1)], ids=["sliding", "sokoban"])
-@pytest.mark.parametrize(("limit", "price", "budgets"), [(1000, 0.0, ()), (3, 0.01, (2, 4)), (1, 0.004, (9, 3))])
-def test_values_equal_plain_python_where_states_were_not_looked_at(task, limit, price, budgets):
+@pytest.mark.parametrize(
+    ("limit", "prices", "budgets"),
+    [(1000, FREE, ()), (3, ACTIONS, (2, 4)), (1, BOTH, (9, 3)), (1000, LOOKS, (2, 4))],
+)
+def test_values_equal_plain_python_where_states_were_not_looked_at(task, limit, prices, budgets):
     """Also where states are lost, or too far."""
     graph = PlanGraph(Scripted(), task, DEPTHS)
     roots = graph.nodes(task.generate(12, seed=3, length=(3, 14)).states)
     roots = np.concatenate([roots, roots[:5]])
     values.explore(graph, roots, 4, lambda r, n: softmax(r.logits[n]), limit)
     assert limit == 1000 or (~graph.expanded & ~graph.goal).any()
-    program = values.Program(graph, roots, 4, price, budgets)
+    program = values.Program(graph, roots, 4, prices, budgets)
     for seed in range(3):
         chance = softmax(np.random.default_rng(seed).normal(size=graph.logits.shape))
         fast, wanted = (
             program.values(chance[program.nodes]),
-            slow_values.values(graph, roots, chance, 4, price, budgets),
+            slow_values.values(graph, roots, chance, 4, prices, budgets),
         )
         assert fast.value == pytest.approx(wanted.value, rel=1e-12, abs=1e-14)
         assert fast.visits == pytest.approx(wanted.visits, rel=1e-12)
@@ -158,7 +163,7 @@ def test_values_equal_plain_python_where_states_were_not_looked_at(task, limit, 
 
 def test_states_out_of_reach_are_worth_nothing(graph):
     reach, roots = graph
-    found = valued(reach, roots, softmax(reach.logits), 2, 0.0)
+    found = valued(reach, roots, softmax(reach.logits), 2)
     far = found.distance > 16
     assert (found.value[2, far] == 0).all()
 
@@ -169,7 +174,7 @@ def test_exploring_keeps_to_its_limit():
     roots = reach.nodes(task.generate(6, seed=3, length=(3, 9)).states)
     values.explore(reach, roots, 4, lambda r, n: softmax(r.logits[n]), limit=1)
     assert reach.expanded.sum() <= 4
-    found = valued(reach, roots, softmax(reach.logits), 4, 0.0)
+    found = valued(reach, roots, softmax(reach.logits), 4)
     assert 0 < found.settled < 0.999
 
 
@@ -186,7 +191,7 @@ def test_plans_are_compared_depth_by_depth():
         np.ones((1, 2, 2), int),
         np.zeros((1, 2, 2), bool),
         np.array([[[1, 2], [1, 2]]]),
-        0.0,
+        LOOKS,  # which both plans pay
     )
     assert weight[0, 0].tolist() == [1.0, 0.5, 0, 0, 0, 0, 0, 0]
     assert advantage[0, :, 1].tolist() == pytest.approx([-0.2, 0.2])
@@ -210,9 +215,11 @@ class Two:
 
 def test_losing_a_level_does_not_save_what_playing_on_costs():
     chance = np.array([[0.5, 0.5], [0, 0], [0.95, 0.05], [0, 0]])
-    for price in (0.0, 0.01, 0.05):
-        found = valued(Two(), np.array([0]), chance, 6, price)
+    for prices in (FREE, ACTIONS, Prices(0.05), LOOKS, BOTH):
+        found = valued(Two(), np.array([0]), chance, 6, prices)
         lost, alive = found.quality[6, 0]
         assert found.value[5, 2] > found.value[5, 1]
         assert alive > lost
-        assert lost == pytest.approx(-6 * 8 * price), "six decisions of eight actions, whatever is done"
+        assert lost == pytest.approx(-6 * (8 * prices.action + prices.look)), (
+            "six decisions of eight actions, whatever is done"
+        )

@@ -18,6 +18,7 @@ from recommit.train.grpo import run
 def test_the_head_alone_raises_the_return_and_moves_nothing_else(init):
     """Many moves on one graph: the program's own value grows, and state by state rather than by the mean."""
     from recommit.play import values
+    from recommit.play.commitments import Prices
     from recommit.play.plan_graph import PlanGraph, softmax
     from recommit.runs.ranks import Team
     from recommit.train.engine.base import groups
@@ -32,7 +33,7 @@ def test_the_head_alone_raises_the_return_and_moves_nothing_else(init):
     reach = PlanGraph(given.policy, task, (1, 2, 4, 8), keep_inputs=True)
     roots = reach.nodes(starts)
     values.explore(reach, roots, 4, lambda r, n: softmax(r.logits[n]), 1000)
-    program = values.Program(reach, roots, 4, 0.0)
+    program = values.Program(reach, roots, 4, Prices())
     first = program.values(softmax(reach.logits)[program.nodes]).value[4][roots].mean()
     engine = TorchEngine(groups(given.policy, plan.optim), plan.optim, Team())
     HeadMover(given.policy, engine, plan.credit, plan.objective, 0.02, 60)(program)

@@ -11,6 +11,8 @@ pytest.importorskip("torch")
 
 import recommit.data
 from recommit.data.starts import symmetry
+from recommit.play.commitments import Prices
+from recommit.play.plan_graph import Episodes
 from recommit.runs.ranks import Team
 from recommit.train import initial_policy, validate
 from recommit.train.config import ValidationConfig
@@ -74,6 +76,20 @@ def test_measures_are_complete_and_repeatable(dataset, tmp_path, plan):
     assert found == validate.measure(policy, dataset.puzzle, made, CONFIG)
     better = {**found, "solved": {"1": 1.0}}
     assert validate.score(better) > validate.score(found)
+
+
+@pytest.mark.parametrize(("prices", "better"), [((0.0, 0.0), 0), ((0.01, 0.0), 1), ((0.0, 0.06), 2), ((0.01, 0.05), 2)])
+def test_prices_of_actions_and_looks_choose_the_best_policy(prices, better):
+    """Of one that solves most, one that spends few actions, and one that looks seldom."""
+    policies = [
+        [Episodes(np.arange(10) < solved, np.full(10, actions), np.full(10, looks), np.zeros(4)) for looks in budgets]
+        for solved, actions, budgets in ((9, 60, (10, 12)), (7, 20, (10, 12)), (6, 30, (4, 5)))
+    ]
+    worth = [validate.worth(played, Prices(*prices)) for played in policies]
+    mean = [sum(one.decisions.mean() for one in played) / 2 for played in policies]
+    wanted = [solved - prices[0] * actions for solved, actions in ((0.9, 60), (0.7, 20), (0.6, 30))]
+    assert worth == pytest.approx([one - prices[1] * looks for one, looks in zip(wanted, mean, strict=True)])
+    assert max(range(3), key=worth.__getitem__) == better
 
 
 def test_controls_do_not_choose_the_best_policy():

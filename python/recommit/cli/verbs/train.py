@@ -113,7 +113,8 @@ def grpo(
         task: Which puzzle of a warm start that has several (sliding, or sliding-3x3 with its size); several are
             reinforced together.
         data: Data sets whose recipes make the instances, if not those of the warm start.
-        set: Any value of the recipe, for example --set credit.group=episode objective.kl=0.01
+        set: Any value of the recipe, for example --set credit.group=episode objective.kl=0.01; credit.price_action and
+            credit.price_look are what an action and a look cost, in solved episodes.
         steps: Rounds of playing and learning.
         budget: Decisions per training episode.
         length: Shortest and longest length of the instances.

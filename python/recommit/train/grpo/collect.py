@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recommit.play.plan_graph import PlanGraph
-    from recommit.play.rollout import Actor, Proposals, Trace
+    from recommit.play.rollout import Actor
+    from recommit.play.trace import Proposals, Trace
     from recommit.train.grpo.config import RolloutConfig
     from recommit.train.grpo.settings.credit import ExactCredit, StateCredit
 
@@ -156,7 +157,7 @@ class ExactCollector:
         graph = self.graph((variant.depth,) if variant.depth else self.actor.policy.config.depths)
         roots = graph.nodes(starts)
         explore(graph, roots, self.rollout.budget, self._chance, credit.width * len(starts))
-        program = Program(graph, roots, self.rollout.budget, credit.action_price, credit.budgets)
+        program = Program(graph, roots, self.rollout.budget, credit.prices, credit.budgets)
         if self.move_head is not None:
             self.move_head(program)
         chance = self._chance(graph, np.arange(len(graph)))
@@ -266,5 +267,5 @@ class ExactCollector:
             bucket,
             outcome.solved.reshape(shape),
             outcome.executed.reshape(shape),
-            self.credit.action_price,
+            self.credit.prices,
         )

@@ -13,12 +13,14 @@ from recommit.play.variants import variant
 from recommit.policy.config import HeadConfig
 from recommit.puzzles import registry
 from recommit.train.config import EngineConfig, OptimConfig, RunConfig, ValidationConfig
-from recommit.train.grpo.settings.credit import Credit, ExactCredit, StateCredit, at_price
+from recommit.train.grpo.settings.credit import Credit, ExactCredit, StateCredit, at_prices
 from recommit.train.grpo.settings.phases import EXACT, GrpoPhase, begun, simplest, stretched, without_head
 from recommit.train.parsing import check_choices, check_least, parse, parse_list, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from recommit.play.commitments import Prices
 
 #: Sections that a puzzle may have values of its own in.
 OWN = ("credit", "objective", "rollout", "validation")
@@ -85,7 +87,7 @@ class GrpoValidationConfig(ValidationConfig):
 
     every: int = 20
     #: Numbers of decisions per episode that the best policy of a run is chosen by, beside ``budget``: it has the
-    #: highest share solved less the price of its actions at the end of the run, on average over all of them.
+    #: highest share solved less the prices of its actions and looks at the end of the run, on average over all of them.
     budgets: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
@@ -183,17 +185,16 @@ class GrpoConfig:
         return begun(self.phases, step + 1)[-1] if self.phases else GrpoPhase(self.optim.steps)
 
     def credit_at(self, step: int) -> Credit:
-        """The credit of ``step`` = 0, 1, ...: at one price, and with the budgets of its phase."""
+        """The credit of ``step`` = 0, 1, ...: at one price each, and with the budgets of its phase."""
         phase, credit = self.phase_at(step), self.credit
         if isinstance(credit, ExactCredit) and phase.budgets:
             credit = replace(credit, budgets=phase.budgets)
-        price = phase.price_action
-        return at_price(credit, credit.price_at(step / max(self.optim.steps - 1, 1)) if price is None else price)
+        return at_prices(credit, phase.prices(credit.prices_at(step / max(self.optim.steps - 1, 1))))
 
     @property
-    def last_price(self) -> float:
-        """What an action costs in the last step; so much it costs in validations, too."""
-        return self.credit_at(self.optim.steps - 1).action_price
+    def last_prices(self) -> Prices:
+        """What an action and a look cost in the last step; so much they cost in validations, too."""
+        return self.credit_at(self.optim.steps - 1).prices
 
     def shards_before(self, step: int) -> int:
         """How many shards of ``rollout.instances`` starts the steps before this one have."""

@@ -11,7 +11,7 @@ from typing import Any
 from recommit.play.variants import variant
 from recommit.train.grpo.settings.credit import BranchCredit, EpisodeCredit, ExactCredit, StateCredit
 from recommit.train.grpo.settings.phases import GrpoPhase, simplest, without_head
-from recommit.train.parsing import field_names, plain
+from recommit.train.parsing import field_names, parse_list, plain
 
 KINDS = {"state": StateCredit, "episode": EpisodeCredit, "branch": BranchCredit, "exact": ExactCredit}
 #: What a configuration meant that did not say it.
@@ -24,8 +24,10 @@ GONE_REWARDS = ("rate", "spl")
 
 def updated(values: dict[str, Any]) -> dict[str, Any]:
     """The configuration of a run in today's fields, whichever version wrote it."""
-    if values.get("kind") != "grpo" or ("finish" not in values and "price_first" not in values.get("credit", {})):
+    if values.get("kind") != "grpo":
         return values
+    if "finish" not in values and "price_first" not in values.get("credit", {}):
+        return _whole_phases(values)
     _refuse(values)
     credit, finish = {**CREDIT, **values.get("credit", {})}, {**FINISH, **values.get("finish", {})}
     rest = {name: value for name, value in values.items() if name not in ("credit", "finish")}
@@ -33,6 +35,15 @@ def updated(values: dict[str, Any]) -> dict[str, Any]:
     validation = {**values.get("validation", {}), "budgets": finish["budgets"]}
     phases = [plain(phase) for phase in _phases(values, credit, finish)]
     return {**rest, "credit": _credit(credit), "rollout": rollout, "validation": validation, "phases": phases}
+
+
+def _whole_phases(values: dict[str, Any]) -> dict[str, Any]:
+    """With every field of its phases, which a version that had fewer did not write."""
+    fields = set(field_names(GrpoPhase))
+    phases = values.get("phases") or []
+    if all(fields <= phase.keys() for phase in phases):
+        return values
+    return {**values, "phases": [plain(phase) for phase in parse_list(GrpoPhase, phases, "phases")]}
 
 
 def _refuse(values: dict[str, Any]) -> None:
@@ -55,7 +66,7 @@ def _credit(old: dict[str, Any]) -> dict[str, Any]:
     fields = field_names(KINDS[old["group"]])
     result = {name: value for name, value in old.items() if name in fields}
     if "price_look" in fields:
-        result["price_look"] = old.get("price_decision", 0.0)
+        result["price_look"] = old.get("price_decision", 0.0) if old["group"] != "exact" else 0.0  # which paid none
     if old["group"] == "exact" and result.get("scale") == "group":
         result["scale"] = "none"
     if 0 <= old["price_first"] != old["price_action"]:

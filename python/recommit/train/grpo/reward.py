@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from recommit.play.rollout import Trace
+    from recommit.play.trace import Trace
     from recommit.play.variants import Variant
     from recommit.train.grpo.settings.credit import ExactCredit, SampledCredit
 
@@ -43,7 +43,8 @@ def rewards(
         "potential": lambda: d / MAX_ACTIONS,
         "solved": lambda: np.zeros_like(n),
     }[config.reward]()
-    price = config.action_price * n + config.price_look * np.asarray(decisions, np.float64)
+    prices = config.prices
+    price = prices.action * n + prices.look * np.asarray(decisions, np.float64)
     result: Floats = solved.astype(np.float64) + config.progress * dense - np.where(solved, price, 0.0)
     if lost is not None and config.deadlock == "penalty":
         result = result - config.penalty * lost

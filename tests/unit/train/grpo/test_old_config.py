@@ -109,6 +109,18 @@ def test_other_configurations_stay_as_they_are():
         assert updated(values) is values
 
 
+def test_a_run_from_before_looks_had_a_price_is_the_same_run():
+    plan = plan_of(credit={"group": "exact"}, phases=[{"steps": 2}, {"steps": 2, "price_action": 0.1}])
+    now = json.loads(json.dumps({"kind": "grpo", **plain(plan)}))
+    phases = [{name: value for name, value in phase.items() if name != "price_look"} for phase in now["phases"]]
+    before = {**now, "phases": phases}
+    assert differences(before, now)
+    assert differences(json.loads(json.dumps(updated(before))), now) == ""
+    assert updated(now) is now
+    with_price = {**CREDIT, "price_decision": 0.1}
+    assert updated(old(now, with_price, FINISH))["credit"]["price_look"] == 0.0, "exact credit did not read it"
+
+
 def test_an_unfinished_run_of_that_time_goes_on_and_is_found_finished(init, tmp_path, monkeypatch):
     exact = {"credit": {"group": "exact", "price_action": [0.01, 0.02]}, "validation": {"budgets": [2]}}
     last = {"steps": 2, "head_only": True, "head_moves": 2, "head_lr": 0.01, "starts": 18, "budgets": [2]}

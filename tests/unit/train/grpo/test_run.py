@@ -26,7 +26,7 @@ CREDITS = [
     {"group": "state", "reward": "total", "follow": "best", "scale": "none", "deadlock": "penalty"},
     {"group": "branch", "reward": "solved", "follow": "random", "deadlock": "terminate"},
     {"group": "episode", "reward": "potential", "scale": "batch"},
-    {"group": "exact", "price_action": 0.002},
+    {"group": "exact", "price_action": 0.002, "price_look": 0.01},
     {"group": "exact", "moves": 3},
 ]
 
@@ -54,34 +54,35 @@ def test_every_credit_trains_both_heads_and_nothing_frozen(init, tmp_path, credi
 
 @pytest.mark.parametrize("variant", ["adaptive", "fixed-2"])
 def test_a_run_is_judged_by_all_of_its_budgets(init, tmp_path, variant):
-    credit = {"group": "exact", "price_action": 0.01}
-    last = {"steps": 1, "head_only": True, "head_moves": 2, "budgets": [2, 4], "price_action": 0.03}
+    credit = {"group": "exact", "price_action": 0.01, "price_look": [0.0, 0.02]}
+    last = {"steps": 1, "head_only": True, "head_moves": 2, "budgets": [2, 4], "price_action": 0.03, "price_look": 0.05}
     given = plan_of(credit=credit, phases=[{"steps": 3}, last], variant=variant, validation={"budgets": [2, 4]})
     assert run.train(given, init, tmp_path / "run", quiet=True) == 0
     best = json.loads((tmp_path / "run" / "best.json").read_text())
     judged = best["validation"]["judged"]
     assert set(judged) == {"2", "4", str(given.validation.budget)}
-    own, price = ("adaptive", 0.03) if variant == "adaptive" else ("2", 0.01)
+    own, price, price_look = ("adaptive", 0.03, 0.05) if variant == "adaptive" else ("2", 0.01, 0.02)
     assert judged[str(given.validation.budget)] == best["validation"]["solved"][own]
     policy, recipe = CommitPolicy.from_pretrained(best_policy(tmp_path / "run")), recipe_of(init)
     starts = validate.instances(grpo_step._instances(recipe, given), given.validation).starts
     slow = [one_by_one(policy, recipe.puzzle(), starts, int(budget), given.variant) for budget in judged]
-    assert [share for share, _ in slow] == pytest.approx(list(judged.values()), abs=1e-4)
-    worth = np.mean([share - price * actions for share, actions in slow])
+    assert [share for share, *_ in slow] == pytest.approx(list(judged.values()), abs=1e-4)
+    worth = np.mean([share - price * actions - price_look * looks for share, actions, looks in slow])
     assert best["score"][0] == pytest.approx(worth, abs=1e-5)
 
 
 def one_by_one(policy, task, starts, budget, chosen):
-    """Share solved and mean actions of greedy episodes, as slowly as can be."""
-    solved, actions = 0, 0
+    """Share solved, mean actions and mean looks of greedy episodes, as slowly as can be."""
+    solved, actions, looks = 0, 0, 0
     for start in starts:
         state, left = start[None], budget
         while left and not task.is_solved(state)[0]:
             depths, plan = policy.act(task, state, depth=variant(chosen).depth or None)
             done = task.execute(state, plan, depths)
             state, left, actions = done.states, left - 1, actions + int(done.executed[0])
+            looks += 1
         solved += bool(task.is_solved(state)[0])
-    return solved / len(starts), actions / len(starts)
+    return solved / len(starts), actions / len(starts), looks / len(starts)
 
 
 def test_the_reference_is_the_warm_start_bit_by_bit(init, tmp_path, monkeypatch):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, TypeVar
 
+from recommit.play.commitments import Prices
 from recommit.train.parsing import check_choices, check_least
 
 #: A price for the whole run, or where it begins and where it ends: it moves in a straight line from step to step. A
@@ -20,36 +21,44 @@ class PricedCredit:
     size: int = 4
     #: What an executed action costs.
     price_action: Price = 0.0
+    #: What a look costs: every decision has one, whatever its depth. Of sampled credit it is paid, like the price of an
+    #: action, by what succeeded: groups that all fail would differ only in length, and teach depth 1.
+    price_look: Price = 0.0
     #: Added to the deviation that advantages are divided by, so that rewards that hardly differ are not blown up.
     floor: float = 1e-6
 
     def __post_init__(self) -> None:
         check_choices("credit", self)
         check_least("credit", self, floor=0)
-        if min(_ends(self.price_action)) < 0:
-            raise ValueError(f"credit.price_action: expected at least 0, got {self.price_action}")
+        for name in ("price_action", "price_look"):
+            if min(_ends(getattr(self, name))) < 0:
+                raise ValueError(f"credit.{name}: expected at least 0, got {getattr(self, name)}")
 
     @property
-    def action_price(self) -> float:
-        """``price_action`` as one number: of a step (see ``at_price``), or where the run ends."""
-        return _ends(self.price_action)[1]
+    def prices(self) -> Prices:
+        """Both as one number each: of a step (see ``at_prices``), or where the run ends."""
+        return Prices(_ends(self.price_action)[1], _ends(self.price_look)[1])
 
-    def price_at(self, done: float) -> float:
-        """What an action costs when this share of the run is over."""
-        first, last = _ends(self.price_action)
-        return first + (last - first) * done
+    def prices_at(self, done: float) -> Prices:
+        """What an action and a look cost when this share of the run is over."""
+        return Prices(_between(self.price_action, done), _between(self.price_look, done))
 
 
 def _ends(price: Price) -> tuple[float, float]:
     return price if isinstance(price, tuple) else (price, price)
 
 
+def _between(price: Price, done: float) -> float:
+    first, last = _ends(price)
+    return first + (last - first) * done
+
+
 C = TypeVar("C", bound=PricedCredit)
 
 
-def at_price(credit: C, price: float) -> C:
-    """The same credit at one price of an action."""
-    return replace(credit, price_action=price)
+def at_prices(credit: C, prices: Prices) -> C:
+    """The same credit at one price of an action and one of a look."""
+    return replace(credit, price_action=prices.action, price_look=prices.look)
 
 
 @dataclass(frozen=True)
@@ -64,9 +73,6 @@ class SampledCredit(PricedCredit):
     #: D is a sum over ``action``s, and one into a state that cannot be solved any more counts 0 (the paper): what was
     #: gained before it counts. Or over ``commitment``s: one that ends in such a state counts 0 as a whole.
     progress_per: Literal["action", "commitment"] = "commitment"
-    #: What a decision costs. Like the price of an action it is paid by what succeeded: groups that all fail would
-    #: differ only in length, and teach depth 1.
-    price_look: float = 0.0
     #: A state that cannot be solved any more: its loss of distance counts nothing (the paper), costs ``penalty``, or
     #: also ends the episode.
     deadlock: Literal["zero", "penalty", "terminate"] = "zero"
@@ -76,7 +82,7 @@ class SampledCredit(PricedCredit):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_least("credit", self, progress=0, price_look=0, penalty=0)
+        check_least("credit", self, progress=0, penalty=0)
         if self.size < 2:
             raise ValueError(f"credit.size: expected at least 2 to compare, got {self.size}")
 
@@ -109,7 +115,7 @@ class BranchCredit(SampledCredit):
 @dataclass(frozen=True)
 class ExactCredit(PricedCredit):
     """The value of every depth by a dynamic program over the states that greedy plans reach, and of sampled plans by
-    where they lead. It counts levels solved and the price of an action."""
+    where they lead. It counts levels solved, and the prices of actions and looks."""
 
     group: Literal["exact"] = "exact"
     #: Advantages are divided by the root of their mean square over the batch, or by nothing.

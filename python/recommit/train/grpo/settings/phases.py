@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
+from recommit.play.commitments import Prices
 from recommit.train.parsing import check_least
 
 if TYPE_CHECKING:
@@ -26,9 +27,10 @@ class GrpoPhase:
     head_lr: float = 0.0
     #: Start states per step, all ranks together, a multiple of ``rollout.instances``; 0: as many as those.
     starts: int = 0
-    #: Instead of ``credit.budgets``, and of the price of an action there.
+    #: Instead of ``credit.budgets``, and of the prices there.
     budgets: tuple[int, ...] = ()
     price_action: float | None = None
+    price_look: float | None = None
 
     def __post_init__(self) -> None:
         check_least("phases", self, steps=1, head_moves=0, head_lr=0, starts=0)
@@ -38,8 +40,14 @@ class GrpoPhase:
             raise ValueError(f"phases.head_lr: expected 0 without phases.head_moves, got {self.head_lr}")
         if min(self.budgets, default=1) < 1:
             raise ValueError(f"phases.budgets: expected numbers from 1 on, got {self.budgets}")
-        if self.price_action is not None and self.price_action < 0:
-            raise ValueError(f"phases.price_action: expected at least 0, got {self.price_action}")
+        for name in ("price_action", "price_look"):
+            if (getattr(self, name) or 0) < 0:
+                raise ValueError(f"phases.{name}: expected at least 0, got {getattr(self, name)}")
+
+    def prices(self, usual: Prices) -> Prices:
+        """Its own, and the ``usual`` ones where it says none."""
+        action = usual.action if self.price_action is None else self.price_action
+        return Prices(action, usual.look if self.price_look is None else self.price_look)
 
 
 #: What exact credit alone reads of a phase.

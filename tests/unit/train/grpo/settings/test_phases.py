@@ -7,6 +7,7 @@ import pytest
 pytest.importorskip("torch")
 from tests.unit.train.runs import plan_of
 
+from recommit.play.commitments import Prices
 from recommit.train.grpo.config import GrpoConfig
 from recommit.train.grpo.settings.phases import GrpoPhase
 from recommit.train.parsing import parse, plain
@@ -19,7 +20,7 @@ def test_phases_of_the_head_want_the_exact_program():
         message = rf"phases\[1\]\.{name}: expected no such field with credit\.group state, .* \(exact does\), got"
         with pytest.raises(ValueError, match=message):
             plan_of(phases=[{"steps": 3}, {"steps": 1, name: value}])
-    assert plan_of(phases=[{"steps": 4, "price_action": 0.1}]).last_price == 0.1
+    assert plan_of(phases=[{"steps": 4, "price_action": 0.1, "price_look": 0.2}]).last_prices == Prices(0.1, 0.2)
 
 
 @pytest.mark.parametrize(
@@ -31,6 +32,7 @@ def test_phases_of_the_head_want_the_exact_program():
         ({"steps": 4, "starts": 7}, r"phases\[0\]\.starts: expected a multiple of rollout\.instances 6, got 7"),
         ({"steps": 4, "budgets": [0]}, r"phases\.budgets: expected numbers from 1 on, got \(0,\)"),
         ({"steps": 4, "price_action": -1}, r"phases\.price_action: expected at least 0, got -1\.0"),
+        ({"steps": 4, "price_look": -1}, r"phases\.price_look: expected at least 0, got -1\.0"),
         ({"steps": 4, "price": 0.1}, r"phases\[0\]: expected fields of steps, .*, got price"),
     ],
 )
@@ -73,7 +75,7 @@ def test_budgets_of_the_exact_program():
         plan_of(validation={"budgets": [0]})
 
 
-SAMPLED = [("reward", "solved"), ("progress", 0.1), ("price_look", 0.1), ("deadlock", "penalty"), ("follow", "best")]
+SAMPLED = [("reward", "solved"), ("progress", 0.1), ("deadlock", "penalty"), ("follow", "best")]
 EXACT = [("width", 2), ("plan_depths", "even"), ("budgets", [2])]
 
 
@@ -108,13 +110,13 @@ def test_phases_may_have_budgets_and_a_price_of_their_own():
     run = {"credit": exact, "rollout": {"budget": 3}}
     plan = plan_of(**run, phases=[{"steps": 3}, {**LAST, "budgets": (2, 3), "price_action": 0.002}], optim={"steps": 5})
     steps = [plan.credit_at(step) for step in range(5)]
-    assert [each.action_price for each in steps] == pytest.approx([0.001, 0.002, 0.003, 0.002, 0.002])
+    assert [each.prices.action for each in steps] == pytest.approx([0.001, 0.002, 0.003, 0.002, 0.002])
     assert [each.budgets for each in steps] == [(2,)] * 3 + [(2, 3)] * 2
     assert [plan.phase_at(step).head_moves for step in range(5)] == [0, 0, 0, 7, 7]
     same = plan_of(**run, phases=[{"steps": 3}, LAST], optim={"steps": 5})
-    assert [same.credit_at(step).action_price for step in (3, 4)] == pytest.approx([0.004, 0.005])
+    assert [same.credit_at(step).prices.action for step in (3, 4)] == pytest.approx([0.004, 0.005])
     assert same.credit_at(4).budgets == (2,)
-    assert same.last_price == 0.005
+    assert same.last_prices == Prices(0.005)
     assert plan_of().credit_at(3) == plan_of().credit
 
 
@@ -125,10 +127,22 @@ def test_steps_of_more_starts_take_shards_that_no_other_step_takes():
     assert plan.starts == 6 * 6
 
 
+@pytest.mark.parametrize("group", ["state", "exact"])
+def test_a_look_may_have_prices_from_first_to_last_and_one_in_a_phase(group):
+    credit = {"group": group, "price_action": 0.01, "price_look": [0.0, 0.04]}
+    plan = plan_of(credit=credit, phases=[{"steps": 3}, {"steps": 2, "price_look": 0.5}], optim={"steps": 5})
+    steps = [plan.credit_at(step).prices for step in range(5)]
+    assert [each.look for each in steps] == pytest.approx([0.0, 0.01, 0.02, 0.5, 0.5])
+    assert {each.action for each in steps} == {0.01}
+    assert plan.last_prices == Prices(0.01, 0.5)
+    assert parse(GrpoConfig, plain(plan)) == plan
+
+
+@pytest.mark.parametrize("name", ["price_action", "price_look"])
 @pytest.mark.parametrize("price", [-0.1, [0.1, -0.1], [0.1], [0.1, 0.2, 0.3], "dear"])
-def test_a_price_is_a_number_or_two(price):
-    with pytest.raises(ValueError, match=r"credit\.price_action: expected"):
-        plan_of(credit={"price_action": price})
+def test_a_price_is_a_number_or_two(price, name):
+    with pytest.raises(ValueError, match=rf"credit\.{name}: expected"):
+        plan_of(credit={name: price})
 
 
 def test_a_variant_that_would_learn_nothing_is_refused():
