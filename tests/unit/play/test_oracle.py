@@ -254,7 +254,7 @@ def test_the_best_mixture_is_the_best_of_all(player, budget):
 
 
 def test_without_a_cheap_mixture_the_shallowest_stands_in(player, monkeypatch):
-    monkeypatch.setattr(agents, "_scores", lambda _p, _b, choices, _l: [(-1, 0)] * len(choices))
+    monkeypatch.setattr(agents.side_by_side, "scores", lambda _g, _s, _b, choices, _l: [(-1, 0)] * len(choices))
     monkeypatch.setattr(player, "_mixtures", {})
     assert player.mixture(5).tolist() == [1.0, *[0.0] * (len(DEPTHS) - 1)]
 
