@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 STEPS = 20
 
 
-class Instances(Protocol):
+class PlayedStarts(Protocol):
     """Where a policy plays, and the graph of its plans there."""
 
     @property
     def reach(self) -> PlanGraph:
-        """Of all depths."""
+        """The plans of all depths."""
 
     @property
     def starts(self) -> NDArray[np.uint8]:
@@ -43,7 +43,7 @@ class Instances(Protocol):
         """The largest."""
 
 
-def candidates(player: Instances, entry: NamedRule) -> NDArray[np.float64]:
+def candidates(player: PlayedStarts, entry: NamedRule) -> NDArray[np.float64]:
     """Those that cut the rule's scores into equal parts, of the plans in all states where the depth head looks."""
     assert isinstance(entry.rule, ThresholdRule)
     reach = player.reach
@@ -53,7 +53,7 @@ def candidates(player: Instances, entry: NamedRule) -> NDArray[np.float64]:
     return np.unique(entry.rule.thresholds(plans, STEPS))
 
 
-def choose(player: Instances, entry: NamedRule, budgets: Sequence[int]) -> float:
+def choose(player: PlayedStarts, entry: NamedRule, budgets: Sequence[int]) -> float:
     """The threshold that solves most under these budgets together; of equals the one with fewer actions, then the
     lower one."""
     every = candidates(player, entry)
@@ -62,7 +62,7 @@ def choose(player: Instances, entry: NamedRule, budgets: Sequence[int]) -> float
     return float(every[max(range(len(every)), key=lambda i: totals[i].tolist())])
 
 
-def curve(player: Instances, entry: NamedRule, values: NDArray[np.float64], budget: int) -> list[dict[str, float]]:
+def curve(player: PlayedStarts, entry: NamedRule, values: NDArray[np.float64], budget: int) -> list[dict[str, float]]:
     """What each threshold solves, and with how many actions per episode."""
     means = _played(player, entry, values, budget) / len(player.starts)
     return [
@@ -71,7 +71,9 @@ def curve(player: Instances, entry: NamedRule, values: NDArray[np.float64], budg
     ]
 
 
-def _played(player: Instances, entry: NamedRule, values: NDArray[np.float64], budget: int) -> NDArray[np.integer[Any]]:
+def _played(
+    player: PlayedStarts, entry: NamedRule, values: NDArray[np.float64], budget: int
+) -> NDArray[np.integer[Any]]:
     """[T, 2] episodes solved, and actions with a minus."""
     choices = [RuleAtWork(player.reach, entry.at(float(value))) for value in values]
     return np.array(scores(player.reach, player.starts, budget, choices))

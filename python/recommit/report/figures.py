@@ -32,6 +32,8 @@ class PlottedAgent:
     actions: float
     actions_low: float | None
     actions_high: float | None
+    #: Actions and per cent solved of every threshold of its rule: in a plane it is a line.
+    line: tuple[tuple[float, float], ...] = ()
 
     def says(self) -> str:
         """All of it, in words."""
@@ -52,7 +54,8 @@ def points(folder: Folder, budget: str) -> list[PlottedAgent]:
             interval = stats.bootstrap(folder.outcomes[agent.name, budget]["actions"], folder.rooms)
             low, high = interval.low, interval.high
         solved, least, most = (100 * row[name] for name in ("solve_rate", "solve_low", "solve_high"))
-        plotted.append(PlottedAgent(agent, solved, least, most, float(row["actions_per_episode"]), low, high))
+        line = tuple((one["actions"], 100 * one["solve_rate"]) for one in folder.thresholds(agent, budget))
+        plotted.append(PlottedAgent(agent, solved, least, most, float(row["actions_per_episode"]), low, high, line))
     return plotted
 
 
@@ -112,7 +115,7 @@ def _plane(
     printed: Mapping[str, paper.Printed],
 ) -> Figure:
     parts = frame.lines("actions per episode", "solved, %")
-    parts += _families(plotted, frame)
+    parts += _families(plotted, frame) + _thresholds(plotted, frame)
     places = [(frame.x(p.actions), frame.y(p.solved)) for p in plotted]
     labels = _labels(plotted, places, frame)
     for i in sorted(range(len(plotted)), key=lambda i: -_ORDER.index(plotted[i].agent.role)):
@@ -165,6 +168,19 @@ def _families(plotted: list[PlottedAgent], frame: axes.Frame) -> list[Html]:
     for line in lines.values():
         ordered = sorted(line, key=lambda p: p.agent.depth)
         drawn.append(axes.path([(frame.x(p.actions), frame.y(p.solved)) for p in ordered], "family"))
+    return drawn
+
+
+def _thresholds(plotted: list[PlottedAgent], frame: axes.Frame) -> list[Html]:
+    """A line over the thresholds of each rule, once for the agents that differ in which of them they take; as far as
+    it is in the frame."""
+    lines = {point.line: point.agent for point in reversed(plotted) if point.line}
+    drawn = []
+    for line, agent in lines.items():
+        inside = [(x, y) for x, y in line if frame.x.low <= x <= frame.x.high and frame.y.low <= y <= frame.y.high]
+        if len(inside) > 1:
+            path = axes.path([(frame.x(x), frame.y(y)) for x, y in inside], "family")
+            drawn.append(tag("g", tag("title", f"{agent.label}, over its thresholds"), path, class_="thresholds"))
     return drawn
 
 

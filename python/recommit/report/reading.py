@@ -40,6 +40,7 @@ COMPARISON: reading.Fields = {
     "dominates": bool,
     "dominates_surely": bool,
 }
+THRESHOLD: reading.Fields = dict.fromkeys(("threshold", "solve_rate", "actions"), reading.NUMBER)
 POINT: reading.Fields = dict.fromkeys(("budget", "solve_rate", "actions"), reading.NUMBER)
 #: What a spec of an evaluation says; older ones lack some of the last.
 PLAN: reading.Fields = {"agents": [str], "instances": int}
@@ -271,6 +272,18 @@ class Folder:
         if not os.path.lexists(self.run / "metrics.jsonl"):
             return []
         return [line for line in reading.lines(self.run, "metrics.jsonl") if isinstance(line.get("step"), int)]
+
+    def thresholds(self, agent: Agent, budget: str) -> list[dict[str, float]]:
+        """What every threshold of an agent's rule comes to, in order; none of an agent without one."""
+        name = AgentName.parse(agent.name)
+        if not name.swept or not self.has("thresholds.json"):
+            return []
+        entry = reading.values(self.path, "thresholds.json").get(f"{name.of_rule.stem}@{self.budgets[budget]}")
+        if entry is None:
+            return []
+        reading.expect(self.path / "thresholds.json", entry, {"curve": [THRESHOLD]})
+        points: list[dict[str, float]] = entry["curve"]
+        return points
 
     def text(self, name: str) -> str | None:
         """A file of the evaluation, as text."""

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from recommit.report.reading import Agent, Folder
 
 #: Of numbers below zero, and where there is no number.
+#: Columns that stand only where some agent has the figure.
+EXTRA = {"gain share": "gain", "threshold": "threshold"}
 MINUS, NONE = "\u2212", "\u2013"
 
 
@@ -142,8 +144,13 @@ def table(head: Sequence[object], rows: Sequence[tuple[str, Sequence[object]]], 
 def main_tables(folder: Folder) -> Html:
     """Everybody under every budget, beside the paired differences of the first agent."""
     tables = []
+    extra = [name for name in EXTRA if any(_extra(row, name) for row in folder.summary)]
     for budget in folder.budgets:
-        rows = [_main_row(folder, point, budget) for point in figures.points(folder, budget)]
+        rows = [
+            (class_, [*cells, *(_extra(folder.row(point.agent, budget), name) or NONE for name in extra)])
+            for point in figures.points(folder, budget)
+            for class_, cells in [_main_row(folder, point, budget)]
+        ]
         head = [
             "agent",
             "solved, %",
@@ -156,9 +163,19 @@ def main_tables(folder: Folder) -> Html:
             "actions",
             "McNemar p",
             "dominates",
+            *extra,
         ]
         tables.append(table(head, rows, f"{budget} budget, K = {folder.budgets[budget]}"))
     return joined(*tables)
+
+
+def _extra(row: dict[str, Any], name: str) -> Html | str:
+    """Fill a column that only some evaluations have; empty where this agent has no such figure."""
+    if row.get(EXTRA[name]) is None:
+        return ""
+    if name == "threshold":
+        return f"{row['threshold']:.3g}"
+    return _with(number(row["gain"], 2), f"{number(row['gain_low'], 2)} .. {number(row['gain_high'], 2)}")
 
 
 def _main_row(folder: Folder, point: figures.PlottedAgent, budget: str) -> tuple[str, list[object]]:
