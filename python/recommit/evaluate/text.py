@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 #: Column heads and how a summary row fills them.
 _COLUMNS = ("agent", "solved %", "95 %", "actions", "looks", "SPL", "lost %", "depth")
+#: Further ones where actions or looks have a price.
+_VALUE = ("value", "95 %")
 
 
 def grid(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -61,7 +63,8 @@ def main_table(summary: list[dict[str, Any]]) -> str:
         rows = [row for row in summary if row["budget"] == budget]
         first = rows[0]
         title = f"{first['task']}, {budget} budget: K = {first['decisions']}, {first['instances']} instances"
-        blocks.append(title + "\n\n" + grid(_COLUMNS, [_cells(row) for row in rows]) + "\n\n" + limits(rows))
+        head = (*_COLUMNS, *(_VALUE if "value" in first else ()))
+        blocks.append(title + "\n\n" + grid(head, [_cells(row) for row in rows]) + "\n\n" + limits(rows))
     return "\n\n".join(blocks) + "\n"
 
 
@@ -75,6 +78,7 @@ def _cells(row: dict[str, Any]) -> list[str]:
         percent(row["spl"]),
         percent(row["lost"]),
         number(row["mean_depth"]),
+        *([f"{row['value']:.3f}", f"{row['value_low']:.3f} .. {row['value_high']:.3f}"] if "value" in row else []),
     ]
 
 
@@ -107,9 +111,18 @@ def comparisons(compared: list[dict[str, Any]]) -> str:
                 f"{actions['low']:+.1f} .. {actions['high']:+.1f}",
                 "-" if p is None else f"{p:.2g}",
                 verdict,
+                *_worth(one.get("value_difference")),
             )
         )
-    return grid(head, rows) + "\n"
+    priced = any("value_difference" in one for one in compared)
+    return grid((*head, *(_VALUE if priced else ())), rows) + "\n"
+
+
+def _worth(difference: dict[str, float] | None) -> tuple[str, ...]:
+    """Nothing where nothing has a price."""
+    if difference is None:
+        return ()
+    return (f"{difference['mean']:+.3f}", f"{difference['low']:+.3f} .. {difference['high']:+.3f}")
 
 
 def percent(value: float | None) -> str:
