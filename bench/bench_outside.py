@@ -57,7 +57,7 @@ QUIET = ["validation.instances=0", "run.threads=1", "run.save_every=100000"]
 RUNS: dict[str, tuple[str, str, list[str]]] = {
     "sft": ("paper-sokoban", "sft", []),
     "state credit": ("paper-sokoban", "grpo", []),
-    "exact credit": ("sound-sokoban", "grpo", ["phases=[]"]),
+    "exact credit": ("sound-sokoban", "grpo", ["phases=[{steps: 1, head_moves: 40}]"]),
 }
 
 
@@ -130,7 +130,7 @@ def rank(name: str, given: argparse.Namespace, place: Path) -> dict[str, Any]:
     stages, team = Stages(), ranks.meet("cpu")
     config, between = configuration(name, given.steps + 1)
     own = policy(stages, given.preset, *given.seconds)
-    sft.start.policy = lambda *_: own
+    sft.initial_policy.policy = lambda *_: own
     for module in (sft, learner):
         module.make_engine = lambda policy, *_: StandInEngine(
             stages, [p for p in policy.parameters() if p.requires_grad], team

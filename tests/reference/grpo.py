@@ -63,7 +63,7 @@ def clipped(ratio, advantage, clip):
 
 def loss(depth_logits, action_logits, batch, config, divisor, reference=None):
     """``batch`` has the fields of ``Decisions`` as nested lists."""
-    worth = bonus = leash = 0.0
+    worth = bonus = divergence = 0.0
     for s, logits in enumerate(depth_logits):
         depths, plans = len(batch["choices"][s]), len(batch["actions"][s])
         logs = log_softmax(logits)
@@ -87,7 +87,7 @@ def loss(depth_logits, action_logits, batch, config, divisor, reference=None):
                 spread = entropy(every) if config.mean == "all" else entropy(every) / 8
                 bonus += config.entropy_actions * part * spread
                 if reference is not None:
-                    leash += part * kl(every, reference[1][s][g][j])
+                    divergence += part * kl(every, reference[1][s][g][j])
                 if config.ratio == "factor":
                     log = log_softmax(every)[batch["actions"][s][g][j]]
                     ratio = math.exp(log - batch["action_old"][s][g][j])
@@ -98,8 +98,8 @@ def loss(depth_logits, action_logits, batch, config, divisor, reference=None):
         whole = sum(parts) if config.mean == "all" else batch["weight"][s]
         bonus += config.entropy_depth * whole * entropy(logits)
         if reference is not None and config.kl_depth:
-            leash += whole * kl(logits, reference[0][s])
-    return (-worth - bonus + config.kl * leash) / divisor
+            divergence += whole * kl(logits, reference[0][s])
+    return (-worth - bonus + config.kl * divergence) / divisor
 
 
 def _terms(s, g, batch, config):

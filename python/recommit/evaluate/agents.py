@@ -61,7 +61,7 @@ class PolicyPlayer:
         return self.task.distance(self.starts)
 
     def rows(self, agent: str, budget: int, seed: int = 0) -> DecisionRows:
-        """GrpoBatch of an agent. Only agents ``by_budget`` depend on the budget, and those of a policy that is told it;
+        """Decisions of an agent. Only agents ``by_budget`` depend on the budget, and those of a policy that is told it;
         the others are cut from the largest."""
         played_budget = budget if AgentName(agent).by_budget or self.policy.config.show_budget else self.budget
         key = (agent, played_budget, seed)

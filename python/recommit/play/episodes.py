@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from recommit.play.plan_graph import softmax, turns_on_graph
+from recommit.play.trace import joined
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,7 +16,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recommit.play.plan_graph import Chooser, PlanGraph
-    from recommit.play.rollout import Actor, Trace
+    from recommit.play.rollout import Actor
+    from recommit.play.trace import Trace
     from recommit.puzzles.puzzle import Puzzle
 
 #: What any agent can be: states [N, rows, columns] and the turn -> depths [N] and actions [N, 8].
@@ -67,7 +69,7 @@ def join(parts: list[DecisionRows]) -> DecisionRows:
         )
         columns: list[NDArray[Any]] = [np.zeros(0, kind) for kind in kinds]
         return DecisionRows(*columns)
-    return DecisionRows(*(np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(DecisionRows)))
+    return joined(parts)
 
 
 def on_graph(graph: PlanGraph, starts: NDArray[np.uint8], budget: int, choose: Chooser) -> DecisionRows:

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import numpy as np
 
 from recommit import draws
-from recommit.play.division import divided, turns
 from recommit.policy.config import MAX_ACTIONS
+from recommit.runs.division import divided, turns
 from recommit.runs.ranks import Team
 
 if TYPE_CHECKING:

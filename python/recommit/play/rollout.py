@@ -3,13 +3,12 @@
 ``Actor`` looks once at each state and draws ``candidates`` depths and plans; every draw is named by the episode, the
 turn and the candidate, so that it does not depend on what else is in the batch or on how many ranks there are.
 ``play`` goes on with one candidate per state, all episodes in lock step, until the last one has ended. The result is
-a ``Trace``: one row per decision, in order, which ``train/grpo/reward.py`` judges and ``play/episodes.py`` turns into
-rows of an evaluation.
+a ``Trace`` (``trace.py``): one row per decision, in order. ``train/grpo/reward.py`` judges it, and
+``play/episodes.py`` turns it into rows of an evaluation.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +16,7 @@ import torch
 
 from recommit import draws
 from recommit.play.plan_graph import run_directly
+from recommit.play.trace import Proposals, Trace, joined
 from recommit.policy.config import MAX_ACTIONS, PASS
 from recommit.policy.distributions import log_prob
 from recommit.policy.transfer import to_device, to_host
@@ -31,53 +31,6 @@ if TYPE_CHECKING:
     from recommit.play.variants import Variant
     from recommit.policy.policy import CommitPolicy
     from recommit.puzzles.puzzle import Puzzle
-
-
-@dataclass(frozen=True)
-class Proposals:
-    """G commitments for each of N states."""
-
-    depth: NDArray[np.int64]  #: [N, G], how many actions
-    choice: NDArray[np.int64]  #: [N, G], index into the policy's depths; 0 where the head did not choose
-    actions: NDArray[np.uint8]  #: [N, G, 8]
-    depth_log: NDArray[np.float32]  #: [N, G]
-    action_log: NDArray[np.float32]  #: [N, G, 8]
-    logits: NDArray[np.float32]  #: [N, |H|]
-
-
-@dataclass(frozen=True)
-class Trace:
-    """Decisions that were made, in the order in which they were made."""
-
-    states: NDArray[np.uint8]  #: [N, rows, columns], before the decision
-    distance: NDArray[np.int32]  #: [N]
-    episode: NDArray[np.int64]  #: [N]: whose
-    left: NDArray[np.int64]  #: [N]: decisions left, this one included
-    proposals: Proposals
-    after: NDArray[np.uint8]  #: [N, G, rows, columns]
-    after_distance: NDArray[np.int32]  #: [N, G], 0 where solved
-    last_distance: NDArray[
-        np.int32
-    ]  #: [N, G], of the last state on the way that could be solved, UNSOLVABLE if none could
-    executed: NDArray[np.int32]  #: [N, G]
-    solved: NDArray[np.bool_]  #: [N, G]
-
-    def __len__(self) -> int:
-        return len(self.states)
-
-    def progress(self, per: str) -> NDArray[np.int32]:
-        """[N, G]: lowered distance. ``per`` action, the step into a state that cannot be solved counts 0, like all
-        after it; per commitment, one that ends in such a state counts 0 as a whole."""
-        end = self.last_distance if per == "action" else self.after_distance
-        both = (self.distance[:, None] >= 0) & (end >= 0)
-        result: NDArray[np.int32] = np.where(both, self.distance[:, None] - end, 0)
-        return result
-
-    @property
-    def lost(self) -> NDArray[np.bool_]:
-        """[N, G]: commitments that made a puzzle unsolvable."""
-        result: NDArray[np.bool_] = (self.distance[:, None] >= 0) & (self.after_distance < 0)
-        return result
 
 
 class Actor:
@@ -120,7 +73,7 @@ class Actor:
                     self._propose(self.idle, count, np.zeros(1, np.uint64), depths, np.ones(1, np.int64))
                 continue
             parts.append(self._propose(piece, count, numbers, depths, None if left is None else left[part]))
-        return _joined(parts, count, len(self.policy.config.depths))
+        return joined(parts) if parts else Proposals.none(count, len(self.policy.config.depths))
 
     def _propose(
         self,
@@ -129,7 +82,7 @@ class Actor:
         number: NDArray[np.uint64],
         depths: NDArray[np.int64] | None,
         left: NDArray[np.int64] | None,
-    ) -> list[NDArray[np.generic]]:
+    ) -> Proposals:
         own = self.policy.config.depths
         stream = draws.streams(
             self.seed, draws.Purpose.SAMPLE, (number[:, None] * np.uint64(1024) + np.arange(count, dtype=np.uint64))
@@ -145,7 +98,7 @@ class Actor:
             lambda: to_host(*self._pass(states, to_device(uniform, device), forced, left))
         )
         depth = np.array(own)[choice] if forced is None else forced
-        return [depth, choice, actions.astype(np.uint8), depth_log, action_log, logits]
+        return Proposals(depth, choice, actions.astype(np.uint8), depth_log, action_log, logits)
 
     @torch.no_grad()
     def _pass(
@@ -218,7 +171,7 @@ def play(
             alive[who] &= distance[who] >= 0
         left[who] -= 1
         turn += 1
-    return _joined_traces(parts, starts, candidates, len(actor.policy.config.depths))
+    return joined(parts) if parts else Trace.none(starts, candidates, len(actor.policy.config.depths))
 
 
 def _decide(
@@ -270,53 +223,3 @@ def _last_distance(
         last = np.where(now >= 0, now, last)
     result[row, plan] = last
     return result
-
-
-def _joined(parts: list[list[NDArray[np.generic]]], count: int, many: int) -> Proposals:
-    if not parts:
-        parts = [
-            [
-                np.zeros((0, count), np.int64),
-                np.zeros((0, count), np.int64),
-                np.zeros((0, count, 8), np.uint8),
-                np.zeros((0, count), np.float32),
-                np.zeros((0, count, 8), np.float32),
-                np.zeros((0, many), np.float32),
-            ]
-        ]
-    return Proposals(*(np.concatenate(column) for column in zip(*parts, strict=True)))
-
-
-def _joined_traces(parts: list[Trace], starts: NDArray[np.uint8], candidates: int, many: int) -> Trace:
-    if not parts:
-        shape = starts.shape[1:]
-        empty = np.zeros(0, np.int64)
-        return Trace(
-            starts[:0],
-            empty.astype(np.int32),
-            empty,
-            empty,
-            _joined([], candidates, many),
-            np.zeros((0, candidates, *shape), np.uint8),
-            np.zeros((0, candidates), np.int32),
-            np.zeros((0, candidates), np.int32),
-            np.zeros((0, candidates), np.int32),
-            np.zeros((0, candidates), np.bool_),
-        )
-    joined = {
-        name: np.concatenate([getattr(part, name) for part in parts])
-        for name in (
-            "states",
-            "distance",
-            "episode",
-            "left",
-            "after",
-            "after_distance",
-            "last_distance",
-            "executed",
-            "solved",
-        )
-    }
-    columns = ("depth", "choice", "actions", "depth_log", "action_log", "logits")
-    proposals = Proposals(*(np.concatenate([getattr(part.proposals, name) for part in parts]) for name in columns))
-    return Trace(proposals=proposals, **joined)

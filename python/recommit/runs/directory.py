@@ -11,13 +11,11 @@ DIGESTS          of what does not change any more, of a finished run all of it, 
 
 from __future__ import annotations
 
-import io
 import json
-import os
 import platform
 from importlib import metadata
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 from recommit.data.feeding.mixture import names
 from recommit.data.spec import DataSpec
@@ -137,41 +135,6 @@ def _holds(path: Path, data: bytes) -> bool:
         return plain.content(path) == data
     except OSError:
         return False
-
-
-class Log:
-    """One JSON object per line. ``size`` is what a checkpoint notes, ``cut`` what a resumed run goes back to."""
-
-    def __init__(self, path: Path, *, lead: bool = True) -> None:
-        self.path, self.lead = path, lead
-        self._file: IO[bytes] = os.fdopen(plain.append(path), "ab") if lead else io.BytesIO()
-
-    def add(self, values: dict[str, Any]) -> None:
-        """Append a line."""
-        self._file.write((json.dumps(values) + "\n").encode())
-        self._file.flush()
-
-    def size(self) -> int:
-        """Bytes so far, all of them on the disk when this returns."""
-        self._file.flush()
-        if self.lead:
-            os.fsync(self._file.fileno())
-        return self._file.tell()
-
-    def cut(self, size: int) -> None:
-        """Forget what was said after a checkpoint that is taken up again."""
-        if not self.lead:
-            return
-        have = self.path.stat().st_size
-        if have < size:
-            raise ValueError(f"{self.path}: expected at least the {size} bytes of the checkpoint, got {have}")
-        self._file.truncate(size)
-        self._file.seek(0, os.SEEK_END)
-
-    def close(self) -> None:
-        """No more lines."""
-        self.size()
-        self._file.close()
 
 
 def versions() -> dict[str, Any]:

@@ -22,7 +22,7 @@ class JsonLines:
     """Appends records from any thread. The holder of the folder's lock is its one writer.
 
     A record survives the death of the process once ``add`` has returned, and that of the machine too if it is
-    ``durable``; else once ``size`` has returned. Opening cuts off what a crash left of a line.
+    ``durable``; else once ``size`` has returned, or the block has ended. Opening cuts off what a crash left of a line.
     """
 
     def __init__(self, path: Path, disk: Files | None = None, *, durable: bool = True, finite: bool = False) -> None:
@@ -47,8 +47,12 @@ class JsonLines:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         with self._lock:
-            self._open = False  # a thread that comes too late finds out
-            self.disk.close(self._descriptor)
+            whole, self._open = self._open, False  # a thread that comes too late finds out
+            try:
+                if whole and not self.durable:
+                    self.disk.flush(self._descriptor)
+            finally:
+                self.disk.close(self._descriptor)
 
     def line(self, record: Any) -> bytes:
         """One record as a line: ASCII alone, so that no character of a foreign text ends it or fits no encoding."""
@@ -80,6 +84,28 @@ class JsonLines:
             if (present := os.fstat(self._descriptor).st_size) < size:
                 raise ValueError(f"{self.path}: expected at least the {size} bytes of the checkpoint, got {present}")
             os.ftruncate(self._descriptor, size)
+
+
+class NoLines(JsonLines):
+    """What a rank that is not the lead writes to: it forgets every record, and touches no disk."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        pass
+
+    def add(self, record: Any) -> None:
+        """Forget a record."""
+
+    def size(self) -> int:
+        """No bytes."""
+        return 0
+
+    def cut(self, size: int) -> None:
+        """Stay as it is."""
 
 
 def _mend(disk: Files, path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The policy that a run starts from."""
+"""The policy that a run starts from, and what a run says of it."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from recommit.policy.checkpoint import local_folder
 from recommit.policy.policy import CommitPolicy
 from recommit.storage.digests import seal
 from recommit.storage.files import Files
+from recommit.train.engine.state import numel
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,6 +54,18 @@ def keep_features(policy: CommitPolicy, config: RunConfig) -> None:
     policy, which may split the encoder over ranks."""
     if config.vision_cache:
         policy.vision.keep(config.vision_cache, int(config.vision_cache_size * 2**30))
+
+
+def described(policy: CommitPolicy, team: Team) -> str:
+    """How much of a policy is trained, and where: how a run introduces itself."""
+    trained = [parameter for parameter in policy.parameters() if parameter.requires_grad]
+    whole = sum(numel(parameter) for parameter in policy.parameters())
+    lora = [n for n, p in policy.backbone.model.named_parameters() if p.requires_grad and "lora_" in n]
+    adapter = f", {len(lora)} of them LoRA matrices matching {policy.backbone.lora_targets}" if lora else ""
+    return (
+        f"training {sum(map(numel, trained)):,} of {whole:,} parameters ({len(trained)} tensors{adapter}), "
+        f"{team.world} x {team.device}, {torch.get_num_threads()} threads"
+    )
 
 
 def _new_backbone(config: ModelConfig, folder: Path, seed: int) -> Path:

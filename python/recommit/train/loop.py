@@ -11,24 +11,21 @@ from __future__ import annotations
 
 import json
 import math
-import time
 from abc import ABC, abstractmethod
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import torch
-
 from recommit.runs import random_state
-from recommit.runs.directory import Log
 from recommit.runs.progress import Curves, Progress
 from recommit.storage import reading
 from recommit.storage.files import Files, replace
 from recommit.storage.foreign_text import say
+from recommit.storage.jsonl import JsonLines, NoLines
 from recommit.train import examples, validate
 from recommit.train.config import plain
 from recommit.train.engine.base import schedule
-from recommit.train.engine.state import numel
+from recommit.train.meter import Meter
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -74,7 +71,7 @@ class Trainer(ABC):
     engine: Engine
     #: What is validated on; nothing if nobody asked for it.
     watched: list[Watched]
-    samples: Log
+    samples: JsonLines
 
     def __init__(self, config: Any, folder: RunDirectory, team: Team, *, quiet: bool) -> None:
         self.config, self.folder, self.team, self.quiet = config, folder, team, quiet
@@ -139,17 +136,17 @@ class Trainer(ABC):
     def run(self, interrupt: Interrupt) -> int:
         """Until the last step, an early stop, or an interruption; the exit status."""
         with ExitStack() as logs:
-            log, timing, self.samples = (logs.enter_context(closing(self._log(name))) for name in LOGS)
+            log, timing, self.samples = (logs.enter_context(self._log(name)) for name in LOGS)
             self._resume(log)
             status = self._steps(log, timing, interrupt)
         if status == 0:
             self.folder.seal()
         return status
 
-    def _log(self, name: str) -> Log:
-        return Log(self.folder.folder / f"{name}.jsonl", lead=self.team.lead)
+    def _log(self, name: str) -> JsonLines:
+        return (JsonLines if self.team.lead else NoLines)(self.folder.folder / f"{name}.jsonl", durable=False)
 
-    def _steps(self, log: Log, timing: Log, interrupt: Interrupt) -> int:
+    def _steps(self, log: JsonLines, timing: JsonLines, interrupt: Interrupt) -> int:
         progress = Progress(self.config.optim.steps, self.at.step, quiet=self.quiet)
         run = self.config.run
         curves = Curves(
@@ -188,8 +185,8 @@ class Trainer(ABC):
         if self.at.skipped >= PATIENCE_WITH_NAN:
             raise Diverged(f"step {self.at.step}: {self.at.skipped} gradients in a row were not finite; lower optim.lr")
 
-    def _tell(self, meter: Meter, log: Log, timing: Log, curves: Curves, progress: Progress) -> None:
-        """Log every few steps."""
+    def _tell(self, meter: Meter, log: JsonLines, timing: JsonLines, curves: Curves, progress: Progress) -> None:
+        """JsonLines every few steps."""
         if self.at.step % self.config.run.log_every and self.at.step < self.config.optim.steps:
             return
         line = self._summary(meter.take())
@@ -215,7 +212,7 @@ class Trainer(ABC):
         """What depends on the machine, since the last line."""
         return {}
 
-    def _due(self, log: Log, curves: Curves, progress: Progress) -> bool:
+    def _due(self, log: JsonLines, curves: Curves, progress: Progress) -> bool:
         """Validate if it is time to; is it time for a checkpoint?"""
         last = self.at.step == self.config.optim.steps
         if self.at.skipped:
@@ -225,7 +222,7 @@ class Trainer(ABC):
             validation = self._validate()
             log.add({"step": self.at.step, "validation": validation})
             curves.add(self.at.step, validation, "validation")
-            progress.say(f"step {self.at.step:,}  validation: {summary(validation)}")
+            progress.say(f"step {self.at.step:,}  validation: {validate.line_of(validation)}")
             for each in self.watched:
                 self._sample(each)
             score = list(validate.score(validation))
@@ -240,7 +237,7 @@ class Trainer(ABC):
     def _stopped_early(self) -> bool:
         return 0 < self.config.validation.patience <= self.at.stale
 
-    def _save(self, log: Log) -> None:
+    def _save(self, log: JsonLines) -> None:
         def write(folder: Path) -> None:
             self.engine.save(folder)
             with self.engine.whole(self.policy):
@@ -269,7 +266,7 @@ class Trainer(ABC):
             self.folder.write("best.json", pointer)
         self.folder.checkpoints.prune(self.config.run.keep, {self.at.best["step"]})
 
-    def _resume(self, log: Log) -> None:
+    def _resume(self, log: JsonLines) -> None:
         newest = self.folder.checkpoints.newest(self._say)
         if newest is None:
             log.cut(0)
@@ -297,51 +294,3 @@ class Trainer(ABC):
     def _say(self, text: str) -> None:
         if not self.quiet:
             say(text)
-
-    def _trained(self) -> str:
-        """For the introduction."""
-        trained = sum(numel(p) for p in self.policy.parameters() if p.requires_grad)
-        whole = sum(numel(p) for p in self.policy.parameters())
-        lora = [n for n, p in self.policy.backbone.model.named_parameters() if p.requires_grad and "lora_" in n]
-        adapter = f", {len(lora)} of them LoRA matrices matching {self.policy.backbone.lora_targets}" if lora else ""
-        tensors = sum(1 for p in self.policy.parameters() if p.requires_grad)
-        return (
-            f"training {trained:,} of {whole:,} parameters ({tensors} tensors{adapter}), "
-            f"{self.team.world} x {self.team.device}, {torch.get_num_threads()} threads"
-        )
-
-
-class Meter:
-    """What the steps since the last line found, and the pace."""
-
-    def __init__(self) -> None:
-        self._steps: list[dict[str, float]] = []
-        self._wall, self._cpu, self._states = time.monotonic(), time.process_time(), 0
-
-    def add(self, step: dict[str, float], states: int) -> None:
-        """One step."""
-        self._steps.append(step)
-        self._states += states
-
-    def take(self) -> list[dict[str, float]]:
-        """What the steps since the last call summed up."""
-        steps, self._steps = self._steps, []
-        return steps
-
-    def pace(self) -> dict[str, float]:
-        """Since the last call."""
-        wall, cpu = time.monotonic() - self._wall, time.process_time() - self._cpu
-        states, self._states = self._states, 0
-        self._wall, self._cpu = time.monotonic(), time.process_time()
-        return {"wall_s": round(wall, 4), "cpu_s": round(cpu, 4), "states_per_s": round(states / max(wall, 1e-9), 1)}
-
-
-def summary(validation: dict[str, Any]) -> str:
-    """A validation in one line."""
-    if "sets" in validation:
-        return "; ".join(f"{name}: {summary(each)}" for name, each in validation["sets"].items())
-    rates = "  ".join(
-        f"{f'h={depth}' if depth.isdigit() else depth}: {100 * rate:.1f}% at {validation['actions'][depth]:.0f}"
-        for depth, rate in validation["solved"].items()
-    )
-    return f"solved {rates}  optimal {100 * validation['optimal']:.1f}%  loss {validation['loss']:.4f}"

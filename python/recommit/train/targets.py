@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recommit import draws
+from recommit.data.feeding.samples import covered
 from recommit.policy.config import MAX_ACTIONS
 
 if TYPE_CHECKING:
@@ -106,7 +107,5 @@ def weights(
     """
     depth = np.array(sorted(depths))
     each = 1.0 / depth if weighting == "sample" else np.ones(len(depth))
-    covers = np.arange(MAX_ACTIONS)[:, None] < depth
-    admits = distance[:, None, None] >= depth
-    result: NDArray[np.float32] = (admits * covers * each).sum(axis=2).astype(np.float32)
+    result: NDArray[np.float32] = (covered(distance, sorted(depths)) * each).sum(axis=2).astype(np.float32)
     return result

@@ -12,9 +12,9 @@ import torch
 from recommit import draws
 from recommit.data.building import labels
 from recommit.data.starts import sampling
-from recommit.play.division import divided, turns
 from recommit.play.plan_graph import PlanGraph, always, drawn, head, run_directly, walk
 from recommit.policy.config import MAX_ACTIONS
+from recommit.runs.division import divided, turns
 from recommit.runs.ranks import Team
 from recommit.storage import errors
 from recommit.train import imitation_loss, targets
@@ -198,3 +198,14 @@ def score(validation: dict[str, Any]) -> tuple[float, ...]:
         for each in validation.get("sets", {"": validation}).values()
     ]
     return tuple(sum(column) / len(every) for column in zip(*every, strict=True))
+
+
+def line_of(validation: dict[str, Any]) -> str:
+    """A validation in one line."""
+    if "sets" in validation:
+        return "; ".join(f"{name}: {line_of(each)}" for name, each in validation["sets"].items())
+    rates = "  ".join(
+        f"{f'h={depth}' if depth.isdigit() else depth}: {100 * rate:.1f}% at {validation['actions'][depth]:.0f}"
+        for depth, rate in validation["solved"].items()
+    )
+    return f"solved {rates}  optimal {100 * validation['optimal']:.1f}%  loss {validation['loss']:.4f}"

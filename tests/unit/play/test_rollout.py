@@ -12,7 +12,8 @@ from tests.reference import grpo as slow
 from tests.unit.train.runs import actor
 
 import recommit
-from recommit.play.rollout import Proposals, play
+from recommit.play.rollout import play
+from recommit.play.trace import Proposals
 
 
 def test_samples_depend_on_their_counter_alone(init):

@@ -1,13 +1,11 @@
-"""A run's folder: one run at a time, one configuration, logs that go back to a checkpoint."""
+"""A run's folder: one run at a time, one configuration, digests of what does not change any more."""
 
 from __future__ import annotations
-
-import json
 
 import pytest
 
 from recommit.data import DataSpec, Difficulty
-from recommit.runs.directory import Log, RunDirectory, best_policy, differences, recipe_of
+from recommit.runs.directory import RunDirectory, best_policy, differences, recipe_of
 from recommit.storage import digests
 from recommit.storage.errors import FolderBusy
 
@@ -26,21 +24,6 @@ def test_another_configuration_is_refused(tmp_path):
         assert run.read("versions.json")["numpy"]
         assert run.read("nothing.json") is None
     assert differences({"a": 1, "b": 2}, {"a": 1, "b": 2}) == ""
-
-
-def test_a_log_goes_back_to_what_a_checkpoint_noted(tmp_path):
-    log = Log(tmp_path / "metrics.jsonl")
-    log.add({"step": 1})
-    size = log.size()
-    log.add({"step": 2})
-    log.cut(size)
-    log.add({"step": 2, "again": True})
-    log.close()
-    assert [json.loads(line)["step"] for line in (tmp_path / "metrics.jsonl").read_text().splitlines()] == [1, 2]
-    again = Log(tmp_path / "metrics.jsonl")
-    with pytest.raises(ValueError, match="expected at least the 9999 bytes"):
-        again.cut(9999)
-    again.close()
 
 
 def test_a_run_without_checkpoints_has_no_policy(tmp_path):

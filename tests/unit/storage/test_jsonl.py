@@ -11,7 +11,7 @@ import pytest
 from recommit.storage import jsonl
 from recommit.storage.errors import Damaged, DiskFull
 from recommit.storage.files import Files
-from recommit.storage.jsonl import JsonLines
+from recommit.storage.jsonl import JsonLines, NoLines
 
 
 class FullDisk(Files):
@@ -87,7 +87,7 @@ def test_it_goes_back_to_an_earlier_size(path):
 
 
 @pytest.mark.parametrize("durable", [False, True])
-def test_what_is_durable_is_flushed_before_add_returns(path, durable):
+def test_it_is_flushed_before_add_returns_or_at_the_end(path, durable):
     flushed = []
 
     class Watched(Files):
@@ -98,7 +98,17 @@ def test_what_is_durable_is_flushed_before_add_returns(path, durable):
     with JsonLines(path, Watched(), durable=durable) as log:
         log.add({"n": 1})
         log.add({"n": 2})
-    assert flushed == ([b'{"n": 1}\n', b'{"n": 1}\n{"n": 2}\n'] if durable else [])
+    whole = b'{"n": 1}\n{"n": 2}\n'
+    assert flushed == ([b'{"n": 1}\n', whole] if durable else [whole])
+
+
+def test_a_rank_that_is_not_the_lead_writes_nothing(path):
+    path.write_bytes(b'{"n": 1}\n')
+    with NoLines(path) as log:
+        log.add({"n": 2})
+        log.cut(0)
+        assert log.size() == 0
+    assert jsonl.read(path) == [{"n": 1}]
 
 
 def test_numbers_that_are_not_finite(path):

@@ -99,23 +99,12 @@ def test_locks_and_journals(path, name):
     path.with_name(name).rename(path)
 
 
-@pytest.mark.parametrize("name", ["metrics", "timing", "samples"])
+@pytest.mark.parametrize("name", ["metrics", "attempts"])
 def test_logs_of_runs(path, name):
-    pytest.importorskip("torch")
-    from recommit.runs.directory import Log
-
-    log = path.with_name(f"{name}.jsonl")
-    path.rename(log)
-    with pytest.raises(OSError, match="expected a file, got a"):
-        Log(log)
-    log.rename(path)
-
-
-def test_journals_of_zero_shot_runs(path):
     from recommit.storage.errors import DataError
     from recommit.storage.jsonl import JsonLines
 
-    log = path.with_name("attempts.jsonl")
+    log = path.with_name(f"{name}.jsonl")
     path.rename(log)
     with pytest.raises(DataError, match="expected a file, got a"), JsonLines(log):
         pytest.fail("opened what is no file")

@@ -10,6 +10,8 @@ import numpy as np
 from recommit.data.rows import DEPTHS, NEXT, NO_ACTION
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from recommit.data.rows import LabelledRows
@@ -48,7 +50,12 @@ def position_weights(distance: NDArray[np.int16]) -> NDArray[np.uint8]:
     An action decoder that does not see the depth learns the same from one 8-action target with these weights
     (4, 3, 2, 2, 1, 1, 1, 1 where depth 8 is admissible) as from the samples one by one.
     """
-    admits = distance[:, None, None] >= np.array(DEPTHS)
-    covers = np.arange(NEXT)[:, None] < np.array(DEPTHS)
-    result: NDArray[np.uint8] = (admits & covers).sum(axis=2, dtype=np.uint8)
+    result: NDArray[np.uint8] = covered(distance, DEPTHS).sum(axis=2, dtype=np.uint8)
+    return result
+
+
+def covered(distance: NDArray[np.integer], depths: Sequence[int]) -> NDArray[np.bool_]:
+    """bool[N, 8, D]: does position j have a target in the sample of each depth? Not if the goal is nearer than that."""
+    depth = np.array(depths)
+    result: NDArray[np.bool_] = (distance[:, None, None] >= depth) & (np.arange(NEXT)[:, None] < depth)
     return result

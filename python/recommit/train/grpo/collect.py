@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recommit.play.plan_graph import PlanGraph
-    from recommit.play.rollout import Actor, Proposals, Trace
+    from recommit.play.rollout import Actor
+    from recommit.play.trace import Proposals, Trace
     from recommit.train.grpo.config import RolloutConfig
     from recommit.train.grpo.settings.credit import ExactCredit, StateCredit
 

@@ -11,6 +11,7 @@ import numpy as np
 from recommit import draws
 from recommit.data.feeding.mixture import names
 from recommit.runs.directory import of_tasks
+from recommit.train import initial_policy
 from recommit.train.engine.base import schedule
 from recommit.train.grpo import learner as learners
 from recommit.train.grpo import log_line
@@ -168,4 +169,4 @@ class Joint(Trainer):
 
     def _introduction(self) -> str:
         each = "; ".join(f"{name}: {member.introduction}" for name, member in self.members.items())
-        return f"{self._trained()}; {self.variant.name}; {each}"
+        return f"{initial_policy.described(self.policy, self.team)}; {self.variant.name}; {each}"

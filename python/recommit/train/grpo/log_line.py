@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from recommit.play import values as exact
     from recommit.play.plan_graph import PlanGraph
-    from recommit.play.rollout import Trace
+    from recommit.play.trace import Trace
     from recommit.train.grpo.batch import GrpoBatch
 
     Floats = NDArray[np.float64]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
 from typing import TYPE_CHECKING
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -13,6 +15,10 @@ from recommit.policy.distributions import entropy, kl, log_prob
 from recommit.policy.transfer import to_device
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
     from recommit.policy.policy import CommitPolicy
     from recommit.puzzles.puzzle import Puzzle
     from recommit.train.grpo.batch import GrpoBatch
@@ -60,6 +66,15 @@ class Weighed:
 def total_weight(batch: GrpoBatch) -> float:
     """Judged commitments, by weight: what ``grpo_loss`` is divided by."""
     return float(batch.weight.sum(dtype="float64"))
+
+
+def totals(measures: Iterable[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """``MEASURES`` of several moves together: sums, and the largest of the last one."""
+    return reduce(_added, measures, np.zeros(len(MEASURES)))
+
+
+def _added(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.append(one[:-1] + other[:-1], max(one[-1], other[-1]))
 
 
 def grpo_loss(

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from recommit.play.rollout import Trace
+    from recommit.play.trace import Trace
     from recommit.play.variants import Variant
     from recommit.train.grpo.settings.credit import ExactCredit, SampledCredit
 

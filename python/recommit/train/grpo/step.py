@@ -14,7 +14,7 @@ episodes walks in a graph whose values can be computed. Phases (``settings/phase
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial, reduce
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -31,7 +31,7 @@ from recommit.policy.transfer import to_device, to_host
 from recommit.runs.directory import RunDirectory
 from recommit.runs.progress import Clock
 from recommit.storage import errors
-from recommit.train import targets, validate
+from recommit.train import initial_policy, targets, validate
 from recommit.train.engine.base import schedule
 from recommit.train.grpo import log_line
 from recommit.train.grpo import loss as objective
@@ -179,16 +179,15 @@ class Grpo(Trainer):
         ``_move``.
         """
         mine = whole[self.team.rank :: self.team.world]
-        part = (batch.where(mine) if len(mine) else self._nothing(batch)).padded(self.share)
+        # A rank without states goes through the policy as the others do, with one that weighs nothing.
+        part = (batch.where(mine) if len(mine) else batch.where(slice(0, 1)).nothing()).padded(self.share)
         return self._move(part, among * objective.total_weight(batch.where(whole)), fresh=fresh)
-
-    def _nothing(self, batch: GrpoBatch) -> GrpoBatch:
-        """One state without weight, to go through the policy as other ranks do."""
-        return batch.where(slice(0, 1)).nothing()
 
     def learned(self, measured: list[Tensor], norms: list[float]) -> dict[str, float]:
         """Sums over a step of ``objective.MEASURES``, with the loss and the norm of the gradient."""
-        named = dict(zip(objective.MEASURES, self._over_ranks(self._read(measured)), strict=True))
+        sums = self._read(measured)
+        over_ranks = [*self.team.total(sums[:-1].tolist()), float(sums[-1])]
+        named = dict(zip(objective.MEASURES, over_ranks, strict=True))
         return {
             **named,
             "norm": float(np.mean(norms or [0.0])),
@@ -218,12 +217,11 @@ class Grpo(Trainer):
 
     def _read(self, measured: list[Tensor]) -> NDArray[np.float64]:
         """The measures of all moves together: the only time that a step asks the device for them."""
-        none = np.zeros(len(objective.MEASURES))
         if not measured:
-            return none
+            return np.zeros(len(objective.MEASURES))
         with self._clock("model"):
             (moves,) = to_host(torch.stack(measured))
-        return reduce(_added, (reduce(_added, pieces, none) for pieces in moves.astype(np.float64)), none)
+        return objective.totals(objective.totals(pieces) for pieces in moves.astype(np.float64))
 
     def _against(self, piece: GrpoBatch) -> tuple[Tensor, Tensor] | None:
         """Logits of the warm start."""
@@ -232,9 +230,6 @@ class Grpo(Trainer):
             return None
         actions, depths = (to_device(each, self.team.device) for each in (piece.actions, piece.plan_depth))
         return self._run_pass(lambda: reference(self.task, piece.states, actions, depths, piece.left))
-
-    def _over_ranks(self, sums: NDArray[np.float64]) -> list[float]:
-        return [*self.team.total(sums[:-1].tolist()), float(sums[-1])]
 
     def _summary(self, steps: list[dict[str, Any]]) -> dict[str, Any]:
         self._recent = (self._recent + steps)[-20:]
@@ -282,7 +277,7 @@ class Grpo(Trainer):
         return self.phase.head_lr or (config.depth_lr or config.head_lr) * schedule(config, self.at.step)
 
     def _introduction(self) -> str:
-        return f"{self._trained()}; {self.variant.name}, {self.introduction}"
+        return f"{initial_policy.described(self.policy, self.team)}; {self.variant.name}, {self.introduction}"
 
     @property
     def introduction(self) -> str:
@@ -300,8 +295,3 @@ def _instances(spec: DataSpec, config: GrpoConfig) -> DataSpec:
     if not wanted.difficulties:
         raise errors.WrongDataSpec("rollout.length: expected the lengths to play, since the data names none")
     return replace(wanted, shard=config.rollout.instances, count=config.starts, states="")
-
-
-def _added(sums: NDArray[np.float64], more: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Sums of ``objective.MEASURES``, whose last one is a maximum."""
-    return np.append(sums[:-1] + more[:-1], max(sums[-1], more[-1]))

@@ -208,7 +208,7 @@ class Sft(Trainer):
 
     def _introduction(self) -> str:
         of = f" of {', '.join(self.names)}, {':'.join(map(str, self.feed.weights))}" if self.names[1:] else ""
-        return f"{self._trained()}, on {self.feed.total:,} states{of}"
+        return f"{initial_policy.described(self.policy, self.team)}, on {self.feed.total:,} states{of}"
 
 
 def _own(steps: list[list[float]]) -> dict[str, float]:

@@ -131,7 +131,7 @@ def test_it_learns(plan, data, tmp_path):
 
 
 def test_gradients_that_stay_infinite_end_a_run(plan, data, tmp_path, monkeypatch):
-    monkeypatch.setattr(run.losses, "weighted", lambda each, weight: (each * weight).sum() * float("nan"))
+    monkeypatch.setattr(run.imitation_loss, "weighted", lambda each, weight: (each * weight).sum() * float("nan"))
     longer = replace(plan, optim=replace(plan.optim, steps=30))
     with pytest.raises(loop.Diverged, match="10 gradients in a row were not finite"):
         run.train(longer, data, tmp_path / "run", quiet=True)

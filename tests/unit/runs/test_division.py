@@ -7,8 +7,8 @@ import pytest
 
 pytest.importorskip("torch")
 
-from recommit.play.division import divided, turns
 from recommit.policy.config import PASS
+from recommit.runs.division import divided, turns
 from recommit.runs.ranks import Team
 
 

@@ -1,0 +1,93 @@
+"""What an episode was made of: the commitments that were proposed, and the decisions that followed from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, is_dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from typing_extensions import Self
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Proposals:
+    """G commitments for each of N states."""
+
+    depth: NDArray[np.int64]  #: [N, G], how many actions
+    choice: NDArray[np.int64]  #: [N, G], index into the policy's depths; 0 where the head did not choose
+    actions: NDArray[np.uint8]  #: [N, G, 8]
+    depth_log: NDArray[np.float32]  #: [N, G]
+    action_log: NDArray[np.float32]  #: [N, G, 8]
+    logits: NDArray[np.float32]  #: [N, |H|]
+
+    @classmethod
+    def none(cls, count: int, many: int) -> Self:
+        """``count`` commitments for each of no states, of a policy of so ``many`` depths."""
+        numbers, logs = np.zeros((0, count), np.int64), np.zeros((0, count), np.float32)
+        plans = np.zeros((0, count, 8), np.uint8)
+        return cls(numbers, numbers, plans, logs, plans.astype(np.float32), np.zeros((0, many), np.float32))
+
+
+@dataclass(frozen=True)
+class Trace:
+    """Decisions that were made, in the order in which they were made."""
+
+    states: NDArray[np.uint8]  #: [N, rows, columns], before the decision
+    distance: NDArray[np.int32]  #: [N]
+    episode: NDArray[np.int64]  #: [N]: whose
+    left: NDArray[np.int64]  #: [N]: decisions left, this one included
+    proposals: Proposals
+    after: NDArray[np.uint8]  #: [N, G, rows, columns]
+    after_distance: NDArray[np.int32]  #: [N, G], 0 where solved
+    #: [N, G], of the last state on the way that could be solved, UNSOLVABLE if none could
+    last_distance: NDArray[np.int32]
+    executed: NDArray[np.int32]  #: [N, G]
+    solved: NDArray[np.bool_]  #: [N, G]
+
+    def __len__(self) -> int:
+        return len(self.states)
+
+    @classmethod
+    def none(cls, starts: NDArray[np.uint8], count: int, many: int) -> Self:
+        """No decisions, from states like ``starts``; see ``Proposals.none``."""
+        numbers, distances = np.zeros(0, np.int64), np.zeros((0, count), np.int32)
+        return cls(
+            starts[:0],
+            distances[:, 0],
+            numbers,
+            numbers,
+            Proposals.none(count, many),
+            np.zeros((0, count, *starts.shape[1:]), np.uint8),
+            distances,
+            distances,
+            distances,
+            distances.astype(np.bool_),
+        )
+
+    def progress(self, per: str) -> NDArray[np.int32]:
+        """[N, G]: lowered distance. ``per`` action, the step into a state that cannot be solved counts 0, like all
+        after it; per commitment, one that ends in such a state counts 0 as a whole."""
+        end = self.last_distance if per == "action" else self.after_distance
+        both = (self.distance[:, None] >= 0) & (end >= 0)
+        result: NDArray[np.int32] = np.where(both, self.distance[:, None] - end, 0)
+        return result
+
+    @property
+    def lost(self) -> NDArray[np.bool_]:
+        """[N, G]: commitments that made a puzzle unsolvable."""
+        result: NDArray[np.bool_] = (self.distance[:, None] >= 0) & (self.after_distance < 0)
+        return result
+
+
+def joined(parts: list[T]) -> T:
+    """The rows of one or more dataclasses of columns, in order; a column may be a dataclass of columns itself."""
+    return type(parts[0])(*(_column([getattr(part, f.name) for part in parts]) for f in fields(parts[0])))  # type: ignore[arg-type]
+
+
+def _column(pieces: list[Any]) -> Any:
+    return joined(pieces) if is_dataclass(pieces[0]) else np.concatenate(pieces)
