@@ -112,7 +112,7 @@ def compare(
 
 
 def value(played: list[EpisodeRows], prices: Prices) -> NDArray[np.float64]:
-    """Of each instance, the mean over seeds."""
+    """Values of the instances, as means over seeds."""
     result: NDArray[np.float64] = np.mean([one.value(prices) for one in played], axis=0)
     return result
 
