@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,6 +39,21 @@ AGENTS = {
     "random-actions": "random actions at random depths",
     ZERO_SHOT: "zero-shot@FOLDER: what a model said in a run of recommit zero-shot on the same instances",
 }
+#: Rules that read the plan and were never trained (``recommit.graphs.rules``); those of ``SWEPT`` have a threshold.
+SWEPT = {
+    "confidence-product": "deep as the probability of the plan so far is at least a threshold",
+    "confidence-least": "deep as the probability of every action so far is at least a threshold",
+    "confidence-entropy": "deep as the entropies of the actions so far add up to no more than a threshold",
+}
+RULES = {
+    **SWEPT,
+    "entropy-jump": "up to the largest rise of the mean entropy of the plan's actions",
+    "repetition": "as long as the plan repeats its first action",
+    "reversal": "up to the first action that takes back the one before it",
+    "consecutive": "one action more than the plan has in common with the rest of the last one",
+}
+#: Endings of a rule's name: one threshold for all budgets; where it has been before, the next depth of its order.
+SHARED, MEMORY = "-shared", "+memory"
 #: What older versions called some of them: evaluations of theirs are read.
 OLD_NAMES = {"wary": "adaptive-memory", "walker": "random-actions"}
 _FIXED = re.compile(r"fixed-([1-8])(-sampled)?")
@@ -73,9 +88,32 @@ class AgentName:
         return self.base.endswith("-sampled")
 
     @property
+    def rule(self) -> str:
+        """The name of its rule in ``recommit.graphs.rules``; empty if it has none."""
+        plain = self.base.removesuffix(MEMORY)
+        name = plain.removesuffix(SHARED)
+        names = RULES if name == plain else SWEPT
+        return name + self.base[len(plain) :] if name in names else ""
+
+    @property
+    def of_rule(self) -> AgentName:
+        """The same rule with a threshold of its own for each budget."""
+        return replace(self, base=self.rule)
+
+    @property
+    def swept(self) -> bool:
+        """Does its rule have a threshold, which is chosen on validation instances?"""
+        return self.rule.removesuffix(MEMORY) in SWEPT
+
+    @property
+    def shared(self) -> bool:
+        """Has it one threshold for all budgets?"""
+        return self.swept and SHARED in self.base
+
+    @property
     def by_budget(self) -> bool:
         """Does it play differently under another budget?"""
-        return self.base in ("shuffled", "mixture", "oracle-dp")
+        return self.base in ("shuffled", "mixture", "oracle-dp") or (self.swept and not self.shared)
 
     @property
     def asks_policy(self) -> bool:
@@ -97,6 +135,16 @@ class AgentName:
         return f"{self.base}-of-{Path(self.run).name}-{hashlib.sha256(self.run.encode()).hexdigest()[:8]}"
 
 
+def file_name(agent: AgentName, k: int, seed: int) -> str:
+    """Name the file of an agent's decisions."""
+    return f"{agent.stem}@{k}" + (f"-s{seed}" if agent.seeds > 1 else "")
+
+
+def validation_name(agent: AgentName, k: int, seed: int) -> str:
+    """Name the file of a fixed depth's decisions on validation instances."""
+    return f"{file_name(agent, k, seed)}-validation"
+
+
 def file_names(name: str) -> list[str]:
     """A file of decisions by its name of today, then by that of an older version, if it had another."""
     older = [old + name.removeprefix(base) for old, base in OLD_NAMES.items() if re.match(rf"{base}(-of-|@)", name)]
@@ -105,8 +153,11 @@ def file_names(name: str) -> list[str]:
 
 def check(base: str) -> str:
     """Return the name itself, or raise an error that lists the names."""
-    if base not in AGENTS and not _FIXED.fullmatch(base):
-        raise ValueError(f"agents: expected names of {', '.join(AGENTS)} (fixed-1 to fixed-8), got {base}")
+    if base not in AGENTS and not _FIXED.fullmatch(base) and not AgentName(base).rule:
+        raise ValueError(
+            f"agents: expected names of {', '.join(AGENTS)} (fixed-1 to fixed-8), or of rules: {', '.join(RULES)} "
+            f"(confidence-...{SHARED}; any{MEMORY}), got {base}"
+        )
     return base
 
 

@@ -6,12 +6,15 @@ import warnings
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from recommit import draws
+from recommit.evaluate import side_by_side, thresholds
 from recommit.evaluate.agent_names import ACTION_SEEDS, AgentName
+from recommit.graphs import rules
+from recommit.graphs.at_work import RuleAtWork
 from recommit.play import episodes, oracle, shared
 from recommit.play.plan_graph import PlanGraph, adaptive_memory, always, drawn, head
 from recommit.play.rollout import Actor
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from recommit.graphs.rules import NamedRule
     from recommit.play.commitments import Prices
     from recommit.play.episodes import DecisionRows
     from recommit.play.plan_graph import Chooser
@@ -44,16 +48,19 @@ class PolicyPlayer:
     validation: PolicyPlayer | None = None
     #: Who else plays the same.
     team: Team = field(default_factory=Team)
+    #: Those that one threshold has to serve; the largest alone if there are none.
+    budgets: tuple[int, ...] = ()
     #: What the ceiling pays for actions and looks; it is of solved episodes alone where nothing has a price.
     prices: Prices | None = None
     _rows: dict[tuple[str, int, int], DecisionRows] = field(default_factory=dict)
     _mixtures: dict[int, NDArray[np.float64]] = field(default_factory=dict)
+    _thresholds: dict[tuple[str, tuple[int, ...]], float] = field(default_factory=dict)
 
     @cached_property
     def reach(self) -> PlanGraph:
         """All depths, also those that the head cannot choose."""
         depths = tuple(range(1, MAX_ACTIONS + 1))
-        return PlanGraph(self.policy, self.task, depths, team=self.team, piece=shared.PIECE)
+        return PlanGraph(self.policy, self.task, depths, team=self.team, piece=shared.PIECE, keep_probabilities=True)
 
     @cached_property
     def length(self) -> NDArray[np.int32]:
@@ -87,6 +94,8 @@ class PolicyPlayer:
         reach, depths = self.reach, self.policy.config.depths
         if depth := AgentName(agent).depth:
             return always(reach, depth)
+        if AgentName(agent).rule:
+            return RuleAtWork(reach, self.rule(AgentName(agent), budget))
         if agent == "oracle-dp":
             return self._ceiling(budget).choose(budget)
         makers: dict[str, Callable[[], Chooser]] = {
@@ -106,6 +115,29 @@ class PolicyPlayer:
         if ceiling.missing:
             warnings.warn(f"oracle-dp: {ceiling.missing:,} states were left out: below the ceiling", stacklevel=2)
         return ceiling
+
+    def rule(self, agent: AgentName, budget: int) -> NamedRule:
+        """What an agent goes by, with the threshold that is best on validation instances if it has one. It chooses
+        among the depths of the head, as the ceiling does."""
+        entry = rules.named(agent.rule, self.policy.config.depths)
+        return entry.at(self._threshold(entry, agent.shared, budget)) if agent.swept else entry
+
+    def _threshold(self, entry: NamedRule, shared: bool, budget: int) -> float:
+        budgets = (self.budgets or (self.budget,)) if shared else (budget,)
+        key = entry.name, budgets
+        if key not in self._thresholds:
+            self._thresholds[key] = thresholds.choose(self.validation or self, entry, budgets)
+        return self._thresholds[key]
+
+    def sweep(self, agent: AgentName, budget: int) -> dict[str, Any]:
+        """Both thresholds of an agent's rule under this budget, and what every threshold would come to."""
+        entry = rules.named(agent.rule, self.policy.config.depths)
+        values = thresholds.candidates(self.validation or self, entry)
+        return {
+            "own": self._threshold(entry, False, budget),
+            "shared": self._threshold(entry, True, budget),
+            "curve": thresholds.curve(self, entry, values, budget),
+        }
 
     def marginal(self, budget: int) -> NDArray[np.float64]:
         """How often adaptive takes each of its depths."""
@@ -127,31 +159,10 @@ class PolicyPlayer:
         allowed = chosen_on.rows("adaptive", budget)
         limit = int(allowed.executed[allowed.turn < budget].sum())
         chances = simplex(len(self.policy.config.depths), 10)
-        scores = _scores(chosen_on, budget, [drawn(chosen_on.reach, chance, 0) for chance in chances], limit)
+        choices = [drawn(chosen_on.reach, chance, 0) for chance in chances]
+        scores = side_by_side.scores(chosen_on.reach, chosen_on.starts, budget, choices, limit)
         best = max(range(len(chances)), key=scores.__getitem__)
         return chances[best] if scores[best][0] >= 0 else chances[-1]  # none is cheap enough: the shallowest
-
-
-def _scores(player: PolicyPlayer, budget: int, choices: list[Chooser], limit: int) -> list[tuple[int, int]]:
-    """Count for each choice the episodes solved, and the actions of all with a minus; (-1, 0) if those are more than
-    ``limit``. All are played side by side, so that states are looked at in large batches."""
-    reach = player.reach
-    at = np.tile(reach.nodes(player.starts, budget), (len(choices), 1))
-    solved, actions = reach.goal[at], np.zeros(len(choices), np.int64)
-    for turn in range(budget):
-        under_way = ~solved & (actions <= limit)[:, None]
-        if not under_way.any():
-            break
-        reach.expand(at[under_way])
-        for i in np.flatnonzero(under_way.any(axis=1)):
-            who = np.flatnonzero(under_way[i])
-            nodes = at[i, who]
-            columns = choices[i](turn, who, nodes)
-            actions[i] += reach.executed[nodes, columns].sum()
-            solved[i, who] = reach.solved[nodes, columns]
-            at[i, who] = reach.landing[nodes, columns]
-    within = actions <= limit
-    return [(int(solved[i].sum()), -int(actions[i])) if within[i] else (-1, 0) for i in range(len(choices))]
 
 
 def simplex(parts: int, steps: int) -> list[NDArray[np.float64]]:

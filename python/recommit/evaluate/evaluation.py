@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import gc
 import time
+import warnings
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -23,10 +24,10 @@ import numpy as np
 import torch
 
 from recommit.data.starts import held_out
-from recommit.evaluate import metrics, summaries, transcripts
-from recommit.evaluate.agent_names import ZERO_SHOT, AgentName
+from recommit.evaluate import metrics, summaries, thresholds, transcripts
+from recommit.evaluate.agent_names import ZERO_SHOT, AgentName, file_name, validation_name
 from recommit.evaluate.agents import PolicyPlayer
-from recommit.evaluate.store import flat
+from recommit.evaluate.store import LATER, flat
 from recommit.puzzles import registry
 from recommit.runs.directory import recipe_of
 from recommit.runs.ranks import Team
@@ -116,6 +117,11 @@ class Evaluation:
     def _largest(self) -> int:
         return max(self.budgets.values())
 
+    @property
+    def _every_budget(self) -> tuple[int, ...]:
+        """K of each budget, once."""
+        return tuple(sorted(set(self.budgets.values())))
+
     def _play(self, agent: AgentName) -> None:
         """Decisions under every budget, and those of fixed depths on validation instances too, unless they are
         stored."""
@@ -123,10 +129,13 @@ class Evaluation:
             self._keep(file_name(agent, k, seed), partial(self._rows_of, agent, k, seed))
             if agent.depth:
                 self._keep(validation_name(agent, k, seed), partial(self._rows_of, agent, k, seed, validation=True))
+        if agent.swept:
+            player = partial(self._player, agent.run or self.spec.run)
+            thresholds.keep(self._store, self.team, agent, self._every_budget, player)
 
     def _distinct(self, agent: AgentName) -> list[int]:
         """Budgets under which it plays differently."""
-        return sorted({self._played(agent, k) for k in self.budgets.values()})
+        return sorted({self._played(agent, k) for k in self._every_budget})
 
     def _played(self, agent: AgentName, k: int) -> int:
         """The budget whose decisions hold those under ``k``: the largest, of an agent to which budgets are all the
@@ -167,9 +176,11 @@ class Evaluation:
             if self._validation is None:
                 drawn = held_out.starts(self.data, "validation", self.spec.validation, self.spec.length)
                 self._validation = np.ascontiguousarray(drawn.states)
-            budget, prices = self._largest, self.spec.prices
-            player = partial(PolicyPlayer, policy, self.task, budget=budget, team=self.team, prices=prices)
-            self._players[run] = player(starts=self.starts, validation=player(starts=self._validation))
+            player = partial(
+                PolicyPlayer, policy, self.task, budget=self._largest, team=self.team, prices=self.spec.prices
+            )
+            chosen_on = player(starts=self._validation)
+            self._players[run] = player(starts=self.starts, validation=chosen_on, budgets=self._every_budget)
         return self._players[run]
 
     def _figures(self) -> list[dict[str, Any]]:
@@ -183,7 +194,8 @@ class Evaluation:
                 played[name, budget] = [metrics.episodes(rows, self.length, k) for rows in every]
                 head = {"agent": name, "task": self.data.task, "budget": budget, "seeds": len(every), **_model(agent)}
                 figures = summaries.row(every, played[name, budget], k, self.rooms, self.spec.edges, self.spec.prices)
-                summary.append({**head, **figures, **self._validated(agent, k)})
+                more = {**self._validated(agent, k), **thresholds.of_agent(self.store, agent, k)}
+                summary.append({**head, **figures, **more})
             first = self._stored(agent, self._largest, 0)
             curves[name] = metrics.over_budgets(first, self.length, self._largest)
         self.store.write_table("episodes.parquet", summaries.episode_columns(played))
@@ -191,7 +203,16 @@ class Evaluation:
         compared = summaries.compare(self.spec.agents, self.budgets, played, self.rooms, self.spec.prices)
         self.store.write_json("comparisons.json", compared)
         self.store.write_json("summary.json", summary)
+        self._say_what_is_missing()
         return summary
+
+    def _say_what_is_missing(self) -> None:
+        if older := sorted(self.store.older):
+            warnings.warn(
+                f"out: {len(older)} files of an older version, such as {older[0]}, hold no {' or '.join(LATER)}; "
+                f"remove them, and the same command plays them again",
+                stacklevel=2,
+            )
 
     def _stored(self, agent: AgentName, k: int, seed: int) -> DecisionRows:
         rows = self.store.rows(file_name(agent, self._played(agent, k), seed))
@@ -226,16 +247,6 @@ def by_run(agents: Iterable[str], own: str) -> dict[str, list[AgentName]]:
     for agent in map(AgentName.parse, agents):
         grouped.setdefault(agent.run or own, []).append(agent)
     return grouped
-
-
-def file_name(agent: AgentName, k: int, seed: int) -> str:
-    """Name the file of an agent's decisions."""
-    return f"{agent.stem}@{k}" + (f"-s{seed}" if agent.seeds > 1 else "")
-
-
-def validation_name(agent: AgentName, k: int, seed: int) -> str:
-    """Name the file of a fixed depth's decisions on validation instances."""
-    return f"{file_name(agent, k, seed)}-validation"
 
 
 def _model(agent: AgentName) -> dict[str, str]:

@@ -14,6 +14,7 @@ import numpy as np
 
 from recommit.evaluate import agent_names
 from recommit.evaluate.agent_names import AgentName
+from recommit.graphs.at_work import RuleAtWork
 from recommit.play import oracle
 from recommit.play.plan_graph import always, head, softmax
 from recommit.policy.config import MAX_ACTIONS
@@ -28,7 +29,10 @@ if TYPE_CHECKING:
     from recommit.play.plan_graph import PlanGraph
 
 #: Whose value follows from the state and the looks left alone, and whose plans are greedy; fixed depths besides.
-EXACT = ("adaptive", "sampled", "random", "shuffled", "oracle-dp", "oracle-delta", "oracle-rate")
+EXACT = (
+    *("adaptive", "sampled", "random", "shuffled", "oracle-dp", "oracle-delta", "oracle-rate"),
+    *("entropy-jump", "repetition", "reversal"),
+)
 #: Which starts: all there are, or those of lengths that the data of the run has.
 KINDS = ("all", "data")
 #: Columns of a table of values; decisions by depth 1..8 follow.
@@ -168,6 +172,8 @@ class Population:
         reach, depths = self.player.reach, self.player.policy.config.depths
         if agent == "adaptive":
             return head(reach)
+        if AgentName(agent).rule:
+            return RuleAtWork(reach, self.player.rule(AgentName(agent), self.player.budget))
         if depth := AgentName(agent).depth:
             return always(reach, depth)
         return oracle.greedy(reach, depths, rate=agent == "oracle-rate")

@@ -4,6 +4,7 @@ decisions/<agent>[-s<seed>].parquet   one row per decision, of the largest budge
 episodes.parquet                      one row per agent, seed, budget and instance
 instances.parquet                     the start states, their lengths
 plan.json                             what was asked for: going on with another plan is refused
+thresholds.json                       of rules that have one: those chosen, and what each would come to
 summary.json comparisons.json         see ``recommit.evaluate.evaluation``
 DIGESTS                               sha256 of all of them, checked by whoever reads one
 """
@@ -33,11 +34,18 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
+THRESHOLDS = "thresholds.json"
+#: Columns of decisions that older versions did not write, and that nothing else is computed from.
+LATER = ("plan_chances",)
+
+
 class EvaluationStore:
     """Opens or makes the folder, alone."""
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder).absolute()
+        #: Files of decisions that lack columns of ``LATER``, which are read as zeros.
+        self.older: set[str] = set()
         self._lock = Lock(self.folder, work="evaluation")
         self._digests: dict[str, str] = {}
 
@@ -84,11 +92,16 @@ class EvaluationStore:
             return None  # played again
         data = reading.content(self.folder, stored)
         table = parsed(self.folder / stored, data)
-        if any(f.name not in table.column_names for f in fields(DecisionRows)):
-            return None  # of an older version: played again
+        missing = {f.name for f in fields(DecisionRows)} - set(table.column_names)
+        if missing - set(LATER):
+            return None  # of a still older version: played again
+        if missing:
+            self.older.add(stored)
         if stored not in self._digests:
             self._note(stored, files.sha256(data))
-        return DecisionRows(*(table[f.name].to_numpy() for f in fields(DecisionRows)))
+        columns: dict[str, Any] = {name: np.zeros(len(table), np.uint64) for name in missing}
+        columns |= {f.name: table[f.name].to_numpy() for f in fields(DecisionRows) if f.name not in missing}
+        return DecisionRows(**columns)
 
     def _decisions(self, name: str) -> str | None:
         """The file of an agent's decisions, by its name of today or of an older version."""
@@ -98,6 +111,14 @@ class EvaluationStore:
     def keep(self, name: str, rows: DecisionRows) -> None:
         """Write decisions."""
         self.write_table(f"decisions/{name}.parquet", {f.name: getattr(rows, f.name) for f in fields(DecisionRows)})
+
+    def thresholds(self) -> dict[str, Any]:
+        """Those of rules, by rule, policy and budget; see ``recommit.evaluate.thresholds``."""
+        return reading.values(self.folder, THRESHOLDS) if os.path.lexists(self.folder / THRESHOLDS) else {}
+
+    def keep_threshold(self, name: str, entry: dict[str, Any]) -> None:
+        """Write one of them beside the others, in an order that does not depend on who was played first."""
+        self.write_json(THRESHOLDS, dict(sorted({**self.thresholds(), name: entry}.items())))
 
     def write_table(self, name: str, columns: Mapping[str, NDArray[Any] | list[Any]]) -> None:
         """Columns of equal length, as Parquet."""

@@ -82,4 +82,5 @@ def _rows(task: Puzzle, decisions: list[dict[str, Any]], instance: NDArray[np.in
         nothing,
         packed(actions),
         np.zeros(count, np.uint64),
+        np.zeros(count, np.uint64),
     )

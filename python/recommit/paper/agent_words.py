@@ -21,6 +21,13 @@ _WORDS = {
     "oracle-rate": "depth of most progress per action",
     "solver": "optimal plans",
     "random-actions": "random actions",
+    "confidence-product": "as deep as the whole plan is sure",
+    "confidence-least": "as deep as every action is sure",
+    "confidence-entropy": "as deep as entropies add up to little",
+    "entropy-jump": "up to the largest rise of entropy",
+    "repetition": "as long as the first action repeats",
+    "reversal": "up to the first action taken back",
+    "consecutive": "as deep as the last plan agrees",
 }
 _TRAINED = {
     "adaptive": "another seed's plans",
@@ -32,12 +39,19 @@ _TRAINED = {
 
 def readable(agent: AgentName) -> str:
     """Say whose plans, and how deep. Unknown names stay as they are."""
-    depth = _WORDS.get(agent.base, agent.base)
+    depth = _rule(agent) if agent.rule else _WORDS.get(agent.base, agent.base)
     if agent.depth:
         depth = f"always {agent.depth}" + (", actions drawn" if agent.draws_actions else "")
     if agent.run:
         return f"{_whose_plans(agent.run)}, {depth}"
     return f"the same plans, {depth}" if agent.depth else depth
+
+
+def _rule(agent: AgentName) -> str:
+    """With what is special about its threshold and its memory."""
+    name = agent.rule.partition("+")[0]
+    threshold = ", one threshold for all budgets" if agent.shared else ""
+    return _WORDS[name] + threshold + (", with a memory" if agent.rule != name else "")
 
 
 def _whose_plans(run: str) -> str:

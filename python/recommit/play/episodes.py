@@ -9,6 +9,7 @@ import numpy as np
 
 from recommit.play.plan_graph import softmax, turns_on_graph
 from recommit.play.trace import joined
+from recommit.policy.config import MAX_ACTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,6 +43,8 @@ class DecisionRows:
     chance: NDArray[np.float32]  #: that the depth head gave to the depth
     actions: NDArray[np.uint16]  #: of the plan, two bits each, the first lowest
     chances: NDArray[np.uint64]  #: that the head gave to depth h, in 255ths, in byte h - 1; 0: not asked
+    #: That the decoder gave to action i of the plan after those before it, in 255ths, in byte i; 0: nobody said.
+    plan_chances: NDArray[np.uint64]
 
     def __len__(self) -> int:
         return len(self.instance)
@@ -65,6 +68,7 @@ def join(parts: list[DecisionRows]) -> DecisionRows:
             np.float32,
             np.float32,
             np.uint16,
+            np.uint64,
             np.uint64,
         )
         columns: list[NDArray[Any]] = [np.zeros(0, kind) for kind in kinds]
@@ -106,8 +110,20 @@ def _rows(
         entropy,
         chance,
         packed(graph.plans[nodes, columns]),
-        in_bytes(graph.logits[nodes], graph.policy.config.depths),
+        in_bytes(softmax(graph.logits[nodes]), graph.policy.config.depths),
+        in_bytes(plan_chances(graph, nodes, columns)),
     )
+
+
+def plan_chances(graph: PlanGraph, nodes: NDArray[np.int64], columns: NDArray[np.int64]) -> NDArray[np.float32]:
+    """[N, 8] the probability that the policy gave to each action of its plans; 0 where the graph keeps none."""
+    many = graph.probabilities.shape[1]
+    if not many:
+        return np.zeros((len(nodes), MAX_ACTIONS), np.float32)
+    own = graph.plans[nodes, columns][..., None].astype(np.int64)
+    every = graph.probabilities[nodes, np.minimum(columns, many - 1)]
+    result: NDArray[np.float32] = np.take_along_axis(every, own, axis=-1)[..., 0]
+    return result
 
 
 def packed(actions: NDArray[np.uint8]) -> NDArray[np.uint16]:
@@ -117,11 +133,21 @@ def packed(actions: NDArray[np.uint8]) -> NDArray[np.uint16]:
     return result
 
 
-def in_bytes(logits: NDArray[np.floating], depths: tuple[int, ...]) -> NDArray[np.uint64]:
-    """The probabilities of the depths in one number."""
-    places = np.uint64(8) * (np.array(depths, np.uint64) - np.uint64(1))
-    whole = np.rint(255 * softmax(logits)).astype(np.uint64) if len(logits) else np.zeros((0, len(depths)), np.uint64)
-    result: NDArray[np.uint64] = np.bitwise_or.reduce(whole << places, axis=1)
+def in_bytes(
+    probabilities: NDArray[np.floating], places: tuple[int, ...] = tuple(range(1, MAX_ACTIONS + 1))
+) -> NDArray[np.uint64]:
+    """Probabilities [N, places] in one number, in 255ths: that of place i in byte i - 1."""
+    whole = np.rint(255 * probabilities.astype(np.float64)).astype(np.uint64)
+    result: NDArray[np.uint64] = np.bitwise_or.reduce(
+        whole << (np.uint64(8) * (np.array(places, np.uint64) - np.uint64(1))), axis=1
+    )
+    return result
+
+
+def of_bytes(words: NDArray[np.uint64]) -> NDArray[np.float64]:
+    """[N, 8] the probabilities in ``words``, to the next 255th."""
+    places = np.uint64(8) * np.arange(MAX_ACTIONS, dtype=np.uint64)
+    result: NDArray[np.float64] = ((words[:, None] >> places) & np.uint64(255)) / 255.0
     return result
 
 
@@ -161,7 +187,8 @@ def of_trace(trace: Trace, depths: tuple[int, ...], budget: int) -> DecisionRows
         entropy,
         chance,
         packed(trace.proposals.actions[:, 0]),
-        in_bytes(trace.proposals.logits, depths),
+        in_bytes(softmax(trace.proposals.logits), depths),
+        in_bytes(np.exp(trace.proposals.action_log[:, 0])),
     )
 
 
@@ -197,6 +224,7 @@ def of_callable(
                 nothing,
                 nothing,
                 packed(np.asarray(actions, np.uint8)),
+                np.zeros(len(who), np.uint64),
                 np.zeros(len(who), np.uint64),
             )
         )

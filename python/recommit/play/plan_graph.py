@@ -58,6 +58,7 @@ class PlanGraph:
         together: bool = False,
         piece: int = 0,
         keep_inputs: bool = False,
+        keep_probabilities: bool = False,
     ) -> None:
         """Look at ``piece`` states at a time, or as many as divide the work evenly; ``together``: see ``Engine``."""
         self.policy, self.task, self.depths, self.run_pass = policy, task, depths, run_pass
@@ -69,6 +70,10 @@ class PlanGraph:
         #: Eight greedy actions by depth, and logits of the policy's own depths.
         self.plans: NDArray[np.uint8] = np.empty((0, many, MAX_ACTIONS), np.uint8)
         self.logits: NDArray[np.float32] = np.empty((0, len(policy.config.depths)), np.float32)
+        #: Of every action at every place of the plans: by depth, in one column where depth makes no difference to them,
+        #: in none without ``keep_probabilities``.
+        plans = (1 if policy.plans_first else many) if keep_probabilities else 0
+        self.probabilities: NDArray[np.float32] = np.empty((0, plans, MAX_ACTIONS, 4), np.float32)
         #: Is the policy told how many decisions are left? Then the same state is another node with another number of
         #: them.
         self.shows_budget = policy.config.show_budget
@@ -108,6 +113,7 @@ class PlanGraph:
             "left": left.astype(np.int64),
             "plans": np.zeros((more, len(self.depths), MAX_ACTIONS), np.uint8),
             "logits": np.zeros((more, self.logits.shape[1]), np.float32),
+            "probabilities": np.zeros((more, *self.probabilities.shape[1:]), np.float32),
             "landing": np.zeros((more, len(self.depths)), np.int64),
             "executed": np.zeros((more, len(self.depths)), np.int32),
             "solved": np.zeros((more, len(self.depths)), np.bool_),
@@ -125,28 +131,31 @@ class PlanGraph:
         if not len(missing):
             return
         pieces = divided(missing, self.team.world, self.piece)
-        empty = self.logits[:0], self.plans[:0]
+        empty = {name: getattr(self, name)[:0] for name in ("logits", "plans", "probabilities")}
         mine = [self._look(piece, missing) for piece in turns(pieces, self.team, self.together)]
-        logits, plans = (np.concatenate(parts) for parts in zip(empty, *mine, strict=True))
-        heard = self.team.exchange({"logits": logits, "plans": plans})
+        heard = self.team.exchange(
+            {name: np.concatenate([none, *(each[name] for each in mine)]) for name, none in empty.items()}
+        )
         used = [0] * self.team.world
         for i, piece in enumerate(pieces):  # in one order everywhere, since it numbers the nodes
             rank = i % self.team.world
             part = slice(used[rank], used[rank] + len(piece))
-            self._connect(piece, heard[rank]["logits"][part], heard[rank]["plans"][part])
+            self._connect(piece, {name: values[part] for name, values in heard[rank].items()})
             used[rank] += len(piece)
 
-    def _look(self, piece: NDArray[np.int64], others: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Logits and plans of a piece; with an empty one the first of ``others`` is looked at, and nothing comes of
-        it."""
+    def _look(self, piece: NDArray[np.int64], others: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
+        """What the policy says of a piece; with an empty one the first of ``others`` is looked at, and nothing comes
+        of it."""
         nodes = piece if len(piece) else others[:1]
         left = {"left": self.left[nodes]} if self.shows_budget else {}
-        inputs, logits, plans = self.run_pass(
-            partial(self.policy.plan, self.task, self.states[nodes], self.depths, **left)
-        )
+        kept = self.probabilities.shape[1] > 0
+        plan = self.policy.plan_with_probabilities if kept else self.policy.plan
+        inputs, logits, plans, *more = self.run_pass(partial(plan, self.task, self.states[nodes], self.depths, **left))
         if self.keep_inputs and len(piece):
             self._inputs.append((piece, inputs))
-        return logits[: len(piece)], plans[: len(piece)]
+        probabilities = more[0] if more else np.zeros((len(nodes), *self.probabilities.shape[1:]), np.float32)
+        every = {"logits": logits, "plans": plans, "probabilities": probabilities}
+        return {name: values[: len(piece)] for name, values in every.items()}
 
     def read(self) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """The nodes that this rank looked at, ascending, and what the depth head read of them: it stays where it is,
@@ -156,15 +165,17 @@ class PlanGraph:
         order = np.argsort(nodes)
         return nodes[order], inputs[order]
 
-    def _connect(self, chosen: NDArray[np.int64], logits: NDArray[np.float32], plans: NDArray[np.uint8]) -> None:
+    def _connect(self, chosen: NDArray[np.int64], looks: dict[str, NDArray[Any]]) -> None:
         many = len(self.depths)
+        for name, values in looks.items():
+            getattr(self, name)[chosen] = values
         outcome = self.task.execute(
             np.repeat(self.states[chosen], many, axis=0),
-            plans.reshape(-1, MAX_ACTIONS),
+            looks["plans"].reshape(-1, MAX_ACTIONS),
             np.tile(np.array(self.depths, np.int32), len(chosen)),
         )
         landing = self.nodes(outcome.states, np.repeat(self.left[chosen] - 1, many)).reshape(-1, many)
-        self.plans[chosen], self.logits[chosen], self.landing[chosen] = plans, logits, landing
+        self.landing[chosen] = landing
         self.executed[chosen] = outcome.executed.reshape(-1, many)
         self.solved[chosen] = outcome.solved.reshape(-1, many)
         self.expanded[chosen] = True

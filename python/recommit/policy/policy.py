@@ -251,7 +251,7 @@ class CommitPolicy(nn.Module):
             ]
             return np.concatenate([d for d, _ in done]), np.concatenate([a for _, a in done])
         z, index = self.look(task, states, left), self.task_index(task)
-        greedy = self.decoder.plans(z, index) if noise is None and self._plans_first else None
+        greedy = self.decoder.plans(z, index) if noise is None and self.plans_first else None
         logits = self.depth_head(self.read(z, index, greedy and greedy[1]))
         if noise is not None:
             logits = logits - torch.log(-torch.log(to_device(noise[0], z.device).to(logits)))
@@ -267,7 +267,6 @@ class CommitPolicy(nn.Module):
         depths, plans = to_host(chosen.int(), actions.byte())
         return depths, plans
 
-    @torch.no_grad()
     def plan(
         self,
         task: Puzzle,
@@ -277,21 +276,36 @@ class CommitPolicy(nn.Module):
     ) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.uint8]]:
         """What the depth head reads [N, inputs], logits of the policy's own depths [N, |H|], eight greedy actions
         [N, D, 8] for each of ``depths``; ``left``: see ``look``."""
-        z, index = self.look(task, states, left), self.task_index(task)
-        if self._plans_first:
-            plans, scores = self.decoder.plans(z, index)
-            head_inputs, actions = self.read(z, index, scores), plans[:, None].expand(-1, len(depths), -1)
-        else:
-            conditions = (self.conditioning(torch.full((len(z),), depth, device=z.device)) for depth in depths)
-            head_inputs, actions = (
-                z,
-                torch.stack([self.decoder.plans(z, index, depths=each)[0] for each in conditions], dim=1),
-            )
-        inputs, logits, plans = to_host(head_inputs.float(), self.depth_head(head_inputs).float(), actions.byte())
+        inputs, logits, plans, _ = self.plan_with_probabilities(task, states, depths, left)
         return inputs, logits, plans
 
+    @torch.no_grad()
+    def plan_with_probabilities(
+        self,
+        task: Puzzle,
+        states: NDArray[np.uint8],
+        depths: tuple[int, ...],
+        left: NDArray[np.integer] | None = None,
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.uint8], NDArray[np.float32]]:
+        """``plan``, and the probability of every action at every place of it: [N, 1, 8, 4] where a plan is the same
+        whatever its depth (``plans_first``), else [N, D, 8, 4]."""
+        z, index = self.look(task, states, left), self.task_index(task)
+        if self.plans_first:
+            plan, scores = self.decoder.plans(z, index)
+            head_inputs, actions = self.read(z, index, scores), plan[:, None].expand(-1, len(depths), -1)
+            scores = scores[:, None]
+        else:
+            conditions = (self.conditioning(torch.full((len(z),), depth, device=z.device)) for depth in depths)
+            planned = [self.decoder.plans(z, index, depths=each) for each in conditions]
+            head_inputs, (actions, scores) = z, (torch.stack(parts, dim=1) for parts in zip(*planned, strict=True))
+        logits = self.depth_head(head_inputs).float()
+        inputs, logits, plans, probabilities = to_host(
+            head_inputs.float(), logits, actions.byte(), scores.float().softmax(-1)
+        )
+        return inputs, logits, plans, probabilities
+
     @property
-    def _plans_first(self) -> bool:
+    def plans_first(self) -> bool:
         """Is a plan the same whatever its depth?"""
         return self.config.decoder.depth_conditioning == "none"
 

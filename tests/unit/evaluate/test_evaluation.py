@@ -13,7 +13,7 @@ pq = pytest.importorskip("pyarrow.parquet")
 import recommit
 from recommit.cli import main
 from recommit.data.starts import symmetry
-from recommit.evaluate import evaluation
+from recommit.evaluate import agent_names
 from recommit.evaluate import text as tables
 from recommit.evaluate.agent_names import AgentName
 from recommit.evaluate.agents import PolicyPlayer
@@ -231,4 +231,4 @@ def test_tables_read_as_text(done):
     text = tables.main_table(json.loads((done / "summary.json").read_text()))
     assert "sliding, loose budget: K = 15, 12 instances" in text
     assert "| solver " in text
-    assert evaluation.file_name(AgentName.parse("fixed-4@/a/b"), 15, 0).startswith("fixed-4-of-b-")
+    assert agent_names.file_name(AgentName.parse("fixed-4@/a/b"), 15, 0).startswith("fixed-4-of-b-")

@@ -18,7 +18,16 @@ from recommit.play.plan_graph import PlanGraph
 from recommit.runs.ports import free_port
 from recommit.runs.ranks import Team
 
-AGENTS = ("adaptive", "fixed-4", "fixed-2-sampled", "random", "shuffled", "oracle-dp", "random-actions")
+AGENTS = (
+    "adaptive",
+    "fixed-4",
+    "fixed-2-sampled",
+    "random",
+    "shuffled",
+    "oracle-dp",
+    "random-actions",
+    "confidence-least",
+)
 
 
 def start(run, out, rank=0, world=1, port=0):

@@ -1,0 +1,92 @@
+"""Thresholds of rules: chosen on validation instances, and what each of them would come to on those of the test."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from recommit.evaluate.side_by_side import scores
+from recommit.graphs.at_work import RuleAtWork
+from recommit.horizon import Plans
+from recommit.horizon.rule import ThresholdRule
+from recommit.play.plan_graph import head, turns_on_graph
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from recommit.evaluate.agent_names import AgentName
+    from recommit.evaluate.agents import PolicyPlayer
+    from recommit.evaluate.store import EvaluationStore
+    from recommit.graphs.rules import NamedRule
+    from recommit.runs.ranks import Team
+
+#: Thresholds to choose from. Each is played on all validation and test instances.
+STEPS = 20
+
+
+def candidates(player: PolicyPlayer, entry: NamedRule) -> NDArray[np.float64]:
+    """Those that cut the rule's scores into equal parts, of the plans in all states where the depth head looks."""
+    assert isinstance(entry.rule, ThresholdRule)
+    reach = player.reach
+    steps = [nodes for _, _, nodes, _ in turns_on_graph(reach, player.starts, player.budget, head(reach))]
+    nodes = np.unique(np.concatenate(steps))
+    plans = Plans(reach.plans[nodes, 0], reach.probabilities[nodes, 0])
+    return np.unique(entry.rule.thresholds(plans, STEPS))
+
+
+def choose(player: PolicyPlayer, entry: NamedRule, budgets: Sequence[int]) -> float:
+    """The threshold that solves most under these budgets together; of equals the one with fewer actions, then the
+    lower one."""
+    every = candidates(player, entry)
+    totals = sum(_played(player, entry, every, budget) for budget in budgets)
+    assert isinstance(totals, np.ndarray)
+    return float(every[max(range(len(every)), key=lambda i: totals[i].tolist())])
+
+
+def curve(player: PolicyPlayer, entry: NamedRule, values: NDArray[np.float64], budget: int) -> list[dict[str, float]]:
+    """What each threshold solves, and with how many actions per episode."""
+    means = _played(player, entry, values, budget) / len(player.starts)
+    return [
+        {"threshold": float(value), "solve_rate": float(solved), "actions": float(-actions)}
+        for value, (solved, actions) in zip(values, means, strict=True)
+    ]
+
+
+def _played(
+    player: PolicyPlayer, entry: NamedRule, values: NDArray[np.float64], budget: int
+) -> NDArray[np.integer[Any]]:
+    """[T, 2] episodes solved, and actions with a minus."""
+    choices = [RuleAtWork(player.reach, entry.at(float(value))) for value in values]
+    return np.array(scores(player.reach, player.starts, budget, choices))
+
+
+def keep(
+    store: EvaluationStore | None,
+    team: Team,
+    agent: AgentName,
+    budgets: Sequence[int],
+    player: Callable[[], PolicyPlayer],
+) -> None:
+    """Write down both thresholds of an agent's rule and its curve under each budget, unless they are there."""
+    for budget in budgets:
+        name = entry_name(agent, budget)
+        if not team.from_lead(store is not None and name in store.thresholds()):
+            entry = player().sweep(agent, budget)
+            if store is not None:
+                store.keep_threshold(name, entry)
+
+
+def entry_name(agent: AgentName, budget: int) -> str:
+    """By rule and policy: the agents with a threshold of their own and with a shared one are found in one place."""
+    return f"{agent.of_rule.stem}@{budget}"
+
+
+def of_agent(store: EvaluationStore, agent: AgentName, budget: int) -> dict[str, float]:
+    """The threshold that it was played with, for its row of the summary."""
+    if not agent.swept:
+        return {}
+    entry = store.thresholds()[entry_name(agent, budget)]
+    return {"threshold": entry["shared" if agent.shared else "own"]}

@@ -1,0 +1,180 @@
+"""Rules without training as agents: each against episodes in plain Python, and their thresholds against trying all."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+from tests.reference.rule_episodes import play
+
+pytest.importorskip("torch")
+
+from tests.unit.play.test_oracle import DEPTHS, Scripted
+
+import recommit
+from recommit.cli import main
+from recommit.evaluate import agent_names, thresholds
+from recommit.evaluate.agent_names import AgentName
+from recommit.evaluate.agents import PolicyPlayer
+from recommit.graphs import rules
+from recommit.graphs.at_work import RuleAtWork
+from recommit.play import episodes
+
+BUDGET = 7
+TASKS = {"sliding": recommit.Sliding(2, 3), "sokoban": recommit.Sokoban(6, 1)}
+NAMES = [*agent_names.RULES, *(name + "+memory" for name in agent_names.RULES)]
+
+
+def player_of(task, seed=3, count=25, **more):
+    starts = task.generate(count, seed=seed, length=(3, 12)).states
+    return PolicyPlayer(Scripted(), task, starts, BUDGET, **more)
+
+
+@pytest.fixture(scope="module", params=list(TASKS))
+def player(request):
+    task = TASKS[request.param]
+    return player_of(task, validation=player_of(task, seed=4), budgets=(4, BUDGET))
+
+
+def plan_of(task):
+    def plan(state):
+        _, _, plans, probabilities = Scripted().plan_with_probabilities(task, state[None], (8,))
+        return plans[0, 0].tolist(), probabilities[0, 0].astype(np.float64).tolist()
+
+    return plan
+
+
+def by_hand(player, entry, budget=BUDGET, **more):
+    plan = plan_of(player.task)
+    return [play(player.task, s, budget, entry.rule, plan, memory=entry.memory, **more) for s in player.starts]
+
+
+def by_instance(rows, count):
+    """Depth, executed, solved of each look, by instance."""
+    every = [[] for _ in range(count)]
+    for i in np.lexsort((rows.turn, rows.instance)):
+        every[rows.instance[i]].append((int(rows.depth[i]), int(rows.executed[i]), bool(rows.solved[i])))
+    return every
+
+
+def entry_of(name, threshold=0.4):
+    entry = rules.named(name, DEPTHS)
+    return entry.at(threshold if "entropy" not in name else 2.0) if entry.swept else entry
+
+
+def test_the_names_are_those_of_the_rules():
+    assert agent_names.RULES.keys() == rules.SWEPT.keys() | rules.PLAIN.keys()
+    assert agent_names.SWEPT.keys() == rules.SWEPT.keys()
+    assert rules.OPPOSITE == (1, 0, 3, 2)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_episodes_equal_plain_python(player, name):
+    entry = entry_of(name)
+    rows = episodes.on_graph(player.reach, player.starts, BUDGET, RuleAtWork(player.reach, entry))
+    assert by_instance(rows, len(player.starts)) == by_hand(player, entry)
+
+
+@pytest.mark.parametrize(
+    ("name", "defect"),
+    [*((n, "twin") for n in ("entropy-jump", "repetition", "reversal", "consecutive")), ("consecutive", "tail")]
+    + [(n, "memory") for n in NAMES if n.endswith("+memory")],
+)
+def test_a_planted_defect_is_noticed(name, defect):
+    differs = []
+    for task in TASKS.values():
+        player, entry = player_of(task), entry_of(name)
+        rows = episodes.on_graph(player.reach, player.starts, BUDGET, RuleAtWork(player.reach, entry))
+        differs.append(by_instance(rows, len(player.starts)) != by_hand(player, entry, defect=defect))
+    assert any(differs)
+
+
+def test_new_episodes_remember_nothing(player):
+    for name in ("consecutive+memory", "repetition+memory"):
+        choose = RuleAtWork(player.reach, entry_of(name))
+        first, second = (episodes.on_graph(player.reach, player.starts, BUDGET, choose) for _ in range(2))
+        assert np.array_equal(first.depth, second.depth)
+
+
+def at(entry, value):
+    """With a threshold; sums of entropies are in single precision there, and may be equal to it."""
+    return entry.at(float(value) + 1e-5 * ("entropy" in entry.name))
+
+
+def outcome(looks):
+    return sum(solved for each in looks for *_, solved in each), -sum(n for each in looks for _, n, _ in each)
+
+
+@pytest.mark.parametrize("name", ["confidence-product", "confidence-least+memory", "confidence-entropy"])
+def test_the_threshold_is_the_best_on_validation_instances(player, name):
+    entry, judge = rules.named(name, DEPTHS), player.validation
+    values = thresholds.candidates(judge, entry)
+    tried = {budget: [outcome(by_hand(judge, at(entry, v), budget)) for v in values] for budget in player.budgets}
+    both = [tuple(map(sum, zip(*pair, strict=True))) for pair in zip(*tried.values(), strict=True)]
+    for budget in player.budgets:
+        sweep = player.sweep(AgentName(name), budget)
+        assert sweep["own"] == values[tried[budget].index(max(tried[budget]))]
+        assert sweep["shared"] == values[both.index(max(both))]
+        on_test = [outcome(by_hand(player, at(entry, v), budget)) for v in values]
+        assert [(p["solve_rate"], p["actions"]) for p in sweep["curve"]] == [
+            (solved / len(player.starts), -actions / len(player.starts)) for solved, actions in on_test
+        ]
+        assert len(set(on_test)) > 3, "thresholds make a difference"
+
+
+def test_a_rule_needs_plans_that_do_not_depend_on_the_depth():
+    scripted = Scripted()
+    scripted.plans_first = False
+    two = PolicyPlayer(scripted, TASKS["sliding"], TASKS["sliding"].generate(3, seed=1).states, 2)
+    with pytest.raises(ValueError, match="expected rules for a policy whose plan does not depend on the depth"):
+        two.rows("repetition", 2)
+
+
+AGENTS = ("adaptive", "confidence-least", "confidence-least-shared", "confidence-least+memory", "consecutive+memory")
+
+
+@pytest.fixture(scope="module")
+def done(run, tmp_path_factory):
+    out = tmp_path_factory.mktemp("rules") / "eval"
+    assert evaluated(run, out) == 0
+    return out
+
+
+def evaluated(run, out, agents=AGENTS):
+    sizes = ("--instances", "10", "--validation", "8", "--budgets", "5", "3", "--quiet")
+    return main(["evaluate", str(run), "--out", str(out), *sizes, "--agents", *agents])
+
+
+def files_of(folder):
+    return {p.relative_to(folder).as_posix(): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
+
+
+def test_evaluations_have_rules_as_agents(done):
+    summary = {(row["agent"], row["decisions"]): row for row in json.loads((done / "summary.json").read_text())}
+    noted = json.loads((done / "thresholds.json").read_text())
+    assert set(noted) == {f"confidence-least{m}@{k}" for m in ("", "+memory") for k in (3, 5)}
+    for k in (3, 5):
+        entry = noted[f"confidence-least@{k}"]
+        assert summary["confidence-least", k]["threshold"] == entry["own"]
+        assert summary["confidence-least-shared", k]["threshold"] == entry["shared"]
+        point = next(p for p in entry["curve"] if p["threshold"] == entry["own"])
+        assert point["solve_rate"] == pytest.approx(summary["confidence-least", k]["solve_rate"])
+        assert point["actions"] == pytest.approx(summary["confidence-least", k]["actions_per_episode"])
+        assert "threshold" not in summary["adaptive", k]
+    assert noted["confidence-least@3"]["shared"] == noted["confidence-least@5"]["shared"]
+
+
+def test_a_torn_one_is_completed_whatever_the_order(done, run, tmp_path):
+    again = shutil.copytree(done, tmp_path / "again")
+    for name in ("thresholds.json", "decisions/confidence-least@3.parquet", "summary.json"):
+        (again / name).unlink()
+    assert evaluated(run, again) == 0
+    assert files_of(again) == files_of(done)
+
+
+def test_unknown_rules_are_refused(run, tmp_path, capsys):
+    for name in ("repetition-shared", "confidence", "adaptive+memory", "confidence-least+memory-shared"):
+        assert evaluated(run, tmp_path / "e", (name,)) == 2
+        assert f"got {name}" in capsys.readouterr().err
