@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recommit import draws
-from recommit.evaluate import side_by_side, thresholds
+from recommit.evaluate import thresholds
 from recommit.evaluate.agent_names import ACTION_SEEDS, AgentName
-from recommit.graphs import rules
+from recommit.graphs import rules, side_by_side
 from recommit.graphs.at_work import RuleAtWork
 from recommit.play import episodes, oracle, shared
 from recommit.play.plan_graph import PlanGraph, adaptive_memory, always, drawn, head

@@ -24,10 +24,11 @@ import numpy as np
 import torch
 
 from recommit.data.starts import held_out
-from recommit.evaluate import metrics, summaries, thresholds, transcripts
+from recommit.evaluate import gain, metrics, summaries, thresholds, transcripts
 from recommit.evaluate.agent_names import ZERO_SHOT, AgentName, file_name, validation_name
 from recommit.evaluate.agents import PolicyPlayer
 from recommit.evaluate.store import LATER, flat
+from recommit.play.commitments import Prices
 from recommit.puzzles import registry
 from recommit.runs.directory import recipe_of
 from recommit.runs.ranks import Team
@@ -130,8 +131,10 @@ class Evaluation:
             if agent.depth:
                 self._keep(validation_name(agent, k, seed), partial(self._rows_of, agent, k, seed, validation=True))
         if agent.swept:
-            player = partial(self._player, agent.run or self.spec.run)
-            thresholds.keep(self._store, self.team, agent, self._every_budget, player)
+            thresholds.keep(self._store, self.team, agent, self._every_budget, self._sweep)
+
+    def _sweep(self, agent: AgentName, k: int) -> dict[str, Any]:
+        return self._player(agent.run or self.spec.run).sweep(agent, k)
 
     def _distinct(self, agent: AgentName) -> list[int]:
         """Budgets under which it plays differently."""
@@ -198,6 +201,7 @@ class Evaluation:
                 summary.append({**head, **figures, **more})
             first = self._stored(agent, self._largest, 0)
             curves[name] = metrics.over_budgets(first, self.length, self._largest)
+        gain.add(summary, played, self.rooms, self.spec.prices)
         self.store.write_table("episodes.parquet", summaries.episode_columns(played))
         self.store.write_json("curves.json", curves)
         compared = summaries.compare(self.spec.agents, self.budgets, played, self.rooms, self.spec.prices)
@@ -223,12 +227,16 @@ class Evaluation:
         """Count the validation instances that fixed depths solve, so that the best is not chosen on the test set."""
         if not agent.depth:
             return {}
-        solved = []
+        prices, solved, paid = self.spec.prices or Prices(), [], []
         for seed in range(agent.seeds):
             rows = self.store.rows(validation_name(agent, self._played(agent, k), seed))
             assert rows is not None
-            solved.append(float((rows.solved & (rows.turn < k)).sum()))
-        return {"validation_solve_rate": sum(solved) / len(solved) / self.spec.validation}
+            now = rows.turn < k
+            solved.append(float((rows.solved & now).sum()))
+            paid.append(float(prices.of(rows.executed[now]).sum()))
+        count = len(solved) * self.spec.validation
+        rate = {"validation_solve_rate": sum(solved) / len(solved) / self.spec.validation}
+        return rate if self.spec.prices is None else {**rate, "validation_value": (sum(solved) - sum(paid)) / count}
 
     def _write_instances(self) -> None:
         columns: dict[str, Any] = {"id": self.ids, "state": flat(self.starts), "length": self.length}

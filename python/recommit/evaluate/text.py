@@ -63,8 +63,10 @@ def main_table(summary: list[dict[str, Any]]) -> str:
         rows = [row for row in summary if row["budget"] == budget]
         first = rows[0]
         title = f"{first['task']}, {budget} budget: K = {first['decisions']}, {first['instances']} instances"
-        head = (*_COLUMNS, *(_VALUE if "value" in first else ()))
-        blocks.append(title + "\n\n" + grid(head, [_cells(row) for row in rows]) + "\n\n" + limits(rows))
+        extra = [(names, fill) for names, key, fill in _SOMETIMES if any(key in row for row in rows)]
+        head = [*_COLUMNS, *(name for names, _ in extra for name in names)]
+        cells = [[*_cells(row), *(text for _, fill in extra for text in fill(row))] for row in rows]
+        blocks.append(title + "\n\n" + grid(head, cells) + "\n\n" + limits(rows))
     return "\n\n".join(blocks) + "\n"
 
 
@@ -78,8 +80,30 @@ def _cells(row: dict[str, Any]) -> list[str]:
         percent(row["spl"]),
         percent(row["lost"]),
         number(row["mean_depth"]),
-        *([f"{row['value']:.3f}", f"{row['value_low']:.3f} .. {row['value_high']:.3f}"] if "value" in row else []),
     ]
+
+
+def _gain(row: dict[str, Any]) -> list[str]:
+    """The part of the way from the best constant depth to the ceiling, and its interval."""
+    if row.get("gain") is None:
+        return ["-", "-"]
+    return [f"{row['gain']:.2f}", f"{row['gain_low']:.2f} .. {row['gain_high']:.2f}"]
+
+
+def _threshold(row: dict[str, Any]) -> list[str]:
+    return [f"{row['threshold']:.3g}" if "threshold" in row else "-"]
+
+
+def _value(row: dict[str, Any]) -> list[str]:
+    return [f"{row['value']:.3f}", f"{row['value_low']:.3f} .. {row['value_high']:.3f}"]
+
+
+#: Column heads that stand only where some row has the figure, the figure, and how a row fills them.
+_SOMETIMES = (
+    (_VALUE, "value", _value),
+    (("gain share", "95 %"), "gain", _gain),
+    (("threshold",), "threshold", _threshold),
+)
 
 
 def limits(rows: list[dict[str, Any]]) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from recommit.evaluate.side_by_side import scores
 from recommit.graphs.at_work import RuleAtWork
+from recommit.graphs.side_by_side import scores
 from recommit.horizon import Plans
 from recommit.horizon.rule import ThresholdRule
 from recommit.play.plan_graph import head, turns_on_graph
@@ -18,16 +18,32 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recommit.evaluate.agent_names import AgentName
-    from recommit.evaluate.agents import PolicyPlayer
     from recommit.evaluate.store import EvaluationStore
     from recommit.graphs.rules import NamedRule
+    from recommit.play.plan_graph import PlanGraph
     from recommit.runs.ranks import Team
 
 #: Thresholds to choose from. Each is played on all validation and test instances.
 STEPS = 20
 
 
-def candidates(player: PolicyPlayer, entry: NamedRule) -> NDArray[np.float64]:
+class Instances(Protocol):
+    """Where a policy plays, and the graph of its plans there."""
+
+    @property
+    def reach(self) -> PlanGraph:
+        """Of all depths."""
+
+    @property
+    def starts(self) -> NDArray[np.uint8]:
+        """States where episodes begin."""
+
+    @property
+    def budget(self) -> int:
+        """The largest."""
+
+
+def candidates(player: Instances, entry: NamedRule) -> NDArray[np.float64]:
     """Those that cut the rule's scores into equal parts, of the plans in all states where the depth head looks."""
     assert isinstance(entry.rule, ThresholdRule)
     reach = player.reach
@@ -37,7 +53,7 @@ def candidates(player: PolicyPlayer, entry: NamedRule) -> NDArray[np.float64]:
     return np.unique(entry.rule.thresholds(plans, STEPS))
 
 
-def choose(player: PolicyPlayer, entry: NamedRule, budgets: Sequence[int]) -> float:
+def choose(player: Instances, entry: NamedRule, budgets: Sequence[int]) -> float:
     """The threshold that solves most under these budgets together; of equals the one with fewer actions, then the
     lower one."""
     every = candidates(player, entry)
@@ -46,7 +62,7 @@ def choose(player: PolicyPlayer, entry: NamedRule, budgets: Sequence[int]) -> fl
     return float(every[max(range(len(every)), key=lambda i: totals[i].tolist())])
 
 
-def curve(player: PolicyPlayer, entry: NamedRule, values: NDArray[np.float64], budget: int) -> list[dict[str, float]]:
+def curve(player: Instances, entry: NamedRule, values: NDArray[np.float64], budget: int) -> list[dict[str, float]]:
     """What each threshold solves, and with how many actions per episode."""
     means = _played(player, entry, values, budget) / len(player.starts)
     return [
@@ -55,9 +71,7 @@ def curve(player: PolicyPlayer, entry: NamedRule, values: NDArray[np.float64], b
     ]
 
 
-def _played(
-    player: PolicyPlayer, entry: NamedRule, values: NDArray[np.float64], budget: int
-) -> NDArray[np.integer[Any]]:
+def _played(player: Instances, entry: NamedRule, values: NDArray[np.float64], budget: int) -> NDArray[np.integer[Any]]:
     """[T, 2] episodes solved, and actions with a minus."""
     choices = [RuleAtWork(player.reach, entry.at(float(value))) for value in values]
     return np.array(scores(player.reach, player.starts, budget, choices))
@@ -68,13 +82,13 @@ def keep(
     team: Team,
     agent: AgentName,
     budgets: Sequence[int],
-    player: Callable[[], PolicyPlayer],
+    sweep: Callable[[AgentName, int], dict[str, Any]],
 ) -> None:
     """Write down both thresholds of an agent's rule and its curve under each budget, unless they are there."""
     for budget in budgets:
         name = entry_name(agent, budget)
         if not team.from_lead(store is not None and name in store.thresholds()):
-            entry = player().sweep(agent, budget)
+            entry = sweep(agent, budget)
             if store is not None:
                 store.keep_threshold(name, entry)
 

@@ -148,8 +148,7 @@ class PlanGraph:
         of it."""
         nodes = piece if len(piece) else others[:1]
         left = {"left": self.left[nodes]} if self.shows_budget else {}
-        kept = self.probabilities.shape[1] > 0
-        plan = self.policy.plan_with_probabilities if kept else self.policy.plan
+        plan = self.policy.plan_with_probabilities if self.probabilities.shape[1] else self.policy.plan
         inputs, logits, plans, *more = self.run_pass(partial(plan, self.task, self.states[nodes], self.depths, **left))
         if self.keep_inputs and len(piece):
             self._inputs.append((piece, inputs))

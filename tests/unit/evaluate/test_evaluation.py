@@ -154,8 +154,13 @@ def test_with_prices_everybody_has_a_value(done, run, tmp_path, capsys):
         spent = action * row["actions_per_episode"] + look * row["decisions_per_episode"]
         assert row["value"] == pytest.approx(row["solve_rate"] - spent)
         assert row["value_low"] <= row["value"] <= row["value_high"]
-        own = {name: value for name, value in row.items() if not name.startswith("value")}
-        assert own == before[key] or row["agent"] == "oracle-dp"
+        if "validation_value" in row:
+            assert row["validation_value"] < row["validation_solve_rate"]
+        own = {n: value for n, value in row.items() if not n.startswith(("value", "validation_value", "gain"))}
+        assert (
+            own == {n: value for n, value in before[key].items() if not n.startswith("gain")}
+            or row["agent"] == "oracle-dp"
+        )
         assert "value" not in before[key]
         if not row["agent"].startswith(("solver", "random-actions", "fixed-4-sampled")):
             assert row["value"] <= after["oracle-dp", row["budget"]]["value"] + 1e-12

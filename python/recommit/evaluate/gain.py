@@ -1,0 +1,57 @@
+"""Gain share: how much of the way from the best constant depth to the ceiling an agent goes, with the same plans."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from recommit.evaluate.agent_names import AgentName
+from recommit.evaluate.summaries import per_instance, value
+from recommit.graphs.share import gain_interval
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from recommit.evaluate.metrics import EpisodeRows
+    from recommit.play.commitments import Prices
+
+CEILING = "oracle-dp"
+
+
+def add(
+    summary: list[dict[str, Any]],
+    played: dict[tuple[str, str], list[EpisodeRows]],
+    rooms: NDArray[Any] | None = None,
+    prices: Prices | None = None,
+) -> None:
+    """Give every row its gain share in instances solved, where the ceiling of its plans and fixed depths were played.
+
+    The constant is the fixed depth that solves most validation instances, of equals the shallower. ``gain`` is None
+    where the ceiling solves no more than the constant. At ``prices`` all of it is in values instead.
+    """
+    chosen_by = "validation_solve_rate" if prices is None else "validation_value"
+    for plans in _by_plans(summary):
+        ceiling = next((row for row in plans if AgentName.parse(row["agent"]).base == CEILING), None)
+        fixed = [row for row in plans if chosen_by in row]
+        if ceiling is None or not fixed:
+            continue
+        constant = max(fixed, key=lambda row: (row[chosen_by], -AgentName.parse(row["agent"]).depth))
+        for row in plans:
+            three = (played[one["agent"], one["budget"]] for one in (row, constant, ceiling))
+            rule, at_least, at_most = (
+                per_instance(each, "solved") if prices is None else value(each, prices) for each in three
+            )
+            share = gain_interval(rule, at_least, at_most, rooms)
+            row["gain"], row["gain_low"], row["gain_high"] = (
+                (share.mean, share.low, share.high) if share else (None, None, None)
+            )
+            row["gain_constant"] = constant["agent"]
+
+
+def _by_plans(summary: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+    """Rows of one budget whose agents play the same greedy plans."""
+    groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for row in summary:
+        agent = AgentName.parse(row["agent"])
+        if agent.asks_policy and not agent.draws_actions:
+            groups.setdefault((row["budget"], agent.run), []).append(row)
+    return list(groups.values())

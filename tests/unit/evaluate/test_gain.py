@@ -1,0 +1,79 @@
+"""Gain shares of an evaluation's agents against plain Python."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from tests.reference import gain as slow
+
+from recommit.evaluate import gain, text
+from recommit.evaluate.agent_names import AgentName
+from recommit.evaluate.metrics import EpisodeRows
+
+COUNT = 60
+RATES = {"adaptive": 0.6, "random": 0.5, "fixed-1": 0.4, "fixed-8": 0.45, "oracle-dp": 0.9}
+OTHERS = {"fixed-4-sampled": 0.5, "solver": 1.0, "adaptive@there": 0.7, "fixed-4@there": 0.2}
+#: On validation instances; on those of the test depth 8 looks better.
+VALIDATED = {"fixed-1": 0.5, "fixed-8": 0.5}
+
+
+def episodes(rate, rng):
+    """One that is solved as often as that."""
+    nothing = {f.name: np.zeros(COUNT, np.int64) for f in dataclasses.fields(EpisodeRows)}
+    return EpisodeRows(**{**nothing, "solved": rng.random(COUNT) < rate})
+
+
+def evaluated(rates):
+    rng = np.random.default_rng(7)
+    played = {(name, "5"): [episodes(r, rng) for _ in range(AgentName.parse(name).seeds)] for name, r in rates.items()}
+    summary = [
+        {"agent": name, "budget": "5", **({"validation_solve_rate": VALIDATED[name]} if name in VALIDATED else {})}
+        for name in rates
+    ]
+    return summary, played
+
+
+def test_shares_equal_plain_python():
+    summary, played = evaluated(RATES | OTHERS)
+    gain.add(summary, played)
+    rows = {row["agent"]: row for row in summary}
+    solved = {name: np.mean([one.solved for one in each], axis=0).tolist() for (name, _), each in played.items()}
+    chosen = slow.constant({1: VALIDATED["fixed-1"], 8: VALIDATED["fixed-8"]})
+    for name in RATES:
+        assert rows[name]["gain_constant"] == f"fixed-{chosen}"
+        wanted = slow.share(solved[name], solved[f"fixed-{chosen}"], solved["oracle-dp"])
+        assert rows[name]["gain"] == pytest.approx(wanted)
+        assert rows[name]["gain_low"] <= rows[name]["gain"] <= rows[name]["gain_high"]
+    on_test = slow.share(solved["adaptive"], solved["fixed-8"], solved["oracle-dp"])
+    assert rows["adaptive"]["gain"] != pytest.approx(on_test), "a planted defect: the constant of the test instances"
+    assert (rows["fixed-1"]["gain"], rows["oracle-dp"]["gain"]) == (0.0, 1.0)
+    assert not any("gain" in rows[name] for name in OTHERS), "other plans, or no ceiling of theirs"
+
+
+def test_instances_of_one_room_are_drawn_together():
+    summary, played = evaluated(RATES)
+    gain.add(summary, played, np.arange(COUNT) // 20)
+    by_room = {row["agent"]: row for row in summary}
+    gain.add(summary := evaluated(RATES)[0], played)
+    alone = {row["agent"]: row for row in summary}
+    assert by_room["adaptive"]["gain"] == alone["adaptive"]["gain"]
+    assert by_room["adaptive"]["gain_low"] != alone["adaptive"]["gain_low"]
+
+
+def test_nothing_to_take_is_no_share():
+    summary, played = evaluated({"fixed-1": 0.0, "oracle-dp": 0.0, "adaptive": 0.0})
+    gain.add(summary, played)
+    assert all(row["gain"] is None for row in summary)
+
+
+def test_without_a_ceiling_there_is_no_column():
+    row = {"agent": "adaptive", "task": "sliding", "budget": "5", "decisions": 5, "instances": 3}
+    figures = ("solve_rate", "solve_low", "solve_high", "actions_per_episode", "decisions_per_episode", "spl", "lost")
+    row |= {**dict.fromkeys(figures, 0.5), "mean_depth": 2.0}
+    assert "gain share" not in text.main_table([row])
+    table = text.main_table([row | {"gain": 0.25, "gain_low": 0.1, "gain_high": 0.4, "threshold": 0.5}, row])
+    assert "| gain share |" in table
+    assert "0.25 | 0.10 .. 0.40 |       0.5 |" in table
+    assert "threshold" in table
