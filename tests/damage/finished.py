@@ -14,7 +14,8 @@ import yaml
 from tests.unit.train.runs import TINY, plan_of
 
 from recommit.data import DataSpec, Difficulty, build, open_all
-from recommit.evaluate.evaluation import Evaluation, EvaluationSpec
+from recommit.evaluate.evaluation import Evaluation
+from recommit.evaluate.spec import EvaluationSpec
 from recommit.evaluate.store import EvaluationStore
 from recommit.paper import seeds
 from recommit.policy.backbones.backbone import load_backbone

@@ -16,7 +16,8 @@ from tests.invariant.rank_jobs import Job, run, train
 from tests.invariant.zero_runs import compared
 
 from recommit.data import DataSpec, Difficulty, build
-from recommit.evaluate.evaluation import Evaluation, EvaluationSpec
+from recommit.evaluate.evaluation import Evaluation
+from recommit.evaluate.spec import EvaluationSpec
 from recommit.evaluate.store import EvaluationStore
 from recommit.policy.policy import CommitPolicy
 

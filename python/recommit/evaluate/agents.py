@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recommit.graphs.rules import NamedRule
+    from recommit.play.commitments import Prices
     from recommit.play.episodes import DecisionRows
     from recommit.play.plan_graph import Chooser
     from recommit.policy.policy import CommitPolicy
@@ -49,6 +50,8 @@ class PolicyPlayer:
     team: Team = field(default_factory=Team)
     #: Those that one threshold has to serve; the largest alone if there are none.
     budgets: tuple[int, ...] = ()
+    #: What the ceiling pays for actions and looks; it is of solved episodes alone where nothing has a price.
+    prices: Prices | None = None
     _rows: dict[tuple[str, int, int], DecisionRows] = field(default_factory=dict)
     _mixtures: dict[int, NDArray[np.float64]] = field(default_factory=dict)
     _thresholds: dict[tuple[str, tuple[int, ...]], float] = field(default_factory=dict)
@@ -108,7 +111,7 @@ class PolicyPlayer:
         return makers[agent]()
 
     def _ceiling(self, budget: int) -> oracle.Ceiling:
-        ceiling = oracle.ceiling(self.reach, self.starts, budget, self.policy.config.depths)
+        ceiling = oracle.ceiling(self.reach, self.starts, budget, self.policy.config.depths, self.prices)
         if ceiling.missing:
             warnings.warn(f"oracle-dp: {ceiling.missing:,} states were left out: below the ceiling", stacklevel=2)
         return ceiling

@@ -15,7 +15,6 @@ from __future__ import annotations
 import gc
 import time
 import warnings
-from dataclasses import dataclass, fields
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -25,10 +24,11 @@ import numpy as np
 import torch
 
 from recommit.data.starts import held_out
-from recommit.evaluate import agent_names, gain, metrics, summaries, thresholds, transcripts
+from recommit.evaluate import gain, metrics, summaries, thresholds, transcripts
 from recommit.evaluate.agent_names import ZERO_SHOT, AgentName, file_name, validation_name
 from recommit.evaluate.agents import PolicyPlayer
 from recommit.evaluate.store import LATER, flat
+from recommit.play.commitments import Prices
 from recommit.puzzles import registry
 from recommit.runs.directory import recipe_of
 from recommit.runs.ranks import Team
@@ -40,63 +40,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recommit.evaluate.metrics import EpisodeRows
+    from recommit.evaluate.spec import EvaluationSpec
     from recommit.evaluate.store import EvaluationStore
     from recommit.play.episodes import DecisionRows
-
-
-@dataclass(frozen=True)
-class EvaluationSpec:
-    """What is asked for."""
-
-    run: str
-    #: Names of ``agent_names.AGENTS``; ``NAME@RUN`` is played by another run's policy.
-    agents: tuple[str, ...]
-    budgets: tuple[str, ...] = ("loose", "tight")
-    instances: int = 1024
-    validation: int = 256
-    #: Shortest and longest length; empty: as in the data of the run.
-    length: tuple[int, ...] = ()
-    seed: int = 0
-    #: What is near, mid and far; see ``metrics.EDGES``.
-    edges: str = metrics.EDGES[0]
-    #: End an episode at the first look at a state that nobody can solve: for analysis, since no policy knows it.
-    stop_on_deadlock: bool = False
-    #: Execute every commitment to its end; the goal counts only there.
-    whole_commitments: bool = False
-    #: Which puzzle of a run that has several, with or without its size.
-    task: str = ""
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "agents", agent_names.renamed(self.agents))
-        for agent in self.names:
-            if agent_names.check(agent.base) == ZERO_SHOT and not agent.run:
-                raise ValueError("agents: expected the folder of a run, zero-shot@FOLDER, got zero-shot")
-        if not self.agents:
-            raise ValueError("agents: expected at least one, got none")
-        for name in ("instances", "validation"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name}: expected at least 1, got {getattr(self, name)}")
-        if len(self.length) not in (0, 2):
-            raise ValueError(f"length: expected two numbers or none, got {self.length}")
-        if self.edges not in metrics.EDGES:
-            raise ValueError(f"edges: expected one of {', '.join(metrics.EDGES)}, got {self.edges}")
-        if self.whole_commitments and any(agent.base == ZERO_SHOT for agent in self.names):
-            raise ValueError(
-                "whole_commitments: expected no zero-shot agents, whose episodes have been played to the goal"
-            )
-
-    @property
-    def names(self) -> tuple[AgentName, ...]:
-        """The agents' names, read."""
-        return tuple(AgentName.parse(name) for name in self.agents)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values; of the options that older specs do not name, those that are not the usual ones."""
-        options = [
-            f for f in fields(EvaluationSpec) if f.name in ("edges", "stop_on_deadlock", "whole_commitments", "task")
-        ]
-        usual = {f.name for f in options if getattr(self, f.name) == f.default}
-        return {f.name: getattr(self, f.name) for f in fields(EvaluationSpec) if f.name not in usual}
 
 
 def decisions_of(budget: str, task: str) -> int:
@@ -233,10 +179,11 @@ class Evaluation:
             if self._validation is None:
                 drawn = held_out.starts(self.data, "validation", self.spec.validation, self.spec.length)
                 self._validation = np.ascontiguousarray(drawn.states)
-            chosen_on = PolicyPlayer(policy, self.task, self._validation, self._largest, team=self.team)
-            self._players[run] = PolicyPlayer(
-                policy, self.task, self.starts, self._largest, chosen_on, self.team, self._every_budget
+            player = partial(
+                PolicyPlayer, policy, self.task, budget=self._largest, team=self.team, prices=self.spec.prices
             )
+            chosen_on = player(starts=self._validation)
+            self._players[run] = player(starts=self.starts, validation=chosen_on, budgets=self._every_budget)
         return self._players[run]
 
     def _figures(self) -> list[dict[str, Any]]:
@@ -249,15 +196,16 @@ class Evaluation:
                 every = [self._stored(agent, k, seed) for seed in range(agent.seeds)]
                 played[name, budget] = [metrics.episodes(rows, self.length, k) for rows in every]
                 head = {"agent": name, "task": self.data.task, "budget": budget, "seeds": len(every), **_model(agent)}
-                figures = summaries.row(every, played[name, budget], k, self.rooms, self.spec.edges)
+                figures = summaries.row(every, played[name, budget], k, self.rooms, self.spec.edges, self.spec.prices)
                 more = {**self._validated(agent, k), **thresholds.of_agent(self.store, agent, k)}
                 summary.append({**head, **figures, **more})
             first = self._stored(agent, self._largest, 0)
             curves[name] = metrics.over_budgets(first, self.length, self._largest)
-        gain.add(summary, played, self.rooms)
+        gain.add(summary, played, self.rooms, self.spec.prices)
         self.store.write_table("episodes.parquet", summaries.episode_columns(played))
         self.store.write_json("curves.json", curves)
-        self.store.write_json("comparisons.json", summaries.compare(self.spec.agents, self.budgets, played, self.rooms))
+        compared = summaries.compare(self.spec.agents, self.budgets, played, self.rooms, self.spec.prices)
+        self.store.write_json("comparisons.json", compared)
         self.store.write_json("summary.json", summary)
         self._say_what_is_missing()
         return summary
@@ -279,12 +227,16 @@ class Evaluation:
         """Count the validation instances that fixed depths solve, so that the best is not chosen on the test set."""
         if not agent.depth:
             return {}
-        solved = []
+        prices, solved, paid = self.spec.prices or Prices(), [], []
         for seed in range(agent.seeds):
             rows = self.store.rows(validation_name(agent, self._played(agent, k), seed))
             assert rows is not None
-            solved.append(float((rows.solved & (rows.turn < k)).sum()))
-        return {"validation_solve_rate": sum(solved) / len(solved) / self.spec.validation}
+            now = rows.turn < k
+            solved.append(float((rows.solved & now).sum()))
+            paid.append(float(prices.of(rows.executed[now]).sum()))
+        count = len(solved) * self.spec.validation
+        rate = {"validation_solve_rate": sum(solved) / len(solved) / self.spec.validation}
+        return rate if self.spec.prices is None else {**rate, "validation_value": (sum(solved) - sum(paid)) / count}
 
     def _write_instances(self) -> None:
         columns: dict[str, Any] = {"id": self.ids, "state": flat(self.starts), "length": self.length}

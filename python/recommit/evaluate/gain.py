@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from recommit.evaluate.agent_names import AgentName
-from recommit.evaluate.summaries import per_instance
+from recommit.evaluate.summaries import per_instance, value
 from recommit.graphs.share import gain_interval
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recommit.evaluate.metrics import EpisodeRows
+    from recommit.play.commitments import Prices
 
 CEILING = "oracle-dp"
 
@@ -20,21 +21,24 @@ def add(
     summary: list[dict[str, Any]],
     played: dict[tuple[str, str], list[EpisodeRows]],
     rooms: NDArray[Any] | None = None,
+    prices: Prices | None = None,
 ) -> None:
     """Give every row its gain share in instances solved, where the ceiling of its plans and fixed depths were played.
 
     The constant is the fixed depth that solves most validation instances, of equals the shallower. ``gain`` is None
-    where the ceiling solves no more than the constant.
+    where the ceiling solves no more than the constant. At ``prices`` all of it is in values instead.
     """
+    chosen_by = "validation_solve_rate" if prices is None else "validation_value"
     for plans in _by_plans(summary):
         ceiling = next((row for row in plans if AgentName.parse(row["agent"]).base == CEILING), None)
-        fixed = [row for row in plans if "validation_solve_rate" in row]
+        fixed = [row for row in plans if chosen_by in row]
         if ceiling is None or not fixed:
             continue
-        constant = max(fixed, key=lambda row: (row["validation_solve_rate"], -AgentName.parse(row["agent"]).depth))
+        constant = max(fixed, key=lambda row: (row[chosen_by], -AgentName.parse(row["agent"]).depth))
         for row in plans:
+            three = (played[one["agent"], one["budget"]] for one in (row, constant, ceiling))
             rule, at_least, at_most = (
-                per_instance(played[one["agent"], one["budget"]], "solved") for one in (row, constant, ceiling)
+                per_instance(each, "solved") if prices is None else value(each, prices) for each in three
             )
             share = gain_interval(rule, at_least, at_most, rooms)
             row["gain"], row["gain_low"], row["gain_high"] = (

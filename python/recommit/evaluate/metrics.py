@@ -10,6 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from recommit.play.commitments import Prices
     from recommit.play.episodes import DecisionRows
 
 #: Distances up to which a state is near, and up to which it is half-way.
@@ -39,6 +40,11 @@ class EpisodeRows:
     def where(self, keep: NDArray[np.bool_] | NDArray[np.intp]) -> EpisodeRows:
         """Some of them."""
         return EpisodeRows(*(getattr(self, f.name)[keep] for f in fields(self)))
+
+    def value(self, prices: Prices) -> NDArray[np.float64]:
+        """Solved, less what actions and looks cost; a decision has one look."""
+        result: NDArray[np.float64] = self.solved - prices.action * self.actions - prices.look * self.decisions
+        return result
 
     @property
     def lost(self) -> NDArray[np.bool_]:

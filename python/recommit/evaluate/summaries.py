@@ -14,6 +14,7 @@ from recommit.evaluate.metrics import EpisodeRows
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from recommit.play.commitments import Prices
     from recommit.play.episodes import DecisionRows
 
 
@@ -23,11 +24,16 @@ def row(
     k: int,
     rooms: NDArray[np.int64] | None = None,
     edges: str = metrics.EDGES[0],
+    prices: Prices | None = None,
 ) -> dict[str, Any]:
-    """One agent under one budget: means over its seeds, the interval of the share of instances solved."""
+    """One agent under one budget: means over its seeds, the interval of the share of instances solved; at ``prices``
+    also of the value."""
     rows = [metrics.within(one, k) for one in rows]
     merged = averaged([metrics.summarise(p, r, k) for p, r in zip(played, rows, strict=True)])
     merged["solve_low"], merged["solve_high"] = stats.share(per_instance(played, "solved"), rooms)
+    if prices is not None:
+        worth = stats.bootstrap(value(played, prices), rooms)
+        merged |= {"value": worth.mean, "value_low": worth.low, "value_high": worth.high}
     merged["by_distance_solved"] = metrics.by_distance(rows[0], played[0], k, edges=edges)
     merged["by_distance"] = metrics.by_distance(rows[0], played[0], k, solved_only=False, edges=edges)
     return merged
@@ -75,6 +81,7 @@ def compare(
     budgets: dict[str, int],
     played: dict[tuple[str, str], list[EpisodeRows]],
     rooms: NDArray[np.int64] | None = None,
+    prices: Prices | None = None,
 ) -> list[dict[str, Any]]:
     """The first agent against each other one, on the same instances: differences with 95 % intervals."""
     comparisons = []
@@ -85,6 +92,7 @@ def compare(
             other = played[other_name, budget]
             solved = stats.bootstrap(per_instance(one, "solved") - per_instance(other, "solved"), rooms)
             actions = stats.bootstrap(per_instance(one, "actions") - per_instance(other, "actions"), rooms)
+            worth = None if prices is None else stats.bootstrap(value(one, prices) - value(other, prices), rooms)
             single = len(one) == len(other) == 1
             comparisons.append(
                 {
@@ -93,6 +101,7 @@ def compare(
                     "budget": budget,
                     "solve_difference": vars(solved),
                     "actions_difference": vars(actions),
+                    **({} if worth is None else {"value_difference": vars(worth)}),
                     "mcnemar_p": stats.mcnemar(one[0].solved, other[0].solved, rooms) if single else None,
                     "dominates": bool(solved.mean >= 0 and actions.mean <= 0 and (solved.mean > 0 or actions.mean < 0)),
                     # One instance, or one room, has no spread to tell chance by.
@@ -100,6 +109,12 @@ def compare(
                 }
             )
     return comparisons
+
+
+def value(played: list[EpisodeRows], prices: Prices) -> NDArray[np.float64]:
+    """Values of the instances, as means over seeds."""
+    result: NDArray[np.float64] = np.mean([one.value(prices) for one in played], axis=0)
+    return result
 
 
 def per_instance(played: list[EpisodeRows], name: str) -> NDArray[np.float64]:

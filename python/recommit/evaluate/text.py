@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 #: Column heads and how a summary row fills them.
 _COLUMNS = ("agent", "solved %", "95 %", "actions", "looks", "SPL", "lost %", "depth")
+#: Further ones where actions or looks have a price.
+_VALUE = ("value", "95 %")
 
 
 def grid(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -92,8 +94,16 @@ def _threshold(row: dict[str, Any]) -> list[str]:
     return [f"{row['threshold']:.3g}" if "threshold" in row else "-"]
 
 
+def _value(row: dict[str, Any]) -> list[str]:
+    return [f"{row['value']:.3f}", f"{row['value_low']:.3f} .. {row['value_high']:.3f}"]
+
+
 #: Column heads that stand only where some row has the figure, the figure, and how a row fills them.
-_SOMETIMES = ((("gain share", "95 %"), "gain", _gain), (("threshold",), "threshold", _threshold))
+_SOMETIMES = (
+    (_VALUE, "value", _value),
+    (("gain share", "95 %"), "gain", _gain),
+    (("threshold",), "threshold", _threshold),
+)
 
 
 def limits(rows: list[dict[str, Any]]) -> str:
@@ -125,9 +135,18 @@ def comparisons(compared: list[dict[str, Any]]) -> str:
                 f"{actions['low']:+.1f} .. {actions['high']:+.1f}",
                 "-" if p is None else f"{p:.2g}",
                 verdict,
+                *_worth(one.get("value_difference")),
             )
         )
-    return grid(head, rows) + "\n"
+    priced = any("value_difference" in one for one in compared)
+    return grid((*head, *(_VALUE if priced else ())), rows) + "\n"
+
+
+def _worth(difference: dict[str, float] | None) -> tuple[str, ...]:
+    """Nothing where nothing has a price."""
+    if difference is None:
+        return ()
+    return (f"{difference['mean']:+.3f}", f"{difference['low']:+.3f} .. {difference['high']:+.3f}")
 
 
 def percent(value: float | None) -> str:

@@ -44,7 +44,13 @@ THRESHOLD: reading.Fields = dict.fromkeys(("threshold", "solve_rate", "actions")
 POINT: reading.Fields = dict.fromkeys(("budget", "solve_rate", "actions"), reading.NUMBER)
 #: What a spec of an evaluation says; older ones lack some of the last.
 PLAN: reading.Fields = {"agents": [str], "instances": int}
-OPTIONS: reading.Fields = {"run": str, "budgets": [(str, int)], "length": [int], "task": str}
+OPTIONS: reading.Fields = {
+    "run": str,
+    "budgets": [(str, int)],
+    "length": [int],
+    "task": str,
+    **dict.fromkeys(("price_action", "price_look"), reading.NUMBER),
+}
 #: More instances than any recipe can ask for.
 _MOST = 1 << 24
 #: Agents that use the exact distance: no policy can be asked to do as well.

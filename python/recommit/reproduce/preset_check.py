@@ -34,6 +34,8 @@ EVALUATE_KEYS = (
     "stop_on_deadlock",
     "whole_commitments",
     "task",
+    "price_action",
+    "price_look",
 )
 #: Lists of changes to the stages of the recipe, and mappings.
 CHANGES, MAPPINGS = ("sft", "grpo"), ("data", "training_budgets", "evaluate")

@@ -228,7 +228,8 @@ def _evaluate(entry: PresetEntry, seed: int, tables: tuple[str, ...], quiet: boo
     import torch
 
     from recommit.evaluate import text as printed
-    from recommit.evaluate.evaluation import Evaluation, EvaluationSpec
+    from recommit.evaluate.evaluation import Evaluation
+    from recommit.evaluate.spec import EvaluationSpec
     from recommit.evaluate.store import EvaluationStore
     from recommit.paper.family import FamilyResults, Members
     from recommit.paper.tables import experiments

@@ -13,6 +13,7 @@ from tests.unit.train.runs import plan_of
 import recommit
 from recommit.evaluate import evaluation
 from recommit.evaluate.agents import PolicyPlayer
+from recommit.evaluate.spec import EvaluationSpec
 from recommit.evaluate.store import EvaluationStore
 from recommit.policy import checkpoint
 from recommit.policy.config import DecoderConfig, LoraConfig
@@ -66,7 +67,7 @@ def loaded(monkeypatch):
 def test_from_a_warm_start_to_an_evaluation(warm, loaded, tmp_path):
     out = tmp_path / "grpo"
     assert run.train(plan_of(optim={"steps": 2}), warm, out, quiet=True) == 0
-    plan = evaluation.EvaluationSpec(str(out), AGENTS, budgets=("3",), instances=2, validation=2)
+    plan = EvaluationSpec(str(out), AGENTS, budgets=("3",), instances=2, validation=2)
     with EvaluationStore(tmp_path / "eval") as store:
         rows = evaluation.Evaluation(plan, store, quiet=True).run()
     assert [row["agent"] for row in rows] == list(AGENTS)

@@ -116,7 +116,13 @@ def test_a_policy_that_has_changed_since_is_refused(run, tmp_path, capsys):
     assert call(moved, tmp_path / "other") == 0
 
 
-OPTIONS = {"--edges": ["thirds"], "--stop-on-deadlock": [], "--whole-commitments": []}
+OPTIONS = {
+    "--edges": ["thirds"],
+    "--stop-on-deadlock": [],
+    "--whole-commitments": [],
+    "--price-action": ["0.01"],
+    "--price-look": ["0.05"],
+}
 
 
 def test_other_readings_are_in_the_plan_and_usual_ones_are_not(done, run, tmp_path, capsys):
@@ -129,7 +135,47 @@ def test_other_readings_are_in_the_plan_and_usual_ones_are_not(done, run, tmp_pa
     every = [word for flag, value in OPTIONS.items() for word in (flag, *value)]
     assert call(run, tmp_path / "other", *every) == 0
     other = json.loads((tmp_path / "other" / "plan.json").read_text())
-    assert other == usual | {"edges": "thirds", "stop_on_deadlock": True, "whole_commitments": True}
+    assert other == usual | {"edges": "thirds", "stop_on_deadlock": True, "whole_commitments": True} | {
+        "price_action": 0.01,
+        "price_look": 0.05,
+    }
+
+
+def test_with_prices_everybody_has_a_value(done, run, tmp_path, capsys):
+    """Of the same episodes as before, but for the ceiling's, which is the highest value."""
+    out, action, look = tmp_path / "priced", 0.01, 0.05
+    assert call(run, out, "--price-action", str(action), "--price-look", str(look)) == 0
+    printed = capsys.readouterr().out
+    assert "| value |" in printed.replace("  ", " ").replace("  ", " ")
+    before, after = (
+        {(r["agent"], r["budget"]): r for r in json.loads((f / "summary.json").read_text())} for f in (done, out)
+    )
+    for key, row in after.items():
+        spent = action * row["actions_per_episode"] + look * row["decisions_per_episode"]
+        assert row["value"] == pytest.approx(row["solve_rate"] - spent)
+        assert row["value_low"] <= row["value"] <= row["value_high"]
+        if "validation_value" in row:
+            assert row["validation_value"] < row["validation_solve_rate"]
+        own = {n: value for n, value in row.items() if not n.startswith(("value", "validation_value", "gain"))}
+        assert (
+            own == {n: value for n, value in before[key].items() if not n.startswith("gain")}
+            or row["agent"] == "oracle-dp"
+        )
+        assert "value" not in before[key]
+        if not row["agent"].startswith(("solver", "random-actions", "fixed-4-sampled")):
+            assert row["value"] <= after["oracle-dp", row["budget"]]["value"] + 1e-12
+    for one in json.loads((out / "comparisons.json").read_text()):
+        difference = after[one["agent"], one["budget"]]["value"] - after[one["against"], one["budget"]]["value"]
+        assert one["value_difference"]["mean"] == pytest.approx(difference)
+        assert one["value_difference"]["low"] <= difference + 1e-12
+    assert "value_difference" not in (done / "comparisons.json").read_text()
+
+
+@pytest.mark.parametrize("price", ["-0.1", "inf", "nan"])
+def test_prices_are_finite_numbers(run, tmp_path, capsys, price):
+    assert main(["evaluate", str(run), "--out", str(tmp_path / "e"), "--price-look", price]) == 2
+    assert "price" in capsys.readouterr().err
+    assert not (tmp_path / "e" / "plan.json").exists()
 
 
 def test_whole_commitments_solve_no_more_and_cost_no_less(done, run, tmp_path):

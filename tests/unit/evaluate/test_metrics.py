@@ -10,6 +10,7 @@ pytest.importorskip("torch")
 
 from recommit.evaluate import metrics
 from recommit.evaluate.metrics import ParetoPoint
+from recommit.play.commitments import Prices
 from recommit.play.episodes import DecisionRows
 
 LARGEST = 6
@@ -55,6 +56,12 @@ def test_episodes_equal_plain_python_under_every_budget(seed):
         for i, decisions in enumerate(every):
             wanted = slow.episode(decisions, int(length[i]), budget)
             assert {name: int(getattr(fast, name)[i]) for name in wanted} == {k: int(v) for k, v in wanted.items()}
+        prices = Prices(0.01, 0.07)
+        paid = [
+            0.01 * one["actions"] + 0.07 * one["decisions"]
+            for one in (slow.episode(d, int(n), budget) for d, n in zip(every, length, strict=True))
+        ]
+        assert fast.value(prices) == pytest.approx(fast.solved - np.array(paid))
         told = metrics.summarise(fast, rows, budget)
         slow_ones = [slow.episode(d, int(n), budget) for d, n in zip(every, length, strict=True)]
         assert told["spl"] == pytest.approx(np.mean([slow.spl(one) for one in slow_ones]))

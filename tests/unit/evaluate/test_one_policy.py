@@ -11,7 +11,8 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("pyarrow")
 
-from recommit.evaluate.evaluation import Evaluation, EvaluationSpec
+from recommit.evaluate.evaluation import Evaluation
+from recommit.evaluate.spec import EvaluationSpec
 from recommit.evaluate.store import EvaluationStore
 from recommit.policy import checkpoint
 from recommit.policy.policy import CommitPolicy

@@ -41,6 +41,8 @@ def evaluate(
     edges: Literal["fixed", "thirds", "terciles"] = "fixed",
     stop_on_deadlock: bool = False,
     whole_commitments: bool = False,
+    price_action: float = 0.0,
+    price_look: float = 0.0,
     seed: int = 0,
     threads: int = 1,
     device: str = "auto",
@@ -73,6 +75,9 @@ def evaluate(
         stop_on_deadlock: End episodes at the first look at a state that nobody can solve. For analysis: no policy knows
             it.
         whole_commitments: Execute every commitment to its end; the goal counts only there.
+        price_action: What an executed action costs, as a share of a solved episode. With a price, every table has the
+            value, solved less what actions and looks cost, and oracle-dp is the highest value.
+        price_look: What a look costs, however deep its commitment.
         seed: With paper: which seed of the family. The test set is fixed by the data.
         threads: Threads of torch; 0 for as many as it likes.
         device: cpu, cuda, or auto. Under torchrun all processes share the work.
@@ -86,7 +91,8 @@ def evaluate(
     import torch
 
     from recommit.evaluate import text as printed
-    from recommit.evaluate.evaluation import Evaluation, EvaluationSpec
+    from recommit.evaluate.evaluation import Evaluation
+    from recommit.evaluate.spec import EvaluationSpec
     from recommit.evaluate.store import EvaluationStore
     from recommit.paper.family import FamilyResults, Members
     from recommit.paper.tables import experiments
@@ -101,9 +107,11 @@ def evaluate(
             members = Members(run, seed)
             experiments.require_paper(members)
             chosen, agents = members.adaptive, experiments.agents_of(members, tables)
-        if population != "none" and (paper or tables or edges != "fixed" or stop_on_deadlock or whole_commitments):
+        other_reading = edges != "fixed" or stop_on_deadlock or whole_commitments or price_action or price_look
+        if population != "none" and (paper or tables or other_reading):
             raise WrongCall(
-                "population: expected none of paper, tables, edges, stop_on_deadlock, whole_commitments beside"
+                "population: expected none of paper, tables, edges, stop_on_deadlock, whole_commitments, price_action, "
+                "price_look beside"
             )
         if population != "none":
             return _whole(str(chosen), agents, budgets, length, population, task, out, device, json=json, quiet=quiet)
@@ -119,6 +127,8 @@ def evaluate(
             stop_on_deadlock,
             whole_commitments,
             task,
+            price_action,
+            price_look,
         )
         team = ranks.meet(device)
         with watched(team), EvaluationStore(out) if team.lead else nullcontext() as store:

@@ -12,7 +12,8 @@ torch = pytest.importorskip("torch")
 from tests.unit.train.runs import FINISHED, TINY, lines, moved, plan_of, same
 
 from recommit.data import sizes
-from recommit.evaluate.evaluation import Evaluation, EvaluationSpec
+from recommit.evaluate.evaluation import Evaluation
+from recommit.evaluate.spec import EvaluationSpec
 from recommit.evaluate.store import EvaluationStore
 from recommit.policy.checkpoint import weights_of
 from recommit.policy.policy import CommitPolicy
