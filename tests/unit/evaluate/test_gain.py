@@ -11,6 +11,7 @@ from tests.reference import gain as slow
 from recommit.evaluate import gain, text
 from recommit.evaluate.agent_names import AgentName
 from recommit.evaluate.metrics import EpisodeRows
+from recommit.play.commitments import Prices
 
 COUNT = 60
 RATES = {"adaptive": 0.6, "random": 0.5, "fixed-1": 0.4, "fixed-8": 0.45, "oracle-dp": 0.9}
@@ -50,6 +51,24 @@ def test_shares_equal_plain_python():
     assert rows["adaptive"]["gain"] != pytest.approx(on_test), "a planted defect: the constant of the test instances"
     assert (rows["fixed-1"]["gain"], rows["oracle-dp"]["gain"]) == (0.0, 1.0)
     assert not any("gain" in rows[name] for name in OTHERS), "other plans, or no ceiling of theirs"
+
+
+def test_at_prices_shares_are_of_values():
+    summary, played = evaluated(RATES)
+    prices, looks = Prices(look=0.1), {"adaptive": 2, "random": 3, "fixed-1": 8, "fixed-8": 1, "oracle-dp": 1}
+    played = {
+        key: [dataclasses.replace(one, decisions=np.full(COUNT, looks[key[0]])) for one in each]
+        for key, each in played.items()
+    }
+    for row in summary:
+        if row["agent"] in VALIDATED:
+            row["validation_value"] = VALIDATED[row["agent"]] - prices.look * looks[row["agent"]]
+    gain.add(summary, played, prices=prices)
+    worth = {name: np.mean([one.solved for one in each]) - 0.1 * looks[name] for (name, _), each in played.items()}
+    for row in summary:
+        assert row["gain_constant"] == "fixed-8", "by solved instances alone it is the shallower"
+        wanted = (worth[row["agent"]] - worth["fixed-8"]) / (worth["oracle-dp"] - worth["fixed-8"])
+        assert row["gain"] == pytest.approx(wanted)
 
 
 def test_instances_of_one_room_are_drawn_together():
