@@ -17,7 +17,7 @@ import recommit
 from recommit.cli import main
 from recommit.evaluate import metrics
 from recommit.evaluate.agents import PolicyPlayer
-from recommit.evaluate.population import Population
+from recommit.evaluate.population.values import Population
 from recommit.play.rollout import Actor
 from recommit.play.variants import variant
 from recommit.policy.policy import CommitPolicy

@@ -18,9 +18,10 @@ from tests.unit.play.test_oracle import DEPTHS, Scripted
 import recommit
 from recommit.cli import main
 from recommit.data.spec import DataSpec, Difficulty
-from recommit.evaluate import metrics, population
+from recommit.evaluate import metrics
 from recommit.evaluate.agents import PolicyPlayer
-from recommit.evaluate.population import Population
+from recommit.evaluate.population import values as population
+from recommit.evaluate.population.values import Population
 
 BUDGETS = {"loose": 9, "tight": 4}
 FIGURES = ("solve_rate", "actions_per_episode", "decisions_per_episode", "actions_solved", "mean_depth")

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from recommit.evaluate import evaluation, population
+from recommit.evaluate import evaluation
 from recommit.evaluate.agent_names import renamed
 from recommit.evaluate.agents import PolicyPlayer
-from recommit.evaluate.population import Population
+from recommit.evaluate.population import values as population
+from recommit.evaluate.population.values import Population
 from recommit.evaluate.text import grid, number, percent
 from recommit.runs.directory import recipe_of
 from recommit.storage.foreign_text import say

@@ -1,0 +1,1 @@
+"""Every start there is instead of a sample: exact values of agents, without intervals."""
