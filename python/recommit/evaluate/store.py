@@ -23,7 +23,7 @@ import numpy as np
 from recommit.data.table import pa, parsed, pq
 from recommit.evaluate.agent_names import file_names
 from recommit.play.episodes import DecisionRows
-from recommit.storage import digests, files, reading
+from recommit.storage import belonging, digests, files, reading
 from recommit.storage.lock import Lock
 
 if TYPE_CHECKING:
@@ -67,22 +67,16 @@ class EvaluationStore:
         """Write down what is asked for. Other agents may be asked for in the same folder, nothing else may change."""
         now = json.loads(json.dumps(spec))
         if reading.there(self.folder, "plan.json"):
-            before = reading.values(self.folder, "plan.json")
-            changed = sorted(k for k in before.keys() | now.keys() if before.get(k) != now.get(k) and k != "agents")
-            if changed:
-                raise ValueError(f"out: expected the plan of {self.folder}, got another: {', '.join(changed)} differ")
+            before = {**reading.values(self.folder, "plan.json"), "agents": now.get("agents")}
+            belonging.check(self.folder, before, now)
         self.write_json("plan.json", now)
 
     def same_policies(self, policies: dict[str, str]) -> None:
         """Note what plays; a run whose best policy is not the one that played before would mix two in one figure."""
         name = "policies.json"
         before = reading.values(self.folder, name) if reading.there(self.folder, name) else {}
-        changed = [run for run, policy in policies.items() if before.get(run, policy) != policy]
-        if changed:
-            raise ValueError(
-                f"out: expected a new folder, since {changed[0]} has another best policy than the one that played in "
-                f"{self.folder}"
-            )
+        played = {run: before.get(run, policy) for run, policy in policies.items()}
+        belonging.check(self.folder, {"best policy": played}, {"best policy": policies})
         self.write_json("policies.json", {**before, **policies})
 
     def rows(self, name: str) -> DecisionRows | None:
