@@ -44,6 +44,7 @@ SWEPT = {
     "confidence-product": "deep as the probability of the plan so far is at least a threshold",
     "confidence-least": "deep as the probability of every action so far is at least a threshold",
     "confidence-entropy": "deep as the entropies of the actions so far add up to no more than a threshold",
+    "disagreement": "deep as no action so far is more doubtful than the first one times a threshold",
 }
 RULES = {
     **SWEPT,

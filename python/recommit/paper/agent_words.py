@@ -24,6 +24,7 @@ _WORDS = {
     "confidence-product": "as deep as the whole plan is sure",
     "confidence-least": "as deep as every action is sure",
     "confidence-entropy": "as deep as entropies add up to little",
+    "disagreement": "as deep as no action is much more doubtful than the first",
     "entropy-jump": "up to the largest rise of entropy",
     "repetition": "as long as the first action repeats",
     "reversal": "up to the first action taken back",

@@ -60,10 +60,10 @@ def evaluate(
             added.
         agents: adaptive, sampled, fixed-1 to fixed-8 (also fixed-4-sampled), random, shuffled, mixture, oracle-dp,
             oracle-delta, oracle-rate, adaptive-memory, solver, random-actions; rules without training:
-            confidence-product, confidence-least, confidence-entropy (each -shared too: one threshold for all budgets),
-            entropy-jump, repetition, reversal, consecutive; RULE+memory has a memory. NAME@RUN is played by the policy
-            of another run, zero-shot@FOLDER is what a model said in a run of recommit zero-shot --data on the same
-            instances.
+            confidence-product, confidence-least, confidence-entropy, disagreement (each -shared too: one threshold for
+            all budgets), entropy-jump, repetition, reversal, consecutive; RULE+memory has a memory. NAME@RUN is played
+            by the policy of another run, zero-shot@FOLDER is what a model said in a run of recommit zero-shot --data on
+            the same instances.
         budgets: loose, tight, or numbers of decisions.
         task: Which puzzle of a run that has several: sliding, or sliding-3x3 with its size.
         instances: Test instances.
