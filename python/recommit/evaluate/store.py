@@ -5,6 +5,7 @@ episodes.parquet                      one row per agent, seed, budget and instan
 instances.parquet                     the start states, their lengths
 plan.json                             what was asked for: going on with another plan is refused
 thresholds.json                       of rules that have one: those chosen, and what each would come to
+compute.json                          what a look of each policy costs on this machine
 summary.json comparisons.json         see ``recommit.evaluate.evaluation``
 DIGESTS                               sha256 of all of them, checked by whoever reads one
 """
@@ -27,14 +28,14 @@ from recommit.storage import belonging, digests, files, reading
 from recommit.storage.lock import Lock
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from types import TracebackType
 
     from numpy.typing import NDArray
     from typing_extensions import Self
 
 
-THRESHOLDS = "thresholds.json"
+THRESHOLDS, COMPUTE = "thresholds.json", "compute.json"
 #: Columns of decisions that older versions did not write, and that nothing else is computed from.
 LATER = ("plan_chances",)
 
@@ -113,6 +114,15 @@ class EvaluationStore:
     def keep_threshold(self, name: str, entry: dict[str, Any]) -> None:
         """Write one of them beside the others, in an order that does not depend on who was played first."""
         self.write_json(THRESHOLDS, dict(sorted({**self.thresholds(), name: entry}.items())))
+
+    def compute(self) -> dict[str, Any]:
+        """What a look of each policy costs; see ``recommit.evaluate.compute``."""
+        return reading.values(self.folder, COMPUTE) if os.path.lexists(self.folder / COMPUTE) else {}
+
+    def keep_compute(self, name: str, measure: Callable[[], dict[str, Any]]) -> None:
+        """Measure a policy's look, unless an earlier call has."""
+        if name not in (before := self.compute()):
+            self.write_json(COMPUTE, dict(sorted({**before, name: measure()}.items())))
 
     def write_table(self, name: str, columns: Mapping[str, NDArray[Any] | list[Any]]) -> None:
         """Columns of equal length, as Parquet."""

@@ -12,11 +12,11 @@ import numpy as np
 from recommit import draws
 from recommit.data.spec import DataSpec
 from recommit.data.starts import held_out
+from recommit.game import prompt
 from recommit.puzzles import registry
 from recommit.puzzles.instances import Instances
 from recommit.storage import belonging, files, reading
 from recommit.version import VERSION
-from recommit.zero_shot import prompt
 
 if TYPE_CHECKING:
     from pathlib import Path
