@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from bench.answers import group
-from bench.bench_envs import SLOTS, Ceiling, Player
+from bench.simulation.envs import SLOTS, Ceiling, Player
 from tests.reference.simulate import SokobanTwin
 
 import recommit

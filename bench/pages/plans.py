@@ -1,6 +1,6 @@
 """Plans of the paper's recipes on three machines, as the tables of docs/a100.md.
 
-python bench/plan_page.py [--count | --runs | --check]
+python bench/pages/plans.py [--count | --runs | --check]
 
 ``--count`` plans every stage anew (minutes), keeps the figures in the package, where ``recommit doctor`` reads them,
 and writes the page. ``--runs`` does so for the runs of the preset alone. Without them the page is written from what is
@@ -20,7 +20,7 @@ from typing import Any
 from recommit.estimate.paper import COUNTED_FILE, MACHINES, STAGES, Figures, Runs, counted_before
 from recommit.estimate.report import gib, operations, seconds
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "a100.md"
 #: In the table of runs: of both puzzles.
 BOTH = "both"
@@ -43,12 +43,12 @@ def count(recipe: str, stage: str, card: str, gpus: int) -> Figures:
     from recommit.estimate.fit import settings
 
     request, board, on = recipes.ChangedRecipe(recipe), recipes.puzzle(recipe), machine(card, gpus)
-    config = request.stage(stage, board)
+    config: Any = request.stage(stage, board)
     said = replace(planned(recipe, stage, gpus), limit=on.limit, rate=on.rate("bfloat16"))
     said = said if said.fits else replace(said, fits_with=settings(config, request.model, board, on))
     least = said.memory.peak
     if stage != "evaluate" and gpus == 1:
-        least = peak(replace(config, optim=replace(config.optim, micro_batch=1)), request.model, board, on)  # type: ignore[type-var]
+        least = peak(replace(config, optim=replace(config.optim, micro_batch=1)), request.model, board, on)
     first = said.phases[0]
     return Figures(
         recipe,
@@ -167,7 +167,7 @@ def written(text: str) -> str:
     tables = {f"{card} {gpus}": stages(figures, card, gpus) for card, gpus in MACHINES}
     tables |= {"memory": memory(figures), "runs": whole(listed)}
     for name, table in tables.items():
-        begin, end = f"<!-- plan {name}: written by bench/plan_page.py -->", f"<!-- plan {name}: end -->"
+        begin, end = f"<!-- plan {name}: written by bench/pages/plans.py -->", f"<!-- plan {name}: end -->"
         before, rest = text.split(begin)
         text = f"{before}{begin}\n{table}\n{end}{rest.split(end)[1]}"
     return text

@@ -20,6 +20,7 @@ from recommit.policy.backbones.make import BACKBONES, Shape, make_backbone
 from recommit.policy.config import LoraConfig, PolicyConfig
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from bench.conftest import Timed
@@ -106,7 +107,9 @@ def test_features_of_pictures(timed: Timed, scratch: Path, states: np.ndarray, n
     """A frozen picture encoder, its memory empty, and what it keeps on a disk."""
     made = make_backbone(scratch / name, SHAPES[name])
     encoded = seen(eyes(made), states)
-    folders = (None if how == "encoded" else scratch / f"{name} {number}" for number in itertools.count())
+    folders: Iterator[Path | None] = (
+        None if how == "encoded" else scratch / f"{name} {number}" for number in itertools.count()
+    )
     if how == "read from the disk":
         folders = itertools.repeat(scratch / f"{name} kept")
         assert np.array_equal(seen(eyes(made, next(folders)), states), encoded)

@@ -1,10 +1,10 @@
 """The bounded Sokoban search by itself: time, nodes and memory per set of levels.
 
-    python bench/bench_sokoban_search.py [--seconds 60] [--mebibytes 2048] [--nodes 1e12] [--first] [FILE ...]
+    python bench/solving/sokoban_search.py [--seconds 60] [--mebibytes 2048] [--nodes 1e12] [--first] [FILE ...]
 
 Without files: the three Boxoban sets of the folder that RECOMMIT_SHARED names (each length is checked against the
-known one), and bench/sokoban_own.txt. Times are CPU time of one thread, set-up of the level included; peak RSS is that
-of the whole process. Builds bench/sokoban_search.cpp with the compiler that CXX names (c++ by default).
+known one), and sokoban_own.txt. Times are CPU time of one thread, set-up of the level included; peak RSS is that of the
+whole process. Builds sokoban_search.cpp, beside this file, with the compiler that CXX names (c++ by default).
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ import sys
 import tempfile
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 STATUS = ("exact", "unsolvable", "node limit", "byte limit", "time limit")
 
 
 def build(folder: Path) -> Path:
     """The compiled program, without sanitizers, optimised like the release preset."""
     program = folder / "sokoban_search"
-    sources = [ROOT / "bench/sokoban_search.cpp", *sorted((ROOT / "cpp/core").rglob("*.cpp"))]
+    sources = [ROOT / "bench/solving/sokoban_search.cpp", *sorted((ROOT / "cpp/core").rglob("*.cpp"))]
     sources += sorted((ROOT / "cpp/sokoban").rglob("*.cpp"))
     command = [os.environ.get("CXX", "c++"), "-O3", "-std=c++20", f"-I{ROOT / 'cpp'}", *map(str, sources), "-pthread"]
     subprocess.run([*command, "-o", str(program)], check=True)
@@ -72,7 +72,7 @@ def main() -> int:
     parser.add_argument("--first", action="store_true", help="also prove the plan the lexicographically smallest")
     args = parser.parse_args()
     shared = Path(os.environ.get("RECOMMIT_SHARED", ROOT.parent / "shared")) / "data"
-    files = args.files or [*sorted(shared.glob("boxoban-*.txt")), ROOT / "bench/sokoban_own.txt"]
+    files = args.files or [*sorted(shared.glob("boxoban-*.txt")), ROOT / "bench/solving/sokoban_own.txt"]
     with tempfile.TemporaryDirectory() as folder:
         program = build(Path(folder))
         right = [measure(program, path, args) for path in files]

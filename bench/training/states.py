@@ -1,6 +1,6 @@
 """How many states a warm start learns from and a policy decides on, in CPU time of one core.
 
-    python bench/bench_train.py [--rounds 3] [--batch 128] [--json results.json]
+    python bench/training/states.py [--rounds 3] [--batch 128] [--json results.json]
 
 The yardstick, in the same run with the same weights: the stock transformers model, one pass per (state, depth) sample,
 with pixels from pictures. Both losses must be the same number before anything is timed.
@@ -79,7 +79,7 @@ def measure(task, batch, rounds, folder):
     assert abs(ours - stock) < 1e-4 * stock, f"not the same loss: {ours} and {stock}"
     engine = TorchEngine(groups(policy, plan.optim), plan.optim, Team())
     looks = task.generate(1024, seed=2, length=(8, 20)).states
-    found = {"ours": [], "stock": [], "act": []}
+    found: dict[str, list[float]] = {"ours": [], "stock": [], "act": []}
     for _ in range(rounds):
         found["ours"].append(cpu(lambda: step(engine, lambda: our_loss(policy, task, rows))))
         found["stock"].append(cpu(lambda: step(engine, lambda: stock_loss(policy, task, rows))))

@@ -1,7 +1,7 @@
 """Plans against real steps on this machine: operations, and bytes by the allocator and by the kernel.
 
-    python bench/bench_plan.py                       # tiny, small and half a billion parameters, one process
-    python bench/bench_plan.py --shapes tiny --zero 0 1 2 3
+    python bench/training/plans.py                       # tiny, small and half a billion parameters, one process
+    python bench/training/plans.py --shapes tiny --zero 0 1 2 3
 
 Every row is a process of its own. Bytes are those of tensors (torch's profiler) and, for the large shape, the growth of
 resident memory since before the policy was made.
@@ -61,7 +61,7 @@ def one(shape: str, stage: str, engine: dict[str, Any]) -> dict[str, Any]:
     from recommit.runs import ranks
     from recommit.runs.directory import RunDirectory
     from recommit.train import initial_policy
-    from recommit.train.grpo.run import Grpo
+    from recommit.train.grpo.step import Grpo
     from recommit.train.sft.run import Sft
 
     sft, grpo, model = recipes(shape, engine)

@@ -1,4 +1,4 @@
-"""How well a warm start plays: ``python bench/bench_sft.py RUN DATA --budget 15 [--length 8 20]``.
+"""How well a warm start plays: ``python bench/training/warm_start.py RUN DATA --budget 15 [--length 8 20]``.
 
 Greedy episodes on the test split of a data set, at every fixed depth and, for comparison, at depths drawn evenly from
 the policy's own; with 95 % Wilson intervals (over rooms, where the data keeps rooms apart), actions per episode, and

@@ -1,6 +1,6 @@
-"""Writes bench/sokoban_small.txt: 155 small levels of our own, in the range of sizes that beginners' collections have.
+"""Writes sokoban_small.txt: 155 small levels of our own, in the range of sizes that beginners' collections have.
 
-    python bench/make_sokoban_small.py [FILE]
+    python bench/solving/make_sokoban_small.py [FILE]
 
 Six levels drawn by hand, 119 rooms of all families whose starts are far from the goal for their layout, and 30 crowded
 levels played backwards, whose lengths nobody knows beforehand. The same bytes on every machine; doubles up to symmetry

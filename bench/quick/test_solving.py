@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from bench.conftest import Timed
 
 pytestmark = group("solving")
-HERE = Path(__file__).resolve().parent
-SHARED = Path(os.environ.get("RECOMMIT_SHARED", HERE.parents[1] / "shared"))
+BENCH = Path(__file__).resolve().parents[1]
+SHARED = Path(os.environ.get("RECOMMIT_SHARED", BENCH.parents[1] / "shared"))
 
 
 def test_plain_python(timed: Timed) -> None:
@@ -73,8 +73,8 @@ def test_distances_of_levels(timed: Timed) -> None:
 
 def test_small_levels_by_hand(timed: Timed) -> None:
     """The first of them, whose fewest actions are known; tables and search both."""
-    levels = recommit.read_levels(HERE / "sokoban_small.txt")
-    rows = [line.split() for line in (HERE / "sokoban_small.moves").read_text("utf-8").splitlines()[1:]]
+    levels = recommit.read_levels(BENCH / "solving" / "sokoban_small.txt")
+    rows = [line.split() for line in (BENCH / "solving" / "sokoban_small.moves").read_text("utf-8").splitlines()[1:]]
     known = {int(index): int(length) for index, length in rows if int(length) <= 80}
     task, chosen = recommit.Sokoban(), list(known)[:12]
 

@@ -1,6 +1,6 @@
 """How fast pictures and patches are made, beside what this machine can do.
 
-python bench/bench_draw.py [--json FILE]
+python bench/simulation/pictures.py [--json FILE]
 
 Every rate is per second of CPU time of one thread, the median of several rounds; each round measures the yardstick and
 ours one after the other, because a shared machine changes under one's hands. The yardsticks are bench/peers/frames.cpp,
@@ -22,12 +22,13 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
 import recommit
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 COUNT, SIDE, CELL, ROUNDS = 1024, 8, 28, 5
 FRAME = (SIDE * CELL) ** 2 * 3
 
@@ -177,7 +178,7 @@ def numpy_copy(bytes_: int) -> float:
     return cpu_rate(lambda: np.copyto(target, source), bytes_)
 
 
-def patches(task: recommit.Puzzle, states: np.ndarray, dtype: str) -> Line:
+def patches(task: recommit.Puzzle, states: np.ndarray, dtype: Literal["float32", "bfloat16"]) -> Line:
     states = states[:256]
     values, grid = task.patches(states, CELL, dtype=dtype)
     out = np.zeros_like(values)

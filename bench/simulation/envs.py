@@ -1,4 +1,4 @@
-"""How fast environments step, beside what this machine can do: ``python bench/bench_envs.py [--json FILE]``.
+"""How fast environments step, beside what this machine can do: ``python bench/simulation/envs.py [--json FILE]``.
 
 Rates are per second of CPU time, medians of several rounds that measure the yardstick and ours one after the other. The
 yardstick is bench/peers/steps.cpp; without a C++ compiler the table says skipped. Each benchmark asserts that what it
@@ -29,7 +29,7 @@ import recommit
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-HERE = Path(__file__).resolve().parent
+BENCH = Path(__file__).resolve().parents[1]
 SLOTS, ROUNDS, SECONDS, CHECKED = 4096, 7, 0.25, 24
 #: The paths: flags of ``make_vec``.
 WAYS: dict[str, dict[str, Any]] = {
@@ -75,7 +75,7 @@ class Ceiling:
             return
         self.program = folder / "steps"
         flags = ["-O3", "-march=native", "-std=c++20", "-o", str(self.program)]
-        subprocess.run([compiler, *flags, str(HERE / "peers" / "steps.cpp")], check=True)
+        subprocess.run([compiler, *flags, str(BENCH / "peers" / "steps.cpp")], check=True)
 
     def rate(self, game: str) -> float | None:
         """Millions of steps per second of CPU time; its own median of five."""

@@ -1,5 +1,5 @@
 """A policy of the shapes of Qwen2.5-VL-7B whose backbone computes nothing, an engine that learns nothing, and a clock
-that tells who used the CPU. Everything else that a training run does is real. For ``bench_outside.py``."""
+that tells who used the CPU. Everything else that a training run does is real. For ``outside_model.py``."""
 
 from __future__ import annotations
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import pytest
-from bench import bench_draw
 from bench.answers import group
+from bench.simulation import pictures as ours
 from tests.reference import render as twin
 
 import recommit
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from bench.conftest import Foreign, Timed
 
 TASK = recommit.Sokoban(8)
-CELL = bench_draw.CELL
+CELL = ours.CELL
 pictures, patches = group("pictures"), group("patches")
 
 
 @pytest.fixture(scope="module")
 def states() -> np.ndarray:
-    return bench_draw.levels(bench_draw.COUNT)
+    return ours.levels(ours.COUNT)
 
 
 @pictures
 def test_copy_of_pictures(timed: Timed) -> None:
-    source = np.full((256, bench_draw.FRAME), 7, np.uint8)
+    source = np.full((256, ours.FRAME), 7, np.uint8)
     target = np.zeros_like(source)
 
     def copy() -> np.ndarray:
@@ -56,7 +56,7 @@ def test_fresh_pictures(timed: Timed, states: np.ndarray) -> None:
 @pictures
 def test_updated_pictures(timed: Timed, states: np.ndarray) -> None:
     """Three cells of each picture change."""
-    batches = bench_draw.walks(states[:256], 3)
+    batches = ours.walks(states[:256], 3)
     frames = TASK.frames(batches[-1], CELL)
 
     def update() -> np.ndarray:
@@ -70,7 +70,7 @@ def test_updated_pictures(timed: Timed, states: np.ndarray) -> None:
 
 @pictures
 def test_sprites_without_anything_around_them(foreign: Foreign, scratch: Path) -> None:
-    ceiling = bench_draw.Ceiling(scratch)
+    ceiling = ours.Ceiling(scratch)
     if ceiling.program is None:
         pytest.skip("bench/peers/frames.cpp needs a C++ compiler")
     assert foreign(lambda: ceiling.frames("full") or 0.0) > 0

@@ -1,6 +1,6 @@
 """How much of a training step lies outside the model, at the shapes of Qwen2.5-VL-7B on eight ranks.
 
-    python bench/bench_outside.py [--ranks 8] [--card a100] [--steps 6] [--json results.json]
+    python bench/training/outside_model.py [--ranks 8] [--card a100] [--steps 6] [--json results.json]
 
 The model is a stand-in that gives right shapes and takes as long as ``recommit estimate`` says. Everything else is
 real: start states, targets, pictures, kept features, rollouts, simulation, distances, credit, the graph of looks and
@@ -40,14 +40,14 @@ from recommit.runs import ranks
 from recommit.runs.directory import RunDirectory
 from recommit.runs.progress import Interrupt
 from recommit.train import imitation_loss as loss
-from recommit.train import loop, targets
+from recommit.train import initial_policy, loop, targets
 from recommit.train.config import SftConfig, load
 from recommit.train.grpo import collect, learner
 from recommit.train.grpo import loss as objective
-from recommit.train.grpo import run as grpo
 from recommit.train.grpo.batch import GrpoBatch
 from recommit.train.grpo.config import GrpoConfig
 from recommit.train.grpo.head_moves import HeadMover
+from recommit.train.grpo.step import Grpo
 from recommit.train.sft import run as sft
 
 #: The paper's Sokoban, in shards of a few instances.
@@ -82,9 +82,10 @@ def planned(name: str, card: str, gpus: int, preset: str) -> tuple[float, float]
     each = {count.kind: count for phase in found.phases for count in phase.counts}
     learn = each["learn"]
     look = each.get("plans", each.get("propose", learn))
-    seconds = [found.rate.seconds(count.flops / count.states) for count in (look, learn)]
-    assert None not in seconds
-    return seconds[0], seconds[1]
+    playing, learning = (found.rate.seconds(count.flops / count.states) for count in (look, learn))
+    assert playing is not None
+    assert learning is not None
+    return playing, learning
 
 
 def watch(stages: Stages) -> None:
@@ -130,11 +131,16 @@ def rank(name: str, given: argparse.Namespace, place: Path) -> dict[str, Any]:
     stages, team = Stages(), ranks.meet("cpu")
     config, between = configuration(name, given.steps + 1)
     own = policy(stages, given.preset, *given.seconds)
-    sft.initial_policy.policy = lambda *_: own
-    for module in (sft, learner):
-        module.make_engine = lambda policy, *_: StandInEngine(
-            stages, [p for p in policy.parameters() if p.requires_grad], team
-        )
+
+    def make_engine(of: CommitPolicy, *_: object) -> StandInEngine:
+        return StandInEngine(stages, [p for p in of.parameters() if p.requires_grad], team)
+
+    for module, function, stand_in in (
+        (initial_policy, "policy", lambda *_: own),
+        (sft, "make_engine", make_engine),
+        (learner, "make_engine", make_engine),
+    ):
+        setattr(module, function, stand_in)
     if getattr(config, "head", None) is not None:
         own.replace_head(config.head)
     watch(stages)
@@ -152,7 +158,7 @@ def rank(name: str, given: argparse.Namespace, place: Path) -> dict[str, Any]:
 def _trainer(config: Any, own: CommitPolicy, folder: Any, team: Any, place: Path) -> Any:
     if isinstance(config, SftConfig):
         return sft.Sft(config, recommit.data.open(place / "data", "train"), folder, team, quiet=True)
-    return grpo.Grpo(config, own, DATA, folder, team, quiet=True)
+    return Grpo(config, own, DATA, folder, team, quiet=True)
 
 
 def _from_the_second_step(run: Any, stages: Stages) -> None:

@@ -1,6 +1,6 @@
 """How fast labelled rows are made, written, read back and fed, in CPU time of one core.
 
-    python bench/bench_data.py [--instances 8192] [--loader] [--json results.json]
+    python bench/training/labelled_rows.py [--instances 8192] [--loader] [--json results.json]
 
 Seconds are of CPU, one core, the quickest of some rounds; every figure comes with a check of what was made. The
 yardsticks in the same run, on fewer instances, written as JSON lines: every state of a board or level labelled by
@@ -18,6 +18,7 @@ import tempfile
 import time
 from collections import deque
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -29,7 +30,7 @@ from recommit.data.spec import DataSpec, Difficulty
 from recommit.data.starts import sampling
 from recommit.storage import files
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[2]))
 from tests.reference.labels import RULES, Judge, as_tuple
 
 PLANS = {
@@ -242,13 +243,14 @@ def one_search_each(plan, folder, scratch, instances):
 
 def _search(start, moves, solved):
     """(state, action) along a shortest path."""
-    before, queue = {start: None}, deque([start])
+    before: dict[Any, Any] = {start: None}
+    queue = deque([start])
     while not solved(state := queue.popleft()):
         for action, after in moves(state):
             if after not in before:
                 before[after] = state, action
                 queue.append(after)
-    path = []
+    path: list[tuple[Any, Any]] = []
     while before[state] is not None:
         path.append(before[state])
         state = before[state][0]

@@ -1,6 +1,6 @@
 """Sokoban tables, warm distances and generation: CPU time on one thread, every answer asserted, targets beside.
 
-python bench/bench_sokoban_table.py [--repeat 3] [--json FILE] [--growth FILE.csv]
+python bench/solving/sokoban_table.py [--repeat 3] [--json FILE] [--growth FILE.csv]
 """
 
 from __future__ import annotations
@@ -11,12 +11,13 @@ import json
 import os
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from recommit import _core
 
-LIMITS = {"nodes": 2**64 - 1, "bytes": 2 << 30, "seconds": float("inf"), "threads": 1}
+LIMITS: dict[str, Any] = {"nodes": 2**64 - 1, "bytes": 2 << 30, "seconds": float("inf"), "threads": 1}
 core = _core.sokoban
 
 
@@ -31,7 +32,7 @@ def cpu(work, repeat):
 
 
 def shared_folder():
-    for folder in (os.environ.get("RECOMMIT_SHARED"), Path(__file__).resolve().parents[1] / ".." / "shared"):
+    for folder in (os.environ.get("RECOMMIT_SHARED"), Path(__file__).resolve().parents[3] / "shared"):
         if folder and (Path(folder) / "data" / "korf50.txt").exists():
             return Path(folder) / "data"
     return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -54,7 +54,7 @@ def plans() -> Plans:
     )
 
 
-def expected(plans: Plans, rule: horizon.Rule, twin: Callable) -> list[int]:
+def expected(plans: Any, rule: horizon.Rule, twin: Callable[..., Any]) -> list[int]:
     part = Plans(
         plans.actions[:CHECKED],
         plans.probabilities[:CHECKED],
@@ -67,13 +67,14 @@ def expected(plans: Plans, rule: horizon.Rule, twin: Callable) -> list[int]:
 
 
 def test_copy_of_probabilities(timed: Timed, plans: Plans) -> None:
-    target = np.zeros_like(plans.probabilities)
+    source: Any = plans.probabilities
+    target = np.zeros_like(source)
 
     def copy() -> np.ndarray:
-        np.copyto(target, plans.probabilities)
+        np.copyto(target, source)
         return target
 
-    assert np.array_equal(timed(copy, COUNT, yardstick=True), plans.probabilities)
+    assert np.array_equal(timed(copy, COUNT, yardstick=True), source)
 
 
 def test_checks_of_plans(timed: Timed, plans: Plans) -> None:

@@ -1,7 +1,7 @@
 """Tables of docs/paper-small.md from what `recommit reproduce --preset paper-small` left; the sentences there stay.
 
-python bench/paper_small_page.py OUT            # writes every block from `<!-- PUZZLE TABLE -->` to `<!-- end -->` anew
-python bench/paper_small_page.py OUT --check    # writes nothing; exits with 1 if the page has other figures
+python bench/pages/paper_small.py OUT          # writes every block from `<!-- PUZZLE TABLE -->` to `<!-- end -->` anew
+python bench/pages/paper_small.py OUT --check  # writes nothing; exits with 1 if the page has other figures
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from recommit.paper.tables.experiments import TABLES
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "paper-small.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "paper-small.md"
 BLOCK = re.compile(r"<!-- (?P<puzzle>[a-z]+) (?P<table>[a-z-]+) -->\n.*?<!-- end -->", re.DOTALL)
 
 

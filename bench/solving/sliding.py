@@ -1,6 +1,6 @@
 """Exact sliding solver: CPU time of one core against the targets, and how cost grows. Every answer is checked.
 
-    python bench/bench_sliding_solve.py [--large] [--growth FILE.csv]
+    python bench/solving/sliding.py [--large] [--growth FILE.csv]
 
 CPU time of this process, the best of some rounds: a shared machine only ever adds to it. ``--large`` makes the large
 4x4 database if it is not there (minutes). ``--growth`` writes a table to plot: time and nodes against length and shape.
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 import recommit
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 Grids = NDArray[np.uint8]
 
 
@@ -58,7 +58,7 @@ def table_distances() -> None:
 
 
 def korf(name: str, least: str, aim: str) -> None:
-    beside = Path(__file__).resolve().parents[2] / "shared"
+    beside = ROOT.parent / "shared"
     path = Path(os.environ.get("RECOMMIT_SHARED", beside)) / "data" / "korf50.txt"
     if not path.is_file():
         row(f"50 Korf instances, {name} tables", "no data", least, aim)
@@ -75,7 +75,7 @@ def korf(name: str, least: str, aim: str) -> None:
 
 def near() -> None:
     """In C++ and by the wall clock, since a board takes less than a call from Python; the best of five rounds each."""
-    sources = [ROOT / "bench/sliding_near.cpp", *sorted((ROOT / "cpp/core").rglob("*.cpp"))]
+    sources = [ROOT / "bench/solving/sliding_near.cpp", *sorted((ROOT / "cpp/core").rglob("*.cpp"))]
     sources += sorted((ROOT / "cpp/sliding").rglob("*.cpp"))
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder) / "near"
