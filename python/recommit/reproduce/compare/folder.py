@@ -61,7 +61,7 @@ def write(place: Path) -> tuple[str, list[dict[str, Any]]]:
 def as_json(values: dict[str, Any]) -> str:
     """A line per row, so that a page of figures can be read and compared line by line."""
     parts = []
-    for name, value in values.items():
+    for name, value in _rounded(values).items():
         lists = value if isinstance(value, dict) and name == "rows" else None
         if lists is not None:
             inner = ",\n".join(f'  "{key}": {_lines(each)}' for key, each in lists.items())
@@ -72,7 +72,7 @@ def as_json(values: dict[str, Any]) -> str:
 
 
 def _lines(rows: list[dict[str, Any]]) -> str:
-    return "[\n" + ",\n".join(json.dumps(_rounded(row), allow_nan=False) for row in rows) + "\n]"
+    return "[\n" + ",\n".join(json.dumps(row, allow_nan=False) for row in rows) + "\n]"
 
 
 def _rounded(value: Any) -> Any:

@@ -52,6 +52,7 @@ def _puzzle(one: dict[str, Any]) -> str:
     rows = one["rows"][TEST]
     parts = [f"## {words.title(one)}", _filled(words.about(one))]
     parts += [f"![{words.FIGURE}, K = {k}](assets/rules-compared-{one['puzzle']}-k{k}.svg)" for k in _ks(one)]
+    parts.append(_filled(words.LINES))
     parts += ["### Our head and the best rule", _filled(words.BEST), _bests(rows, reading.settings(one))]
     parts += ["### What beats our head, and what does not", _filled(words.BEATS), _counts(one), _ahead(one)]
     parts.append("### Every rule on every source of plans")

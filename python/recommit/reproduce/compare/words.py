@@ -20,18 +20,21 @@ MEANING = (
     "most on validation instances, on whichever source of plans."
 )
 HOW = """```console
-recommit reproduce --preset laptop --out laptop
 recommit graph compare laptop --out compared
 ```
 
-The second command writes this page, its figures and every row. A rule reads a plan of eight actions and says how many
+The command writes this page, its figures and every row; `laptop` is what `recommit reproduce --preset laptop` left. A rule reads a plan of eight actions and says how many
 of them to run before the next look; [the rules](guides/rules.md) have a page. Four policies of each seed make plans.
 Thresholds and constant depths are chosen on validation instances, for each budget and price; the tables also have one
 threshold for all budgets. All values are exact sums over [commitment graphs](guides/graphs.md). Differences are paired:
 the same instances, the same seeds. A rule with a memory is compared with our head with a memory. `Agreement` needs
 samples; of infinitely many it is confidence-product. `WithMemory` is the ending `+memory`, `Fixed` is `fixed`, with the
 depth that validation chooses, and `FirstEvent` is `reversal`."""
-FIGURE = "how far our head is ahead of the best rule on each source of plans, over the price of a look"
+FIGURE = "Our head ahead of the best rule, over the price of a look"
+LINES = (
+    "Up is better for our head: a line per source of plans, each with the rule that validation chooses there. The "
+    "points are in tables beside the figures."
+)
 BEST = (
     "The best rule of each line is chosen on validation instances. The price of a look is in actions. Figures are "
     "per cent solved at actions per episode. The last columns are what our head is ahead of the rule: in value, in "
