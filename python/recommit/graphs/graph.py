@@ -115,7 +115,9 @@ class CommitmentGraph:
         number = np.full(len(self) + 1, NOWHERE, np.int32)  # the last one is that of NOWHERE
         number[:-1][nodes] = np.arange(nodes.sum(), dtype=np.int32)
         own = ("landing", "starts", "groups")
-        columns = {k: v[nodes] for k, v in vars(self).items() if isinstance(v, np.ndarray) and k not in own}
+        columns: dict[str, Any] = {
+            k: v[nodes] for k, v in vars(self).items() if isinstance(v, np.ndarray) and k not in own
+        }
         rooms = np.arange(len(starts)) if groups is None else groups
         return replace(
             self,

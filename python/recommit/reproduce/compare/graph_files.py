@@ -31,12 +31,12 @@ def graph_of(
 ) -> CommitmentGraph:
     """The graph of a policy from these starts: that of the folder if it is there, or else built and written there."""
     place, policy = folder / f"{source.label}{starts.suffix}", source.policy
-    states, weights = starts.states(), weights_of(policy)
+    weights = weights_of(policy)
     graph = files.read(place) if (place / files.MANIFEST).is_file() else None
     if graph is not None and graph.source.get("policy") == weights and _holds(graph, starts):
         return graph
     network = CommitPolicy.from_pretrained(policy, device=find_device(device)).eval()
-    built = build.build(network, starts.puzzle, states, source={"policy": weights}, progress=progress)
+    built = build.build(network, starts.puzzle, starts.states(), source={"policy": weights}, progress=progress)
     files.write(built, place)
     return built
 
