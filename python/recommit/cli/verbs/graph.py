@@ -1,4 +1,4 @@
-"""``recommit graph build|score|show``: each command is a function whose signature is its command line."""
+"""``recommit graph build|score|show|compare``: each command is a function whose signature is its command line."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from recommit.cli.requests import WrongCall
+from recommit.cli.verbs.compare import compare
 from recommit.storage.foreign_text import say, tell
 
 if TYPE_CHECKING:
@@ -242,4 +243,4 @@ def show(graph: Path, /, json: bool = False) -> int:
     return 0
 
 
-COMMANDS: dict[str, Callable[..., int]] = {"build": build, "score": score, "show": show}
+COMMANDS: dict[str, Callable[..., int]] = {"build": build, "score": score, "show": show, "compare": compare}
