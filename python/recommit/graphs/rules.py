@@ -111,7 +111,7 @@ class RuleBench:
         """Those of every node; a node that was not looked at has an even one that nobody reads."""
         even = np.float32(0.25)
         chances = np.where(self.graph.looked[:, None, None], self.graph.probabilities, even)
-        return Plans(self.graph.plans, chances)
+        return Plans(self.graph.plans, chances, features=self.graph.features)
 
     def depths(self, entry: NamedRule) -> Ints:
         """[N] the depth of a rule that reads nothing but the present plan."""

@@ -47,6 +47,7 @@ def build(
     split: Literal["test", "validation", "train"] = "test",
     task: str = "",
     limit: int = 4_000_000,
+    features: bool = False,
     device: str = "auto",
     threads: int = 1,
     quiet: bool = False,
@@ -62,6 +63,7 @@ def build(
         split: Which split of the run's data the instances are from. Choose thresholds on validation, measure on test.
         task: Which puzzle of a run that has several: sliding, or sliding-3x3 with its size.
         limit: Nodes at most; a graph that needs more is cut and cannot be scored.
+        features: Keep what the depth head reads of a look, so that other heads can be trained: recommit graph fit.
         device: cpu, cuda, or auto.
         threads: Threads of torch; 0 for as many as it likes.
         quiet: Print nothing while looking.
@@ -95,7 +97,9 @@ def build(
             "set": held_out.name(first),
         }
         line = None if quiet else _Line()
-        graph = building.build(policy, puzzle, first, groups, limit=limit, source=source, progress=line)
+        graph = building.build(
+            policy, puzzle, first, groups, limit=limit, features=features, source=source, progress=line
+        )
         manifest = files.write(graph, out)
     except ValueError as error:
         raise WrongCall(str(error)) from None
@@ -130,6 +134,7 @@ def score(
     rule: Path | None = None,
     run_code: bool = False,
     table: Path | None = None,
+    fitted: tuple[Path, ...] = (),
     budget: tuple[int, ...] = (),
     price_action: float = 0.01,
     price_look: tuple[float, ...] = (),
@@ -147,6 +152,7 @@ def score(
         rule: A file of Python that defines `rule`, a recommit.horizon.Rule. It is run: see run-code.
         run_code: Yes, run the file.
         table: A .npy file with a depth for every node, in the order of the graph.
+        fitted: Folders of heads that recommit graph fit wrote; the graph needs features.
         budget: Numbers of looks; those of the puzzle if not said.
         price_action: What an action costs where looks have a price too; reaching the goal is worth 1.
         price_look: What a look costs. Every budget is judged without prices first, then at each of these.
@@ -163,6 +169,7 @@ def score(
         entries = [by_name.named(name) for name in rules]
         entries += [own_rule.from_code(rule, trusted=run_code)] if rule else []
         entries += [own_rule.from_table(table)] if table else []
+        entries += _heads(fitted)
         judge = scoring.Judge(judged, settings)
         other = None if choose_on is None else scoring.Judge(files.read(choose_on), settings)
         rows = scoring.score(judge, entries, other, None if quiet else lambda name: say(f"{name} ..."))
@@ -174,6 +181,14 @@ def score(
         _write(out, value, text)
     tell(json_module.dumps(value, indent=2) if json else text, end="")
     return 0
+
+
+def _heads(folders: Sequence[Path]) -> list[NamedRule]:
+    if not folders:
+        return []
+    from recommit.rivals import fitted
+
+    return [fitted.rule(fitted.read(folder), folder.name) for folder in folders]
 
 
 def _settings(graph: CommitmentGraph, budget: Sequence[int], action: float, look: Sequence[float]) -> tuple[Any, ...]:

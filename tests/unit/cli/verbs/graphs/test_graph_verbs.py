@@ -52,6 +52,37 @@ def test_a_table_goes_with_its_graph(folders, tmp_path, capsys):
     assert rows[0]["solved"] == rows[1]["solved"]
 
 
+def test_a_head_is_fitted_scored_and_audited(init, tmp_path, capsys):  # noqa: F811
+    graph, head = str(tmp_path / "graph"), str(tmp_path / "mine")
+    words = ["--split", "train", "--starts", "12", "--features", "--quiet"]
+    assert main(["graph", "build", str(init), "--out", graph, *words]) == 0
+    assert main(["graph", "fit", graph, "--method", "hazard", "--updates", "3", "--out", head, "--quiet"]) == 0
+    assert "on held-out starts after" in capsys.readouterr().out
+    record = json.loads((tmp_path / "mine" / "head.json").read_text())["record"]
+    assert [each["changes"]["lr"] for each in record["tries"]] == [3e-3, 1e-2, 1e-2]
+    words = ["--rules", "fixed-2", "--fitted", head, "--budget", "3", "--json", "--quiet"]
+    assert main(["graph", "score", graph, *words]) == 0
+    assert {row["rule"] for row in json.loads(capsys.readouterr().out)["rows"]} == {"fixed-2", "mine"}
+    words = ["--episodes", "8", "32", "--repeats", "2", "--out", str(tmp_path / "audit")]
+    assert main(["graph", "audit", graph, *words]) == 0
+    assert capsys.readouterr().out.count("\n") == 9
+    assert (tmp_path / "audit" / "audit.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["fit", "GRAPH", "--out", "OUT", "--updates", "1"], "graph: expected one with features"),
+        (["fit", "GRAPH", "--out", "OUT", "--reads", "plan"], "updates, cpu_seconds: expected one of them above 0"),
+        (["audit", "GRAPH", "--credits", "guess"], "expected one with features"),
+    ],
+)
+def test_a_wrong_fit_is_a_sentence(folders, tmp_path, capsys, words, message):
+    places = {"GRAPH": str(folders / "test"), "OUT": str(tmp_path / "out")}
+    assert main(["graph", *(places.get(word, word) for word in words)]) in (1, 2)
+    assert message in capsys.readouterr().err
+
+
 def test_every_state(init, tmp_path, capsys):  # noqa: F811
     assert main(["graph", "build", str(init), "--out", str(tmp_path / "all"), "--every-state", "--quiet"]) == 0
     assert "nodes in" in capsys.readouterr().out
