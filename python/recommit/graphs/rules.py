@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recommit.graphs.graph import PLAN
-from recommit.horizon import Confidence, Consecutive, EntropyJump, FirstEvent, Fixed, Plans, Repetition, Tail
+from recommit.graphs.at_work import LikeliestDepth, on_finished
+from recommit.horizon import Confidence, Consecutive, EntropyJump, FirstEvent, Fixed, Plans, Repetition
 from recommit.horizon.rule import Rule, ThresholdRule
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from recommit.graphs.graph import CommitmentGraph
     from recommit.play.attribution import Choose
 
+    Depths = NDArray[np.int32]
     Ints = NDArray[np.int64]
 
 #: The action that takes back up, down, left, right.
@@ -61,6 +62,16 @@ class NamedRule:
     def swept(self) -> bool:
         """Has it a threshold to choose?"""
         return isinstance(self.rule, ThresholdRule)
+
+    @property
+    def reads_last_plan(self) -> bool:
+        """Does what it says of a plan depend on the plan before?"""
+        return isinstance(self.rule, Consecutive)
+
+    def orders(self, plans: Plans) -> Depths:
+        """[N, depths] which depth it takes at the first visit, the second, ...; one column without a memory."""
+        assert self.rule is not None
+        return self.rule.order(plans) if self.memory else self.rule.choose(plans)[:, None]
 
     def at(self, threshold: float) -> NamedRule:
         """With this threshold."""
@@ -94,57 +105,15 @@ class RuleBench:
         """Those of every node; a node that was not looked at has an even one that nobody reads."""
         even = np.float32(0.25)
         chances = np.where(self.graph.looked[:, None, None], self.graph.probabilities, even)
-        return Plans(self.graph.plans, chances)
+        return Plans(self.graph.plans, chances, features=self.graph.logits)
 
     def depths(self, entry: NamedRule) -> Ints:
         """[N] the depth of a rule that reads nothing but the present plan."""
-        if entry.rule is None:
-            return self._head_order()[:, 0]
-        return entry.rule.choose(self.plans).astype(np.int64)
+        return self._with_head(entry).orders(self.plans)[:, 0].astype(np.int64)
 
     def chooser(self, entry: NamedRule) -> Choose:
         """The rule at work in episodes, whose columns are depths 1..8."""
-        if isinstance(entry.rule, Consecutive):
-            if entry.memory:
-                raise ValueError("rules: expected consecutive without a memory of its own, got consecutive+memory")
-            return self._consecutive(entry.rule)
-        if entry.memory:
-            return self._remembering(self._head_order() if entry.rule is None else entry.rule.order(self.plans))
-        columns = self.depths(entry) - 1
-        return lambda _left, _episodes, path: columns[path[-1]]
+        return on_finished(self._with_head(entry), self.plans)
 
-    def _head_order(self) -> Ints:
-        """[N, depths] the head's depths, the likeliest first, ties to the smaller."""
-        order = np.argsort(-self.graph.logits, axis=1, kind="stable")
-        result: Ints = np.array(self.graph.depths, np.int64)[order]
-        return result
-
-    @staticmethod
-    def _remembering(order: NDArray[np.integer]) -> Choose:
-        columns = order.astype(np.int64) - 1
-
-        def choose(left: int, episodes: Ints, path: Ints) -> Ints:
-            del left, episodes
-            before = (path[:-1] == path[-1]).sum(axis=0)
-            result: Ints = columns[path[-1], before % columns.shape[1]]
-            return result
-
-        return choose
-
-    def _consecutive(self, rule: Consecutive) -> Choose:
-        plans, last = self.graph.plans, np.zeros(0, np.int64)
-
-        def choose(left: int, episodes: Ints, path: Ints) -> Ints:
-            nonlocal last
-            del left
-            if len(path) == 1:
-                last = np.full(len(episodes), PLAN, np.int64)
-            old = plans[path[-2 if len(path) > 1 else -1]]
-            depth = last[episodes]
-            places = np.minimum(np.arange(PLAN) + depth[:, None], PLAN - 1)
-            tail = Tail(old[np.arange(len(old))[:, None], places], PLAN - depth)
-            chosen = rule.choose(Plans(plans[path[-1]], previous=tail)).astype(np.int64)
-            last[episodes] = chosen
-            return chosen - 1
-
-        return choose
+    def _with_head(self, entry: NamedRule) -> NamedRule:
+        return entry if entry.rule else replace(entry, rule=LikeliestDepth(depths=self.graph.depths))

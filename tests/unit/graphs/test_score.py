@@ -148,7 +148,7 @@ def test_a_graph_that_was_cut_is_not_judged(graph):
         score.Judge(cases.changed(graph, landing=cut), SETTINGS)
 
 
-@pytest.mark.parametrize("name", ["fixed-9", "confidence", "nothing+memory", "consecutive+memory"])
+@pytest.mark.parametrize("name", ["fixed-9", "confidence", "nothing+memory"])
 def test_a_name_that_is_none_is_refused(judge, name):
     with pytest.raises(ValueError, match="rules: expected"):
         judge.bench.chooser(rules.named(name))
