@@ -24,7 +24,7 @@ import numpy as np
 import torch
 
 from recommit.data.starts import held_out
-from recommit.evaluate import gain, metrics, summaries, thresholds, transcripts
+from recommit.evaluate import gain, metrics, regrets, summaries, thresholds, transcripts
 from recommit.evaluate.agent_names import ZERO_SHOT, AgentName, file_name, validation_name
 from recommit.evaluate.agents import PolicyPlayer
 from recommit.evaluate.store import LATER, flat
@@ -88,12 +88,29 @@ class Evaluation:
                 began, number = time.monotonic(), number + 1
                 self._play(agent)
                 self._say(f"{number}/{len(self.spec.agents)} {agent}: {time.monotonic() - began:.1f} s")
+            if self.spec.regret:
+                self._keep_regrets(run, agents)
             self._let_go(run)
         return self._figures() if self.team.lead else []
 
     def _by_run(self) -> dict[str, list[AgentName]]:
         """The agents by whose policy they ask: one policy after the other is in memory."""
         return by_run(self.spec.agents, self.spec.run)
+
+    def _keep_regrets(self, run: str, agents: list[AgentName]) -> None:
+        """What the commitments of a run's agents cost, of those that have none yet."""
+        asking = [agent for agent in agents if agent.asks_policy]
+        own = [agent for agent in asking if regrets.has_regret(agent, self._head_depths(run))]
+        began = time.monotonic()
+        if own and regrets.keep(self._store, self.team, own, self._largest, partial(self._player, run)):
+            self._say(f"regret of {len(own)} agents: {time.monotonic() - began:.1f} s")
+
+    def _head_depths(self, run: str) -> tuple[int, ...]:
+        """What the depth head of a run's policy chooses from."""
+        from recommit.policy.checkpoint import local_folder, read_config
+        from recommit.policy.config import PolicyConfig
+
+        return tuple(read_config(local_folder(run) / "config.json")["policy"].get("depths", PolicyConfig.depths))
 
     def _let_go(self, run: str) -> None:
         """Give the memory of a run's policy back before the next one is loaded."""

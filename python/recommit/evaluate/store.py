@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 THRESHOLDS = "thresholds.json"
 #: Columns of decisions that older versions did not write, and that nothing else is computed from.
 LATER = ("plan_chances",)
+#: What a later call may add to an evaluation.
+ADDED = {"agents", "regret"}
 
 
 class EvaluationStore:
@@ -64,11 +66,13 @@ class EvaluationStore:
         self._lock.__exit__(kind, error, trace)
 
     def begin(self, spec: dict[str, Any]) -> None:
-        """Write down what is asked for. Other agents may be asked for in the same folder, nothing else may change."""
+        """Write down what is asked for. Other agents may be asked for in the same folder, and regrets; nothing else may
+        change."""
         now = json.loads(json.dumps(spec))
         if reading.there(self.folder, "plan.json"):
             before = reading.values(self.folder, "plan.json")
-            changed = sorted(k for k in before.keys() | now.keys() if before.get(k) != now.get(k) and k != "agents")
+            asked = before.keys() | now.keys()
+            changed = sorted(k for k in asked - ADDED if before.get(k) != now.get(k))
             if changed:
                 raise ValueError(f"out: expected the plan of {self.folder}, got another: {', '.join(changed)} differ")
         self.write_json("plan.json", now)
@@ -111,6 +115,10 @@ class EvaluationStore:
     def keep(self, name: str, rows: DecisionRows) -> None:
         """Write decisions."""
         self.write_table(f"decisions/{name}.parquet", {f.name: getattr(rows, f.name) for f in fields(DecisionRows)})
+
+    def has(self, name: str) -> bool:
+        """Are there rows by this name in ``decisions/``?"""
+        return os.path.lexists(self.folder / f"decisions/{name}.parquet")
 
     def thresholds(self) -> dict[str, Any]:
         """Those of rules, by rule, policy and budget; see ``recommit.evaluate.thresholds``."""

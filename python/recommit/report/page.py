@@ -21,7 +21,7 @@ from string import Template
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from recommit.paper import seeds as across
-from recommit.report import axes, depths, embed, episodes, failures, figures, published, sections, training
+from recommit.report import axes, depths, embed, episodes, failures, figures, published, regret, sections, training
 from recommit.report.embed import Html, joined, tag
 from recommit.report.reading import Folder
 from recommit.storage import files
@@ -82,6 +82,11 @@ SECTIONS = {
         "A policy that uses its depth well commits far where it is sure and little where it is not; the control takes "
         "the same depths whatever the state, so it is flat.",
     ),
+    "regret": Section(
+        "Where regret falls",
+        "Every commitment gives away what the best depth there would have been worth more, under the same plans; "
+        "columns add it up by how far the goal was, colours say why.",
+    ),
     "curves": Section(
         "Solved over budgets",
         "Every line is read at a budget K: what the agent has solved, or spent, by then.",
@@ -106,6 +111,10 @@ SECTIONS = {
 }
 
 
+#: Where regrets are missing.
+HOW_TO_KEEP = "The same recommit evaluate with --regret adds them, while the run is there."
+
+
 def make(folder: Folder, instances: int = 48, seeds: Sequence[Path] = ()) -> ReportPage:
     """Everything, with episodes of up to ``instances`` instances; ``seeds`` are evaluations of other seeds."""
     drawn: list[Figure] = []
@@ -118,6 +127,7 @@ def make(folder: Folder, instances: int = 48, seeds: Sequence[Path] = ()) -> Rep
         "table": _tables(folder),
         "paper": _published(folder),
         "depth": _depths(folder, drawn),
+        "regret": _regret(folder, drawn),
         "curves": _curves(folder, drawn),
         "training": _training(folder, drawn),
         "episodes": [_viewer(packed, instances)],
@@ -239,6 +249,16 @@ def _depths(folder: Folder, drawn: list[Figure]) -> list[Html]:
     return [*parts, _grid([*(depths.shares(t) for t in counts_of), depths.means(counts_of)], drawn)]
 
 
+def _regret(folder: Folder, drawn: list[Figure]) -> list[Html]:
+    every = regret.of_agents(folder)
+    if not every:
+        return [_missing(f"This evaluation kept no regrets. {HOW_TO_KEEP}")]
+    paid = sections.prices(folder)
+    note = f"Exact, under the {folder.widest} budget{paid}; best are the best of the depths that the head has."
+    parts = [tag("p", note, class_="quiet"), regret.legend(), regret.paragraphs(every)]
+    return [*parts, _grid([regret.figure(one) for one in every], drawn)]
+
+
 def _curves(folder: Folder, drawn: list[Figure]) -> list[Html]:
     if folder.curves is None:
         return [_missing("curves.json is not there, so only the budgets above can be shown.")]
@@ -265,6 +285,8 @@ def _viewer(packed: dict[str, Any] | None, instances: int) -> Html:
         f"long ones. Played under the {budget} budget; of agents that draw, the first of their seeds."
     )
     parts = [tag("p", note, class_="quiet")]
+    if not any("r" in one for played in packed["played"] for one in played):
+        parts.append(_missing(f"What single commitments cost, and the best depths, are not shown. {HOW_TO_KEEP}"))
     if not any(agent["drawn"] for agent in packed["agents"]):
         parts.append(_missing("This evaluation kept no actions, so that the boards stay at the start."))
     return joined(*parts, Html(axes.asset("viewer.html")))

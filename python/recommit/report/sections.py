@@ -234,6 +234,16 @@ def _dominated(folder: Folder, budget: str, never: list[int]) -> str:
     return f". Of the others played, {'; '.join(parts)}." if parts else "."
 
 
+def prices(folder: Folder) -> str:
+    """What actions and looks cost, in words; nothing if they cost nothing."""
+    paid = [
+        f"{folder.spec[f'price_{what}']:g} per {what}"
+        for what in ("action", "look")
+        if folder.spec.get(f"price_{what}")
+    ]
+    return f", at {' and '.join(paid)}" if paid else ", of solved episodes alone"
+
+
 def commands(folder: Folder, instances: int) -> Html:
     """What to type for the same figures; folders by their last names."""
     spec = folder.spec
@@ -243,6 +253,7 @@ def commands(folder: Folder, instances: int) -> Html:
     words += [w for key in ("instances", "validation", "seed") if key in spec for w in (f"--{key}", str(spec[key]))]
     prices = [name for name in ("price_action", "price_look") if name in spec]
     words += [w for name in prices for w in (f"--{name.replace('_', '-')}", str(spec[name]))]
+    words += ["--regret"] if spec.get("regret") else []
     words += ["--length", *map(str, spec["length"])] if spec.get("length") else []
     words += ["--task", spec["task"]] if spec.get("task") else []
     report = ["recommit", "report", "EVAL", "--out", "report.html", "--instances", str(instances)]

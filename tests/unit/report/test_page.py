@@ -74,7 +74,9 @@ def test_hostile_names_stay_text(tmp_path):
 
 def test_every_section_says_how_to_read_it(made):
     parts = re.findall(r'<section id="(\w+)"><h2>[^<]+</h2><p class="how">[^<]+</p>', made.html)
-    assert parts == ["result", "pareto", "table", "depth", "curves", "training", "episodes", "failures", "made"]
+    assert parts == [
+        *("result", "pareto", "table", "depth", "regret", "curves", "training", "episodes", "failures", "made")
+    ]
     assert made.watched == 8
     assert "8 of 24 instances can be watched" in made.html
 

@@ -43,6 +43,7 @@ def evaluate(
     whole_commitments: bool = False,
     price_action: float = 0.0,
     price_look: float = 0.0,
+    regret: bool = False,
     seed: int = 0,
     threads: int = 1,
     device: str = "auto",
@@ -78,6 +79,8 @@ def evaluate(
         price_action: What an executed action costs, as a share of a solved episode. With a price, every table has the
             value, solved less what actions and looks cost, and oracle-dp is the highest value.
         price_look: What a look costs, however deep its commitment.
+        regret: Also keep what every commitment cost against the best depth there, for the report. It looks at further
+            states, and may be asked for later in the same folder.
         seed: With paper: which seed of the family. The test set is fixed by the data.
         threads: Threads of torch; 0 for as many as it likes.
         device: cpu, cuda, or auto. Under torchrun all processes share the work.
@@ -107,11 +110,13 @@ def evaluate(
             members = Members(run, seed)
             experiments.require_paper(members)
             chosen, agents = members.adaptive, experiments.agents_of(members, tables)
-        other_reading = edges != "fixed" or stop_on_deadlock or whole_commitments or price_action or price_look
+        other_reading = (
+            edges != "fixed" or stop_on_deadlock or whole_commitments or price_action or price_look or regret
+        )
         if population != "none" and (paper or tables or other_reading):
             raise WrongCall(
                 "population: expected none of paper, tables, edges, stop_on_deadlock, whole_commitments, price_action, "
-                "price_look beside"
+                "price_look, regret beside"
             )
         if population != "none":
             return _whole(str(chosen), agents, budgets, length, population, task, out, device, json=json, quiet=quiet)
@@ -129,6 +134,7 @@ def evaluate(
             task,
             price_action,
             price_look,
+            regret,
         )
         team = ranks.meet(device)
         with watched(team), EvaluationStore(out) if team.lead else nullcontext() as store:
