@@ -134,15 +134,20 @@ def make(folder: Folder, instances: int = 48, seeds: Sequence[Path] = ()) -> Rep
         "failures": [failures.failures(folder, watched), sections.limits(folder)],
         "made": [sections.commands(folder, instances), sections.versions(folder)],
     }
-    content = [_section(name, *parts[name]) for name in SECTIONS if parts[name]]
-    return ReportPage(_html(folder, content, packed), tuple(drawn), len(watched), int(folder.spec["instances"]))
+    content = [section(name, SECTIONS[name], *parts[name]) for name in SECTIONS if parts[name]]
+    title = f"{folder.first.label} on {folder.task}"
+    html = document("recommit report", title, folder.task, content, packed)
+    return ReportPage(html, tuple(drawn), len(watched), int(folder.spec["instances"]))
 
 
-def _html(folder: Folder, content: list[Html], packed: dict[str, Any] | None) -> str:
-    """The page around its sections."""
-    script = rules(folder.task) + "".join(axes.asset(f"{name}.js") for name in ("draw", "viewer", "report"))
+def document(kind: str, title: str, task: str, content: list[Html], packed: dict[str, Any] | None) -> str:
+    """The page around its sections, of the ``kind`` of a command; ``packed`` are episodes to watch."""
+    script = rules(task) + "".join(axes.asset(f"{name}.js") for name in ("draw", "viewer", "report"))
+    first = re.match(r'<section id="(\w+)">', content[0])
     return Template(axes.asset("page.html")).substitute(
-        title=embed.escaped(f"{folder.first.label} on {folder.task}"),
+        kind=embed.escaped(kind),
+        title=embed.escaped(title),
+        first=first[1] if first else "",
         sections=_links(content),
         contents=joined(*content),
         styles=axes.asset("report.css") + axes.asset("figure.css"),
@@ -166,9 +171,9 @@ def rules(task: str) -> str:
     return axes.asset("puzzles.js") + (own.read_text(encoding="utf-8") if own.is_file() else "")
 
 
-def _section(name: str, *parts: object) -> Html:
-    section = SECTIONS[name]
-    return tag("section", tag("h2", section.title), tag("p", section.how, class_="how"), *parts, id=name)
+def section(name: str, about: Section, *parts: object) -> Html:
+    """Under its title, and how it is read."""
+    return tag("section", tag("h2", about.title), tag("p", about.how, class_="how"), *parts, id=name)
 
 
 def _links(content: list[Html]) -> Html:
@@ -181,7 +186,7 @@ def _missing(what: str) -> Html:
     return tag("p", what, class_="missing")
 
 
-def _shown(figure: Figure, drawn: list[Figure]) -> Html:
+def shown(figure: Figure, drawn: list[Figure]) -> Html:
     """A figure with its two files beside it."""
     drawn.append(figure)
     files = (
@@ -195,8 +200,9 @@ def _shown(figure: Figure, drawn: list[Figure]) -> Html:
     return tag("figure", tag("figcaption", figure.title, tag("span", *links, class_="files")), figure.svg)
 
 
-def _grid(figures_: list[Figure], drawn: list[Figure]) -> Html:
-    return tag("div", *(_shown(figure, drawn) for figure in figures_), class_="grid")
+def grid(figures_: list[Figure], drawn: list[Figure]) -> Html:
+    """Side by side."""
+    return tag("div", *(shown(figure, drawn) for figure in figures_), class_="grid")
 
 
 def _pareto(folder: Folder, drawn: list[Figure]) -> list[Html]:
@@ -215,7 +221,7 @@ def _pareto(folder: Folder, drawn: list[Figure]) -> list[Html]:
         box = tag("label", Html('<input type="checkbox" id="show-paper">'), " show the numbers that the paper prints")
         note = "The paper's are of another model on other instances; they stand here for orientation."
         parts.append(tag("p", box, ". ", note, class_="quiet"))
-    return [*parts, _grid(planes, drawn)]
+    return [*parts, grid(planes, drawn)]
 
 
 def _seeds(folder: Folder, others: Sequence[Path]) -> list[Html]:
@@ -246,7 +252,7 @@ def _depths(folder: Folder, drawn: list[Figure]) -> list[Html]:
     note = pale + depths.dead_in_words(counts_of)
     parts = [tag("p", note, class_="quiet"), depths.legend(depths.used(counts_of))]
     parts += [_missing(f"{', '.join(gone)} {'was' if len(gone) == 1 else 'were'} not played.")] if gone else []
-    return [*parts, _grid([*(depths.shares(t) for t in counts_of), depths.means(counts_of)], drawn)]
+    return [*parts, grid([*(depths.shares(t) for t in counts_of), depths.means(counts_of)], drawn)]
 
 
 def _regret(folder: Folder, drawn: list[Figure]) -> list[Html]:
@@ -256,7 +262,7 @@ def _regret(folder: Folder, drawn: list[Figure]) -> list[Html]:
     paid = sections.prices(folder)
     note = f"Exact, under the {folder.widest} budget{paid}; best are the best of the depths that the head has."
     parts = [tag("p", note, class_="quiet"), regret.legend(), regret.paragraphs(every)]
-    return [*parts, _grid([regret.figure(one) for one in every], drawn)]
+    return [*parts, grid(regret.figures(every), drawn)]
 
 
 def _curves(folder: Folder, drawn: list[Figure]) -> list[Html]:
@@ -265,14 +271,14 @@ def _curves(folder: Folder, drawn: list[Figure]) -> list[Html]:
     note = "Agents that know their budget are those of the largest one, cut short."
     if len(folder.agents) > figures.MANY:
         note += " Only agents of the evaluation's own policy are drawn; the others are in the table."
-    return [tag("p", note, class_="quiet"), _grid(figures.curves(folder), drawn)]
+    return [tag("p", note, class_="quiet"), grid(figures.curves(folder), drawn)]
 
 
 def _training(folder: Folder, drawn: list[Figure]) -> list[Html]:
     panels = training.panels(folder.training)
     if not panels:
         return [_missing("The run's folder is not there, or holds no steps, so its training cannot be shown.")]
-    return [_grid(panels, drawn)]
+    return [grid(panels, drawn)]
 
 
 def _viewer(packed: dict[str, Any] | None, instances: int) -> Html:

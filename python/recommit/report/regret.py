@@ -105,11 +105,17 @@ def table(
     return LostByDistance(label, name, width, lost, float(regret[counts & (distance <= 0)].sum()), episodes)
 
 
-def figure(lost: LostByDistance) -> Figure:
+def figures(every: list[LostByDistance]) -> list[Figure]:
+    """One each, all to the same scale."""
+    highest = max((float(one.per_hundred.sum(axis=1).max(initial=0.0)) for one in every), default=0.0)
+    return [figure(one, highest) for one in every]
+
+
+def figure(lost: LostByDistance, highest: float) -> Figure:
     """One column per distance, as high as what is lost there in a hundred episodes, filled by cause."""
     each = lost.per_hundred
     rows = len(each)
-    frame = axes.frame(0.5, rows * lost.width + 0.5, 0, 1.05 * float(each.sum(axis=1).max(initial=0.0)))
+    frame = axes.frame(0.5, rows * lost.width + 0.5, 0, 1.05 * highest)
     title = f"Where regret falls: {lost.label}"
     parts = frame.lines("exact distance to the goal", "given away, per 100 episodes")
     parts += [_column(lost, each[row], row, frame) for row in np.flatnonzero(each.any(axis=1)).tolist()]

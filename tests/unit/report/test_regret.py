@@ -52,8 +52,8 @@ def test_a_cause_that_is_left_out_is_noticed(folder):
 
 
 def test_columns_are_as_high_as_what_was_lost(folder):
-    own = regret.of_agents(folder)[0]
-    figure = regret.figure(own)
+    every = regret.of_agents(folder)
+    own, figure = every[0], regret.figures(every)[0]
     assert figure.svg.count("<rect") == int((own.lost > 0).sum())
     assert sum(sum(row[2:]) for row in figure.rows) == pytest.approx(100 * own.lost.sum() / 24)
     text = str(regret.in_words(own))
@@ -69,7 +69,7 @@ def test_lost_states_have_no_column():
 def test_nothing_lost_is_said():
     nothing = regret.table("solver", "s", np.array([3]), np.array([-1], np.int8), np.array([0.0]), 2)
     assert "gives nothing away" in regret.in_words(nothing)
-    assert "<svg" in regret.figure(nothing).svg
+    assert "<svg" in regret.figures([nothing])[0].svg
 
 
 def test_the_viewer_has_every_commitment(folder):
