@@ -228,7 +228,9 @@ def _seeds(folder: Folder, others: Sequence[Path]) -> list[Html]:
     if not others:
         return []
     note = f"{1 + len(others)} evaluations of the same instances."
-    return [tag("p", note, class_="quiet"), published.seeds(across.grids([folder.path, *others]))]
+    every = [folder.path, *others]
+    lacks = [_missing(line) for line in across.missing(every)]
+    return [tag("p", note, class_="quiet"), published.seeds(across.grids(every)), *lacks]
 
 
 def _published(folder: Folder) -> list[Html]:
@@ -237,7 +239,7 @@ def _published(folder: Folder) -> list[Html]:
 
 
 def _tables(folder: Folder) -> list[Html]:
-    parts = [sections.main_tables(folder)]
+    parts = [sections.main_tables(folder), *map(_missing, sections.missing_columns(folder))]
     if folder.comparisons is None:
         parts.append(_missing("comparisons.json is not there, so there are no paired differences."))
     return parts
