@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 from tests.reference import horizon as slow
 from tests.reference.graphs import edge
 
-from recommit.horizon import Confidence, Consecutive, EntropyJump, FirstEvent, Repetition
+from recommit.horizon import Confidence, Consecutive, Disagreement, EntropyJump, FirstEvent, Repetition
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 TWINS = {
     Confidence: slow.confidence,
+    Disagreement: slow.disagreement,
     EntropyJump: slow.entropy_jump,
     Repetition: slow.repetition,
     FirstEvent: slow.first_event,

@@ -254,7 +254,7 @@ ROWS = (
         "nightly", "2e-6 (ZeRO 3: 2e-5), no state seen twice, bitwise",
         Pytest(("tests/invariant/test_zero_credit.py",), marks="nightly")),
     Row("F9", "answers of zero-shot models: 20,000 mutated texts, recorded shapes, 10 MB", "quick",
-        "one counted outcome each, in one pass", Pytest(("tests/unit/zero_shot/test_parser.py",))),
+        "one counted outcome each, in one pass", Pytest(("tests/unit/game/test_parser.py",))),
     Row("F10", "hostile servers: 54 behaviours, redirects, echoes of the key", "quick",
         "bounded time and bytes, typed error, the key stays", Pytest(("tests/unit/zero_shot/test_hostile.py",))),
     Row("F11", "zero-shot runs killed and resumed, against a counting server", "quick",

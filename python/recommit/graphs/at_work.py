@@ -112,10 +112,12 @@ class RuleAtWork:
         return Plans(self._graph.plans[nodes, 0], self._graph.probabilities[nodes, 0], previous=previous)
 
 
-def on_finished(entry: NamedRule, every: Plans) -> Choose:
+def on_finished(entry: NamedRule, every: Plans, orders: NDArray[np.int32] | None = None) -> Choose:
     """The rule in episodes of ``recommit.play.attribution`` on a commitment graph with the plans ``every``; columns are
-    depths 1..8."""
-    episodes = EpisodesUnderRule(entry, partial(_some, every), None if entry.reads_last_plan else entry.orders(every))
+    depths 1..8. ``orders`` of all nodes need not be asked for where they are at hand."""
+    if orders is None and not entry.reads_last_plan:
+        orders = entry.orders(every)
+    episodes = EpisodesUnderRule(entry, partial(_some, every), orders)
     return lambda _left, who, path: episodes.depths(len(path) - 1, who, path[-1]).astype(np.int64) - 1
 
 

@@ -11,7 +11,10 @@ import numpy as np
 from recommit.graphs.graph import NEVER, NOWHERE, PLAN
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from recommit.graphs.graph import CommitmentGraph
+    from recommit.puzzles.puzzle import Puzzle
 
 
 def with_optimal_plans(graph: CommitmentGraph) -> CommitmentGraph:
@@ -32,3 +35,35 @@ def with_optimal_plans(graph: CommitmentGraph) -> CommitmentGraph:
         here = np.where(moving[:, None, None], puzzle.step(here, np.ascontiguousarray(plans[rows, place])), here)
         landing[rows, place] = [nodes.get(state.tobytes(), NOWHERE) for state in here]
     return replace(graph, plans=plans, stop=stop, landing=landing)
+
+
+def ways(puzzle: Puzzle, starts: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """All states on the solver's plans from these starts, the starts first, goals too: what any depths on optimal plans
+    can lead to."""
+    solutions = puzzle.solve(starts)
+    lengths, first = np.diff(solutions.offsets), solutions.offsets[:-1]
+    here, steps = starts, [starts]
+    for place in range(int(lengths.max(initial=0))):
+        moving = np.flatnonzero(lengths > place)
+        here = here.copy()
+        here[moving] = puzzle.step(
+            np.ascontiguousarray(here[moving]), np.ascontiguousarray(solutions.actions[first[moving] + place])
+        )
+        steps.append(here[moving])
+    return np.concatenate(steps)
+
+
+def part(graph: CommitmentGraph, nodes: NDArray[np.integer], starts: NDArray[np.integer]) -> CommitmentGraph:
+    """These nodes alone, by ascending numbers; edges that leave them lead ``NOWHERE``. ``starts`` are some of them,
+    each a group of its own."""
+    chosen = np.unique(nodes)
+    number = np.full(len(graph) + 1, NOWHERE, np.int32)
+    number[chosen] = np.arange(len(chosen), dtype=np.int32)
+    columns = ("states", "distance", "looked", "plans", "probabilities", "logits", "stop")
+    return replace(
+        graph,
+        **{name: getattr(graph, name)[chosen] for name in columns},
+        landing=number[graph.landing[chosen]],
+        starts=number[starts],
+        groups=np.arange(len(starts), dtype=np.int32),
+    )

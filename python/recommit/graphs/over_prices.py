@@ -17,6 +17,7 @@ import numpy as np
 from recommit.graphs import rules
 from recommit.graphs.graph import PLAN
 from recommit.graphs.share import LEAST
+from recommit.graphs.sweep import thresholds
 from recommit.play import attribution, ceiling_values
 from recommit.play.commitments import Prices
 from recommit.stats import Z95
@@ -77,9 +78,9 @@ class PricedRange:
         result: Floats = value[graph.starts]
         return result
 
-    def worth(self, entry: NamedRule) -> Floats:
+    def worth(self, choose: attribution.Choose) -> Floats:
         """[starts, prices] V^r."""
-        graph, choose = self.judge.graph, self.judge.bench.chooser(entry)
+        graph = self.judge.graph
         columns = attribution.outcome(self.judge.commitments, graph.starts, self.budget, choose)
         solved, actions, looks = (column.astype(np.float64)[:, None] for column in columns)
         action, look = np.array([(price.action, price.look) for price in self.prices]).T
@@ -89,7 +90,7 @@ class PricedRange:
     @cached_property
     def constants(self) -> Floats:
         """[depths, starts, prices] of every constant depth."""
-        return np.stack([self.worth(rules.named(f"fixed-{depth}")) for depth in range(1, PLAN + 1)])
+        return np.stack([self.worth(self.judge.bench.chooser(rules.named(f"fixed-{h}"))) for h in range(1, PLAN + 1)])
 
     @cached_property
     def best_constant(self) -> NDArray[np.intp]:
@@ -101,24 +102,23 @@ class PricedRange:
         """[starts, prices] of the constant that was chosen for each price."""
         return np.stack([self.constants[depth, :, price] for price, depth in enumerate(chosen.tolist())], axis=1)
 
-    def best(self, entry: NamedRule, thresholds: Floats) -> float:
+    def best(self, entry: NamedRule) -> float:
         """The threshold of the highest value, in the mean over all prices."""
-        means = [self.worth(entry.at(float(value))).mean() for value in thresholds]
-        return float(thresholds[int(np.argmax(means))])
+        every = thresholds(self.judge, entry)
+        means = [self.worth(choose).mean() for choose in self.judge.bench.choosers(entry, every)]
+        return float(every[int(np.argmax(means))])
 
 
 def mean_gains(
     judge: Judge, entries: Sequence[NamedRule], budget: int, price_action: float, validation: Judge | None = None
 ) -> list[MeanGain]:
     """Every rule over all prices; thresholds and constants are those of ``validation``, or of this graph."""
-    from recommit.graphs.score import thresholds
-
     here = PricedRange(judge, budget, price_action)
     chosen_on = here if validation is None else PricedRange(validation, budget, price_action)
     constant, rows = here.at_constants(chosen_on.best_constant), []
     for entry in entries:
-        value = chosen_on.best(entry, thresholds(chosen_on.judge, entry)) if entry.swept else None
-        worth = here.worth(entry if value is None else entry.at(value))
+        value = chosen_on.best(entry) if entry.swept else None
+        worth = here.worth(judge.bench.chooser(entry if value is None else entry.at(value)))
         means = mean_share(worth, constant, here.ceiling, judge.graph.groups)
         rows.append(MeanGain(entry.name, budget, price_action, value, *means))
     return rows

@@ -5,11 +5,15 @@ head                     the likeliest depth of the policy's own head
 confidence-product       deep as the plan's probability is at least a threshold
 confidence-least         ... as every action's probability is
 confidence-entropy       ... as the entropies add up to no more than a threshold
+disagreement             ... as no action is more doubtful than the first one times a threshold
 entropy-jump             up to the largest rise of the mean entropy
 repetition               as long as the plan repeats its first action
 reversal                 up to the first action that takes back the one before it
 consecutive              one action more than the plan has in common with the rest of the last one
 NAME+memory              the same; in a state where the episode has been before, the next depth of the rule's order
+
+A graph has no samples of plans, which ``Agreement`` reads. Of infinitely many samples, the share whose first actions
+are those of the plan is their probability: there it is confidence-product.
 """
 
 from __future__ import annotations
@@ -22,10 +26,22 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recommit.graphs.at_work import LikeliestDepth, on_finished
-from recommit.horizon import Confidence, Consecutive, EntropyJump, FirstEvent, Fixed, Plans, Repetition
+from recommit.graphs.graph import PLAN
+from recommit.horizon import (
+    Confidence,
+    Consecutive,
+    Disagreement,
+    EntropyJump,
+    FirstEvent,
+    Fixed,
+    Plans,
+    Repetition,
+)
 from recommit.horizon.rule import Rule, ThresholdRule
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from recommit.graphs.graph import CommitmentGraph
@@ -45,7 +61,8 @@ PLAIN: dict[str, Rule] = {
     "consecutive": Consecutive(),
 }
 SWEPT: dict[str, ThresholdRule] = {
-    f"confidence-{kind}": Confidence(0.5, kind=kind) for kind in ("product", "least", "entropy")
+    **{f"confidence-{kind}": Confidence(0.5, kind=kind) for kind in ("product", "least", "entropy")},
+    "disagreement": Disagreement(),
 }
 NAMES = ("fixed-1", "fixed-2", "fixed-4", "fixed-8", "head", *SWEPT, *PLAIN)
 
@@ -115,5 +132,22 @@ class RuleBench:
         """The rule at work in episodes, whose columns are depths 1..8."""
         return on_finished(self._with_head(entry), self.plans)
 
+    def choosers(self, entry: NamedRule, thresholds: NDArray[np.floating]) -> Iterator[Choose]:
+        """The rule at work with each of these thresholds."""
+        assert isinstance(entry.rule, ThresholdRule)
+        if type(entry.rule).order is not Rule.order:
+            yield from (self.chooser(entry.at(float(each))) for each in thresholds)
+            return
+        returning = _orders_by_depth(entry.rule)
+        for depths in entry.rule.sweep(self.plans, thresholds):
+            orders = returning[depths - 1] if entry.memory else depths[:, None]
+            yield on_finished(entry, self.plans, orders)
+
     def _with_head(self, entry: NamedRule) -> NamedRule:
         return entry if entry.rule else replace(entry, rule=LikeliestDepth(depths=self.graph.depths))
+
+
+def _orders_by_depth(rule: Rule) -> Depths:
+    """[8, depths] a row per depth of the first visit: the order follows from it alone."""
+    one = Plans(np.zeros((1, PLAN), np.uint8))
+    return np.concatenate([Fixed(depth, depths=rule.depths).order(one) for depth in range(1, PLAN + 1)])

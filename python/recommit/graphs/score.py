@@ -17,7 +17,7 @@ from recommit.graphs import rules
 from recommit.graphs.graph import PLAN
 from recommit.graphs.rules import NamedRule, RuleBench
 from recommit.graphs.share import gain_interval
-from recommit.horizon.rule import ThresholdRule
+from recommit.graphs.sweep import sweep
 from recommit.play import attribution, regret
 from recommit.play.commitments import Prices
 from recommit.stats import bootstrap
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 ALL_DEPTHS = tuple(range(1, PLAN + 1))
-#: Thresholds of a curve.
-STEPS = 50
 
 
 @dataclass(frozen=True)
@@ -43,6 +41,10 @@ class Setting:
 
     budget: int
     prices: Prices
+
+    def value(self, solved: Any, actions: Any, looks: Any) -> Any:
+        """What these outcomes are worth: 1 for the goal, less what is paid."""
+        return solved - self.prices.action * actions - self.prices.look * looks
 
     def label(self) -> str:
         """In a table."""
@@ -139,8 +141,8 @@ class Judge:
 
     def worth(self, choose: attribution.Choose, setting: Setting) -> Floats:
         """[starts] what episodes under a rule are worth."""
-        solved, actions, looks = attribution.outcome(self.commitments, self.graph.starts, setting.budget, choose)
-        result: Floats = solved - setting.prices.action * actions - setting.prices.look * looks
+        played = attribution.outcome(self.commitments, self.graph.starts, setting.budget, choose)
+        result: Floats = setting.value(*played)
         return result
 
     def best(self, setting: Setting) -> regret.Best:
@@ -152,23 +154,10 @@ class Judge:
         return attribution.attribute(self._best[setting], self.graph.starts, choose)
 
 
-def thresholds(judge: Judge, entry: NamedRule, count: int = STEPS) -> Floats:
-    """Those that cut the rule's scores on this graph into equal parts."""
-    assert isinstance(entry.rule, ThresholdRule)
-    return np.unique(entry.rule.thresholds(judge.bench.plans, count))
-
-
 def choices(judge: Judge, entry: NamedRule) -> tuple[dict[Setting, float], float]:
-    """The best threshold for each setting, and the best for all: least missing to the ceiling on average."""
-    every = thresholds(judge, entry)
-    missing = np.array(
-        [
-            [float((judge.ceiling(each) - judge.worth(choose, each)).mean()) for each in judge.settings]
-            for choose in (judge.bench.chooser(entry.at(float(value))) for value in every)
-        ]
-    )
-    single = {each: float(every[missing[:, i].argmin()]) for i, each in enumerate(judge.settings)}
-    return single, float(every[missing.mean(axis=1).argmin()])
+    """The best threshold for each setting, and the best for all together."""
+    swept = sweep(judge, entry)
+    return {each: swept.best([each]) for each in judge.settings}, swept.best(judge.settings)
 
 
 def score(
@@ -190,16 +179,6 @@ def score(
         for each, shared in product(judge.settings, (False, True)):
             rows.append(_row(judge, chosen_on, entry, each, together if shared else single[each], shared=shared))
     return rows
-
-
-def curve(judge: Judge, entry: NamedRule, setting: Setting, count: int = STEPS) -> list[dict[str, float]]:
-    """Solved, actions and looks of a rule over its thresholds."""
-    points = []
-    for value in thresholds(judge, entry, count):
-        choose = judge.bench.chooser(entry.at(float(value)))
-        solved, actions, looks = attribution.outcome(judge.commitments, judge.graph.starts, setting.budget, choose)
-        points.append({"threshold": float(value), **_means(solved=solved, actions=actions, looks=looks)})
-    return points
 
 
 def _row(

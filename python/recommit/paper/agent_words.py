@@ -24,6 +24,7 @@ _WORDS = {
     "confidence-product": "as deep as the whole plan is sure",
     "confidence-least": "as deep as every action is sure",
     "confidence-entropy": "as deep as entropies add up to little",
+    "disagreement": "as deep as no action is much more doubtful than the first",
     "entropy-jump": "up to the largest rise of entropy",
     "repetition": "as long as the first action repeats",
     "reversal": "up to the first action taken back",
@@ -42,6 +43,8 @@ def readable(agent: AgentName) -> str:
     depth = _rule(agent) if agent.rule else _WORDS.get(agent.base, agent.base)
     if agent.depth:
         depth = f"always {agent.depth}" + (", actions drawn" if agent.draws_actions else "")
+    if agent.views:
+        depth += f", {agent.views} views" if agent.views > 1 else ", one view"
     if agent.run:
         return f"{_whose_plans(agent.run)}, {depth}"
     return f"the same plans, {depth}" if agent.depth else depth

@@ -24,6 +24,7 @@ from recommit.policy.depth_head import DepthHead, confidence
 from recommit.policy.pictures.vision import Vision
 from recommit.policy.prompt import load_prompt
 from recommit.policy.transfer import to_device, to_host
+from recommit.policy.views import agreed, disagreement
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -76,6 +77,10 @@ class CommitPolicy(nn.Module):
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             self.depth_head = DepthHead(self.backbone.width, len(self.config.depths), config).to(old)
+
+    def replace_views(self, views: int) -> None:
+        """Look at so many views of every picture; the weights stay what they are."""
+        self.config = self.vision.config = replace(self.config, views=views)
 
     @classmethod
     def from_pretrained(cls, folder_or_repo: str | Path, **options: Any) -> CommitPolicy:
@@ -179,23 +184,39 @@ class CommitPolicy(nn.Module):
         return replace(every[0], tokens=torch.stack([each.tokens for each in every])[rows])
 
     def look(self, task: Puzzle, states: NDArray[np.uint8], left: NDArray[np.integer] | None = None) -> Tensor:
-        """z of each state: one pass of the backbone, whatever is asked of it afterwards. ``left`` are the decisions
-        left, this one included, where the policy is told (``show_budget``)."""
-        geometry = self._counted_geometry(task, (states.shape[1], states.shape[2]), left)
-        features = self.vision.features(task, states, frozen=self.vision_frozen)
+        """z of each state: one pass of the backbone, whatever is asked of it afterwards; with several ``views`` one for
+        each, [N, views, width]. ``left`` are the decisions left, this one included, where the policy is told
+        (``show_budget``)."""
+        shape = states.shape[1], states.shape[2]
+        geometry, views = self._counted_geometry(task, shape, left), self.vision.views(task, shape)
+        every = [self._seen(task, states, geometry, view) for view in range(views)]
+        return every[0] if views == 1 else torch.stack(every, dim=1)
+
+    def _seen(self, task: Puzzle, states: NDArray[np.uint8], geometry: Geometry, view: int) -> Tensor:
+        features = self.vision.features(task, states, frozen=self.vision_frozen, view=view)
         return self.backbone.z(features, geometry).to(self.depth_head.weight.dtype)
 
     def read(self, z: Tensor, index: int, scores: Tensor | None = None, decoder: nn.Module | None = None) -> Tensor:
-        """What the depth head is given: z, and how sure the greedy plan is (of the task with that ``index``).
+        """What the depth head is given: z (the mean of the views), how sure the greedy plan is (of the task with that
+        ``index``), and how far views agree on it.
 
         ``scores`` are those of the greedy plans where somebody made them; no gradient goes through them.
         """
-        if self.config.head.reads == "z":
-            return z
-        if scores is None:
-            with torch.no_grad():
-                scores = (decoder or self.decoder)(z, None, index)[1]
-        return torch.cat([z, confidence(scores.detach()).to(z.dtype)], dim=-1)
+        reads, mean, decoder = self.config.head.reads, z.mean(dim=1) if z.ndim == 3 else z, decoder or self.decoder
+        if reads == "z":
+            return mean
+        with torch.no_grad():
+            scores = decoder(z, None, index)[1] if scores is None else scores
+            about = [confidence(scores.detach())]
+            if reads == "views":
+                about.append(self._disagreement(z, index, scores, decoder))
+        return torch.cat([mean, *(each.to(z.dtype) for each in about)], dim=-1)
+
+    def _disagreement(self, z: Tensor, index: int, scores: Tensor, decoder: nn.Module) -> Tensor:
+        if z.ndim == 2:
+            return agreed(z)
+        plan = scores.argmax(dim=-1)[:, : MAX_ACTIONS - 1]
+        return disagreement(decoder(z, plan, index, apart=True))
 
     def forward(
         self,

@@ -11,7 +11,7 @@ from tests.reference import regret as tried
 from tests.unit.graphs import cases
 from tests.unit.graphs.test_score import episode, head_rule
 
-from recommit.graphs import rules, score
+from recommit.graphs import rules, score, sweep
 from recommit.graphs.over_prices import RATIOS, PricedRange, mean_gains, mean_share
 from recommit.play import ceiling_values
 from recommit.play.commitments import Prices
@@ -74,7 +74,8 @@ def test_one_threshold_serves_all_prices(judge):
     entry, other = rules.named("confidence-product"), score.Judge(cases.some(judge.graph.task, 7, wrong=2), ())
     (row,) = mean_gains(judge, [entry], BUDGET, ACTION, other)
     there = PricedRange(other, BUDGET, ACTION)
-    means = {float(v): there.worth(entry.at(float(v))).mean() for v in score.thresholds(other, entry)}
+    every = sweep.thresholds(other, entry).tolist()
+    means = {v: there.worth(other.bench.chooser(entry.at(v))).mean() for v in every}
     assert means[row.threshold] == max(means.values())
 
 

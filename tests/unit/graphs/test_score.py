@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.unit.graphs import cases
 
-from recommit.graphs import own_rule, rules, score
+from recommit.graphs import own_rule, rules, score, sweep
 from recommit.graphs.optimal import with_optimal_plans
 from recommit.graphs.share import gain_interval
 from recommit.play import attribution, regret
@@ -60,21 +60,23 @@ def head_rule(graph, *, memory=False):
     return depth_of
 
 
-def consecutive_rule(graph):
+def consecutive_rule(graph, *, memory=False):
     def depth_of(node, steps):
-        if not steps:
-            return 1
-        old, depth = steps[-1]
+        old, depth = steps[-1] if steps else (node, 8)
         tail, common = graph.plans[old][depth:].tolist(), 0
         while common < len(tail) and tail[common] == graph.plans[node][common]:
             common += 1
-        return min(1 + common, 8) if tail else 1
+        first = min(1 + common, 8) if tail else 1
+        before = sum(at == node for at, _ in steps) if memory else 0
+        return [*range(first, 0, -1), *range(first + 1, 9)][before % 8]
 
     return depth_of
 
 
 @pytest.mark.parametrize("budget", [1, 4, 9])
-@pytest.mark.parametrize("name", ["fixed-3", "confidence-product", "head", "head+memory", "consecutive"])
+@pytest.mark.parametrize(
+    "name", ["fixed-3", "confidence-product", "head", "head+memory", "consecutive", "consecutive+memory"]
+)
 def test_episodes_are_those_of_plain_python(graph, name, budget):
     entry = rules.named(name)
     entry = entry.at(0.2) if entry.swept else entry
@@ -84,6 +86,7 @@ def test_episodes_are_those_of_plain_python(graph, name, budget):
         "head": head_rule(graph),
         "head+memory": head_rule(graph, memory=True),
         "consecutive": consecutive_rule(graph),
+        "consecutive+memory": consecutive_rule(graph, memory=True),
     }[name]
     choose = rules.RuleBench(graph).chooser(entry)
     columns = attribution.outcome(graph.commitments(score.ALL_DEPTHS), graph.starts, budget, choose)
@@ -128,16 +131,42 @@ def test_thresholds_come_from_the_other_graph(graph, judge):
     rows = score.score(judge, [entry], other)
     assert {row.threshold for row in rows if not row.shared} == set(single.values())
     assert {row.threshold for row in rows if row.shared} == {shared}
-    every = score.thresholds(other, entry)
+    every = sweep.thresholds(other, entry).tolist()
     for setting in SETTINGS:
-        worth = [other.worth(other.bench.chooser(entry.at(float(value))), setting).mean() for value in every]
-        assert single[setting] == every[int(np.argmax(worth))]
+        columns = [played(other, entry.at(value), setting) for value in every]
+        best = max(columns, key=lambda each: (setting.value(*each), -each[1]))
+        assert single[setting] == every[columns.index(best)]
+
+
+def played(judge, entry, setting):
+    choose = judge.bench.chooser(entry)
+    columns = attribution.outcome(judge.commitments, judge.graph.starts, setting.budget, choose)
+    return [float(column.mean()) for column in columns]
+
+
+@pytest.mark.parametrize(
+    "name", ["confidence-entropy", "confidence-least+memory", "disagreement", "disagreement+memory"]
+)
+def test_a_sweep_is_every_threshold_by_itself(judge, name):
+    entry = rules.named(name, depths=(1, 2, 4, 8) if "least" in name else None)
+    swept = sweep.sweep(judge, entry, 7)
+    assert len(swept.thresholds) > 2
+    for i, threshold in enumerate(swept.thresholds.tolist()):
+        for place, setting in enumerate(SETTINGS):
+            columns = played(judge, entry.at(threshold), setting)
+            assert swept.value[i, place] == pytest.approx(setting.value(*columns), abs=1e-12)
+            assert swept.actions[i, place] == columns[1]
+
+
+def test_of_equal_thresholds_the_one_with_fewer_actions_is_best():
+    value, actions = np.array([[0.5], [0.7], [0.7], [0.7]]), np.array([[1.0], [9.0], [4.0], [4.0]])
+    assert sweep.Sweep(SETTINGS[:1], np.array([0.1, 0.2, 0.3, 0.4]), value, actions).best(SETTINGS[:1]) == 0.3
 
 
 def test_a_curve_has_every_threshold(judge):
     entry = rules.named("confidence-least")
-    points = score.curve(judge, entry, SETTINGS[0])
-    assert [point["threshold"] for point in points] == score.thresholds(judge, entry).tolist()
+    points = sweep.curve(judge, entry, SETTINGS[0])
+    assert [point["threshold"] for point in points] == sweep.thresholds(judge, entry).tolist()
     assert points[0]["actions"] >= points[-1]["actions"], "the least threshold commits deepest"
 
 

@@ -69,6 +69,13 @@ def test_a_preset_without_joint_has_warm_starts_of_its_own():
     assert by_name["single-4-init"].folder == PAPER / "sliding" / "family" / "single-4-init"
 
 
+def test_the_laptop_trains_plans_under_random_depths_with_every_seed():
+    for plan in preset.entries(preset.load("laptop"), PAPER):
+        names = [run.name for run in plan.runs]
+        assert {f"{name}-s{seed}" for name in ("adaptive", "fixed-8", "random") for seed in plan.seeds} <= set(names)
+        assert len(names) == len(set(names))
+
+
 def test_joint_is_checked():
     for joint, message in [
         ("{}", "joint: expected recipe, and sft if need be, got nothing"),

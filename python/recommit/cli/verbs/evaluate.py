@@ -44,6 +44,7 @@ def evaluate(
     price_action: float = 0.0,
     price_look: float = 0.0,
     regret: bool = False,
+    views: Literal[0, 1, 2, 4, 8] = 0,
     seed: int = 0,
     threads: int = 1,
     device: str = "auto",
@@ -60,10 +61,10 @@ def evaluate(
             added.
         agents: adaptive, sampled, fixed-1 to fixed-8 (also fixed-4-sampled), random, shuffled, mixture, oracle-dp,
             oracle-delta, oracle-rate, adaptive-memory, solver, random-actions; rules without training:
-            confidence-product, confidence-least, confidence-entropy (each -shared too: one threshold for all budgets),
-            entropy-jump, repetition, reversal, consecutive; RULE+memory has a memory. NAME@RUN is played by the policy
-            of another run, zero-shot@FOLDER is what a model said in a run of recommit zero-shot --data on the same
-            instances.
+            confidence-product, confidence-least, confidence-entropy, disagreement (each -shared too: one threshold for
+            all budgets), entropy-jump, repetition, reversal, consecutive; RULE+memory has a memory. NAME@RUN is played
+            by the policy of another run, zero-shot@FOLDER is what a model said in a run of recommit zero-shot --data on
+            the same instances.
         budgets: loose, tight, or numbers of decisions.
         task: Which puzzle of a run that has several: sliding, or sliding-3x3 with its size.
         instances: Test instances.
@@ -81,6 +82,8 @@ def evaluate(
         price_look: What a look costs, however deep its commitment.
         regret: Also keep what every commitment cost against the best depth there, for the report. It looks at further
             states, and may be asked for later in the same folder.
+        views: Look at so many views of every picture, turned and mirrored cell by cell; 0 for as many as the policy
+            has. One agent alone: NAME+views8. Not for sliding, whose goal does not turn.
         seed: With paper: which seed of the family. The test set is fixed by the data.
         threads: Threads of torch; 0 for as many as it likes.
         device: cpu, cuda, or auto. Under torchrun all processes share the work.
@@ -94,6 +97,7 @@ def evaluate(
     import torch
 
     from recommit.evaluate import text as printed
+    from recommit.evaluate.agent_names import with_views
     from recommit.evaluate.evaluation import Evaluation
     from recommit.evaluate.spec import EvaluationSpec
     from recommit.evaluate.store import EvaluationStore
@@ -110,6 +114,7 @@ def evaluate(
             members = Members(run, seed)
             experiments.require_paper(members)
             chosen, agents = members.adaptive, experiments.agents_of(members, tables)
+        agents = with_views(agents, views)
         other_reading = (
             edges != "fixed" or stop_on_deadlock or whole_commitments or price_action or price_look or regret
         )

@@ -28,6 +28,7 @@ RULES = (
     "confidence-product",
     "confidence-least",
     "confidence-entropy",
+    "disagreement",
     "entropy-jump",
     "repetition",
     "reversal",
@@ -140,8 +141,8 @@ def score(
         graph: A folder that recommit graph build wrote, or sliding-2x3, an example that comes with the package.
         out: A folder for scores.json, scores.md and page.html, on which the worst commitments can be watched.
         choose_on: A graph of the same policy from other starts: thresholds and constants are chosen there.
-        rules: fixed-1 to fixed-8, head, confidence-product, confidence-least, confidence-entropy, entropy-jump,
-            repetition, reversal, consecutive; each also as NAME+memory.
+        rules: fixed-1 to fixed-8, head, confidence-product, confidence-least, confidence-entropy, disagreement,
+            entropy-jump, repetition, reversal, consecutive; each also as NAME+memory.
         rule: A file of Python that defines `rule`, a recommit.horizon.Rule. It is run: see run-code.
         run_code: Yes, run the file.
         table: A .npy file with a depth for every node, in the order of the graph.
@@ -193,8 +194,7 @@ def _settings(graph: CommitmentGraph, budget: Sequence[int], action: float, look
 
 def _values(judge: Judge, chosen_on: Judge, entries: Sequence[NamedRule], rows: Sequence[Any]) -> dict[str, Any]:
     """Everything that was computed, as plain values."""
-    from recommit.graphs import files, page
-    from recommit.graphs import score as scoring
+    from recommit.graphs import files, page, sweep
 
     first = judge.settings[0]
     by_name = {entry.name: entry for entry in entries}
@@ -216,7 +216,7 @@ def _values(judge: Judge, chosen_on: Judge, entries: Sequence[NamedRule], rows: 
         ],
         "rows": [row.to_dict() for row in rows],
         "curves": {
-            f"{entry.name}, {each.label()}": scoring.curve(judge, entry, each)
+            f"{entry.name}, {each.label()}": sweep.curve(judge, entry, each)
             for entry in entries
             if entry.swept
             for each in judge.settings

@@ -9,8 +9,8 @@ import random
 import pytest
 from tests.effort import effort
 
-from recommit.zero_shot import parser
-from recommit.zero_shot.parser import ACTIONS, DEPTHS, AnswerOutcome, Commitment, first_object, parse
+from recommit.game import parser
+from recommit.game.parser import ACTIONS, DEPTHS, AnswerOutcome, Commitment, first_object, parse
 
 hypothesis = pytest.importorskip("hypothesis")
 st = hypothesis.strategies

@@ -69,6 +69,11 @@ def parse(text: str, *, lenient: bool = False, refused: bool = False, cut_off: b
         return Commitment(AnswerOutcome.WRONG_FIELDS)
     except (ValueError, RecursionError, MemoryError):
         return Commitment(AnswerOutcome.BAD_JSON)
+    return judged(fields, lenient=lenient)
+
+
+def judged(fields: dict[str, Any], *, lenient: bool = False) -> Commitment:
+    """The commitment in the fields of an object, as ``parse`` takes them."""
     return _lenient(fields) if lenient else _strict(fields)
 
 
