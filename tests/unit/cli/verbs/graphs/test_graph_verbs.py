@@ -35,7 +35,10 @@ def test_a_graph_is_built_shown_and_scored(folders, tmp_path, capsys):
     assert text.count("## K = ") == 4
     assert "| confidence-least | " in text
     assert (tmp_path / "scores" / "scores.md").read_text() == text
+    assert text.count("## Gain share over prices of a look, K = ") == 2
+    assert "<h2>Where regret falls</h2>" in (tmp_path / "scores" / "page.html").read_text()
     values = json.loads((tmp_path / "scores" / "scores.json").read_text())
+    assert len(values["over_prices"]) == 2 * len({row["rule"] for row in values["rows"]})
     assert values["chosen_on"] != values["graph"]
     assert {row["rule"] for row in values["rows"]} >= {"head", "head+memory", "fixed-4", "consecutive"}
     assert all(each["ceiling"] >= each["constant_value"] for each in values["settings"])
@@ -81,6 +84,15 @@ def test_a_wrong_fit_is_a_sentence(folders, tmp_path, capsys, words, message):
     places = {"GRAPH": str(folders / "test"), "OUT": str(tmp_path / "out")}
     assert main(["graph", *(places.get(word, word) for word in words)]) in (1, 2)
     assert message in capsys.readouterr().err
+
+
+def test_a_page_about_a_graph(folders, tmp_path, capsys):
+    words = ["--page", str(tmp_path / "page.html"), "--rules", "head", "fixed-2", "--budget", "3"]
+    assert main(["graph", "show", str(folders / "test"), *words]) == 0
+    assert "closed: yes" in capsys.readouterr().out
+    page = (tmp_path / "page.html").read_text()
+    assert "K = 3, 0.01 per action, 0.02 per look" in page
+    assert "closed: yes" in page
 
 
 def test_every_state(init, tmp_path, capsys):  # noqa: F811
