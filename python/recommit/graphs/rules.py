@@ -122,15 +122,20 @@ class RuleBench:
         """Those of every node; a node that was not looked at has an even one that nobody reads."""
         even = np.float32(0.25)
         chances = np.where(self.graph.looked[:, None, None], self.graph.probabilities, even)
-        return Plans(self.graph.plans, chances, features=self.graph.logits)
+        return Plans(self.graph.plans, chances, features=self.graph.features)
+
+    @cached_property
+    def _head_plans(self) -> Plans:
+        """The same beside the logits of the depth head, which is what its own rule reads."""
+        return replace(self.plans, features=self.graph.logits)
 
     def depths(self, entry: NamedRule) -> Ints:
         """[N] the depth of a rule that reads nothing but the present plan."""
-        return self._with_head(entry).orders(self.plans)[:, 0].astype(np.int64)
+        return self._with_head(entry).orders(self._plans_for(entry))[:, 0].astype(np.int64)
 
     def chooser(self, entry: NamedRule) -> Choose:
         """The rule at work in episodes, whose columns are depths 1..8."""
-        return on_finished(self._with_head(entry), self.plans)
+        return on_finished(self._with_head(entry), self._plans_for(entry))
 
     def choosers(self, entry: NamedRule, thresholds: NDArray[np.floating]) -> Iterator[Choose]:
         """The rule at work with each of these thresholds."""
@@ -145,6 +150,9 @@ class RuleBench:
 
     def _with_head(self, entry: NamedRule) -> NamedRule:
         return entry if entry.rule else replace(entry, rule=LikeliestDepth(depths=self.graph.depths))
+
+    def _plans_for(self, entry: NamedRule) -> Plans:
+        return self.plans if entry.rule else self._head_plans
 
 
 def _orders_by_depth(rule: Rule) -> Depths:

@@ -8,7 +8,6 @@ calling the policy is teacher forcing, as training needs it. ``checkpoint.py`` s
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,9 +16,11 @@ import torch
 from torch import Tensor, nn
 
 from recommit.policy.action_decoder import ActionDecoder
+from recommit.policy.backbones.adapter import adapt
 from recommit.policy.backbones.backbone import load_backbone
+from recommit.policy.card import upload
 from recommit.policy.checkpoint import load_policy, save_policy
-from recommit.policy.config import ADAPTER, MAX_ACTIONS, MOST_LEFT, PASS, PolicyConfig
+from recommit.policy.config import MAX_ACTIONS, MOST_LEFT, PASS, PolicyConfig
 from recommit.policy.depth_head import DepthHead, confidence
 from recommit.policy.pictures.vision import Vision
 from recommit.policy.prompt import load_prompt
@@ -52,7 +53,7 @@ class CommitPolicy(nn.Module):
         #: Of frozen weights, once somebody asked: see ``recommit.policy.checkpoint``.
         self.known_fingerprint = ""
         if config.lora is not None:
-            self._adapt()
+            adapt(backbone, config.lora)
 
     @classmethod
     def from_backbone(
@@ -97,32 +98,7 @@ class CommitPolicy(nn.Module):
 
     def push_to_hub(self, repo: str, *, figures: dict[str, Any] | None = None, private: bool = False) -> str:
         """Upload the policy with a model card (and a validation's ``figures``); returns the address."""
-        import tempfile
-
-        from huggingface_hub import HfApi
-
-        from recommit.policy.card import write
-
-        hub = HfApi()
-        with tempfile.TemporaryDirectory() as folder:
-            write(self.save_pretrained(folder), repo, figures)
-            hub.create_repo(repo, private=private, exist_ok=True)
-            address = hub.upload_folder(repo_id=repo, folder_path=folder, commit_message="recommit policy")
-        return str(address)
-
-    def _adapt(self) -> None:
-        from peft import LoraConfig, get_peft_model
-
-        lora = self.config.lora
-        assert lora is not None
-        self.backbone.model.requires_grad_(False)
-        adapter = LoraConfig(
-            r=lora.rank, lora_alpha=lora.alpha, lora_dropout=lora.dropout, target_modules=self.backbone.lora_targets
-        )
-        with warnings.catch_warnings():  # PEFT asks transformers by a name that is going away
-            warnings.simplefilter("ignore", FutureWarning)
-            model: Any = self.backbone.model
-            self.backbone.model = get_peft_model(model, adapter, adapter_name=ADAPTER)
+        return upload(self.save_pretrained, repo, figures, private=private)
 
     @property
     def vision_frozen(self) -> bool:
