@@ -54,8 +54,8 @@ def ways(puzzle: Puzzle, starts: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 def part(graph: CommitmentGraph, nodes: NDArray[np.integer], starts: NDArray[np.integer]) -> CommitmentGraph:
-    """These nodes alone, by ascending numbers; edges that leave them lead ``NOWHERE``. ``starts`` are some of them, each
-    a group of its own."""
+    """These nodes alone, by ascending numbers; edges that leave them lead ``NOWHERE``. ``starts`` are some of them,
+    each a group of its own."""
     chosen = np.unique(nodes)
     number = np.full(len(graph) + 1, NOWHERE, np.int32)
     number[chosen] = np.arange(len(chosen), dtype=np.int32)

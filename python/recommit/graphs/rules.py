@@ -184,7 +184,7 @@ class RuleBench:
             places = np.minimum(np.arange(PLAN) + depth[:, None], PLAN - 1)
             tail = Tail(old[np.arange(len(old))[:, None], places], PLAN - depth)
             order = rule.order(Plans(plans[path[-1]], previous=tail)).astype(np.int64)
-            chosen = order[np.arange(len(order)), _visits(path) % order.shape[1] if memory else 0]
+            chosen: NDArray[np.int64] = order[np.arange(len(order)), _visits(path) % order.shape[1] if memory else 0]
             last[episodes] = chosen
             return chosen - 1
 
