@@ -116,7 +116,8 @@ def test_one_view_comes_nearer_to_eight(teacher, levels, ensemble, tmp_path):
     def loss_of(folder):
         policy = CommitPolicy.from_pretrained(folder).eval()
         policy.replace_views(1)
-        return float(imitation_loss.sft_loss(policy, TASK, batch, config.targets, 1.0)[0])
+        with torch.no_grad():
+            return float(imitation_loss.sft_loss(policy, TASK, batch, config.targets, 1.0)[0])
 
     last = tmp_path / "run" / "checkpoints" / "step-00000024" / "policy"
     assert loss_of(last) < loss_of(best_policy(teacher))
