@@ -25,7 +25,7 @@ from recommit.policy.depth_head import DepthHead, confidence
 from recommit.policy.pictures.geometry import Geometries
 from recommit.policy.pictures.vision import Vision
 from recommit.policy.transfer import to_device, to_host
-from recommit.policy.views import agreed, disagreement
+from recommit.policy.views import agreed, disagreement, likeliest
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -163,8 +163,7 @@ class CommitPolicy(nn.Module):
     def _disagreement(self, z: Tensor, index: int, scores: Tensor, decoder: nn.Module) -> Tensor:
         if z.ndim == 2:
             return agreed(z)
-        plan = scores.argmax(dim=-1)[:, : MAX_ACTIONS - 1]
-        return disagreement(decoder(z, plan, index, apart=True))
+        return disagreement(decoder(z, likeliest(scores)[:, : MAX_ACTIONS - 1], index, apart=True))
 
     def forward(
         self,
