@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from recommit.graphs.graph import CommitmentGraph
-    from recommit.graphs.score import Judge, RuleScore, Setting
+    from recommit.graphs.judge import Judge, Setting
+    from recommit.graphs.score import RuleScore
 
 
 def about(graph: CommitmentGraph, manifest: dict[str, Any]) -> str:

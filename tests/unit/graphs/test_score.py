@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from tests.unit.graphs import cases
 
-from recommit.graphs import own_rule, rules, score, sweep
+from recommit.graphs import judge as sweep
+from recommit.graphs import own_rule, rules, score
 from recommit.graphs.optimal import with_optimal_plans
 from recommit.graphs.share import gain_interval
 from recommit.play import attribution, regret

@@ -8,16 +8,16 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from recommit.cli.comparing import compare
 from recommit.cli.requests import WrongCall
-from recommit.cli.verbs.compare import compare
 from recommit.storage.foreign_text import say, tell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from recommit.graphs.graph import CommitmentGraph
+    from recommit.graphs.judge import Judge
     from recommit.graphs.rules import NamedRule
-    from recommit.graphs.score import Judge
 
 RULES = (
     "fixed-1",
@@ -154,6 +154,7 @@ def score(
         quiet: Print nothing while judging.
     """
     from recommit.graphs import files, own_rule, page
+    from recommit.graphs import judge as judging
     from recommit.graphs import rules as by_name
     from recommit.graphs import score as scoring
 
@@ -163,8 +164,8 @@ def score(
         entries = [by_name.named(name) for name in rules]
         entries += [own_rule.from_code(rule, trusted=run_code)] if rule else []
         entries += [own_rule.from_table(table)] if table else []
-        judge = scoring.Judge(judged, settings)
-        other = None if choose_on is None else scoring.Judge(files.read(choose_on), settings)
+        judge = judging.Judge(judged, settings)
+        other = None if choose_on is None else judging.Judge(files.read(choose_on), settings)
         rows = scoring.score(judge, entries, other, None if quiet else lambda name: say(f"{name} ..."))
         value = _values(judge, other or judge, entries, rows)
         text = page.scores(judge, rows, other)
@@ -177,7 +178,7 @@ def score(
 
 
 def _settings(graph: CommitmentGraph, budget: Sequence[int], action: float, look: Sequence[float]) -> tuple[Any, ...]:
-    from recommit.graphs.score import Setting
+    from recommit.graphs.judge import Setting
     from recommit.play.commitments import Prices
 
     budgets = budget or tuple(graph.puzzle.usual.budgets.values())
@@ -188,7 +189,8 @@ def _settings(graph: CommitmentGraph, budget: Sequence[int], action: float, look
 
 def _values(judge: Judge, chosen_on: Judge, entries: Sequence[NamedRule], rows: Sequence[Any]) -> dict[str, Any]:
     """Everything that was computed, as plain values."""
-    from recommit.graphs import files, page, sweep
+    from recommit.graphs import files, page
+    from recommit.graphs import judge as judging
 
     first = judge.settings[0]
     by_name = {entry.name: entry for entry in entries}
@@ -209,7 +211,7 @@ def _values(judge: Judge, chosen_on: Judge, entries: Sequence[NamedRule], rows: 
         ],
         "rows": [row.to_dict() for row in rows],
         "curves": {
-            f"{entry.name}, {each.label()}": sweep.curve(judge, entry, each)
+            f"{entry.name}, {each.label()}": judging.curve(judge, entry, each)
             for entry in entries
             if entry.swept
             for each in judge.settings

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recommit.graphs import build, files
-from recommit.graphs.score import Judge
+from recommit.graphs.judge import Judge
 from recommit.policy.checkpoint import weights_of
 from recommit.policy.policy import CommitPolicy
 from recommit.runs.ranks import find_device
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from recommit.graphs.graph import CommitmentGraph
-    from recommit.graphs.score import Setting
+    from recommit.graphs.judge import Setting
     from recommit.reproduce.compare.instances import GraphStarts, StartSet
     from recommit.reproduce.compare.sources import PlanSource
 

@@ -148,7 +148,7 @@ def _split(one: dict[str, Any]) -> str:
             for row in [reading.head(rows), reading.same_rule(rows, best)] if best else []:
                 if row is not None:
                     values = [f"{100 * row['value']:.1f}", f"{100 * row['best']:.1f}"]
-                    lost = [*words.ends(row["plans"], 100), *words.ends(row["depths"], 100)]
+                    lost = [*words.ends(row["plans_lose"], 100), *words.ends(row["depths_lose"], 100)]
                     place = [about["label"], setting.label(), row["rule"], SOURCES[row["source"]]]
                     lines.append([*place, *values, *lost])
     return grid(head, lines)

@@ -23,13 +23,15 @@ HOW = """```console
 recommit graph compare laptop --out compared
 ```
 
-The command writes this page, its figures and every row; `laptop` is what `recommit reproduce --preset laptop` left. A rule reads a plan of eight actions and says how many
-of them to run before the next look; [the rules](guides/rules.md) have a page. Four policies of each seed make plans.
-Thresholds and constant depths are chosen on validation instances, for each budget and price; the tables also have one
-threshold for all budgets. All values are exact sums over [commitment graphs](guides/graphs.md). Differences are paired:
-the same instances, the same seeds. A rule with a memory is compared with our head with a memory. `Agreement` needs
-samples; of infinitely many it is confidence-product. `WithMemory` is the ending `+memory`, `Fixed` is `fixed`, with the
-depth that validation chooses, and `FirstEvent` is `reversal`."""
+The command writes this page, its figures and every row; `laptop` is what `recommit reproduce --preset laptop` left. A
+rule reads a plan of eight actions and says how many of them to run before the next look; [the rules](guides/rules.md)
+have a page. Four policies of each seed make plans. Thresholds and constant depths are chosen on validation instances,
+for each budget and price; the tables also have one threshold for all budgets. All values are exact sums over
+[commitment graphs](guides/graphs.md). Differences are paired: the same instances, the same seeds. A rule with a memory
+is compared with our head with a memory.
+
+`Agreement` needs samples; of infinitely many it is confidence-product. `WithMemory` is the ending `+memory`. `Fixed` is
+`fixed`, with the depth that validation chooses. `FirstEvent` is `reversal`."""
 FIGURE = "Our head ahead of the best rule, over the price of a look"
 LINES = (
     "Up is better for our head: a line per source of plans, each with the rule that validation chooses there. The "

@@ -50,7 +50,13 @@ def scores():
             for source, ahead in (("adaptive", -0.05), ("fixed-8", 0.03), ("init", -0.1)):
                 rows.append(row(source, f"confidence-least{end}", "own", setting, ahead))
                 rows.append(row(source, f"confidence-least{end}", "shared", setting, round(ahead - 0.01, 6)))
-    split = {"best": 0.95, "crossed": 0.9, "plans": [0.1, 0.05, 0.15], "depths": [0.2, 0.1, 0.3], "orders": []}
+    split = {
+        "best": 0.95,
+        "crossed": 0.9,
+        "plans_lose": [0.1, 0.05, 0.15],
+        "depths_lose": [0.2, 0.1, 0.3],
+        "orders": [],
+    }
     return {
         "puzzle": "sliding",
         "title": "sliding 3x3",

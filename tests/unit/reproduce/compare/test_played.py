@@ -9,7 +9,7 @@ from tests.unit.graphs import cases
 from tests.unit.graphs.test_score import episode
 
 from recommit.graphs import score
-from recommit.graphs.score import Judge, Setting
+from recommit.graphs.judge import Judge, Setting
 from recommit.play.commitments import Prices
 from recommit.reproduce.compare import played, table
 from recommit.reproduce.compare.redraws import Redraws
