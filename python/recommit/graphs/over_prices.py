@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from recommit.graphs.judge import Judge
     from recommit.graphs.rules import NamedRule
-    from recommit.graphs.score import Judge
 
     Floats = NDArray[np.float64]
 

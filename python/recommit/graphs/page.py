@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from recommit.graphs.graph import CommitmentGraph
+    from recommit.graphs.judge import Judge, Setting
     from recommit.graphs.over_prices import MeanGain
-    from recommit.graphs.score import Judge, RuleScore, Setting
+    from recommit.graphs.score import RuleScore
     from recommit.play.attribution import Attribution
 
 
