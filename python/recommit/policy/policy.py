@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,8 +27,6 @@ from recommit.policy.prompt import load_prompt
 from recommit.policy.transfer import to_device, to_host
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from numpy.typing import NDArray
 
     from recommit.policy.backbones.backbone import Backbone, Geometry
@@ -90,19 +89,27 @@ class CommitPolicy(nn.Module):
         """Write the policy; the result is complete but for the frozen backbone of an adapter."""
         return save_policy(self, folder)
 
-    def push_to_hub(self, repo: str, *, figures: dict[str, Any] | None = None, private: bool = False) -> str:
-        """Upload the policy with a model card (and a validation's ``figures``); returns the address."""
+    def push_to_hub(
+        self, repo: str, *, figures: dict[str, Any] | None = None, private: bool = False, hub: Path | None = None
+    ) -> str:
+        """Upload the policy with a model card (and a validation's ``figures``); returns the address.
+
+        With ``hub``, a local folder that stands in for the hub, nothing is sent.
+        """
         import tempfile
 
-        from huggingface_hub import HfApi
-
         from recommit.policy.card import write
+        from recommit.storage.hub import Upload
 
-        hub = HfApi()
         with tempfile.TemporaryDirectory() as folder:
             write(self.save_pretrained(folder), repo, figures)
-            hub.create_repo(repo, private=private, exist_ok=True)
-            address = hub.upload_folder(repo_id=repo, folder_path=folder, commit_message="recommit policy")
+            if hub is not None:
+                return str(Upload(repo, "model", Path(folder), {}).copy(hub))
+            from huggingface_hub import HfApi
+
+            api = HfApi()
+            api.create_repo(repo, private=private, exist_ok=True)
+            address = api.upload_folder(repo_id=repo, folder_path=folder, commit_message="recommit policy")
         return str(address)
 
     def _adapt(self) -> None:

@@ -1,4 +1,4 @@
-"""Run with TRL itself: a tiny model is taught the form of a call, then one step of ``GRPOTrainer`` on a board of 2x2."""
+"""Run with TRL itself: a tiny model is taught the form of a call, then one step of ``GRPOTrainer`` on 2x2 boards."""
 
 from __future__ import annotations
 

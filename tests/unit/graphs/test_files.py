@@ -33,6 +33,16 @@ def test_what_is_written_is_read(graph, tmp_path):
     assert manifest["closed"]
 
 
+def test_what_is_pushed_is_read_back(graph, tmp_path):
+    from recommit.cli import main
+
+    manifest = files.write(graph, tmp_path / "graph")
+    assert main(["graph", "push", str(tmp_path / "graph"), "--repo", "me/graph", "--hub", str(tmp_path / "hub")]) == 0
+    place = tmp_path / "hub" / "datasets" / "me" / "graph"
+    assert files.content(files.read(place)) == manifest["content"]
+    assert manifest["content"] in (place / "README.md").read_text()
+
+
 def test_writing_again_changes_nothing(graph, tmp_path):
     files.write(graph, tmp_path)
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}

@@ -242,4 +242,22 @@ def show(graph: Path, /, json: bool = False) -> int:
     return 0
 
 
-COMMANDS: dict[str, Callable[..., int]] = {"build": build, "score": score, "show": show}
+def push(graph: Path, /, repo: str, hub: Path | None = None, send: bool = False) -> int:
+    """Put a commitment graph on a hub, with a card that loads it back. Nothing is sent without --send.
+
+    Args:
+        graph: A folder that recommit graph build wrote.
+        repo: OWNER/NAME of the repository.
+        hub: A local folder that stands in for the hub.
+        send: Upload it, with the login of huggingface_hub; the repository is private.
+    """
+    from recommit.graphs import files, page
+    from recommit.storage import hub as hubs
+
+    manifest = files.describe(files.read(graph))
+    upload = hubs.Upload(repo, "dataset", graph.absolute(), {"README.md": page.card(manifest, repo)})
+    tell(hubs.push(upload, hub, send))
+    return 0
+
+
+COMMANDS: dict[str, Callable[..., int]] = {"build": build, "push": push, "score": score, "show": show}
