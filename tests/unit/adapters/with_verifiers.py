@@ -24,6 +24,7 @@ def main(url):
         subprocess.run(
             [*tool, *FLAGS, *GAMES, *PLAYER],
             check=True,
+            stdout=sys.stderr,
             cwd=here,
             env={**os.environ, "PYTHONPATH": path, "NO_KEY": "none"},
         )

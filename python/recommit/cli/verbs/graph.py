@@ -255,7 +255,8 @@ def push(graph: Path, /, repo: str, hub: Path | None = None, send: bool = False)
     from recommit.storage import hub as hubs
 
     manifest = files.describe(files.read(graph))
-    upload = hubs.Upload(repo, "dataset", graph.absolute(), {"README.md": page.card(manifest, repo)})
+    place = graph if graph.exists() else files.EXAMPLES / graph
+    upload = hubs.Upload(repo, "dataset", place.absolute(), {"README.md": page.card(manifest, repo)})
     tell(hubs.push(upload, hub, send))
     return 0
 
