@@ -222,6 +222,7 @@ class Evaluation:
         compared = summaries.compare(self.spec.agents, self.budgets, played, self.rooms, self.spec.prices)
         self.store.write_json("comparisons.json", compared)
         self.store.write_json("summary.json", summary)
+        self.store.list_compute()
         self._say_what_is_missing()
         return summary
 
