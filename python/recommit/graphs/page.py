@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recommit.graphs.over_prices import RATIOS
+from recommit.graphs.share.over_prices import RATIOS
 from recommit.play.attribution import CAUSES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from recommit.graphs.graph import CommitmentGraph
-    from recommit.graphs.over_prices import MeanGain
     from recommit.graphs.score import Judge, RuleScore, Setting
+    from recommit.graphs.share.over_prices import MeanGain
     from recommit.play.attribution import Attribution
 
 

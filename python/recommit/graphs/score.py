@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recommit.graphs import rules
+from recommit.graphs.at_work import RuleBench
 from recommit.graphs.graph import PLAN
-from recommit.graphs.rules import NamedRule, RuleBench
+from recommit.graphs.rules import NamedRule
 from recommit.graphs.share import gain_interval
 from recommit.graphs.sweep import sweep
 from recommit.play import attribution, regret

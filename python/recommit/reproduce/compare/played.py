@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from recommit.graphs.rules import RuleBench
+    from recommit.graphs.at_work import RuleBench
     from recommit.graphs.score import Judge, Setting
     from recommit.play.attribution import Choose
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recommit.graphs import optimal
-from recommit.graphs.rules import RuleBench
+from recommit.graphs.at_work import RuleBench
 from recommit.graphs.score import ALL_DEPTHS, Judge
 from recommit.play import regret
 from recommit.reproduce.compare import played
