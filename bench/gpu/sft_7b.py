@@ -115,7 +115,7 @@ def naive_inputs(
     pictures = clock.run("pictures", lambda: [Image.fromarray(np.asarray(frame)) for frame in frames])
     inputs = clock.run("processor", lambda: processor(images=pictures, return_tensors="pt"))
     device = policy.depth_head.weight.device
-    geometry = policy._geometry(task, states.shape[1:])
+    geometry = policy.geometries.of(task, states.shape[1:])
     tokens = geometry.tokens.repeat(len(states), 1)
 
     def look() -> torch.Tensor:

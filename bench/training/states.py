@@ -43,7 +43,7 @@ def stock_loss(policy, task, rows):
     states = rows.states[made.row]
     crop = policy.vision.crops(task)
     pixels, grid = task.patches(states, crop=crop)
-    tokens = policy._geometry(task, states.shape[1:]).tokens.repeat(len(states), 1)
+    tokens = policy.geometries.of(task, states.shape[1:]).tokens.repeat(len(states), 1)
     z = model(
         input_ids=tokens,
         pixel_values=torch.from_numpy(pixels),

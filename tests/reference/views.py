@@ -51,7 +51,7 @@ def z_of(policy, task, state, view, cell):
         normalise.normalised(frame, NORMAL), vision.patch_size, vision.spatial_merge_size, vision.temporal_patch_size
     )
     features = policy.backbone.features(patches, policy.vision.grid(task, state.shape))
-    return policy.backbone.z(features, policy._geometry(task, state.shape))
+    return policy.backbone.z(features, policy.geometries.of(task, state.shape))
 
 
 @torch.no_grad()

@@ -70,17 +70,17 @@ class Queue:
 
     def empty(self, rows: ArrayLike | None = None) -> Rows:
         """The environments, of ``rows`` or of all, that need a plan before their next action."""
-        asked = self._rows(rows)
-        result: Rows = asked[self.left[asked] == 0]
+        environments = self._rows(rows)
+        result: Rows = environments[self.left[environments] == 0]
         return result
 
     def act(self, look: Callable[[Rows], Plans], rows: ArrayLike | None = None) -> NDArray[Any]:
         """The next action of each environment, [count] or [count, D]; or of those in ``rows`` only."""
-        asked = self._rows(rows)
-        empty = self.empty(asked)
+        environments = self._rows(rows)
+        empty = self.empty(environments)
         if len(empty):
             self.fill(look(empty), empty)
-        return self.pop(asked)
+        return self.pop(environments)
 
     def fill(self, plans: Plans, rows: ArrayLike | None = None) -> Depths:
         """Queue the beginning of each plan; returns how much. Row i of ``plans`` is for environment ``rows[i]``."""
@@ -100,30 +100,30 @@ class Queue:
 
     def pop(self, rows: ArrayLike | None = None) -> NDArray[Any]:
         """Take the next queued action of each environment."""
-        asked = self._rows(rows)
-        dry = self.empty(asked)
+        environments = self._rows(rows)
+        dry = self.empty(environments)
         if len(dry):
             raise ValueError(f"rows: expected environments with actions in their queues, got {dry[0]} with none")
         if self._plans is None:  # nobody was asked
             return np.zeros(0, np.intp)
-        actions: NDArray[Any] = self._plans[asked, self._place[asked]]
-        self._place[asked] += 1
-        self.t[asked] += 1
+        actions: NDArray[Any] = self._plans[environments, self._place[environments]]
+        self._place[environments] += 1
+        self.t[environments] += 1
         return actions
 
     def reset(self, rows: ArrayLike | None = None) -> None:
         """Begin new episodes: what is queued is dropped, with the last plan. All environments, or ``rows`` only."""
-        asked = self._rows(rows)
+        environments = self._rows(rows)
         for counts in (self._depth, self._place, self.t, self.k):
-            counts[asked] = 0
-        self._episode[asked] += 1
+            counts[environments] = 0
+        self._episode[environments] += 1
         if isinstance(self.rule, WithMemory):
-            self.rule.reset(asked)
+            self.rule.reset(environments)
 
     def drop(self, rows: ArrayLike | None = None) -> None:
         """Look again before the next action: the queue is emptied, the episode goes on."""
-        asked = self._rows(rows)
-        self._depth[asked] = self._place[asked]
+        environments = self._rows(rows)
+        self._depth[environments] = self._place[environments]
 
     def _tails(self, rows: Rows, last: NDArray[Any]) -> Tail:
         """What the ``last`` plans hold beyond the actions taken; nothing where there was none."""

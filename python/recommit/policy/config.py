@@ -136,3 +136,9 @@ class PolicyConfig:
             raise ValueError(f"prompts: expected one per task ({len(self.tasks)}), got {len(self.prompts)}")
         if self.cell < 0:
             raise ValueError(f"cell: expected 0 or a number of pixels, got {self.cell}")
+
+    def task_index(self, name: str) -> int:
+        """Which of the decoder's outputs serves a task."""
+        if name not in self.tasks:
+            raise ValueError(f"task: expected one of {', '.join(self.tasks)}, got {name}")
+        return self.tasks.index(name)

@@ -20,12 +20,12 @@ from recommit.policy.backbones.adapter import adapt
 from recommit.policy.backbones.backbone import load_backbone
 from recommit.policy.card import upload
 from recommit.policy.checkpoint import load_policy, save_policy
-from recommit.policy.config import MAX_ACTIONS, MOST_LEFT, PASS, PolicyConfig
+from recommit.policy.config import MAX_ACTIONS, PASS, PolicyConfig
 from recommit.policy.depth_head import DepthHead, confidence
+from recommit.policy.pictures.geometry import Geometries
 from recommit.policy.pictures.vision import Vision
-from recommit.policy.prompt import load_prompt
 from recommit.policy.transfer import to_device, to_host
-from recommit.policy.views import agreed, disagreement
+from recommit.policy.views import agreed, disagreement, likeliest
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,7 +49,7 @@ class CommitPolicy(nn.Module):
         self.depth_head = DepthHead(backbone.width, len(config.depths), config.head)
         self.decoder = ActionDecoder(backbone.width, len(config.tasks), config.decoder)
         self.vision = Vision(backbone, config)
-        self._geometries: dict[tuple[str, int, int, int], Geometry] = {}
+        self.geometries = Geometries(backbone, self.vision, config)
         #: Of frozen weights, once somebody asked: see ``recommit.policy.checkpoint``.
         self.known_fingerprint = ""
         if config.lora is not None:
@@ -96,9 +96,14 @@ class CommitPolicy(nn.Module):
         """Write the policy; the result is complete but for the frozen backbone of an adapter."""
         return save_policy(self, folder)
 
-    def push_to_hub(self, repo: str, *, figures: dict[str, Any] | None = None, private: bool = False) -> str:
-        """Upload the policy with a model card (and a validation's ``figures``); returns the address."""
-        return upload(self.save_pretrained, repo, figures, private=private)
+    def push_to_hub(
+        self, repo: str, *, figures: dict[str, Any] | None = None, private: bool = False, hub: Path | None = None
+    ) -> str:
+        """Upload the policy with a model card (and a validation's ``figures``); returns the address.
+
+        With ``hub``, a local folder that stands in for the hub, nothing is sent.
+        """
+        return upload(self.save_pretrained, repo, figures, private=private, hub=hub)
 
     @property
     def vision_frozen(self) -> bool:
@@ -125,46 +130,18 @@ class CommitPolicy(nn.Module):
 
     def task_index(self, task: Puzzle) -> int:
         """Which of the decoder's outputs serves a task."""
-        if task.task not in self.config.tasks:
-            raise ValueError(f"task: expected one of {', '.join(self.config.tasks)}, got {task.task}")
-        return self.config.tasks.index(task.task)
+        return self.config.task_index(task.task)
 
     def tokens(self, task: Puzzle, shape: tuple[int, int]) -> int:
         """Tokens that the language model reads for a state of ``shape``."""
-        return len(self._geometry(task, shape, 1).tokens)
-
-    def _geometry(self, task: Puzzle, shape: tuple[int, int], left: int = 0) -> Geometry:
-        rows, cols = self.vision.grid(task, shape)
-        key = (task.task, rows, cols, left if self.config.show_budget else 0)
-        if key not in self._geometries:
-            prompt = load_prompt(self.config.prompts[self.task_index(task)])
-            wording = prompt.with_left(left) if self.config.show_budget else prompt
-            self._geometries[key] = self.backbone.geometry(wording, rows, cols)
-        return self._geometries[key]
-
-    def _counted_geometry(self, task: Puzzle, shape: tuple[int, int], left: NDArray[np.integer] | None) -> Geometry:
-        """The geometry of prompts that differ in how many decisions are ``left``, and in no other token."""
-        if not self.config.show_budget:
-            return self._geometry(task, shape)
-        if left is None or not len(left) or not (left.min() >= 1 and left.max() <= MOST_LEFT):
-            raise ValueError(
-                f"left: expected decisions left of each state, 1..{MOST_LEFT}, as show_budget says, got {left}"
-            )
-        numbers, which = np.unique(left, return_inverse=True)
-        every = [self._geometry(task, shape, int(number)) for number in numbers]
-        if len({len(each.tokens) for each in every}) > 1:
-            raise ValueError(
-                "show_budget: expected a tokenizer to which numbers of two digits are equally long, got another"
-            )
-        rows = to_device(which.astype(np.int64), every[0].tokens.device)
-        return replace(every[0], tokens=torch.stack([each.tokens for each in every])[rows])
+        return len(self.geometries.of(task, shape, 1).tokens)
 
     def look(self, task: Puzzle, states: NDArray[np.uint8], left: NDArray[np.integer] | None = None) -> Tensor:
         """z of each state: one pass of the backbone, whatever is asked of it afterwards; with several ``views`` one for
         each, [N, views, width]. ``left`` are the decisions left, this one included, where the policy is told
         (``show_budget``)."""
         shape = states.shape[1], states.shape[2]
-        geometry, views = self._counted_geometry(task, shape, left), self.vision.views(task, shape)
+        geometry, views = self.geometries.of_each(task, shape, left), self.vision.views(task, shape)
         every = [self._seen(task, states, geometry, view) for view in range(views)]
         return every[0] if views == 1 else torch.stack(every, dim=1)
 
@@ -191,8 +168,7 @@ class CommitPolicy(nn.Module):
     def _disagreement(self, z: Tensor, index: int, scores: Tensor, decoder: nn.Module) -> Tensor:
         if z.ndim == 2:
             return agreed(z)
-        plan = scores.argmax(dim=-1)[:, : MAX_ACTIONS - 1]
-        return disagreement(decoder(z, plan, index, apart=True))
+        return disagreement(decoder(z, likeliest(scores)[:, : MAX_ACTIONS - 1], index, apart=True))
 
     def forward(
         self,

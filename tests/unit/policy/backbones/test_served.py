@@ -10,7 +10,7 @@ pytest.importorskip("torch", reason="policies need the policy extra")
 pytest.importorskip("transformers", reason="policies need the policy extra")
 
 from recommit.policy.backbones.make import make_backbone
-from recommit.policy.served import CHAT
+from recommit.policy.backbones.served import CHAT
 
 MESSAGES = [
     {"role": "system", "content": "rules"},
