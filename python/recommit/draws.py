@@ -41,6 +41,8 @@ class Purpose(IntEnum):
     DEPTHS = 38
     LEFT = 39
     GAME = 40
+    # A fitted head's first weights.
+    WEIGHTS = 41
     # Measuring: resamples of an interval, the agent of random actions, waits between requests, a model's instances.
     BOOTSTRAP = 48
     RANDOM_ACTIONS = 49

@@ -32,6 +32,7 @@ NOT_RUN = {
         "needs a launcher and its nodes; tests/invariant/test_zero.py runs two ranks"
     ),
     r"^recommit reproduce .*--gpus": "needs GPUs; tests/invariant/test_launchers.py launches two ranks on processors",
+    r"^recommit graph compare": "needs all runs of a preset; tests/unit/cli/verbs/test_compare.py trains small ones",
     r"^recommit train .*--recipe paper-": "needs a GPU and 17 GB of weights",
     r"^ray ": "starts a cluster; tests/unit/data builds with a local one",
     r"--engine ray": "needs that cluster",

@@ -24,7 +24,7 @@ import numpy as np
 import torch
 
 from recommit.data.starts import held_out
-from recommit.evaluate import compute, gain, metrics, summaries, thresholds, transcripts
+from recommit.evaluate import compute, gain, metrics, regrets, summaries, thresholds, transcripts
 from recommit.evaluate.agent_names import ZERO_SHOT, AgentName, file_name, validation_name
 from recommit.evaluate.agents import PolicyPlayer
 from recommit.evaluate.store import LATER, flat
@@ -88,8 +88,25 @@ class Evaluation:
                 began, number = time.monotonic(), number + 1
                 self._play(agent)
                 self._say(f"{number}/{len(self.spec.agents)} {agent}: {time.monotonic() - began:.1f} s")
+            if self.spec.regret:
+                self._keep_regrets(policy, agents)
             self._let_go(policy)
         return self._figures() if self.team.lead else []
+
+    def _keep_regrets(self, policy: AgentName, agents: list[AgentName]) -> None:
+        """What the commitments of a policy's agents cost, of those that have none yet."""
+        asking = [agent for agent in agents if agent.asks_policy]
+        own = [agent for agent in asking if regrets.has_regret(agent, self._head_depths(policy.run or self.spec.run))]
+        began = time.monotonic()
+        if own and regrets.keep(self._store, self.team, own, self._largest, partial(self._player, policy)):
+            self._say(f"regret of {len(own)} agents: {time.monotonic() - began:.1f} s")
+
+    def _head_depths(self, run: str) -> tuple[int, ...]:
+        """What the depth head of a run's policy chooses from."""
+        from recommit.policy.checkpoint import local_folder, read_config
+        from recommit.policy.config import PolicyConfig
+
+        return tuple(read_config(local_folder(run) / "config.json")["policy"].get("depths", PolicyConfig.depths))
 
     def _let_go(self, policy: AgentName) -> None:
         """Give a policy's memory back before the next one is loaded."""

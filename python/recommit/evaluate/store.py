@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 THRESHOLDS, COMPUTE = "thresholds.json", "compute.json"
 #: Columns of decisions that older versions did not write, and that nothing else is computed from.
 LATER = ("plan_chances",)
+#: What a later call may add to an evaluation.
+ADDED = ("agents", "regret")
 
 
 class EvaluationStore:
@@ -65,11 +67,12 @@ class EvaluationStore:
         self._lock.__exit__(kind, error, trace)
 
     def begin(self, spec: dict[str, Any]) -> None:
-        """Write down what is asked for. Other agents may be asked for in the same folder, nothing else may change."""
+        """Write down what is asked for. Other agents may be asked for in the same folder, and regrets; nothing else may
+        change."""
         now = json.loads(json.dumps(spec))
         if reading.there(self.folder, "plan.json"):
-            before = {**reading.values(self.folder, "plan.json"), "agents": now.get("agents")}
-            belonging.check(self.folder, before, now)
+            earlier = reading.values(self.folder, "plan.json")
+            belonging.check(self.folder, {**earlier, **{name: now.get(name) for name in ADDED}}, now)
         self.write_json("plan.json", now)
 
     def same_policies(self, policies: dict[str, str]) -> None:
@@ -106,6 +109,10 @@ class EvaluationStore:
     def keep(self, name: str, rows: DecisionRows) -> None:
         """Write decisions."""
         self.write_table(f"decisions/{name}.parquet", {f.name: getattr(rows, f.name) for f in fields(DecisionRows)})
+
+    def has(self, name: str) -> bool:
+        """Are there rows by this name in ``decisions/``?"""
+        return os.path.lexists(self.folder / f"decisions/{name}.parquet")
 
     def thresholds(self) -> dict[str, Any]:
         """Those of rules, by rule, policy and budget; see ``recommit.evaluate.thresholds``."""

@@ -8,7 +8,7 @@ and the value of a rule is a sum over edges instead of a mean over sampled episo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -50,6 +50,8 @@ class CommitmentGraph:
     groups: NDArray[np.int32]
     #: Where it is from: any plain values.
     source: dict[str, Any]
+    #: [N, width] what a look gave besides the plan, z: for whoever trains another head. None where it was not kept.
+    features: NDArray[np.float32] | None = None
 
     def __post_init__(self) -> None:
         nodes = len(self.states)
@@ -66,6 +68,8 @@ class CommitmentGraph:
         for name, shape in shapes.items():
             if getattr(self, name).shape != shape:
                 raise ValueError(f"{name}: expected the shape {shape}, got {getattr(self, name).shape}")
+        if self.features is not None and (self.features.ndim != 2 or len(self.features) != nodes):
+            raise ValueError(f"features: expected the shape ({nodes}, width), got {self.features.shape}")
         _within("landing", self.landing, NOWHERE, nodes - 1)
         _within("starts", self.starts, 0, nodes - 1)
         _within("stop", self.stop, NEVER, PLAN)
@@ -92,6 +96,40 @@ class CommitmentGraph:
         landing = self.landing[self.looked]
         ends = self.looked | self.goal
         return bool((landing != NOWHERE).all() and ends[landing].all() and ends[self.starts].all())
+
+    def numbers(self) -> dict[bytes, int]:
+        """The number of every node by the bytes of its state."""
+        return {state.tobytes(): i for i, state in enumerate(self.states)}
+
+    def reachable(self, starts: NDArray[np.integer]) -> NDArray[np.bool_]:
+        """[N] which nodes can episodes from these nodes come to, themselves too?"""
+        reached = np.zeros(len(self), np.bool_)
+        new = np.unique(starts)
+        while len(new):
+            reached[new] = True
+            landing = np.unique(self.landing[new[self.looked[new]]])
+            new = landing[(landing != NOWHERE) & ~reached[landing]]
+        return reached
+
+    def part(
+        self, nodes: NDArray[np.bool_], starts: NDArray[np.integer], groups: NDArray[np.integer] | None = None
+    ) -> CommitmentGraph:
+        """Some of the nodes, in order; edges that leave them lead ``NOWHERE``. ``starts`` are among them, each a group
+        of its own if there are no ``groups``."""
+        number = np.full(len(self) + 1, NOWHERE, np.int32)  # the last one is that of NOWHERE
+        number[:-1][nodes] = np.arange(nodes.sum(), dtype=np.int32)
+        own = ("landing", "starts", "groups")
+        columns: dict[str, Any] = {
+            k: v[nodes] for k, v in vars(self).items() if isinstance(v, np.ndarray) and k not in own
+        }
+        rooms = np.arange(len(starts)) if groups is None else groups
+        return replace(
+            self,
+            **columns,
+            landing=number[self.landing[nodes]],
+            starts=number[starts],
+            groups=rooms.astype(np.int32),
+        )
 
     def commitments(self, depths: Sequence[int]) -> Commitments:
         """The graph as arrays for the exact programs of ``recommit.play.regret``, with these depths to choose from."""

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 def with_optimal_plans(graph: CommitmentGraph) -> CommitmentGraph:
     """The graph of the same nodes with the solver's plans, the first of equally short ones; a start whose way leads out
     of the graph makes it one that is not closed. States out of reach keep the plans that they have."""
-    nodes = {state.tobytes(): i for i, state in enumerate(graph.states)}
-    puzzle = graph.puzzle
+    nodes, puzzle = graph.numbers(), graph.puzzle
     rows = np.flatnonzero(graph.looked & (graph.distance > 0))
     plans, stop, landing = graph.plans.copy(), graph.stop.copy(), graph.landing.copy()
     solutions = puzzle.solve(graph.states[rows])
@@ -51,19 +50,3 @@ def ways(puzzle: Puzzle, starts: NDArray[np.uint8]) -> NDArray[np.uint8]:
         )
         steps.append(here[moving])
     return np.concatenate(steps)
-
-
-def part(graph: CommitmentGraph, nodes: NDArray[np.integer], starts: NDArray[np.integer]) -> CommitmentGraph:
-    """These nodes alone, by ascending numbers; edges that leave them lead ``NOWHERE``. ``starts`` are some of them,
-    each a group of its own."""
-    chosen = np.unique(nodes)
-    number = np.full(len(graph) + 1, NOWHERE, np.int32)
-    number[chosen] = np.arange(len(chosen), dtype=np.int32)
-    columns = ("states", "distance", "looked", "plans", "probabilities", "logits", "stop")
-    return replace(
-        graph,
-        **{name: getattr(graph, name)[chosen] for name in columns},
-        landing=number[graph.landing[chosen]],
-        starts=number[starts],
-        groups=np.arange(len(starts), dtype=np.int32),
-    )

@@ -80,6 +80,10 @@ class RuleScore:
     #: Shares of all that was given away, by cause.
     causes: dict[str, float]
 
+    def entry(self, entry: NamedRule) -> NamedRule:
+        """The rule with the threshold of this row."""
+        return entry if self.threshold is None else entry.at(self.threshold)
+
     def under(self, setting: Setting) -> bool:
         """Is it of this setting?"""
         prices = setting.prices
@@ -140,6 +144,10 @@ class Judge:
         played = attribution.outcome(self.commitments, self.graph.starts, setting.budget, choose)
         result: Floats = setting.value(*played)
         return result
+
+    def best(self, setting: Setting) -> regret.Best:
+        """V^p of every state, by looks left."""
+        return self._best[setting]
 
     def attributed(self, choose: attribution.Choose, setting: Setting) -> attribution.Attribution:
         """Every commitment of a rule's episodes."""

@@ -13,12 +13,13 @@ from recommit.horizon.rule import ThresholdRule
 from recommit.play import attribution
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
     from recommit.graphs.rules import NamedRule
     from recommit.graphs.score import Judge, Setting
+    from recommit.play.attribution import Choose
 
     Floats = NDArray[np.float64]
 
@@ -52,15 +53,20 @@ def thresholds(judge: Judge, entry: NamedRule, count: int = STEPS) -> Floats:
 def sweep(judge: Judge, entry: NamedRule, count: int = STEPS) -> Sweep:
     """Play every threshold of a rule under every budget of a judge."""
     every = thresholds(judge, entry, count)
-    value, actions = np.zeros((2, len(every), len(judge.settings)))
+    return play(judge, every, judge.bench.choosers(entry, every))
+
+
+def play(judge: Judge, parameters: NDArray[np.floating], choosers: Iterable[Choose]) -> Sweep:
+    """Play a rule with each of its parameters under every budget of a judge."""
+    value, actions = np.zeros((2, len(parameters), len(judge.settings)))
     starts = judge.graph.starts
-    for i, choose in enumerate(judge.bench.choosers(entry, every)):
+    for i, choose in enumerate(choosers):
         for budget in {each.budget for each in judge.settings}:
             played = [column.mean() for column in attribution.outcome(judge.commitments, starts, budget, choose)]
             for place, setting in enumerate(judge.settings):
                 if setting.budget == budget:
                     value[i, place], actions[i, place] = setting.value(*played), played[1]
-    return Sweep(judge.settings, every, value, actions)
+    return Sweep(judge.settings, parameters.astype(np.float64), value, actions)
 
 
 def curve(judge: Judge, entry: NamedRule, setting: Setting, count: int = STEPS) -> list[dict[str, float]]:

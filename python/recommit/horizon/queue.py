@@ -86,11 +86,11 @@ class Queue:
         """Queue the beginning of each plan; returns how much. Row i of ``plans`` is for environment ``rows[i]``."""
         where = self._rows(rows)
         self._check(plans, where)
-        if plans.previous is None and self._plans is not None:
-            plans = replace(plans, previous=self._tails(where))
-        depths = self.rule.choose(plans, where) if isinstance(self.rule, WithMemory) else self.rule.choose(plans)
         if self._plans is None:
             self._plans = np.zeros((self.count, *plans.actions.shape[1:]), plans.actions.dtype)
+        if plans.previous is None:
+            plans = replace(plans, previous=self._tails(where, self._plans))
+        depths = self.rule.choose(plans, where) if isinstance(self.rule, WithMemory) else self.rule.choose(plans)
         self._plans[where] = plans.actions
         self._depth[where], self._place[where] = depths, 0
         if self._record:
@@ -125,12 +125,11 @@ class Queue:
         environments = self._rows(rows)
         self._depth[environments] = self._place[environments]
 
-    def _tails(self, rows: Rows) -> Tail:
-        """What the last plans hold beyond the actions taken; nothing where there was none."""
-        assert self._plans is not None
-        horizon, begin = self._plans.shape[1], self._place[rows]
+    def _tails(self, rows: Rows, last: NDArray[Any]) -> Tail:
+        """What the ``last`` plans hold beyond the actions taken; nothing where there was none."""
+        horizon, begin = last.shape[1], self._place[rows]
         places = np.minimum(np.arange(horizon) + begin[:, None], horizon - 1)
-        return Tail(self._plans[rows[:, None], places], np.where(begin > 0, horizon - begin, 0))
+        return Tail(last[rows[:, None], places], np.where(begin > 0, horizon - begin, 0))
 
     def _log(self, rows: Rows, depths: Depths) -> None:
         columns = (rows, self._episode[rows], self.t[rows], self.k[rows], depths)

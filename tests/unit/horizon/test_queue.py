@@ -148,7 +148,7 @@ def test_what_is_left_of_the_last_plan_is_previous():
     queue.reset([0])
     queue.act(lambda rows: horizon.Plans(np.array([[8, 8, 8, 8], [9, 9, 9, 9]])[rows]))
     first, second = seen
-    assert first is None
+    assert first.remaining.tolist() == [0, 0]
     assert second.remaining.tolist() == [0, 2]
     assert second.actions[1, :2].tolist() == [6, 7]
 

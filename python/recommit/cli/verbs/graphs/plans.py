@@ -1,4 +1,4 @@
-"""``recommit graph build|score|show``: each command is a function whose signature is its command line."""
+"""``recommit graph build|score|show|compare``: each command is a function whose signature is its command line."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from recommit.cli.requests import WrongCall
+from recommit.cli.verbs.compare import compare
 from recommit.storage.foreign_text import say, tell
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ def build(
     split: Literal["test", "validation", "train"] = "test",
     task: str = "",
     limit: int = 4_000_000,
+    features: bool = False,
     device: str = "auto",
     threads: int = 1,
     quiet: bool = False,
@@ -61,6 +63,7 @@ def build(
         split: Which split of the run's data the instances are from. Choose thresholds on validation, measure on test.
         task: Which puzzle of a run that has several: sliding, or sliding-3x3 with its size.
         limit: Nodes at most; a graph that needs more is cut and cannot be scored.
+        features: Keep what the depth head reads of a look, so that other heads can be trained: recommit graph fit.
         device: cpu, cuda, or auto.
         threads: Threads of torch; 0 for as many as it likes.
         quiet: Print nothing while looking.
@@ -94,7 +97,9 @@ def build(
             "set": held_out.name(first),
         }
         line = None if quiet else _Line()
-        graph = building.build(policy, puzzle, first, groups, limit=limit, source=source, progress=line)
+        graph = building.build(
+            policy, puzzle, first, groups, limit=limit, features=features, source=source, progress=line
+        )
         manifest = files.write(graph, out)
     except ValueError as error:
         raise WrongCall(str(error)) from None
@@ -129,6 +134,7 @@ def score(
     rule: Path | None = None,
     run_code: bool = False,
     table: Path | None = None,
+    fitted: tuple[Path, ...] = (),
     budget: tuple[int, ...] = (),
     price_action: float = 0.01,
     price_look: tuple[float, ...] = (),
@@ -139,22 +145,25 @@ def score(
 
     Args:
         graph: A folder that recommit graph build wrote, or sliding-2x3, an example that comes with the package.
-        out: A folder for scores.json and scores.md.
+        out: A folder for scores.json, scores.md and page.html, on which the worst commitments can be watched.
         choose_on: A graph of the same policy from other starts: thresholds and constants are chosen there.
         rules: fixed-1 to fixed-8, head, confidence-product, confidence-least, confidence-entropy, disagreement,
             entropy-jump, repetition, reversal, consecutive; each also as NAME+memory.
         rule: A file of Python that defines `rule`, a recommit.horizon.Rule. It is run: see run-code.
         run_code: Yes, run the file.
         table: A .npy file with a depth for every node, in the order of the graph.
+        fitted: Folders of heads that recommit graph fit wrote; the graph needs features.
         budget: Numbers of looks; those of the puzzle if not said.
-        price_action: What an action costs where looks have a price too; reaching the goal is worth 1.
+        price_action: What an action costs where looks have a price too; reaching the goal is worth 1. With 0 there is
+            no table over all prices of a look.
         price_look: What a look costs. Every budget is judged without prices first, then at each of these.
         json: Print scores.json instead of the tables.
         quiet: Print nothing while judging.
     """
-    from recommit.graphs import files, own_rule, page
+    from recommit.graphs import files, over_prices, own_rule, page
     from recommit.graphs import rules as by_name
     from recommit.graphs import score as scoring
+    from recommit.report import graph_page
 
     try:
         judged = files.read(graph)
@@ -162,17 +171,31 @@ def score(
         entries = [by_name.named(name) for name in rules]
         entries += [own_rule.from_code(rule, trusted=run_code)] if rule else []
         entries += [own_rule.from_table(table)] if table else []
+        entries += _heads(fitted)
         judge = scoring.Judge(judged, settings)
         other = None if choose_on is None else scoring.Judge(files.read(choose_on), settings)
         rows = scoring.score(judge, entries, other, None if quiet else lambda name: say(f"{name} ..."))
-        value = _values(judge, other or judge, entries, rows)
-        text = page.scores(judge, rows, other)
+        budgets = dict.fromkeys(each.budget for each in settings) if price_action else ()
+        means = [row for k in budgets for row in over_prices.mean_gains(judge, entries, k, price_action, other)]
+        value = _values(judge, other or judge, entries, rows) | {"over_prices": [row.to_dict() for row in means]}
+        text = page.scores(judge, rows, other) + ("\n" + page.over_prices(means) if means else "")
     except ValueError as error:
         raise WrongCall(str(error)) from None
     if out is not None:
         _write(out, value, text)
+        graph_page.write(
+            judge, rows, entries, page.about(judged, files.describe(judged)), out / "page.html", _title(graph)
+        )
     tell(json_module.dumps(value, indent=2) if json else text, end="")
     return 0
+
+
+def _heads(folders: Sequence[Path]) -> list[NamedRule]:
+    if not folders:
+        return []
+    from recommit.rivals import fitted
+
+    return [fitted.rule(fitted.read(folder), folder.name) for folder in folders]
 
 
 def _settings(graph: CommitmentGraph, budget: Sequence[int], action: float, look: Sequence[float]) -> tuple[Any, ...]:
@@ -192,6 +215,7 @@ def _values(judge: Judge, chosen_on: Judge, entries: Sequence[NamedRule], rows: 
     first = judge.settings[0]
     by_name = {entry.name: entry for entry in entries}
     best = max((row for row in rows if row.under(first)), key=lambda row: row.value)
+    episodes = judge.attributed(judge.bench.chooser(best.entry(by_name[best.rule])), first)
     return {
         "graph": files.content(judge.graph),
         "chosen_on": files.content(chosen_on.graph),
@@ -214,7 +238,7 @@ def _values(judge: Judge, chosen_on: Judge, entries: Sequence[NamedRule], rows: 
             for each in judge.settings
             if each.prices == first.prices
         },
-        "worst": {"rule": best.rule, "commitments": page.worst(judge, best, first, by_name[best.rule])},
+        "worst": {"rule": best.rule, "commitments": page.described(judge.graph, episodes, page.worst(episodes))},
     }
 
 
@@ -227,19 +251,51 @@ def _write(out: Path, value: dict[str, Any], text: str) -> None:
     files.replace(work, out / "scores.md", text.encode())
 
 
-def show(graph: Path, /, json: bool = False) -> int:
-    """Say what a commitment graph holds.
+def _title(graph: Path) -> str:
+    return f"Commitments of {graph.name}"
+
+
+def show(
+    graph: Path,
+    /,
+    page: Path | None = None,
+    rules: tuple[str, ...] = ("head", "fixed-1", "fixed-2", "fixed-4", "fixed-8"),
+    budget: tuple[int, ...] = (),
+    price_action: float = 0.01,
+    price_look: tuple[float, ...] = (0.02,),
+    json: bool = False,
+) -> int:
+    """Say what a commitment graph holds, or make a page about it.
 
     Args:
         graph: A folder that recommit graph build wrote, or sliding-2x3, an example that comes with the package.
+        page: An HTML file to write: what these rules are worth, where their regret falls, and the worst commitments of
+            the best of them to watch.
+        rules: For the page; see recommit graph score.
+        budget: For the page: numbers of looks; those of the puzzle if not said.
+        price_action: For the page: what an action costs.
+        price_look: For the page: what a look costs.
         json: Print the manifest as JSON.
     """
-    from recommit.graphs import files, page
+    from recommit.graphs import files
+    from recommit.graphs import page as printed
+    from recommit.graphs import rules as by_name
+    from recommit.graphs import score as scoring
 
     content = files.read(graph)
     manifest = files.describe(content)
-    tell(json_module.dumps(manifest, indent=2) + "\n" if json else page.about(content, manifest), end="")
+    text = printed.about(content, manifest)
+    if page is not None:
+        from recommit.report import graph_page
+
+        try:
+            judge = scoring.Judge(content, _settings(content, budget, price_action, price_look))
+            entries = [by_name.named(name) for name in rules]
+            graph_page.write(judge, scoring.score(judge, entries), entries, text, page, _title(graph))
+        except ValueError as error:
+            raise WrongCall(str(error)) from None
+    tell(json_module.dumps(manifest, indent=2) + "\n" if json else text, end="")
     return 0
 
 
-COMMANDS: dict[str, Callable[..., int]] = {"build": build, "score": score, "show": show}
+COMMANDS: dict[str, Callable[..., int]] = {"build": build, "score": score, "show": show, "compare": compare}

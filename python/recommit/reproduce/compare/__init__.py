@@ -1,0 +1,1 @@
+"""Rules without training beside the depth head, on everything that a preset has trained."""

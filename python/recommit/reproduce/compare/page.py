@@ -1,0 +1,176 @@
+"""The page of a comparison and its full tables, written from scores alone: no number on it is typed by hand."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+from recommit.evaluate.text import grid
+from recommit.reproduce.compare import reading, words
+from recommit.reproduce.compare.instances import HARDER, TEST
+from recommit.reproduce.compare.played import SHARED
+from recommit.reproduce.compare.reading import ScoredSetting
+from recommit.reproduce.compare.sources import SOURCES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    Row = dict[str, Any]
+
+WIDTH = 119
+#: The verdict is at this price of a look, in actions, and without prices.
+VERDICT = 1.0
+
+
+def page(scores: Sequence[dict[str, Any]]) -> str:
+    """All puzzles that were compared."""
+    verdict = " ".join(_verdict(one) for one in scores)
+    parts = ["# The depth head and the rules without training", _filled(verdict), _filled(words.MEANING)]
+    parts += [words.HOW, *(_puzzle(one) for one in scores)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _filled(text: str) -> str:
+    return textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False)
+
+
+def _verdict(one: dict[str, Any]) -> str:
+    """What the head is worth over the best rule, by budget: in value, and in instances solved."""
+    clauses = []
+    for setting in reading.settings(one):
+        rows = setting.of(one["rows"][TEST])
+        rule = reading.best(rows)
+        if rule is not None and setting.looks in (0.0, VERDICT):
+            clauses.append((setting, words.over(rule["ahead"], 100)))
+    value = ", ".join(f"{ends} at K = {each.budget}" for each, ends in clauses if each.looks)
+    solved = ", ".join(ends for each, ends in clauses if not each.looks)
+    seeds = words.seeds(one["rows"][TEST])
+    return f"**{words.title(one)}: {value}**; without prices {solved} ({seeds})."
+
+
+def _puzzle(one: dict[str, Any]) -> str:
+    rows = one["rows"][TEST]
+    parts = [f"## {words.title(one)}", _filled(words.about(one))]
+    parts += [f"![{words.FIGURE}, K = {k}](assets/rules-compared-{one['puzzle']}-k{k}.svg)" for k in _ks(one)]
+    parts.append(_filled(words.LINES))
+    parts += ["### Our head and the best rule", _filled(words.BEST), _bests(rows, reading.settings(one))]
+    parts += ["### What beats our head, and what does not", _filled(words.BEATS), _counts(one), _ahead(one)]
+    parts.append("### Every rule on every source of plans")
+    for setting in reading.settings(one):
+        if setting.looks in (0.0, VERDICT):
+            parts += [f"{setting.label()}{words.unit(setting)}:", _matrix(setting.of(rows))]
+    if harder := one["rows"].get(HARDER):
+        label = one["instances"][HARDER]["label"]
+        parts += [f"### Harder: {label}", _filled(words.harder(one)), _bests(harder, reading.settings(one))]
+    parts += ["### Plans or depths", _filled(words.SPLIT), _split(one)]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _ks(one: dict[str, Any]) -> list[int]:
+    return list(dict.fromkeys(each.budget for each in reading.settings(one)))
+
+
+def _bests(rows: list[Row], settings: Sequence[ScoredSetting]) -> str:
+    head = ("looks, price", "our head", "best rule", "its plans", "it", *words.AHEAD, "95 %", "solved", "actions")
+    lines = []
+    for setting in settings:
+        for memory in (False, True):
+            own = setting.of(rows)
+            rule = reading.best(own, memory=memory) if own else None
+            if rule is None:
+                continue
+            shown = [words.outcome(reading.head(own, memory=memory)), reading.rule_words(rule), SOURCES[rule["source"]]]
+            differences = [*words.ends(rule["ahead"], -100), *words.both(rule)]
+            name = setting.label() + (", memory" if memory else "")
+            lines.append([name, *shown, words.outcome(rule), *differences])
+    return grid(head, lines)
+
+
+def _counts(one: dict[str, Any]) -> str:
+    """How many rules are ahead of our head beyond chance, level, and behind."""
+    lines = []
+    for setting in reading.settings(one):
+        rows = setting.of(one["rows"][TEST])
+        every = [row for memory in (False, True) for row in reading.untrained(rows, memory=memory)]
+        before, behind = sum(row["ahead"][1] > 0 for row in every), sum(row["ahead"][2] < 0 for row in every)
+        lines.append([setting.label(), *map(str, (len(every), before, len(every) - before - behind, behind))])
+    return grid(("looks, price", "rules", "beat our head", "level", "behind"), lines)
+
+
+def _ahead(one: dict[str, Any]) -> str:
+    """Every rule that beats our head beyond chance, the most valuable first; other heads too."""
+    lines = []
+    for setting in reading.settings(one):
+        rows = setting.of(one["rows"][TEST])
+        shared = [row for row in rows if row["chosen"] == SHARED]
+        ahead = [row for row in rows if row["chosen"] != SHARED and row["ahead"][1] > 0]
+        for row in sorted(ahead, key=lambda each: -each["ahead"][0]):
+            other = reading.same_rule(shared, row)
+            single = "" if other is None else " ".join(words.ends(other["ahead"], 100))
+            figures = [words.outcome(row), *words.ends(row["ahead"], 100), *words.both(row, -1), single]
+            lines.append([setting.label(), reading.rule_words(row), SOURCES[row["source"]], *figures])
+    if not lines:
+        return words.NOTHING
+    head = ("looks, price", "rule", "its plans", "it", "ahead", "95 %", "solved", "actions", "one threshold for all K")
+    return grid(head, lines)
+
+
+def _matrix(rows: list[Row]) -> str:
+    """Differences to our head, a column per source."""
+    shown = [row for row in rows if row["chosen"] != SHARED]
+    sources = [name for name in SOURCES if any(row["source"] == name for row in shown)]
+    lines = []
+    for rule in dict.fromkeys(row["rule"] for row in shown):
+        by_source = {row["source"]: row for row in shown if row["rule"] == rule}
+        lines.append([rule, *(_cell(by_source.get(name)) for name in sources)])
+    ceiling = {row["source"]: row["ceiling"] for row in shown}
+    lines.append(["exact ceiling, value", *(f"{100 * ceiling[name]:.1f}" for name in sources)])
+    return grid(("rule", *(SOURCES[name] for name in sources)), lines)
+
+
+def _cell(row: Row | None) -> str:
+    if row is None:
+        return ""
+    mean, between = words.ends(row["ahead"], 100)
+    gain = "" if row["gain"] is None else f", gain {row['gain'][0]:.2f}"
+    return f"{words.outcome(row)}: {mean} ({between}){gain}"
+
+
+def _split(one: dict[str, Any]) -> str:
+    parts = ("plans lose", "95 %", "depths lose", "95 %")
+    head = ("instances", "looks, price", "rule", "its plans", "value", "optimal", *parts)
+    lines = []
+    for name, about in one["instances"].items():
+        for setting in reading.settings(one):
+            rows = setting.of([row for row in one["split"] if row["instances"] == name])
+            test = setting.of(one["rows"][TEST])
+            best = reading.best(test) if rows else None
+            for row in [reading.head(rows), reading.same_rule(rows, best)] if best else []:
+                if row is not None:
+                    values = [f"{100 * row['value']:.1f}", f"{100 * row['best']:.1f}"]
+                    lost = [*words.ends(row["plans"], 100), *words.ends(row["depths"], 100)]
+                    place = [about["label"], setting.label(), row["rule"], SOURCES[row["source"]]]
+                    lines.append([*place, *values, *lost])
+    return grid(head, lines)
+
+
+def tables(one: dict[str, Any]) -> str:
+    """Every row of a puzzle."""
+    parts = [f"# {words.title(one)}: every row"]
+    for name, rows in one["rows"].items():
+        for setting in reading.settings(one):
+            if own := setting.of(rows):
+                parts += [f"## {one['instances'][name]['label']}, {setting.label()}{words.unit(setting)}", _full(own)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _full(rows: list[Row]) -> str:
+    figures = ("solved at actions, looks", "value", "validation", "ahead", "95 %", "gain", "95 %")
+    head = ("rule", "plans", "chosen", *figures)
+    lines = []
+    for row in sorted(rows, key=lambda each: -each["value"]):
+        gain = ["", ""] if row["gain"] is None else words.ends(row["gain"], 1, 2)
+        cells = [f"{words.outcome(row)}, {row['looks']:.2f}", f"{100 * row['value']:.1f}"]
+        cells += [f"{100 * row['validation']:.1f}", *words.ends(row["ahead"], 100), *gain]
+        lines.append([reading.rule_words(row), row["source"], row["chosen"], *cells])
+    return grid(head, lines)

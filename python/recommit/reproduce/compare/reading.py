@@ -1,0 +1,84 @@
+"""What the page asks of the scores of a puzzle: rows of a setting, and the best rule that validation chooses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from recommit.reproduce.compare.played import FIXED, HEAD, MEMORY, SHARED
+from recommit.reproduce.compare.sources import OURS
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class ScoredSetting:
+    """A number of looks at most, and the prices."""
+
+    budget: int
+    price_action: float
+    price_look: float
+
+    @property
+    def looks(self) -> float:
+        """The price of a look, in actions; 0 where nothing has a price."""
+        return self.price_look / self.price_action if self.price_action else 0.0
+
+    def label(self) -> str:
+        """In a table."""
+        return f"K = {self.budget}, {f'{self.looks:g}' if self.looks else 'no prices'}"
+
+    def of(self, rows: list[Row]) -> list[Row]:
+        """Those under this setting."""
+        own = (self.budget, self.price_action, self.price_look)
+        return [row for row in rows if (row["budget"], row["price_action"], row["price_look"]) == own]
+
+
+def settings(scores: dict[str, Any]) -> list[ScoredSetting]:
+    """All of a puzzle."""
+    return [ScoredSetting(**each) for each in scores["settings"]]
+
+
+def has_memory(row: Row) -> bool:
+    """Is it a rule with a memory?"""
+    return str(row["rule"]).endswith(MEMORY)
+
+
+def is_head(row: Row) -> bool:
+    """Is it a policy's own depth head?"""
+    return str(row["rule"]).removesuffix(MEMORY) == HEAD
+
+
+def head(rows: list[Row], *, memory: bool = False) -> Row:
+    """Our head on our own plans."""
+    name = HEAD + (MEMORY if memory else "")
+    return next(row for row in rows if row["source"] == OURS and row["rule"] == name)
+
+
+def untrained(rows: list[Row], *, memory: bool = False, source: str = "") -> list[Row]:
+    """All rules that are no head, with thresholds of their own budget; of one source or of all."""
+    return [
+        row
+        for row in rows
+        if not is_head(row) and row["chosen"] != SHARED and has_memory(row) == memory and source in ("", row["source"])
+    ]
+
+
+def best(rows: list[Row], *, memory: bool = False, source: str = "") -> Row | None:
+    """The rule without training that is worth most on validation instances; the first of equals."""
+    return max(untrained(rows, memory=memory, source=source), key=lambda row: row["validation"], default=None)
+
+
+def same_rule(rows: list[Row], wanted: Row) -> Row | None:
+    """The row of the same rule on the same plans, as in another setting or with a shared threshold."""
+    alike = [row for row in rows if (row["source"], row["rule"]) == (wanted["source"], wanted["rule"])]
+    return next(iter(alike), None)
+
+
+def rule_words(row: Row) -> str:
+    """The rule with its parameters, which may differ by seed."""
+    name = str(row["rule"])
+    if row["parameters"] is None:
+        return name
+    numbers = ", ".join(f"{each:.3g}" for each in dict.fromkeys(row["parameters"]))
+    return name.replace(FIXED, f"always {numbers}") if name.startswith(FIXED) else f"{name} ({numbers})"

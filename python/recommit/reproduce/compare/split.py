@@ -1,0 +1,122 @@
+"""What is missing to optimal play, split into what the plans lose and what the depths lose, per rule."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from recommit.graphs import optimal
+from recommit.graphs.rules import RuleBench
+from recommit.graphs.score import ALL_DEPTHS, Judge
+from recommit.play import regret
+from recommit.reproduce.compare import played
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from recommit.graphs.graph import CommitmentGraph
+    from recommit.graphs.score import Setting
+    from recommit.reproduce.compare.instances import StartSet
+    from recommit.reproduce.compare.redraws import Redraws
+
+    Floats = NDArray[np.float64]
+    Ends = tuple[float, float, float]
+
+
+@dataclass(frozen=True, eq=False)
+class FourValues:
+    """[starts] of one rule under one setting, with its own plans and with optimal ones."""
+
+    best: Floats  #: V*: optimal plans, the best depths
+    ceiling: Floats  #: V^p: these plans, the best depths
+    crossed: Floats  #: optimal plans, the rule's own depths
+    rule: Floats  #: V^r: these plans, the rule's depths
+
+    def parts(self) -> Floats:
+        """[2, starts] what plans lose and what depths lose, each the mean of both orders."""
+        plans = (self.best - self.ceiling + self.crossed - self.rule) / 2
+        return np.stack([plans, self.best - self.rule - plans])
+
+
+@dataclass(frozen=True)
+class SplitRule:
+    """The parts of a rule on a set of instances, means over seeds; (mean, low, high)."""
+
+    instances: str
+    source: str
+    rule: str
+    budget: int
+    price_action: float
+    price_look: float
+    seeds: tuple[int, ...]
+    starts: int
+    best: float
+    ceiling: float
+    crossed: float
+    value: float
+    plans: Ends
+    depths: Ends
+    #: Plans first, and depths first: what the plans lose, and then the depths.
+    orders: tuple[tuple[float, float], tuple[float, float]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return asdict(self)
+
+
+def four_values(
+    graph: CommitmentGraph, starts: StartSet, chosen: Sequence[played.RuleChoice], settings: Sequence[Setting]
+) -> list[FourValues]:
+    """Of every choice, on the first of the starts, as many as the set says."""
+    numbers = graph.numbers()
+    first = np.array([numbers[state.tobytes()] for state in starts.states[: starts.both_plans]])
+    own = Judge(graph.part(graph.reachable(first), first), tuple(settings))
+    on_ways = np.zeros(len(graph), np.bool_)
+    on_ways[[numbers[state.tobytes()] for state in optimal.ways(starts.puzzle, graph.states[first])]] = True
+    ways = graph.part(on_ways, first)
+    perfect = Judge(optimal.with_optimal_plans(ways), tuple(settings))
+    ceilings, under = played.ceilings(own), [played.episodes(own, own.bench, chosen)]
+    under.append(played.episodes(perfect, RuleBench(ways), chosen))
+    distance = graph.distance[first]
+    result = []
+    for choice, plain, crossed in zip(chosen, *under, strict=True):
+        setting = choice.setting
+        best = regret.optimal_values(distance, ALL_DEPTHS, setting.budget, setting.prices)[-1]
+        result.append(FourValues(best, ceilings[setting], setting.value(*crossed), setting.value(*plain)))
+    return result
+
+
+def row(
+    instances: str,
+    source: str,
+    choice: played.RuleChoice,
+    seeds: Sequence[int],
+    each: Sequence[FourValues],
+    redraws: Redraws,
+) -> SplitRule:
+    """The means over seeds."""
+    names = ("best", "ceiling", "crossed", "rule")
+    best, ceiling, crossed, rule = (np.mean([getattr(one, name) for one in each], axis=0) for name in names)
+    halves = regret.split(best, ceiling, crossed, rule)
+    parts = redraws.means(FourValues(best, ceiling, crossed, rule).parts())
+    return SplitRule(
+        instances=instances,
+        source=source,
+        rule=choice.rule,
+        budget=choice.setting.budget,
+        price_action=choice.setting.prices.action,
+        price_look=choice.setting.prices.look,
+        seeds=tuple(seeds),
+        starts=len(rule),
+        best=float(best.mean()),
+        ceiling=float(ceiling.mean()),
+        crossed=float(crossed.mean()),
+        value=float(rule.mean()),
+        plans=(parts[0].mean, parts[0].low, parts[0].high),
+        depths=(parts[1].mean, parts[1].low, parts[1].high),
+        orders=((halves.of_plans[0], halves.of_depths[0]), (halves.of_plans[1], halves.of_depths[1])),
+    )

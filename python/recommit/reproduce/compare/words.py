@@ -1,0 +1,115 @@
+"""Sentences and figures of the page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from recommit.reproduce.compare.instances import HARDER, TEST, VALIDATION
+from recommit.reproduce.compare.sources import SOURCES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from recommit.reproduce.compare.reading import ScoredSetting
+
+AHEAD = ("we are ahead",)
+MEANING = (
+    "That is how much more our depth head is worth, in points, than the best rule without training, with 95 % "
+    "intervals. Below zero the rule is worth more. A solved instance is worth 100 points; here an action has the price "
+    "that the head was trained with, and a look costs as much as an action. The best rule is the one that is worth "
+    "most on validation instances, on whichever source of plans."
+)
+HOW = """```console
+recommit graph compare laptop --out compared
+```
+
+The command writes this page, its figures and every row; `laptop` is what `recommit reproduce --preset laptop` left. A rule reads a plan of eight actions and says how many
+of them to run before the next look; [the rules](guides/rules.md) have a page. Four policies of each seed make plans.
+Thresholds and constant depths are chosen on validation instances, for each budget and price; the tables also have one
+threshold for all budgets. All values are exact sums over [commitment graphs](guides/graphs.md). Differences are paired:
+the same instances, the same seeds. A rule with a memory is compared with our head with a memory. `Agreement` needs
+samples; of infinitely many it is confidence-product. `WithMemory` is the ending `+memory`, `Fixed` is `fixed`, with the
+depth that validation chooses, and `FirstEvent` is `reversal`."""
+FIGURE = "Our head ahead of the best rule, over the price of a look"
+LINES = (
+    "Up is better for our head: a line per source of plans, each with the rule that validation chooses there. The "
+    "points are in tables beside the figures."
+)
+BEST = (
+    "The best rule of each line is chosen on validation instances. The price of a look is in actions. Figures are "
+    "per cent solved at actions per episode. The last columns are what our head is ahead of the rule: in value, in "
+    "points solved, and in actions (below zero: it spends fewer)."
+)
+BEATS = (
+    "All rules on all four sources of plans, with and without a memory, each with a threshold of its own budget and "
+    "price. A rule beats our head if its whole 95 % interval lies above zero, and is behind if it lies below. So many "
+    "comparisons at once leave some to chance: one in forty of the level ones lies above."
+)
+NOTHING = "No rule and no other head beats ours beyond chance at any of these prices."
+SPLIT = (
+    "What is missing to optimal plans at optimal depths, in points of value. Plans lose what perfect plans would add; "
+    "depths lose what perfect depths would add. Each is the mean of both orders, since what is mended first counts "
+    "more; the scores have both. First our head, then the best rule of the same setting."
+)
+
+
+def title(one: dict[str, Any]) -> str:
+    """The puzzle with its size."""
+    return str(one["title"]).capitalize()
+
+
+def seeds(rows: Sequence[dict[str, Any]]) -> str:
+    """How many there are, as a word."""
+    count = max((len(row["seeds"]) for row in rows), default=0)
+    return "one seed" if count == 1 else f"{count} seeds"
+
+
+def about(one: dict[str, Any]) -> str:
+    """Which runs and instances, and what is missing."""
+    sets = one["instances"]
+    text = f"{sets[TEST]['starts']:,} test instances, {sets[VALIDATION]['starts']:,} for validation. "
+    text += f"An action costs {100 * one['price_action']:g} points. "
+    for name, words in SOURCES.items():
+        numbers: list[int] = next((row["seeds"] for row in one["rows"][TEST] if row["source"] == name), [])
+        text += f"{words.capitalize()}: {'seeds ' + ', '.join(map(str, numbers)) if numbers else 'none'}. "
+    if one["missing"]:
+        text += f"**Left out, since they were not finished or not asked for: {', '.join(one['missing'])}.** "
+    return text.strip()
+
+
+def harder(one: dict[str, Any]) -> str:
+    """What the harder instances are."""
+    instances = one["instances"][HARDER]
+    return (
+        f"{instances['starts']:,} instances of {instances['label']}, the same policies; thresholds and constants are "
+        "those of the validation instances above."
+    )
+
+
+def unit(setting: ScoredSetting) -> str:
+    """Behind a setting: what its price is in."""
+    return " actions per look" if setting.looks else ""
+
+
+def outcome(row: dict[str, Any]) -> str:
+    """Solved at actions."""
+    return f"{100 * row['solved']:.1f} at {row['actions']:.1f}"
+
+
+def ends(values: Sequence[float], times: float, digits: int = 1) -> list[str]:
+    """A mean, and its interval; turned round where ``times`` is below zero."""
+    mean, *between = (times * value for value in values)
+    low, high = sorted(between)
+    return [f"{mean + 0.0:+.{digits}f}", f"{low + 0.0:+.{digits}f} .. {high + 0.0:+.{digits}f}"]
+
+
+def over(values: Sequence[float], times: float) -> str:
+    """How far the head is ahead, from a rule's difference to it."""
+    mean, between = ends(values, -times)
+    return f"{mean} ({between})"
+
+
+def both(row: dict[str, Any], sign: int = 1) -> list[str]:
+    """What our head solves and spends more than the rule; with -1, the rule more than our head."""
+    solved, actions = ends(row["ahead_solved"], -100 * sign), ends(row["ahead_actions"], -sign)
+    return [f"{solved[0]} ({solved[1]})", f"{actions[0]} ({actions[1]})"]

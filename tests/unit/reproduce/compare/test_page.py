@@ -1,0 +1,138 @@
+"""The page is made of its scores: the verdict first, what beats our head as carefully as what does not."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+
+import pytest
+
+from recommit.reproduce.compare import figures, folder, page
+
+SETTINGS = [
+    {"budget": budget, "price_action": 0.01 if look else 0.0, "price_look": 0.01 * look}
+    for budget in (15, 10)
+    for look in (0, 0.5, 1, 2, 4)
+]
+
+
+def row(source, rule, chosen, setting, ahead, **values):
+    return {
+        "source": source,
+        "rule": rule,
+        "chosen": chosen,
+        **setting,
+        "seeds": [0, 1],
+        "parameters": None if rule.startswith(("head", "rep")) else [0.5, 0.25],
+        "validation": round(0.6 + ahead, 6),
+        "solved": round(0.9 + ahead, 6),
+        "actions": 30.0,
+        "looks": 6.0,
+        "value": round(0.6 + ahead, 6),
+        "by_seed": [0.6, 0.6],
+        "ahead": [ahead, round(ahead - 0.01, 6), round(ahead + 0.01, 6)],
+        "ahead_solved": [ahead, round(ahead - 0.01, 6), round(ahead + 0.01, 6)],
+        "ahead_actions": [1.0, 0.5, 1.5],
+        "gain": [0.5, 0.4, 0.6],
+        "ceiling": 0.9,
+        **values,
+    }
+
+
+@pytest.fixture
+def scores():
+    rows = []
+    for setting in SETTINGS:
+        for end in ("", "+memory"):
+            rows.append(row("adaptive", f"head{end}", "", setting, 0.0))
+            rows.append(row("adaptive", f"repetition{end}", "", setting, -0.2))
+            for source, ahead in (("adaptive", -0.05), ("fixed-8", 0.03), ("init", -0.1)):
+                rows.append(row(source, f"confidence-least{end}", "own", setting, ahead))
+                rows.append(row(source, f"confidence-least{end}", "shared", setting, round(ahead - 0.01, 6)))
+    split = {"best": 0.95, "crossed": 0.9, "plans": [0.1, 0.05, 0.15], "depths": [0.2, 0.1, 0.3], "orders": []}
+    return {
+        "puzzle": "sliding",
+        "title": "sliding 3x3",
+        "missing": ["random-s0", "random-s1"],
+        "price_action": 0.01,
+        "instances": {name: {"label": f"3x3 {name}", "starts": 9} for name in ("validation", "test", "harder")},
+        "settings": SETTINGS,
+        "rows": {"test": rows, "harder": [each for each in rows if each["price_look"] in (0.0, 0.01)]},
+        "split": [
+            {"instances": "test", **{k: each[k] for k in ("source", "rule", "value", *SETTINGS[0])}, **split}
+            for each in rows
+            if each["price_look"] in (0.0, 0.01) and each["chosen"] != "shared"
+        ],
+    }
+
+
+def test_the_first_five_lines_say_what_the_head_is_worth(scores):
+    other = {**copy.deepcopy(scores), "puzzle": "sokoban", "title": "sokoban 7x7"}
+    first = " ".join(page.page([scores, other]).splitlines()[:5])
+    for title in ("Sliding 3x3", "Sokoban 7x7"):
+        worth = r"-3\.0 \(-4\.0 \.\. -2\.0\)"
+        value = rf"\*\*{title}: {worth} at K = 15, {worth} at K = 10\*\*"
+        assert re.search(rf"{value}; without prices {worth}, {worth}", first)
+
+
+def test_what_beats_our_head_is_listed_and_counted(scores):
+    text = page.page([scores])
+    beats = text.partition("### What beats our head")[2].partition("\n### ")[0]
+    table = [line for line in beats.splitlines() if "plans trained for depth 8" in line]
+    assert len(table) == 2 * len(SETTINGS)
+    assert all("+3.0" in line and "+2.0 .. +4.0" in line for line in table)
+    assert re.search(r"\| K = 15, no prices \| +8 \| +2 \| +0 \| +6 \|", beats)
+    for each in scores["rows"]["test"]:
+        each["ahead"] = [-0.1, -0.2, 0.0]
+    assert "No rule and no other head beats ours" in page.page([scores])
+
+
+def test_the_best_rule_is_the_one_of_validation(scores):
+    """Not the one that turns out best on test instances."""
+    for each in scores["rows"]["test"]:
+        if each["rule"] == "repetition":
+            each["validation"] = 2.0
+    text = page.page([scores])
+    best = text.partition("### Our head and the best rule")[2].partition("\n### ")[0]
+    lines = [line for line in best.splitlines() if line.startswith("| K = ") and "memory" not in line.split("|")[1]]
+    assert len(lines) == len(SETTINGS)
+    assert all("repetition" in line and "+20.0" in line for line in lines)
+
+
+def test_runs_that_are_missing_are_named(scores):
+    text = page.page([scores])
+    assert "random-s0, random-s1" in text
+    assert "Plans trained under random depths: none" in text.replace("\n", " ")
+    scores["missing"] = []
+    assert "Left out" not in page.page([scores])
+
+
+def test_lines_are_short_and_every_row_is_in_the_tables(scores):
+    for line in page.page([scores]).splitlines():
+        assert line.startswith("|") or len(line) <= 120, line
+    tables = page.tables(scores)
+    rows = [line for line in tables.splitlines() if line.startswith("|") and "rule" not in line and "---" not in line]
+    assert len(rows) == len(scores["rows"]["test"]) + len(scores["rows"]["harder"])
+
+
+def test_figures_have_a_line_per_source(scores):
+    first, second = figures.of(scores)
+    assert (first.name, second.name) == ("rules-compared-sliding-k15", "rules-compared-sliding-k10")
+    ahead = {(label, looks): value for label, looks, value, *_ in first.rows}
+    assert ahead["depth 8", 4.0] == pytest.approx(-3.0)
+    assert ahead["own plans", 0.5] == pytest.approx(5.0)
+
+
+def test_scores_are_rows_of_json_and_the_page_is_made_from_the_file(scores, tmp_path):
+    text = folder.as_json(scores)
+    assert json.loads(text) == json.loads(json.dumps(scores))
+    assert sum(line.startswith('{"source"') for line in text.splitlines()) == len(
+        [*scores["rows"]["test"], *scores["rows"]["harder"]]
+    )
+    (tmp_path / "scores-sliding.json").write_text(text)
+    written, _ = folder.write(tmp_path)
+    assert written == page.page([scores]) == (tmp_path / "rules-compared.md").read_text()
+    names = set(re.findall(r"\((assets/[^)]+)\)", written))
+    assert names
+    assert all((tmp_path / name).is_file() for name in names)
