@@ -22,6 +22,7 @@ import numpy as np
 import torch
 
 from recommit.graphs import files, page, rules, score
+from recommit.graphs import judge as judging
 from recommit.play.commitments import Prices
 from recommit.rivals import fitted, fitting
 from recommit.rivals.problem import HeadProblem
@@ -58,7 +59,7 @@ def fit(arguments: argparse.Namespace, setting: tuple[tuple[int, ...], Prices]) 
         fitted.write(fitting.best_of(learn, away, method, seed, extent, lambda line: print(line, flush=True)), out)
 
 
-def rows(judge: score.Judge, other: score.Judge, out: Path) -> list[score.RuleScore]:
+def rows(judge: judging.Judge, other: judging.Judge, out: Path) -> list[score.RuleScore]:
     """Constants, rules without training, and every head that was fitted; thresholds of rules from the other graph."""
     entries = [rules.named(f"fixed-{depth}") for depth in (1, 2, 4, 8)] + [rules.named(name) for name in PLAIN]
     folders = sorted(p.parent for p in out.glob(f"*/{fitted.ABOUT}"))
@@ -66,7 +67,7 @@ def rows(judge: score.Judge, other: score.Judge, out: Path) -> list[score.RuleSc
     return score.score(judge, entries, other, lambda name: print(name, flush=True))
 
 
-def gathered(every: list[score.RuleScore], setting: score.Setting) -> list[dict]:
+def gathered(every: list[score.RuleScore], setting: judging.Setting) -> list[dict]:
     """A line per rule: means over the seeds of a method, thresholds of their own."""
     names: dict[str, list[score.RuleScore]] = {}
     for row in every:
@@ -92,7 +93,7 @@ def gathered(every: list[score.RuleScore], setting: score.Setting) -> list[dict]
     return sorted(lines, key=lambda line: -line["value"])
 
 
-def text(judge: score.Judge, lines: dict[score.Setting, list[dict]]) -> str:
+def text(judge: judging.Judge, lines: dict[judging.Setting, list[dict]]) -> str:
     parts = []
     for setting, own in lines.items():
         parts.append(f"### {setting.label()}\n")
@@ -117,7 +118,7 @@ def text(judge: score.Judge, lines: dict[score.Setting, list[dict]]) -> str:
     return "\n".join(parts)
 
 
-def draw(lines: dict[score.Setting, list[dict]], out: Path) -> None:
+def draw(lines: dict[judging.Setting, list[dict]], out: Path) -> None:
     """Gain shares, one panel per setting."""
     mpl.rcParams.update({"svg.hashsalt": "recommit", "font.size": 9, "svg.fonttype": "path"})
     figure, panels = plt.subplots(1, len(lines), figsize=(4.4 * len(lines), 4.4), squeeze=False)
@@ -152,8 +153,8 @@ def main() -> None:
     budgets = tuple(arguments.budget or test.puzzle.usual.budgets.values())
     prices = Prices(arguments.price_action, arguments.price_look)
     fit(arguments, (budgets, prices))
-    settings = tuple(score.Setting(budget, prices) for budget in budgets)
-    judge, other = (score.Judge(graph, settings) for graph in (test, files.read(arguments.train)))
+    settings = tuple(judging.Setting(budget, prices) for budget in budgets)
+    judge, other = (judging.Judge(graph, settings) for graph in (test, files.read(arguments.train)))
     every = rows(judge, other, arguments.out)
     lines = {setting: gathered(every, setting) for setting in settings}
     records = {p.parent.name: json.loads(p.read_text())["record"] for p in arguments.out.glob(f"*/{fitted.ABOUT}")}

@@ -65,7 +65,7 @@ def sentences(page: str) -> Iterator[tuple[int, int, str]]:
     for line, text in paragraphs(page):
         plain = re.sub(r"`[^`]*`", "Code", text)
         plain = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", plain)
-        for sentence in re.split(r"(?<=[.!?:])[\"')\]*_]*\s+(?=[A-Z0-9α\"'(\[*_])", plain):
+        for sentence in re.split(r"(?<=[.!?:])[\"')\]*_]*\s+(?=[A-Z0-9\u03b1\"'(\[*_])", plain):
             words = re.findall(r"[\w'%-]*\w[\w'%-]*", sentence)
             if words:
                 yield line, len(words), sentence

@@ -152,7 +152,7 @@ class RuleBench:
         return entry if entry.rule else replace(entry, rule=LikeliestDepth(depths=self.graph.depths))
 
     def _plans_for(self, entry: NamedRule) -> Plans:
-        return self.plans if entry.rule else self._head_plans
+        return self._head_plans if isinstance(entry.rule, LikeliestDepth | None) else self.plans
 
 
 def _orders_by_depth(rule: Rule) -> Depths:

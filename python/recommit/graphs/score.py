@@ -7,19 +7,14 @@ once for all of them together. Without such a graph it is chosen on the graph it
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from functools import cached_property
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recommit.graphs import rules
-from recommit.graphs.graph import PLAN
-from recommit.graphs.rules import NamedRule, RuleBench
+from recommit.graphs.judge import Judge, Setting, sweep
+from recommit.graphs.rules import NamedRule
 from recommit.graphs.share import gain_interval
-from recommit.graphs.sweep import sweep
-from recommit.play import attribution, regret
-from recommit.play.commitments import Prices
 from recommit.stats import bootstrap
 
 if TYPE_CHECKING:
@@ -27,33 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from recommit.graphs.graph import CommitmentGraph
-    from recommit.play.commitments import Commitments
-
     Floats = NDArray[np.float64]
-
-ALL_DEPTHS = tuple(range(1, PLAN + 1))
-
-
-@dataclass(frozen=True)
-class Setting:
-    """Under what a rule is judged: looks at most, and what is paid."""
-
-    budget: int
-    prices: Prices
-
-    def value(self, solved: Any, actions: Any, looks: Any) -> Any:
-        """What these outcomes are worth: 1 for the goal, less what is paid."""
-        return solved - self.prices.action * actions - self.prices.look * looks
-
-    def label(self) -> str:
-        """In a table."""
-        paid = [
-            f"{value:g} per {what}"
-            for what, value in (("action", self.prices.action), ("look", self.prices.look))
-            if value
-        ]
-        return f"K = {self.budget}" + (f", {', '.join(paid)}" if paid else "")
 
 
 @dataclass(frozen=True)
@@ -92,66 +61,6 @@ class RuleScore:
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
         return asdict(self)
-
-
-@dataclass(frozen=True, eq=False)
-class Judge:
-    """A graph, and the ceiling and the constants of it under every setting."""
-
-    graph: CommitmentGraph
-    settings: tuple[Setting, ...]
-
-    def __post_init__(self) -> None:
-        if not self.graph.closed:
-            raise ValueError(
-                "graph: expected one whose edges all lead to nodes, got one that was cut; build it with a higher limit"
-            )
-
-    @cached_property
-    def bench(self) -> RuleBench:
-        """For rules."""
-        return RuleBench(self.graph)
-
-    @cached_property
-    def commitments(self) -> Commitments:
-        """For the exact programs, all depths allowed."""
-        return self.graph.commitments(ALL_DEPTHS)
-
-    @cached_property
-    def _best(self) -> dict[Setting, regret.Best]:
-        return {each: regret.best(self.commitments, each.budget, each.prices) for each in self.settings}
-
-    def ceiling(self, setting: Setting) -> Floats:
-        """[starts] V^p."""
-        result: Floats = self._best[setting].value[setting.budget, self.graph.starts]
-        return result
-
-    @cached_property
-    def _constants(self) -> dict[Setting, list[Floats]]:
-        every = [self.bench.chooser(rules.named(f"fixed-{depth}")) for depth in ALL_DEPTHS]
-        return {each: [self.worth(choose, each) for choose in every] for each in self.settings}
-
-    def constant(self, setting: Setting) -> int:
-        """The best depth to commit to everywhere."""
-        return 1 + int(np.argmax([values.mean() for values in self._constants[setting]]))
-
-    def of_constant(self, setting: Setting, depth: int) -> Floats:
-        """[starts] what a constant is worth."""
-        return self._constants[setting][depth - 1]
-
-    def worth(self, choose: attribution.Choose, setting: Setting) -> Floats:
-        """[starts] what episodes under a rule are worth."""
-        played = attribution.outcome(self.commitments, self.graph.starts, setting.budget, choose)
-        result: Floats = setting.value(*played)
-        return result
-
-    def best(self, setting: Setting) -> regret.Best:
-        """V^p of every state, by looks left."""
-        return self._best[setting]
-
-    def attributed(self, choose: attribution.Choose, setting: Setting) -> attribution.Attribution:
-        """Every commitment of a rule's episodes."""
-        return attribution.attribute(self._best[setting], self.graph.starts, choose)
 
 
 def choices(judge: Judge, entry: NamedRule) -> tuple[dict[Setting, float], float]:

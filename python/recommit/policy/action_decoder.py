@@ -120,9 +120,9 @@ class ActionDecoder(nn.Module):
             for k, block in enumerate(self.blocks):
                 x, caches[k] = block(x, caches[k], beside)
             now = views.mean(self.outputs[task](self.norm(x[:, -1])))
-            scores = now.float() if noise is None else now.float() - torch.log(-torch.log(noise[:, i]))
             logits.append(now)
-            actions.append(scores.argmax(dim=-1))
+            drawn = None if noise is None else now.float() - torch.log(-torch.log(noise[:, i]))
+            actions.append(views.best(now) if drawn is None else drawn.argmax(dim=-1))
             if i + 1 < MAX_ACTIONS:
                 x = (self.tokens(views.inward(actions[-1])) + self.positions[self.first + i + 1])[:, None]
         return torch.stack(actions, dim=1), torch.stack(logits, dim=1)

@@ -25,7 +25,7 @@ from recommit.policy.depth_head import DepthHead, confidence
 from recommit.policy.pictures.geometry import Geometries
 from recommit.policy.pictures.vision import Vision
 from recommit.policy.transfer import to_device, to_host
-from recommit.policy.views import agreed, disagreement
+from recommit.policy.views import agreed, disagreement, likeliest
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -96,9 +96,14 @@ class CommitPolicy(nn.Module):
         """Write the policy; the result is complete but for the frozen backbone of an adapter."""
         return save_policy(self, folder)
 
-    def push_to_hub(self, repo: str, *, figures: dict[str, Any] | None = None, private: bool = False) -> str:
-        """Upload the policy with a model card (and a validation's ``figures``); returns the address."""
-        return upload(self.save_pretrained, repo, figures, private=private)
+    def push_to_hub(
+        self, repo: str, *, figures: dict[str, Any] | None = None, private: bool = False, hub: Path | None = None
+    ) -> str:
+        """Upload the policy with a model card (and a validation's ``figures``); returns the address.
+
+        With ``hub``, a local folder that stands in for the hub, nothing is sent.
+        """
+        return upload(self.save_pretrained, repo, figures, private=private, hub=hub)
 
     @property
     def vision_frozen(self) -> bool:
@@ -163,8 +168,7 @@ class CommitPolicy(nn.Module):
     def _disagreement(self, z: Tensor, index: int, scores: Tensor, decoder: nn.Module) -> Tensor:
         if z.ndim == 2:
             return agreed(z)
-        plan = scores.argmax(dim=-1)[:, : MAX_ACTIONS - 1]
-        return disagreement(decoder(z, plan, index, apart=True))
+        return disagreement(decoder(z, likeliest(scores)[:, : MAX_ACTIONS - 1], index, apart=True))
 
     def forward(
         self,

@@ -17,6 +17,9 @@ from recommit.policy.pictures import symmetry
 
 #: Numbers per action that ``disagreement`` gives of a plan.
 DISAGREEMENTS = 2
+#: Logarithms of mean probabilities that are nearer than this are equal: in a symmetric picture two actions are exactly
+#: as good, and rounding must not choose between them.
+TIE = 1e-5
 
 
 class Views:
@@ -47,6 +50,10 @@ class Views:
         shape = (1, self.count, *(1 for _ in logits.shape[1:-1]), logits.shape[-1])
         return logs.gather(-1, self._actions.view(shape).expand(logs.shape))
 
+    def best(self, logits: Tensor) -> Tensor:
+        """The action of the highest of what ``mean`` gave."""
+        return logits.float().argmax(dim=-1) if self._actions is None else likeliest(logits)
+
     def mean(self, logits: Tensor) -> Tensor:
         """Logarithms of the mean probabilities [N, ..., 4]; of one view its logits themselves."""
         if self._actions is None:
@@ -54,12 +61,17 @@ class Views:
         return torch.logsumexp(self.apart(logits), dim=1) - math.log(self.count)
 
 
+def likeliest(means: Tensor) -> Tensor:
+    """The first of the likeliest actions, by logarithms of mean probabilities [..., 4]."""
+    return (means >= means.amax(-1, keepdim=True) - TIE).int().argmax(-1)
+
+
 def disagreement(apart: Tensor) -> Tensor:
     """How far views differ over plans, from their log probabilities [N, views, 8, 4]: by how much the mean is less sure
     than the views are (nats), and the share of views that would not have chosen the action. [N, 16]"""
     mean = torch.logsumexp(apart, dim=1) - math.log(apart.shape[1])
     lost = _entropy(mean) - _entropy(apart).mean(dim=1)
-    chosen = mean.argmax(-1)[:, None]
+    chosen = likeliest(mean)[:, None]
     return torch.cat([lost, (apart.argmax(-1) != chosen).float().mean(dim=1)], dim=-1)
 
 

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from recommit.graphs.judge import Judge, Setting
     from recommit.graphs.rules import NamedRule
-    from recommit.graphs.score import Judge, RuleScore, Setting
+    from recommit.graphs.score import RuleScore
     from recommit.play.attribution import Attribution
     from recommit.report.axes import Figure
 

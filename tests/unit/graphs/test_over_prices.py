@@ -11,7 +11,8 @@ from tests.reference import regret as tried
 from tests.unit.graphs import cases
 from tests.unit.graphs.test_score import episode, head_rule
 
-from recommit.graphs import rules, score, sweep
+from recommit.graphs import judge as judging
+from recommit.graphs import rules
 from recommit.graphs.over_prices import RATIOS, PricedRange, mean_gains, mean_share
 from recommit.play import ceiling_values
 from recommit.play.commitments import Prices
@@ -21,7 +22,7 @@ BUDGET, ACTION = 2, 0.02
 
 @pytest.fixture(scope="module", params=["sliding", "sokoban"])
 def judge(request):
-    return score.Judge(cases.some(request.param, 12, wrong=3), ())
+    return judging.Judge(cases.some(request.param, 12, wrong=3), ())
 
 
 def board(graph):
@@ -30,7 +31,7 @@ def board(graph):
     edges = [list(zip(*row, strict=True)) for row in zip(graph.landing.tolist(), executed, strict=True)]
     ends = [row if looked else None for row, looked in zip(edges, graph.looked.tolist(), strict=True)]
     distance = graph.distance.tolist()
-    return SimpleNamespace(depths=score.ALL_DEPTHS, edges=ends, goal=graph.goal.tolist(), distance=distance)
+    return SimpleNamespace(depths=judging.ALL_DEPTHS, edges=ends, goal=graph.goal.tolist(), distance=distance)
 
 
 @pytest.fixture(scope="module")
@@ -71,10 +72,10 @@ def test_a_constant_takes_at_most_nothing_and_the_ceiling_all(judge):
 
 
 def test_one_threshold_serves_all_prices(judge):
-    entry, other = rules.named("confidence-product"), score.Judge(cases.some(judge.graph.task, 7, wrong=2), ())
+    entry, other = rules.named("confidence-product"), judging.Judge(cases.some(judge.graph.task, 7, wrong=2), ())
     (row,) = mean_gains(judge, [entry], BUDGET, ACTION, other)
     there = PricedRange(other, BUDGET, ACTION)
-    every = sweep.thresholds(other, entry).tolist()
+    every = judging.thresholds(other, entry).tolist()
     means = {v: there.worth(other.bench.chooser(entry.at(v))).mean() for v in every}
     assert means[row.threshold] == max(means.values())
 

@@ -8,7 +8,7 @@ from tests.reference.graphs import explore, key
 from tests.unit.graphs import cases
 
 from recommit.graphs import optimal
-from recommit.graphs.score import Judge, Setting
+from recommit.graphs.judge import Judge, Setting
 from recommit.play.commitments import Prices
 
 

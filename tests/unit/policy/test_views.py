@@ -181,6 +181,23 @@ def test_disagreement_counts_and_weighs():
     assert about[8:].tolist() == [0.5] * 8
 
 
+def test_in_a_symmetric_picture_the_first_of_equal_actions_is_taken(small):
+    """A goal on both sides: left and right are as good, whatever rounding says."""
+    state = np.ones((1, 7, 7), np.uint8)
+    state[0, 1:6, 1:6] = 0
+    state[0, 3, 1:6] = [2, 3, 5, 3, 2]
+    policy, seen = new(small), set()
+    for seed in range(20):
+        with torch.no_grad():
+            policy.decoder.outputs[1].weight.normal_(generator=torch.Generator().manual_seed(seed))
+        _, _, plans, probabilities = policy.plan_with_probabilities(recommit.Sokoban(7, 2), state, (8,))
+        up, down, left, right = probabilities[0, 0, 0]
+        assert left == pytest.approx(right, abs=1e-6)
+        assert up == pytest.approx(down, abs=1e-6)
+        seen.add(int(plans[0, 0, 0]))
+    assert seen == {0, 2}
+
+
 def test_samples_follow_their_noise(tiny):
     policy, rng = new(tiny), np.random.default_rng(0)
     noise = rng.random((5, 4), np.float32), rng.random((5, 8, 4), np.float32)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from tests.unit.graphs import cases
 
+from recommit.graphs import judge as judging
 from recommit.graphs import page as text
 from recommit.graphs import rules, score
 from recommit.graphs.own_rule import DepthTable
@@ -18,12 +19,12 @@ from recommit.play import regret
 from recommit.play.commitments import Prices
 from recommit.report import graph_page
 
-SETTING = score.Setting(4, Prices(0.01, 0.02))
+SETTING = judging.Setting(4, Prices(0.01, 0.02))
 
 
 @pytest.fixture(scope="module", params=["sliding", "sokoban"])
 def judge(request):
-    return score.Judge(cases.some(request.param, 20, wrong=3), (score.Setting(4, Prices()), SETTING))
+    return judging.Judge(cases.some(request.param, 20, wrong=3), (judging.Setting(4, Prices()), SETTING))
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +84,7 @@ def test_the_page_holds_rules_figures_and_commitments(judge):
 
 def test_a_rule_that_loses_nothing_has_nothing_to_watch(judge):
     best = regret.best(judge.commitments, 1)
-    one = score.Judge(judge.graph, (score.Setting(1, Prices()),))
+    one = judging.Judge(judge.graph, (judging.Setting(1, Prices()),))
     columns = best.graph.landing[best.graph.rows]
     depths = np.full(len(judge.graph), 1)
     depths[best.graph.rows] = 1 + best.value[0][columns].argmax(axis=1)

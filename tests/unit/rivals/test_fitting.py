@@ -12,7 +12,7 @@ from tests.unit.rivals import cases
 torch = pytest.importorskip("torch")
 pytest.importorskip("safetensors")
 
-from recommit.graphs.score import Judge, Setting
+from recommit.graphs.judge import Judge, Setting
 from recommit.play.commitments import Prices
 from recommit.rivals import fitted, fitting
 from recommit.rivals.methods import groups as grouped

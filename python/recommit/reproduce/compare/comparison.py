@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from recommit.evaluate.evaluation import decisions_of
-from recommit.graphs.score import Setting
+from recommit.graphs.judge import Setting
 from recommit.play.commitments import Prices
 from recommit.reproduce.compare import graph_files, instances, played, sources, split, table
 from recommit.reproduce.compare.redraws import Redraws
@@ -74,7 +74,7 @@ class Comparison:
             "split": [row.to_dict() for row in _split(runs, sets)],
         }
 
-    def _source(self, source: sources.PlanSource, starts: list[GraphStarts], sets: dict[str, StartSet]) -> _Run:
+    def _source(self, source: sources.PlanSource, starts: list[GraphStarts], sets: dict[str, StartSet]) -> _PlayedRun:
         graphs = {}
         for size in starts:
             self.say(f"{self.entry.name}: graph of {source.label}{size.suffix}")
@@ -83,7 +83,7 @@ class Comparison:
         self.say(f"{self.entry.name}: rules on plans of {source.label}")
         settings, few = settings_of(self.entry), settings_of(self.entry, HARDER_LOOKS)
         chosen = played.choices(_judge(graphs, sets[instances.VALIDATION], settings))
-        run = _Run(source, {}, {})
+        run = _PlayedRun(source, {}, {})
         for name, one in sets.items():
             if name == instances.VALIDATION:
                 continue
@@ -98,7 +98,7 @@ class Comparison:
 
 
 @dataclass(frozen=True)
-class _Run:
+class _PlayedRun:
     """What was played on one run's plans, by set of instances."""
 
     source: sources.PlanSource
@@ -115,7 +115,7 @@ def _plain(setting: Setting) -> dict[str, Any]:
     return {"budget": setting.budget, "price_action": prices.action, "price_look": prices.look}
 
 
-def _split(runs: list[_Run], sets: dict[str, StartSet]) -> list[split.SplitRule]:
+def _split(runs: list[_PlayedRun], sets: dict[str, StartSet]) -> list[split.SplitRule]:
     result = []
     for name, one in sets.items():
         redraws = Redraws(one.rooms[: one.both_plans])

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recommit.graphs import build, files
-from recommit.graphs.score import Judge
+from recommit.graphs.judge import Judge
 from recommit.policy.checkpoint import weights_of
 from recommit.policy.policy import CommitPolicy
 from recommit.runs.ranks import find_device
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from recommit.graphs.graph import CommitmentGraph
-    from recommit.graphs.score import Setting
+    from recommit.graphs.judge import Setting
     from recommit.reproduce.compare.instances import GraphStarts, StartSet
     from recommit.reproduce.compare.sources import PlanSource
 
@@ -27,7 +27,6 @@ def graph_of(
     starts: GraphStarts,
     folder: Path,
     device: str = "auto",
-    progress: Callable[[int, int], None] | None = None,
 ) -> CommitmentGraph:
     """The graph of a policy from these starts: that of the folder if it is there, or else built and written there."""
     place, policy = folder / f"{source.label}{starts.suffix}", source.policy
@@ -36,7 +35,7 @@ def graph_of(
     if graph is not None and graph.source.get("policy") == weights and _holds(graph, starts):
         return graph
     network = CommitPolicy.from_pretrained(policy, device=find_device(device)).eval()
-    built = build.build(network, starts.puzzle, starts.states(), source={"policy": weights}, progress=progress)
+    built = build.build(network, starts.puzzle, starts.states(), source={"policy": weights})
     files.write(built, place)
     return built
 

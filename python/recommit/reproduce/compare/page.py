@@ -13,7 +13,7 @@ from recommit.reproduce.compare.reading import ScoredSetting
 from recommit.reproduce.compare.sources import SOURCES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     Row = dict[str, Any]
 
@@ -24,9 +24,9 @@ VERDICT = 1.0
 
 def page(scores: Sequence[dict[str, Any]]) -> str:
     """All puzzles that were compared."""
-    verdict = " ".join(_verdict(one) for one in scores)
-    parts = ["# The depth head and the rules without training", _filled(verdict), _filled(words.MEANING)]
-    parts += [words.HOW, *(_puzzle(one) for one in scores)]
+    parts = ["# The depth head and the rules without training", _filled(" ".join(_verdict(one) for one in scores))]
+    parts += [_filled(_beyond(one)) for one in scores]
+    parts += [_filled(words.MEANING), words.HOW, *(_puzzle(one) for one in scores)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -36,16 +36,34 @@ def _filled(text: str) -> str:
 
 def _verdict(one: dict[str, Any]) -> str:
     """What the head is worth over the best rule, by budget: in value, and in instances solved."""
-    clauses = []
+    value, solved = _over(one, TEST)
+    return f"**{words.title(one)}: {value}**; without prices {solved} ({words.seeds(one['rows'][TEST])})."
+
+
+def _beyond(one: dict[str, Any]) -> str:
+    """How many rules beat the head; and the verdict on harder instances."""
+    text = f"{words.title(one)}: {words.tally([_tally(rows) for rows in _by_setting(one, TEST)])}."
+    if HARDER in one["rows"]:
+        value, solved = _over(one, HARDER)
+        text += f" Harder instances ({one['instances'][HARDER]['label']}): {value}; without prices {solved}; "
+        text += f"{words.tally([_tally(rows) for rows in _by_setting(one, HARDER)])}."
+    return text
+
+
+def _by_setting(one: dict[str, Any], name: str) -> list[list[Row]]:
+    return [rows for each in reading.settings(one) if (rows := each.of(one["rows"][name]))]
+
+
+def _over(one: dict[str, Any], name: str) -> tuple[str, str]:
+    """At the price of the verdict, and without prices."""
+    clauses: dict[float, list[str]] = {VERDICT: [], 0.0: []}
     for setting in reading.settings(one):
-        rows = setting.of(one["rows"][TEST])
+        rows = setting.of(one["rows"].get(name, []))
         rule = reading.best(rows)
-        if rule is not None and setting.looks in (0.0, VERDICT):
-            clauses.append((setting, words.over(rule["ahead"], 100)))
-    value = ", ".join(f"{ends} at K = {each.budget}" for each, ends in clauses if each.looks)
-    solved = ", ".join(ends for each, ends in clauses if not each.looks)
-    seeds = words.seeds(one["rows"][TEST])
-    return f"**{words.title(one)}: {value}**; without prices {solved} ({seeds})."
+        if rule is not None and setting.looks in clauses:
+            at = f" at K = {setting.budget}" if setting.looks else ""
+            clauses[setting.looks].append(words.over(rule["ahead"], 100) + at)
+    return ", ".join(clauses[VERDICT]), ", ".join(clauses[0.0])
 
 
 def _puzzle(one: dict[str, Any]) -> str:
@@ -86,33 +104,41 @@ def _bests(rows: list[Row], settings: Sequence[ScoredSetting]) -> str:
     return grid(head, lines)
 
 
+def _played(one: dict[str, Any]) -> Iterator[tuple[str, ScoredSetting, list[Row]]]:
+    """Every set of instances under every setting, with its name in a table."""
+    for name, every in one["rows"].items():
+        for setting in reading.settings(one):
+            if rows := setting.of(every):
+                yield f"{one['instances'][name]['label']}: {setting.label()}", setting, rows
+
+
 def _counts(one: dict[str, Any]) -> str:
     """How many rules are ahead of our head beyond chance, level, and behind."""
-    lines = []
-    for setting in reading.settings(one):
-        rows = setting.of(one["rows"][TEST])
-        every = [row for memory in (False, True) for row in reading.untrained(rows, memory=memory)]
-        before, behind = sum(row["ahead"][1] > 0 for row in every), sum(row["ahead"][2] < 0 for row in every)
-        lines.append([setting.label(), *map(str, (len(every), before, len(every) - before - behind, behind))])
-    return grid(("looks, price", "rules", "beat our head", "level", "behind"), lines)
+    lines = [[name, *map(str, _tally(rows))] for name, _, rows in _played(one)]
+    return grid(("instances, looks, price", "rules", "beat our head", "level", "behind"), lines)
+
+
+def _tally(rows: list[Row]) -> tuple[int, int, int, int]:
+    every = [row for memory in (False, True) for row in reading.untrained(rows, memory=memory)]
+    before, behind = sum(row["ahead"][1] > 0 for row in every), sum(row["ahead"][2] < 0 for row in every)
+    return len(every), before, len(every) - before - behind, behind
 
 
 def _ahead(one: dict[str, Any]) -> str:
     """Every rule that beats our head beyond chance, the most valuable first; other heads too."""
     lines = []
-    for setting in reading.settings(one):
-        rows = setting.of(one["rows"][TEST])
+    for name, _, rows in _played(one):
         shared = [row for row in rows if row["chosen"] == SHARED]
         ahead = [row for row in rows if row["chosen"] != SHARED and row["ahead"][1] > 0]
         for row in sorted(ahead, key=lambda each: -each["ahead"][0]):
             other = reading.same_rule(shared, row)
-            single = "" if other is None else " ".join(words.ends(other["ahead"], 100))
+            single = "" if other is None else words.difference(other["ahead"], 100)
             figures = [words.outcome(row), *words.ends(row["ahead"], 100), *words.both(row, -1), single]
-            lines.append([setting.label(), reading.rule_words(row), SOURCES[row["source"]], *figures])
+            lines.append([name, reading.rule_words(row), SOURCES[row["source"]], *figures])
     if not lines:
         return words.NOTHING
-    head = ("looks, price", "rule", "its plans", "it", "ahead", "95 %", "solved", "actions", "one threshold for all K")
-    return grid(head, lines)
+    head = ("instances, looks, price", "rule", "its plans", "it", "ahead", "95 %", "solved", "actions")
+    return grid((*head, "one threshold for all K"), lines)
 
 
 def _matrix(rows: list[Row]) -> str:
@@ -131,9 +157,8 @@ def _matrix(rows: list[Row]) -> str:
 def _cell(row: Row | None) -> str:
     if row is None:
         return ""
-    mean, between = words.ends(row["ahead"], 100)
     gain = "" if row["gain"] is None else f", gain {row['gain'][0]:.2f}"
-    return f"{words.outcome(row)}: {mean} ({between}){gain}"
+    return f"{words.outcome(row)}: {words.difference(row['ahead'], 100)}{gain}"
 
 
 def _split(one: dict[str, Any]) -> str:
@@ -148,7 +173,7 @@ def _split(one: dict[str, Any]) -> str:
             for row in [reading.head(rows), reading.same_rule(rows, best)] if best else []:
                 if row is not None:
                     values = [f"{100 * row['value']:.1f}", f"{100 * row['best']:.1f}"]
-                    lost = [*words.ends(row["plans"], 100), *words.ends(row["depths"], 100)]
+                    lost = [*words.ends(row["plans_lose"], 100), *words.ends(row["depths_lose"], 100)]
                     place = [about["label"], setting.label(), row["rule"], SOURCES[row["source"]]]
                     lines.append([*place, *values, *lost])
     return grid(head, lines)

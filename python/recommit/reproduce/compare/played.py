@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recommit.graphs import rules, sweep
+from recommit.graphs import judge as judging
+from recommit.graphs import rules
 from recommit.play import attribution, ceiling_values
 
 if TYPE_CHECKING:
@@ -15,8 +16,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from recommit.graphs.judge import Judge, Setting
     from recommit.graphs.rules import RuleBench
-    from recommit.graphs.score import Judge, Setting
     from recommit.play.attribution import Choose
 
     Floats = NDArray[np.float64]
@@ -50,7 +51,7 @@ def choices(validation: Judge, names: Sequence[str] = RULES) -> list[RuleChoice]
     result = []
     for name in names:
         every = parameters(validation.bench, name)
-        swept = sweep.play(validation, every, choosers(validation.bench, name, every))
+        swept = judging.play(validation, every, choosers(validation.bench, name, every))
         for i, setting in enumerate(validation.settings):
             alike = [each for each in validation.settings if each.prices == setting.prices]
             for chosen, scope in ((OWN, [setting]), (SHARED, alike)) if len(every) > 1 else ((NONE, [setting]),):
@@ -66,7 +67,7 @@ def parameters(bench: RuleBench, name: str) -> Floats:
     if base == FIXED:
         return np.arange(1.0, 9.0)
     if base in rules.SWEPT:
-        return np.unique(rules.SWEPT[base].thresholds(bench.plans, sweep.STEPS))
+        return np.unique(rules.SWEPT[base].thresholds(bench.plans, judging.STEPS))
     return np.zeros(1)
 
 

@@ -47,7 +47,7 @@ class Redraws:
         return result
 
     def means(self, columns: Floats) -> list[Interval]:
-        """Of each row of [columns, starts]."""
+        """The mean of each row of [columns, starts]."""
         drawn = self._sums(columns) / self._sums(np.ones((1, len(self.rooms))))
         low, high = np.quantile(drawn, ENDS, axis=0).tolist()
         return [Interval(*ends) for ends in zip(columns.mean(axis=1).tolist(), low, high, strict=True)]

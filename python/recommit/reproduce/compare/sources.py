@@ -32,7 +32,7 @@ class PlanSource:
 
     @property
     def label(self) -> str:
-        """Of its graphs."""
+        """The name of its graphs."""
         return f"{self.name}-s{self.seed}"
 
     @property

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recommit.graphs import optimal
+from recommit.graphs.judge import ALL_DEPTHS, Judge
 from recommit.graphs.rules import RuleBench
-from recommit.graphs.score import ALL_DEPTHS, Judge
 from recommit.play import regret
 from recommit.reproduce.compare import played
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recommit.graphs.graph import CommitmentGraph
-    from recommit.graphs.score import Setting
+    from recommit.graphs.judge import Setting
     from recommit.reproduce.compare.instances import StartSet
     from recommit.reproduce.compare.redraws import Redraws
 
@@ -58,8 +58,8 @@ class SplitRule:
     ceiling: float
     crossed: float
     value: float
-    plans: Ends
-    depths: Ends
+    plans_lose: Ends
+    depths_lose: Ends
     #: Plans first, and depths first: what the plans lose, and then the depths.
     orders: tuple[tuple[float, float], tuple[float, float]]
 
@@ -71,7 +71,7 @@ class SplitRule:
 def four_values(
     graph: CommitmentGraph, starts: StartSet, chosen: Sequence[played.RuleChoice], settings: Sequence[Setting]
 ) -> list[FourValues]:
-    """Of every choice, on the first of the starts, as many as the set says."""
+    """The values of every choice, on the first of the starts, as many as the set says."""
     numbers = graph.numbers()
     first = np.array([numbers[state.tobytes()] for state in starts.states[: starts.both_plans]])
     own = Judge(graph.part(graph.reachable(first), first), tuple(settings))
@@ -116,7 +116,7 @@ def row(
         ceiling=float(ceiling.mean()),
         crossed=float(crossed.mean()),
         value=float(rule.mean()),
-        plans=(parts[0].mean, parts[0].low, parts[0].high),
-        depths=(parts[1].mean, parts[1].low, parts[1].high),
+        plans_lose=(parts[0].mean, parts[0].low, parts[0].high),
+        depths_lose=(parts[1].mean, parts[1].low, parts[1].high),
         orders=((halves.of_plans[0], halves.of_depths[0]), (halves.of_plans[1], halves.of_depths[1])),
     )

@@ -14,22 +14,24 @@ if TYPE_CHECKING:
 
 AHEAD = ("we are ahead",)
 MEANING = (
-    "That is how much more our depth head is worth, in points, than the best rule without training, with 95 % "
-    "intervals. Below zero the rule is worth more. A solved instance is worth 100 points; here an action has the price "
-    "that the head was trained with, and a look costs as much as an action. The best rule is the one that is worth "
-    "most on validation instances, on whichever source of plans."
+    "Figures with a sign say how much more our depth head is worth, in points, than the best rule without training, "
+    "with 95 % intervals. Below zero the rule is worth more. A solved instance is worth 100 points; here an action has "
+    "the price that the head was trained with, and a look costs as much as an action. The best rule is the one that is "
+    "worth most on validation instances, on whichever source of plans."
 )
 HOW = """```console
 recommit graph compare laptop --out compared
 ```
 
-The command writes this page, its figures and every row; `laptop` is what `recommit reproduce --preset laptop` left. A rule reads a plan of eight actions and says how many
-of them to run before the next look; [the rules](guides/rules.md) have a page. Four policies of each seed make plans.
-Thresholds and constant depths are chosen on validation instances, for each budget and price; the tables also have one
-threshold for all budgets. All values are exact sums over [commitment graphs](guides/graphs.md). Differences are paired:
-the same instances, the same seeds. A rule with a memory is compared with our head with a memory. `Agreement` needs
-samples; of infinitely many it is confidence-product. `WithMemory` is the ending `+memory`, `Fixed` is `fixed`, with the
-depth that validation chooses, and `FirstEvent` is `reversal`."""
+The command writes this page, its figures and every row; `laptop` is what `recommit reproduce --preset laptop` left. A
+rule reads a plan of eight actions and says how many of them to run before the next look; [the rules](guides/rules.md)
+have a page. Four policies of each seed make plans. Thresholds and constant depths are chosen on validation instances,
+for each budget and price; the tables also have one threshold for all budgets. All values are exact sums over
+[commitment graphs](guides/graphs.md). Differences are paired: the same instances, the same seeds. A rule with a memory
+is compared with our head with a memory.
+
+`Agreement` needs samples; of infinitely many it is confidence-product. `WithMemory` is the ending `+memory`. `Fixed` is
+`fixed`, with the depth that validation chooses. `FirstEvent` is `reversal`."""
 FIGURE = "Our head ahead of the best rule, over the price of a look"
 LINES = (
     "Up is better for our head: a line per source of plans, each with the rule that validation chooses there. The "
@@ -68,10 +70,11 @@ def about(one: dict[str, Any]) -> str:
     """Which runs and instances, and what is missing."""
     sets = one["instances"]
     text = f"{sets[TEST]['starts']:,} test instances, {sets[VALIDATION]['starts']:,} for validation. "
-    text += f"An action costs {100 * one['price_action']:g} points. "
+    text += f"An action costs {100 * one['price_action']:g} % of a solved instance. "
     for name, words in SOURCES.items():
         numbers: list[int] = next((row["seeds"] for row in one["rows"][TEST] if row["source"] == name), [])
-        text += f"{words.capitalize()}: {'seeds ' + ', '.join(map(str, numbers)) if numbers else 'none'}. "
+        listed = f"seed{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))}" if numbers else "none"
+        text += f"{words.capitalize()}: {listed}. "
     if one["missing"]:
         text += f"**Left out, since they were not finished or not asked for: {', '.join(one['missing'])}.** "
     return text.strip()
@@ -91,6 +94,12 @@ def unit(setting: ScoredSetting) -> str:
     return " actions per look" if setting.looks else ""
 
 
+def tally(counts: Sequence[tuple[int, int, int, int]]) -> str:
+    """All settings of a set of instances in a sentence."""
+    rules, before, level, behind = (sum(column) for column in zip(*counts, strict=True))
+    return f"of {rules} rules, over all prices and budgets, {before} beat our head, {level} are level, {behind} behind"
+
+
 def outcome(row: dict[str, Any]) -> str:
     """Solved at actions."""
     return f"{100 * row['solved']:.1f} at {row['actions']:.1f}"
@@ -103,13 +112,17 @@ def ends(values: Sequence[float], times: float, digits: int = 1) -> list[str]:
     return [f"{mean + 0.0:+.{digits}f}", f"{low + 0.0:+.{digits}f} .. {high + 0.0:+.{digits}f}"]
 
 
+def difference(values: Sequence[float], times: float) -> str:
+    """Both in one cell."""
+    mean, between = ends(values, times)
+    return f"{mean} ({between})"
+
+
 def over(values: Sequence[float], times: float) -> str:
     """How far the head is ahead, from a rule's difference to it."""
-    mean, between = ends(values, -times)
-    return f"{mean} ({between})"
+    return difference(values, -times)
 
 
 def both(row: dict[str, Any], sign: int = 1) -> list[str]:
     """What our head solves and spends more than the rule; with -1, the rule more than our head."""
-    solved, actions = ends(row["ahead_solved"], -100 * sign), ends(row["ahead_actions"], -sign)
-    return [f"{solved[0]} ({solved[1]})", f"{actions[0]} ({actions[1]})"]
+    return [difference(row["ahead_solved"], -100 * sign), difference(row["ahead_actions"], -sign)]

@@ -82,7 +82,8 @@ class Climber:
         """Rows by their visits."""
         words = draws.draw(draws.streams(self._seed, draws.Purpose.ORDER, np.arange(self._config.states)), step)
         uniform = (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
-        return np.minimum(np.searchsorted(edges, uniform * edges[-1], side="right"), len(edges) - 1)
+        result: NDArray[np.int64] = np.searchsorted(edges, uniform * edges[-1], side="right").clip(max=len(edges) - 1)
+        return result
 
 
 def advantages(problem: HeadProblem, chance: Floats) -> tuple[Floats, Floats]:

@@ -50,7 +50,13 @@ def scores():
             for source, ahead in (("adaptive", -0.05), ("fixed-8", 0.03), ("init", -0.1)):
                 rows.append(row(source, f"confidence-least{end}", "own", setting, ahead))
                 rows.append(row(source, f"confidence-least{end}", "shared", setting, round(ahead - 0.01, 6)))
-    split = {"best": 0.95, "crossed": 0.9, "plans": [0.1, 0.05, 0.15], "depths": [0.2, 0.1, 0.3], "orders": []}
+    split = {
+        "best": 0.95,
+        "crossed": 0.9,
+        "plans_lose": [0.1, 0.05, 0.15],
+        "depths_lose": [0.2, 0.1, 0.3],
+        "orders": [],
+    }
     return {
         "puzzle": "sliding",
         "title": "sliding 3x3",
@@ -67,6 +73,10 @@ def scores():
     }
 
 
+def one_line(text):
+    return " ".join(text.split())
+
+
 def test_the_first_five_lines_say_what_the_head_is_worth(scores):
     other = {**copy.deepcopy(scores), "puzzle": "sokoban", "title": "sokoban 7x7"}
     first = " ".join(page.page([scores, other]).splitlines()[:5])
@@ -80,10 +90,11 @@ def test_what_beats_our_head_is_listed_and_counted(scores):
     text = page.page([scores])
     beats = text.partition("### What beats our head")[2].partition("\n### ")[0]
     table = [line for line in beats.splitlines() if "plans trained for depth 8" in line]
-    assert len(table) == 2 * len(SETTINGS)
+    assert len(table) == 2 * len(SETTINGS) + 2 * 4
     assert all("+3.0" in line and "+2.0 .. +4.0" in line for line in table)
-    assert re.search(r"\| K = 15, no prices \| +8 \| +2 \| +0 \| +6 \|", beats)
-    for each in scores["rows"]["test"]:
+    assert re.search(r"\| 3x3 test: K = 15, no prices +\| +8 \| +2 \| +0 \| +6 \|", beats)
+    assert "of 80 rules, over all prices and budgets, 20 beat our head, 0 are level, 60 behind" in one_line(text)
+    for each in scores["rows"]["test"]:  # the same objects as the harder ones
         each["ahead"] = [-0.1, -0.2, 0.0]
     assert "No rule and no other head beats ours" in page.page([scores])
 

@@ -8,7 +8,7 @@ from tests.reference import compare as slow
 from tests.unit.graphs import cases
 
 from recommit.graphs import build, optimal
-from recommit.graphs.score import Judge, Setting
+from recommit.graphs.judge import Judge, Setting
 from recommit.play.commitments import Prices
 from recommit.reproduce.compare import played, split
 from recommit.reproduce.compare.instances import StartSet
@@ -84,8 +84,8 @@ def test_parts_add_up_and_are_the_mean_of_both_orders(chosen, four):
     rows = [split.row("test", "adaptive", choice, (0,), [each], redraws) for choice, each in pairs]
     for row, values in zip(rows, four, strict=True):
         np.testing.assert_allclose(values.parts().sum(axis=0), values.best - values.rule, atol=1e-12)
-        assert row.plans[0] + row.depths[0] == pytest.approx(row.best - row.value)
-        assert row.plans[0] == pytest.approx((row.orders[0][0] + row.orders[1][0]) / 2)
+        assert row.plans_lose[0] + row.depths_lose[0] == pytest.approx(row.best - row.value)
+        assert row.plans_lose[0] == pytest.approx((row.orders[0][0] + row.orders[1][0]) / 2)
         assert row.best >= row.ceiling - 1e-12 >= row.value - 2e-12
         assert all(sum(order) == pytest.approx(row.best - row.value) for order in row.orders)
 

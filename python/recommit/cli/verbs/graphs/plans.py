@@ -8,16 +8,16 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from recommit.cli.comparing import compare
 from recommit.cli.requests import WrongCall
-from recommit.cli.verbs.compare import compare
 from recommit.storage.foreign_text import say, tell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from recommit.graphs.graph import CommitmentGraph
+    from recommit.graphs.judge import Judge
     from recommit.graphs.rules import NamedRule
-    from recommit.graphs.score import Judge
 
 RULES = (
     "fixed-1",
@@ -161,6 +161,7 @@ def score(
         quiet: Print nothing while judging.
     """
     from recommit.graphs import files, over_prices, own_rule, page
+    from recommit.graphs import judge as judging
     from recommit.graphs import rules as by_name
     from recommit.graphs import score as scoring
     from recommit.report import graph_page
@@ -172,8 +173,8 @@ def score(
         entries += [own_rule.from_code(rule, trusted=run_code)] if rule else []
         entries += [own_rule.from_table(table)] if table else []
         entries += _heads(fitted)
-        judge = scoring.Judge(judged, settings)
-        other = None if choose_on is None else scoring.Judge(files.read(choose_on), settings)
+        judge = judging.Judge(judged, settings)
+        other = None if choose_on is None else judging.Judge(files.read(choose_on), settings)
         rows = scoring.score(judge, entries, other, None if quiet else lambda name: say(f"{name} ..."))
         budgets = dict.fromkeys(each.budget for each in settings) if price_action else ()
         means = [row for k in budgets for row in over_prices.mean_gains(judge, entries, k, price_action, other)]
@@ -199,7 +200,7 @@ def _heads(folders: Sequence[Path]) -> list[NamedRule]:
 
 
 def _settings(graph: CommitmentGraph, budget: Sequence[int], action: float, look: Sequence[float]) -> tuple[Any, ...]:
-    from recommit.graphs.score import Setting
+    from recommit.graphs.judge import Setting
     from recommit.play.commitments import Prices
 
     budgets = budget or tuple(graph.puzzle.usual.budgets.values())
@@ -210,7 +211,8 @@ def _settings(graph: CommitmentGraph, budget: Sequence[int], action: float, look
 
 def _values(judge: Judge, chosen_on: Judge, entries: Sequence[NamedRule], rows: Sequence[Any]) -> dict[str, Any]:
     """Everything that was computed, as plain values."""
-    from recommit.graphs import files, page, sweep
+    from recommit.graphs import files, page
+    from recommit.graphs import judge as judging
 
     first = judge.settings[0]
     by_name = {entry.name: entry for entry in entries}
@@ -232,7 +234,7 @@ def _values(judge: Judge, chosen_on: Judge, entries: Sequence[NamedRule], rows: 
         ],
         "rows": [row.to_dict() for row in rows],
         "curves": {
-            f"{entry.name}, {each.label()}": sweep.curve(judge, entry, each)
+            f"{entry.name}, {each.label()}": judging.curve(judge, entry, each)
             for entry in entries
             if entry.swept
             for each in judge.settings
@@ -278,6 +280,7 @@ def show(
         json: Print the manifest as JSON.
     """
     from recommit.graphs import files
+    from recommit.graphs import judge as judging
     from recommit.graphs import page as printed
     from recommit.graphs import rules as by_name
     from recommit.graphs import score as scoring
@@ -289,7 +292,7 @@ def show(
         from recommit.report import graph_page
 
         try:
-            judge = scoring.Judge(content, _settings(content, budget, price_action, price_look))
+            judge = judging.Judge(content, _settings(content, budget, price_action, price_look))
             entries = [by_name.named(name) for name in rules]
             graph_page.write(judge, scoring.score(judge, entries), entries, text, page, _title(graph))
         except ValueError as error:
@@ -298,4 +301,29 @@ def show(
     return 0
 
 
-COMMANDS: dict[str, Callable[..., int]] = {"build": build, "score": score, "show": show, "compare": compare}
+def push(graph: Path, /, repo: str, hub: Path | None = None, send: bool = False) -> int:
+    """Put a commitment graph on a hub, with a card that loads it back. Nothing is sent without --send.
+
+    Args:
+        graph: A folder that recommit graph build wrote.
+        repo: OWNER/NAME of the repository.
+        hub: A local folder that stands in for the hub.
+        send: Upload it, with the login of huggingface_hub; the repository is private.
+    """
+    from recommit.graphs import files, page
+    from recommit.storage import hub as hubs
+
+    manifest = files.describe(files.read(graph))
+    place = graph if graph.exists() else files.EXAMPLES / graph
+    upload = hubs.Upload(repo, "dataset", place.absolute(), {"README.md": page.card(manifest, repo)})
+    tell(hubs.push(upload, hub, send))
+    return 0
+
+
+COMMANDS: dict[str, Callable[..., int]] = {
+    "build": build,
+    "compare": compare,
+    "push": push,
+    "score": score,
+    "show": show,
+}
