@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 AHEAD = ("we are ahead",)
 MEANING = (
     "Figures with a sign say how much more our depth head is worth, in points, than the best rule without training, "
-    "with 95 % intervals. Below zero the rule is worth more. A solved instance is worth 100 points; here an action has the price "
-    "that the head was trained with, and a look costs as much as an action. The best rule is the one that is worth "
-    "most on validation instances, on whichever source of plans."
+    "with 95 % intervals. Below zero the rule is worth more. A solved instance is worth 100 points; here an action has "
+    "the price that the head was trained with, and a look costs as much as an action. The best rule is the one that is "
+    "worth most on validation instances, on whichever source of plans."
 )
 HOW = """```console
 recommit graph compare laptop --out compared
