@@ -81,7 +81,8 @@ class Clock:
     """Seconds of each stage, the device waited for."""
 
     def __init__(self, device: str) -> None:
-        self.device, self.stages = device, {}
+        self.device = device
+        self.stages: dict[str, Any] = {}
 
     def run(self, stage: str, work: Callable[[], Any]) -> Any:
         begin = time.perf_counter()
@@ -109,11 +110,12 @@ def naive_inputs(
     policy: CommitPolicy, task: Any, states: Any, processor: Any, clock: Clock
 ) -> Callable[[], torch.Tensor]:
     """PIL pictures through the transformers processor; what comes back looks at them: z of every state."""
-    frames, backbone = task.render(states, crop=policy.vision.crops(task)), policy.backbone
+    frames = task.render(states, crop=policy.vision.crops(task))
+    backbone: Any = policy.backbone
     pictures = clock.run("pictures", lambda: [Image.fromarray(np.asarray(frame)) for frame in frames])
     inputs = clock.run("processor", lambda: processor(images=pictures, return_tensors="pt"))
     device = policy.depth_head.weight.device
-    geometry = policy._geometry(task, states.shape[1:])
+    geometry = policy.geometries.of(task, states.shape[1:])
     tokens = geometry.tokens.repeat(len(states), 1)
 
     def look() -> torch.Tensor:
@@ -157,11 +159,9 @@ def naive_loss(policy: CommitPolicy, task: Any, rows: Any, clock: Clock, chunk: 
 
 def flops_per_state(policy: CommitPolicy, tokens: int) -> float:
     """The floor: forward and the gradient of activations through every matrix of the language model."""
-    weights = sum(
-        p.numel()
-        for n, p in policy.backbone.base.language_model.layers.named_parameters()
-        if p.ndim == 2 and "lora" not in n
-    )
+    backbone: Any = policy.backbone
+    layers = backbone.base.language_model.layers
+    weights = sum(p.numel() for n, p in layers.named_parameters() if p.ndim == 2 and "lora" not in n)
     return 4.0 * weights * tokens
 
 

@@ -1,4 +1,4 @@
-// A ceiling: how many steps per second this machine takes in a crude loop with nothing around it. bench_envs.py builds
+// A ceiling: how many steps per second this machine takes in a crude loop with nothing around it. envs.py builds
 // and runs it; by hand:
 //   c++ -O3 -march=native -std=c++20 -o steps bench/peers/steps.cpp
 //   ./steps sokoban|sliding SLOTS  ->  millions of steps per second of CPU time, the median of five rounds

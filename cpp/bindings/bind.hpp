@@ -1,3 +1,4 @@
+// What a puzzle hands to the bindings, and how it registers itself.
 #pragma once
 
 #include <pybind11/pybind11.h>

@@ -1,3 +1,4 @@
+// Pictures and patches of any puzzle for Python: arguments checked, arrays made, frames drawn.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>

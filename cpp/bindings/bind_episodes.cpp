@@ -1,3 +1,4 @@
+// Running episodes of any puzzle for Python: level banks, steps, resets and observations.
 #include <cstdint>
 #include <cstring>
 #include <memory>

@@ -1,3 +1,4 @@
+// The module `ice`: the icy cave's functions for Python, beside what all puzzles have.
 #include <cstdint>
 #include <optional>
 #include <vector>

@@ -1,3 +1,4 @@
+// Level files for Python: which puzzle a text is about, and its packs as arrays.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>

@@ -1,3 +1,4 @@
+// Steps and open-loop execution of any puzzle's states for Python.
 #include <cstdint>
 #include <limits>
 #include <optional>

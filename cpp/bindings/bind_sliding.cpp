@@ -1,3 +1,4 @@
+// The module `sliding`: solver, tables and generator of sliding puzzles for Python.
 #include <cstddef>
 #include <cstdint>
 #include <optional>

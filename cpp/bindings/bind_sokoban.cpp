@@ -1,3 +1,4 @@
+// The module `sokoban`: solver, generators and table cache of Sokoban for Python.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -1,3 +1,4 @@
+// The compiled module itself: it asks each registered puzzle for its part and names none.
 #include <pybind11/pybind11.h>
 
 #include <algorithm>

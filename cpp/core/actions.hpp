@@ -1,3 +1,4 @@
+// The four actions, and the check of one that came from a caller.
 #pragma once
 
 #include <cstddef>

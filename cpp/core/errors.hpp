@@ -1,3 +1,4 @@
+// The errors that a caller's values can cause.
 #pragma once
 
 #include <cstddef>

@@ -1,3 +1,4 @@
+// Cells of a grid by place and as text.
 #include "core/grid.hpp"
 
 namespace recommit {

@@ -1,3 +1,4 @@
+// What one state's search may use, and how a search can end.
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,4 @@
+// Where an open-loop execution writes what became of each state.
 #pragma once
 
 #include <cstdint>

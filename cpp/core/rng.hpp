@@ -1,3 +1,4 @@
+// Random numbers as functions of a key: purpose, seed and index.
 #pragma once
 
 #include <cstdint>

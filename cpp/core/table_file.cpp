@@ -1,3 +1,4 @@
+// Files of tables: written whole or not at all, checked when read.
 #include "core/table_file.hpp"
 
 #include <array>

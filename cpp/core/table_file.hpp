@@ -1,3 +1,4 @@
+// Tables that take long to make, found again on disk.
 #pragma once
 
 #include <cstddef>

@@ -1,3 +1,4 @@
+// The types that every puzzle shares: a grid's shape, a distance.
 #pragma once
 
 #include <cstddef>

@@ -1,3 +1,4 @@
+// The distances of one cave, found backwards from the goal.
 #include "ice/distances.hpp"
 
 #include <algorithm>

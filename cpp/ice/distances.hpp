@@ -1,3 +1,4 @@
+// The distance of every place of one cave.
 #pragma once
 
 #include <cstddef>

@@ -1,3 +1,4 @@
+// The sprites of the icy cave.
 #include "ice/draw.hpp"
 
 #include <array>

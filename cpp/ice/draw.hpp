@@ -1,3 +1,4 @@
+// Pictures of the icy cave.
 #pragma once
 
 #include <cstddef>

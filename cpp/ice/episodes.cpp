@@ -1,3 +1,4 @@
+// Banks and running episodes of the icy cave.
 #include "ice/episodes.hpp"
 
 #include <string>

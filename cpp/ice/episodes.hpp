@@ -1,3 +1,4 @@
+// Running episodes of the icy cave.
 #pragma once
 
 #include <cstddef>

@@ -1,3 +1,4 @@
+// Caves drawn until one has a start of a length that was asked for.
 #include "ice/generate.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Random caves whose solution has a length that was asked for.
 #pragma once
 
 #include <cstddef>

@@ -1,3 +1,4 @@
+// The grammar of caves: symbols to cells and back.
 #include "ice/level_text.hpp"
 
 #include <algorithm>

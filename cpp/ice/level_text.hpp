@@ -1,3 +1,4 @@
+// The level parser of the icy cave.
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,4 @@
+// Slides on raw grids, one action or many.
 #include "ice/simulate.hpp"
 
 #include <algorithm>

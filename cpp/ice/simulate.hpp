@@ -1,3 +1,4 @@
+// The rules of the icy cave on raw grids of cell codes.
 #pragma once
 
 #include <cstddef>

@@ -1,3 +1,4 @@
+// Distances and optimal plans, read from the distances of each cave.
 #include "ice/solver.hpp"
 
 #include <bit>

@@ -1,3 +1,4 @@
+// Exact distances and optimal plans of the icy cave.
 #pragma once
 
 #include <cstddef>

@@ -1,3 +1,4 @@
+// The tiles of sliding puzzles.
 #include "sliding/draw.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Pictures of sliding puzzles.
 #pragma once
 
 #include <cstddef>

@@ -1,3 +1,4 @@
+// Banks and running episodes of sliding puzzles.
 #include "sliding/episodes.hpp"
 
 #include <array>

@@ -1,3 +1,4 @@
+// Running episodes of sliding puzzles.
 #pragma once
 
 #include <cstddef>

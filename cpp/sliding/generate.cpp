@@ -1,3 +1,4 @@
+// Boards of a length, by lists of layers or by walks that are cut to it.
 #include "sliding/generate.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// The grammar of boards: numbers to cells and back.
 #include "sliding/level_text.hpp"
 
 #include <algorithm>

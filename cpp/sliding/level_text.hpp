@@ -1,3 +1,4 @@
+// The level parser of sliding puzzles.
 #pragma once
 
 #include <cstdint>

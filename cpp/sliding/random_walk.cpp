@@ -1,3 +1,4 @@
+// Random steps of the blank that never undo the last one.
 #include "sliding/random_walk.hpp"
 
 #include "core/rng.hpp"

@@ -1,3 +1,4 @@
+// Boards by random walks from the goal, of no particular length.
 #pragma once
 
 #include <cstddef>

@@ -1,3 +1,4 @@
+// Moves of the blank on raw boards, one action or many.
 #include "sliding/simulate.hpp"
 
 #include <cstring>

@@ -1,3 +1,4 @@
+// The rules of sliding puzzles on raw boards.
 #pragma once
 
 #include <array>

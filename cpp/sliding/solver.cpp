@@ -1,3 +1,4 @@
+// Questions about boards, answered by a full table or by a search per thread.
 #include "sliding/solver.hpp"
 
 #include <algorithm>

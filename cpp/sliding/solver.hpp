@@ -1,3 +1,4 @@
+// Exact distances and optimal plans of sliding puzzles.
 #pragma once
 
 #include <cstddef>

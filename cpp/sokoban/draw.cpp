@@ -1,3 +1,4 @@
+// The sprites of Sokoban.
 #include "sokoban/draw.hpp"
 
 #include <string>

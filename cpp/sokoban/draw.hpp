@@ -1,3 +1,4 @@
+// Pictures of Sokoban levels.
 #pragma once
 
 #include <cstddef>

@@ -1,3 +1,4 @@
+// Banks and running episodes of Sokoban.
 #include "sokoban/episodes.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Running episodes of Sokoban.
 #pragma once
 
 #include <cstddef>

@@ -1,3 +1,4 @@
+// Rooms drawn and analysed until one has a start of a length that was asked for.
 #include "sokoban/generate.hpp"
 
 #include <algorithm>

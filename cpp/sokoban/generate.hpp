@@ -1,3 +1,4 @@
+// Random levels whose solution has a length that was asked for.
 #pragma once
 
 #include <cstddef>

@@ -1,3 +1,4 @@
+// A level's region found and numbered, and states read and written in it.
 #include "sokoban/level.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// A level apart from what moves in it: cells by number, goals, live cells.
 #pragma once
 
 #include <array>

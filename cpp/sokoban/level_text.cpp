@@ -1,3 +1,4 @@
+// The grammar of Sokoban levels: symbols to cells and back.
 #include "sokoban/level_text.hpp"
 
 #include <algorithm>

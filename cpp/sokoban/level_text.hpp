@@ -1,3 +1,4 @@
+// The level parser of Sokoban.
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,4 @@
+// The rules of one Sokoban move, without branches.
 #pragma once
 
 #include <array>

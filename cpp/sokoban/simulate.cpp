@@ -1,3 +1,4 @@
+// Walks and pushes on raw grids, one action or many.
 #include "sokoban/simulate.hpp"
 
 #include <bit>

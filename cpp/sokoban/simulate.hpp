@@ -1,3 +1,4 @@
+// The rules of Sokoban on raw grids of cell codes.
 #pragma once
 
 #include <cstddef>

@@ -1,3 +1,4 @@
+// Questions about states, answered by a level's table or, beyond it, by the search.
 #include "sokoban/solver.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Exact distances and optimal plans of Sokoban.
 #pragma once
 
 #include <cstddef>

@@ -1,3 +1,4 @@
+// Turned and mirrored grids, and a level's key under all of them.
 #include "sokoban/symmetry.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// The eight symmetries of a grid.
 #pragma once
 
 #include <array>

@@ -31,7 +31,8 @@ class Purpose(IntEnum):
     MIX = 19
     WALK = 20
     # Training: the expert's path, the mirror image, where on its path a state is taken, what a policy draws, how an
-    # episode goes on, the order in a batch, a fixed mixture of depths, the decisions left, each puzzle's own seed.
+    # episode goes on, the order in a batch, a fixed mixture of depths, the decisions left, each puzzle's own seed,
+    # which states are left for those that a policy's plan leads to.
     PATH = 32
     AUGMENT = 33
     PLACE = 34
@@ -41,6 +42,10 @@ class Purpose(IntEnum):
     DEPTHS = 38
     LEFT = 39
     GAME = 40
+    # A fitted head's first weights.
+    WEIGHTS = 41
+    # States that a policy reaches, to distil on.
+    REACHED = 42
     # Measuring: resamples of an interval, the agent of random actions, waits between requests, a model's instances.
     BOOTSTRAP = 48
     RANDOM_ACTIONS = 49

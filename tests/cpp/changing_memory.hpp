@@ -1,3 +1,4 @@
+// Memory that changes under a call, at every moment there is.
 #pragma once
 
 #include <cstddef>

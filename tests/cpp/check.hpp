@@ -1,3 +1,4 @@
+// The whole test framework.
 #pragma once
 
 #include <cstdio>

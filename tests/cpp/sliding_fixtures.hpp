@@ -1,3 +1,4 @@
+// What the sliding tests share.
 #pragma once
 
 #include <array>

@@ -1,3 +1,4 @@
+// Complete enumeration of small levels, the judge of everything cleverer.
 #pragma once
 
 #include <algorithm>

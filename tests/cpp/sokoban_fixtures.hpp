@@ -1,3 +1,4 @@
+// Levels for the Sokoban tests: from text, at random, or known.
 #pragma once
 
 #include <cstdint>

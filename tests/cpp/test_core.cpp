@@ -1,3 +1,4 @@
+// Random numbers, threads, watches and grids.
 #include <atomic>
 #include <numeric>
 #include <set>

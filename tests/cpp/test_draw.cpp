@@ -1,3 +1,4 @@
+// Pictures and sprites against their definition, pixel by pixel.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>

@@ -1,3 +1,4 @@
+// Running episodes against the pure functions.
 #include "core/episodes/episodes.hpp"
 
 #include <algorithm>

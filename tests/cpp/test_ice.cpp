@@ -1,3 +1,4 @@
+// The icy cave: distances against a search forwards, levels, episodes and sprites.
 #include <cstdint>
 #include <string>
 #include <vector>

@@ -1,3 +1,4 @@
+// Level files: what is read, what is refused, and where.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -1,3 +1,4 @@
+// Recycled memory has one owner at a time.
 #include <cstdint>
 #include <cstring>
 #include <thread>

@@ -1,3 +1,4 @@
+// Boards of a length are of that length, and depend on their number alone.
 #include <cstdint>
 #include <cstdio>
 #include <map>

@@ -1,3 +1,4 @@
+// The sliding search, each optimisation off in turn, against full tables.
 #include <algorithm>
 #include <array>
 #include <cstdint>

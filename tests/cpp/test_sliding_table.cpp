@@ -1,3 +1,4 @@
+// Full tables of small shapes against known layers and against every move.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>

@@ -1,3 +1,4 @@
+// Generated levels against everything that is promised of them.
 #include <algorithm>
 #include <cstdio>
 #include <set>

@@ -1,3 +1,4 @@
+// Levels as numbered cells, and states in them.
 #include <cstdint>
 #include <vector>
 

@@ -1,3 +1,4 @@
+// Levels made by pulling: every certificate solves its level.
 #include <algorithm>
 #include <cstring>
 #include <set>

@@ -1,3 +1,4 @@
+// The Sokoban search and its deadlock rules against complete enumeration.
 #include "sokoban/search/search.hpp"
 
 #include <cstdio>

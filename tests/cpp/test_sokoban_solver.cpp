@@ -1,3 +1,4 @@
+// Answers for raw states against each level's own table.
 #include <cstdio>
 #include <thread>
 #include <vector>

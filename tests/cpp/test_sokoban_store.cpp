@@ -1,3 +1,4 @@
+// Tables on disk: they come back, and every damage is found.
 #include <cstdio>
 #include <filesystem>
 #include <fstream>

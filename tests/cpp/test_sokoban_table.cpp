@@ -1,3 +1,4 @@
+// Tables against the simulator, state by state.
 #include <algorithm>
 #include <array>
 #include <cstdio>

@@ -1,3 +1,4 @@
+// Files of tables: written once, checked always, mended where damaged.
 #include <cstdint>
 #include <cstdio>
 #include <fstream>

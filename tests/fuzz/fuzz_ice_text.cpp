@@ -1,3 +1,4 @@
+// Any bytes as a file of caves.
 #include <cstddef>
 #include <cstdint>
 

@@ -1,3 +1,4 @@
+// What all level parsers promise, whatever the bytes.
 #pragma once
 
 #include <algorithm>

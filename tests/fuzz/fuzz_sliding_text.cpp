@@ -1,3 +1,4 @@
+// Any bytes as a file of boards.
 #include <cstddef>
 #include <cstdint>
 

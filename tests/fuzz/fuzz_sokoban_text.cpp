@@ -1,3 +1,4 @@
+// Any bytes as a file of Sokoban levels.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -5,22 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from tests.unit.train.runs import TINY
 
 from recommit.train.config import SftConfig, parse
 from recommit.train.grpo.config import GrpoConfig
 
-SHAPE = {
-    "width": 32,
-    "layers": 2,
-    "heads": 2,
-    "kv_heads": 2,
-    "ffn": 64,
-    "vision_width": 16,
-    "vision_heads": 1,
-    "vision_ffn": 32,
-}
-DECODER = {"width": 32, "layers": 1, "heads": 2, "ffn": 64}
-RUN = {"save_every": 2, "log_every": 1, "threads": 1, "tensorboard": False}
+SHAPE, DECODER = TINY["model"]["shape"], TINY["model"]["policy"]["decoder"]
+RUN = TINY["run"]
 
 
 def warm_start(device: torch.device, *, dtype: str = "float32", **optim: Any) -> SftConfig:

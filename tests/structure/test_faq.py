@@ -51,7 +51,7 @@ def test_a_message_is_in_the_source(message):
 def test_a_stale_message_is_noticed():
     assert len(quoted()) >= 30
     assert not occurs("…: another bild is running here (…)")
-    assert not occurs("…: the folder belongs to another run: …")
+    assert not occurs("…: the folder belongs to another walk: …")
 
 
 def test_without_a_compiler_cmake_says_so(tmp_path):

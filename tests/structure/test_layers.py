@@ -115,3 +115,20 @@ def test_every_package_has_tests() -> None:
         elif len(module.parts) > 1:
             folder = ROOT / "tests" / "unit" / module.parent
             assert homes_of(module) or any(folder.glob("test_*.py")), f"no tests in {folder}"
+
+
+def crowded(package: Path) -> list[str]:
+    """Folders that show more than twelve files; what opens or starts a package does not count."""
+    counts: dict[str, int] = {}
+    for path in package.rglob("*.py"):
+        if not path.name.startswith("__"):
+            folder = path.parent.relative_to(package).as_posix()
+            counts[folder] = counts.get(folder, 0) + 1
+    return [f"{folder}: {count} files" for folder, count in sorted(counts.items()) if count > 12]
+
+
+def test_a_folder_shows_at_most_twelve_files(tmp_path: Path) -> None:
+    assert crowded(PACKAGE) == []
+    for number in range(13):
+        (tmp_path / f"module{number}.py").touch()
+    assert crowded(tmp_path) == [".: 13 files"]

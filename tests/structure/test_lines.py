@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -56,3 +57,24 @@ def test_a_long_line_is_noticed() -> None:
     page = f"{words}\n\n| {words} |\n\n```text\n{words}\n```\n\n  * {words}\n{'x' * 130}\n"
     assert [line.partition(":")[0] for line in long_lines(prose(page))] == ["1", "9"]
     assert len(list(long_lines(page))) == 4
+
+
+def first_sentence(text: str) -> str:
+    """The comment on the first lines of a C++ file."""
+    lines = itertools.takewhile(lambda line: line.startswith("//"), text.splitlines())
+    return " ".join(line.removeprefix("//").strip() for line in lines)
+
+
+@pytest.mark.parametrize(
+    "path",
+    files(("cpp/**/*.[ch]pp", "bench/**/*.[ch]pp", "tests/**/*.[ch]pp")),
+    ids=lambda path: path.relative_to(ROOT).as_posix(),
+)
+def test_a_file_of_cpp_begins_with_a_sentence(path: Path) -> None:
+    """Headers and sources alike, before anything is included."""
+    assert re.search(r"\w\W*\s\w.*[.?:]", first_sentence(path.read_text(encoding="utf-8")))
+
+
+def test_a_file_that_says_nothing_first_is_noticed() -> None:
+    assert first_sentence("// The table\n// itself.\n#include <array>\n// Later.\n") == "The table itself."
+    assert first_sentence("#pragma once\n// The table.\n") == ""

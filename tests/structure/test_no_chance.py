@@ -40,7 +40,7 @@ REASONS = {
     "verify/oversize.py": ("reads a clock", "for the table: nothing is asserted"),
     "invariant/rank_jobs.py": ("draws without a seed", "planted: an order that nobody decided"),
 }
-FILES = sorted([*(ROOT / "tests").rglob("*.py"), *(ROOT / "bench").glob("test_*.py")])
+FILES = sorted([*(ROOT / "tests").rglob("*.py"), *(ROOT / "bench").rglob("test_*.py")])
 
 
 def faults(text: str) -> list[tuple[int, str]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 
 import pytest
-from tests.structure.commands import ROOT
 
 from recommit.paper.tables.experiments import TABLES
 
@@ -27,12 +26,10 @@ WRITTEN = """# Sliding: the paper's tables
 
 
 @pytest.fixture
-def script(monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT / "bench"))
-    import paper_small_page
+def script():
+    from bench.pages import paper_small
 
-    yield paper_small_page
-    sys.modules.pop("paper_small_page")
+    return paper_small
 
 
 def evaluated(folder, text=WRITTEN):

@@ -48,7 +48,7 @@ def check(plant: bool) -> tuple[int, str]:
     total, parts = 0, []
     for limit, nodes, which in RUNS:
         allowed, space = (4 * limit, 10 * SPACE) if plant else (limit, SPACE)
-        words = [sys.executable, "-c", SOLVE, allowed, space, nodes, which, ROOT / "bench" / "sokoban_own.txt"]
+        words = [sys.executable, "-c", SOLVE, allowed, space, nodes, which, ROOT / "bench/solving/sokoban_own.txt"]
         found = json.loads(run(words).splitlines()[-1])
         most = max(grown for _, _, grown in found)
         expect(most <= 1.1 * limit, f"the peak grew by {most:,} bytes, the limit is {limit:,}")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -34,7 +35,11 @@ PARTS = (
 BROWSER = "tests/unit/report/test_browser.py"
 NIGHTLY = False
 #: The loopback is brought up first: servers and ranks of the tests are there.
-ALONE = ("unshare", "--user", "--map-root-user", "--net", "sh", "-c", 'ip link set lo up && exec "$@"', "sh")
+ALONE = ("unshare", "--user", "--map-root-user", "--net", "--mount", "sh", "-c")
+INSIDE = 'ip link set lo up && mount --bind "$0" /etc/hosts && exec "$@"'
+#: What /etc/hosts says there. Ranks that meet ask for names of the loopback and of this machine, gloo for this one and
+#: torch for that of each address that it reaches; where no file knows them, the C library asks a name server.
+HOSTS = f"127.0.0.1 localhost {socket.gethostname()}\n::1 localhost\n::ffff:127.0.0.1 localhost\n"
 TRACED = (
     "strace",
     "-f",
@@ -59,9 +64,9 @@ def possible() -> None:
     for program in ("unshare", "strace", "ip"):
         if shutil.which(program) is None:
             raise Impossible(f"{program} is not installed")
-    done = subprocess.run([*ALONE, *TRACED, "/dev/null", "true"], check=False, capture_output=True, text=True)
-    if done.returncode:
-        raise Impossible(f"{' '.join(ALONE[:4])}: {done.stderr.strip()[:200]}")
+    status, said, _ = run_alone(["true"])
+    if status:
+        raise Impossible(f"{' '.join(ALONE[:5])}: {said.strip()[:200]}")
 
 
 def asked(log: str) -> list[str]:
@@ -81,10 +86,11 @@ def _loopback(address: str) -> bool:
 def run_alone(words: list[str]) -> tuple[int, str, list[str]]:
     """Exit status, what was said, and what was asked of other machines."""
     with tempfile.TemporaryDirectory() as folder:
-        log = Path(folder) / "strace.txt"
-        done = subprocess.run(
-            [*ALONE, *TRACED, str(log), *words], check=False, capture_output=True, text=True, cwd=ROOT
-        )
+        hosts, log = Path(folder) / "hosts", Path(folder) / "strace.txt"
+        hosts.write_text(HOSTS, encoding="utf-8")
+        log.touch()
+        command = [*ALONE, INSIDE, str(hosts), *TRACED, str(log), *words]
+        done = subprocess.run(command, check=False, capture_output=True, text=True, cwd=ROOT)
         return done.returncode, done.stdout + done.stderr, asked(log.read_text(encoding="utf-8", errors="replace"))
 
 

@@ -1,3 +1,4 @@
+// Arrays from Python: checked by name, then plain pointers.
 #pragma once
 
 #include <pybind11/numpy.h>

@@ -1,3 +1,4 @@
+// Which exception of C++ becomes which of Python.
 #include <pybind11/pybind11.h>
 
 #include "bindings/bind.hpp"

@@ -1,3 +1,4 @@
+// The GIL, given back for a long call and taken again, also while the interpreter ends.
 #pragma once
 
 #include <pybind11/pybind11.h>

@@ -1,3 +1,4 @@
+// Arrays for Python whose memory goes back to the recycler.
 #pragma once
 
 #include <pybind11/numpy.h>

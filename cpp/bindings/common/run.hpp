@@ -1,3 +1,4 @@
+// The way in which every batched call runs: threads, no GIL, Ctrl-C and progress.
 #pragma once
 
 #include <pybind11/pybind11.h>

@@ -1,3 +1,4 @@
+// What every solver's binding needs: pieces of a batch, limits, plans as arrays.
 #pragma once
 
 #include <algorithm>

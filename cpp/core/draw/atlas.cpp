@@ -1,3 +1,4 @@
+// Sprites of a puzzle, drawn once per theme and cell size, and shared.
 #include "core/draw/atlas.hpp"
 
 #include <cstring>

@@ -1,3 +1,4 @@
+// All sprites of one puzzle, theme and cell size, ready to be copied.
 #pragma once
 
 #include <array>

@@ -1,3 +1,4 @@
+// Shapes on a canvas, in integer arithmetic with smooth edges.
 #include "core/draw/canvas.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Colours, boxes, and a canvas that draws shapes in integer arithmetic.
 #pragma once
 
 #include <cstddef>

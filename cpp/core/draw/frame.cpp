@@ -1,3 +1,4 @@
+// Pictures from states by copying sprites, whole or where a cell has changed, and states from pictures.
 #include "core/draw/frame.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// States to pictures and back, for any puzzle.
 #pragma once
 
 #include <cstddef>

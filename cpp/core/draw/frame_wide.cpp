@@ -1,3 +1,4 @@
+// Pictures in aligned stores of 32 bytes, for processors that have them.
 #include "core/draw/frame_wide.hpp"
 
 #include "core/memory/stream.hpp"

@@ -1,3 +1,4 @@
+// Pictures from states on processors with 32-byte registers.
 #pragma once
 
 #include <cstddef>

@@ -1,3 +1,4 @@
+// The three bitmap fonts, and numbers drawn with them.
 #include "core/draw/glyphs.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Numbers in the middle of a box.
 #pragma once
 
 #include "core/draw/canvas.hpp"

@@ -1,3 +1,4 @@
+// Patches of every sprite, normalised once, copied to where the image processor would put them.
 #include "core/draw/patches.hpp"
 
 #include <bit>

@@ -1,3 +1,4 @@
+// The patch writer: from states to a vision-language model's patches.
 #pragma once
 
 #include <cstddef>

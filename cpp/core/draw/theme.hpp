@@ -1,3 +1,4 @@
+// The looks that all puzzles have, light and dark.
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,4 @@
+// Running episodes of one puzzle, whose rules are a parameter.
 #pragma once
 
 #include <algorithm>

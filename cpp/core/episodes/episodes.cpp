@@ -1,3 +1,4 @@
+// Everything about running episodes that no puzzle changes: seeds, resets and ends.
 #include "core/episodes/episodes.hpp"
 
 #include <algorithm>

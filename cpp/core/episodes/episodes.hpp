@@ -1,3 +1,4 @@
+// Running episodes in slots, as an environment needs them.
 #pragma once
 
 #include <atomic>

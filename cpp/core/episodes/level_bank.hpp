@@ -1,3 +1,4 @@
+// Start states that running episodes draw from.
 #pragma once
 
 #include <cstddef>

@@ -1,3 +1,4 @@
+// Zeroed memory for big tables, on huge pages where there are any.
 #pragma once
 
 #include <cstddef>

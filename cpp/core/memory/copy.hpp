@@ -1,3 +1,4 @@
+// A copy of bytes that stays fast where both addresses are alike.
 #pragma once
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Integers copied into another width, with their bounds.
 #pragma once
 
 #include <cstddef>

@@ -1,3 +1,4 @@
+// A hint that a cache line will be read soon.
 #pragma once
 
 #if defined(_MSC_VER) && (defined(_M_X64) || defined(_M_IX86))

@@ -1,3 +1,4 @@
+// Blocks that nobody holds any more, kept for the next result.
 #include "core/memory/recycler.hpp"
 
 #include <algorithm>

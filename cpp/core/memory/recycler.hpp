@@ -1,3 +1,4 @@
+// Memory of big results, used again instead of given back.
 #pragma once
 
 #include <cstddef>

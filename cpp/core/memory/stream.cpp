@@ -1,3 +1,4 @@
+// Copies past the caches, for each processor and compiler.
 #include "core/memory/stream.hpp"
 
 #include <cstring>

@@ -1,3 +1,4 @@
+// Copies past the caches, for results that would evict everything else.
 #pragma once
 
 #include <cstddef>

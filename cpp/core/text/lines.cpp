@@ -1,3 +1,4 @@
+// Bytes from strangers checked as text and cut into lines.
 #include "core/text/lines.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Text from strangers: what is checked before a parser sees it.
 #pragma once
 
 #include <cstddef>

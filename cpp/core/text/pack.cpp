@@ -1,3 +1,4 @@
+// Lines of a pack told apart: rows, titles, keys and comments.
 #include "core/text/pack.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Packs of levels as text, whatever a level's cells mean.
 #pragma once
 
 #include <cstddef>

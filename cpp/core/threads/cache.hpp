@@ -1,3 +1,4 @@
+// A few values made on first use, of which the least recently used goes.
 #pragma once
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// The list of everything that a fork must find whole.
 #include "core/threads/fork.hpp"
 
 #include <mutex>

@@ -1,3 +1,4 @@
+// What a forked child inherits from other threads.
 #pragma once
 
 namespace recommit {

@@ -1,3 +1,4 @@
+// Values made once per process and shared by all threads.
 #pragma once
 
 #include <chrono>

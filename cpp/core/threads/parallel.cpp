@@ -1,3 +1,4 @@
+// The pool of threads, and loops cut into pieces for it.
 #include "core/threads/parallel.hpp"
 
 #include <algorithm>

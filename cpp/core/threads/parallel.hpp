@@ -1,3 +1,4 @@
+// Loops over many items on many threads, whose answer no number of threads changes.
 #pragma once
 
 #include <cstddef>

@@ -1,3 +1,4 @@
+// What a long call looks at: was it asked to stop, and how far is it?
 #pragma once
 
 #include <atomic>

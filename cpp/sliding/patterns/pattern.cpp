@@ -1,3 +1,4 @@
+// A pattern's placements as numbers, and back.
 #include "sliding/patterns/pattern.hpp"
 
 #include <cstdlib>

@@ -1,3 +1,4 @@
+// A set of tiles whose places alone bound a board's distance from below.
 #pragma once
 
 #include <array>

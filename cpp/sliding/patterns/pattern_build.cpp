@@ -1,3 +1,4 @@
+// A pattern's table, made backwards from the goal by many threads.
 #include "sliding/patterns/pattern_build.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// How a pattern's table is made.
 #pragma once
 
 #include "core/memory/buffer.hpp"

@@ -1,3 +1,4 @@
+// The regions of free cells that the blank can reach.
 #include "sliding/patterns/regions.hpp"
 
 #include <cstddef>

@@ -1,3 +1,4 @@
+// Where the blank can be beside a pattern: regions of free cells.
 #pragma once
 
 #include <array>

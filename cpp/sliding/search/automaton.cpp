@@ -1,3 +1,4 @@
+// Words of moves that lead nowhere new, found by enumeration.
 #include "sliding/search/automaton.hpp"
 
 #include <algorithm>

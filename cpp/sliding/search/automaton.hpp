@@ -1,3 +1,4 @@
+// An automaton that forbids moves which lead to a board twice.
 #pragma once
 
 #include <array>

@@ -1,3 +1,4 @@
+// The way down a search's tree: bounds kept up to date move by move.
 #pragma once
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Tables and automaton of one shape, loaded or made.
 #include "sliding/search/model.hpp"
 
 #include <cstdlib>

@@ -1,3 +1,4 @@
+// What all searches of one shape read: pattern tables and an automaton.
 #pragma once
 
 #include <array>

@@ -1,3 +1,4 @@
+// A board in one or two words.
 #pragma once
 
 #include <array>

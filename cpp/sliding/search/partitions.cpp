@@ -1,3 +1,4 @@
+// Which tiles form the patterns of each shape.
 #include <cstddef>
 #include <utility>
 

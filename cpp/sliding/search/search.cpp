@@ -1,3 +1,4 @@
+// The search's choice by number of rows, and its account of effort.
 #include "sliding/search/search.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// The sliding search: a board's distance where no full table fits.
 #pragma once
 
 #include <chrono>

@@ -1,3 +1,4 @@
+// The sliding search, compiled for boards of four rows.
 #include "sliding/search/tree.hpp"
 
 namespace recommit::sliding {

@@ -1,3 +1,4 @@
+// The sliding search itself: iterative deepening over a tree of moves.
 #pragma once
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// The full table of a small shape, made ring by ring from the goal.
 #include "sliding/table/full_table.hpp"
 
 #include <algorithm>

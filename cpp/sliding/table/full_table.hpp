@@ -1,3 +1,4 @@
+// The distance of every board of a small shape.
 #pragma once
 
 #include <cstddef>

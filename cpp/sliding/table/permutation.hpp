@@ -1,3 +1,4 @@
+// Boards as numbers of permutations, and back.
 #pragma once
 
 #include <array>

@@ -1,3 +1,4 @@
+// Levels made backwards, by pulling boxes away from their goals.
 #include "sokoban/rooms/reverse_pull.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Random levels with a certificate: the plan by which they were made.
 #pragma once
 
 #include <cstddef>

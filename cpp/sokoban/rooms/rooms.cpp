@@ -1,3 +1,4 @@
+// The families of random rooms: halls, chambers, caves, mosaics, corridors.
 #include "sokoban/rooms/rooms.hpp"
 
 #include <algorithm>

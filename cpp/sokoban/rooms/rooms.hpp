@@ -1,3 +1,4 @@
+// Random layouts of walls.
 #pragma once
 
 #include <cstddef>

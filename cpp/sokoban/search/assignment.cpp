@@ -1,3 +1,4 @@
+// The Hungarian method, row by row, and the exchange of one row.
 #include "sokoban/search/assignment.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// The least cost of giving every box a goal of its own.
 #pragma once
 
 #include <cstddef>

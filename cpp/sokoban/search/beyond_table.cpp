@@ -1,3 +1,4 @@
+// The search as a solver: limits handed on, its result as a solution.
 #include "sokoban/search/beyond_table.hpp"
 
 #include <utility>

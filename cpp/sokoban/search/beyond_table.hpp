@@ -1,3 +1,4 @@
+// The solver's answer where a level's table is too large.
 #pragma once
 
 #include "core/limits.hpp"

@@ -1,3 +1,4 @@
+// Plays of a closed-off area's boxes, tried until one opens it or none does.
 #include "sokoban/search/deadlock_corral.hpp"
 
 #include <algorithm>

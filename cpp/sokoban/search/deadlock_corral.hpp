@@ -1,3 +1,4 @@
+// The second of the deadlock rules: corrals.
 #pragma once
 
 #include <cstddef>

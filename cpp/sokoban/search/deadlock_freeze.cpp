@@ -1,3 +1,4 @@
+// Boxes that block one another on both axes.
 #include "sokoban/search/deadlock_freeze.hpp"
 
 namespace recommit::sokoban {

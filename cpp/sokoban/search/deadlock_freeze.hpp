@@ -1,3 +1,4 @@
+// The first of the deadlock rules, frozen boxes, and what makes a rule sound.
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,4 @@
+// Simple potentials, and changes of them that raise the bounds of sampled states.
 #include "sokoban/search/potentials.hpp"
 
 #include <algorithm>

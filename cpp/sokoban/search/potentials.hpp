@@ -1,3 +1,4 @@
+// The potentials that lower bounds are made of.
 #pragma once
 
 #include <cstdint>

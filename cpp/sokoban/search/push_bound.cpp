@@ -1,3 +1,4 @@
+// Bounds of a set of boxes, and of one that differs by a single push.
 #include "sokoban/search/push_bound.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Lower bounds on the actions left, walks included.
 #pragma once
 
 #include <cstddef>

@@ -1,3 +1,4 @@
+// Live cells, sides, parts and pushes of a lone box, numbered.
 #include "sokoban/search/push_graph.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// The ways of a lone box through a level.
 #pragma once
 
 #include <array>

@@ -1,3 +1,4 @@
+// The search's loop: take the best node, walk, push, bound, drop or keep.
 #include "sokoban/search/search.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// The Sokoban search: a state's distance where no table fits.
 #pragma once
 
 #include <cstdint>

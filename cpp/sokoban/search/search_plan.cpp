@@ -1,3 +1,4 @@
+// From a finished search to its plan, also to the lexicographically smallest.
 #include <algorithm>
 #include <utility>
 

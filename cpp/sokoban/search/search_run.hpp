@@ -1,3 +1,4 @@
+// One search from one state: everything it holds while it runs.
 #pragma once
 
 #include <array>

@@ -1,3 +1,4 @@
+// Sets of boxes and nodes of a search, in memory that it asks for.
 #include "sokoban/search/search_store.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// What a search remembers, within its limit of memory.
 #pragma once
 
 #include <cstddef>

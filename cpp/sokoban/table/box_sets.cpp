@@ -1,3 +1,4 @@
+// Sets of boxes as numbers, and back.
 #include "sokoban/table/box_sets.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// The sets of boxes of a level, numbered.
 #pragma once
 
 #include <cstddef>

@@ -1,3 +1,4 @@
+// Goals chosen in all ways, in order.
 #include "sokoban/table/goal_sets.hpp"
 
 #include <cstddef>

@@ -1,3 +1,4 @@
+// Every choice of goals for a number of boxes.
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,4 @@
+// States at each distance up to a given one, by a search that stops early.
 #include "sokoban/table/layers.hpp"
 
 #include <algorithm>

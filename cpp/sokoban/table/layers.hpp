@@ -1,3 +1,4 @@
+// The states of a level by distance, to draw starts from.
 #pragma once
 
 #include <cstddef>

@@ -1,3 +1,4 @@
+// Raw states found in a table, and what is said of those outside.
 #include "sokoban/table/level_table.hpp"
 
 #include <algorithm>

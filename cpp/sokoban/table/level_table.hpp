@@ -1,3 +1,4 @@
+// A table as raw states of one grid read it.
 #pragma once
 
 #include <cstddef>

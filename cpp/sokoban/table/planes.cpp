@@ -1,3 +1,4 @@
+// Cells of a raw state turned into bits, sixteen at a time.
 #include "sokoban/table/planes.hpp"
 
 #include <bit>

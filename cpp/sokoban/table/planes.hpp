@@ -1,3 +1,4 @@
+// A raw state as bit masks.
 #pragma once
 
 #include <array>

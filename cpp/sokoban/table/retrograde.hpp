@@ -1,3 +1,4 @@
+// The retrograde search behind a table, and what its two versions share.
 #pragma once
 
 #include <array>

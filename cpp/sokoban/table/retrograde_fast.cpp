@@ -1,3 +1,4 @@
+// The retrograde search for processors with 32-byte registers.
 #include "sokoban/table/retrograde.hpp"
 
 #if defined(__x86_64__) && defined(__GNUC__)

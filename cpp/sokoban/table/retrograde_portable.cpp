@@ -1,3 +1,4 @@
+// The retrograde search for any processor.
 #include <algorithm>
 #include <bit>
 #include <cstddef>

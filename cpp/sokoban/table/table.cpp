@@ -1,3 +1,4 @@
+// A level's table made within limits, and read.
 #include "sokoban/table/table.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// The Sokoban table: the exact distance of every state of one level.
 #pragma once
 
 #include <cstddef>

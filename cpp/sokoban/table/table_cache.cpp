@@ -1,3 +1,4 @@
+// Tables found by level, made once, within a limit of memory.
 #include "sokoban/table/table_cache.hpp"
 
 #include <algorithm>

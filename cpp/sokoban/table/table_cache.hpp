@@ -1,3 +1,4 @@
+// The tables that a process holds.
 #pragma once
 
 #include <atomic>

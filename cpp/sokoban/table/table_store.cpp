@@ -1,3 +1,4 @@
+// A table as the bytes of a file, and back.
 #include "sokoban/table/table_store.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Tables in a folder, one file each.
 #pragma once
 
 #include <cstdint>

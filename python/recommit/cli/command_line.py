@@ -15,7 +15,7 @@ from recommit.cli.requests import WrongCall, gathered, puzzle, window
 from recommit.cli.verbs.data import COMMANDS as DATA
 from recommit.cli.verbs.estimate import estimate
 from recommit.cli.verbs.evaluate import evaluate
-from recommit.cli.verbs.graph import COMMANDS as GRAPH
+from recommit.cli.verbs.graphs import COMMANDS as GRAPH
 from recommit.cli.verbs.report import report
 from recommit.cli.verbs.reproduce import reproduce
 from recommit.cli.verbs.solve import solve

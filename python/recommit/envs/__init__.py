@@ -10,9 +10,10 @@ except ImportError as error:
     raise ImportError("recommit.envs needs Gymnasium: pip install 'recommit[envs]'") from error
 
 from recommit import registration
-from recommit.envs.commit import Commit
+from recommit.envs.commit import Commit, Repeat
 from recommit.envs.single import GridEnv, PuzzleEnv, SlidingEnv, SokobanEnv
 from recommit.envs.vector import GridVectorEnv, PuzzleVectorEnv, SlidingVectorEnv, SokobanVectorEnv
+from recommit.envs.vector_commit import VectorCommit
 from recommit.puzzles.registry import PUZZLES
 
 registration.register()
@@ -24,10 +25,12 @@ __all__ = [
     "GridVectorEnv",
     "PuzzleEnv",
     "PuzzleVectorEnv",
+    "Repeat",
     "SlidingEnv",
     "SlidingVectorEnv",
     "SokobanEnv",
     "SokobanVectorEnv",
+    "VectorCommit",
 ]
 
 

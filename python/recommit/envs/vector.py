@@ -78,7 +78,7 @@ class PuzzleVectorEnv(VectorEnv[Any, Any, Any]):
         self.render_mode = views.check_render_mode(render_mode)
         self.autoreset_mode = _mode(autoreset_mode)
         self.metadata = {**PuzzleEnv.metadata, "autoreset_mode": self.autoreset_mode}
-        max_steps = checks.integer("max_steps", max_steps, 1, views.MAX_STEPS)
+        self.max_steps = max_steps = checks.integer("max_steps", max_steps, 1, views.MAX_STEPS)
         bank = banks.bank(task, levels, bank_size, bank_seed)
         self._view = views.View(task, bank, observation, cell, theme, crop)
         self.single_observation_space = self._view.space(task.highest)
@@ -88,7 +88,8 @@ class PuzzleVectorEnv(VectorEnv[Any, Any, Any]):
         )
         self._live: Bytes = self._episodes.live()
         self._frames: Frames | None = None
-        self._threads = threads
+        self.threads = self._threads = threads
+        self.shows_pictures = self._view.rgb
         self._copy = copy
         self._copy_grids = copy and not self._view.rgb
         self._all = np.ones(self.num_envs, np.bool_)

@@ -15,11 +15,11 @@ from recommit.train.config import SftConfig
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from recommit.estimate.counting.counting import Cost
     from recommit.estimate.counting.passes import Stage
     from recommit.estimate.counting.work import LearningCost as Taken
     from recommit.estimate.counting.work import Shadow
     from recommit.estimate.machine.cards import Machine
+    from recommit.policy.counting import Cost
     from recommit.puzzles.puzzle import Puzzle
     from recommit.train.config import ModelConfig
 

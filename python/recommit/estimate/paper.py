@@ -1,6 +1,6 @@
 """Estimates of the paper's recipes that were counted before: what fits a card can be said at once. Light to import.
 
-``python bench/plan_page.py --count`` counts them anew; a test does so too.
+``python bench/pages/plans.py --count`` counts them anew; a test does so too.
 """
 
 from __future__ import annotations

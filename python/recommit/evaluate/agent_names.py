@@ -1,7 +1,7 @@
 """Names of agents, read here and nowhere else: ``fixed-4@RUN`` always takes depth 4, and asks the policy of ``RUN``.
 
 The word before the ``@`` says what an agent does (``base``), the folder behind it whose policy it asks (``run``; none:
-that of the evaluation). Light to import.
+that of the evaluation). ``fixed-4+views8`` looks at eight views of every picture. Light to import.
 """
 
 from __future__ import annotations
@@ -55,6 +55,10 @@ RULES = {
 }
 #: Endings of a rule's name: one threshold for all budgets; where it has been before, the next depth of its order.
 SHARED, MEMORY = "-shared", "+memory"
+#: What an agent sees and remembers; none of them asks a simulator or a solver, but for those that are no policies.
+USES = ("picture", "memory", "simulator")
+#: Ending of a name: so many views of every picture.
+_VIEWS = re.compile(r"(.*)\+views([1248])")
 #: What older versions called some of them: evaluations of theirs are read.
 OLD_NAMES = {"wary": "adaptive-memory", "walker": "random-actions"}
 _FIXED = re.compile(r"fixed-([1-8])(-sampled)?")
@@ -67,15 +71,24 @@ class AgentName:
     base: str
     #: Empty for the policy of the evaluation itself.
     run: str = ""
+    #: Views of every picture; 0: as many as its policy has.
+    views: int = 0
 
     @classmethod
     def parse(cls, text: str) -> AgentName:
         """Read a name as it stands in files and commands, also one of an older version."""
         base, _, run = text.partition("@")
-        return cls(OLD_NAMES.get(base, base), run)
+        seen = _VIEWS.fullmatch(base)
+        base, views = (seen[1], int(seen[2])) if seen else (base, 0)
+        return cls(OLD_NAMES.get(base, base), run, views)
 
     def __str__(self) -> str:
-        return f"{self.base}@{self.run}" if self.run else self.base
+        return f"{self.short}@{self.run}" if self.run else self.short
+
+    @property
+    def short(self) -> str:
+        """The name without the folder."""
+        return f"{self.base}+views{self.views}" if self.views else self.base
 
     @property
     def depth(self) -> int:
@@ -122,6 +135,15 @@ class AgentName:
         return self.base not in (ZERO_SHOT, "solver", "random-actions")
 
     @property
+    def uses(self) -> str:
+        """What it decides by: ``picture``, what a policy says of it; ``memory``, also what it has done before in this
+        episode; ``simulator``, what the state or the solver says, which no policy can ask."""
+        if self.base in ("oracle-dp", "oracle-delta", "oracle-rate", "solver"):
+            return "simulator"
+        remembers = self.base == "adaptive-memory" or self.base.endswith(MEMORY) or self.rule == "consecutive"
+        return "memory" if remembers else "picture"
+
+    @property
     def seeds(self) -> int:
         """How often it is played."""
         if self.draws_actions:
@@ -132,8 +154,8 @@ class AgentName:
     def stem(self) -> str:
         """How the names of the files of its decisions begin."""
         if not self.run:
-            return self.base
-        return f"{self.base}-of-{Path(self.run).name}-{hashlib.sha256(self.run.encode()).hexdigest()[:8]}"
+            return self.short
+        return f"{self.short}-of-{Path(self.run).name}-{hashlib.sha256(self.run.encode()).hexdigest()[:8]}"
 
 
 def file_name(agent: AgentName, k: int, seed: int) -> str:
@@ -160,6 +182,14 @@ def check(base: str) -> str:
             f"(confidence-...{SHARED}; any{MEMORY}), got {base}"
         )
     return base
+
+
+def with_views(names: Iterable[str], views: int) -> tuple[str, ...]:
+    """Names of agents that look at so many views, where they ask a policy and say nothing else."""
+    read = [AgentName.parse(name) for name in names]
+    if not views:
+        return tuple(map(str, read))
+    return tuple(str(replace(name, views=views) if name.asks_policy and not name.views else name) for name in read)
 
 
 def renamed(names: Iterable[str]) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ import numpy as np
 import torch
 
 from recommit.data.starts import held_out
-from recommit.evaluate import gain, metrics, summaries, thresholds, transcripts
+from recommit.evaluate import compute, gain, metrics, regrets, summaries, thresholds, transcripts
 from recommit.evaluate.agent_names import ZERO_SHOT, AgentName, file_name, validation_name
 from recommit.evaluate.agents import PolicyPlayer
 from recommit.evaluate.store import LATER, flat
@@ -72,7 +72,7 @@ class Evaluation:
         self.length = self.task.distance(self.starts)
         self.rooms = held_out.rooms(self.data, self.starts)
         self.ids = self.data.ids(self.drawn.difficulty.tolist(), self.drawn.number.tolist())
-        self._players: dict[str, PolicyPlayer] = {}
+        self._players: dict[AgentName, PolicyPlayer] = {}
         self._budget_seen: dict[str, bool] = {}
         self._validation: NDArray[np.uint8] | None = None
 
@@ -83,21 +83,34 @@ class Evaluation:
             self.store.same_policies(self._policies())
             self._write_instances()
         number = 0
-        for run, agents in self._by_run().items():
+        for policy, agents in by_policy(self.spec.agents, self.spec.run).items():
             for agent in agents:
                 began, number = time.monotonic(), number + 1
                 self._play(agent)
                 self._say(f"{number}/{len(self.spec.agents)} {agent}: {time.monotonic() - began:.1f} s")
-            self._let_go(run)
+            if self.spec.regret:
+                self._keep_regrets(policy, agents)
+            self._let_go(policy)
         return self._figures() if self.team.lead else []
 
-    def _by_run(self) -> dict[str, list[AgentName]]:
-        """The agents by whose policy they ask: one policy after the other is in memory."""
-        return by_run(self.spec.agents, self.spec.run)
+    def _keep_regrets(self, policy: AgentName, agents: list[AgentName]) -> None:
+        """What the commitments of a policy's agents cost, of those that have none yet."""
+        asking = [agent for agent in agents if agent.asks_policy]
+        own = [agent for agent in asking if regrets.has_regret(agent, self._head_depths(policy.run or self.spec.run))]
+        began = time.monotonic()
+        if own and regrets.keep(self._store, self.team, own, self._largest, partial(self._player, policy)):
+            self._say(f"regret of {len(own)} agents: {time.monotonic() - began:.1f} s")
 
-    def _let_go(self, run: str) -> None:
-        """Give the memory of a run's policy back before the next one is loaded."""
-        if self._players.pop(run, None) is not None:
+    def _head_depths(self, run: str) -> tuple[int, ...]:
+        """What the depth head of a run's policy chooses from."""
+        from recommit.policy.checkpoint import local_folder, read_config
+        from recommit.policy.config import PolicyConfig
+
+        return tuple(read_config(local_folder(run) / "config.json")["policy"].get("depths", PolicyConfig.depths))
+
+    def _let_go(self, policy: AgentName) -> None:
+        """Give a policy's memory back before the next one is loaded."""
+        if self._players.pop(policy, None) is not None:
             gc.collect()  # modules refer to each other
             torch.cuda.empty_cache()
 
@@ -134,7 +147,7 @@ class Evaluation:
             thresholds.keep(self._store, self.team, agent, self._every_budget, self._sweep)
 
     def _sweep(self, agent: AgentName, k: int) -> dict[str, Any]:
-        return self._player(agent.run or self.spec.run).sweep(agent, k)
+        return self._player(agent).sweep(agent, k)
 
     def _distinct(self, agent: AgentName) -> list[int]:
         """Budgets under which it plays differently."""
@@ -166,25 +179,26 @@ class Evaluation:
     def _rows_of(self, agent: AgentName, k: int, seed: int, *, validation: bool = False) -> DecisionRows:
         if agent.base == ZERO_SHOT:
             return transcripts.rows(Path(agent.run), self.task, self.ids, self.starts, k)
-        player = self._player(agent.run or self.spec.run)
+        player = self._player(agent)
         chosen = player.validation if validation else player
         assert chosen is not None
         return chosen.rows(agent.base, k, seed)
 
-    def _player(self, run: str) -> PolicyPlayer:
-        if run not in self._players:
-            from recommit.policy.policy import CommitPolicy
-
-            policy = CommitPolicy.from_pretrained(run, device=self.team.device).eval()
+    def _player(self, agent: AgentName) -> PolicyPlayer:
+        name = policy_of(agent, self.spec.run)
+        if name not in self._players:
             if self._validation is None:
                 drawn = held_out.starts(self.data, "validation", self.spec.validation, self.spec.length)
                 self._validation = np.ascontiguousarray(drawn.states)
+            policy = compute.loaded(name, self.team.device)
+            if self.team.lead:
+                self.store.keep_compute(str(name), partial(compute.measure, policy, self.task, self.starts))
             player = partial(
                 PolicyPlayer, policy, self.task, budget=self._largest, team=self.team, prices=self.spec.prices
             )
             chosen_on = player(starts=self._validation)
-            self._players[run] = player(starts=self.starts, validation=chosen_on, budgets=self._every_budget)
-        return self._players[run]
+            self._players[name] = player(starts=self.starts, validation=chosen_on, budgets=self._every_budget)
+        return self._players[name]
 
     def _figures(self) -> list[dict[str, Any]]:
         """Everything that is computed from decisions."""
@@ -196,6 +210,7 @@ class Evaluation:
                 every = [self._stored(agent, k, seed) for seed in range(agent.seeds)]
                 played[name, budget] = [metrics.episodes(rows, self.length, k) for rows in every]
                 head = {"agent": name, "task": self.data.task, "budget": budget, "seeds": len(every), **_model(agent)}
+                head["uses"] = agent.uses
                 figures = summaries.row(every, played[name, budget], k, self.rooms, self.spec.edges, self.spec.prices)
                 more = {**self._validated(agent, k), **thresholds.of_agent(self.store, agent, k)}
                 summary.append({**head, **figures, **more})
@@ -249,12 +264,18 @@ class Evaluation:
             say(text)
 
 
-def by_run(agents: Iterable[str], own: str) -> dict[str, list[AgentName]]:
-    """Group agents by the run whose policy they ask; those that name none ask that of ``own``."""
-    grouped: dict[str, list[AgentName]] = {}
+def by_policy(agents: Iterable[str], own: str) -> dict[AgentName, list[AgentName]]:
+    """Group agents by whose policy they ask, and how many views of a picture it has; those that name no run ask that of
+    ``own``."""
+    grouped: dict[AgentName, list[AgentName]] = {}
     for agent in map(AgentName.parse, agents):
-        grouped.setdefault(agent.run or own, []).append(agent)
+        grouped.setdefault(policy_of(agent, own), []).append(agent)
     return grouped
+
+
+def policy_of(agent: AgentName, own: str) -> AgentName:
+    """A name without what the agent does: the same for all that can share what a policy has looked at."""
+    return AgentName("", agent.run or own, agent.views)
 
 
 def _model(agent: AgentName) -> dict[str, str]:

@@ -49,9 +49,9 @@ def add(
 
 def _by_plans(summary: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
     """Rows of one budget whose agents play the same greedy plans."""
-    groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    groups: dict[tuple[str, str, int], list[dict[str, Any]]] = {}
     for row in summary:
         agent = AgentName.parse(row["agent"])
         if agent.asks_policy and not agent.draws_actions:
-            groups.setdefault((row["budget"], agent.run), []).append(row)
+            groups.setdefault((row["budget"], agent.run, agent.views), []).append(row)
     return list(groups.values())

@@ -11,7 +11,7 @@ from recommit.evaluate.agent_names import ZERO_SHOT, AgentName
 from recommit.play.commitments import Prices
 
 #: What only newer specs name.
-OPTIONS = ("edges", "stop_on_deadlock", "whole_commitments", "task", "price_action", "price_look")
+OPTIONS = ("edges", "stop_on_deadlock", "whole_commitments", "task", "price_action", "price_look", "regret")
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,8 @@ class EvaluationSpec:
     #: the highest of.
     price_action: float = 0.0
     price_look: float = 0.0
+    #: Keep what every commitment cost against the best depth there. It may be asked for later.
+    regret: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "agents", agent_names.renamed(self.agents))
@@ -50,7 +52,7 @@ class EvaluationSpec:
         for name in ("instances", "validation"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name}: expected at least 1, got {getattr(self, name)}")
-        for name in ("price_action", "price_look"):
+        for name in ("price_action", "price_look", "regret"):
             if not 0 <= getattr(self, name) < math.inf:
                 raise ValueError(f"{name}: expected a finite number from 0 on, got {getattr(self, name)}")
         if len(self.length) not in (0, 2):

@@ -5,6 +5,7 @@ episodes.parquet                      one row per agent, seed, budget and instan
 instances.parquet                     the start states, their lengths
 plan.json                             what was asked for: going on with another plan is refused
 thresholds.json                       of rules that have one: those chosen, and what each would come to
+compute.json                          what a look of each policy costs on this machine
 summary.json comparisons.json         see ``recommit.evaluate.evaluation``
 DIGESTS                               sha256 of all of them, checked by whoever reads one
 """
@@ -23,20 +24,22 @@ import numpy as np
 from recommit.data.table import pa, parsed, pq
 from recommit.evaluate.agent_names import file_names
 from recommit.play.episodes import DecisionRows
-from recommit.storage import digests, files, reading
+from recommit.storage import belonging, digests, files, reading
 from recommit.storage.lock import Lock
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from types import TracebackType
 
     from numpy.typing import NDArray
     from typing_extensions import Self
 
 
-THRESHOLDS = "thresholds.json"
+THRESHOLDS, COMPUTE = "thresholds.json", "compute.json"
 #: Columns of decisions that older versions did not write, and that nothing else is computed from.
 LATER = ("plan_chances",)
+#: What a later call may add to an evaluation.
+ADDED = ("agents", "regret")
 
 
 class EvaluationStore:
@@ -64,25 +67,20 @@ class EvaluationStore:
         self._lock.__exit__(kind, error, trace)
 
     def begin(self, spec: dict[str, Any]) -> None:
-        """Write down what is asked for. Other agents may be asked for in the same folder, nothing else may change."""
+        """Write down what is asked for. Other agents may be asked for in the same folder, and regrets; nothing else may
+        change."""
         now = json.loads(json.dumps(spec))
         if reading.there(self.folder, "plan.json"):
-            before = reading.values(self.folder, "plan.json")
-            changed = sorted(k for k in before.keys() | now.keys() if before.get(k) != now.get(k) and k != "agents")
-            if changed:
-                raise ValueError(f"out: expected the plan of {self.folder}, got another: {', '.join(changed)} differ")
+            earlier = reading.values(self.folder, "plan.json")
+            belonging.check(self.folder, {**earlier, **{name: now.get(name) for name in ADDED}}, now)
         self.write_json("plan.json", now)
 
     def same_policies(self, policies: dict[str, str]) -> None:
         """Note what plays; a run whose best policy is not the one that played before would mix two in one figure."""
         name = "policies.json"
         before = reading.values(self.folder, name) if reading.there(self.folder, name) else {}
-        changed = [run for run, policy in policies.items() if before.get(run, policy) != policy]
-        if changed:
-            raise ValueError(
-                f"out: expected a new folder, since {changed[0]} has another best policy than the one that played in "
-                f"{self.folder}"
-            )
+        played = {run: before.get(run, policy) for run, policy in policies.items()}
+        belonging.check(self.folder, {"best policy": played}, {"best policy": policies})
         self.write_json("policies.json", {**before, **policies})
 
     def rows(self, name: str) -> DecisionRows | None:
@@ -112,6 +110,10 @@ class EvaluationStore:
         """Write decisions."""
         self.write_table(f"decisions/{name}.parquet", {f.name: getattr(rows, f.name) for f in fields(DecisionRows)})
 
+    def has(self, name: str) -> bool:
+        """Are there rows by this name in ``decisions/``?"""
+        return os.path.lexists(self.folder / f"decisions/{name}.parquet")
+
     def thresholds(self) -> dict[str, Any]:
         """Those of rules, by rule, policy and budget; see ``recommit.evaluate.thresholds``."""
         return reading.values(self.folder, THRESHOLDS) if os.path.lexists(self.folder / THRESHOLDS) else {}
@@ -119,6 +121,15 @@ class EvaluationStore:
     def keep_threshold(self, name: str, entry: dict[str, Any]) -> None:
         """Write one of them beside the others, in an order that does not depend on who was played first."""
         self.write_json(THRESHOLDS, dict(sorted({**self.thresholds(), name: entry}.items())))
+
+    def compute(self) -> dict[str, Any]:
+        """What a look of each policy costs; see ``recommit.evaluate.compute``."""
+        return reading.values(self.folder, COMPUTE) if os.path.lexists(self.folder / COMPUTE) else {}
+
+    def keep_compute(self, name: str, measure: Callable[[], dict[str, Any]]) -> None:
+        """Measure a policy's look, unless an earlier call has."""
+        if name not in (before := self.compute()):
+            self.write_json(COMPUTE, dict(sorted({**before, name: measure()}.items())))
 
     def write_table(self, name: str, columns: Mapping[str, NDArray[Any] | list[Any]]) -> None:
         """Columns of equal length, as Parquet."""

@@ -53,7 +53,16 @@ class Grid:
 def text(summary: list[dict[str, Any]], folder: Path) -> str:
     """What an evaluation says."""
     compared = reading.rows(folder, "comparisons.json")
-    return main_table(summary) + "\n" + comparisons(compared)
+    run = reading.values(folder, "plan.json")["run"]
+    looks = reading.values(folder, "compute.json") if (folder / "compute.json").is_file() else {}
+    return main_table([_with_compute(row, looks, run) for row in summary]) + "\n" + comparisons(compared)
+
+
+def _with_compute(row: dict[str, Any], looks: dict[str, Any], own: str) -> dict[str, Any]:
+    """A row and what a look of its policy costs, where that was measured."""
+    agent = AgentName.parse(row["agent"])
+    name = str(AgentName("", agent.run or own, agent.views))
+    return {**row, "compute": looks[name]} if agent.asks_policy and name in looks else row
 
 
 def main_table(summary: list[dict[str, Any]]) -> str:
@@ -98,11 +107,17 @@ def _value(row: dict[str, Any]) -> list[str]:
     return [f"{row['value']:.3f}", f"{row['value_low']:.3f} .. {row['value_high']:.3f}"]
 
 
+def _compute(row: dict[str, Any]) -> list[str]:
+    look = row.get("compute")
+    return ["-", "-"] if look is None else [f"{look['flops'] / 1e6:,.3g}", f"{look['milliseconds']:.2g}"]
+
+
 #: Column heads that stand only where some row has the figure, the figure, and how a row fills them.
 _SOMETIMES = (
     (_VALUE, "value", _value),
     (("gain share", "95 %"), "gain", _gain),
     (("threshold",), "threshold", _threshold),
+    (("MFLOP / look", "ms / look"), "compute", _compute),
 )
 
 

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from recommit.game.game import Game
+from recommit.game.parser import ACTIONS, AnswerOutcome, Commitment
 from recommit.play.episodes import NOT_ASKED, DecisionRows, packed
 from recommit.policy.config import MAX_ACTIONS
 from recommit.storage import jsonl, reading
-from recommit.zero_shot.parser import ACTIONS
 from recommit.zero_shot.spec import MANIFEST
 
 if TYPE_CHECKING:
@@ -49,38 +50,61 @@ def rows(folder: Path, task: Puzzle, ids: list[str], starts: NDArray[np.uint8], 
     decisions = [one for one in jsonl.read(folder / "decisions.jsonl") if one["instance"] in number]
     decisions = [one for one in decisions if one["decision"] < budget]
     decisions.sort(key=lambda one: (one["decision"], number[one["instance"]]))
-    result = _rows(task, decisions, np.array([number[one["instance"]] for one in decisions], np.int32))
-    states = np.array([one["state"] for one in decisions if not one["decision"]], np.uint8)
-    if not np.array_equal(states, starts):
-        raise ValueError(f"agents: expected the states of the test set in {folder}, got others by the same names")
-    return result
+    which = np.array([number[one["instance"]] for one in decisions], np.int32)
+    try:
+        return _rows(task, starts, decisions, which, budget)
+    except _AnotherState:
+        raise ValueError(
+            f"agents: expected the states of the test set in {folder}, got others by the same names"
+        ) from None
 
 
-def _rows(task: Puzzle, decisions: list[dict[str, Any]], instance: NDArray[np.int32]) -> DecisionRows:
-    """An answer that could not be read is a decision of depth 0: nothing was carried out."""
-    count = len(decisions)
-    states = np.array([one["state"] for one in decisions], np.uint8).reshape(count, *task.shape)
-    depth = np.array([one["h"] for one in decisions], np.int32)
-    actions = np.zeros((count, MAX_ACTIONS), np.uint8)
-    for i, one in enumerate(decisions):
-        actions[i, : one["h"]] = [ACTIONS.index(word) for word in one["actions"]]
-    after, executed, solved = states.copy(), np.zeros(count, np.int8), np.zeros(count, np.bool_)
-    with_depth = np.flatnonzero(depth)
-    if len(with_depth):
-        outcome = task.execute(states[with_depth], actions[with_depth], depth[with_depth])
-        after[with_depth], executed[with_depth], solved[with_depth] = outcome.states, outcome.executed, outcome.solved
-    nothing = np.full(count, NOT_ASKED, np.float32)
+class _AnotherState(ValueError):
+    """A record whose state is not where the game is."""
+
+
+def _rows(
+    task: Puzzle,
+    starts: NDArray[np.uint8],
+    decisions: list[dict[str, Any]],
+    instance: NDArray[np.int32],
+    budget: int,
+) -> DecisionRows:
+    """The games once more. An answer that could not be read is a decision of depth 0: nothing was carried out."""
+    games = [Game(task, start, budget) for start in starts]
+    states = np.array([_replayed(games[i], one) for i, one in zip(instance, decisions, strict=True)], np.uint8)
+    states = states.reshape(2, 0, *task.shape) if not decisions else states.swapaxes(0, 1)
+    turn = np.array([one["decision"] for one in decisions], np.int16)
+    steps = [games[i].steps[t] for i, t in zip(instance, turn, strict=True)]
+    nothing = np.full(len(steps), NOT_ASKED, np.float32)
     return DecisionRows(
         instance,
-        np.array([one["decision"] for one in decisions], np.int16),
-        depth.astype(np.int8),
-        executed,
-        task.distance(states),
-        task.distance(after),
-        solved,
+        turn,
+        np.array([step.depth for step in steps], np.int8),
+        np.array([step.executed for step in steps], np.int8),
+        task.distance(np.ascontiguousarray(states[0])),
+        task.distance(np.ascontiguousarray(states[1])),
+        np.array([step.solved for step in steps], np.bool_),
         nothing,
         nothing,
-        packed(actions),
-        np.zeros(count, np.uint64),
-        np.zeros(count, np.uint64),
+        packed(_actions(decisions)),
+        np.zeros(len(steps), np.uint64),
+        np.zeros(len(steps), np.uint64),
     )
+
+
+def _replayed(game: Game, record: dict[str, Any]) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    """The states before and after a record's decision."""
+    before = game.state
+    if not np.array_equal(before, record["state"]):
+        raise _AnotherState
+    codes = tuple(ACTIONS.index(word) for word in record["actions"])
+    game.commit(Commitment(AnswerOutcome(record["outcome"]), record["h"], codes))
+    return before, game.state
+
+
+def _actions(decisions: list[dict[str, Any]]) -> NDArray[np.uint8]:
+    actions = np.zeros((len(decisions), MAX_ACTIONS), np.uint8)
+    for i, one in enumerate(decisions):
+        actions[i, : one["h"]] = [ACTIONS.index(word) for word in one["actions"]]
+    return actions

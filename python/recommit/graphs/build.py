@@ -68,14 +68,16 @@ def build(
     groups: NDArray[np.integer] | None = None,
     *,
     limit: int = LIMIT,
+    features: bool = False,
     source: dict[str, Any] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> CommitmentGraph:
     """The graph of a policy from these starts.
 
     ``groups`` are the numbers of the starts' rooms; each start is its own group if there are none. Where a wave would
-    make more than ``limit`` nodes, the states beyond it are left out, and the graph is not ``closed``. ``progress`` is
-    called with the nodes that were looked at and all nodes so far.
+    make more than ``limit`` nodes, the states beyond it are left out, and the graph is not ``closed``. ``features``
+    keeps what the depth head reads of a look, z. ``progress`` is called with the nodes that were looked at and all
+    nodes so far.
     """
     if policy.config.decoder.depth_conditioning != "none" or policy.config.show_budget:
         what = "decoder.depth_conditioning" if policy.config.decoder.depth_conditioning != "none" else "show_budget"
@@ -89,11 +91,11 @@ def build(
     while looked < len(nodes):
         wave = nodes.states(looked)
         for begin in range(0, len(wave), PIECE):
-            looks.append(_look(policy, task, wave[begin : begin + PIECE], nodes))
+            looks.append(_look(policy, task, wave[begin : begin + PIECE], nodes, features))
             looked += len(looks[-1][0])
             if progress is not None:
                 progress(looked, len(nodes))
-    plans, probabilities, logits, landing, stop = map(np.concatenate, zip(*looks, strict=True))
+    plans, probabilities, logits, landing, stop, z = map(np.concatenate, zip(*looks, strict=True))
     states = nodes.states()
     return CommitmentGraph(
         task=task.task,
@@ -109,16 +111,19 @@ def build(
         starts=numbers,
         groups=np.arange(len(starts), dtype=np.int32) if groups is None else groups.astype(np.int32),
         source=source or {},
+        features=z if features else None,
     )
 
 
-def _look(policy: CommitPolicy, task: Puzzle, states: NDArray[np.uint8], nodes: _Nodes) -> tuple[NDArray[Any], ...]:
-    """Plans, probabilities, logits, landings and stops of a piece; goals are looked at beside the others, and
+def _look(
+    policy: CommitPolicy, task: Puzzle, states: NDArray[np.uint8], nodes: _Nodes, features: bool
+) -> tuple[NDArray[Any], ...]:
+    """Plans, probabilities, logits, landings, stops and z of a piece; goals are looked at beside the others, and
     forgotten.
     """
-    plans, probabilities, logits = _plan(policy, task, states)
+    plans, probabilities, logits, z = _plan(policy, task, states, features)
     open_ = ~task.is_solved(states)
-    plans[~open_], probabilities[~open_], logits[~open_] = 0, 0.0, 0.0
+    plans[~open_], probabilities[~open_], logits[~open_], z[~open_] = 0, 0.0, 0.0, 0.0
     here, stop = states, np.full(len(states), NEVER, np.uint8)
     landing = np.full((len(states), PLAN), NOWHERE, np.int32)
     for place in range(PLAN):
@@ -126,12 +131,14 @@ def _look(policy: CommitPolicy, task: Puzzle, states: NDArray[np.uint8], nodes: 
         here = np.where((stop == NEVER)[:, None, None], after, here)
         stop[open_ & (stop == NEVER) & task.is_solved(here)] = place + 1
         landing[open_, place] = nodes.add(here[open_])
-    return plans, probabilities, logits, landing, stop
+    return plans, probabilities, logits, landing, stop, z
 
 
-def _plan(policy: CommitPolicy, task: Puzzle, states: NDArray[np.uint8]) -> list[NDArray[Any]]:
+def _plan(policy: CommitPolicy, task: Puzzle, states: NDArray[np.uint8], features: bool) -> list[NDArray[Any]]:
     with torch.no_grad():
         z, index = policy.look(task, states), policy.task_index(task)
         plans, scores = policy.decoder.plans(z, index)
         logits = policy.depth_head(policy.read(z, index, scores))
-    return to_host(plans.byte(), scores.float().softmax(-1), logits.float())
+    return to_host(
+        plans.byte(), scores.float().softmax(-1), logits.float(), z[:, : z.shape[1] if features else 0].float()
+    )

@@ -1,6 +1,7 @@
 """Commitment graphs as folders, read with numpy and pyarrow alone.
 
-nodes.parquet    a row per node: state, distance, plan, stop, landing_1 .. landing_8, probabilities, logits
+nodes.parquet    a row per node: state, distance, plan, stop, landing_1 .. landing_8, probabilities, logits, and
+                 features where they were kept
 starts.parquet   a row per start: node, group
 manifest.json    what it is: format, task, shape, depths, counts, where it is from, sha256 of every column's content
 DIGESTS          sha256 of the three files, checked by whoever reads one
@@ -84,6 +85,7 @@ def describe(graph: CommitmentGraph) -> dict[str, Any]:
         "starts": len(graph.starts),
         "groups": len(np.unique(graph.groups)),
         "closed": graph.closed,
+        "features": 0 if graph.features is None else graph.features.shape[1],
         "content": content(graph),
         "source": graph.source,
     }
@@ -107,6 +109,9 @@ def content(graph: CommitmentGraph) -> str:
         column = np.ascontiguousarray(getattr(graph, name))
         digest.update(f"{name} {column.dtype.str} {column.shape}".encode())
         digest.update(column.data)
+    if graph.features is not None:
+        digest.update(f"features {graph.features.dtype.str} {graph.features.shape}".encode())
+        digest.update(np.ascontiguousarray(graph.features).data)
     return digest.hexdigest()
 
 
@@ -144,6 +149,7 @@ def _table(folder: Path, name: str, rows: int) -> pa.Table:
 
 def _node_columns(graph: CommitmentGraph) -> dict[str, pa.Array]:
     flat = graph.states.reshape(len(graph), -1)
+    more = {} if graph.features is None else {"features": _lists(graph.features)}
     landings = {f"landing_{h + 1}": pa.array(np.ascontiguousarray(graph.landing[:, h])) for h in range(PLAN)}
     return {
         "state": _lists(flat),
@@ -154,6 +160,7 @@ def _node_columns(graph: CommitmentGraph) -> dict[str, pa.Array]:
         **landings,
         "probabilities": _lists(graph.probabilities.reshape(len(graph), -1)),
         "logits": _lists(graph.logits),
+        **more,
     }
 
 
@@ -186,6 +193,7 @@ def _graph(manifest: dict[str, Any], nodes: pa.Table, starts: pa.Table) -> Commi
         starts=_column(starts, "node", np.int32),
         groups=_column(starts, "group", np.int32),
         source=manifest["source"],
+        features=_matrix(nodes, "features", np.float32) if "features" in nodes.column_names else None,
     )
 
 

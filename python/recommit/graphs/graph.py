@@ -50,6 +50,8 @@ class CommitmentGraph:
     groups: NDArray[np.int32]
     #: Where it is from: any plain values.
     source: dict[str, Any]
+    #: [N, width] what a look gave besides the plan, z: for whoever trains another head. None where it was not kept.
+    features: NDArray[np.float32] | None = None
 
     def __post_init__(self) -> None:
         nodes = len(self.states)
@@ -66,6 +68,8 @@ class CommitmentGraph:
         for name, shape in shapes.items():
             if getattr(self, name).shape != shape:
                 raise ValueError(f"{name}: expected the shape {shape}, got {getattr(self, name).shape}")
+        if self.features is not None and (self.features.ndim != 2 or len(self.features) != nodes):
+            raise ValueError(f"features: expected the shape ({nodes}, width), got {self.features.shape}")
         _within("landing", self.landing, NOWHERE, nodes - 1)
         _within("starts", self.starts, 0, nodes - 1)
         _within("stop", self.stop, NEVER, PLAN)

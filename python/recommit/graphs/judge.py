@@ -107,6 +107,10 @@ class Judge:
         result: Floats = setting.value(*played)
         return result
 
+    def best(self, setting: Setting) -> regret.Best:
+        """V^p of every state, by looks left."""
+        return self._best[setting]
+
     def attributed(self, choose: attribution.Choose, setting: Setting) -> attribution.Attribution:
         """Every commitment of a rule's episodes."""
         return attribution.attribute(self._best[setting], self.graph.starts, choose)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from recommit.graphs.over_prices import RATIOS
 from recommit.play.attribution import CAUSES
 
 if TYPE_CHECKING:
@@ -13,7 +14,9 @@ if TYPE_CHECKING:
 
     from recommit.graphs.graph import CommitmentGraph
     from recommit.graphs.judge import Judge, Setting
+    from recommit.graphs.over_prices import MeanGain
     from recommit.graphs.score import RuleScore
+    from recommit.play.attribution import Attribution
 
 
 def about(graph: CommitmentGraph, manifest: dict[str, Any]) -> str:
@@ -41,6 +44,31 @@ def scores(judge: Judge, rows: Sequence[RuleScore], chosen_on: Judge | None = No
         parts.append(f"## {setting.label()}\n\n{_ends(judge, chosen_on or judge, setting)}\n\n{_table(chosen)}")
     note = "Thresholds and constants were chosen on this graph itself: what is said of them is their best.\n\n"
     return (note if chosen_on is None else "") + "\n".join(parts)
+
+
+def over_prices(rows: Sequence[MeanGain]) -> str:
+    """A table per budget, in Markdown: the mean over all prices of a look, and some of them."""
+    parts = []
+    for budget in dict.fromkeys(row.budget for row in rows):
+        own = [row for row in rows if row.budget == budget]
+        title = (
+            f"## Gain share over prices of a look, K = {budget}\n\n"
+            f"A look costs 1/8 to 8 actions, an action {own[0].price_action:g}; the mean is over log prices.\n"
+        )
+        some = [RATIOS.index(ratio) for ratio in (0.125, 0.5, 1.0, 2.0, 4.0, 8.0)]
+        head = ["rule", "threshold", "mean", "95 %", *(f"at {RATIOS[i]:g}" for i in some)]
+        lines = [f"| {' | '.join(head)} |", "|" + "---|" * len(head)]
+        for row in sorted(own, key=lambda each: -np.inf if each.gain is None else each.gain, reverse=True):
+            threshold = "" if row.threshold is None else f"{row.threshold:.3g}"
+            between = "" if row.gain_low is None else f"{row.gain_low:.2f} to {row.gain_high:.2f}"
+            cells = [row.rule, threshold, _share(row.gain), between, *(_share(row.by_price[i]) for i in some)]
+            lines.append(f"| {' | '.join(cells)} |")
+        parts.append(title + "\n" + "\n".join(lines) + "\n")
+    return "\n".join(parts)
+
+
+def _share(value: float | None) -> str:
+    return "" if value is None else f"{value:.2f}"
 
 
 def _ends(judge: Judge, chosen_on: Judge, setting: Setting) -> str:
@@ -76,25 +104,25 @@ def _most(causes: dict[str, float]) -> str:
     return f"{name} ({causes[name]:.0%})" if causes[name] else ""
 
 
-def worst(judge: Judge, row: RuleScore, setting: Setting, entry: Any, count: int = 20) -> list[dict[str, Any]]:
-    """The commitments that gave away most, each state once."""
-    episodes = judge.attributed(
-        judge.bench.chooser(entry if row.threshold is None else entry.at(row.threshold)), setting
-    )
+def worst(episodes: Attribution, count: int = 20) -> list[int]:
+    """The commitments that gave away most, each state once, as places in ``episodes``."""
     order = np.argsort(-episodes.regret, kind="stable")
     _, first = np.unique(episodes.node[order], return_index=True)
-    chosen = order[np.sort(first)[:count]]
+    return [i for i in order[np.sort(first)[:count]].tolist() if episodes.regret[i] > 0]
+
+
+def described(graph: CommitmentGraph, episodes: Attribution, places: Sequence[int]) -> list[dict[str, Any]]:
+    """These commitments as plain values."""
     return [
         {
-            "state": judge.graph.states[episodes.node[i]].tolist(),
-            "plan": judge.graph.plans[episodes.node[i]].tolist(),
-            "distance": int(judge.graph.distance[episodes.node[i]]),
+            "state": graph.states[episodes.node[i]].tolist(),
+            "plan": graph.plans[episodes.node[i]].tolist(),
+            "distance": int(graph.distance[episodes.node[i]]),
             "looks_left": int(episodes.left[i]),
             "depth": int(episodes.depth[i]),
             "best_depth": int(episodes.best[i]),
             "lost": float(episodes.regret[i]),
             "cause": CAUSES[episodes.cause[i]] if episodes.cause[i] >= 0 else "",
         }
-        for i in chosen.tolist()
-        if episodes.regret[i] > 0
+        for i in places
     ]

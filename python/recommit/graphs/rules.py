@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from recommit.graphs.at_work import LikeliestDepth, on_finished
 from recommit.graphs.graph import PLAN
 from recommit.horizon import (
     Confidence,
@@ -35,7 +36,6 @@ from recommit.horizon import (
     Fixed,
     Plans,
     Repetition,
-    Tail,
 )
 from recommit.horizon.rule import Rule, ThresholdRule
 
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from recommit.graphs.graph import CommitmentGraph
     from recommit.play.attribution import Choose
 
+    Depths = NDArray[np.int32]
     Ints = NDArray[np.int64]
 
 #: The action that takes back up, down, left, right.
@@ -78,6 +79,16 @@ class NamedRule:
     def swept(self) -> bool:
         """Has it a threshold to choose?"""
         return isinstance(self.rule, ThresholdRule)
+
+    @property
+    def reads_last_plan(self) -> bool:
+        """Does what it says of a plan depend on the plan before?"""
+        return isinstance(self.rule, Consecutive)
+
+    def orders(self, plans: Plans) -> Depths:
+        """[N, depths] which depth it takes at the first visit, the second, ...; one column without a memory."""
+        assert self.rule is not None
+        return self.rule.order(plans) if self.memory else self.rule.choose(plans)[:, None]
 
     def at(self, threshold: float) -> NamedRule:
         """With this threshold."""
@@ -111,21 +122,20 @@ class RuleBench:
         """Those of every node; a node that was not looked at has an even one that nobody reads."""
         even = np.float32(0.25)
         chances = np.where(self.graph.looked[:, None, None], self.graph.probabilities, even)
-        return Plans(self.graph.plans, chances)
+        return Plans(self.graph.plans, chances, features=self.graph.features)
+
+    @cached_property
+    def _head_plans(self) -> Plans:
+        """The same beside the logits of the depth head, which is what its own rule reads."""
+        return replace(self.plans, features=self.graph.logits)
 
     def depths(self, entry: NamedRule) -> Ints:
         """[N] the depth of a rule that reads nothing but the present plan."""
-        if entry.rule is None:
-            return self._head_order()[:, 0]
-        return entry.rule.choose(self.plans).astype(np.int64)
+        return self._with_head(entry).orders(self._plans_for(entry))[:, 0].astype(np.int64)
 
     def chooser(self, entry: NamedRule) -> Choose:
         """The rule at work in episodes, whose columns are depths 1..8."""
-        if isinstance(entry.rule, Consecutive):
-            return self._consecutive(entry.rule, memory=entry.memory)
-        if entry.memory:
-            return self._remembering(self._head_order() if entry.rule is None else entry.rule.order(self.plans))
-        return self._always(self.depths(entry) - 1)
+        return on_finished(self._with_head(entry), self._plans_for(entry))
 
     def choosers(self, entry: NamedRule, thresholds: NDArray[np.floating]) -> Iterator[Choose]:
         """The rule at work with each of these thresholds."""
@@ -133,65 +143,19 @@ class RuleBench:
         if type(entry.rule).order is not Rule.order:
             yield from (self.chooser(entry.at(float(each))) for each in thresholds)
             return
+        returning = _orders_by_depth(entry.rule)
         for depths in entry.rule.sweep(self.plans, thresholds):
-            yield self._returning(depths, entry.rule) if entry.memory else self._always(depths.astype(np.int64) - 1)
+            orders = returning[depths - 1] if entry.memory else depths[:, None]
+            yield on_finished(entry, self.plans, orders)
 
-    @staticmethod
-    def _always(columns: Ints) -> Choose:
-        return lambda _left, _episodes, path: columns[path[-1]]
+    def _with_head(self, entry: NamedRule) -> NamedRule:
+        return entry if entry.rule else replace(entry, rule=LikeliestDepth(depths=self.graph.depths))
 
-    @staticmethod
-    def _returning(depths: NDArray[np.integer], rule: Rule) -> Choose:
-        """With a memory, where the order depends on the first depth alone: a row of it per depth."""
-        one = Plans(np.zeros((1, PLAN), np.uint8))
-        orders = np.concatenate([Fixed(depth, depths=rule.depths).order(one) for depth in range(1, PLAN + 1)])
-        columns = orders.astype(np.int64) - 1
-
-        def choose(left: int, episodes: Ints, path: Ints) -> Ints:
-            del left, episodes
-            result: Ints = columns[depths[path[-1]] - 1, _visits(path) % columns.shape[1]]
-            return result
-
-        return choose
-
-    def _head_order(self) -> Ints:
-        """[N, depths] the head's depths, the likeliest first, ties to the smaller."""
-        order = np.argsort(-self.graph.logits, axis=1, kind="stable")
-        result: Ints = np.array(self.graph.depths, np.int64)[order]
-        return result
-
-    @staticmethod
-    def _remembering(order: NDArray[np.integer]) -> Choose:
-        columns = order.astype(np.int64) - 1
-
-        def choose(left: int, episodes: Ints, path: Ints) -> Ints:
-            del left, episodes
-            result: Ints = columns[path[-1], _visits(path) % columns.shape[1]]
-            return result
-
-        return choose
-
-    def _consecutive(self, rule: Consecutive, *, memory: bool) -> Choose:
-        plans, last = self.graph.plans, np.zeros(0, np.int64)
-
-        def choose(left: int, episodes: Ints, path: Ints) -> Ints:
-            nonlocal last
-            del left
-            if len(path) == 1:
-                last = np.full(len(episodes), PLAN, np.int64)
-            old = plans[path[-2 if len(path) > 1 else -1]]
-            depth = last[episodes]
-            places = np.minimum(np.arange(PLAN) + depth[:, None], PLAN - 1)
-            tail = Tail(old[np.arange(len(old))[:, None], places], PLAN - depth)
-            order = rule.order(Plans(plans[path[-1]], previous=tail)).astype(np.int64)
-            chosen: Ints = order[np.arange(len(order)), _visits(path) % order.shape[1] if memory else 0]
-            last[episodes] = chosen
-            return chosen - 1
-
-        return choose
+    def _plans_for(self, entry: NamedRule) -> Plans:
+        return self._head_plans if isinstance(entry.rule, LikeliestDepth | None) else self.plans
 
 
-def _visits(path: Ints) -> Ints:
-    """How often each episode has been before where it is now."""
-    result: Ints = (path[:-1] == path[-1]).sum(axis=0)
-    return result
+def _orders_by_depth(rule: Rule) -> Depths:
+    """[8, depths] a row per depth of the first visit: the order follows from it alone."""
+    one = Plans(np.zeros((1, PLAN), np.uint8))
+    return np.concatenate([Fixed(depth, depths=rule.depths).order(one) for depth in range(1, PLAN + 1)])

@@ -49,6 +49,10 @@ class RuleScore:
     #: Shares of all that was given away, by cause.
     causes: dict[str, float]
 
+    def entry(self, entry: NamedRule) -> NamedRule:
+        """The rule with the threshold of this row."""
+        return entry if self.threshold is None else entry.at(self.threshold)
+
     def under(self, setting: Setting) -> bool:
         """Is it of this setting?"""
         prices = setting.prices

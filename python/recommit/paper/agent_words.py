@@ -43,6 +43,8 @@ def readable(agent: AgentName) -> str:
     depth = _rule(agent) if agent.rule else _WORDS.get(agent.base, agent.base)
     if agent.depth:
         depth = f"always {agent.depth}" + (", actions drawn" if agent.draws_actions else "")
+    if agent.views:
+        depth += f", {agent.views} views" if agent.views > 1 else ", one view"
     if agent.run:
         return f"{_whose_plans(agent.run)}, {depth}"
     return f"the same plans, {depth}" if agent.depth else depth

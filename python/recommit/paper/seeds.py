@@ -18,7 +18,9 @@ from recommit import stats
 from recommit.data.table import pa, parsed
 from recommit.evaluate.agent_names import AgentName
 from recommit.evaluate.text import Grid
+from recommit.graphs.share import gain_interval
 from recommit.paper.agent_words import readable
+from recommit.play.commitments import Prices
 from recommit.storage import reading
 
 if TYPE_CHECKING:
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+#: Who has the best depths for its plans.
+CEILING = "oracle-dp"
 #: The agents of the table, in its order: a pattern of names without folders and seeds.
 ROWS = (
     "adaptive",
@@ -44,6 +48,8 @@ ROWS = (
     "oracle-dp",
 )
 HEAD = ("agent", "seeds", "solved %", "actions", "adaptive is ahead, points", "95 %", "by seed", "its actions", "95 %")
+#: Further columns, where every seed's evaluation has what they need.
+VALUE, GAIN = ("value", "95 %"), ("gain share", "95 %")
 
 
 @dataclass(frozen=True)
@@ -53,6 +59,10 @@ class Seen:
     solved: NDArray[np.float64]
     actions: NDArray[np.float64]
     rooms: NDArray[np.int64] | None  #: which instances are in the same room
+    worth: NDArray[np.float64]  #: value at the evaluation's prices; solved where nothing has a price
+    priced: bool
+    #: The constant and the ceiling that gain share is between, by kind; None where the evaluation has none.
+    ends: tuple[str, str] | None = None
 
 
 def kind(agent: str) -> str:
@@ -69,10 +79,11 @@ def seed_of(run: str) -> str:
 
 def read(folder: str | Path) -> dict[tuple[str, str], Seen]:
     """By kind of agent and budget, without runs of other seeds than the evaluation's own."""
-    own = seed_of(_spec(folder)["run"])
-    rooms = rooms_of(folder)
-    table = _table(folder, "episodes.parquet", ("seed", "instance", "solved", "actions", "agent", "budget"))
-    columns = {name: table[name].to_numpy() for name in ("seed", "instance", "solved", "actions")}
+    spec, rooms, ends = _spec(folder), rooms_of(folder), _ends(folder)
+    own, prices = seed_of(spec["run"]), _prices(spec)
+    names = ("seed", "instance", "solved", "actions", *(("decisions",) if prices.look else ()))
+    table = _table(folder, "episodes.parquet", (*names, "agent", "budget"))
+    columns = {name: table[name].to_numpy() for name in names}
     agents, budgets = (np.array(table[name].to_pylist(), object) for name in ("agent", "budget"))
     by_kind: dict[tuple[str, str], Seen] = {}
     for agent, budget in dict.fromkeys(zip(agents.tolist(), budgets.tolist(), strict=True)):
@@ -81,11 +92,27 @@ def read(folder: str | Path) -> dict[tuple[str, str], Seen]:
         rows = np.flatnonzero((agents == agent) & (budgets == budget))
         count = int(columns["instance"][rows].max()) + 1
         order = rows[np.lexsort((columns["instance"][rows], columns["seed"][rows]))]
-        solved, actions = (
-            columns[n][order].astype(np.float64).reshape(-1, count).mean(axis=0) for n in ("solved", "actions")
-        )
-        by_kind.setdefault((kind(agent), budget), Seen(solved, actions, rooms))
+        means = {n: columns[n][order].astype(np.float64).reshape(-1, count).mean(axis=0) for n in names[2:]}
+        worth = means["solved"] - prices.action * means["actions"] - prices.look * means.get("decisions", 0.0)
+        seen = Seen(means["solved"], means["actions"], rooms, worth, prices != Prices(), ends.get((agent, budget)))
+        by_kind.setdefault((kind(agent), budget), seen)
     return by_kind
+
+
+def _prices(spec: dict[str, Any]) -> Prices:
+    return Prices(spec.get("price_action", 0.0), spec.get("price_look", 0.0))
+
+
+def _ends(folder: str | Path) -> dict[tuple[str, str], tuple[str, str]]:
+    """By agent and budget: the kinds of the constant and of the ceiling of its plans, where the summary names them."""
+    if not reading.there(Path(folder), "summary.json"):
+        return {}
+    rows = [row for row in reading.rows(Path(folder), "summary.json") if row.get("gain_constant")]
+    ceilings = {(row["agent"], row["budget"]): replace(AgentName.parse(row["agent"]), base=CEILING) for row in rows}
+    return {
+        (row["agent"], row["budget"]): (kind(row["gain_constant"]), kind(str(ceilings[row["agent"], row["budget"]])))
+        for row in rows
+    }
 
 
 def rooms_of(folder: str | Path) -> NDArray[np.int64] | None:
@@ -107,10 +134,24 @@ def _table(folder: str | Path, name: str, columns: Sequence[str] = ()) -> pa.Tab
 
 
 def together(folders: Sequence[str | Path]) -> str:
-    """Print the table as Markdown: a block per budget."""
+    """Print the table as Markdown: a block per budget, and what is missing in it."""
     title = "# One seed" if len(folders) == 1 else f"# {len(folders)} seeds together"
     blocks = [f"## {budget.capitalize()} budget\n\n{grid.markdown()}" for budget, grid in grids(folders).items()]
-    return "\n\n".join([title, *blocks]) + "\n"
+    return "\n\n".join([title, *blocks, *missing(folders)]) + "\n"
+
+
+def missing(folders: Sequence[str | Path]) -> list[str]:
+    """Which columns some evaluations keep from being there, in words."""
+    without = [str(PurePath(folder).name) for folder in folders if not _ends(folder)]
+    lines = []
+    if without:
+        lines.append(
+            f"There are no gain shares: {', '.join(without)} has none. They need {CEILING} and fixed depths of the "
+            "same plans, and a summary of today, which the same command of recommit evaluate writes."
+        )
+    if not any(_prices(_spec(folder)) != Prices() for folder in folders):
+        lines.append("Nothing has a price, so that the value is the share solved.")
+    return lines
 
 
 def grids(folders: Sequence[str | Path]) -> dict[str, Grid]:
@@ -118,6 +159,8 @@ def grids(folders: Sequence[str | Path]) -> dict[str, Grid]:
     specs = [_spec(folder) for folder in folders]
     if any(spec["test_set"] != specs[0]["test_set"] for spec in specs):
         raise ValueError(f"folders: expected evaluations on one test set, got {len(folders)} that differ")
+    if any(_prices(spec) != _prices(specs[0]) for spec in specs):
+        raise ValueError(f"folders: expected evaluations at the same prices, got {len(folders)} that differ")
     seen = [read(folder) for folder in folders]
     for folder, one in zip(folders, seen, strict=True):
         if missing := [budget for budget in specs[0]["budgets"] if ("adaptive", budget) not in one]:
@@ -126,8 +169,40 @@ def grids(folders: Sequence[str | Path]) -> dict[str, Grid]:
 
 
 def _grid(seen: list[dict[tuple[str, str], Seen]], budget: str) -> Grid:
-    paired = {agent: _pairs(seen, agent, budget) for agent in _order(seen)}
-    return Grid.of(HEAD, [_line(agent, pairs) for agent, pairs in paired.items() if pairs])
+    paired = {agent: pairs for agent in _order(seen) if (pairs := _pairs(seen, agent, budget))}
+    lines = [_line(agent, pairs) for agent, pairs in paired.items()]
+    head: tuple[str, ...] = HEAD
+    values = [_value(pairs) for pairs in paired.values()]
+    gains = [_gain(seen, agent, budget) for agent in paired]
+    for names, cells in ((VALUE, values), (GAIN, gains)):
+        if any(any(each) for each in cells):
+            head, lines = head + names, [[*line, *each] for line, each in zip(lines, cells, strict=True)]
+    return Grid.of(head, lines)
+
+
+def _value(pairs: list[tuple[Seen, Seen]]) -> list[str]:
+    """What its episodes are worth; empty where nothing has a price."""
+    if not pairs[0][1].priced:
+        return ["", ""]
+    worth = stats.bootstrap(np.mean([other.worth for _, other in pairs], axis=0), pairs[0][1].rooms)
+    return [f"{worth.mean:.3f}", f"{worth.low:.3f} .. {worth.high:.3f}"]
+
+
+def _gain(seen: list[dict[tuple[str, str], Seen]], agent: str, budget: str) -> list[str]:
+    """Gain share of the mean over seeds; empty where a seed that has the agent lacks its constant or its ceiling."""
+    each = [[one.get((name, budget)) for name in (agent, *_ends_of(one, agent, budget))] for one in seen]
+    three = [[s.worth for s in row if s] for row in each if row[0]]
+    if not three or any(len(row) < 3 for row in three):
+        return ["", ""]
+    rule, constant, ceiling = (np.mean(column, axis=0) for column in zip(*three, strict=True))
+    rooms = next(row[0].rooms for row in each if row[0])
+    share = gain_interval(rule, constant, ceiling, rooms)
+    return [f"{share.mean:.2f}", f"{share.low:.2f} .. {share.high:.2f}"] if share else ["-", "-"]
+
+
+def _ends_of(one: dict[tuple[str, str], Seen], agent: str, budget: str) -> tuple[str, ...]:
+    seen = one.get((agent, budget))
+    return (seen.ends or ()) if seen else ()
 
 
 def _order(seen: list[dict[tuple[str, str], Seen]]) -> list[str]:

@@ -24,15 +24,36 @@ def by_looks(graph: Commitments, budget: int, prices: Sequence[Prices]) -> Float
 
     A state without a plan that is no goal is never solved, and pays for the least depth at every look that is left.
     """
-    action, look = _arrays(prices)
-    value = np.zeros((budget + 1, len(graph), len(prices)))
-    value[:, ~graph.planned] = -(look + action * graph.depths[0]) * np.arange(budget + 1)[:, None, None]
-    value[:, graph.goal] = 1.0
-    blocks = [graph.rows[begin : begin + BLOCK] for begin in range(0, len(graph.rows), BLOCK)]
+    value = np.stack([_ends(graph, left, prices) for left in range(budget + 1)])
     for left in range(1, budget + 1):
-        for rows in blocks:
-            value[left, rows] = _largest(graph, rows, value[left - 1], action) - look
+        _one_more(graph, value[left - 1], value[left], prices)
     return value
+
+
+def with_all_looks(graph: Commitments, budget: int, prices: Sequence[Prices]) -> Floats:
+    """[N, prices] the last of ``by_looks``, in the memory of two of them."""
+    value = _ends(graph, 0, prices)
+    for left in range(1, budget + 1):
+        before, value = value, _ends(graph, left, prices)
+        _one_more(graph, before, value, prices)
+    return value
+
+
+def _ends(graph: Commitments, left: int, prices: Sequence[Prices]) -> Floats:
+    """[N, prices] what states are worth where nobody chooses, and 0 elsewhere."""
+    action, look = _arrays(prices)
+    value = np.zeros((len(graph), len(prices)))
+    value[~graph.planned] = -left * (look + action * graph.depths[0])
+    value[graph.goal] = 1.0
+    return value
+
+
+def _one_more(graph: Commitments, before: Floats, value: Floats, prices: Sequence[Prices]) -> None:
+    """Put the values with one look more than ``before`` where somebody chooses."""
+    action, look = _arrays(prices)
+    for begin in range(0, len(graph.rows), BLOCK):
+        rows = graph.rows[begin : begin + BLOCK]
+        value[rows] = _largest(graph, rows, before, action) - look
 
 
 def costs(graph: Commitments, prices: Sequence[Prices]) -> Floats:

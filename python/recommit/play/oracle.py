@@ -29,6 +29,8 @@ STEP = 1 << 8
 FAILED = 1 << 32
 #: More than any way costs.
 NEVER = 1 << 62
+#: States that are looked at for a ceiling, at most.
+CAP = 1 << 18
 #: By how many wasted actions the search for a solution is widened at a time.
 WIDER = 4
 
@@ -134,7 +136,7 @@ def ceiling(
     depths: tuple[int, ...],
     prices: Prices | None = None,
     *,
-    cap: int = 1 << 18,
+    cap: int = CAP,
 ) -> Ceiling:
     """Over ``depths``, at ``prices`` or without; exact, unless ``cap`` states do not suffice."""
     prices = prices or Prices()

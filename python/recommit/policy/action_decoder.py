@@ -14,6 +14,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from recommit.policy.config import MAX_ACTIONS, DecoderConfig
+from recommit.policy.views import Views
 
 ACTIONS = 4
 
@@ -73,19 +74,30 @@ class ActionDecoder(nn.Module):
             nn.init.zeros_(self.depth_vectors.weight)
 
     def forward(
-        self, z: Tensor, actions: Tensor | None, task: int, depths: Tensor | None = None, noise: Tensor | None = None
+        self,
+        z: Tensor,
+        actions: Tensor | None,
+        task: int,
+        depths: Tensor | None = None,
+        noise: Tensor | None = None,
+        *,
+        apart: bool = False,
     ) -> Any:
-        """Teacher forcing: logits [batch, n + 1, 4] of the action after each prefix of ``actions`` [batch, n].
+        """Teacher forcing: logits [batch, n + 1, 4] of the action after each prefix of ``actions`` [batch, n]; of z of
+        several views [batch, views, width] those of their mean, or of each ``apart`` [batch, views, n + 1, 4].
 
         Without ``actions``: ``plans``. One entrance for both, since weights that are split over ranks are gathered at
         it.
         """
         if actions is None:
             return self._plans(z, task, depths, noise)
-        x, beside = self._begun(z, depths, self.tokens(self._started(actions)))
+        views = Views(z)
+        started = self.tokens(self._started(views.inward(actions)))
+        x, beside = self._begun(views.rows(z), views.repeated(depths), started)
         for block in self.blocks:
             x, _ = block(x, None, beside)
-        return self.outputs[task](self.norm(x[:, self.first :]))
+        logits = self.outputs[task](self.norm(x[:, self.first :]))
+        return views.apart(logits) if apart else views.mean(logits)
 
     def plans(
         self, z: Tensor, task: int, *, depths: Tensor | None = None, noise: Tensor | None = None
@@ -93,24 +105,26 @@ class ActionDecoder(nn.Module):
         """Eight actions per row of z and the logits they were chosen by: argmax, or Gumbel-max with ``noise``.
 
         ``noise`` [batch, 8, 4] holds uniform numbers in (0, 1); the same numbers give the same plans whatever the
-        batch.
+        batch. Of z of several views the mean of what they say is asked, action by action.
         """
         result: tuple[Tensor, Tensor] = self(z, None, task, depths, noise)
         return result
 
     def _plans(self, z: Tensor, task: int, depths: Tensor | None, noise: Tensor | None) -> tuple[Tensor, Tensor]:
+        views = Views(z)
+        z, depths = views.rows(z), views.repeated(depths)
         x, beside = self._begun(z, depths, self.tokens(torch.full((len(z), 1), ACTIONS, device=z.device)))
         caches: list[tuple[Tensor, Tensor] | None] = [None] * len(self.blocks)
         actions, logits = [], []
         for i in range(MAX_ACTIONS):
             for k, block in enumerate(self.blocks):
                 x, caches[k] = block(x, caches[k], beside)
-            now = self.outputs[task](self.norm(x[:, -1]))
-            scores = now.float() if noise is None else now.float() - torch.log(-torch.log(noise[:, i]))
+            now = views.mean(self.outputs[task](self.norm(x[:, -1])))
             logits.append(now)
-            actions.append(scores.argmax(dim=-1))
+            drawn = None if noise is None else now.float() - torch.log(-torch.log(noise[:, i]))
+            actions.append(views.best(now) if drawn is None else drawn.argmax(dim=-1))
             if i + 1 < MAX_ACTIONS:
-                x = (self.tokens(actions[-1]) + self.positions[self.first + i + 1])[:, None]
+                x = (self.tokens(views.inward(actions[-1])) + self.positions[self.first + i + 1])[:, None]
         return torch.stack(actions, dim=1), torch.stack(logits, dim=1)
 
     def _begun(self, z: Tensor, depths: Tensor | None, tokens: Tensor) -> tuple[Tensor, Tensor | None]:

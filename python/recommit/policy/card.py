@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from recommit.storage import reading
 from recommit.storage.files import Files, replace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _TEXT = """---
 library_name: recommit
@@ -67,3 +71,15 @@ def write(folder: Path, name: str, figures: dict[str, Any] | None = None) -> Non
     """Put README.md beside a saved policy."""
     about = reading.values(folder, "config.json")
     replace(Files(), folder / "README.md", card(about, name, figures).encode())
+
+
+def upload(save: Callable[[Path], Path], repo: str, figures: dict[str, Any] | None, *, private: bool) -> str:
+    """Put what ``save`` writes into a folder on the hub, with its page; returns the address."""
+    from huggingface_hub import HfApi
+
+    hub = HfApi()
+    with tempfile.TemporaryDirectory() as folder:
+        write(save(Path(folder)), repo, figures)
+        hub.create_repo(repo, private=private, exist_ok=True)
+        address = hub.upload_folder(repo_id=repo, folder_path=folder, commit_message="recommit policy")
+    return str(address)

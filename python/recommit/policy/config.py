@@ -14,6 +14,8 @@ ADAPTER = "default"
 MOST_LEFT = 99
 #: Far more than any decoder has: a stranger's policy that asks for more would only take this machine's memory.
 MOST = {"width": 1 << 16, "layers": 1 << 8, "heads": 1 << 12, "ffn": 1 << 18}
+#: How many views of a picture there can be: see ``recommit.policy.pictures.symmetry``.
+VIEWS = (1, 2, 4, 8)
 #: States per pass where nobody learns: more of them leave a processor's caches (1,024 at once take 1.3 times as long).
 PASS = 256
 
@@ -50,7 +52,8 @@ class HeadConfig:
     """The map from a look to the depths. The defaults are the paper's: one linear map from z."""
 
     #: ``z``: what the backbone says. ``plan``: also how sure the action decoder is of each action of its greedy plan.
-    reads: Literal["z", "plan"] = "z"
+    #: ``views``: also how far the views of a look agree on it (see ``views`` of the policy).
+    reads: Literal["z", "plan", "views"] = "z"
     #: Width of a hidden layer; 0: none.
     hidden: int = 0
     #: How its last map begins: ``zero``, exactly uniform; ``default``, torch's own; ``normal:STD``, such as
@@ -58,8 +61,8 @@ class HeadConfig:
     init: str = "zero"
 
     def __post_init__(self) -> None:
-        if self.reads not in ("z", "plan"):
-            raise ValueError(f"head.reads: expected z or plan, got {self.reads}")
+        if self.reads not in ("z", "plan", "views"):
+            raise ValueError(f"head.reads: expected z, plan or views, got {self.reads}")
         if self.hidden < 0:
             raise ValueError(f"head.hidden: expected at least 0, got {self.hidden}")
         if self.init not in ("zero", "default") and self.deviation is None:
@@ -112,18 +115,30 @@ class PolicyConfig:
     crop: bool = True
     #: Tell the policy in its prompt how many decisions are left, this one included: it sees more than the paper's.
     show_budget: bool = False
+    #: Pictures per look: the cells of the picture turned and mirrored (1, 2, 4 or 8 ways; never the state), and the
+    #: mean of what the decoder says of them, action by action. Works for any trained policy; a look takes as many times
+    #: as long.
+    views: int = 1
 
     def __post_init__(self) -> None:
+        if self.views not in VIEWS:
+            raise ValueError(f"views: expected one of {', '.join(map(str, VIEWS))}, got {self.views}")
         if not self.depths or list(self.depths) != sorted(set(self.depths)):
             raise ValueError(f"depths: expected ascending numbers without doubles, got {self.depths}")
         if self.depths[0] < 1 or self.depths[-1] > MAX_ACTIONS:
             raise ValueError(f"depths: expected numbers 1..{MAX_ACTIONS}, got {self.depths}")
-        if self.head.reads == "plan" and self.decoder.depth_conditioning != "none":
+        if self.head.reads != "z" and self.decoder.depth_conditioning != "none":
             raise ValueError(
                 "head.reads: expected z with decoder.depth_conditioning (a plan that waits for its depth cannot tell "
-                "it), got plan"
+                f"it), got {self.head.reads}"
             )
         if len(self.prompts) != len(self.tasks):
             raise ValueError(f"prompts: expected one per task ({len(self.tasks)}), got {len(self.prompts)}")
         if self.cell < 0:
             raise ValueError(f"cell: expected 0 or a number of pixels, got {self.cell}")
+
+    def task_index(self, name: str) -> int:
+        """Which of the decoder's outputs serves a task."""
+        if name not in self.tasks:
+            raise ValueError(f"task: expected one of {', '.join(self.tasks)}, got {name}")
+        return self.tasks.index(name)

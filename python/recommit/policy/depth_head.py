@@ -1,7 +1,7 @@
 """The depth head: how many actions to commit to. One linear map from what a look gave, z, to the logits of the depths.
 
-It may also read how sure the action decoder is of its greedy plan (``head.reads: plan``), and have a hidden layer.
-Which actions these are is for ``action_decoder.py``.
+It may also read how sure the action decoder is of its greedy plan (``head.reads: plan``), how far several views of the
+picture agree on it (``views``), and have a hidden layer. Which actions these are is for ``action_decoder.py``.
 """
 
 from __future__ import annotations
@@ -11,9 +11,12 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from recommit.policy.config import MAX_ACTIONS, HeadConfig
+from recommit.policy.views import DISAGREEMENTS
 
 #: Numbers per action that ``confidence`` gives of a plan.
 CONFIDENCES = 3
+#: Numbers per action that a head reads beside z.
+NUMBERS = {"z": 0, "plan": CONFIDENCES, "views": CONFIDENCES + DISAGREEMENTS}
 
 
 class DepthHead(nn.Linear):
@@ -21,7 +24,7 @@ class DepthHead(nn.Linear):
     says otherwise: exactly uniform, with a gradient."""
 
     def __init__(self, width: int, depths: int, config: HeadConfig) -> None:
-        inputs = width + (CONFIDENCES * MAX_ACTIONS if config.reads == "plan" else 0)
+        inputs = width + MAX_ACTIONS * NUMBERS[config.reads]
         super().__init__(config.hidden or inputs, depths)
         #: Numbers that it reads.
         self.inputs = inputs

@@ -8,7 +8,6 @@ calling the policy is teacher forcing, as training needs it. ``checkpoint.py`` s
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,13 +16,16 @@ import torch
 from torch import Tensor, nn
 
 from recommit.policy.action_decoder import ActionDecoder
+from recommit.policy.backbones.adapter import adapt
 from recommit.policy.backbones.backbone import load_backbone
+from recommit.policy.card import upload
 from recommit.policy.checkpoint import load_policy, save_policy
-from recommit.policy.config import ADAPTER, MAX_ACTIONS, MOST_LEFT, PASS, PolicyConfig
+from recommit.policy.config import MAX_ACTIONS, PASS, PolicyConfig
 from recommit.policy.depth_head import DepthHead, confidence
+from recommit.policy.pictures.geometry import Geometries
 from recommit.policy.pictures.vision import Vision
-from recommit.policy.prompt import load_prompt
 from recommit.policy.transfer import to_device, to_host
+from recommit.policy.views import agreed, disagreement, likeliest
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,11 +49,11 @@ class CommitPolicy(nn.Module):
         self.depth_head = DepthHead(backbone.width, len(config.depths), config.head)
         self.decoder = ActionDecoder(backbone.width, len(config.tasks), config.decoder)
         self.vision = Vision(backbone, config)
-        self._geometries: dict[tuple[str, int, int, int], Geometry] = {}
+        self.geometries = Geometries(backbone, self.vision, config)
         #: Of frozen weights, once somebody asked: see ``recommit.policy.checkpoint``.
         self.known_fingerprint = ""
         if config.lora is not None:
-            self._adapt()
+            adapt(backbone, config.lora)
 
     @classmethod
     def from_backbone(
@@ -77,6 +79,10 @@ class CommitPolicy(nn.Module):
             torch.manual_seed(seed)
             self.depth_head = DepthHead(self.backbone.width, len(self.config.depths), config).to(old)
 
+    def replace_views(self, views: int) -> None:
+        """Look at so many views of every picture; the weights stay what they are."""
+        self.config = self.vision.config = replace(self.config, views=views)
+
     @classmethod
     def from_pretrained(cls, folder_or_repo: str | Path, **options: Any) -> CommitPolicy:
         """Read a saved policy; ``recommit.policy.checkpoint`` says the format, and what ``options`` may be."""
@@ -92,32 +98,7 @@ class CommitPolicy(nn.Module):
 
     def push_to_hub(self, repo: str, *, figures: dict[str, Any] | None = None, private: bool = False) -> str:
         """Upload the policy with a model card (and a validation's ``figures``); returns the address."""
-        import tempfile
-
-        from huggingface_hub import HfApi
-
-        from recommit.policy.card import write
-
-        hub = HfApi()
-        with tempfile.TemporaryDirectory() as folder:
-            write(self.save_pretrained(folder), repo, figures)
-            hub.create_repo(repo, private=private, exist_ok=True)
-            address = hub.upload_folder(repo_id=repo, folder_path=folder, commit_message="recommit policy")
-        return str(address)
-
-    def _adapt(self) -> None:
-        from peft import LoraConfig, get_peft_model
-
-        lora = self.config.lora
-        assert lora is not None
-        self.backbone.model.requires_grad_(False)
-        adapter = LoraConfig(
-            r=lora.rank, lora_alpha=lora.alpha, lora_dropout=lora.dropout, target_modules=self.backbone.lora_targets
-        )
-        with warnings.catch_warnings():  # PEFT asks transformers by a name that is going away
-            warnings.simplefilter("ignore", FutureWarning)
-            model: Any = self.backbone.model
-            self.backbone.model = get_peft_model(model, adapter, adapter_name=ADAPTER)
+        return upload(self.save_pretrained, repo, figures, private=private)
 
     @property
     def vision_frozen(self) -> bool:
@@ -144,58 +125,45 @@ class CommitPolicy(nn.Module):
 
     def task_index(self, task: Puzzle) -> int:
         """Which of the decoder's outputs serves a task."""
-        if task.task not in self.config.tasks:
-            raise ValueError(f"task: expected one of {', '.join(self.config.tasks)}, got {task.task}")
-        return self.config.tasks.index(task.task)
+        return self.config.task_index(task.task)
 
     def tokens(self, task: Puzzle, shape: tuple[int, int]) -> int:
         """Tokens that the language model reads for a state of ``shape``."""
-        return len(self._geometry(task, shape, 1).tokens)
-
-    def _geometry(self, task: Puzzle, shape: tuple[int, int], left: int = 0) -> Geometry:
-        rows, cols = self.vision.grid(task, shape)
-        key = (task.task, rows, cols, left if self.config.show_budget else 0)
-        if key not in self._geometries:
-            prompt = load_prompt(self.config.prompts[self.task_index(task)])
-            wording = prompt.with_left(left) if self.config.show_budget else prompt
-            self._geometries[key] = self.backbone.geometry(wording, rows, cols)
-        return self._geometries[key]
-
-    def _counted_geometry(self, task: Puzzle, shape: tuple[int, int], left: NDArray[np.integer] | None) -> Geometry:
-        """The geometry of prompts that differ in how many decisions are ``left``, and in no other token."""
-        if not self.config.show_budget:
-            return self._geometry(task, shape)
-        if left is None or not len(left) or not (left.min() >= 1 and left.max() <= MOST_LEFT):
-            raise ValueError(
-                f"left: expected decisions left of each state, 1..{MOST_LEFT}, as show_budget says, got {left}"
-            )
-        numbers, which = np.unique(left, return_inverse=True)
-        every = [self._geometry(task, shape, int(number)) for number in numbers]
-        if len({len(each.tokens) for each in every}) > 1:
-            raise ValueError(
-                "show_budget: expected a tokenizer to which numbers of two digits are equally long, got another"
-            )
-        rows = to_device(which.astype(np.int64), every[0].tokens.device)
-        return replace(every[0], tokens=torch.stack([each.tokens for each in every])[rows])
+        return len(self.geometries.of(task, shape, 1).tokens)
 
     def look(self, task: Puzzle, states: NDArray[np.uint8], left: NDArray[np.integer] | None = None) -> Tensor:
-        """z of each state: one pass of the backbone, whatever is asked of it afterwards. ``left`` are the decisions
-        left, this one included, where the policy is told (``show_budget``)."""
-        geometry = self._counted_geometry(task, (states.shape[1], states.shape[2]), left)
-        features = self.vision.features(task, states, frozen=self.vision_frozen)
+        """z of each state: one pass of the backbone, whatever is asked of it afterwards; with several ``views`` one for
+        each, [N, views, width]. ``left`` are the decisions left, this one included, where the policy is told
+        (``show_budget``)."""
+        shape = states.shape[1], states.shape[2]
+        geometry, views = self.geometries.of_each(task, shape, left), self.vision.views(task, shape)
+        every = [self._seen(task, states, geometry, view) for view in range(views)]
+        return every[0] if views == 1 else torch.stack(every, dim=1)
+
+    def _seen(self, task: Puzzle, states: NDArray[np.uint8], geometry: Geometry, view: int) -> Tensor:
+        features = self.vision.features(task, states, frozen=self.vision_frozen, view=view)
         return self.backbone.z(features, geometry).to(self.depth_head.weight.dtype)
 
     def read(self, z: Tensor, index: int, scores: Tensor | None = None, decoder: nn.Module | None = None) -> Tensor:
-        """What the depth head is given: z, and how sure the greedy plan is (of the task with that ``index``).
+        """What the depth head is given: z (the mean of the views), how sure the greedy plan is (of the task with that
+        ``index``), and how far views agree on it.
 
         ``scores`` are those of the greedy plans where somebody made them; no gradient goes through them.
         """
-        if self.config.head.reads == "z":
-            return z
-        if scores is None:
-            with torch.no_grad():
-                scores = (decoder or self.decoder)(z, None, index)[1]
-        return torch.cat([z, confidence(scores.detach()).to(z.dtype)], dim=-1)
+        reads, mean, decoder = self.config.head.reads, z.mean(dim=1) if z.ndim == 3 else z, decoder or self.decoder
+        if reads == "z":
+            return mean
+        with torch.no_grad():
+            scores = decoder(z, None, index)[1] if scores is None else scores
+            about = [confidence(scores.detach())]
+            if reads == "views":
+                about.append(self._disagreement(z, index, scores, decoder))
+        return torch.cat([mean, *(each.to(z.dtype) for each in about)], dim=-1)
+
+    def _disagreement(self, z: Tensor, index: int, scores: Tensor, decoder: nn.Module) -> Tensor:
+        if z.ndim == 2:
+            return agreed(z)
+        return disagreement(decoder(z, likeliest(scores)[:, : MAX_ACTIONS - 1], index, apart=True))
 
     def forward(
         self,

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from recommit.play.attribution import CAUSES
+from recommit.report import regret
 from recommit.report.reading import KNOWING
 
 if TYPE_CHECKING:
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recommit.report.reading import AgentDecisions, Folder
+    from recommit.report.regret import AgentRegrets
 
 #: Kinds by how much there is to see: the first instance of the first of them is shown when the page opens.
 _OPENED = (3, 4, 2, 0, 1, 5)
@@ -96,6 +99,7 @@ def _packed(
         "budget": folder.widest,
         "of": len(kinds),
         "depths": depths,
+        "causes": list(CAUSES),
         "kinds": names,
         "rival": rival,
         "open": min(range(len(chosen)), key=lambda i: _OPENED.index(int(kinds[chosen[i]]))),
@@ -104,7 +108,10 @@ def _packed(
             {"n": i, "id": str(columns["id"][i]), "kind": int(kinds[i]), "state": columns["state"][i].hex()}
             for i in chosen
         ],
-        "played": [episodes(rows, chosen, columns["length"], depths) for _, rows, _ in played],
+        "played": [
+            episodes(rows, chosen, columns["length"], depths, regret.read(folder, agent, rows))
+            for agent, rows, _ in played
+        ],
     }
 
 
@@ -117,8 +124,11 @@ def depths_with_chance(every: Sequence[AgentDecisions]) -> list[int]:
     return [d for d in range(1, 9) if int(seen) >> (8 * (d - 1)) & 255]
 
 
-def episodes(rows: AgentDecisions, chosen: list[int], length: list[int], depths: list[int]) -> list[dict[str, Any]]:
-    """By instance: depths, actions executed, distances, the actions, and the depth head's chances in 255ths."""
+def episodes(
+    rows: AgentDecisions, chosen: list[int], length: list[int], depths: list[int], regrets: AgentRegrets | None = None
+) -> list[dict[str, Any]]:
+    """By instance: depths, actions executed, distances, the actions, and the depth head's chances in 255ths; what each
+    commitment cost in thousandths of a solved episode, the best depth, and the cause, 0 where nothing was lost."""
     order = np.lexsort((rows.turn, rows.instance))
     begin = np.searchsorted(rows.instance[order], chosen, "left")
     end = np.searchsorted(rows.instance[order], chosen, "right")
@@ -137,6 +147,10 @@ def episodes(rows: AgentDecisions, chosen: list[int], length: list[int], depths:
             )
         if rows.chances is not None and rows.chances[mine].any():
             one["p"] = "".join(f"{int(w) >> (8 * (d - 1)) & 255:02x}" for w in rows.chances[mine] for d in depths)
+        if regrets is not None:
+            one["r"] = [round(1000 * float(value)) for value in regrets.regret[mine]]
+            one["b"] = "".join(map(str, regrets.best[mine]))
+            one["c"] = "".join(str(cause + 1) for cause in regrets.cause[mine])
         packed.append(one)
     return packed
 

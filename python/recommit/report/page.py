@@ -21,7 +21,7 @@ from string import Template
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from recommit.paper import seeds as across
-from recommit.report import axes, depths, embed, episodes, failures, figures, published, sections, training
+from recommit.report import axes, depths, embed, episodes, failures, figures, published, regret, sections, training
 from recommit.report.embed import Html, joined, tag
 from recommit.report.reading import Folder
 from recommit.storage import files
@@ -82,6 +82,11 @@ SECTIONS = {
         "A policy that uses its depth well commits far where it is sure and little where it is not; the control takes "
         "the same depths whatever the state, so it is flat.",
     ),
+    "regret": Section(
+        "Where regret falls",
+        "Every commitment gives away what the best depth there would have been worth more, under the same plans; "
+        "columns add it up by how far the goal was, colours say why.",
+    ),
     "curves": Section(
         "Solved over budgets",
         "Every line is read at a budget K: what the agent has solved, or spent, by then.",
@@ -106,6 +111,10 @@ SECTIONS = {
 }
 
 
+#: Where regrets are missing.
+HOW_TO_KEEP = "The same recommit evaluate with --regret adds them, while the run is there."
+
+
 def make(folder: Folder, instances: int = 48, seeds: Sequence[Path] = ()) -> ReportPage:
     """Everything, with episodes of up to ``instances`` instances; ``seeds`` are evaluations of other seeds."""
     drawn: list[Figure] = []
@@ -118,21 +127,27 @@ def make(folder: Folder, instances: int = 48, seeds: Sequence[Path] = ()) -> Rep
         "table": _tables(folder),
         "paper": _published(folder),
         "depth": _depths(folder, drawn),
+        "regret": _regret(folder, drawn),
         "curves": _curves(folder, drawn),
         "training": _training(folder, drawn),
         "episodes": [_viewer(packed, instances)],
         "failures": [failures.failures(folder, watched), sections.limits(folder)],
         "made": [sections.commands(folder, instances), sections.versions(folder)],
     }
-    content = [_section(name, *parts[name]) for name in SECTIONS if parts[name]]
-    return ReportPage(_html(folder, content, packed), tuple(drawn), len(watched), int(folder.spec["instances"]))
+    content = [section(name, SECTIONS[name], *parts[name]) for name in SECTIONS if parts[name]]
+    title = f"{folder.first.label} on {folder.task}"
+    html = document("recommit report", title, folder.task, content, packed)
+    return ReportPage(html, tuple(drawn), len(watched), int(folder.spec["instances"]))
 
 
-def _html(folder: Folder, content: list[Html], packed: dict[str, Any] | None) -> str:
-    """The page around its sections."""
-    script = rules(folder.task) + "".join(axes.asset(f"{name}.js") for name in ("draw", "viewer", "report"))
+def document(kind: str, title: str, task: str, content: list[Html], packed: dict[str, Any] | None) -> str:
+    """The page around its sections, of the ``kind`` of a command; ``packed`` are episodes to watch."""
+    script = rules(task) + "".join(axes.asset(f"{name}.js") for name in ("draw", "viewer", "report"))
+    first = re.match(r'<section id="(\w+)">', content[0])
     return Template(axes.asset("page.html")).substitute(
-        title=embed.escaped(f"{folder.first.label} on {folder.task}"),
+        kind=embed.escaped(kind),
+        title=embed.escaped(title),
+        first=first[1] if first else "",
         sections=_links(content),
         contents=joined(*content),
         styles=axes.asset("report.css") + axes.asset("figure.css"),
@@ -156,9 +171,9 @@ def rules(task: str) -> str:
     return axes.asset("puzzles.js") + (own.read_text(encoding="utf-8") if own.is_file() else "")
 
 
-def _section(name: str, *parts: object) -> Html:
-    section = SECTIONS[name]
-    return tag("section", tag("h2", section.title), tag("p", section.how, class_="how"), *parts, id=name)
+def section(name: str, about: Section, *parts: object) -> Html:
+    """Under its title, and how it is read."""
+    return tag("section", tag("h2", about.title), tag("p", about.how, class_="how"), *parts, id=name)
 
 
 def _links(content: list[Html]) -> Html:
@@ -171,7 +186,7 @@ def _missing(what: str) -> Html:
     return tag("p", what, class_="missing")
 
 
-def _shown(figure: Figure, drawn: list[Figure]) -> Html:
+def shown(figure: Figure, drawn: list[Figure]) -> Html:
     """A figure with its two files beside it."""
     drawn.append(figure)
     files = (
@@ -185,8 +200,9 @@ def _shown(figure: Figure, drawn: list[Figure]) -> Html:
     return tag("figure", tag("figcaption", figure.title, tag("span", *links, class_="files")), figure.svg)
 
 
-def _grid(figures_: list[Figure], drawn: list[Figure]) -> Html:
-    return tag("div", *(_shown(figure, drawn) for figure in figures_), class_="grid")
+def grid(figures_: list[Figure], drawn: list[Figure]) -> Html:
+    """Side by side."""
+    return tag("div", *(shown(figure, drawn) for figure in figures_), class_="grid")
 
 
 def _pareto(folder: Folder, drawn: list[Figure]) -> list[Html]:
@@ -205,14 +221,16 @@ def _pareto(folder: Folder, drawn: list[Figure]) -> list[Html]:
         box = tag("label", Html('<input type="checkbox" id="show-paper">'), " show the numbers that the paper prints")
         note = "The paper's are of another model on other instances; they stand here for orientation."
         parts.append(tag("p", box, ". ", note, class_="quiet"))
-    return [*parts, _grid(planes, drawn)]
+    return [*parts, grid(planes, drawn)]
 
 
 def _seeds(folder: Folder, others: Sequence[Path]) -> list[Html]:
     if not others:
         return []
     note = f"{1 + len(others)} evaluations of the same instances."
-    return [tag("p", note, class_="quiet"), published.seeds(across.grids([folder.path, *others]))]
+    every = [folder.path, *others]
+    lacks = [_missing(line) for line in across.missing(every)]
+    return [tag("p", note, class_="quiet"), published.seeds(across.grids(every)), *lacks]
 
 
 def _published(folder: Folder) -> list[Html]:
@@ -221,7 +239,7 @@ def _published(folder: Folder) -> list[Html]:
 
 
 def _tables(folder: Folder) -> list[Html]:
-    parts = [sections.main_tables(folder)]
+    parts = [sections.main_tables(folder), *map(_missing, sections.missing_columns(folder))]
     if folder.comparisons is None:
         parts.append(_missing("comparisons.json is not there, so there are no paired differences."))
     return parts
@@ -236,7 +254,17 @@ def _depths(folder: Folder, drawn: list[Figure]) -> list[Html]:
     note = pale + depths.dead_in_words(counts_of)
     parts = [tag("p", note, class_="quiet"), depths.legend(depths.used(counts_of))]
     parts += [_missing(f"{', '.join(gone)} {'was' if len(gone) == 1 else 'were'} not played.")] if gone else []
-    return [*parts, _grid([*(depths.shares(t) for t in counts_of), depths.means(counts_of)], drawn)]
+    return [*parts, grid([*(depths.shares(t) for t in counts_of), depths.means(counts_of)], drawn)]
+
+
+def _regret(folder: Folder, drawn: list[Figure]) -> list[Html]:
+    every = regret.of_agents(folder)
+    if not every:
+        return [_missing(f"This evaluation kept no regrets. {HOW_TO_KEEP}")]
+    paid = sections.prices(folder)
+    note = f"Exact, under the {folder.widest} budget{paid}; best are the best of the depths that the head has."
+    parts = [tag("p", note, class_="quiet"), regret.legend(), regret.paragraphs(every)]
+    return [*parts, grid(regret.figures(every), drawn)]
 
 
 def _curves(folder: Folder, drawn: list[Figure]) -> list[Html]:
@@ -245,14 +273,14 @@ def _curves(folder: Folder, drawn: list[Figure]) -> list[Html]:
     note = "Agents that know their budget are those of the largest one, cut short."
     if len(folder.agents) > figures.MANY:
         note += " Only agents of the evaluation's own policy are drawn; the others are in the table."
-    return [tag("p", note, class_="quiet"), _grid(figures.curves(folder), drawn)]
+    return [tag("p", note, class_="quiet"), grid(figures.curves(folder), drawn)]
 
 
 def _training(folder: Folder, drawn: list[Figure]) -> list[Html]:
     panels = training.panels(folder.training)
     if not panels:
         return [_missing("The run's folder is not there, or holds no steps, so its training cannot be shown.")]
-    return [_grid(panels, drawn)]
+    return [grid(panels, drawn)]
 
 
 def _viewer(packed: dict[str, Any] | None, instances: int) -> Html:
@@ -265,6 +293,8 @@ def _viewer(packed: dict[str, Any] | None, instances: int) -> Html:
         f"long ones. Played under the {budget} budget; of agents that draw, the first of their seeds."
     )
     parts = [tag("p", note, class_="quiet")]
+    if not any("r" in one for played in packed["played"] for one in played):
+        parts.append(_missing(f"What single commitments cost, and the best depths, are not shown. {HOW_TO_KEEP}"))
     if not any(agent["drawn"] for agent in packed["agents"]):
         parts.append(_missing("This evaluation kept no actions, so that the boards stay at the start."))
     return joined(*parts, Html(axes.asset("viewer.html")))

@@ -209,7 +209,7 @@ class Folder:
     @cached_property
     def instances(self) -> dict[str, list[Any]] | None:
         """id, state, length; room, where the data keeps rooms apart."""
-        table = self._table("instances.parquet")
+        table = self.table("instances.parquet")
         return None if table is None else table.to_pydict()
 
     @cached_property
@@ -227,7 +227,7 @@ class Folder:
     @cached_property
     def outcomes(self) -> dict[tuple[str, str], dict[str, NDArray[np.float64]]] | None:
         """By agent and budget: solved, actions and lost per instance, means over seeds."""
-        table = self._table("episodes.parquet")
+        table = self.table("episodes.parquet")
         if table is None:
             return None
         count = int(self.spec["instances"])
@@ -255,7 +255,7 @@ class Folder:
         return [self._decided(f"decisions/{n}.parquet") for n in names if self.has(f"decisions/{n}.parquet")]
 
     def _decided(self, name: str) -> AgentDecisions:
-        table = self._table(name)
+        table = self.table(name)
         plain = ("instance", "turn", "depth", "executed", "before", "after", "solved")
         optional = (table[key].to_numpy() if key in table.column_names else None for key in ("actions", "chances"))
         try:
@@ -299,5 +299,6 @@ class Folder:
         """Is there a file by this name, or should there be one?"""
         return reading.there(self.path, name)
 
-    def _table(self, name: str) -> Any:
+    def table(self, name: str) -> Any:
+        """A file of columns; None where it is not there."""
         return parsed(self.path / name, reading.content(self.path, name)) if self.has(name) else None

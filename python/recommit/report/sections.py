@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
     from recommit.report.reading import Agent, Folder
 
-#: Of numbers below zero, and where there is no number.
 #: Columns that stand only where some agent has the figure.
-EXTRA = {"gain share": "gain", "threshold": "threshold"}
+EXTRA = {"value": "value", "gain share": "gain", "threshold": "threshold"}
+#: Of numbers below zero, and where there is no number.
 MINUS, NONE = "\u2212", "\u2013"
 
 
@@ -175,7 +175,22 @@ def _extra(row: dict[str, Any], name: str) -> Html | str:
         return ""
     if name == "threshold":
         return f"{row['threshold']:.3g}"
-    return _with(number(row["gain"], 2), f"{number(row['gain_low'], 2)} .. {number(row['gain_high'], 2)}")
+    key, digits = EXTRA[name], 2 if name == "gain share" else 3
+    value, low, high = (number(row.get(field), digits) for field in (key, f"{key}_low", f"{key}_high"))
+    return _with(value, f"{low} .. {high}")
+
+
+def missing_columns(folder: Folder) -> list[str]:
+    """Which of the columns are not there, and what they need, in words."""
+    lines = []
+    if not any("gain" in row for row in folder.summary):
+        lines.append(
+            f"There are no gain shares. They need {CEILING} and fixed depths, and a summary of today, which the same "
+            "command of recommit evaluate writes; nothing is played again."
+        )
+    if not any("value" in row for row in folder.summary) and not prices(folder).startswith(", at"):
+        lines.append("Nothing has a price, so that the value of an episode is whether it is solved.")
+    return lines
 
 
 def _main_row(folder: Folder, point: figures.PlottedAgent, budget: str) -> tuple[str, list[object]]:
@@ -234,6 +249,16 @@ def _dominated(folder: Folder, budget: str, never: list[int]) -> str:
     return f". Of the others played, {'; '.join(parts)}." if parts else "."
 
 
+def prices(folder: Folder) -> str:
+    """What actions and looks cost, in words; nothing if they cost nothing."""
+    paid = [
+        f"{folder.spec[f'price_{what}']:g} per {what}"
+        for what in ("action", "look")
+        if folder.spec.get(f"price_{what}")
+    ]
+    return f", at {' and '.join(paid)}" if paid else ", of solved episodes alone"
+
+
 def commands(folder: Folder, instances: int) -> Html:
     """What to type for the same figures; folders by their last names."""
     spec = folder.spec
@@ -243,6 +268,7 @@ def commands(folder: Folder, instances: int) -> Html:
     words += [w for key in ("instances", "validation", "seed") if key in spec for w in (f"--{key}", str(spec[key]))]
     prices = [name for name in ("price_action", "price_look") if name in spec]
     words += [w for name in prices for w in (f"--{name.replace('_', '-')}", str(spec[name]))]
+    words += ["--regret"] if spec.get("regret") else []
     words += ["--length", *map(str, spec["length"])] if spec.get("length") else []
     words += ["--task", spec["task"]] if spec.get("task") else []
     report = ["recommit", "report", "EVAL", "--out", "report.html", "--instances", str(instances)]

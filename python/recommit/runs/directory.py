@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from recommit.data.feeding.mixture import names
 from recommit.data.spec import DataSpec
 from recommit.runs.checkpoints import Checkpoints
-from recommit.storage import digests, errors, files, reading
+from recommit.storage import belonging, digests, errors, files, reading
 from recommit.storage import opening as plain
 from recommit.storage.lock import Lock
 
@@ -89,8 +89,8 @@ class RunDirectory:
         before = self.read("config.json")
         before = None if before is None else json.loads(json.dumps(updated(before)))
         now, usual = json.loads(json.dumps([config, defaults or {}]))
-        if before is not None and (changed := differences(_lasting(_completed(before, usual)), _lasting(now))):
-            raise ValueError(f"{self.folder}: expected the configuration of its run, got another: {changed}")
+        if before is not None:
+            belonging.check(self.folder, _lasting(_completed(before, usual)), _lasting(now))
         digests.verify(self.folder, LOGS)
         files.Files().remove(self.folder / digests.NAME)
         self.write("config.json", now)
@@ -162,16 +162,6 @@ def _completed(values: dict[str, Any], defaults: dict[str, Any]) -> dict[str, An
         if isinstance(v, dict) and isinstance(defaults.get(k), dict)
     }
     return {**defaults, **values, **inner}
-
-
-def differences(before: Any, now: Any, name: str = "") -> str:
-    """Which fields differ, with both values."""
-    if isinstance(before, dict) and isinstance(now, dict):
-        keys = sorted(before.keys() | now.keys())
-        return ", ".join(
-            filter(None, (differences(before.get(k), now.get(k), f"{name}.{k}".lstrip(".")) for k in keys))
-        )
-    return "" if before == now else f"{name} was {before!r}, is {now!r}"
 
 
 def best_policy(folder: str | Path) -> Path:

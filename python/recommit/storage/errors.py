@@ -48,13 +48,13 @@ class Unavailable(DataError, ImportError):
 
 
 class WrongFolder(DataError, ValueError):
-    """The path cannot be a data folder: a file, no permission, or somebody else's files in it."""
+    """The path cannot be the folder: a file, no permission, somebody else's files in it, or another run's."""
 
     exit_status = 2
 
 
 class WrongDataSpec(DataError, ValueError):
-    """A data spec that contradicts itself, asks for what does not exist, or is not the one a folder was built from."""
+    """A data spec that contradicts itself or asks for what does not exist."""
 
     exit_status = 2
 

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from recommit.policy.transfer import to_device
 from recommit.train import targets
+from recommit.train.ensemble import EnsembleTargets
 
 if TYPE_CHECKING:
     from recommit.policy.policy import CommitPolicy
@@ -44,6 +45,8 @@ def sft_loss(
     """
     z = policy.look(task, batch.states, batch.left)
     device = z.device
+    if isinstance(batch, EnsembleTargets):
+        return _ensemble_loss(policy, z, policy.task_index(task), batch, config, divisor)
     actions, optimal = to_device(batch.actions, device), to_device(batch.optimal, device)
     index, before = policy.task_index(task), actions[:, :-1]
     if policy.config.decoder.depth_conditioning == "none":
@@ -57,6 +60,16 @@ def sft_loss(
         weight = to_device(targets.weights(batch.distance, (depth,), config.weighting), device)
         loss = loss + weighted(action_losses(logits, actions, optimal, config.kind), weight)
     return loss / divisor, logits
+
+
+def _ensemble_loss(
+    policy: CommitPolicy, z: Tensor, index: int, batch: EnsembleTargets, config: TargetConfig, divisor: float
+) -> tuple[Tensor, Tensor]:
+    """Cross-entropy to the mean of the views, along their plan."""
+    logits = policy.decoder(z, to_device(batch.actions, z.device)[:, :-1], index)
+    losses = -(to_device(batch.chances, z.device) * F.log_softmax(logits.float(), dim=-1)).sum(-1)
+    weight = to_device(targets.weights(batch.distance, config.depths, config.weighting), z.device)
+    return weighted(losses, weight) / divisor, logits
 
 
 def weighted(losses: Tensor, weight: Tensor) -> Tensor:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
+    from typing_extensions import Self
 
     from recommit.data.rows import LabelledRows
     from recommit.puzzles.puzzle import Puzzle
@@ -34,8 +35,11 @@ class Targets:
     def __len__(self) -> int:
         return len(self.states)
 
-    def __getitem__(self, key: slice | NDArray[np.intp]) -> Targets:
-        return Targets(*(getattr(self, f.name)[key] for f in fields(self)))
+    def __getitem__(self, key: slice | NDArray[np.intp]) -> Self:
+        return type(self)(*(getattr(self, f.name)[key] for f in fields(self)))
+
+
+T = TypeVar("T", bound=Targets)
 
 
 def make(
@@ -68,7 +72,7 @@ def make(
     return Targets(states, actions, optimal, content.distance.astype(np.int32), left)
 
 
-def nothing(batch: Targets) -> Targets:
+def nothing(batch: T) -> T:
     """One state of a batch, to go through the model without any weight."""
     return replace(batch[:1], distance=np.zeros(1, np.int32))
 

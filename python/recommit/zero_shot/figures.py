@@ -7,16 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from recommit.game.game import spl
+from recommit.game.parser import AnswerOutcome
 from recommit.puzzles import registry
 from recommit.stats import share
-from recommit.zero_shot.parser import AnswerOutcome
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from recommit.zero_shot.player import Episode, Step
+    from recommit.game.game import Step
+    from recommit.zero_shot.player import Episode
     from recommit.zero_shot.spec import ZeroShotSpec
 
 
@@ -69,7 +71,9 @@ def _row(
         "solve_high": high,
         "actions_per_episode": _mean([_executed(steps) for steps in played]),
         "decisions_per_episode": _mean([len(steps) for steps in played]),
-        "spl": _mean([_spl(each.length, steps) for each, steps in zip(counted, played, strict=True)]),
+        "spl": _mean(
+            [spl(each.length, _executed(steps), _solved(steps)) for each, steps in zip(counted, played, strict=True)]
+        ),
         "mean_depth": _mean([step.depth for steps in played for step in steps if step.depth]),
         "depths": {str(depth): depths[depth] for depth in sorted(depths)},
         "outcomes": {outcome.value: outcomes[outcome.value] for outcome in AnswerOutcome},
@@ -84,11 +88,6 @@ def _solved(steps: Sequence[Step]) -> bool:
 
 def _executed(steps: Sequence[Step]) -> int:
     return sum(step.executed for step in steps)
-
-
-def _spl(length: int, steps: Sequence[Step]) -> float:
-    """Success weighted by the share of necessary actions."""
-    return length / max(_executed(steps), length, 1) if _solved(steps) else 0.0
 
 
 def _mean(values: Sequence[float]) -> float | None:

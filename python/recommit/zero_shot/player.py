@@ -5,38 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from recommit.data.showing import png
+from recommit.game import parser
+from recommit.game.game import Game, Step
+from recommit.game.parser import Commitment
+from recommit.game.prompt import MOVES
 from recommit.storage import files
 from recommit.storage.errors import Damaged
-from recommit.zero_shot import parser
 from recommit.zero_shot.http.bodies import Question
 from recommit.zero_shot.http.client import DecisionPlace
-from recommit.zero_shot.prompt import MOVES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
-    from recommit.policy.prompt import Prompt
     from recommit.puzzles.instances import Instances
     from recommit.puzzles.puzzle import Puzzle
     from recommit.storage.jsonl import JsonLines
     from recommit.zero_shot.http.client import Answer
-
-    State = NDArray[np.uint8]
-
-
-@dataclass(frozen=True)
-class Step:
-    """One decision, carried out."""
-
-    outcome: str
-    depth: int
-    executed: int
-    solved: bool
 
 
 @dataclass
@@ -58,7 +42,6 @@ class ModelPlayer:
         self,
         task: Puzzle,
         instances: Instances,
-        prompts: tuple[Prompt, Prompt],
         ask: Callable[[Question, DecisionPlace], Answer],
         journal: JsonLines,
         *,
@@ -67,10 +50,8 @@ class ModelPlayer:
         lenient: bool,
         moves: str = MOVES[0],
     ) -> None:
-        self.task, self.instances, self.prompts, self.ask, self.journal = task, instances, prompts, ask, journal
-        self.budget, self.cell, self.lenient = budget, cell, lenient
-        #: Where a word means the tile's way, the blank goes the opposite one, whose code differs in the last bit.
-        self.turned = int(moves != MOVES[0])
+        self.task, self.instances, self.ask, self.journal = task, instances, ask, journal
+        self.budget, self.cell, self.lenient, self.moves = budget, cell, lenient, moves
         self._recorded: dict[tuple[str, int], dict[str, Any]] = {}
 
     def restore(self, records: list[dict[str, Any]]) -> None:
@@ -87,42 +68,41 @@ class ModelPlayer:
 
     def play(self, episode: Episode) -> None:
         """Play to the goal or the end of the budget. If asking fails, what was played stays in ``episode``."""
-        episode.steps.clear()
-        state: State = self.instances.states[episode.index]
-        solved = bool(self.task.is_solved(state[None], threads=1)[0])
-        while not solved and len(episode.steps) < self.budget:
-            record = self.decide(episode, state)
-            state, step = self._carried_out(state, record)
-            episode.steps.append(step)
-            solved = step.solved
+        game = self._game(episode)
+        episode.steps = game.steps
+        while not game.over:
+            game.commit(_commitment(self.decide(episode, game)))
         episode.finished = True
 
-    def decide(self, episode: Episode, state: State) -> dict[str, Any]:
+    def _game(self, episode: Episode) -> Game:
+        start = self.instances.states[episode.index]
+        return Game(self.task, start, self.budget, cell=self.cell, lenient=self.lenient, moves=self.moves)
+
+    def decide(self, episode: Episode, game: Game) -> dict[str, Any]:
         """The record of the next decision, from the journal or, once it is in there, from the model."""
-        decision, seen = len(episode.steps), files.sha256(state.tobytes())
+        decision, seen = len(game.steps), files.sha256(game.state.tobytes())
         recorded = self._recorded.get((episode.instance, decision))
         if recorded is not None:
             if recorded["state_sha256"] != seen:
                 raise Damaged(f"decisions.jsonl: {episode.instance}, {decision}: expected its state, got another")
             return recorded
-        record = self._answered(episode, decision, state) | {"state_sha256": seen, "state": state.tolist()}
+        record = self._answered(episode, decision, game) | {"state_sha256": seen, "state": game.state.tolist()}
         self.journal.add(record)
         return record
 
-    def _answered(self, episode: Episode, decision: int, state: State) -> dict[str, Any]:
-        picture = png.encode(self.task.render(state[None], cell=self.cell, threads=1)[0])
-        question = Question(self.prompts[0].text, self.prompts[1].text, picture)
-        answer = self.ask(question, DecisionPlace(episode.instance, episode.index, decision))
-        completion = answer.completion
-        commitment = parser.parse(
-            completion.text, lenient=self.lenient, refused=completion.refused, cut_off=completion.cut_off
+    def _answered(self, episode: Episode, decision: int, game: Game) -> dict[str, Any]:
+        look = game.observe()
+        answer = self.ask(
+            Question(look.system, look.text, look.png or b""), DecisionPlace(episode.instance, episode.index, decision)
         )
+        completion = answer.completion
+        commitment = game.read(completion.text, refused=completion.refused, cut_off=completion.cut_off)
         return {
             "instance": episode.instance,
             "decision": decision,
             "outcome": commitment.outcome.value,
             "h": commitment.depth,
-            "actions": [parser.ACTIONS[action ^ self.turned] for action in commitment.actions],
+            "actions": [parser.ACTIONS[action] for action in commitment.actions],
             "text": completion.text,
             "finish": completion.finish,
             "model": completion.model,
@@ -138,15 +118,11 @@ class ModelPlayer:
             "request": answer.request,
         }
 
-    def _carried_out(self, state: State, record: dict[str, Any]) -> tuple[State, Step]:
-        depth, codes = _checked(record)
-        if not depth:
-            return state, Step(record["outcome"], 0, 0, False)
-        actions = np.zeros((1, parser.DEPTHS[-1]), np.uint8)
-        actions[0, :depth] = codes
-        outcome = self.task.execute(state[None], actions, np.array([depth], np.int32), threads=1)
-        step = Step(record["outcome"], depth, int(outcome.executed[0]), bool(outcome.solved[0]))
-        return outcome.states[0], step
+
+def _commitment(record: dict[str, Any]) -> Commitment:
+    """What a record says was carried out, in the codes of the puzzle."""
+    depth, codes = _checked(record)
+    return Commitment(parser.AnswerOutcome(record["outcome"]), depth, tuple(codes))
 
 
 def _checked(record: dict[str, Any]) -> tuple[int, list[int]]:

@@ -88,7 +88,6 @@ def run(
             plays = player(
                 spec.puzzle(),
                 starts,
-                spec.prompts,
                 client.ask,
                 journal,
                 budget=spec.budget,

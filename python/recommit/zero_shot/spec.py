@@ -12,11 +12,11 @@ import numpy as np
 from recommit import draws
 from recommit.data.spec import DataSpec
 from recommit.data.starts import held_out
+from recommit.game import prompt
 from recommit.puzzles import registry
 from recommit.puzzles.instances import Instances
-from recommit.storage import files, reading
+from recommit.storage import belonging, files, reading
 from recommit.version import VERSION
-from recommit.zero_shot import prompt
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -136,12 +136,9 @@ def keep(manifest: dict[str, Any], folder: Path) -> None:
         return
     try:
         stored = reading.values(folder, MANIFEST)
-        before, now = stored["run"], manifest["run"]
-        changed = [name for name in {**now, **before} if before.get(name) != now.get(name)]
-    except (ValueError, KeyError, TypeError, AttributeError):
+        before = dict(stored["run"])
+    except (ValueError, KeyError, TypeError):
         raise WrongSpec(f"out: expected the manifest of a zero-shot run, got another {path}") from None
     if stored.get("format") != manifest["format"]:
         raise WrongSpec(f"out: expected format {manifest['format']}, got {stored.get('format')} in {path}")
-    if changed:
-        was, is_ = before.get(changed[0]), now.get(changed[0])
-        raise WrongSpec(f"out: expected the plan of {folder}, got another: {changed[0]} was {was}, is {is_}")
+    belonging.check(folder, before, manifest["run"])

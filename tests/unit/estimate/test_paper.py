@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,12 +15,10 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture
-def page(monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT / "bench"))
-    import plan_page
+def page():
+    from bench.pages import plans
 
-    yield plan_page
-    sys.modules.pop("plan_page")
+    return plans
 
 
 def test_every_stage_of_every_machine_is_kept():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from recommit.evaluate import agent_names
-from recommit.evaluate.agent_names import AgentName
+from recommit.evaluate.agent_names import AGENTS, MEMORY, RULES, USES, AgentName
 
 pytest.importorskip("torch")
 
@@ -49,3 +49,29 @@ def test_what_an_older_version_played_is_not_played_again(tmp_path):
         store.keep("wary@15", join([]))
         assert store.rows("adaptive-memory@15") is not None
         assert store.rows("random-actions@15") is None
+
+
+@pytest.mark.parametrize("text", ["fixed-4+views8", "adaptive+views1@/a/b", "confidence-least-shared+memory+views2"])
+def test_views_are_part_of_a_name(text):
+    name = AgentName.parse(text)
+    assert str(name) == text
+    assert name.views == int(text.partition("+views")[2][0])
+    assert "+views" not in agent_names.check(name.base)
+    assert f"+views{name.views}" in agent_names.file_name(name, 6, 0)
+    assert AgentName.parse("fixed-4+views3").base == "fixed-4+views3", "which is no agent"
+
+
+def test_views_are_given_to_all_who_look_and_do_not_say():
+    names = ["adaptive", "fixed-4+views2@run", "solver", "random-actions", "wary"]
+    told = ["adaptive+views8", "fixed-4+views2@run", "solver", "random-actions", "adaptive-memory+views8"]
+    assert agent_names.with_views(names, 8) == tuple(told)
+    assert agent_names.with_views(names, 0)[:2] == ("adaptive", "fixed-4+views2@run")
+
+
+def test_every_agent_says_what_it_uses():
+    every = {name: AgentName(name).uses for name in (*AGENTS, *RULES, *(f"{rule}{MEMORY}" for rule in RULES))}
+    assert set(every.values()) == set(USES)
+    simulator = [name for name, uses in every.items() if uses == "simulator"]
+    assert simulator == ["oracle-dp", "oracle-delta", "oracle-rate", "solver"]
+    memory = [name for name, uses in every.items() if uses == "memory"]
+    assert memory == ["adaptive-memory", "consecutive", *(f"{rule}{MEMORY}" for rule in RULES)]

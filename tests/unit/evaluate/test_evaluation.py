@@ -15,7 +15,7 @@ from recommit.cli import main
 from recommit.data.starts import symmetry
 from recommit.evaluate import agent_names
 from recommit.evaluate import text as tables
-from recommit.evaluate.agent_names import AgentName
+from recommit.evaluate.agent_names import MEMORY, RULES, AgentName
 from recommit.evaluate.agents import PolicyPlayer
 
 AGENTS = ["fixed-4", "adaptive", "fixed-4-sampled", "random", "shuffled", "oracle-dp", "solver", "random-actions"]
@@ -98,7 +98,7 @@ def test_digests_of_older_evaluations_are_made(done, run, tmp_path):
 
 def test_another_plan_in_the_same_folder_is_refused(done, run, capsys):
     assert call(run, done, "--budgets", "tight") == 2
-    assert "expected the plan of" in capsys.readouterr().err
+    assert f"{done}: the folder belongs to another run: budgets was" in capsys.readouterr().err
 
 
 def test_a_policy_that_has_changed_since_is_refused(run, tmp_path, capsys):
@@ -112,7 +112,7 @@ def test_a_policy_that_has_changed_since_is_refused(run, tmp_path, capsys):
     whole = best.read_bytes()
     best.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
     assert call(moved, tmp_path / "eval") == 2
-    assert f"out: expected a new folder, since {moved} has another best policy" in capsys.readouterr().err
+    assert f"eval: the folder belongs to another run: best policy.{moved} was " in capsys.readouterr().err
     assert call(moved, tmp_path / "other") == 0
 
 
@@ -131,7 +131,7 @@ def test_other_readings_are_in_the_plan_and_usual_ones_are_not(done, run, tmp_pa
     assert not names & usual.keys(), "folders of before there were options are still the same"
     for flag, value in OPTIONS.items():
         assert call(run, done, flag, *value) == 2
-        assert f"got another: {flag.strip('-').replace('-', '_')} differ" in capsys.readouterr().err
+        assert f"another run: {flag.strip('-').replace('-', '_')} was unset, is " in capsys.readouterr().err
     every = [word for flag, value in OPTIONS.items() for word in (flag, *value)]
     assert call(run, tmp_path / "other", *every) == 0
     other = json.loads((tmp_path / "other" / "plan.json").read_text())
@@ -230,6 +230,42 @@ def test_policies_play_without_distances(run, monkeypatch):
         player.rows(agent, 4)
         assert len(allowed) - count == 1, "once, afterwards, to write the rows"
     assert not any(blind)
+
+
+LOOKERS = [
+    name for name in (*agent_names.AGENTS, *RULES, *(rule + MEMORY for rule in RULES)) if AgentName(name).asks_policy
+]
+
+
+@pytest.mark.parametrize("agent", [name for name in LOOKERS if not AgentName(name).draws_actions])
+def test_who_uses_the_picture_or_a_memory_asks_no_simulator(run, monkeypatch, agent):
+    """Every agent's ``uses`` is what it does: distances and solutions are taken while a depth is chosen, or not."""
+    policy, task = recommit.CommitPolicy.from_pretrained(run).eval(), recommit.Sliding(2, 3)
+    player = PolicyPlayer(policy, task, task.generate(8, seed=1, length=(4, 10)).states, 4)
+    questions = []
+    for name in ("solve", "optimal_actions", "distance", "step", "execute", "is_solved", "action_masks"):
+        real = getattr(type(task), name)
+        monkeypatch.setattr(
+            type(task), name, lambda self, *a, _n=name, _real=real, **k: (questions.append(_n), _real(self, *a, **k))[1]
+        )
+    make, during = PolicyPlayer._choose, []
+
+    def watched(self, *named):
+        before = len(questions)
+        choose = make(self, *named)
+        during.extend(questions[before:] if AgentName(agent).uses == "simulator" else [])
+
+        def chosen(*where):
+            before = len(questions)
+            columns = choose(*where)
+            during.extend(questions[before:])
+            return columns
+
+        return chosen
+
+    monkeypatch.setattr(PolicyPlayer, "_choose", watched)
+    player.rows(agent, 4)
+    assert bool(during) == (AgentName(agent).uses == "simulator"), during
 
 
 def test_tables_read_as_text(done):

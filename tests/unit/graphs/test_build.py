@@ -70,6 +70,17 @@ def test_what_the_policy_says_is_kept(policy, task, graph):
     assert np.array_equal(graph.distance, task.distance(graph.states))
 
 
+def test_features_are_what_the_head_reads(policy, task, starts, graph):
+    import torch
+
+    rich = build.build(policy, task, starts, features=True)
+    with torch.no_grad():
+        z = policy.look(task, graph.states)
+    assert graph.features is None
+    np.testing.assert_allclose(rich.features[graph.looked], z.numpy()[graph.looked], atol=1e-5)
+    assert not rich.features[~graph.looked].any()
+
+
 def test_twice_is_the_same(policy, task, starts, graph):
     from recommit.graphs import files
 

@@ -33,6 +33,16 @@ def test_what_is_written_is_read(graph, tmp_path):
     assert manifest["closed"]
 
 
+def test_features_are_there_where_they_were_kept(graph, tmp_path):
+    features = np.arange(3 * len(graph), dtype=np.float32).reshape(-1, 3)
+    rich = cases.changed(graph, features=features)
+    assert files.write(rich, tmp_path)["features"] == 3
+    assert np.array_equal(files.read(tmp_path).features, features)
+    assert files.content(rich) not in (files.content(graph), files.content(cases.changed(rich, features=features + 1)))
+    with pytest.raises(ValueError, match="features: expected the shape"):
+        cases.changed(graph, features=features[1:])
+
+
 def test_writing_again_changes_nothing(graph, tmp_path):
     files.write(graph, tmp_path)
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}

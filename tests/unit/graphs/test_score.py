@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from tests.unit.graphs import cases
 
-from recommit.graphs import judge as sweep
+from recommit.graphs import judge as judging
 from recommit.graphs import own_rule, rules, score
 from recommit.graphs.optimal import with_optimal_plans
 from recommit.graphs.share import gain_interval
 from recommit.play import attribution, regret
 from recommit.play.commitments import Prices
 
-SETTINGS = (score.Setting(2, Prices()), score.Setting(3, Prices(0.01, 0.02)))
+SETTINGS = (judging.Setting(2, Prices()), judging.Setting(3, Prices(0.01, 0.02)))
 
 
 @pytest.fixture(scope="module", params=["sliding", "sokoban"])
@@ -23,7 +23,7 @@ def graph(request):
 
 @pytest.fixture(scope="module")
 def judge(graph):
-    return score.Judge(graph, SETTINGS)
+    return judging.Judge(graph, SETTINGS)
 
 
 def episode(graph, start, budget, depth_of):
@@ -90,7 +90,7 @@ def test_episodes_are_those_of_plain_python(graph, name, budget):
         "consecutive+memory": consecutive_rule(graph, memory=True),
     }[name]
     choose = rules.RuleBench(graph).chooser(entry)
-    columns = attribution.outcome(graph.commitments(score.ALL_DEPTHS), graph.starts, budget, choose)
+    columns = attribution.outcome(graph.commitments(judging.ALL_DEPTHS), graph.starts, budget, choose)
     expected = [episode(graph, start, budget, twin) for start in graph.starts]
     assert list(zip(*(column.tolist() for column in columns), strict=True)) == expected
 
@@ -98,7 +98,7 @@ def test_episodes_are_those_of_plain_python(graph, name, budget):
 def test_a_rule_that_forgets_is_noticed(graph):
     """The planted defect: the memory's twin without its memory."""
     choose = rules.RuleBench(graph).chooser(rules.named("head+memory"))
-    columns = attribution.outcome(graph.commitments(score.ALL_DEPTHS), graph.starts, 12, choose)
+    columns = attribution.outcome(graph.commitments(judging.ALL_DEPTHS), graph.starts, 12, choose)
     forgetful = [episode(graph, start, 12, head_rule(graph)) for start in graph.starts]
     assert list(zip(*(column.tolist() for column in columns), strict=True)) != forgetful
 
@@ -127,12 +127,12 @@ def test_the_best_constant_has_a_gain_of_nothing(judge):
 
 def test_thresholds_come_from_the_other_graph(graph, judge):
     entry = rules.named("confidence-product")
-    other = score.Judge(cases.some(graph.task, 7, wrong=2), SETTINGS)
+    other = judging.Judge(cases.some(graph.task, 7, wrong=2), SETTINGS)
     single, shared = score.choices(other, entry)
     rows = score.score(judge, [entry], other)
     assert {row.threshold for row in rows if not row.shared} == set(single.values())
     assert {row.threshold for row in rows if row.shared} == {shared}
-    every = sweep.thresholds(other, entry).tolist()
+    every = judging.thresholds(other, entry).tolist()
     for setting in SETTINGS:
         columns = [played(other, entry.at(value), setting) for value in every]
         best = max(columns, key=lambda each: (setting.value(*each), -each[1]))
@@ -150,7 +150,7 @@ def played(judge, entry, setting):
 )
 def test_a_sweep_is_every_threshold_by_itself(judge, name):
     entry = rules.named(name, depths=(1, 2, 4, 8) if "least" in name else None)
-    swept = sweep.sweep(judge, entry, 7)
+    swept = judging.sweep(judge, entry, 7)
     assert len(swept.thresholds) > 2
     for i, threshold in enumerate(swept.thresholds.tolist()):
         for place, setting in enumerate(SETTINGS):
@@ -161,13 +161,13 @@ def test_a_sweep_is_every_threshold_by_itself(judge, name):
 
 def test_of_equal_thresholds_the_one_with_fewer_actions_is_best():
     value, actions = np.array([[0.5], [0.7], [0.7], [0.7]]), np.array([[1.0], [9.0], [4.0], [4.0]])
-    assert sweep.Sweep(SETTINGS[:1], np.array([0.1, 0.2, 0.3, 0.4]), value, actions).best(SETTINGS[:1]) == 0.3
+    assert judging.Sweep(SETTINGS[:1], np.array([0.1, 0.2, 0.3, 0.4]), value, actions).best(SETTINGS[:1]) == 0.3
 
 
 def test_a_curve_has_every_threshold(judge):
     entry = rules.named("confidence-least")
-    points = sweep.curve(judge, entry, SETTINGS[0])
-    assert [point["threshold"] for point in points] == sweep.thresholds(judge, entry).tolist()
+    points = judging.curve(judge, entry, SETTINGS[0])
+    assert [point["threshold"] for point in points] == judging.thresholds(judge, entry).tolist()
     assert points[0]["actions"] >= points[-1]["actions"], "the least threshold commits deepest"
 
 
@@ -175,7 +175,7 @@ def test_a_graph_that_was_cut_is_not_judged(graph):
     cut = graph.landing.copy()
     cut[graph.starts[0], 3] = -1
     with pytest.raises(ValueError, match="build it with a higher limit"):
-        score.Judge(cases.changed(graph, landing=cut), SETTINGS)
+        judging.Judge(cases.changed(graph, landing=cut), SETTINGS)
 
 
 @pytest.mark.parametrize("name", ["fixed-9", "confidence", "nothing+memory"])
@@ -240,8 +240,8 @@ def test_optimal_plans_are_worth_what_distances_say(boards, budget):
     best = with_optimal_plans(boards)
     assert best.closed
     prices = Prices(0.01, 0.02)
-    value = regret.best(best.commitments(score.ALL_DEPTHS), budget, prices).value[budget]
-    exact = regret.optimal_values(boards.distance, score.ALL_DEPTHS, budget, prices)[budget]
+    value = regret.best(best.commitments(judging.ALL_DEPTHS), budget, prices).value[budget]
+    exact = regret.optimal_values(boards.distance, judging.ALL_DEPTHS, budget, prices)[budget]
     np.testing.assert_allclose(value, exact, atol=1e-12)
 
 

@@ -109,3 +109,63 @@ def test_a_folder_without_adaptive_is_refused(tmp_path, monkeypatch):
         ValueError, match=r"folders: expected evaluations of adaptive, got .*lacking without it under loose"
     ):
         seeds.together([tmp_path / "s1", lacking])
+
+
+#: By agent: which of four instances each seed solves, and its looks; the constant is worse on the second seed.
+PLAYED = {
+    "adaptive": (([1, 1, 0, 1], 2), ([1, 0, 1, 1], 3)),
+    "fixed-4": (([1, 0, 0, 0], 4), ([0, 0, 1, 0], 4)),
+    "oracle-dp": (([1, 1, 1, 1], 1), ([1, 1, 1, 1], 2)),
+}
+
+
+def evaluated(folder, seed, *, look=0.0, gain=True):
+    """With the constant and the ceiling of every agent's plans."""
+    rows = [
+        (name, i, bool(played[seed][0][i]), 8, played[seed][1]) for name, played in PLAYED.items() for i in range(4)
+    ]
+    agents, instances, solved, actions, decisions = map(list, zip(*rows, strict=True))
+    columns = {"agent": agents, "budget": ["loose"] * 12, "seed": [0] * 12, "instance": instances, "solved": solved}
+    more = {"gain_constant": "fixed-4"} if gain else {}
+    prices = {"price_look": look} if look else {}
+    with EvaluationStore(folder) as store:
+        run = f"/a/family/adaptive-s{seed}"
+        store.write_json("plan.json", {"test_set": "same", "budgets": ["loose"], "run": run, **prices})
+        store.write_table("episodes.parquet", columns | {"actions": actions, "decisions": decisions})
+        store.write_table("instances.parquet", {"length": [8] * 4})
+        store.write_json("summary.json", [{"agent": name, "budget": "loose", **more} for name in PLAYED])
+    return folder
+
+
+def cells(text, column):
+    """By agent, the cells below a head."""
+    head = next(line for line in text.splitlines() if line.startswith("| agent"))
+    place = [cell.strip() for cell in head.strip("| ").split("|")].index(column)
+    return {name: row[place - 1] for name, row in rows(text).items()}
+
+
+@pytest.mark.parametrize("look", [0.0, 0.1])
+def test_gain_share_and_value_by_hand(tmp_path, look):
+    text = seeds.together([evaluated(tmp_path / str(s), s, look=look) for s in range(2)])
+    worth = {
+        name: np.mean([np.mean(solved) - look * looks for solved, looks in played]) for name, played in PLAYED.items()
+    }
+    share = (worth["adaptive"] - worth["fixed-4"]) / (worth["oracle-dp"] - worth["fixed-4"])
+    gains = cells(text, "gain share")
+    assert gains["adaptive depth"] == f"{share:.2f}"
+    assert (gains["the same plans, always 4"], gains["exact ceiling"]) == ("0.00", "1.00")
+    if look:
+        assert cells(text, "value")["adaptive depth"] == f"{worth['adaptive']:.3f}"
+    else:
+        assert "| value" not in text
+        assert "Nothing has a price" in text
+
+
+def test_seeds_that_lack_something_are_named(tmp_path):
+    """Older evaluations are read, and what they lack is said."""
+    folders = [evaluated(tmp_path / "new", 0), evaluated(tmp_path / "old", 1, gain=False)]
+    text = seeds.together(folders)
+    assert "There are no gain shares: old has none." in text
+    assert "gain share |" not in text
+    with pytest.raises(ValueError, match="at the same prices, got 2 that differ"):
+        seeds.together([folders[0], evaluated(tmp_path / "dear", 1, look=0.5)])

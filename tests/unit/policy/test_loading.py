@@ -16,7 +16,7 @@ pytest.importorskip("transformers")
 from safetensors.torch import load_file
 
 import recommit
-from recommit.policy import shards
+from recommit.policy.backbones import shards
 from recommit.policy.backbones.backbone import load_backbone
 from recommit.policy.backbones.make import Shape, make_backbone
 from recommit.policy.config import DecoderConfig, LoraConfig, PolicyConfig

@@ -74,7 +74,9 @@ def test_hostile_names_stay_text(tmp_path):
 
 def test_every_section_says_how_to_read_it(made):
     parts = re.findall(r'<section id="(\w+)"><h2>[^<]+</h2><p class="how">[^<]+</p>', made.html)
-    assert parts == ["result", "pareto", "table", "depth", "curves", "training", "episodes", "failures", "made"]
+    assert parts == [
+        *("result", "pareto", "table", "depth", "regret", "curves", "training", "episodes", "failures", "made")
+    ]
     assert made.watched == 8
     assert "8 of 24 instances can be watched" in made.html
 
@@ -172,3 +174,19 @@ def test_other_seeds_are_taken_together(evaluations):
     whole = page.make(Folder(folder), 0, [folder]).html
     assert '<a href="#seeds">All seeds</a>' in whole
     assert "2 evaluations of the same instances" in whole
+
+
+def test_value_and_gain_share_are_columns_where_they_are_there(evaluations, tmp_path):
+    folder = shutil.copytree(evaluations["sliding"], tmp_path / "eval")
+    without = page.make(Folder(folder), 0).html
+    assert "There are no gain shares." in without
+    assert "Nothing has a price" in without
+    summary = json.loads((folder / "summary.json").read_text())
+    figures = {"value": 0.125, "value_low": -0.5, "value_high": 0.25, "gain": 0.75, "gain_low": 0.5, "gain_high": 0.875}
+    (folder / "summary.json").write_text(json.dumps([row | figures for row in summary]))
+    html = page.make(Folder(folder), 0).html
+    assert html.count('<th scope="col">value</th>') == html.count('<th scope="col">gain share</th>') == 2
+    assert "0.125 <small>\u22120.500 .. 0.250</small>" in html
+    assert "0.75 <small>0.50 .. 0.88</small>" in html
+    assert "There are no gain shares." not in html
+    assert "Nothing has a price" not in html

@@ -12,14 +12,13 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("peft")
 
-BENCH = Path(__file__).parents[3] / "bench"
+BENCH = Path(__file__).parents[3] / "bench" / "training"
 
 
 @pytest.fixture
 def stages(monkeypatch):
     """With a clock that goes on only when it is told to."""
-    monkeypatch.syspath_prepend(str(BENCH))
-    import stand_in
+    from bench.training import stand_in
 
     now = [100.0]
     monkeypatch.setattr(stand_in.time, "process_time", lambda: now[0])
@@ -75,7 +74,7 @@ def test_a_function_that_takes_long_is_seen_where_it_is(stages):
 def test_two_ranks_run_whole(name, stage, tmp_path):
     out = tmp_path / "found.json"
     options = ["--ranks", "2", "--steps", "1", "--preset", "tiny", "--seconds", "1.0", "2.0"]
-    call = [sys.executable, str(BENCH / "bench_outside.py"), *options, "--only", name, "--json", str(out)]
+    call = [sys.executable, str(BENCH / "outside_model.py"), *options, "--only", name, "--json", str(out)]
     said = subprocess.run(call, capture_output=True, text=True, check=False)
     assert said.returncode == 0, said.stderr[-2000:]
     found = json.loads(out.read_text())[name]

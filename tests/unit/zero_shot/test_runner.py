@@ -173,16 +173,16 @@ def test_a_finished_run_asks_nothing_more(serve, tmp_path):
         ({"instances": 7}, "instances was 6, is 7"),
         ({"budget": 5}, "budget was 4, is 5"),
         ({"lenient": True}, "lenient was False, is True"),
-        ({"temperature": 0.0}, "parameters was"),
+        ({"temperature": 0.0}, "parameters.temperature was"),
         ({"cell": 28}, "cell was 56, is 28"),
         ({"length": (4, 11)}, "length was"),
-        ({"extra": '{"a": 1}'}, "extra was"),
+        ({"extra": '{"a": 1}'}, "extra"),
     ],
 )
 def test_another_plan_in_the_same_folder_is_refused(changed, named, serve, tmp_path):
     server = serve()
     play(server.url, tmp_path)
-    with pytest.raises(WrongCall, match=f"out: expected the plan of .*, got another: .*{named}"):
+    with pytest.raises(WrongCall, match=f"{tmp_path}: the folder belongs to another run: .*{named}"):
         play(server.url, tmp_path, **changed)
 
 

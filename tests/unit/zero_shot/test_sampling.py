@@ -116,7 +116,7 @@ def test_a_parameter_may_be_left_out_from_the_start(serve, tmp_path):
     assert noted["asked"] == {"temperature": 0.7, "answer_tokens": 4096}
     assert noted["refused"] == []
     assert len(server.seen) == 6
-    with pytest.raises(WrongCall, match="got another: parameters was"):
+    with pytest.raises(WrongCall, match=r"belongs to another run: parameters\.top_p was unset, is"):
         play(server.url, tmp_path, "claude-sonnet-4-6")
     with pytest.raises(WrongCall, match="without: expected temperature or top_p, got answer_tokens"):
         play(server.url, tmp_path / "other", "claude-sonnet-4-6", without=("answer_tokens",))

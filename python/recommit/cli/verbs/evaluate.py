@@ -43,6 +43,8 @@ def evaluate(
     whole_commitments: bool = False,
     price_action: float = 0.0,
     price_look: float = 0.0,
+    regret: bool = False,
+    views: Literal[0, 1, 2, 4, 8] = 0,
     seed: int = 0,
     threads: int = 1,
     device: str = "auto",
@@ -78,6 +80,10 @@ def evaluate(
         price_action: What an executed action costs, as a share of a solved episode. With a price, every table has the
             value, solved less what actions and looks cost, and oracle-dp is the highest value.
         price_look: What a look costs, however deep its commitment.
+        regret: Also keep what every commitment cost against the best depth there, for the report. It looks at further
+            states, and may be asked for later in the same folder.
+        views: Look at so many views of every picture, turned and mirrored cell by cell; 0 for as many as the policy
+            has. One agent alone: NAME+views8. Not for sliding, whose goal does not turn.
         seed: With paper: which seed of the family. The test set is fixed by the data.
         threads: Threads of torch; 0 for as many as it likes.
         device: cpu, cuda, or auto. Under torchrun all processes share the work.
@@ -91,6 +97,7 @@ def evaluate(
     import torch
 
     from recommit.evaluate import text as printed
+    from recommit.evaluate.agent_names import with_views
     from recommit.evaluate.evaluation import Evaluation
     from recommit.evaluate.spec import EvaluationSpec
     from recommit.evaluate.store import EvaluationStore
@@ -107,11 +114,14 @@ def evaluate(
             members = Members(run, seed)
             experiments.require_paper(members)
             chosen, agents = members.adaptive, experiments.agents_of(members, tables)
-        other_reading = edges != "fixed" or stop_on_deadlock or whole_commitments or price_action or price_look
+        agents = with_views(agents, views)
+        other_reading = (
+            edges != "fixed" or stop_on_deadlock or whole_commitments or price_action or price_look or regret
+        )
         if population != "none" and (paper or tables or other_reading):
             raise WrongCall(
                 "population: expected none of paper, tables, edges, stop_on_deadlock, whole_commitments, price_action, "
-                "price_look beside"
+                "price_look, regret beside"
             )
         if population != "none":
             return _whole(str(chosen), agents, budgets, length, population, task, out, device, json=json, quiet=quiet)
@@ -129,6 +139,7 @@ def evaluate(
             task,
             price_action,
             price_look,
+            regret,
         )
         team = ranks.meet(device)
         with watched(team), EvaluationStore(out) if team.lead else nullcontext() as store:

@@ -93,7 +93,7 @@ def zero_shot(
         json: Print the summary as JSON.
         quiet: Say nothing while playing.
     """
-    from recommit.storage.errors import DataError
+    from recommit.storage.errors import DataError, WrongFolder
     from recommit.zero_shot import figures, runner
     from recommit.zero_shot.errors import ZeroShotError
     from recommit.zero_shot.http.endpoints import find
@@ -116,7 +116,7 @@ def zero_shot(
     limits, parameters = runner.RunLimits(caps, workers, cache), Parameters(server, sampling)
     try:
         summary = runner.run(spec, starts, service, parameters, out, limits, quiet=quiet)
-    except WrongSpec as error:
+    except (WrongSpec, WrongFolder) as error:
         raise WrongCall(str(error)) from None
     except DataError as error:
         return _failed(error, error.exit_status)

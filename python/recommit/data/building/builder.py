@@ -17,13 +17,13 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from recommit.data import manifest, shards
 from recommit.data.building import engines, journal, overlap, own_states, worker
 from recommit.data.showing import card
 from recommit.data.spec import DataSpec
-from recommit.storage import errors, files, opening
+from recommit.storage import belonging, errors, files, opening
 from recommit.storage.files import Files
 from recommit.storage.lock import NAME as LOCK
 from recommit.storage.lock import Lock
@@ -169,7 +169,8 @@ class _Build:
             files.replace(self.files, path, text.encode())
             old = text.encode()
         if old != text.encode():
-            raise errors.WrongDataSpec(f"{path}: the folder belongs to another recipe: {_difference(old, self.spec)}")
+            belonging.check(self.folder, _fields(old, path), self.spec.to_dict())
+            raise errors.Damaged(f"{path}: expected the recipe as it was written, got other bytes")
         files.make_folders(self.files, self.folder / shards.FOLDER)
 
     def _finished(self) -> dict[tuple[str, int], Record]:
@@ -233,11 +234,9 @@ class _Build:
         return overlap.measure(self.spec, shards.read(self.folder, self.spec, by_split.of("test")[0]), keys)
 
 
-def _difference(old: bytes, new: DataSpec) -> str:
-    """Which fields differ, with both values."""
+def _fields(content: bytes, path: Path) -> dict[str, Any]:
+    """What a recipe says that is already in a folder."""
     try:
-        before, after = DataSpec.from_text(old.decode()).to_dict(), new.to_dict()
+        return DataSpec.from_text(content.decode()).to_dict()
     except (errors.DataError, UnicodeDecodeError):
-        return "its recipe cannot be read"
-    either = ((k, before.get(k, "usual"), after.get(k, "usual")) for k in sorted({*before, *after}))
-    return "; ".join(f"{k}: {there!r} there, {here!r} asked for" for k, there, here in either if there != here)
+        raise errors.Damaged(f"{path}: expected a recipe, got what cannot be read") from None

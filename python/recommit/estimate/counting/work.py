@@ -12,9 +12,9 @@ import torch
 
 from recommit.data.building.labels import label
 from recommit.estimate.counting import shadow
-from recommit.estimate.counting.counting import Cost, Watch, cost
 from recommit.play.rollout import Actor
 from recommit.policy.config import MAX_ACTIONS
+from recommit.policy.counting import Cost, Watch, cost
 from recommit.policy.reference import REFERENCE
 from recommit.train import imitation_loss as loss
 from recommit.train import targets
@@ -92,9 +92,9 @@ class Shadow(ABC):
 
     @cached_property
     def feature_bytes(self) -> int:
-        """Bytes of one state's picture, encoded."""
+        """Bytes of one state's pictures, encoded."""
         features = self.policy.vision.features(self.task, self._state, frozen=True)
-        return int(features.numel() * features.element_size())
+        return int(features.numel() * features.element_size()) * self._views
 
     @cached_property
     def tokens(self) -> tuple[int, int]:
@@ -141,7 +141,12 @@ class Shadow(ABC):
         """The one state's features, so that passes are counted without its picture."""
         if self.keeps_features:
             for policy in self.policies():
-                policy.vision.features(self.task, self._state, frozen=True)
+                for view in range(self._views):
+                    policy.vision.features(self.task, self._state, frozen=True, view=view)
+
+    @property
+    def _views(self) -> int:
+        return self.policy.vision.views(self.task, self.task.shape)
 
     def learning(self, passes: Passes) -> LearningCost:
         """A pass that learns; where it is one of several in a step, the gradients of others are there already."""
@@ -192,4 +197,5 @@ class Shadow(ABC):
         return partial(actor._pass, self.states(passes.states), uniform, forced, left)
 
     def _pictures(self, passes: Passes) -> Work:
-        return partial(self.policy.vision._encode, self.task, self.states(passes.states))
+        encode, states = self.policy.vision._encode, self.states(passes.states)
+        return lambda: [encode(self.task, states, view) for view in range(self._views)]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from recommit.evaluate import evaluation
+from recommit.evaluate import compute, evaluation
 from recommit.evaluate.agent_names import renamed
 from recommit.evaluate.agents import PolicyPlayer
 from recommit.evaluate.population import values as population
@@ -47,33 +47,27 @@ def run(
     """Figures of every agent under every budget; the lead writes them. All ranks look at states."""
     data = recipe_of(spec.run, spec.task)
     budgets = {name: evaluation.decisions_of(name, data.task) for name in spec.budgets}
-    for name in spec.agents:
-        population.check(name)
+    for agent in spec.agents:
+        population.check(agent)
     states, lengths = population.starts(data, spec.kind, spec.length)
     head = {"task": data.task, "size": list(data.size), "population": spec.kind}
     rows: list[dict[str, Any]] = []
-    for folder, own in evaluation.by_run(spec.agents, spec.run).items():
+    for name, own in evaluation.by_policy(spec.agents, spec.run).items():
         began = time.monotonic()
-        policy = _policy(folder, team)
+        policy = compute.loaded(name, team.device)
         everybody = Population(PolicyPlayer(policy, data.puzzle(), states, max(budgets.values()), team=team), lengths)
-        for agent in own:
-            figures = everybody.rows(agent.base, budgets)
-            rows += [{"agent": str(agent), **head, **row} for row in figures]
+        for each in own:
+            figures = everybody.rows(each.base, budgets)
+            rows += [{"agent": str(each), **head, **row} for row in figures]
         if team.lead and not quiet:
             looks = int(everybody.player.reach.expanded.sum())
-            say(f"{folder}: {looks:,} states looked at, {time.monotonic() - began:.1f} s")
+            say(f"{name.run}: {looks:,} states looked at, {time.monotonic() - began:.1f} s")
         del policy, everybody
         gc.collect()  # modules refer to each other
         torch.cuda.empty_cache()
     if store is not None:
         store.write_json("population.json", rows)
     return rows
-
-
-def _policy(name: str, team: Team) -> Any:
-    from recommit.policy.policy import CommitPolicy
-
-    return CommitPolicy.from_pretrained(name, device=team.device).eval()
 
 
 def text(rows: list[dict[str, Any]]) -> str:

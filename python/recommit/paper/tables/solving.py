@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from recommit.evaluate.text import Grid, beside, hundred, less, number, of, percent, short
@@ -10,6 +11,8 @@ from recommit.paper.family import DEPTHS, EVERY, best, clamped, depth_of
 from recommit.paper.tables.table import Content, Table
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from recommit.paper.family import FamilyResults, Members
 
 #: Adaptive's depths and actions drawn by their probabilities: the paper does not say whether its figures are of this
@@ -55,25 +58,30 @@ class Main(Table):
     def render(self, results: FamilyResults) -> Content:
         """A block of rows per budget."""
         head = ("row", "agent", "paper %", "ours %", "diff", "paper actions", "ours", "diff")
-        return Content((Grid.of(head, [row for budget in ("tight", "loose") for row in _under(results, budget)]),))
+        lines = [row for budget in ("tight", "loose") for row in _under(results, budget)]
+        return Content((Grid.of((*head, *(name for name, _ in _further(results))), lines),), _without(results))
 
 
 def _under(results: FamilyResults, budget: str) -> list[list[str]]:
-    printed = paper.MAIN[results.task, budget]
+    printed, further = paper.MAIN[results.task, budget], _further(results)
+
+    def solving(name: str, cell: paper.Printed, row: dict[str, Any] | None) -> list[str]:
+        return [*_solving(name, cell, row), *(fill(row) for _, fill in further)]
+
     lines = [
-        _solving(f"{budget}: adaptive", printed["adaptive"], results.row("adaptive", budget)),
-        _solving(f"{budget}: adaptive, drawn", printed["adaptive"], results.row(DRAWN, budget)),
+        solving(f"{budget}: adaptive", printed["adaptive"], results.row("adaptive", budget)),
+        solving(f"{budget}: adaptive, drawn", printed["adaptive"], results.row(DRAWN, budget)),
     ]
     for kind in ("RL", "SFT"):
         name = f"{kind} best fixed"
-        lines.append(_solving(f"{budget}: {name}", printed[name], results.best_fixed(kind, budget)))
+        lines.append(solving(f"{budget}: {name}", printed[name], results.best_fixed(kind, budget)))
     for kind in ("RL", "SFT"):
         name = f"{budget}: {kind} best fixed, chosen on the test set"
-        lines.append(_solving(name, paper.Printed(), results.best_fixed(kind, budget, "test")))
+        lines.append(solving(name, paper.Printed(), results.best_fixed(kind, budget, "test")))
     for kind in ("RL", "SFT"):
         name = f"{budget}: {kind} best fixed of h = {', '.join(map(str, DEPTHS))}"
         row = results.best_fixed(kind, budget, depths=DEPTHS)
-        lines.append(_solving(name, _printed_within(results.task, budget, kind), row))
+        lines.append(solving(name, _printed_within(results.task, budget, kind), row))
     return lines
 
 
@@ -81,6 +89,30 @@ def _solving(name: str, cell: paper.Printed, row: dict[str, Any] | None) -> list
     """Who it is, what is solved, and with how many actions."""
     solved, actions = beside(cell.solved, hundred(row)), beside(cell.actions, of(row, "actions_per_episode"))
     return [name, short(row), *solved, *actions]
+
+
+def _further(results: FamilyResults) -> list[tuple[str, Callable[[dict[str, Any] | None], str]]]:
+    """Columns of ours that the paper does not have, where some row has the figure: head, and what fills it."""
+    digits = {"value": ("value", 3), "gain": ("gain share", 2)}
+    return [
+        (name, partial(_figure, key=key, digits=many))
+        for key, (name, many) in digits.items()
+        if any(row.get(key) is not None for row in results.rows)
+    ]
+
+
+def _figure(row: dict[str, Any] | None, key: str, digits: int) -> str:
+    """A figure and its interval, a dash where the row has none."""
+    if row is None or row.get(key) is None:
+        return "-"
+    return f"{row[key]:.{digits}f} ({row[f'{key}_low']:.{digits}f} .. {row[f'{key}_high']:.{digits}f})"
+
+
+def _without(results: FamilyResults) -> tuple[str, ...]:
+    """Say where gain shares are missing."""
+    if any(row.get("gain") is not None for row in results.rows):
+        return ("Gain shares are of the fixed depths and the ceiling of the same plans.",)
+    return ("There are no gain shares: they need `oracle-dp`, which `--tables main oracle` plays too.",)
 
 
 def _printed_within(task: str, budget: str, kind: str) -> paper.Printed:

@@ -67,6 +67,9 @@ class Backbone(Protocol):
     def grid(self, rows: int, cols: int, cell: int) -> tuple[int, int]:
         """Rows and columns of visual tokens of a board with cells of ``cell`` pixels; 0: as the family likes."""
 
+    def cell_pixels(self, rows: int, cols: int, cell: int) -> int:
+        """How wide a cell of a board of rows x cols is drawn; asked of families whose ``pixels`` are whole tiles."""
+
     def geometry(self, prompt: PicturePrompt, rows: int, cols: int) -> Geometry:
         """Everything constant for pictures of rows x cols visual tokens."""
 

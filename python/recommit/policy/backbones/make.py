@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from recommit.policy import served, shards
+from recommit.policy.backbones import served, shards
 
 SPECIALS = [
     "<|endoftext|>",

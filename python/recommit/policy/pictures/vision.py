@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from recommit.policy.pictures import symmetry
 from recommit.policy.pictures.store import FeatureStore, key_of, weights_of
 from recommit.policy.transfer import to_device
 from recommit.storage.files import sha256
@@ -52,31 +53,55 @@ class Vision:
 
     def grid(self, task: Puzzle, shape: tuple[int, int]) -> tuple[int, int]:
         """Rows and columns of visual tokens for states of ``shape``."""
+        return self.backbone.grid(*self.cells(task, shape), self.config.cell)
+
+    def cells(self, task: Puzzle, shape: tuple[int, int]) -> tuple[int, int]:
+        """Rows and columns of the cells that a picture of states of ``shape`` shows."""
         ring = 2 * self.crops(task)
-        return self.backbone.grid(shape[0] - ring, shape[1] - ring, self.config.cell)
+        return shape[0] - ring, shape[1] - ring
 
-    def features(self, task: Puzzle, states: NDArray[np.uint8], *, frozen: bool) -> Tensor:
-        """[states, tokens, width]; ``frozen`` says that the encoder gets no gradient and does not change."""
+    def views(self, task: Puzzle, shape: tuple[int, int]) -> int:
+        """As how many views a state is looked at: as many of ``views`` as keep the picture's shape."""
+        if self.config.views > 1 and not task.turns:
+            raise ValueError(
+                f"views: expected 1 for {task.task}, whose goal does not turn with the picture, got {self.config.views}"
+            )
+        return symmetry.possible(self.config.views, *self.cells(task, shape))
+
+    def features(self, task: Puzzle, states: NDArray[np.uint8], *, frozen: bool, view: int = 0) -> Tensor:
+        """[states, tokens, width] of a view of the pictures (see ``symmetry``); ``frozen`` says that the encoder gets
+        no gradient and does not change."""
         if self.cell_local:
-            return self._gather(task, states)
+            return self._gather(task, states, view)
         if not frozen:
-            return self._encode(task, states)
+            return self._encode(task, states, view)
         with torch.no_grad():
-            return self._cached_features(task, states)
+            return self._cached_features(task, states, view)
 
-    def _encode(self, task: Puzzle, states: NDArray[np.uint8]) -> Tensor:
-        config = self.config
+    def _encode(self, task: Puzzle, states: NDArray[np.uint8], view: int = 0) -> Tensor:
+        config, shape = self.config, (states.shape[1], states.shape[2])
         pixels = self.backbone.pixels(task, states, cell=config.cell, theme=config.theme, crop=self.crops(task))
-        return self.backbone.features(pixels, self.grid(task, (states.shape[1], states.shape[2])))
+        return self.backbone.features(self._turned(pixels, task, states, view), self.grid(task, shape))
 
-    def _gather(self, task: Puzzle, states: NDArray[np.uint8]) -> Tensor:
+    def _turned(self, pixels: Tensor, task: Puzzle, states: NDArray[np.uint8], view: int) -> Tensor:
+        """Pictures with their cells in other places: patches, or whole tiles."""
+        shape = states.shape[1], states.shape[2]
+        cells = self.cells(task, shape)
+        if view == 0:
+            return pixels
+        if pixels.ndim == 4:
+            return symmetry.turned_tiles(pixels, cells, self.backbone.cell_pixels(*cells, self.config.cell), view)
+        return symmetry.turned_patches(pixels, len(states), cells, self.grid(task, shape), view)
+
+    def _gather(self, task: Puzzle, states: NDArray[np.uint8], view: int) -> Tensor:
         key = task.task, (states.shape[1], states.shape[2])
         if key not in self._legends:
             self._legends[key] = self.legend(task)
         table = self.backbone.features(self._legends[key], (1, 1))[:, 0]
         seen = states[:, 1:-1, 1:-1] if self.crops(task) else states
         codes = to_device(np.ascontiguousarray(seen).reshape(len(states), -1), table.device)
-        return table[codes.long()]
+        cells = table[codes.long()]
+        return cells if view == 0 else cells[:, symmetry.order(*seen.shape[1:], view).to(cells.device)]
 
     def legend(self, task: Puzzle) -> Tensor:
         """Patches of one cell per code, taken from states that show them all."""
@@ -114,11 +139,11 @@ class Vision:
             self._stores[key] = FeatureStore(folder, about, limit)
         return self._stores[key]
 
-    def _cached_features(self, task: Puzzle, states: NDArray[np.uint8]) -> Tensor:
-        head = f"{task.task}{states.shape[1:]}".encode()
+    def _cached_features(self, task: Puzzle, states: NDArray[np.uint8], view: int) -> Tensor:
+        head = f"{task.task}{states.shape[1:]}{f' in view {view}' if view else ''}".encode()
         keys = [head + state.tobytes() for state in states]
         missing = {key: i for i, key in enumerate(keys) if key not in self._cache}
-        fresh = self._look_up(task, states, missing) if missing or self._split() else {}
+        fresh = self._look_up(task, states, missing, view) if missing or self._split() else {}
         out = torch.stack([fresh[key] if key in fresh else self._cache[key] for key in keys])
         for key, value in fresh.items():
             self._remember(key, value)
@@ -132,7 +157,9 @@ class Vision:
         of its states goes through the encoder for the sake of one that does not."""
         return any(hasattr(parameter, "ds_id") for parameter in self.backbone.vision_parameters())
 
-    def _look_up(self, task: Puzzle, states: NDArray[np.uint8], missing: dict[bytes, int]) -> dict[bytes, Tensor]:
+    def _look_up(
+        self, task: Puzzle, states: NDArray[np.uint8], missing: dict[bytes, int], view: int
+    ) -> dict[bytes, Tensor]:
         """From the disk, or else from the encoder."""
         store = self._store(task, (states.shape[1], states.shape[2]))
         names = {key: key_of(key) for key in missing} if store is not None else {}
@@ -141,11 +168,16 @@ class Vision:
         features = {key: stored[name].to(device, non_blocking=True) for key, name in names.items() if name in stored}
         rest = {key: i for key, i in missing.items() if key not in features}
         if rest or self._split():
-            encoded = self._encode(task, states[list(rest.values()) or [0]])[: len(rest)]
+            encoded = self._encode(task, states[list(rest.values()) or [0]], view)[: len(rest)]
             if store is not None:
                 store.add(dict(zip((names[key] for key in rest), encoded.cpu(), strict=True)))
             features |= dict(zip(rest, encoded, strict=True))
         return features
+
+    def forget(self) -> None:
+        """Encode every state again, once."""
+        self._cache.clear()
+        self._cached = 0
 
     def _remember(self, key: bytes, value: Tensor) -> None:
         size = value.numel() * value.element_size()

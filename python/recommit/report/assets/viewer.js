@@ -26,7 +26,8 @@ const VIEWER = (() => {
         at += executed[k];
         if (puzzle) for (const action of own) boards.push(board = puzzle.move(board, data.rows, data.cols, action));
         const kind = after < 0 ? (before < 0 ? "lost" : "dead") : before < 0 ? "" : after === before ? "wasted" : after > before ? "backward" : "";
-        return { h, executed: executed[k], actions: own, boards, before, after, kind, spent: at, chances: packed.p ? chances.slice(many * k, many * (k + 1)) : [] };
+        const regret = packed.r ? { lost: packed.r[k] / 1000, best: Number(packed.b[k]), cause: data.causes[packed.c[k] - 1] } : null;
+        return { h, regret, executed: executed[k], actions: own, boards, before, after, kind, spent: at, chances: packed.p ? chances.slice(many * k, many * (k + 1)) : [] };
       });
       const made = { decisions, last: board, solved: packed.solved, distances: packed.d, spent: at };
       known.set(key, made);
@@ -36,6 +37,9 @@ const VIEWER = (() => {
     const shown = () => now.who.map((agent) => episode(agent, now.i));
     const longest = () => Math.max(...shown().map((one) => one.decisions.length));
     const said = (distance) => (distance === -1 ? "out of reach" : distance < 0 ? "unknown" : String(distance));
+    // What the commitment cost against the best depth; empty where nobody worked that out.
+    const price = (regret) => (!regret ? "" : !regret.cause ? "no depth is better" : `${lost(regret.lost)} lost, best was h = ${regret.best} (${regret.cause})`);
+    const lost = (value) => (value === 1 ? "the solution" : value.toFixed(3));
     const MARKS = { wasted: "=", backward: "^", dead: "×", lost: "×", "": "" };
     const WORDS = { wasted: "left the distance as it was", backward: "raised the distance", dead: "made it unsolvable", lost: "nobody can solve this any more", "": "" };
 
@@ -46,9 +50,14 @@ const VIEWER = (() => {
       if (k < one.decisions.length) {
         const d = one.decisions[k];
         box.append(`Decision ${k + 1}: `, make("b", {}, `h = ${d.h}`), `, distance ${said(d.before)} → ${said(d.after)}${d.kind ? `, ${WORDS[d.kind]}` : ""}. ${d.spent - d.executed} actions so far.`);
+        if (d.regret) box.append(make("span", { class: `regret${d.regret.cause ? " lost" : ""}` }, `Regret: ${price(d.regret)}.`));
       } else {
         const end = one.solved ? "Solved" : one.distances.at(-1) === -1 ? "Lost" : "Not solved";
         box.append(make("b", {}, end), ` after ${one.decisions.length} decisions and ${one.spent} actions${one.solved ? "" : `; distance ${said(one.distances.at(-1))}`}.`);
+      }
+      if (k === one.decisions.length && k && one.decisions[0].regret) {
+        const all = one.decisions.reduce((sum, d) => sum + d.regret.lost, 0), places = one.decisions.filter((d) => d.regret.cause).length;
+        box.append(make("span", { class: `regret${all ? " lost" : ""}` }, all ? `Against the best depths ${lost(all)} lost, at ${places} of ${k} decisions.` : "No other depths would have done better."));
       }
       if (data.agents[agent].seeds > 1) box.append(` (one of ${data.agents[agent].seeds} seeds)`);
     }
@@ -68,8 +77,8 @@ const VIEWER = (() => {
       const total = d.chances.reduce((a, b) => a + b, 0);
       if (!total) box.append(make("span", { style: { "grid-column": "1 / -1" } }, "The depth head was not asked."));
       else data.depths.forEach((h, c) => {
-        const share = d.chances[c] / total, taken = h === d.h ? " taken" : "";
-        box.append(make("span", { class: taken }, `h = ${h}`), make("i", { class: `d${h}`, style: { width: `${100 * share}%` } }), make("span", { class: taken }, `${Math.round(100 * share)} %`));
+        const share = d.chances[c] / total, taken = h === d.h ? " taken" : "", best = d.regret?.cause && h === d.regret.best;
+        box.append(make("span", { class: taken + (best ? " best" : "") }, `h = ${h}${best ? " ✓" : ""}`), make("i", { class: `d${h}`, style: { width: `${100 * share}%` } }), make("span", { class: taken }, `${Math.round(100 * share)} %`));
       });
       return box;
     }
@@ -79,8 +88,9 @@ const VIEWER = (() => {
     function strip(one, widest) {
       const box = make("div", { class: "strip", role: "group", "aria-label": "commitments" });
       one.decisions.forEach((d, k) => {
-        const label = `decision ${k + 1}: h = ${d.h}, ${d.executed} executed, distance ${said(d.before)} to ${said(d.after)}${d.kind ? `, ${WORDS[d.kind]}` : ""}`;
-        const state = k < now.k ? " past" : k === now.k ? " here" : "";
+        const label = `decision ${k + 1}: h = ${d.h}, ${d.executed} executed, distance ${said(d.before)} to ${said(d.after)}${d.kind ? `, ${WORDS[d.kind]}` : ""}${d.regret ? `; regret: ${price(d.regret)}` : ""}`;
+        const worse = d.regret?.cause ? " worse" : "";
+        const state = worse + (k < now.k ? " past" : k === now.k ? " here" : "");
         const block = make("button", { type: "button", class: `d${d.h}${state}`, style: { "--wide": d.h }, title: label, "aria-label": label, tabindex: -1 }, String(d.h), make("b", {}, MARKS[d.kind]));
         block.addEventListener("click", () => { go(k); root.focus({ preventScroll: true }); }); // the block itself is drawn anew
         box.append(block);

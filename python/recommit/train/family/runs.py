@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from recommit.runs import side_by_side
 from recommit.runs.checkpoints import COMMIT, Checkpoints
-from recommit.runs.directory import differences
-from recommit.storage import files, reading
+from recommit.storage import belonging, files, reading
 from recommit.storage.foreign_text import say
 from recommit.train.config import plain
 from recommit.train.grpo.old_config import updated
@@ -82,22 +81,18 @@ class Run:
             return False
         begun = json.loads(json.dumps(updated(reading.values(self.folder, "config.json"))))
         now = json.loads(json.dumps(plain(self.config)))
-        if changed := differences(_common(begun, now), _common(now, begun)):
-            raise ValueError(f"{self.folder}: expected the configuration of its finished run, got another: {changed}")
-        if all(source.is_dir() for source in self.sources) and not self._from_here(begun):
-            what = "warm start" if self.verb == "grpo" else "data set"
-            raise ValueError(
-                f"{self.folder}: expected a run from {', '.join(map(str, self.sources))}, got one that was "
-                f"finished from another {what}"
-            )
+        belonging.check(self.folder, _common(begun, now), _common(now, begun))
+        if all(source.is_dir() for source in self.sources):
+            belonging.check(self.folder, *self._starts(begun))
         return True
 
-    def _from_here(self, begun: dict[str, Any]) -> bool:
+    def _starts(self, begun: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """What the finished run started from, and what its sources hold now, by content."""
         if self.verb == "grpo":
-            return bool(begun["init"] == _weights(self.sources[0]))
+            return {"init": begun["init"]}, {"init": _weights(self.sources[0])}
         from recommit.train.sft.run import described, opened
 
-        return _contents(begun["data"]) == _contents(described(opened(self.sources)))
+        return {"data": _contents(begun["data"])}, {"data": _contents(described(opened(self.sources)))}
 
     def train(self, quiet: bool) -> int:
         """Run, or go on with it, in this process."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from recommit.play.variants import variant
-from recommit.policy.config import HeadConfig
+from recommit.policy.config import VIEWS, HeadConfig
 from recommit.puzzles import registry
 from recommit.train.config import EngineConfig, OptimConfig, RunConfig, ValidationConfig
 from recommit.train.grpo.settings.credit import Credit, ExactCredit, StateCredit, at_prices
@@ -103,6 +103,9 @@ class GrpoConfig:
     variant: str = "adaptive"
     #: Another depth head than the warm start's, which supervision has not touched.
     head: HeadConfig | None = None
+    #: Views of every picture, in play and in learning (see ``views`` of the policy): as many times the arithmetic of a
+    #: look. 0: as many as the warm start has.
+    views: int = 0
     credit: Credit = field(default_factory=StateCredit)
     objective: ObjectiveConfig = field(default_factory=ObjectiveConfig)
     rollout: RolloutConfig = field(default_factory=RolloutConfig)
@@ -136,6 +139,8 @@ class GrpoConfig:
         for task in self.by_task:
             registry.puzzle(task)
             self.of(task)
+        if self.views not in (0, *VIEWS):
+            raise ValueError(f"views: expected 0 or one of {', '.join(map(str, VIEWS))}, got {self.views}")
         if isinstance(self.credit, ExactCredit):
             self._check_exact()
         self._check_phases()

@@ -59,6 +59,8 @@ def train(
         policy = CommitPolicy.from_pretrained(begin, device=team.device)
         if config.head is not None:
             policy.replace_head(config.head, seed=config.run.seed)
+        if config.views:
+            policy.replace_views(config.views)
         with closing(_trainer(config, parts, policy, folder, team, quiet=quiet or not team.lead)) as run:
             return run.run(interrupt)
 

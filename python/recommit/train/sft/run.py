@@ -24,6 +24,8 @@ import torch
 import recommit.data
 from recommit.data.dataset import Dataset
 from recommit.data.feeding import mixture
+from recommit.policy.checkpoint import weights_of
+from recommit.policy.config import MAX_ACTIONS
 from recommit.policy.transfer import to_device, to_host
 from recommit.runs import random_state, ranks
 from recommit.runs.directory import RunDirectory
@@ -33,11 +35,13 @@ from recommit.train import imitation_loss, initial_policy, targets, validate
 from recommit.train.config import plain
 from recommit.train.engine.base import schedule
 from recommit.train.engine.make import make_engine
+from recommit.train.ensemble import Ensemble
 from recommit.train.loop import Trainer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
     from torch import Tensor
 
     from recommit.data.feeding.mixture import Portion
@@ -57,6 +61,8 @@ def train(config: SftConfig, data: str | Path | Sequence[str | Path], out: str |
     team = ranks.join(config.run.device) if config.engine.kind == "deepspeed" else ranks.alone(config.run.device)
     with watched(team), RunDirectory(out, lead=team.lead) as folder, Interrupt() as interrupt:
         begun = {"kind": "sft", "ranks": team.world, **plain(config), "data": described(datasets)}
+        if config.targets.teacher:
+            begun["init"] = weights_of(initial_policy.warm_start(config.targets.teacher, folder, team))
         folder.begin(begun, plain(type(config)()))
         with closing(Sft(config, datasets, folder, team, quiet=quiet or not team.lead)) as run:
             return run.run(interrupt)
@@ -118,7 +124,12 @@ class Sft(Trainer):
         #: Micro-batches per step by data set, the same on every rank.
         self.parts = [-(-most // (config.optim.micro_batch or most)) for most in self.feed.most]
         random_state.seed(config.run.seed)
-        self.policy = initial_policy.policy(config.model, folder.folder, config.run.seed, team)
+        self.ensemble, own = None, folder.folder / "init"
+        if config.targets.teacher:
+            self.ensemble = Ensemble(own, config.targets, device=team.device)
+            self.policy = self.ensemble.learner(own, device=team.device)
+        else:
+            self.policy = initial_policy.policy(config.model, folder.folder, config.run.seed, team)
         self.policy.train_only(*self.tasks, depth_head=False)  # the depth head learns by reinforcement alone
         self.policy.backbone.recompute = config.engine.checkpointing
         self.policy.train()
@@ -162,10 +173,19 @@ class Sft(Trainer):
     def _targets(self, task: Puzzle, portion: Portion) -> Targets:
         """What a batch has of a data set; of one that it has nothing of, a state without weight: every rank goes
         through the same passes, and every weight that learns gets a gradient."""
-        batch = targets.make(
-            task, portion.rows, self.config.targets, seed=self.config.run.seed, first=portion.first, threads=1
-        )
+        seed = self.config.run.seed
+        if self.ensemble is not None:
+            plan = partial(self._planned, task)
+            batch: Targets = self.ensemble.targets(task, portion.rows.states, plan, seed=seed, first=portion.first)
+        else:
+            batch = targets.make(task, portion.rows, self.config.targets, seed=seed, first=portion.first, threads=1)
         return batch if portion.count else targets.nothing(batch)
+
+    def _planned(self, task: Puzzle, states: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """What the learner would do now."""
+        left = {"left": np.ones(len(states), np.int64)} if self.policy.config.show_budget else {}
+        plans = self.engine.run(partial(self.policy.plan, task, states, (MAX_ACTIONS,), **left))[2]
+        return plans[:, 0]
 
     def _parts(self, batches: list[Targets]) -> list[MicroBatch]:
         """As many micro-batches on every rank, however many rows it got: a missing one weighs nothing."""

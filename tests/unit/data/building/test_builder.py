@@ -95,7 +95,9 @@ def test_workers_change_no_byte(recipe, tmp_path):
     one = recommit.data.build(recipe, tmp_path / "one")
     assert recommit.data.build(recipe, tmp_path / "two", workers=2, threads=2) == one
     assert one.spec.generator == recipe.generator
-    with pytest.raises(errors.WrongDataSpec, match=r"generator: '[a-z]+' there, 'usual' asked for"):
+    with pytest.raises(
+        errors.WrongFolder, match=r"one: the folder belongs to another run: generator was '[a-z]+', is unset"
+    ):
         recommit.data.build(recipe.changed(generator=""), tmp_path / "one")
 
 

@@ -33,7 +33,7 @@ def test_a_cell_is_one_token_of_32_pixels_and_every_level_is_kept(folder):
 
 def test_every_level_changes_z(folder):
     policy = recommit.CommitPolicy.from_backbone(folder, PolicyConfig(lora=None, decoder=DECODER)).eval()
-    width, geometry = policy.backbone.width, policy._geometry(TASK, (3, 3))
+    width, geometry = policy.backbone.width, policy.geometries.of(TASK, (3, 3))
     with torch.no_grad():
         features = policy.vision.features(TASK, STATES, frozen=True)
         z = policy.backbone.z(features, geometry)

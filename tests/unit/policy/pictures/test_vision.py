@@ -47,7 +47,9 @@ def test_an_encoder_that_ranks_share_is_gone_through_by_all(tiny, monkeypatch):
     task, vision = recommit.Sliding(3), Vision(load_backbone(tiny), PolicyConfig(lora=None))
     states, encoded = states_of(task), []
     encode = vision._encode
-    monkeypatch.setattr(vision, "_encode", lambda task, states: (encoded.append(len(states)), encode(task, states))[1])
+    monkeypatch.setattr(
+        vision, "_encode", lambda task, states, view: (encoded.append(len(states)), encode(task, states, view))[1]
+    )
     first = vision.features(task, states, frozen=True)
     vision.features(task, states, frozen=True)
     assert encoded == [6]

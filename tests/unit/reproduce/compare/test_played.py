@@ -8,7 +8,7 @@ from tests.reference import compare as slow
 from tests.unit.graphs import cases
 from tests.unit.graphs.test_score import episode
 
-from recommit.graphs import score
+from recommit.graphs import judge as judging
 from recommit.graphs.judge import Judge, Setting
 from recommit.play.commitments import Prices
 from recommit.reproduce.compare import played, table
@@ -67,7 +67,7 @@ def test_every_setting_has_every_rule(sources):
 
 
 def test_ceilings_are_those_of_a_judge(graphs, sources):
-    judge = score.Judge(graphs[0][1], SETTINGS)
+    judge = judging.Judge(graphs[0][1], SETTINGS)
     for setting in SETTINGS:
         np.testing.assert_allclose(sources[0].ceilings[setting], judge.ceiling(setting), atol=1e-12)
 

@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("torch")
 from tests.unit.train.runs import plan_of, same
 
-from recommit.runs.directory import differences
+from recommit.storage.belonging import differences
 from recommit.train.family import configs
 from recommit.train.family.runs import Run
 from recommit.train.grpo import run

@@ -126,7 +126,7 @@ def test_interrupted_runs_end_in_the_same_bits(joint, data, levels, straight, tm
     monkeypatch.setattr(sft.Sft, "_step", interrupted)
     assert sft.train(joint, [data, levels], tmp_path / "again", quiet=True) == 130
     monkeypatch.setattr(sft.Sft, "_step", step)
-    with pytest.raises(ValueError, match="expected the configuration of its run, got another: data was"):
+    with pytest.raises(ValueError, match="the folder belongs to another run: data was"):
         sft.train(joint, [levels, data], tmp_path / "again", quiet=True)
     assert sft.train(joint, [data, levels], tmp_path / "again", quiet=True) == 0
     same(straight, tmp_path / "again", steps=8)

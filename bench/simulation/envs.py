@@ -1,0 +1,207 @@
+"""How fast environments step, beside what this machine can do: ``python bench/simulation/envs.py [--json FILE]``.
+
+Rates are per second of CPU time, medians of several rounds that measure the yardstick and ours one after the other. The
+yardstick is bench/peers/steps.cpp; without a C++ compiler the table says skipped. Each benchmark asserts that what it
+timed is right: the states of the first slots must be those of a small second environment that plays the same actions.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import gymnasium
+import numpy as np
+
+import recommit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+BENCH = Path(__file__).resolve().parents[1]
+SLOTS, ROUNDS, SECONDS, CHECKED = 4096, 7, 0.25, 24
+#: The paths: flags of ``make_vec``.
+WAYS: dict[str, dict[str, Any]] = {
+    "no flags (fresh observations, with masks, all threads)": {},
+    "one thread, fresh observations, with masks": {"threads": 1},
+    "one thread, fresh observations, without masks": {"threads": 1, "action_mask": False},
+    "one thread, zero-copy observations, with masks": {"threads": 1, "copy": False},
+    "one thread, zero-copy observations, without masks": {"threads": 1, "copy": False, "action_mask": False},
+}
+
+
+@dataclass
+class Line:
+    """One row: our rate, the least that is asked for, the yardstick's rate and the least ratio to it."""
+
+    what: str
+    ours: float
+    at_least: float | None
+    yardstick: float | None
+    ratio_at_least: float | None
+    unit: str = "M steps/s"
+
+    @property
+    def ratio(self) -> float | None:
+        return None if self.yardstick is None else self.ours / self.yardstick
+
+    @property
+    def met(self) -> bool:
+        enough = self.at_least is None or (
+            self.ours >= self.at_least if self.unit != "s" else self.ours < self.at_least
+        )
+        return enough and (self.ratio is None or self.ratio_at_least is None or self.ratio >= self.ratio_at_least)
+
+
+class Ceiling:
+    """bench/peers/steps.cpp, compiled for this machine; without a compiler there is none."""
+
+    def __init__(self, folder: Path) -> None:
+        compiler = os.environ.get("CXX") or shutil.which("c++") or shutil.which("g++")
+        self.program: Path | None = None
+        if compiler is None:
+            print("ceiling: skipped (no C++ compiler)", file=sys.stderr)
+            return
+        self.program = folder / "steps"
+        flags = ["-O3", "-march=native", "-std=c++20", "-o", str(self.program)]
+        subprocess.run([compiler, *flags, str(BENCH / "peers" / "steps.cpp")], check=True)
+
+    def rate(self, game: str) -> float | None:
+        """Millions of steps per second of CPU time; its own median of five."""
+        if self.program is None:
+            return None
+        output = subprocess.run([self.program, game, str(SLOTS)], capture_output=True, text=True, check=True).stdout
+        return float(output)
+
+
+def cpu_rate(work: Callable[[], object], items: int) -> float:
+    """Millions of items per second of this process's CPU time."""
+    work()
+    rounds, start = 0, time.process_time()
+    while (spent := time.process_time() - start) < SECONDS:
+        work()
+        rounds += 1
+    return rounds * items / spent / 1e6
+
+
+class Player:
+    """A vector environment, a ring of random actions, and how often it was stepped."""
+
+    def __init__(self, name: str, **options: Any) -> None:
+        self.make = partial(gymnasium.make_vec, name, max_steps=120)
+        self.env: Any = self.make(num_envs=SLOTS, **options)
+        self.few: Any = self.make(num_envs=CHECKED, **{**options, "threads": 2})
+        rng = np.random.default_rng(0)
+        self.actions = [rng.integers(0, 4, SLOTS, dtype=np.uint8) for _ in range(13)]  # few enough to stay cached
+        self.env.reset(seed=7)
+        self.steps = 0
+        self.solved = 0
+
+    def play(self) -> tuple[Any, ...]:
+        """One step."""
+        self.last: tuple[Any, ...] = self.env.step(self.actions[self.steps % len(self.actions)])
+        self.steps += 1
+        return self.last
+
+    def check(self, last: tuple[Any, ...]) -> None:
+        """The first slots are where a few slots alone, on two threads, come to."""
+        self.few.reset(seed=7)
+        ends = 0
+        for step in range(self.steps):
+            few = self.few.step(self.actions[step % len(self.actions)][:CHECKED])
+            ends += int((few[2] | few[3]).sum())
+        assert all(np.array_equal(one[:CHECKED], other) for one, other in zip(last[:4], few[:4], strict=True))
+        if "action_mask" in few[4]:
+            assert np.array_equal(last[4]["action_mask"][:CHECKED], few[4]["action_mask"])
+        assert ends >= self.steps // 121 * CHECKED
+
+
+def interleaved(ours: Callable[[], float], yardstick: Callable[[], float | None]) -> tuple[float, float | None]:
+    """Medians of both."""
+    mine, theirs = [], []
+    for _ in range(ROUNDS):
+        mine.append(ours())
+        theirs.append(yardstick())
+    known = [rate for rate in theirs if rate is not None]
+    return statistics.median(mine), statistics.median(known) if known else None
+
+
+def environments(ceiling: Ceiling) -> list[Line]:
+    """As ``gymnasium.make_vec`` makes them without any flag, then one thread, with and without what costs time."""
+    lines = []
+    for name, what, options, at_least, ratio, game in (
+        ("recommit/Sokoban-v0", "Sokoban 10x10, 4 boxes", {"size": 10, "boxes": 4}, 60.0, 0.6, "sokoban"),
+        ("recommit/Sliding-v0", "Sliding 4x4", {"size": 4}, 150.0, None, "sliding"),
+    ):
+        for how, flags in WAYS.items():
+            player = Player(name, **flags, **options)
+            play = partial(cpu_rate, player.play, SLOTS)
+            ours, theirs = interleaved(play, partial(ceiling.rate, game))
+            player.check(player.last)
+            asked = ratio if flags.get("copy", True) else ratio and 0.8
+            lines.append(Line(f"{what}: {how}", ours, None if "with masks" in how else at_least, theirs, asked))
+    return lines
+
+
+def pure_step() -> Line:
+    """``task.step`` on uint8[4096, 10, 10]."""
+    task = recommit.Sokoban(10, 4)
+    states = task.generate(SLOTS, seed=0).states
+    actions = np.random.default_rng(0).integers(0, 4, SLOTS, dtype=np.uint8)
+    ours, _ = interleaved(partial(cpu_rate, lambda: task.step(states, actions, threads=1), SLOTS), lambda: None)
+    after = task.step(states, actions, threads=1)
+    moved = (after != states).any((1, 2))
+    assert (moved == task.action_masks(states)[np.arange(SLOTS), actions]).all()
+    assert ((after == 1) == (states == 1)).all()
+    assert (np.isin(after, (3, 4)).sum((1, 2)) == 4).all()
+    return Line("pure step, uint8[4096, 10, 10]", ours, 30.0, None, None)
+
+
+def import_time() -> Line:
+    """CPU seconds of ``import recommit`` in a fresh interpreter."""
+    code = "import time; t = time.process_time(); import recommit; print(time.process_time() - t)"
+    command = [sys.executable, "-c", code]
+    times = [float(subprocess.run(command, capture_output=True, text=True, check=True).stdout) for _ in range(ROUNDS)]
+    return Line("import recommit", statistics.median(times), 0.3, None, None, "s")
+
+
+def table(lines: list[Line]) -> str:
+    """As Markdown."""
+    rows = ["| what | ours | asked | ceiling | ratio | asked |", "|---|---|---|---|---|---|"]
+    for line in lines:
+        ours = f"{line.ours:.3f} s" if line.unit == "s" else f"{line.ours:.1f} {line.unit}"
+        asked = "-" if line.at_least is None else f"{'<' if line.unit == 's' else '>='} {line.at_least:g}"
+        ceiling = "-" if line.yardstick is None else f"{line.yardstick:.1f}"
+        ratio = "-" if line.ratio is None else f"{line.ratio:.2f}"
+        rows.append(f"| {line.what} | {ours} | {asked} | {ceiling} | {ratio} | {line.ratio_at_least or '-'} |")
+    return "\n".join(rows)
+
+
+def main() -> int:
+    """Measure, print, and say by the exit status whether every target was met."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--json", type=Path, help="write the figures to this file as well")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        ceiling = Ceiling(Path(folder))
+        lines = [*environments(ceiling), pure_step(), import_time()]
+    print(table(lines))
+    if arguments.json:
+        rows = [asdict(line) | {"ratio": line.ratio, "met": line.met} for line in lines]
+        arguments.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+    return int(not all(line.met for line in lines))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,291 @@
+"""How fast labelled rows are made, written, read back and fed, in CPU time of one core.
+
+    python bench/training/labelled_rows.py [--instances 8192] [--loader] [--json results.json]
+
+Seconds are of CPU, one core, the quickest of some rounds; every figure comes with a check of what was made. The
+yardsticks in the same run, on fewer instances, written as JSON lines: every state of a board or level labelled by
+breadth-first search in plain Python, all optimal actions included; and one forward search per instance, as VAGEN's
+environments make their plans at each reset, which gives a distance and a single action per row.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import sys
+import tempfile
+import time
+from collections import deque
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import recommit
+import recommit.data
+from recommit.data import manifest, rows, shards, table
+from recommit.data.building import labels
+from recommit.data.spec import DataSpec, Difficulty
+from recommit.data.starts import sampling
+from recommit.storage import files
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+from tests.reference.labels import RULES, Judge, as_tuple
+
+PLANS = {
+    "sliding 3x3": DataSpec("sliding", (3, 3), (Difficulty((8, 24)),), 8192),
+    "sokoban 8x8, 2 boxes": DataSpec("sokoban", (8, 8), (Difficulty((8, 32), 2),), 8192),
+}
+
+
+def cpu(call, times=1):
+    """(seconds of CPU of the quickest of some runs, the last result)."""
+    best = float("inf")
+    for _ in range(times):
+        begin = time.process_time()
+        result = call()
+        best = min(best, time.process_time() - begin)
+    return best, result
+
+
+def build(plan, scratch, rounds=6):
+    """Whole builds by one process, from nothing to the manifest, and what part of each is not making and encoding."""
+    whole, overheads = float("inf"), []
+    for _ in range(rounds):
+        folder = Path(tempfile.mkdtemp(dir=scratch)) / "set"
+        with Stopwatch((shards, "make"), (table, "to_table"), (table, "encode")) as needed:
+            seconds, made = cpu(lambda folder=folder: recommit.data.build(plan, folder))
+        whole = min(whole, seconds)
+        overheads.append(seconds / needed.seconds - 1)
+    count = made.total("rows")
+    again, _ = cpu(lambda: recommit.data.build(plan, folder), 3)
+    assert recommit.data.verify(recommit.data.open(folder), labels=True) == count
+    return folder, {
+        "rows": count,
+        "build_rows_per_second": count / whole,
+        "bytes_per_row": made.total("bytes") / count,
+        "overhead_of_safety": sorted(overheads)[rounds // 2],
+        "recheck_rows_per_second": count / again,
+    }
+
+
+class Stopwatch:
+    """CPU time inside some functions of modules while it is on."""
+
+    def __init__(self, *functions):
+        self.functions = [(module, name, getattr(module, name)) for module, name in functions]
+        self.seconds = 0.0
+
+    def __enter__(self):
+        for module, name, function in self.functions:
+            setattr(module, name, self._timed(function))
+        return self
+
+    def __exit__(self, *_):
+        for module, name, function in self.functions:
+            setattr(module, name, function)
+
+    def _timed(self, function):
+        def run(*arguments, **settings):
+            begin = time.process_time()
+            try:
+                return function(*arguments, **settings)
+            finally:
+                self.seconds += time.process_time() - begin
+
+        return run
+
+
+def stages(plan):
+    """Where the time of one shard goes, in nanoseconds per row."""
+    puzzle = plan.puzzle()
+    generate, starts = cpu(lambda: sampling.starts(plan.changed(seed=1), "train", 0), 3)
+    label, content = cpu(lambda: labels.shard_rows(plan, "train", 0, starts), 3)
+    encode, data = cpu(lambda: table.encode(table.to_table(plan, "train", content)), 3)
+    decode, back = cpu(lambda: table.read_groups(plan, *_all_groups(data)), 3)
+    digest, name = cpu(lambda: (content.sha256(), files.sha256(data)), 3)
+    assert back.sha256() == name[0]
+    assert np.array_equal(puzzle.distance(content.states), content.distance)
+    each = {"generate": generate, "label": label, "encode": encode, "hash": digest, "decode": decode}
+    return {name: seconds / len(content) * 1e9 for name, seconds in each.items()}
+
+
+def _all_groups(data):
+    file = table.reader(table.pa.BufferReader(data))
+    return file, list(range(file.num_row_groups))
+
+
+def feed(folder, batches=200, batch=256):
+    """Rows per second out of the feed, and with patches at 28 pixels a cell on top, on one thread."""
+    data = recommit.data.open(folder)
+    stream = recommit.data.Feed(data, batch)
+    next(stream)
+    plain, content = cpu(lambda: [next(stream) for _ in range(batches)][-1])
+    result = {"feed_rows_per_second": batches * batch / plain}
+    assert (content.distance > 0).all()
+    for dtype in ("float32", "bfloat16"):
+        result |= {f"{name}_{dtype}_rows_per_second": rate for name, rate in _pixels(data, stream, batch, dtype)}
+    return result
+
+
+def _pixels(data, stream, batch, dtype, drawn=20):
+    """With patches: into fresh memory, and into a buffer that is used again."""
+    out, _ = data.puzzle.patches(next(stream).states, dtype=dtype, threads=1)
+    for name, into in (("fresh", None), ("reused", out)):
+        seconds, _ = cpu(
+            lambda into=into: [
+                data.puzzle.patches(next(stream).states, dtype=dtype, out=into, threads=1) for _ in range(drawn)
+            ],
+            3,
+        )
+        yield f"patches_{name}", drawn * batch / seconds
+
+
+def loader(folder, batches=20, batch=256, rounds=5):
+    """CPU time of everybody involved per second of rows: patches in the trainer, in its thread, in a worker process."""
+    from torch.utils.data import DataLoader, IterableDataset
+
+    from recommit.data.feeding.loader import Loader
+
+    data = recommit.data.open(folder)
+
+    class Worker(IterableDataset):
+        def __iter__(self):
+            for made in Loader(data, batch, pixels=True, ahead=0, reuse=True):
+                yield made.pixel_values, made.actions
+
+    def ours(dtype, ahead):
+        return lambda: Loader(data, batch, pixels=True, dtype=dtype, ahead=ahead, reuse=True)
+
+    ways = {f"{dtype}_here": ours(dtype, 0) for dtype in ("float32", "bfloat16")}
+    ways |= {f"{dtype}_thread": ours(dtype, 2) for dtype in ("float32", "bfloat16")}
+    ways["float32_worker_process"] = lambda: DataLoader(Worker(), batch_size=None, num_workers=1)
+    return {
+        f"loader_{name}_rows_per_second": batches * batch / _everybody(way, batches, 1 if "process" in name else rounds)
+        for name, way in ways.items()
+    }
+
+
+def _everybody(way, batches, rounds):
+    """Seconds for so many batches, after the first few, the quickest round. (A process counts when it has ended.)"""
+    best = float("inf")
+    for _ in range(rounds):
+        stream = iter(way())
+        for _ in range(6):
+            next(stream)
+        begin = sum(_times())
+        for _ in range(batches):
+            next(stream)
+        del stream
+        best = min(best, sum(_times()) - begin)
+    return best
+
+
+def _times():
+    """CPU seconds of this process and of its children that have ended."""
+    for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN):
+        used = resource.getrusage(who)
+        yield used.ru_utime + used.ru_stime
+
+
+def plain_python(plan, folder, scratch, instances):
+    """The same labels of a few instances by breadth-first search in plain Python, written as JSON lines."""
+    content = next(iter(recommit.data.open(folder).shards()))
+    starts = content[(content.t == 0) & (content.kind == rows.EXPERT)]
+    wanted = {int(number) for number in starts.instance[:instances]}
+    expected = content[np.isin(content.instance, list(wanted))]
+
+    def run():
+        made = []
+        # One table serves all boards of a size; every level needs its own.
+        shared = Judge(plan.task) if plan.task == "sliding" else None
+        with (Path(scratch) / "plain.jsonl").open("w") as out:
+            for start in starts.states[:instances]:
+                made += _python_rows(shared or Judge(plan.task), as_tuple(start), out)
+        return made
+
+    seconds, made = cpu(run)
+    assert made == expected.distance.tolist()
+    return len(made) / seconds
+
+
+def _python_rows(judge, state, out):
+    distances = []
+    while (distance := judge.distance(state)) > 0:
+        best = judge.optimal(state)
+        out.write(json.dumps({"state": state, "distance": distance, "optimal": sorted(best)}) + "\n")
+        distances.append(distance)
+        state = dict(judge.moves(state))[min(best)]
+    return distances
+
+
+def one_search_each(plan, folder, scratch, instances):
+    """One forward search per instance, in plain Python, gives its plan: a distance and one action per row."""
+    content = next(iter(recommit.data.open(folder).shards()))
+    starts = content[(content.t == 0) & (content.kind == rows.EXPERT)]
+    moves, solved = RULES[plan.task]
+
+    def run():
+        made = []
+        with (Path(scratch) / "searches.jsonl").open("w") as out:
+            for start in starts.states[:instances]:
+                path = _search(as_tuple(start), moves, solved)
+                for t, (state, action) in enumerate(path):
+                    out.write(json.dumps({"state": state, "distance": len(path) - t, "action": action}) + "\n")
+                made.append(len(path))
+        return made
+
+    seconds, made = cpu(run)
+    assert made == starts.length[:instances].tolist()
+    return sum(made) / seconds
+
+
+def _search(start, moves, solved):
+    """(state, action) along a shortest path."""
+    before: dict[Any, Any] = {start: None}
+    queue = deque([start])
+    while not solved(state := queue.popleft()):
+        for action, after in moves(state):
+            if after not in before:
+                before[after] = state, action
+                queue.append(after)
+    path: list[tuple[Any, Any]] = []
+    while before[state] is not None:
+        path.append(before[state])
+        state = before[state][0]
+    return path[::-1]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--instances", type=int, default=8192)
+    parser.add_argument("--loader", action="store_true", help="compare where the torch loader draws (needs torch)")
+    parser.add_argument("--json", type=Path)
+    given = parser.parse_args()
+    results = {}
+    for name, plan in PLANS.items():
+        plan = plan.changed(count=given.instances, ties="first")
+        shards.make(plan.changed(seed=9, count=8), "train", 0)  # tables are built and modules imported once
+        with tempfile.TemporaryDirectory() as scratch:
+            folder, found = build(plan, scratch)
+            found |= {f"{stage}_ns_per_row": value for stage, value in stages(plan).items()}
+            found |= feed(folder)
+            if given.loader:
+                found |= loader(folder)
+            few = 2000 if plan.task == "sliding" else 2
+            found["plain_python_rows_per_second"] = plain_python(plan, folder, scratch, few)
+            found["one_search_each_rows_per_second"] = one_search_each(plan, folder, scratch, 5)
+        for name_ in ("plain_python", "one_search_each"):
+            found[f"times_{name_}"] = found["build_rows_per_second"] / found[f"{name_}_rows_per_second"]
+        results[name] = found
+        print(name)
+        for key, value in found.items():
+            print(f"  {key:<36}{value:>14,.2f}")
+    results["versions"] = manifest.versions()
+    if given.json:
+        given.json.write_text(json.dumps(results, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()

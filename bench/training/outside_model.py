@@ -1,0 +1,270 @@
+"""How much of a training step lies outside the model, at the shapes of Qwen2.5-VL-7B on eight ranks.
+
+    python bench/training/outside_model.py [--ranks 8] [--card a100] [--steps 6] [--json results.json]
+
+The model is a stand-in that gives right shapes and takes as long as ``recommit estimate`` says. Everything else is
+real: start states, targets, pictures, kept features, rollouts, simulation, distances, credit, the graph of looks and
+its program, batches, messages between ranks (gloo), logs, checkpoints of the true size. Ranks share cores here, so that
+their wall time says nothing: what counts is each rank's own CPU time, as if it waited for nobody, against the model's
+seconds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import torch
+from stand_in import MODEL, Stages, StandInEngine, policy
+
+import recommit.data
+from recommit.data import DataSpec, Difficulty
+from recommit.data.feeding.mixture import Mixture
+from recommit.data.starts import sampling
+from recommit.estimate import CARDS, Machine, estimate
+from recommit.play import rollout, values
+from recommit.play.plan_graph import PlanGraph
+from recommit.policy.action_decoder import ActionDecoder
+from recommit.policy.depth_head import DepthHead
+from recommit.policy.pictures.vision import Vision
+from recommit.policy.policy import CommitPolicy
+from recommit.policy.reference import Reference
+from recommit.runs import ranks
+from recommit.runs.directory import RunDirectory
+from recommit.runs.progress import Interrupt
+from recommit.train import imitation_loss as loss
+from recommit.train import initial_policy, loop, targets
+from recommit.train.config import SftConfig, load
+from recommit.train.grpo import collect, learner
+from recommit.train.grpo import loss as objective
+from recommit.train.grpo.batch import GrpoBatch
+from recommit.train.grpo.config import GrpoConfig
+from recommit.train.grpo.head_moves import HeadMover
+from recommit.train.grpo.step import Grpo
+from recommit.train.sft import run as sft
+
+#: The paper's Sokoban, in shards of a few instances.
+DATA = DataSpec("sokoban", (7, 7), tuple(Difficulty((8, 32), boxes) for boxes in (1, 2, 3)), count=600, seed=42)
+QUIET = ["validation.instances=0", "run.threads=1", "run.save_every=100000"]
+#: Recipe, stage, and what is changed.
+RUNS: dict[str, tuple[str, str, list[str]]] = {
+    "sft": ("paper-sokoban", "sft", []),
+    "state credit": ("paper-sokoban", "grpo", []),
+    "exact credit": ("sound-sokoban", "grpo", ["phases=[{steps: 1, head_moves: 40}]"]),
+}
+
+
+def configuration(name: str, steps: int) -> Any:
+    """Of a run of a few steps; how often it would save is in the second result."""
+    recipe, stage, changes = RUNS[name]
+    kind = SftConfig if stage == "sft" else GrpoConfig
+    usual = load(recipe, changes, kind, stage)
+    return load(recipe, [*changes, *QUIET, f"optim.steps={steps}"], kind, stage), _between_saves(usual)
+
+
+def _between_saves(config: Any) -> int:
+    """A validation saves, too."""
+    return int(min(config.run.save_every, config.validation.every))
+
+
+def planned(name: str, card: str, gpus: int, preset: str) -> tuple[float, float]:
+    """Seconds of one rank per state that is looked at, and that is learned from."""
+    model = load(RUNS[name][0], [f"model.backbone=random:{preset}"], SftConfig, "sft").model
+    config, _ = configuration(name, 1)
+    found = estimate(config, model, DATA.puzzle(), Machine(CARDS[card], gpus))
+    each = {count.kind: count for phase in found.phases for count in phase.counts}
+    learn = each["learn"]
+    look = each.get("plans", each.get("propose", learn))
+    playing, learning = (found.rate.seconds(count.flops / count.states) for count in (look, learn))
+    assert playing is not None
+    assert learning is not None
+    return playing, learning
+
+
+def watch(stages: Stages) -> None:
+    """Who is counted to which stage."""
+    task = type(DATA.puzzle())
+    places = [
+        (ActionDecoder, "forward", MODEL),
+        (DepthHead, "forward", MODEL),
+        (sampling, "starts", "start states"),
+        (targets, "make", "targets"),
+        (task, "patches", "pictures"),
+        (Vision, "features", "kept features"),
+        (task, "execute", "simulation"),
+        (task, "step", "simulation"),
+        (task, "distance", "distances"),
+        (task, "optimal_actions", "distances"),
+        (rollout.Actor, "propose", "rollout"),
+        (PlanGraph, "expand", "graph"),
+        (collect, "explore", "graph"),
+        (values.Program, "values", "program"),
+        (HeadMover, "__call__", "head moves"),
+        (collect, "plan_advantages", "credit"),
+        (collect.ExactCollector, "__call__", "credit"),
+        (collect.SampledCollector, "__call__", "credit"),
+        (ranks.Team, "_reduce", "messages"),
+        (ranks.Team, "gather", "messages"),
+        (GrpoBatch, "where", "batches"),
+        (GrpoBatch, "padded", "batches"),
+        (Mixture, "__next__", "batches"),
+        (loss, "sft_loss", "loss"),
+        (objective, "grpo_loss", "loss"),
+        (Reference, "__call__", "reference"),
+        (loop.Trainer, "_tell", "logs"),
+        (loop.Trainer, "_save", "checkpoint"),
+    ]
+    for owner, name, stage in places:
+        stages.watch(owner, name, stage)
+
+
+def rank(name: str, given: argparse.Namespace, place: Path) -> dict[str, Any]:
+    """Run some steps as one of the ranks; CPU seconds per step by stage, and the model's."""
+    torch.set_num_threads(1)
+    stages, team = Stages(), ranks.meet("cpu")
+    config, between = configuration(name, given.steps + 1)
+    own = policy(stages, given.preset, *given.seconds)
+
+    def make_engine(of: CommitPolicy, *_: object) -> StandInEngine:
+        return StandInEngine(stages, [p for p in of.parameters() if p.requires_grad], team)
+
+    for module, function, stand_in in (
+        (initial_policy, "policy", lambda *_: own),
+        (sft, "make_engine", make_engine),
+        (learner, "make_engine", make_engine),
+    ):
+        setattr(module, function, stand_in)
+    if getattr(config, "head", None) is not None:
+        own.replace_head(config.head)
+    watch(stages)
+    with RunDirectory(place / "run", lead=team.lead) as folder, Interrupt() as interrupt:
+        run = _trainer(config, own, folder, team, place)
+        _from_the_second_step(run, stages)
+        assert run.run(interrupt) == 0
+    found = stages.outside()
+    saved = found.pop("checkpoint", 0.0) / between
+    per_step = {stage: seconds / given.steps for stage, seconds in found.items()}
+    trained = sum(p.numel() for p in own.parameters() if p.requires_grad)
+    return {"stages": per_step | {"checkpoint": saved}, "model": stages.model / given.steps, "trained": trained}
+
+
+def _trainer(config: Any, own: CommitPolicy, folder: Any, team: Any, place: Path) -> Any:
+    if isinstance(config, SftConfig):
+        return sft.Sft(config, recommit.data.open(place / "data", "train"), folder, team, quiet=True)
+    return Grpo(config, own, DATA, folder, team, quiet=True)
+
+
+def _from_the_second_step(run: Any, stages: Stages) -> None:
+    """The first one computes positions and starts what is started once."""
+    step = run._step
+
+    def stepping() -> Any:
+        found = step()
+        if run.at.step == 1:
+            stages.clear()
+        return found
+
+    run._step = stepping
+
+
+def launch(name: str, given: argparse.Namespace, place: Path) -> list[dict[str, Any]]:
+    """All ranks of a run; what each of them found."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = str(probe.getsockname()[1])
+    recommit.data.build(DATA, place / "data", workers=1)
+    seconds = given.seconds or planned(name, given.card, given.ranks, given.preset)
+    common = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "WORLD_SIZE": str(given.ranks), "OMP_NUM_THREADS": "1"}
+    call = [
+        sys.executable,
+        __file__,
+        "--run",
+        name,
+        "--place",
+        str(place),
+        "--steps",
+        str(given.steps),
+        "--preset",
+        given.preset,
+        "--seconds",
+        *map(str, seconds),
+    ]
+    processes = [
+        subprocess.Popen(
+            call, env=os.environ | common | {"RANK": str(i), "LOCAL_RANK": str(i)}, stdout=subprocess.PIPE, text=True
+        )
+        for i in range(given.ranks)
+    ]
+    try:
+        said = [process.communicate()[0] for process in processes]
+    finally:
+        for process in processes:
+            process.kill()
+    if any(process.returncode for process in processes):
+        raise SystemExit(f"{name}: a rank failed")
+    return [json.loads(text.splitlines()[-1]) | {"seconds": seconds} for text in said]
+
+
+def share(found: dict[str, Any]) -> float:
+    """Of a rank's step that is not the model's."""
+    outside = sum(found["stages"].values())
+    return outside / (outside + found["model"])
+
+
+def told(name: str, every: list[dict[str, Any]]) -> dict[str, Any]:
+    """The rank with the largest share, in words and numbers."""
+    worst = max(every, key=share)
+    whole = sum(worst["stages"].values()) + worst["model"]
+    stages = sorted(worst["stages"].items(), key=lambda item: -item[1])
+    look, learn = worst["seconds"]
+    print(
+        f"{name}: {100 * share(worst):.2f} % outside the model on the worst of {len(every)} ranks (mean "
+        f"{100 * sum(map(share, every)) / len(every):.2f} %); {worst['model']:.2f} s of the model per step, "
+        f"{1000 * look:.1f} ms a look, {1000 * learn:.1f} ms a state learned; {worst['trained']:,} parameters trained"
+    )
+    for stage, seconds in stages:
+        if seconds / whole >= 5e-5:
+            print(f"  {stage:<14}{1000 * seconds:9.2f} ms  {100 * seconds / whole:6.2f} %")
+    return {
+        "share": share(worst),
+        "model_s": worst["model"],
+        "look_s": look,
+        "learn_s": learn,
+        "stages_s": dict(stages),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--ranks", type=int, default=8)
+    parser.add_argument("--steps", type=int, default=6)
+    parser.add_argument("--preset", default="7b")
+    parser.add_argument("--card", default="a100", choices=sorted(CARDS))
+    parser.add_argument("--only", nargs="+", choices=sorted(RUNS), default=list(RUNS))
+    parser.add_argument(
+        "--seconds", type=float, nargs=2, help="of the model per look and per state learned; else by plan"
+    )
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--run", help=argparse.SUPPRESS)
+    parser.add_argument("--place", type=Path, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.run:
+        print(json.dumps(rank(given.run, given, given.place)))
+        ranks.end(0)
+    found = {}
+    for name in given.only:
+        with tempfile.TemporaryDirectory() as place:
+            found[name] = told(name, launch(name, given, Path(place)))
+    if given.json:
+        given.json.write_text(json.dumps(found, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()

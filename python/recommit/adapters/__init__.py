@@ -1,0 +1,1 @@
+"""Thin adapters to what other people already use: a file for each, which alone imports it."""

@@ -1,0 +1,161 @@
+"""LeRobot policies that look again when a rule says so, not after ``n_action_steps``.
+
+Needs torch; LeRobot itself is not imported: any module with ``predict_action_chunk`` and ``reset`` will do.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from recommit.horizon import Plans, Queue
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from recommit.horizon import Look, Rule, WithMemory
+
+    Batch = dict[str, Any]
+
+
+class AdaptiveQueue(nn.Module):
+    """A LeRobot policy whose every environment has a queue of its own, filled as deep as ``rule`` says.
+
+    LeRobot holds one queue for the whole batch, of ``n_action_steps``. Here an environment is predicted again when its
+    own queue is empty, and it alone: the policy gets a batch of these rows. ``looks`` logs each look. Everything else,
+    such as ``config`` and ``forward``, is the policy's. It meets LeRobot 0.4 and 0.6.
+
+    A policy that gathers observations inside its ``select_action`` (Diffusion, VQ-BeT, TD-MPC) has nothing to predict
+    from here, and temporal ensembling needs a look per action: both are refused.
+
+    Args:
+        policy: a ``PreTrainedPolicy``, or what has its methods.
+        rule: says how deep to commit.
+        samples: further chunks to draw at each look, as ``Plans.samples``; each costs a prediction.
+        plans: makes the rule's ``Plans`` of (chunks [N, H, D], batch of the same rows), for more than that.
+    """
+
+    def __init__(
+        self,
+        policy: nn.Module,
+        rule: Rule | WithMemory,
+        *,
+        samples: int = 0,
+        plans: Callable[[NDArray[np.floating], Batch], Plans] | None = None,
+    ) -> None:
+        super().__init__()
+        _refuse_stateful(policy)
+        self.policy = policy
+        self.rule = rule
+        self.samples = samples
+        self._plans = plans
+        self._queue: Queue | None = None
+        self._like = torch.device("cpu"), torch.float32
+
+    def __getattr__(self, name: str) -> Any:
+        """What is not here is the policy's."""
+        try:
+            return super().__getattr__(name)
+        except AttributeError:
+            return getattr(super().__getattr__("policy"), name)
+
+    @property
+    def looks(self) -> list[Look]:
+        """Each look so far, with the clocks of its episode; a batch of another size begins anew."""
+        return self._queue.looks if self._queue else []
+
+    def forward(self, batch: Batch, *args: Any, **kwargs: Any) -> Any:
+        """The policy's own loss."""
+        return self.policy(batch, *args, **kwargs)
+
+    def predict_action_chunk(self, batch: Batch, **kwargs: Any) -> Tensor:
+        """[B, H, D] the policy's own chunks; queues stay as they are."""
+        chunks: Tensor = self.policy.predict_action_chunk(batch, **kwargs)
+        return chunks
+
+    @torch.no_grad()
+    def select_action(self, batch: Batch, **kwargs: Any) -> Tensor:
+        """[B, D] the next action of each environment."""
+        self.eval()
+        queue = self._open(_size(batch))
+
+        def look(rows: NDArray[np.intp]) -> Plans:
+            part = batch if len(rows) == queue.count else _rows(batch, rows, queue.count)
+            return self._look(part, kwargs)
+
+        return torch.from_numpy(queue.act(look)).to(*self._like)
+
+    def _open(self, size: int) -> Queue:
+        """The queues of so many environments; others only where episodes begin."""
+        if self._queue is None or (self._queue.count != size and not self._queue.t.any()):
+            self._queue = Queue(self.rule, size)
+        if self._queue.count != size:
+            raise ValueError(f"batch: expected {self._queue.count} environments until reset, got {size}")
+        return self._queue
+
+    def _look(self, batch: Batch, kwargs: Batch) -> Plans:
+        chunks = self.predict_action_chunk(batch, **kwargs)
+        self._like = chunks.device, chunks.dtype
+        actions = _numpy(chunks)
+        if self._plans is not None:
+            return self._plans(actions, batch)
+        if not self.samples:
+            return Plans(actions)
+        drawn = [_numpy(self.predict_action_chunk(batch, **kwargs)) for _ in range(self.samples)]
+        return Plans(actions, samples=np.stack(drawn, axis=1))
+
+    def reset(self) -> None:
+        """New episodes everywhere, of a batch of any size: queues and the policy's own memory are emptied."""
+        self.policy.reset()
+        if self._queue is not None:
+            self._queue.reset()
+
+    def reset_rows(self, rows: ArrayLike) -> None:
+        """New episodes in these environments of the batch; the others go on."""
+        if self._queue is not None:
+            self._queue.reset(rows)
+
+    def drop_queued_actions(self) -> None:
+        """Look again before the next action, in the same episodes."""
+        if self._queue is not None:
+            self._queue.drop()
+
+
+def _refuse_stateful(policy: nn.Module) -> None:
+    """A policy that cannot be asked for the chunk of one observation alone."""
+    config = getattr(policy, "config", None)
+    if getattr(config, "temporal_ensemble_coeff", None) is not None:
+        raise ValueError("policy: expected temporal_ensemble_coeff=None, got a policy that looks before every action")
+    if getattr(policy, "_queues", None) is not None and getattr(config, "n_obs_steps", 1) > 1:
+        steps = config.n_obs_steps  # type: ignore[union-attr]
+        raise ValueError(f"policy: expected n_obs_steps of 1, since select_action gathers observations, got {steps}")
+
+
+def _size(batch: Batch) -> int:
+    for value in batch.values():
+        if isinstance(value, Tensor) and value.ndim:
+            return len(value)
+    raise ValueError(f"batch: expected a tensor with an axis of environments, got {sorted(batch)}")
+
+
+def _rows(batch: Batch, rows: NDArray[np.intp], size: int) -> Batch:
+    """The same batch of these environments only: tensors and lists with an entry for each."""
+    return {name: _part(value, rows, size) for name, value in batch.items()}
+
+
+def _part(value: Any, rows: NDArray[np.intp], size: int) -> Any:
+    if isinstance(value, Tensor) and value.ndim and len(value) == size:
+        return value[torch.from_numpy(rows).to(value.device)]
+    if isinstance(value, list) and len(value) == size:
+        return [value[row] for row in rows]
+    return value
+
+
+def _numpy(chunks: Tensor) -> NDArray[np.float32]:
+    result: NDArray[np.float32] = chunks.detach().to("cpu", torch.float32).numpy()
+    return result

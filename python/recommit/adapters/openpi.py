@@ -1,0 +1,99 @@
+"""An openpi policy that looks again when a rule says so: in the place of ``ActionChunkBroker``.
+
+openpi-client is not imported: what has ``infer`` and ``reset`` is a policy there.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from recommit.horizon import Plans, Queue
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from recommit.horizon import Look, Rule, WithMemory
+
+    Arrays = dict[str, Any]
+
+
+class Policy(Protocol):
+    """What ``openpi_client.base_policy.BasePolicy`` asks for."""
+
+    def infer(self, obs: dict[str, Any]) -> dict[str, Any]:
+        """Chunks of actions, and whatever else."""
+
+    def reset(self) -> None:
+        """Begin an episode."""
+
+
+class AdaptiveBroker:
+    """Gives a policy's chunk one action at a time, and asks for the next one when the rule's depth is through.
+
+    As there, a numpy array of the result, at any level, gives its next place, if it is as long as the chunk; the rest
+    is passed on. The rule reads the array ``key``; ``looks`` logs each look with both clocks.
+
+    Args:
+        policy: the policy behind it, such as a ``WebsocketClientPolicy``.
+        rule: says how deep to commit.
+        key: which array of the result is the plan.
+        plans: makes the rule's ``Plans`` of one result, where a rule reads more than the actions.
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        rule: Rule | WithMemory,
+        *,
+        key: str = "actions",
+        plans: Callable[[Arrays], Plans] | None = None,
+    ) -> None:
+        self._policy = policy
+        self._key = key
+        self._plans = plans or self._plain
+        self._queue = Queue(rule)
+        self._result: Arrays = {}
+        self._length = self._place = 0
+
+    @property
+    def looks(self) -> list[Look]:
+        """Each look so far."""
+        return self._queue.looks
+
+    def infer(self, obs: Arrays) -> Arrays:
+        """The next action, and the rest of the result that it came with."""
+        if len(self._queue.empty()):
+            result = self._policy.infer(obs)
+            plans = self._plans(result)
+            self._queue.fill(plans)
+            self._result, self._length, self._place = result, plans.horizon, 0
+        self._queue.pop()
+        step: Arrays = _sliced(self._result, self._place, self._length)
+        self._place += 1
+        return step
+
+    def reset(self) -> None:
+        """Begin an episode; what is left of the chunk is dropped."""
+        self._policy.reset()
+        self._queue.reset()
+        self._result = {}
+
+    def _plain(self, result: Arrays) -> Plans:
+        if self._key not in result:
+            raise ValueError(f"key: expected one of {sorted(result)}, got {self._key}")
+        actions: NDArray[Any] = np.asarray(result[self._key])
+        return Plans(actions[None])
+
+
+def _sliced(value: Any, place: int, length: int) -> Any:
+    if isinstance(value, np.ndarray):
+        return value[place, ...] if value.ndim and len(value) == length else value
+    if isinstance(value, dict):
+        return {name: _sliced(each, place, length) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(_sliced(each, place, length) for each in value)
+    return value

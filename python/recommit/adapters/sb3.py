@@ -1,0 +1,100 @@
+"""A vector of our environments as Stable-Baselines3's ``VecEnv``, at its native speed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from gymnasium.vector import AutoresetMode
+from stable_baselines3.common.vec_env import VecEnv
+
+from recommit.envs.vector import PuzzleVectorEnv
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from recommit.envs.vector_commit import VectorCommit
+
+    Info = dict[str, Any]
+
+
+class PuzzleVecEnv(VecEnv):
+    """What ``gymnasium.make_vec("recommit/...", autoreset_mode="SAME_STEP")`` gives, or ``VectorCommit`` around it.
+
+    Stable-Baselines3 wants a dict per slot and step. Slots that go on share one empty dict; those that end have
+    ``terminal_observation``, ``TimeLimit.truncated`` and ``episode`` (return and length), so that no ``VecMonitor`` is
+    needed. There are no single environments inside: ``env_method`` is refused.
+    """
+
+    def __init__(self, envs: PuzzleVectorEnv | VectorCommit, seed: int = 0) -> None:
+        if envs.autoreset_mode is not AutoresetMode.SAME_STEP:
+            raise ValueError(f"envs: expected autoreset_mode SAME_STEP, got {envs.autoreset_mode.name}")
+        self.render_mode = envs.render_mode
+        super().__init__(envs.num_envs, envs.single_observation_space, envs.single_action_space)
+        self.envs = envs
+        self._first: int | None = seed
+        self._returns = np.zeros(self.num_envs, np.float32)
+        self._begun = np.zeros(self.num_envs, np.int64)  # the step that each episode began with
+        self._steps = 0
+
+    def seed(self, seed: int | None = None) -> Sequence[int | None]:
+        """What the next reset begins with."""
+        self._first = seed
+        return [None if seed is None else seed + i for i in range(self.num_envs)]
+
+    def reset(self) -> NDArray[Any]:
+        """New episodes everywhere."""
+        observations, _ = self.envs.reset(seed=self._first)
+        self._first = None
+        self._returns[:], self._begun[:] = 0, self._steps
+        return observations
+
+    def step_async(self, actions: NDArray[Any]) -> None:
+        """Holds the actions until ``step_wait``."""
+        self._actions = actions
+
+    def step_wait(self) -> tuple[NDArray[Any], NDArray[np.float32], NDArray[np.bool_], list[Info]]:
+        """One action per slot."""
+        observations, rewards, terminated, truncated, info = self.envs.step(self._actions)
+        np.add(self._returns, rewards, out=self._returns)
+        self._steps += 1
+        done = terminated | truncated
+        infos: list[Info] = [{}] * self.num_envs
+        if done.any():
+            self._end(np.flatnonzero(done), truncated, info["final_obs"], infos)
+        return observations, rewards, done, infos
+
+    def _end(self, slots: Any, truncated: Any, finals: Any, infos: list[Info]) -> None:
+        columns = (self._returns[slots], self._steps - self._begun[slots], truncated[slots])
+        rows = zip(slots.tolist(), finals[slots], *(column.tolist() for column in columns), strict=True)
+        for i, observation, total, length, late in rows:
+            episode = {"r": total, "l": length, "t": 0.0}
+            infos[i] = {"terminal_observation": observation, "TimeLimit.truncated": late, "episode": episode}
+        self._returns[slots] = 0
+        self._begun[slots] = self._steps
+
+    def close(self) -> None:
+        """Free the episodes."""
+        self.envs.close()
+
+    def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
+        """The vector's own attribute, once per slot."""
+        return [getattr(self.envs, attr_name)] * len(list(self._get_indices(indices)))
+
+    def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:  # noqa: ARG002
+        """Refused: slots share everything."""
+        raise AttributeError(f"{attr_name}: expected an attribute of single environments, got slots that share all")
+
+    def env_method(self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any) -> list[Any]:  # noqa: ARG002
+        """Refused, for the same reason."""
+        raise AttributeError(f"{method_name}: expected a method of single environments, got slots that share all")
+
+    def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:  # noqa: ARG002
+        """They are not; for SB3's own question after a ``Monitor``, ``episode`` is here."""
+        return [False] * len(list(self._get_indices(indices)))
+
+    def get_images(self) -> list[Any]:
+        """One frame per slot, if there is a render mode."""
+        return list(self.envs.render() or [None] * self.num_envs)

@@ -1,0 +1,144 @@
+"""``recommit graph fit|audit``: each command is a function whose signature is its command line."""
+
+from __future__ import annotations
+
+import json as json_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from recommit.cli.requests import WrongCall
+from recommit.storage.foreign_text import say, tell
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from recommit.rivals.problem import HeadProblem
+
+
+def fit(
+    graph: Path,
+    /,
+    out: Path,
+    method: Literal["exact", "paper", "episode", "branch", "ppo", "q", "hazard", "verifier"] = "exact",
+    cpu_seconds: float = 0.0,
+    updates: int = 0,
+    seed: int = 0,
+    tries: bool = True,
+    held: float = 0.25,
+    reads: Literal["z", "plan", "both"] = "both",
+    depths: tuple[int, ...] = (),
+    budget: tuple[int, ...] = (),
+    price_action: float = 0.01,
+    price_look: float = 0.02,
+    quiet: bool = False,
+) -> int:
+    """Train a head on a graph's frozen plans, without a simulator and without the policy.
+
+    Args:
+        graph: A folder that recommit graph build wrote with --features, from training starts.
+        out: The folder of the head.
+        method: exact: by the exact program, as ours. paper: one-step credit in groups of one state. episode: whole
+            episodes. branch: continuations. ppo: sampled episodes with a value head. q: values of depths by temporal
+            differences. hazard: a chance to stop after each depth, with a price per look. verifier: the distance after
+            each prefix, without episodes.
+        cpu_seconds: Processor time of the updates of each try.
+        updates: Updates of each try instead, or at most.
+        seed: Of weights and draws, and of which starts are held out.
+        tries: Three tries with other values, the best on the held-out starts. Without: the first values alone.
+        held: Share of the starts' groups that no update sees: the best check and the best try are chosen there.
+        reads: What the head reads: what a look gave, how sure the plan is, or both.
+        depths: Depths to choose from; those of the policy's own head if not said.
+        budget: Numbers of looks, of equal parts of the episodes; those of the puzzle if not said.
+        price_action: What an action costs; reaching the goal is worth 1.
+        price_look: What a look costs.
+        quiet: Print nothing while fitting.
+    """
+    from recommit.rivals import fitted, fitting
+
+    try:
+        problem = _problem(graph, depths, budget, price_action, price_look, reads)
+        learn, away = fitting.divided(problem, held, seed)
+        extent = fitting.Extent(updates, cpu_seconds)
+        if tries:
+            head = fitting.best_of(learn, away, method, seed, extent, _silent if quiet else say)
+        else:
+            head = fitting.fit(learn, away, method, seed, extent)
+        fitted.write(head, out)
+    except ValueError as error:
+        raise WrongCall(str(error)) from None
+    record = head.record
+    tell(f"{method}: {100 * record['value']:.1f} on held-out starts after {record['updates']:,} updates, in {out}")
+    return 0
+
+
+def audit(
+    graph: Path,
+    /,
+    fitted: Path | None = None,
+    out: Path | None = None,
+    credits: tuple[str, ...] = ("exact", "branch", "episode", "episode-scaled", "state", "ppo-gae", "q"),
+    episodes: tuple[int, ...] = (16, 64, 256, 1024),
+    repeats: int = 8,
+    seed: int = 0,
+    depths: tuple[int, ...] = (),
+    budget: tuple[int, ...] = (),
+    price_action: float = 0.01,
+    price_look: float = 0.02,
+    json: bool = False,
+) -> int:
+    """Compare the gradient that each credit gives a head with the exact one.
+
+    Args:
+        graph: A folder that recommit graph build wrote with --features.
+        fitted: The head whose gradients are compared, from recommit graph fit; one that has learned nothing if not
+            said.
+        out: A folder for audit.json, audit.md and, where matplotlib is there, audit.svg.
+        credits: Which: exact, branch, episode, episode-scaled, state, ppo-gae, q.
+        episodes: Episodes of an estimate.
+        repeats: Estimates of each size.
+        seed: Of draws.
+        depths: Depths to choose from; those of the policy's own head if not said.
+        budget: Numbers of looks, of equal parts of the episodes; those of the puzzle if not said.
+        price_action: What an action costs; reaching the goal is worth 1.
+        price_look: What a look costs.
+        json: Print audit.json instead of the table.
+    """
+    from recommit.rivals import audit as auditing
+    from recommit.rivals import audit_page
+    from recommit.rivals import fitted as heads
+    from recommit.rivals.network import Net
+
+    try:
+        problem = _problem(graph, depths, budget, price_action, price_look, "both")
+        net = Net(problem, len(problem.depths), 64, seed)
+        if fitted is not None:
+            net.load(heads.read(fitted).weights)
+        if wrong := [name for name in credits if name not in auditing.CREDITS]:
+            raise ValueError(f"credits: expected some of {', '.join(auditing.CREDITS)}, got {wrong[0]}")
+        rows = auditing.Audit(problem, net, seed=seed).run(credits, episodes, repeats)
+    except ValueError as error:
+        raise WrongCall(str(error)) from None
+    text = audit_page.table(rows)
+    if out is not None:
+        audit_page.write(out, rows, text)
+    tell(json_module.dumps(audit_page.plain(rows), indent=2) if json else text, end="\n" if json else "")
+    return 0
+
+
+def _problem(
+    graph: Path, depths: tuple[int, ...], budget: tuple[int, ...], action: float, look: float, reads: str
+) -> HeadProblem:
+    from recommit.graphs import files
+    from recommit.play.commitments import Prices
+    from recommit.rivals.problem import HeadProblem
+
+    source = files.read(graph)
+    budgets = budget or tuple(source.puzzle.usual.budgets.values())
+    return HeadProblem.of(source, depths or source.depths, budgets, Prices(action, look), reads)
+
+
+def _silent(line: str) -> None:
+    del line
+
+
+COMMANDS: dict[str, Callable[..., int]] = {"fit": fit, "audit": audit}

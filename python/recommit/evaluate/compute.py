@@ -1,0 +1,65 @@
+"""What a look costs: floating-point operations, and milliseconds on the machine that played."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from recommit.policy.config import MAX_ACTIONS
+from recommit.policy.counting import Watch, cost
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from recommit.evaluate.agent_names import AgentName
+    from recommit.policy.policy import CommitPolicy
+    from recommit.puzzles.puzzle import Puzzle
+
+#: States of the pass that is measured, and how often it is timed.
+STATES, TIMES = 32, 3
+
+
+def loaded(name: AgentName, device: torch.device) -> CommitPolicy:
+    """The policy that agents of a run ask, with as many views as they say."""
+    from recommit.policy.policy import CommitPolicy
+
+    policy: CommitPolicy = CommitPolicy.from_pretrained(name.run, device=device).eval()
+    if name.views:
+        policy.replace_views(name.views)
+    return policy
+
+
+def measure(policy: CommitPolicy, task: Puzzle, states: NDArray[np.uint8]) -> dict[str, Any]:
+    """Views, operations and milliseconds per look, pictures and plan included: of passes of up to 32 states that nobody
+    has seen, the shortest of three."""
+    states = states[:STATES]
+    seconds = min(_seconds(policy, task, states) for _ in range(TIMES))
+    return {
+        "views": policy.vision.views(task, (states.shape[1], states.shape[2])),
+        "flops": operations(policy, task, states),
+        "milliseconds": 1e3 * seconds / len(states),
+        "states": len(states),
+        "threads": torch.get_num_threads(),
+        "device": policy.depth_head.weight.device.type,
+    }
+
+
+def operations(policy: CommitPolicy, task: Puzzle, states: NDArray[np.uint8]) -> int:
+    """Per look, of matrix products and attention."""
+    policy.vision.forget()
+    return cost(lambda: _look(policy, task, states), Watch()).flops // len(states)
+
+
+def _seconds(policy: CommitPolicy, task: Puzzle, states: NDArray[np.uint8]) -> float:
+    policy.vision.forget()
+    began = time.perf_counter()
+    _look(policy, task, states)
+    return time.perf_counter() - began
+
+
+def _look(policy: CommitPolicy, task: Puzzle, states: NDArray[np.uint8]) -> None:
+    left = torch.ones(len(states), dtype=torch.long).numpy() if policy.config.show_budget else None
+    policy.plan(task, states, (MAX_ACTIONS,), left)  # ends when the host has the plan

@@ -1,0 +1,130 @@
+"""What every commitment of an evaluation's agents cost against the best depth there, exactly.
+
+The states that an agent looked at are known. From each of them, and from wherever the head's other depths would have
+led, the best way on is looked for under the looks that were left, as the ceiling does it for starts
+(``recommit.play.oracle``). So all depths of every commitment have their exact value, under the largest budget.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from recommit.evaluate.agent_names import file_name
+from recommit.play import attribution, oracle, regret
+from recommit.play.commitments import Commitments, Prices
+from recommit.play.plan_graph import turns_on_graph
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from recommit.evaluate.agent_names import AgentName
+    from recommit.evaluate.agents import PolicyPlayer
+    from recommit.evaluate.store import EvaluationStore
+    from recommit.play.attribution import Attribution
+    from recommit.play.episodes import DecisionRows
+    from recommit.play.plan_graph import Chooser
+    from recommit.runs.ranks import Team
+
+    Ints = NDArray[np.int64]
+
+#: How the names of their files end.
+SUFFIX = "-regret"
+
+
+def has_regret(agent: AgentName, depths: tuple[int, ...]) -> bool:
+    """Does it take the policy's greedy plans, at depths that the head has too? Otherwise the ceiling is not its own."""
+    return agent.asks_policy and not agent.draws_actions and (not agent.depth or agent.depth in depths)
+
+
+def keep(
+    store: EvaluationStore | None,
+    team: Team,
+    agents: Sequence[AgentName],
+    budget: int,
+    player: Callable[[], PolicyPlayer],
+) -> bool:
+    """Write down the regrets of those agents of one policy that have none; were there any? All ranks look at states."""
+    names = {agent.base: file_name(agent, budget, 0) + SUFFIX for agent in agents}
+    missing = [base for base, name in names.items() if not team.from_lead(store is not None and store.has(name))]
+    for base, rows in of(player(), missing).items() if missing else ():
+        if store is not None:
+            store.write_table(f"decisions/{names[base]}.parquet", columns_of(rows, budget))
+    return bool(missing)
+
+
+def of(player: PolicyPlayer, agents: Sequence[str]) -> dict[str, Attribution]:
+    """Every commitment under the largest budget, with its regret, its cause and the nearest best depth; of agents that
+    draw, those of the first seed. None of anybody if the graph would grow beyond its cap."""
+    depths = {name: _depths(player.rows(name, player.budget), player) for name in agents}
+    columns = np.array([player.reach.depths.index(depth) for depth in player.policy.config.depths])
+    if missing := _look(player, list(depths.values()), columns):
+        warnings.warn(f"regret: {missing:,} states were left out, so that no regret is exact", stacklevel=2)
+        return {}
+    best = regret.best(_commitments(player, columns), player.budget, player.prices)
+    starts = player.reach.nodes(player.starts, player.budget)
+    return {name: attribution.attribute(best, starts, _replay(best, taken)) for name, taken in depths.items()}
+
+
+def columns_of(rows: Attribution, budget: int) -> dict[str, NDArray[np.generic]]:
+    """As they are kept, in the order of the decisions: (turn, instance)."""
+    return {
+        "instance": rows.start.astype(np.int32),
+        "turn": (budget - rows.left).astype(np.int16),
+        "regret": rows.regret,
+        "best": rows.best.astype(np.int8),
+        "cause": rows.cause,
+    }
+
+
+def _depths(rows: DecisionRows, player: PolicyPlayer) -> Ints:
+    """[budget, instances] the depths that were taken."""
+    taken = np.zeros((player.budget, len(player.starts)), np.int64)
+    taken[rows.turn, rows.instance] = rows.depth
+    return taken
+
+
+def _look(player: PolicyPlayer, every: Sequence[Ints], columns: Ints) -> int:
+    """Look at whatever the best way on may come by, from each state of these episodes and from where each of the head's
+    depths leads; how many states were left out."""
+    reach, missing = player.reach, 0
+    roots = reach.nodes(player.starts, player.budget)
+    for turn, visited in enumerate(_visited(player, every)):
+        for prices in dict.fromkeys((Prices(), player.prices or Prices())):
+            missing += oracle.close(reach, roots, player.budget - turn, columns, oracle.CAP, prices)
+        roots = np.unique(reach.landing[visited][:, columns])
+    return missing
+
+
+def _visited(player: PolicyPlayer, every: Sequence[Ints]) -> list[Ints]:
+    """The nodes where anybody looked, turn by turn."""
+    reach, by_turn = player.reach, [np.zeros(0, np.int64)] * player.budget
+    for taken in every:
+        for turn, _, nodes, _ in turns_on_graph(reach, player.starts, player.budget, _again(reach.depths, taken)):
+            by_turn[turn] = np.union1d(by_turn[turn], nodes)
+    return by_turn
+
+
+def _again(depths: tuple[int, ...], taken: Ints) -> Chooser:
+    return lambda turn, who, _nodes: np.searchsorted(depths, taken[turn, who])
+
+
+def _commitments(player: PolicyPlayer, columns: Ints) -> Commitments:
+    reach = player.reach
+    return Commitments(
+        player.policy.config.depths,
+        reach.landing[:, columns],
+        reach.executed[:, columns],
+        reach.goal,
+        reach.expanded,
+        player.task.distance(reach.states),
+    )
+
+
+def _replay(best: regret.Best, taken: Ints) -> attribution.Choose:
+    again = _again(best.graph.depths, taken)
+    return lambda left, who, path: again(best.budget - left, who, path[-1])

@@ -1,0 +1,160 @@
+"""Plans of a batch of environments, executed as deep as a rule says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from recommit.horizon import checks
+from recommit.horizon.memory import WithMemory
+from recommit.horizon.plans import Tail
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from recommit.horizon.plans import Plans
+    from recommit.horizon.rule import Depths, Rule
+
+    Rows = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Look:
+    """One decision: the clock of actions and that of decisions before it, and the depth that was chosen."""
+
+    environment: int
+    #: The episode of this environment, counted by its resets.
+    episode: int
+    t: int
+    k: int
+    h: int
+
+
+class Queue:
+    """One queue of actions per environment: a new plan only where nothing is left of the last one.
+
+    ``act(look)`` gives the next action of every environment. Where a queue is empty it calls ``look(rows)`` first,
+    with the environments that need a plan, in ascending order; the rule says how much of each to queue. So the actions
+    that run are prefixes of the plans, one after the other: none is skipped, and none runs twice.
+
+    A rule that compares plans gets the rest of each environment's last one as ``previous``, unless the policy brings
+    its own. ``looks`` is the log; ``t`` and ``k`` are the clocks of the running episodes.
+
+    Args:
+        rule: says how many actions of each plan to queue; or ``WithMemory`` of one.
+        count: environments in the batch.
+        record: whether ``looks`` grows; False for runs without an end.
+    """
+
+    def __init__(self, rule: Rule | WithMemory, count: int = 1, *, record: bool = True) -> None:
+        self.rule = rule
+        self.count = checks.whole("count", count, 1)
+        self.looks: list[Look] = []
+        self._record = record
+        self._plans: NDArray[Any] | None = None  # [count, H, ...] the last plan of each environment
+        self._depth = np.zeros(self.count, np.int64)  # how much of it was queued: 0 if there is none
+        self._place = np.zeros(self.count, np.int64)  # ... and how much of that was taken
+        self._episode = np.zeros(self.count, np.int64)
+        self.t = np.zeros(self.count, np.int64)
+        self.k = np.zeros(self.count, np.int64)
+
+    @property
+    def left(self) -> NDArray[np.int64]:
+        """[count] queued actions of each environment."""
+        result: NDArray[np.int64] = self._depth - self._place
+        return result
+
+    def empty(self, rows: ArrayLike | None = None) -> Rows:
+        """The environments, of ``rows`` or of all, that need a plan before their next action."""
+        environments = self._rows(rows)
+        result: Rows = environments[self.left[environments] == 0]
+        return result
+
+    def act(self, look: Callable[[Rows], Plans], rows: ArrayLike | None = None) -> NDArray[Any]:
+        """The next action of each environment, [count] or [count, D]; or of those in ``rows`` only."""
+        environments = self._rows(rows)
+        empty = self.empty(environments)
+        if len(empty):
+            self.fill(look(empty), empty)
+        return self.pop(environments)
+
+    def fill(self, plans: Plans, rows: ArrayLike | None = None) -> Depths:
+        """Queue the beginning of each plan; returns how much. Row i of ``plans`` is for environment ``rows[i]``."""
+        where = self._rows(rows)
+        self._check(plans, where)
+        if self._plans is None:
+            self._plans = np.zeros((self.count, *plans.actions.shape[1:]), plans.actions.dtype)
+        if plans.previous is None:
+            plans = replace(plans, previous=self._tails(where, self._plans))
+        depths = self.rule.choose(plans, where) if isinstance(self.rule, WithMemory) else self.rule.choose(plans)
+        self._plans[where] = plans.actions
+        self._depth[where], self._place[where] = depths, 0
+        if self._record:
+            self._log(where, depths)
+        self.k[where] += 1
+        return depths
+
+    def pop(self, rows: ArrayLike | None = None) -> NDArray[Any]:
+        """Take the next queued action of each environment."""
+        environments = self._rows(rows)
+        dry = self.empty(environments)
+        if len(dry):
+            raise ValueError(f"rows: expected environments with actions in their queues, got {dry[0]} with none")
+        if self._plans is None:  # nobody was asked
+            return np.zeros(0, np.intp)
+        actions: NDArray[Any] = self._plans[environments, self._place[environments]]
+        self._place[environments] += 1
+        self.t[environments] += 1
+        return actions
+
+    def reset(self, rows: ArrayLike | None = None) -> None:
+        """Begin new episodes: what is queued is dropped, with the last plan. All environments, or ``rows`` only."""
+        environments = self._rows(rows)
+        for counts in (self._depth, self._place, self.t, self.k):
+            counts[environments] = 0
+        self._episode[environments] += 1
+        if isinstance(self.rule, WithMemory):
+            self.rule.reset(environments)
+
+    def drop(self, rows: ArrayLike | None = None) -> None:
+        """Look again before the next action: the queue is emptied, the episode goes on."""
+        environments = self._rows(rows)
+        self._depth[environments] = self._place[environments]
+
+    def _tails(self, rows: Rows, last: NDArray[Any]) -> Tail:
+        """What the ``last`` plans hold beyond the actions taken; nothing where there was none."""
+        horizon, begin = last.shape[1], self._place[rows]
+        places = np.minimum(np.arange(horizon) + begin[:, None], horizon - 1)
+        return Tail(last[rows[:, None], places], np.where(begin > 0, horizon - begin, 0))
+
+    def _log(self, rows: Rows, depths: Depths) -> None:
+        columns = (rows, self._episode[rows], self.t[rows], self.k[rows], depths)
+        self.looks += [Look(*each) for each in zip(*(column.tolist() for column in columns), strict=True)]
+
+    def _check(self, plans: Plans, rows: Rows) -> None:
+        if len(plans) != len(rows):
+            raise ValueError(f"plans: expected {len(rows)}, one per environment without actions, got {len(plans)}")
+        full = rows[self.left[rows] > 0]
+        if len(full):
+            raise ValueError(f"rows: expected empty queues, got {self.left[full[0]]} actions in that of {full[0]}")
+        if self._plans is None:
+            return
+        if plans.actions.shape[1:] != self._plans.shape[1:]:
+            expected, got = self._plans.shape[1:], plans.actions.shape[1:]
+            raise ValueError(f"plans.actions: expected {expected} of each plan, as at the first look, got {got}")
+        if plans.actions.dtype != self._plans.dtype:
+            raise TypeError(f"plans.actions: expected {self._plans.dtype}, got {plans.actions.dtype}")
+
+    def _rows(self, rows: ArrayLike | None) -> Rows:
+        if rows is None:
+            return np.arange(self.count)
+        result = checks.array("rows", rows if np.size(rows) else np.zeros(0, np.intp), "iu").astype(np.intp)
+        checks.shape("rows", result, ("N",))
+        checks.between("rows", result, 0, self.count - 1, "environments")
+        if len(np.unique(result)) != len(result):
+            raise ValueError(f"rows: expected each environment once, got {result.tolist()}")
+        return result

@@ -1,0 +1,201 @@
+"""The page about a commitment graph: what rules are worth in it, where regret falls, and the worst commitments.
+
+A commitment is watched in the viewer of evaluations: on the left what the rule did from there on, on the right the best
+depths.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from recommit.graphs import page as text
+from recommit.play.attribution import CAUSES
+from recommit.report import axes, page, regret
+from recommit.report.embed import Html, tag
+from recommit.report.page import Section
+from recommit.report.sections import number, table
+from recommit.storage import files
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from recommit.graphs.judge import Judge, Setting
+    from recommit.graphs.rules import NamedRule
+    from recommit.graphs.score import RuleScore
+    from recommit.play.attribution import Attribution
+    from recommit.report.axes import Figure
+
+#: In the order of the page.
+SECTIONS = {
+    "graph": Section("The graph", "A node is a state, and holds one plan of the policy; a rule says how much of it."),
+    "rules": Section(
+        "Rules",
+        "Gain share is the part of the way from the best constant depth to the ceiling that a rule goes; exact values, "
+        "intervals over starts.",
+    ),
+    "regret": Section(
+        "Where regret falls",
+        "Every commitment gives away what the best depth there would have been worth more; columns add it up by how "
+        "far the goal was, colours say why.",
+    ),
+    "worst": Section(
+        "The worst commitments",
+        "Each is the first block on the left; on the right the best depths from the same state, with as many looks.",
+    ),
+}
+#: Rules with a figure, and commitments to watch, at most.
+FIGURES, WATCHED = 4, 24
+
+
+def write(
+    judge: Judge, rows: Sequence[RuleScore], entries: Sequence[NamedRule], about: str, out: Path, title: str
+) -> None:
+    """Make the page as a file, which is replaced whole or not at all."""
+    files.make_folders(files.Files(), out.absolute().parent)
+    files.replace(files.Files(), out, make(judge, rows, entries, about, title).encode())
+
+
+def make(judge: Judge, rows: Sequence[RuleScore], entries: Sequence[NamedRule], about: str, title: str) -> str:
+    """All of it; regret is that of the last setting, which has prices if any has."""
+    setting, drawn = judge.settings[-1], list[axes.Figure]()
+    best = sorted((row for row in rows if row.under(setting) and not row.shared), key=lambda row: -row.value)
+    by_name = {entry.name: entry for entry in entries}
+    played = {
+        row.rule: judge.attributed(judge.bench.chooser(row.entry(by_name[row.rule])), setting) for row in best[:FIGURES]
+    }
+    watched = text.worst(played[best[0].rule], WATCHED)
+    packed = pack(judge, setting, best[0].rule, played[best[0].rule], watched) if watched else None
+    parts: dict[str, list[Html]] = {
+        "graph": [tag("pre", tag("code", about), tabindex=0)],
+        "rules": [_rules(rows, each) for each in judge.settings],
+        "regret": _regret(judge, setting, played, drawn),
+        "worst": _worst(judge, best[0].rule, setting, played[best[0].rule], watched),
+    }
+    content = [page.section(name, SECTIONS[name], *parts[name]) for name in SECTIONS]
+    return page.document("recommit graph", title, judge.graph.task, content, packed)
+
+
+def _rules(rows: Sequence[RuleScore], setting: Setting) -> Html:
+    own = sorted((row for row in rows if row.under(setting)), key=lambda row: -row.value)
+    head = ("rule", "threshold", "solved, %", "actions", "looks", "value", "gain share", "95 %")
+    cells = [
+        (
+            "",
+            [
+                row.rule + (" (one threshold for all)" if row.shared else ""),
+                number(row.threshold, 3),
+                number(100 * row.solved),
+                number(row.actions),
+                number(row.looks, 2),
+                number(100 * row.value),
+                number(row.gain, 2),
+                "" if row.gain is None else f"{number(row.gain_low, 2)} .. {number(row.gain_high, 2)}",
+            ],
+        )
+        for row in own
+    ]
+    return table(head, cells, setting.label())
+
+
+def _regret(judge: Judge, setting: Setting, played: dict[str, Attribution], drawn: list[Figure]) -> list[Html]:
+    distance = judge.graph.distance
+    furthest = max(int(distance[rows.node].max(initial=1)) for rows in played.values())
+    lost = [
+        regret.table(
+            name, name.replace("+", "-"), distance[rows.node], rows.cause, rows.regret, len(rows.starts), furthest
+        )
+        for name, rows in played.items()
+    ]
+    note = tag("p", f"Exact, {setting.label()}, all eight depths.", class_="quiet")
+    return [note, regret.legend(), regret.paragraphs(lost), page.grid(regret.figures(lost), drawn)]
+
+
+def _worst(judge: Judge, name: str, setting: Setting, rows: Attribution, places: Sequence[int]) -> list[Html]:
+    if not places:
+        return [tag("p", f"{name} gives nothing away: every depth is one of the best.", class_="missing")]
+    head = ("commitment", "distance", "looks left", "depth", "best depth", "lost", "cause")
+    cells = [
+        (
+            "",
+            [
+                tag("a", str(i), href=f"#i={i}"),
+                *(number(each[key], 0) for key in ("distance", "looks_left", "depth", "best_depth")),
+                number(each["lost"], 3),
+                each["cause"],
+            ],
+        )
+        for i, each in enumerate(text.described(judge.graph, rows, places))
+    ]
+    label = f"What {name} gives away most by, {setting.label()}"
+    return [table(head, cells, label), Html(axes.asset("viewer.html"))]
+
+
+def pack(judge: Judge, setting: Setting, name: str, rows: Attribution, places: Sequence[int]) -> dict[str, Any]:
+    """The commitments at these places as episodes for the viewer; see ``recommit.report.episodes``."""
+    graph = judge.graph
+    return {
+        "task": graph.task,
+        "rows": graph.states.shape[1],
+        "cols": graph.states.shape[2],
+        "budgets": {},
+        "budget": setting.label(),
+        "of": len(rows.node),
+        "depths": list(graph.depths),
+        "causes": list(CAUSES),
+        "kinds": list(CAUSES),
+        "rival": 1,
+        "open": 0,
+        "agents": [{"label": label, "seeds": 1, "drawn": True} for label in (name, "the best depths")],
+        "instances": [
+            {"n": i, "id": "", "kind": int(rows.cause[at]), "state": graph.states[rows.node[at]].tobytes().hex()}
+            for i, at in enumerate(places)
+        ],
+        "played": [
+            [_episode(judge, _rest(rows, at)) for at in places],
+            [_episode(judge, _best(judge, setting, int(rows.node[at]), int(rows.left[at]))) for at in places],
+        ],
+    }
+
+
+#: Of each commitment: node, depth, regret, best depth, cause.
+_Commitment = tuple[int, int, float, int, int]
+
+
+def _rest(rows: Attribution, at: int) -> list[_Commitment]:
+    """This commitment, and those that followed it in the same episode."""
+    own = np.flatnonzero((rows.start == rows.start[at]) & (rows.left <= rows.left[at]))
+    columns = (rows.node, rows.depth, rows.regret, rows.best, rows.cause)
+    return list(zip(*(column[own].tolist() for column in columns), strict=True))
+
+
+def _best(judge: Judge, setting: Setting, node: int, left: int) -> list[_Commitment]:
+    """The best depths from a node, of equals the shallowest."""
+    best, rows = judge.best(setting), list[_Commitment]()
+    while left and best.graph.planned[node] and not best.graph.goal[node]:
+        column = int(best.quality(left, np.array([node]))[0].argmax())
+        rows.append((node, best.graph.depths[column], 0.0, best.graph.depths[column], -1))
+        node, left = int(best.graph.landing[node, column]), left - 1
+    return rows
+
+
+def _episode(judge: Judge, rows: Sequence[_Commitment]) -> dict[str, Any]:
+    graph, executed = judge.graph, judge.commitments.executed
+    done = [int(executed[node, depth - 1]) for node, depth, *_ in rows]
+    last = int(graph.landing[rows[-1][0], rows[-1][1] - 1])
+    nodes = [*(node for node, *_ in rows), last]
+    weights = np.exp(graph.logits[nodes[:-1]] - graph.logits[nodes[:-1]].max(axis=1, keepdims=True))
+    chances = np.rint(255 * weights / weights.sum(axis=1, keepdims=True)).astype(int)
+    return {
+        "h": "".join(str(depth) for _, depth, *_ in rows),
+        "x": "".join(map(str, done)),
+        "d": [int(graph.distance[node]) for node in nodes],
+        "solved": bool(graph.goal[last]),
+        "a": "".join(str(a) for (node, *_), n in zip(rows, done, strict=True) for a in graph.plans[node, :n]),
+        "p": "".join(f"{chance:02x}" for chance in chances.ravel().tolist()),
+        "r": [round(1000 * lost) for _, _, lost, *_ in rows],
+        "b": "".join(str(depth) for *_, depth, _ in rows),
+        "c": "".join(str(cause + 1) for *_, cause in rows),
+    }

@@ -1,0 +1,1 @@
+"""Ways to train a depth head, one file each: its source, and what in it is ours."""

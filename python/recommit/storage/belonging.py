@@ -1,0 +1,29 @@
+"""The one check that a folder goes on with what began it, and the one sentence where it does not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from recommit.storage import errors
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def check(folder: Path, before: Any, now: Any) -> None:
+    """Refuse to mix two runs: a folder that was begun with ``before`` is asked to go on with ``now``."""
+    if changed := differences(before, now):
+        raise errors.WrongFolder(f"{folder}: the folder belongs to another run: {changed}")
+
+
+def differences(before: Any, now: Any, name: str = "") -> str:
+    """Which fields differ, with both values; a field that is not there is like one without a value."""
+    if isinstance(before, dict) and isinstance(now, dict):
+        keys = sorted(before.keys() | now.keys())
+        each = (differences(before.get(key), now.get(key), f"{name}.{key}".lstrip(".")) for key in keys)
+        return ", ".join(filter(None, each))
+    return "" if before == now else f"{name} was {_word(before)}, is {_word(now)}"
+
+
+def _word(value: Any) -> str:
+    return "unset" if value is None else repr(value)

@@ -1,0 +1,103 @@
+"""Sentences on pages are short: at most 25 words, 15 on average. Tables, code and headings are not sentences."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).resolve().parents[2]
+MOST, MEAN = 25, 15
+#: Pages that still have longer ones. A page leaves this list and never comes back.
+LONG = {
+    "CHANGELOG.md",
+    "README.md",
+    "docs/benchmarks-data.md",
+    "docs/benchmarks-draw.md",
+    "docs/benchmarks-envs.md",
+    "docs/benchmarks-solvers.md",
+    "docs/benchmarks-train.md",
+    "docs/decisions.md",
+    "docs/hardware.md",
+    "docs/index.md",
+    "docs/log.md",
+    "docs/paper-small.md",
+    "docs/reliability.md",
+    "docs/results.md",
+    "docs/guides/environments.md",
+    "docs/guides/evaluation.md",
+    "docs/guides/pictures.md",
+    "docs/guides/reinforcement.md",
+    "docs/guides/training.md",
+}
+ITEM = re.compile(r"^([-*+]|\d\.)\s+")
+
+
+def paragraphs(page: str) -> Iterator[tuple[int, str]]:
+    """Prose with the number of its first line; an item of a list is one of its own."""
+    first, words, fenced = 0, list[str](), False
+    for number, line in enumerate([*page.splitlines(), ""], 1):
+        text = line.strip()
+        fence = text.startswith(("```", "~~~"))
+        fenced ^= fence
+        silent = (
+            fenced
+            or fence
+            or not text
+            or text.startswith(("|", "#", "<", ":::", "!!!", "???", "!["))
+            or line[:4] == " " * 4
+        )
+        if words and (silent or ITEM.match(text)):
+            yield first, " ".join(words)
+            words = []
+        if not silent:
+            first = first if words else number
+            words.append(ITEM.sub("", text, count=1) if not words else text)
+
+
+def sentences(page: str) -> Iterator[tuple[int, int, str]]:
+    """The line of its paragraph, the number of words, and the sentence."""
+    for line, text in paragraphs(page):
+        plain = re.sub(r"`[^`]*`", "Code", text)
+        plain = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", plain)
+        for sentence in re.split(r"(?<=[.!?:])[\"')\]*_]*\s+(?=[A-Z0-9\u03b1\"'(\[*_])", plain):
+            words = re.findall(r"[\w'%-]*\w[\w'%-]*", sentence)
+            if words:
+                yield line, len(words), sentence
+
+
+def complaints(page: str) -> list[str]:
+    """What a reader would have to read twice."""
+    all_of = list(sentences(page))
+    long = [f"{line}: {words} words: {text[:60]}" for line, words, text in all_of if words > MOST]
+    mean = sum(words for _, words, _ in all_of) / max(len(all_of), 1)
+    return [*long, *([f"{mean:.1f} words on average"] if mean > MEAN else [])]
+
+
+PAGES = sorted(path for pattern in ("*.md", "docs/**/*.md") for path in ROOT.glob(pattern))
+
+
+def name(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+@pytest.mark.parametrize("path", [path for path in PAGES if name(path) not in LONG], ids=name)
+def test_sentences_are_short(path: Path) -> None:
+    assert complaints(path.read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize("page", sorted(LONG))
+def test_the_list_holds_no_page_that_is_mended(page: str) -> None:
+    assert complaints((ROOT / page).read_text(encoding="utf-8")) != []
+
+
+def test_a_long_sentence_is_noticed() -> None:
+    long = "word " * 26
+    page = f"# {long}\n\n| {long} |\n\n```text\n{long}\n```\n\nShort one. {long}\n\n* {long}\n"
+    assert [each.partition(":")[0] for each in complaints(page)[:2]] == ["9", "11"]
+    assert complaints("word " * 16) == ["16.0 words on average"]

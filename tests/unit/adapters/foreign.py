@@ -1,0 +1,79 @@
+"""Other people's packages, each in an environment of its own below ``build/verify/adapters``, made at the first use.
+
+Where packages can live beside ours, ours are seen there: ``beside``. A script runs with that interpreter.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import sysconfig
+from dataclasses import dataclass
+from pathlib import Path
+
+import recommit
+
+ROOT = Path(__file__).resolve().parents[3]
+ENVIRONMENTS = ROOT / "build" / "verify" / "adapters"
+
+
+@dataclass(frozen=True)
+class Environment:
+    """What pip installs, and whether the packages of this interpreter are seen too."""
+
+    packages: tuple[str, ...]
+    beside: bool = True
+    flags: tuple[str, ...] = ()
+
+
+#: LeRobot asks for an older torch than ours: what ACT imports is installed, without what that asks for in turn.
+_LEROBOT = (
+    "lerobot==0.4.4 torchvision==0.28.0 einops==0.8.2 draccus==0.10.0 mergedeep==1.3.4 pyyaml-include==1.4.1 "
+    "typing_inspect==0.9.0 mypy_extensions==1.1.0 termcolor==3.3.0 jsonlines==4.0.0 deepdiff==8.6.2 orderly-set==5.5.0 "
+    "opencv-python-headless==4.12.0.88 imageio==2.38.1 pyserial==3.5 av==15.1.0 diffusers==0.35.2"
+)
+NEEDS = {
+    "openpi": Environment(("openpi-client==0.1.2", "numpy==1.26.4", "typing_extensions"), beside=False),
+    "lerobot": Environment(tuple(_LEROBOT.split()), flags=("--no-deps",)),
+    "sb3": Environment(("stable-baselines3==2.9.2",)),
+    "torchrl": Environment(("torchrl==0.14.1",)),
+}
+
+
+def run(name: str, script: str, folder: Path, *arguments: str) -> str:
+    """What ``script`` of this folder prints, in the environment called ``name``."""
+    words = [interpreter(name), "-W", "ignore", str(Path(__file__).with_name("scripts") / script), *arguments]
+    result = subprocess.run(
+        words, check=False, cwd=folder, env=_variables(), capture_output=True, text=True, timeout=540
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
+    return result.stdout
+
+
+def interpreter(name: str) -> str:
+    """Its Python, once everything is installed."""
+    needs, folder = NEEDS[name], ENVIRONMENTS / name
+    python = folder / "bin" / "python"
+    mark = folder / "installed"
+    wanted = "\n".join(needs.packages)
+    if not mark.exists() or mark.read_text() != wanted:
+        subprocess.run([sys.executable, "-m", "venv", "--clear", folder], check=True)
+        _show(folder, needs.beside)
+        pins = ["-c", str(ROOT / "constraints.txt")] if needs.beside and not needs.flags else []
+        subprocess.run([python, "-m", "pip", "install", "-q", *needs.flags, *pins, *needs.packages], check=True)
+        mark.write_text(wanted)
+    return str(python)
+
+
+def _show(folder: Path, beside: bool) -> None:
+    """Let that interpreter see this package and, ``beside``, what is installed here."""
+    seen = [Path(recommit.__file__).parents[1]]
+    if beside:
+        seen += [Path(path) for path in sys.path if path.endswith(("site-packages", "dist-packages"))]
+    site = sysconfig.get_path("purelib", "venv", {"base": str(folder), "platbase": str(folder)})
+    (Path(site) / "seen.pth").write_text("\n".join(map(str, seen)))
+
+
+def _variables() -> dict[str, str]:
+    return {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": ""}

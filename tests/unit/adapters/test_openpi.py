@@ -1,0 +1,52 @@
+"""The broker of openpi: one action at a time, prefixes of chunks; a nightly test runs it inside openpi's Runtime."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.unit.adapters import foreign
+from tests.unit.adapters.chunk_policies import CHUNK, OpenpiPolicy
+
+from recommit import horizon
+from recommit.adapters.openpi import AdaptiveBroker
+
+
+def test_actions_are_prefixes_and_the_rest_is_passed_on():
+    policy = OpenpiPolicy()
+    broker = AdaptiveBroker(policy, horizon.Fixed(4))
+    steps = [broker.infer({"id": 7}) for _ in range(6)]
+    assert [step["actions"][1] for step in steps] == [0, 1, 2, 3, CHUNK, CHUNK + 1]
+    assert [step["timing"]["places"] for step in steps] == [0, 1, 2, 3, 0, 1]
+    assert {step["timing"]["infer_ms"] for step in steps} == {1.5}
+    assert steps[0]["state"].shape == (4,)
+    assert len(policy.asked) == 2
+
+
+def test_reset_drops_the_chunk():
+    policy = OpenpiPolicy()
+    broker = AdaptiveBroker(policy, horizon.Fixed(4))
+    broker.infer({"id": 0})
+    broker.reset()
+    assert broker.infer({"id": 0})["actions"][1] == CHUNK
+    assert policy.resets == 1
+    assert [(look.episode, look.t, look.k, look.h) for look in broker.looks] == [(0, 0, 0, 4), (1, 0, 0, 4)]
+
+
+def test_a_rule_may_read_more():
+    def plans(result):
+        return horizon.Plans(result["actions"][None], entropies=np.array([[0.0, 0, 0, 5, 5, 5]]))
+
+    broker = AdaptiveBroker(OpenpiPolicy(), horizon.EntropyJump(), plans=plans)
+    broker.infer({"id": 0})
+    assert broker.looks[0].h == 3
+
+
+def test_a_wrong_key_is_refused():
+    broker = AdaptiveBroker(OpenpiPolicy(), horizon.Fixed(1), key="action")
+    with pytest.raises(ValueError, match=r"key: expected one of \['actions', 'state', 'timing'\], got action"):
+        broker.infer({"id": 0})
+
+
+@pytest.mark.nightly
+def test_in_the_runtime_of_openpi(tmp_path):
+    assert "0.1.2 fixed equal, 12 looks" in foreign.run("openpi", "openpi_runtime.py", tmp_path)

@@ -1,0 +1,116 @@
+"""``recommit graph``: from a run to a graph to a table, in the words of the command line."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from tests.unit.train.conftest import data, init, one_thread  # noqa: F401
+
+pytest.importorskip("torch")
+pytest.importorskip("pyarrow")
+
+from recommit.cli.command_line import main
+
+
+@pytest.fixture(scope="module")
+def folders(init, tmp_path_factory):  # noqa: F811
+    """The graphs of a warm start on 2x3 boards: from test and from validation starts."""
+    out = tmp_path_factory.mktemp("graphs")
+    for split in ("test", "validation"):
+        words = ["--split", split, "--starts", "12", "--quiet"]
+        assert main(["graph", "build", str(init), "--out", str(out / split), *words]) == 0
+    return out
+
+
+def test_a_graph_is_built_shown_and_scored(folders, tmp_path, capsys):
+    assert main(["graph", "show", str(folders / "test")]) == 0
+    shown = capsys.readouterr().out
+    assert "12 starts in" in shown
+    assert "closed: yes" in shown
+    words = ["--choose-on", str(folders / "validation"), "--price-look", "0.02", "--out", str(tmp_path / "scores")]
+    assert main(["graph", "score", str(folders / "test"), *words, "--quiet"]) == 0
+    text = capsys.readouterr().out
+    assert text.count("## K = ") == 4
+    assert "| confidence-least | " in text
+    assert (tmp_path / "scores" / "scores.md").read_text() == text
+    assert text.count("## Gain share over prices of a look, K = ") == 2
+    assert "<h2>Where regret falls</h2>" in (tmp_path / "scores" / "page.html").read_text()
+    values = json.loads((tmp_path / "scores" / "scores.json").read_text())
+    assert len(values["over_prices"]) == 2 * len({row["rule"] for row in values["rows"]})
+    assert values["chosen_on"] != values["graph"]
+    assert {row["rule"] for row in values["rows"]} >= {"head", "head+memory", "fixed-4", "consecutive"}
+    assert all(each["ceiling"] >= each["constant_value"] for each in values["settings"])
+
+
+def test_a_table_goes_with_its_graph(folders, tmp_path, capsys):
+    assert main(["graph", "show", str(folders / "test"), "--json"]) == 0
+    nodes = json.loads(capsys.readouterr().out)["nodes"]
+    np.save(tmp_path / "mine.npy", np.full(nodes, 2, np.int64))
+    words = ["--rules", "fixed-2", "--table", str(tmp_path / "mine.npy"), "--budget", "3", "--json", "--quiet"]
+    assert main(["graph", "score", str(folders / "test"), *words]) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert [row["rule"] for row in rows] == ["fixed-2", "mine"]
+    assert rows[0]["solved"] == rows[1]["solved"]
+
+
+def test_a_head_is_fitted_scored_and_audited(init, tmp_path, capsys):  # noqa: F811
+    graph, head = str(tmp_path / "graph"), str(tmp_path / "mine")
+    words = ["--split", "train", "--starts", "12", "--features", "--quiet"]
+    assert main(["graph", "build", str(init), "--out", graph, *words]) == 0
+    assert main(["graph", "fit", graph, "--method", "hazard", "--updates", "3", "--out", head, "--quiet"]) == 0
+    assert "on held-out starts after" in capsys.readouterr().out
+    record = json.loads((tmp_path / "mine" / "head.json").read_text())["record"]
+    assert [each["changes"]["lr"] for each in record["tries"]] == [3e-3, 1e-2, 1e-2]
+    words = ["--rules", "fixed-2", "--fitted", head, "--budget", "3", "--json", "--quiet"]
+    assert main(["graph", "score", graph, *words]) == 0
+    assert {row["rule"] for row in json.loads(capsys.readouterr().out)["rows"]} == {"fixed-2", "mine"}
+    words = ["--episodes", "8", "32", "--repeats", "2", "--out", str(tmp_path / "audit")]
+    assert main(["graph", "audit", graph, *words]) == 0
+    assert capsys.readouterr().out.count("\n") == 9
+    assert (tmp_path / "audit" / "audit.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["fit", "GRAPH", "--out", "OUT", "--updates", "1"], "graph: expected one with features"),
+        (["fit", "GRAPH", "--out", "OUT", "--reads", "plan"], "updates, cpu_seconds: expected one of them above 0"),
+        (["audit", "GRAPH", "--credits", "guess"], "expected one with features"),
+    ],
+)
+def test_a_wrong_fit_is_a_sentence(folders, tmp_path, capsys, words, message):
+    places = {"GRAPH": str(folders / "test"), "OUT": str(tmp_path / "out")}
+    assert main(["graph", *(places.get(word, word) for word in words)]) in (1, 2)
+    assert message in capsys.readouterr().err
+
+
+def test_a_page_about_a_graph(folders, tmp_path, capsys):
+    words = ["--page", str(tmp_path / "page.html"), "--rules", "head", "fixed-2", "--budget", "3"]
+    assert main(["graph", "show", str(folders / "test"), *words]) == 0
+    assert "closed: yes" in capsys.readouterr().out
+    page = (tmp_path / "page.html").read_text()
+    assert "K = 3, 0.01 per action, 0.02 per look" in page
+    assert "closed: yes" in page
+
+
+def test_every_state(init, tmp_path, capsys):  # noqa: F811
+    assert main(["graph", "build", str(init), "--out", str(tmp_path / "all"), "--every-state", "--quiet"]) == 0
+    assert "nodes in" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["score", "nowhere"], "manifest.json: expected a file, got none"),
+        (["score", "GRAPH", "--rules", "guess"], "rules: expected fixed-1 .. fixed-8"),
+        (["score", "GRAPH", "--budget", "0"], "budget: expected numbers 1..64, got 0"),
+        (["score", "GRAPH", "--price-look", "-1"], "look: expected a number of at least 0, got -1"),
+        (["score", "GRAPH", "--rule", "mine.py"], "rule: expected --run-code beside it"),
+    ],
+)
+def test_a_wrong_call_is_a_sentence(folders, capsys, words, message):
+    words = [str(folders / "test") if word == "GRAPH" else word for word in words]
+    assert main(["graph", *words, "--quiet"]) in (1, 2)
+    assert message in capsys.readouterr().err

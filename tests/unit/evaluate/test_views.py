@@ -1,0 +1,99 @@
+"""Agents with several views: another policy in the same evaluation, and what a look of each costs."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from tests.unit.train import runs
+
+import recommit
+from recommit.cli import main
+from recommit.estimate.counting import shadow
+from recommit.estimate.counting.passes import EvaluationStage, Passes
+from recommit.estimate.counting.stages import shadow_of
+from recommit.evaluate import compute
+from recommit.evaluate.agents import PolicyPlayer
+from recommit.play.plan_graph import always, walk
+from recommit.policy.config import PolicyConfig
+from recommit.train.config import ModelConfig, SftConfig, parse
+from recommit.train.sft import run as sft
+
+
+@pytest.fixture(scope="module")
+def levels_run(tmp_path_factory):
+    """A small warm start on Sokoban."""
+    data = runs.small_levels(tmp_path_factory.mktemp("views") / "data")
+    out = tmp_path_factory.mktemp("views") / "run"
+    assert sft.train(parse(SftConfig, runs.TINY), data, out, quiet=True) == 0
+    return out
+
+
+def call(run, out, agents, *more):
+    line = ["evaluate", str(run), "--out", str(out), "--instances", "6", "--validation", "4", "--quiet"]
+    return main([*line, "--agents", *agents, *more])
+
+
+def test_views_stand_beside_one_view(levels_run, tmp_path, capsys):
+    out = tmp_path / "eval"
+    assert call(levels_run, out, ["fixed-4", "fixed-4+views8", "solver"]) == 0
+    text = capsys.readouterr().out
+    assert "MFLOP / look | ms / look" in text
+    rows = {(row["agent"], row["budget"]): row for row in json.loads((out / "summary.json").read_text())}
+    assert rows["fixed-4+views8", "loose"]["uses"] == "picture"
+    assert rows["solver", "loose"]["uses"] == "simulator"
+    costs = json.loads((out / "compute.json").read_text())
+    assert {name: cost["views"] for name, cost in costs.items()} == {
+        f"@{levels_run}": 1,
+        f"+views8@{levels_run}": 8,
+    }
+    one, eight = (costs[name] for name in (f"@{levels_run}", f"+views8@{levels_run}"))
+    assert eight["flops"] > 6 * one["flops"] > 0
+    assert eight["milliseconds"] > 0
+    policy = recommit.CommitPolicy.from_pretrained(levels_run).eval()
+    policy.replace_views(8)
+    task = recommit.Sokoban(6, 1)
+    from recommit.data.starts import held_out
+    from recommit.runs.directory import recipe_of
+
+    starts = np.ascontiguousarray(held_out.starts(recipe_of(str(levels_run), ""), "test", 6, ()).states)
+    reach = PolicyPlayer(policy, task, starts, 6).reach
+    assert walk(reach, starts, 6, always(reach, 4)).solved.sum() == rows["fixed-4+views8", "loose"]["solved"]
+
+
+def test_all_agents_at_once_and_again(levels_run, tmp_path):
+    out = tmp_path / "eval"
+    assert call(levels_run, out, ["fixed-2", "solver"], "--views", "4") == 0
+    before = {p.name: p.read_bytes() for p in out.iterdir() if p.is_file()}
+    assert call(levels_run, out, ["fixed-2+views4", "solver"]) == 0
+    assert {p.name: p.read_bytes() for p in out.iterdir() if p.is_file()} == before
+    assert [row["agent"] for row in json.loads(before["summary.json"])][::2] == ["fixed-2+views4", "solver"]
+
+
+def test_three_views_are_refused(levels_run, tmp_path, capsys):
+    assert call(levels_run, tmp_path / "eval", ["fixed-2+views3"]) == 2
+    assert "got fixed-2+views3" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("views", [1, 8])
+def test_operations_are_those_of_an_estimate(tmp_path, views):
+    """Counted of a policy at work, and of its shadow before anybody has one."""
+    config = PolicyConfig(lora=None, prompts=("bare-v1", "bare-v1"), views=views)
+    model, task = ModelConfig(backbone="random:tiny", policy=config), recommit.Sokoban(6, 1)
+    policy = recommit.CommitPolicy.from_backbone(tiny(tmp_path), config).eval()
+    states = task.generate(4, seed=0).states
+    with shadow.kernels():
+        stage = EvaluationStage(8, 8, 6, 0)
+        shade = shadow_of(stage, model, task)
+        estimate = shade.cost(Passes("plans", 4, 1)).flops + shade.cost(Passes("pictures", 4, 1)).flops
+    assert compute.operations(policy, task, states) == pytest.approx(estimate / 4, rel=0.01)
+
+
+def tiny(folder):
+    from recommit.policy.backbones.make import make_backbone
+
+    return make_backbone(folder / "tiny", "tiny")

@@ -1,0 +1,227 @@
+"""The queue of a batch: prefixes of plans, one after the other, per environment."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from recommit import horizon
+
+HORIZON = 6
+
+
+@dataclasses.dataclass(frozen=True)
+class Drawn(horizon.Rule):
+    """Depths that the plan's own first feature names."""
+
+    def propose(self, plans):
+        return plans.features[:, 0].astype(np.int32)
+
+
+class Policy:
+    """Numbers every action that it ever plans, so that a skipped or repeated one shows."""
+
+    def __init__(self, rng, vectors=False):
+        self.rng, self.vectors = rng, vectors
+        self.next = 0
+        self.prefixes: dict[int, list] = {}
+
+    def look(self, rows):
+        actions = self.next + np.arange(len(rows) * HORIZON).reshape(len(rows), HORIZON)
+        self.next += actions.size
+        depths = self.rng.integers(1, HORIZON + 1, len(rows))
+        for row, plan, depth in zip(rows.tolist(), actions.tolist(), depths.tolist(), strict=True):
+            self.prefixes.setdefault(row, []).append(plan[:depth])
+        if self.vectors:
+            actions = np.stack([actions, -actions], axis=2).astype(np.float64)
+        return horizon.Plans(actions, features=depths[:, None].astype(np.float64))
+
+
+def play(queue, policy, rng, steps):
+    """Random calls; the executed actions of each episode, and the prefixes that they must be made of."""
+    streams: dict[int, list] = {row: [] for row in range(queue.count)}
+    ended = []
+    for _ in range(steps):
+        rows = np.flatnonzero(rng.random(queue.count) < 0.8)
+        actions = queue.act(policy.look, rows)
+        for row, action in zip(rows.tolist(), actions, strict=True):
+            streams[row].append(int(np.ravel(action)[0]))
+        over = np.flatnonzero(rng.random(queue.count) < 0.1)
+        queue.reset(over)
+        ended += [(streams[row], policy.prefixes.pop(row, [])) for row in over.tolist()]
+        streams |= {row: [] for row in over.tolist()}
+    return ended + [(streams[row], policy.prefixes.get(row, [])) for row in range(queue.count)]
+
+
+def check(stream, prefixes):
+    """The concatenation of prefixes, cut off where the episode ended, within the last of them."""
+    whole = [action for prefix in prefixes for action in prefix]
+    assert stream == whole[: len(stream)]
+    assert len(whole) - len(stream) < (len(prefixes[-1]) if prefixes else 1)
+
+
+def check_all(episodes):
+    for stream, prefixes in episodes:
+        check(stream, prefixes)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32), st.integers(1, 7), st.booleans())
+def test_the_stream_is_the_concatenation_of_prefixes(seed, count, vectors):
+    rng = np.random.default_rng(seed)
+    queue = horizon.Queue(Drawn(), count)
+    episodes = play(queue, Policy(rng, vectors), rng, 40)
+    check_all(episodes)
+    assert len(queue.looks) == sum(len(prefixes) for _, prefixes in episodes)
+
+
+class Skips(horizon.Queue):
+    """A planted defect: a reset leaves what is queued."""
+
+    def reset(self, rows=None):
+        self._episode[self._rows(rows)] += 1
+
+
+class Repeats(horizon.Queue):
+    """A planted defect: the last action of a commitment runs again."""
+
+    def pop(self, rows=None):
+        actions = super().pop(rows)
+        self._place[self.left == 0] -= np.random.default_rng(int(self.t.sum())).random() < 0.3
+        return actions
+
+
+@pytest.mark.parametrize("defective", [Skips, Repeats])
+def test_a_defective_queue_is_caught(defective):
+    rng = np.random.default_rng(1)
+    episodes = play(defective(Drawn(), 4), Policy(rng), rng, 60)
+    with pytest.raises(AssertionError):
+        check_all(episodes)
+
+
+def test_the_log_has_both_clocks():
+    queue = horizon.Queue(horizon.Fixed(2), 2)
+    plans = horizon.Plans(np.array([[0, 1, 2], [3, 2, 1]]))
+
+    def look(rows):
+        return horizon.Plans(plans.actions[rows])
+
+    for _ in range(3):
+        queue.act(look)
+    queue.reset([1])
+    queue.act(look)
+    looks = [dataclasses.astuple(each) for each in queue.looks]
+    assert looks == [(0, 0, 0, 0, 2), (1, 0, 0, 0, 2), (0, 0, 2, 1, 2), (1, 0, 2, 1, 2), (1, 1, 0, 0, 2)]
+    assert queue.t.tolist() == [4, 1]
+    assert queue.k.tolist() == [2, 1]
+
+
+def test_only_empty_queues_are_filled():
+    queue = horizon.Queue(Drawn(), 3)
+    asked = []
+
+    def look(rows):
+        asked.append(rows.tolist())
+        depths = np.array([1, 2, 3])[rows]
+        return horizon.Plans(np.zeros((len(rows), 3), int), features=depths[:, None].astype(float))
+
+    for _ in range(4):
+        queue.act(look)
+    assert asked == [[0, 1, 2], [0], [0, 1], [0, 2]]
+
+
+def test_what_is_left_of_the_last_plan_is_previous():
+    seen = []
+
+    class Sees(horizon.Fixed):
+        def propose(self, plans):
+            seen.append(plans.previous)
+            return super().propose(plans)
+
+    queue = horizon.Queue(Sees(2), 2)
+    for _ in range(2):
+        queue.act(lambda rows: horizon.Plans(np.array([[0, 1, 2, 3], [4, 5, 6, 7]])[rows]))
+    queue.reset([0])
+    queue.act(lambda rows: horizon.Plans(np.array([[8, 8, 8, 8], [9, 9, 9, 9]])[rows]))
+    first, second = seen
+    assert first.remaining.tolist() == [0, 0]
+    assert second.remaining.tolist() == [0, 2]
+    assert second.actions[1, :2].tolist() == [6, 7]
+
+
+def test_a_memory_belongs_to_episodes():
+    queue = horizon.Queue(horizon.WithMemory(horizon.Fixed(2, depths=(1, 2))), 2)
+
+    def look(rows):
+        return horizon.Plans(np.zeros((len(rows), 2), int), keys=np.zeros(len(rows), int))
+
+    for _ in range(3):
+        queue.act(look)
+    queue.reset([0])
+    queue.act(look)
+    assert [(each.environment, each.h) for each in queue.looks] == [(0, 2), (1, 2), (0, 1), (1, 1), (0, 2), (1, 2)]
+
+
+def test_a_dropped_queue_looks_again_in_the_same_episode():
+    queue = horizon.Queue(horizon.Fixed(3))
+    looks = []
+
+    def look(rows):
+        looks.append(rows)
+        return horizon.Plans(np.array([[1, 2, 3]]))
+
+    queue.act(look)
+    queue.drop()
+    assert queue.act(look).tolist() == [1]
+    assert [(each.episode, each.t, each.k) for each in queue.looks] == [(0, 0, 0), (0, 1, 1)]
+
+
+def test_a_look_that_fails_changes_nothing():
+    queue = horizon.Queue(horizon.Fixed(2), 2)
+
+    def look(_rows):
+        raise ConnectionError
+
+    with pytest.raises(ConnectionError):
+        queue.act(look)
+    assert queue.t.tolist() == [0, 0]
+    assert queue.looks == []
+
+
+PLANS = horizon.Plans(np.zeros((2, 4), int))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda q: q.fill(horizon.Plans(np.zeros((3, 4), int))), r"plans: expected 2, .* got 3"),
+        (lambda q: q.pop(), r"rows: expected environments with actions .* got 0 with none"),
+        (lambda q: q.pop([2]), r"rows: expected environments in 0..1, got 2"),
+        (lambda q: q.pop([1, 1]), r"rows: expected each environment once, got \[1, 1\]"),
+        (lambda q: (q.fill(PLANS), q.fill(PLANS)), r"rows: expected empty queues, got 2 actions in that of 0"),
+        (
+            lambda q: (q.fill(PLANS), q.drop(), q.fill(horizon.Plans(np.zeros((2, 5), int)))),
+            r"plans.actions: expected \(4,\) of each plan, as at the first look, got \(5,\)",
+        ),
+    ],
+)
+def test_what_is_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call(horizon.Queue(horizon.Fixed(2), 2))
+
+
+def test_other_types_of_actions_are_refused():
+    queue = horizon.Queue(horizon.Fixed(2), 1)
+    queue.fill(horizon.Plans(np.zeros((1, 4, 2), np.float32)))
+    queue.drop()
+    with pytest.raises(TypeError, match=r"plans\.actions: expected float32, got float64"):
+        queue.fill(horizon.Plans(np.zeros((1, 4, 2))))
+
+
+def test_a_queue_has_environments():
+    with pytest.raises(ValueError, match="count: expected at least 1, got 0"):
+        horizon.Queue(horizon.Fixed(1), 0)
