@@ -1,1 +1,1 @@
-"""Thin adapters to what other people already use: a file for each, which alone imports it."""
+"""Thin adapters to what other people already use. Each needs its own extra, and plays through ``recommit.game``."""

@@ -18,6 +18,7 @@ from recommit.cli.verbs.evaluate import evaluate
 from recommit.cli.verbs.graphs import COMMANDS as GRAPH
 from recommit.cli.verbs.report import report
 from recommit.cli.verbs.reproduce import reproduce
+from recommit.cli.verbs.serve import COMMANDS as SERVE
 from recommit.cli.verbs.solve import solve
 from recommit.cli.verbs.train import family, grpo, sft
 from recommit.cli.verbs.zero_shot import zero_shot
@@ -163,6 +164,7 @@ VERBS: dict[str, Callable[..., int | None]] = {
     "evaluate": evaluate,
     **{f"graph {verb}": command for verb, command in GRAPH.items()},
     "zero-shot": zero_shot,
+    **{f"serve {verb}": command for verb, command in SERVE.items()},
     "report": report,
     "reproduce": reproduce,
     "bench": bench,

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
 
 from recommit.data import manifest, rows, shards
 from recommit.data.feeding import samples
@@ -12,6 +15,8 @@ from recommit.storage import errors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
 
     from recommit.data.feeding.samples import Samples
     from recommit.data.manifest import Manifest
@@ -50,6 +55,36 @@ class Dataset:
     def __len__(self) -> int:
         return sum(record.rows for record in self.records)
 
+    @overload
+    def __getitem__(self, key: int) -> dict[str, Any]: ...
+    @overload
+    def __getitem__(self, key: slice) -> LabelledRows: ...
+    def __getitem__(self, key: int | slice) -> dict[str, Any] | LabelledRows:
+        """Row ``key`` as plain values, or the rows of a slice."""
+        if isinstance(key, slice):
+            return self._rows(np.arange(len(self))[key])
+        content = self._rows(np.array([range(len(self))[key]]))
+        row = {field: getattr(content, field)[0] for field in ("states", "t", "kind", "length", "distance")}
+        count = int(content.count[0])
+        actions = content.actions[0, :count].tolist()
+        plain = {name: int(row[name]) for name in ("t", "length", "distance")}
+        optimal = np.flatnonzero(rows.masks(content.optimal)[0]).tolist()
+        named = {"id": self.ids(content)[0], "kind": rows.KINDS[row["kind"]]}
+        return {**named, "state": row["states"], **plain, "optimal": optimal, "actions": actions}
+
+    def _rows(self, places: NDArray[np.intp]) -> LabelledRows:
+        """Rows by place, in the order of ``places``; the shards that hold them are read, the last few stay."""
+        ends = np.cumsum([record.rows for record in self.records])
+        which = np.searchsorted(ends, places, side="right")
+        parts = [_shard(self.folder, self.spec, self.records[i])[:0] for i in range(min(1, len(ends)))]
+        order = [np.zeros(0, np.intp)]
+        for shard in np.unique(which):
+            here = np.flatnonzero(which == shard)
+            content = _shard(self.folder, self.spec, self.records[shard])
+            parts.append(content[places[here] - (ends[shard] - self.records[shard].rows)])
+            order.append(here)
+        return rows.concatenate(parts)[np.argsort(np.concatenate(order))]
+
     def __repr__(self) -> str:
         return f"<{self.folder.name} {self.split or 'all splits'}: {len(self)} rows of {self.spec.task}>"
 
@@ -76,6 +111,11 @@ class Dataset:
     def ids(self, content: LabelledRows) -> list[str]:
         """The instance id of each row."""
         return self.spec.ids(content.difficulty.tolist(), content.instance.tolist())
+
+
+@lru_cache(maxsize=4)
+def _shard(folder: Path, spec: DataSpec, record: Record) -> LabelledRows:
+    return shards.read(folder, spec, record)
 
 
 def open_folder(folder: str | Path, split: str | None = "train") -> Dataset:

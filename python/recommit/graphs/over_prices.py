@@ -16,8 +16,8 @@ import numpy as np
 
 from recommit.graphs import rules
 from recommit.graphs.graph import PLAN
+from recommit.graphs.judge import thresholds
 from recommit.graphs.share import LEAST
-from recommit.graphs.sweep import thresholds
 from recommit.play import attribution, ceiling_values
 from recommit.play.commitments import Prices
 from recommit.stats import Z95

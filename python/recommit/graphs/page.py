@@ -36,6 +36,36 @@ def about(graph: CommitmentGraph, manifest: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def card(manifest: dict[str, Any], repo: str) -> str:
+    """The README.md of a graph on a hub: what it holds, its hash, its licence, and the line that loads it back."""
+    shape, depths = "x".join(map(str, manifest["shape"])), ", ".join(map(str, manifest["depths"]))
+    line = f'graph = recommit.graphs.files.read(huggingface_hub.snapshot_download("{repo}", repo_type="dataset"))'
+    return f"""---
+license: apache-2.0
+tags:
+- recommit
+- {manifest["task"]}
+- commitment-graph
+configs:
+- config_name: nodes
+  data_files: nodes.parquet
+- config_name: starts
+  data_files: starts.parquet
+---
+
+# A commitment graph of {manifest["task"]} {shape}
+
+{manifest["nodes"]:,} states, {manifest["looked"]:,} of them with a plan, and where each plan ends after 1 to 8 actions.
+{manifest["starts"]:,} starts in {manifest["groups"]:,} groups; depths of the policy's own head: {depths}.
+
+```python
+{line}
+```
+
+Content (sha256 of all numbers): `{manifest["content"]}`. The files are those of `manifest.json` and `DIGESTS`.
+"""
+
+
 def scores(judge: Judge, rows: Sequence[RuleScore], chosen_on: Judge | None = None) -> str:
     """A table per setting, in Markdown; thresholds and constants were ``chosen_on`` another graph, or on this one."""
     parts = []

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recommit.storage import reading
-from recommit.storage.files import Files, replace
+from recommit.storage.files import Files, file_sha256, replace
+from recommit.storage.hub import Upload
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,11 +36,13 @@ depths, actions = policy.act(task, task.generate(4, seed=0).states)
 
 Files are JSON and safetensors only. `config.json` names the backbone with a fingerprint of its weights; loading on any
 other is an error.
-{figures}"""
+{hashes}{figures}"""
 
 
-def card(about: dict[str, Any], name: str, figures: dict[str, Any] | None = None) -> str:
-    """Markdown with the metadata that hubs read; ``about`` is the policy's config.json."""
+def card(
+    about: dict[str, Any], name: str, figures: dict[str, Any] | None = None, hashes: dict[str, str] | None = None
+) -> str:
+    """Markdown with the metadata that hubs read; ``about`` is the policy's config.json, ``hashes`` are of its files."""
     config, source = about["policy"], about["backbone"]["source"]
     adapted = config["lora"] is not None
     head = f"base_model: {source}\nbase_model_relation: adapter\n" if adapted and not Path(source).exists() else ""
@@ -55,6 +58,7 @@ def card(about: dict[str, Any], name: str, figures: dict[str, Any] | None = None
         tasks=", ".join(config["tasks"]),
         parts=parts,
         name=name,
+        hashes="".join(["\n", *(f"- `{file}`: sha256 `{digest}`\n" for file, digest in (hashes or {}).items())]),
         figures=_table(figures) if figures else "",
     )
 
@@ -70,16 +74,22 @@ def _table(figures: dict[str, Any]) -> str:
 def write(folder: Path, name: str, figures: dict[str, Any] | None = None) -> None:
     """Put README.md beside a saved policy."""
     about = reading.values(folder, "config.json")
-    replace(Files(), folder / "README.md", card(about, name, figures).encode())
+    weights = sorted(folder.glob("*.safetensors"))
+    hashes = {path.name: file_sha256(path) for path in weights}
+    replace(Files(), folder / "README.md", card(about, name, figures, hashes).encode())
 
 
-def upload(save: Callable[[Path], Path], repo: str, figures: dict[str, Any] | None, *, private: bool) -> str:
-    """Put what ``save`` writes into a folder on the hub, with its page; returns the address."""
-    from huggingface_hub import HfApi
-
-    hub = HfApi()
+def upload(
+    save: Callable[[Path], Path], repo: str, figures: dict[str, Any] | None, *, private: bool, hub: Path | None = None
+) -> str:
+    """Put what ``save`` writes into a folder on the hub, or a local ``hub``, with its page; returns the address."""
     with tempfile.TemporaryDirectory() as folder:
         write(save(Path(folder)), repo, figures)
-        hub.create_repo(repo, private=private, exist_ok=True)
-        address = hub.upload_folder(repo_id=repo, folder_path=folder, commit_message="recommit policy")
+        if hub is not None:
+            return str(Upload(repo, "model", Path(folder), {}).copy(hub))
+        from huggingface_hub import HfApi
+
+        api = HfApi()
+        api.create_repo(repo, private=private, exist_ok=True)
+        address = api.upload_folder(repo_id=repo, folder_path=folder, commit_message="recommit policy")
     return str(address)

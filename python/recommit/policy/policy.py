@@ -96,9 +96,14 @@ class CommitPolicy(nn.Module):
         """Write the policy; the result is complete but for the frozen backbone of an adapter."""
         return save_policy(self, folder)
 
-    def push_to_hub(self, repo: str, *, figures: dict[str, Any] | None = None, private: bool = False) -> str:
-        """Upload the policy with a model card (and a validation's ``figures``); returns the address."""
-        return upload(self.save_pretrained, repo, figures, private=private)
+    def push_to_hub(
+        self, repo: str, *, figures: dict[str, Any] | None = None, private: bool = False, hub: Path | None = None
+    ) -> str:
+        """Upload the policy with a model card (and a validation's ``figures``); returns the address.
+
+        With ``hub``, a local folder that stands in for the hub, nothing is sent.
+        """
+        return upload(self.save_pretrained, repo, figures, private=private, hub=hub)
 
     @property
     def vision_frozen(self) -> bool:

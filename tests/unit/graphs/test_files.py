@@ -43,6 +43,16 @@ def test_features_are_there_where_they_were_kept(graph, tmp_path):
         cases.changed(graph, features=features[1:])
 
 
+def test_what_is_pushed_is_read_back(graph, tmp_path):
+    from recommit.cli import main
+
+    manifest = files.write(graph, tmp_path / "graph")
+    assert main(["graph", "push", str(tmp_path / "graph"), "--repo", "me/graph", "--hub", str(tmp_path / "hub")]) == 0
+    place = tmp_path / "hub" / "datasets" / "me" / "graph"
+    assert files.content(files.read(place)) == manifest["content"]
+    assert manifest["content"] in (place / "README.md").read_text()
+
+
 def test_writing_again_changes_nothing(graph, tmp_path):
     files.write(graph, tmp_path)
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}

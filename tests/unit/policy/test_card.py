@@ -10,6 +10,7 @@ yaml = pytest.importorskip("yaml")
 import recommit
 from recommit.policy import card
 from recommit.policy.config import DecoderConfig, LoraConfig, PolicyConfig
+from recommit.storage.files import file_sha256
 
 DECODER = DecoderConfig(width=32, layers=1, heads=4, ffn=64)
 FIGURES = {"solved": {"1": 0.25, "8": 0.5}, "actions": {"1": 14.0, "8": 60.04}}
@@ -54,3 +55,13 @@ def test_what_is_pushed_can_be_loaded(lora, tiny, monkeypatch):
     assert seen["options"] == {"private": True, "exist_ok": True}
     assert {"README.md", "config.json", "heads.safetensors", "preprocessor_config.json"} <= seen["files"]
     assert seen["policy"].config == policy.config
+
+
+def test_a_folder_stands_in_for_the_hub(tiny, tmp_path):
+    policy = recommit.CommitPolicy.from_backbone(tiny, PolicyConfig(lora=None, decoder=DECODER))
+    place = policy.push_to_hub("me/policy", hub=tmp_path)
+    assert place == str(tmp_path / "models" / "me" / "policy")
+    again = recommit.CommitPolicy.from_pretrained(place)
+    assert again.config == policy.config
+    text = (tmp_path / "models" / "me" / "policy" / "README.md").read_text()
+    assert file_sha256(tmp_path / "models" / "me" / "policy" / "heads.safetensors") in text

@@ -223,7 +223,7 @@ def export(
     folder: Path,
     /,
     out: Path,
-    form: Literal["parquet", "webdataset", "chat"] = "parquet",
+    form: Literal["parquet", "tensors", "webdataset", "chat"] = "parquet",
     split: str = "all",
     cell: int = 28,
     states_per_file: int = 4096,
@@ -233,7 +233,8 @@ def export(
     Args:
         folder: the data set.
         out: where the files go.
-        form: Parquet with an Image column, WebDataset tars, or JSON lines of chat messages.
+        form: Parquet with an Image column, Parquet of fixed-length numbers, WebDataset tars, or JSON lines of chat
+            messages.
         split: train, validation, test or all.
         cell: pixels per cell.
         states_per_file: at most so many states in one file.
@@ -246,6 +247,25 @@ def export(
         place = out / data.folder.name if every[1:] else out
         names = write(data, place, form, cell=cell, states_per_file=states_per_file)
         _say(f"{place}: {len(names)} files")
+    return 0
+
+
+@_status
+def push(folder: Path, /, repo: str, hub: Path | None = None, send: bool = False) -> int:
+    """Put a data set on a hub, with a card that loads it back. Nothing is sent without --send.
+
+    Args:
+        folder: the data set.
+        repo: OWNER/NAME of the repository.
+        hub: a local folder that stands in for the hub.
+        send: upload it, with the login of huggingface_hub; the repository is private.
+    """
+    from recommit.data.manifest import read
+    from recommit.data.showing.card import card
+    from recommit.storage import hub as hubs
+
+    upload = hubs.Upload(repo, "dataset", folder.absolute(), {"README.md": card(read(folder.absolute()), repo)})
+    _say(hubs.push(upload, hub, send))
     return 0
 
 
@@ -265,7 +285,13 @@ def verify(folder: Path, /, labels: bool = False) -> int:
     return 0
 
 
-COMMANDS: dict[str, Callable[..., int]] = {"build": build, "show": show, "export": export, "verify": verify}
+COMMANDS: dict[str, Callable[..., int]] = {
+    "build": build,
+    "show": show,
+    "export": export,
+    "push": push,
+    "verify": verify,
+}
 
 
 class _BuildLine(StatusLine):

@@ -27,6 +27,10 @@ EXTRAS = {
     "train": ("tensorboard",),
     "deepspeed": ("deepspeed",),
     "ray": ("ray",),
+    "openenv": ("openenv",),
+    "trl": ("trl",),
+    "verifiers": ("verifiers",),
+    "inspect": ("inspect_ai",),
 }
 
 

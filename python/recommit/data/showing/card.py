@@ -16,12 +16,20 @@ _SIZES = [(10**3, "n<1K"), (10**4, "1K<n<10K"), (10**5, "10K<n<100K"), (10**6, "
 _SIZES += [(10**8, "10M<n<100M"), (10**9, "100M<n<1B")]
 
 
-def card(manifest: Manifest) -> str:
-    """The text; a function of the manifest alone."""
+def card(manifest: Manifest, repo: str = "") -> str:
+    """The text: a function of the manifest alone, and of the repository that it is pushed to."""
     spec = manifest.spec
     title = f"{spec.task} {', '.join(spec.difficulty_names)}: labelled commitments"
-    parts = [_header(manifest, title), f"# {title}\n", _ABOUT, _splits(manifest), _columns(manifest.spec.task), _USE]
-    return "\n".join(parts) + _RECIPE.format(recipe=spec.to_json(), content=manifest.content)
+    parts = [
+        _header(manifest, title),
+        f"# {title}\n",
+        _ABOUT,
+        _splits(manifest),
+        _columns(manifest.spec.task),
+        _back(repo),
+        _USE,
+    ]
+    return "\n".join(part for part in parts if part) + _RECIPE.format(recipe=spec.to_json(), content=manifest.content)
 
 
 def _header(manifest: Manifest, title: str) -> str:
@@ -50,6 +58,12 @@ def _header(manifest: Manifest, title: str) -> str:
             "",
         ]
     )
+
+
+def _back(repo: str) -> str:
+    """The line that loads it from where it was pushed to."""
+    line = f'data = recommit.data.open(huggingface_hub.snapshot_download("{repo}", repo_type="dataset"))'
+    return f"```python\n{line}\n```\n"
 
 
 def _splits(manifest: Manifest) -> str:

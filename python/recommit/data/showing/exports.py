@@ -42,8 +42,9 @@ def export(
     threads: int | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> list[str]:
-    """Write ``dataset`` as ``parquet`` (one row per (state, depth), with an Image column), ``webdataset`` (tar files,
-    one sample per state) or ``chat`` (JSON lines of messages, one per (state, depth)). The names of the files; others
+    """Write ``dataset`` as ``parquet`` (one row per (state, depth), with an Image column), ``tensors`` (Parquet of
+    numbers whose lengths are fixed, one row per state), ``webdataset`` (tar files, one sample per state) or ``chat``
+    (JSON lines of messages, one per (state, depth)). The names of the files; others
     of the same form, from an earlier export with smaller files, are removed."""
     if form not in FORMS:
         raise errors.WrongDataSpec(f"form: expected one of {', '.join(FORMS)}, got {form!r}")
@@ -53,13 +54,17 @@ def export(
     target, work, names = Path(folder).absolute(), Files(), []
     files.make_folders(work, target)
     for number, (split, content) in enumerate(_pieces(dataset, states_per_file)):
-        pictures = [png.encode(image) for image in dataset.puzzle.render(content.states, cell=cell, threads=threads)]
+        pictures = [] if form == "tensors" else _pictures(dataset, content, cell, threads)
         names.append(f"{split}-{number:05d}.{ending}")
         files.replace(work, target / names[-1], make(dataset, split, content, pictures))
         if progress:
             progress(len(content))
     _remove_others(work, target, ending, set(names))
     return names
+
+
+def _pictures(dataset: Dataset, content: LabelledRows, cell: int, threads: int | None) -> list[bytes]:
+    return [png.encode(image) for image in dataset.puzzle.render(content.states, cell=cell, threads=threads)]
 
 
 def _remove_others(work: Files, folder: Path, ending: str, names: set[str]) -> None:
@@ -102,6 +107,21 @@ def _parquet(dataset: Dataset, split: str, content: LabelledRows, pictures: list
         dictionary_pagesize_limit=1 << 30,
         write_statistics=False,
     )
+    return memoryview(sink.getvalue())
+
+
+def _tensors(_dataset: Dataset, _split: str, content: LabelledRows, _pictures: list[bytes]) -> memoryview:
+    """Numbers that ``with_format("torch")`` stacks into batches: ``actions`` has -1 behind the ``n`` expert actions."""
+    pa, pq, many = table.pa, table.pq, len(content)
+    actions = np.where(content.actions == rows.NO_ACTION, -1, content.actions.astype(np.int16)).astype(np.int8)
+    fixed = {"state": content.states.reshape(many, -1), "actions": actions, "optimal": rows.masks(content.optimal)}
+    columns = {
+        name: pa.FixedSizeListArray.from_arrays(pa.array(values.reshape(-1)), values.shape[1])
+        for name, values in fixed.items()
+    }
+    plain = {"n": content.count, "distance": content.distance, "length": content.length, "t": content.t}
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.table({**columns, **{name: pa.array(values) for name, values in plain.items()}}), sink)
     return memoryview(sink.getvalue())
 
 
@@ -179,6 +199,7 @@ _ANSWER = 'Answer with the next {depth} action{s} as JSON: {{"actions": [...]}}.
 #: name -> (file ending, rows to bytes)
 FORMS: dict[str, tuple[str, Callable[[Dataset, str, LabelledRows, list[bytes]], bytes | memoryview]]] = {
     "parquet": ("parquet", _parquet),
+    "tensors": ("parquet", _tensors),
     "webdataset": ("tar", _webdataset),
     "chat": ("jsonl", _chat),
 }

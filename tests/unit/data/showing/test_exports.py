@@ -81,6 +81,51 @@ def test_parquet_with_images(data, tmp_path):
         assert np.array_equal(np.asarray(row["image"].convert("RGB")), pictures[expanded.row[i]])
 
 
+def test_tensors_are_stacked_into_batches(data, tmp_path):
+    torch = pytest.importorskip("torch")
+    names = exports.export(data, tmp_path, "tensors", states_per_file=16)
+    cache = str(tmp_path / "cache")
+    files = [str(tmp_path / name) for name in names]
+    rows_ = load_dataset("parquet", data_files=files, split="train", cache_dir=cache).with_format("torch")
+    (batch,) = torch.utils.data.DataLoader(rows_, batch_size=len(rows_))
+    content = data.columns()
+    content = content[~content.dead]
+    assert batch["actions"].shape == (len(content), 8)
+    assert ((batch["actions"] >= 0).sum(1) == batch["n"]).all()
+    expected = np.where(content.actions == rows.NO_ACTION, -1, content.actions.astype(np.int64))
+    assert np.array_equal(batch["actions"].numpy(), expected)
+    assert np.array_equal(batch["state"].numpy().reshape(content.states.shape), content.states)
+    assert np.array_equal(batch["distance"].numpy(), content.distance)
+
+
+def test_a_data_set_is_a_sequence(data):
+    content, ids = data.columns(), data.ids(data.columns())
+    for i in (0, 7, len(data) - 1, -1):
+        row = data[i]
+        assert row["id"] == ids[i]
+        assert np.array_equal(row["state"], content.states[i])
+        assert row["actions"] == content.actions[i, : content.count[i]].tolist()
+        assert row["distance"] == content.distance[i]
+    for part in (slice(3, 40), slice(None, None, -1), slice(5, 5)):
+        assert data[part].sha256() == content[part].sha256()
+    assert sum(1 for _ in data) == len(data)
+    with pytest.raises(IndexError):
+        data[len(data)]
+
+
+def test_what_is_pushed_loads_back_by_the_line_of_its_card(data, tmp_path):
+    from recommit.cli import main
+
+    call = ["data", "push", str(data.folder), "--repo", "me/set"]
+    assert main([*call, "--hub", str(tmp_path)]) == 0
+    place = tmp_path / "datasets" / "me" / "set"
+    text = (place / "README.md").read_text()
+    assert 'recommit.data.open(huggingface_hub.snapshot_download("me/set", repo_type="dataset"))' in text
+    assert data.manifest.content in text
+    assert "license: apache-2.0" in text
+    assert recommit.data.open(place).columns().sha256() == data.columns().sha256()
+
+
 def test_webdataset(data, tmp_path):
     webdataset = pytest.importorskip("webdataset")
     names = exports.export(data, tmp_path, "webdataset", states_per_file=64)

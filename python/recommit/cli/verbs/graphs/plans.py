@@ -280,6 +280,7 @@ def show(
         json: Print the manifest as JSON.
     """
     from recommit.graphs import files
+    from recommit.graphs import judge as judging
     from recommit.graphs import page as printed
     from recommit.graphs import rules as by_name
     from recommit.graphs import score as scoring
@@ -300,4 +301,29 @@ def show(
     return 0
 
 
-COMMANDS: dict[str, Callable[..., int]] = {"build": build, "score": score, "show": show, "compare": compare}
+def push(graph: Path, /, repo: str, hub: Path | None = None, send: bool = False) -> int:
+    """Put a commitment graph on a hub, with a card that loads it back. Nothing is sent without --send.
+
+    Args:
+        graph: A folder that recommit graph build wrote.
+        repo: OWNER/NAME of the repository.
+        hub: A local folder that stands in for the hub.
+        send: Upload it, with the login of huggingface_hub; the repository is private.
+    """
+    from recommit.graphs import files, page
+    from recommit.storage import hub as hubs
+
+    manifest = files.describe(files.read(graph))
+    place = graph if graph.exists() else files.EXAMPLES / graph
+    upload = hubs.Upload(repo, "dataset", place.absolute(), {"README.md": page.card(manifest, repo)})
+    tell(hubs.push(upload, hub, send))
+    return 0
+
+
+COMMANDS: dict[str, Callable[..., int]] = {
+    "build": build,
+    "compare": compare,
+    "push": push,
+    "score": score,
+    "show": show,
+}

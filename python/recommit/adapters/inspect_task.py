@@ -1,0 +1,93 @@
+"""A task of Inspect: its models, its log viewer, our looks and verdicts.
+
+inspect eval python/recommit/adapters/inspect_task.py@commitments --model openai/gpt-5.5 -T task=sokoban -T count=16
+"""
+
+from __future__ import annotations
+
+import base64
+from typing import TYPE_CHECKING, Any
+
+from inspect_ai import Task, task
+from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.model import (
+    ChatMessageSystem,
+    ChatMessageUser,
+    ContentImage,
+    ContentText,
+)
+from inspect_ai.scorer import Score, Target, mean, scorer, stderr
+from inspect_ai.solver import Generate, TaskState, solver
+
+from recommit.game.spec import GameSpec
+
+if TYPE_CHECKING:
+    from inspect_ai.scorer import Scorer
+    from inspect_ai.solver import Solver
+
+    from recommit.game.game import Look
+
+#: The names of a score, in the order of a log's columns.
+FIGURES = ("solved", "lost", "decisions", "actions", "spl", "regret")
+
+
+@task  # type: ignore[untyped-decorator, unused-ignore]
+def commitments(split: str = "test", forget: bool = True, **fields: Any) -> Task:
+    """Games of a split. ``fields`` are those of ``recommit.game.spec.GameSpec``.
+
+    Each look is a conversation of its own, as in ``recommit zero-shot``, unless ``forget`` is false.
+    """
+    spec = GameSpec(**fields)
+    starts, ids = spec.starts(split), spec.ids(split)
+    samples = [
+        Sample(
+            input=[_message(spec.of_state(starts.states[i]).observe())],
+            id=ids[i],
+            metadata={"state": starts.states[i].tolist()},
+        )
+        for i in range(spec.count)
+    ]
+    return Task(dataset=MemoryDataset(samples), solver=commit_loop(spec, forget), scorer=verdict())
+
+
+@solver  # type: ignore[untyped-decorator, unused-ignore]
+def commit_loop(spec: GameSpec, forget: bool = True) -> Solver:
+    """Look, ask, carry out, until the board is solved or no look is left."""
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        game = spec.of_state(state.metadata["state"])
+        earlier: list[Any] = []
+        while not game.over:
+            look = game.observe()
+            shown = [ChatMessageSystem(content=look.system), *earlier, _message(look)]
+            state.messages = shown
+            state = await generate(state)
+            choice = state.output.choices[0] if state.output.choices else None
+            cut_off = choice is not None and choice.stop_reason in ("max_tokens", "model_length")
+            refused = choice is not None and choice.stop_reason == "content_filter"
+            game.commit(game.read(state.output.completion, cut_off=cut_off, refused=refused))
+            earlier = [] if forget else state.messages[1:]
+        score = game.score()
+        state.store.set("score", {name: float(getattr(score, name)) for name in FIGURES})
+        state.store.set("steps", [f"{step.outcome} {step.depth}" for step in game.steps])
+        return state
+
+    return solve
+
+
+@scorer(metrics={"*": [mean(), stderr()]})  # type: ignore[untyped-decorator, unused-ignore]
+def verdict() -> Scorer:
+    """What the game came to."""
+
+    async def score(state: TaskState, target: Target) -> Score:  # noqa: ARG001
+        return Score(value=state.store.get("score"), explanation=", ".join(state.store.get("steps")))
+
+    return score
+
+
+def _message(look: Look) -> ChatMessageUser:
+    """A look as a user's message."""
+    if look.png is None:
+        return ChatMessageUser(content=look.text)
+    url = "data:image/png;base64," + base64.b64encode(look.png).decode()
+    return ChatMessageUser(content=[ContentImage(image=url), ContentText(text=look.text)])

@@ -1,0 +1,93 @@
+"""TRL's ``GRPOTrainer`` on our puzzles: a class for ``environment_factory``, and the rows of a data set.
+
+    from recommit.adapters import trl
+    spec = GameSpec("sliding", view="text")
+    GRPOTrainer(model, args=args, train_dataset=trl.rows(spec), environment_factory=trl.factory(spec))
+
+The model commits by calling the tool ``commit``; ``max_tool_calling_iterations`` bounds its looks, beside the budget.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from recommit.game import prompt
+from recommit.game.spec import GameSpec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from recommit.game.game import Game
+
+#: Where a tool is called, the answer is no JSON object in the text.
+CALL = 'Each commitment is one call of the tool "commit" with a list of 1, 2, 4 or 8 actions.'
+
+
+class Puzzle:
+    """One rollout's board. Every public method but ``reset`` and ``get_reward`` is a tool of the model."""
+
+    def __init__(self, spec: GameSpec | None = None) -> None:
+        self._spec = spec or GameSpec(view="text")
+        self._game: Game | None = None
+
+    def reset(self, state: list[list[int]], **_: Any) -> str | list[dict[str, Any]]:
+        """The first look of a row's board."""
+        self._game = self._spec.of_state(state)
+        return self._shown("\n")
+
+    def commit(self, actions: list[str]) -> str | list[dict[str, Any]]:
+        """Carry out a commitment without a look in between, then look again.
+
+        Args:
+            actions: One, two, four or eight of "up", "down", "left" and "right", in their order.
+
+        Returns:
+            What the commitment did, and the board as it is now.
+        """
+        game = self._playing()
+        if game.over:
+            return "The game is over."
+        step = game.commit(actions)
+        if game.solved:
+            return "Solved."
+        said = f"{step.executed} actions carried out, {step.moved} moved." if step.depth else f"{step.outcome}."
+        return self._shown(f"{said} {game.left} looks left.\n")
+
+    def get_reward(self) -> float:
+        """1 for a solved board, 0 for any other."""
+        return float(self._playing().solved)
+
+    def _playing(self) -> Game:
+        if self._game is None:
+            raise RuntimeError("reset: expected before commit and get_reward")
+        return self._game
+
+    def _shown(self, said: str) -> str | list[dict[str, Any]]:
+        game = self._playing()
+        if self._spec.view == "text":
+            return f"{said}{game.rows}\n"
+        from PIL import Image
+
+        return [{"type": "text", "text": said}, {"type": "image", "image": Image.fromarray(game.picture)}]
+
+
+def factory(spec: GameSpec) -> Callable[[], Puzzle]:
+    """What ``environment_factory`` takes."""
+    return partial(Puzzle, spec)
+
+
+def rows(spec: GameSpec, split: str = "train", count: int | None = None) -> Any:
+    """A ``datasets.Dataset`` of starts: prompt, id and state. Rollouts of one group begin alike."""
+    import datasets
+
+    starts, names = spec.starts(split), spec.ids(split)
+    many = spec.count if count is None else min(count, spec.count)
+    system, question = (each.text for each in prompt.of(spec.task, spec.moves, spec.view))
+    told = [
+        {"role": "system", "content": f"{system.split('Answer with one JSON')[0]}{CALL}"},
+        {"role": "user", "content": question},
+    ]
+    return datasets.Dataset.from_list(
+        [{"prompt": told, "id": names[i], "state": starts.states[i].tolist()} for i in range(many)]
+    )

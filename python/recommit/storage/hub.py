@@ -1,0 +1,77 @@
+"""Folders on a model hub: nothing is sent unless somebody says so, and a local folder can stand in for the hub."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from recommit.storage import errors, files
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Kind = Literal["model", "dataset"]
+_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Upload:
+    """What goes to a repository: files of a folder, and texts that are written for it alone."""
+
+    repo: str
+    kind: Kind
+    folder: Path
+    texts: Mapping[str, str]
+
+    def __post_init__(self) -> None:
+        if not _NAME.fullmatch(self.repo) or ".." in self.repo:
+            raise errors.WrongFolder(f"repo: expected owner/name, got {self.repo!r}")
+
+    @property
+    def paths(self) -> list[str]:
+        """The files, by name; no hidden ones, and none that a text replaces."""
+        every = (path.relative_to(self.folder) for path in sorted(self.folder.rglob("*")) if path.is_file())
+        shown = [path.as_posix() for path in every if not any(part.startswith(".") for part in path.parts)]
+        return [path for path in shown if path not in self.texts]
+
+    @property
+    def bytes(self) -> int:
+        """Their size."""
+        return sum((self.folder / path).stat().st_size for path in self.paths) + sum(map(len, self.texts.values()))
+
+    def copy(self, hub: Path) -> Path:
+        """Write it below a local folder as a hub would have it: KINDs/OWNER/NAME."""
+        work, place = files.Files(), hub.absolute() / f"{self.kind}s" / self.repo
+        for path in self.paths:
+            files.make_folders(work, (place / path).parent)
+            files.replace(work, place / path, (self.folder / path).read_bytes())
+        files.make_folders(work, place)
+        for name, text in self.texts.items():
+            files.replace(work, place / name, text.encode())
+        return place
+
+    def send(self, *, private: bool = True) -> str:
+        """Upload it with the user's own login; the address."""
+        from huggingface_hub import CommitOperationAdd, HfApi
+
+        hub = HfApi()
+        hub.create_repo(self.repo, repo_type=self.kind, private=private, exist_ok=True)
+        operations = [CommitOperationAdd(path, str(self.folder / path)) for path in self.paths]
+        operations += [CommitOperationAdd(name, text.encode()) for name, text in self.texts.items()]
+        message = f"recommit {self.kind}"
+        return str(hub.create_commit(self.repo, operations, commit_message=message, repo_type=self.kind).commit_url)
+
+
+def push(upload: Upload, hub: Path | None, send: bool) -> str:
+    """Copy to a local hub, send, or only say what would be sent."""
+    if hub is not None and send:
+        raise errors.WrongFolder(f"hub: expected a local folder or --send, got both {hub} and --send")
+    if hub is not None:
+        return f"written to {upload.copy(hub)}"
+    if send:
+        return f"sent to {upload.send()}"
+    names = ", ".join([*upload.paths, *upload.texts][:6])
+    many = len(upload.paths) + len(upload.texts)
+    return f"nothing sent: {upload.repo} would get {many} files of {upload.bytes:,} bytes ({names}); --send sends them"

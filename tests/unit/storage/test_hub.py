@@ -1,0 +1,58 @@
+"""What goes to a hub, to a folder in its place, and to nobody unless somebody says so."""
+
+from __future__ import annotations
+
+import sys
+import types
+
+import pytest
+
+from recommit.storage import errors, hub
+
+
+@pytest.fixture
+def upload(tmp_path):
+    folder = tmp_path / "folder"
+    (folder / "data").mkdir(parents=True)
+    (folder / "data" / "a.parquet").write_bytes(b"rows")
+    (folder / "README.md").write_text("old")
+    (folder / ".lock").write_text("")
+    return hub.Upload("me/set", "dataset", folder, {"README.md": "new"})
+
+
+def test_a_folder_stands_in_for_a_hub(upload, tmp_path):
+    assert str(tmp_path / "hub" / "datasets" / "me" / "set") in hub.push(upload, tmp_path / "hub", False)
+    place = tmp_path / "hub" / "datasets" / "me" / "set"
+    assert {path.name for path in place.rglob("*") if path.is_file()} == {"a.parquet", "README.md"}
+    assert (place / "README.md").read_text() == "new"
+    assert (place / "data" / "a.parquet").read_bytes() == b"rows"
+
+
+def test_nothing_is_sent_unless_asked(upload, monkeypatch):
+    sent = []
+
+    class Hub:
+        def create_repo(self, repo, **options):
+            sent.append((repo, options["private"]))
+
+        def create_commit(self, repo, operations, **_):
+            sent.append((repo, sorted(operation[0] for operation in operations)))
+            return types.SimpleNamespace(commit_url="address")
+
+    client = types.SimpleNamespace(HfApi=Hub, CommitOperationAdd=lambda *pair: pair)
+    monkeypatch.setitem(sys.modules, "huggingface_hub", client)
+    assert hub.push(upload, None, False).startswith("nothing sent: me/set would get 2 files of 7 bytes")
+    assert sent == []
+    assert hub.push(upload, None, True) == "sent to address"
+    assert sent == [("me/set", True), ("me/set", ["README.md", "data/a.parquet"])]
+
+
+@pytest.mark.parametrize("repo", ["set", "me/", "../set", "me/a/b", "me/..", "me/a b"])
+def test_names_that_are_none_are_refused(repo, tmp_path):
+    with pytest.raises(errors.WrongFolder, match="repo: expected owner/name, got"):
+        hub.Upload(repo, "model", tmp_path, {})
+
+
+def test_a_folder_and_sending_exclude_each_other(upload, tmp_path):
+    with pytest.raises(errors.WrongFolder, match="hub: expected a local folder or --send, got both"):
+        hub.push(upload, tmp_path, True)
