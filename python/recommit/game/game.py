@@ -120,7 +120,7 @@ class Game:
 
     @property
     def distances(self) -> list[int]:
-        """Of the start and of the state after each decision."""
+        """Distances of the start and of the state after each decision."""
         fresh = np.stack(self._trail[len(self._distances) :]) if len(self._distances) < len(self._trail) else None
         if fresh is not None:
             self._distances += self.task.distance(fresh, threads=1).tolist()
