@@ -43,7 +43,7 @@ NEEDS = {
 
 def run(name: str, script: str, folder: Path, *arguments: str) -> str:
     """What ``script`` of this folder prints, in the environment called ``name``."""
-    words = [interpreter(name), "-W", "ignore", str(Path(__file__).with_name("scripts") / script), *arguments]
+    words = [interpreter(name), "-W", "ignore", str(Path(__file__).with_name(script)), *arguments]
     result = subprocess.run(
         words, check=False, cwd=folder, env=_variables(), capture_output=True, text=True, timeout=540
     )
