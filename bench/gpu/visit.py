@@ -36,7 +36,7 @@ SMALL = ["--preset", "tiny", "--device", "cpu", "--size", "6"]
 #: Seconds between two lines that say how far a part is.
 PAUSE = 15.0
 #: In a dry run limits are so many times as long, since a loaded CPU says nothing about them.
-PATIENCE = 3
+PATIENCE = 30
 
 
 @dataclass(frozen=True)

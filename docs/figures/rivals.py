@@ -1,8 +1,9 @@
-"""Fits every method on one graph's frozen plans and scores all on another: rivals.md, rivals.json and rivals.svg.
+"""Fits every method on one graph's frozen plans and scores all on another: rivals.md, rivals.json, rivals.svg.
 
 recommit graph build RUN --split train --starts 2048 --length 8 20 --features --out train
 recommit graph build RUN --split validation --starts 1024 --length 8 20 --features --out validation
-python docs/figures/rivals.py train validation --cpu-seconds 16 --seeds 0 1 2 --out rivals
+recommit graph audit train --fitted rivals/exact-s0 --repeats 4 --out audit
+python docs/figures/rivals.py train validation --seeds 0 1 2 --out rivals --page docs/rivals.md --audit audit
 
 Heads that lie in the output folder already are not fitted again. Needs matplotlib and torch.
 """
@@ -135,11 +136,34 @@ def draw(lines: dict[judging.Setting, list[dict]], out: Path) -> None:
     figure.savefig(out / "rivals.svg", metadata={"Date": None}, facecolor="white")
 
 
+def fits(records: dict[str, dict]) -> str:
+    """What was tried for each head, and what the best came to on the held-out starts."""
+    lines = ["| head | tries (value on held-out starts) | updates | value |", "|---|---|---|---|"]
+    for name, record in sorted(records.items()):
+        tries = "; ".join(
+            f"{', '.join(f'{key} {value:g}' for key, value in each['changes'].items())}: {100 * each['value']:.1f}"
+            for each in record["tries"]
+        )
+        lines.append(f"| {name} | {tries} | {record['updates']:,} | {100 * record['value']:.1f} |")
+    return "\n".join(lines) + "\n"
+
+
+def put(page: Path, mark: str, part: str) -> None:
+    """Replace what stands between two marks of a page."""
+    before, begin, rest = page.read_text(encoding="utf-8").partition(f"<!-- {mark} -->\n")
+    _, end, after = rest.partition(f"<!-- end of {mark} -->")
+    if not begin or not end:
+        raise ValueError(f"page: expected the marks of {mark}, got none in {page}")
+    page.write_text(f"{before}{begin}\n{part}\n{end}{after}", encoding="utf-8")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("train", help="the graph that heads learn on")
     parser.add_argument("test", help="the graph that they are scored on")
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--page", type=Path, help="a page whose part between two marks becomes the tables")
+    parser.add_argument("--audit", type=Path, help="a folder that recommit graph audit wrote, for the page")
     parser.add_argument("--cpu-seconds", type=float, default=16.0)
     parser.add_argument("--seeds", type=int, nargs="+", default=[0])
     parser.add_argument("--depths", type=int, nargs="+", help="those of the policy's own head if not said")
@@ -162,6 +186,11 @@ def main() -> None:
     (arguments.out / "rivals.json").write_text(json.dumps(value, indent=1) + "\n")
     (arguments.out / "rivals.md").write_text(text(judge, lines))
     draw(lines, arguments.out)
+    if arguments.page:
+        put(arguments.page, "scores", text(judge, lines))
+        put(arguments.page, "fits", fits(records))
+        if arguments.audit:
+            put(arguments.page, "audit", (arguments.audit / "audit.md").read_text(encoding="utf-8"))
     print(text(judge, lines))
 
 

@@ -26,11 +26,16 @@ def undisturbed(tmp_path_factory):
     return tree(folder)
 
 
-@pytest.mark.parametrize("forever", [False, True])
-@pytest.mark.parametrize("error", [errno.ENOSPC, errno.EIO, errno.EACCES])
-def test_operation_number_n_fails(tmp_path, undisturbed, error, forever, record_property):
+#: A disk that fails at operation number n, once and for ever: with what, and at every how many. All of them nightly.
+FAILURES = [(error, forever) for error in (errno.ENOSPC, errno.EIO, errno.EACCES) for forever in (False, True)]
+SOME = [(*failure, 2 if failure == (errno.ENOSPC, True) else 7) for failure in FAILURES]
+ALL = [pytest.param(*failure, 1, marks=pytest.mark.nightly) for failure in FAILURES]
+
+
+@pytest.mark.parametrize(("error", "forever", "stride"), [*SOME, *ALL])
+def test_operation_number_n_fails(tmp_path, undisturbed, error, forever, stride, record_property):
     kind = {errno.ENOSPC: errors.DiskFull, errno.EACCES: errors.WrongFolder}.get(error, errors.DataError)
-    at, stride = 0, 1 if forever and error == errno.ENOSPC else 3
+    at = 0
     while True:
         at += stride
         folder, faults = tmp_path / "set", Failing(at, error, forever)
@@ -58,7 +63,7 @@ def _error_of(call):
     return None
 
 
-@pytest.mark.parametrize("images", [150, pytest.param(1500, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("images", [60, pytest.param(1500, marks=pytest.mark.nightly)])
 def test_power_loss(tmp_path, undisturbed, images, record_property):
     """Any image that a crash may leave is finished into the undisturbed tree, and never opens as something else."""
     root, recorder = tmp_path / "recorded", Recording()
@@ -108,10 +113,10 @@ def test_power_loss_sees_a_writer_that_does_not_flush(tmp_path, undisturbed, mon
     log = [("entry", root.parent, root.name, "folder"), ("flush folder", root.parent)]
     log += without_duplicate_renames(recorder.log[2:])
     bad = 0
-    for seed in range(50):
-        Disk(log[: len(log) * seed // 50], seed).image(root, tmp_path / "image")
+    for seed in range(25):
+        Disk(log[: len(log) * seed // 25], seed).image(root, tmp_path / "image")
         bad += bool(findings(tmp_path / "image", undisturbed))
-    assert bad > 10
+    assert bad > 5
 
 
 def test_size_limit_of_files(tmp_path, undisturbed):

@@ -1,5 +1,5 @@
-"""Two real ranks through every launcher: alone, by a hostfile of two machines, in a SLURM job; and a preset in one
-command.
+"""Two real ranks through every launcher: by a hostfile of two machines, in a SLURM job; and a preset in one command,
+every run of it launched: nightly by two real ranks, else with a call in the launcher's place.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -22,7 +23,7 @@ from recommit import CommitPolicy
 from recommit.cli import main
 from recommit.runs.ports import free_port
 from recommit.train.config import _folder
-from recommit.train.family import launch
+from recommit.train.family import launch, processes
 
 LAUNCH = Path(str(_folder() / "launch"))
 BIN = Path(sys.executable).parent
@@ -145,37 +146,101 @@ def test_ctrl_c_reaches_the_ranks(place, start, environment, launcher):
     assert f"going on after step {max(last)}" in (out / "launch" / "fixed-2-s0.log").read_text()
 
 
+#: What a launched module says to the command line in front of its own words.
+VERBS = {"recommit.train.sft": ["train", "sft"], "recommit.train.grpo": ["train", "grpo"], "recommit.cli": []}
+
+
+class Called:
+    """A launcher whose one rank is this process, and which has ended when it has begun."""
+
+    stdin = None
+
+    def __init__(self, words, **_):
+        module, *rest = words[words.index("-m") + 1 :]
+        self.returncode = main([*VERBS[module], *rest])
+
+    def poll(self):
+        return self.returncode
+
+
+class Silent(Called):
+    """Planted: a launcher that starts no rank, and says that all is well."""
+
+    def __init__(self, *_, **__):
+        self.returncode = 0
+
+
+def by(launcher):
+    """What starts processes, with a launcher in their place: others than those of runs are started as ever."""
+    return SimpleNamespace(**{**vars(subprocess), "Popen": launcher})
+
+
+@pytest.fixture
+def calls(place, monkeypatch):
+    """The words of a preset on one rank, with a launcher that is a call."""
+    plain = (place / "plan.yaml").read_text().replace("{kind: deepspeed, stage: 2}", "{kind: plain}")
+    (place / "plain.yaml").write_text(plain)
+    preset = PRESET.replace("RECIPE", str(place / "plain.yaml"))
+    (place / "called.yaml").write_text(preset)
+    monkeypatch.setattr(launch, "program", list)
+    monkeypatch.setattr(processes, "subprocess", by(Called))
+    return reproduce(place / "called", place / "called.yaml", 1)
+
+
+def test_every_run_of_a_preset_is_launched(place, calls, capsys):
+    """Its warm start, its reinforcement and its evaluation; the report is this process's own."""
+    assert main(calls) == 0
+    task = place / "called" / "sliding"
+    logs = {path.stem: path.read_text().splitlines()[0] for path in (task / "launch").glob("*.log")}
+    modules = {"sft": "recommit.train.sft", "adaptive-s7": "recommit.train.grpo", "eval-s7": "recommit.cli evaluate"}
+    assert logs.keys() == modules.keys()
+    for name, module in modules.items():
+        assert logs[name].startswith(f"$ torchrun --standalone --nproc-per-node 1 -m {module} ")
+    shown(task, calls, 1, capsys)
+
+
+def test_a_preset_whose_launcher_starts_nothing_is_not_made(place, calls, monkeypatch):
+    monkeypatch.setattr(processes, "subprocess", by(Silent))
+    assert main([*calls, "--out", str(place / "silent")]) == 1
+    assert not (place / "silent" / "sliding" / "report.html").exists()
+
+
 @pytest.fixture(scope="module")
 def finished(place):
     """A preset in one command, every run on two ranks."""
-    assert main(reproduce(place / "out", place)) == 0
+    assert main(reproduce(place / "out", place / "preset.yaml", 2)) == 0
     return place / "out"
 
 
-def reproduce(out, place):
-    words = ["reproduce", "--preset", str(place / "preset.yaml"), "--out", str(out), "--launcher", "torchrun"]
-    return [*words, "--device", "cpu", "--gpus", "2"]
+def reproduce(out, preset, gpus):
+    words = ["reproduce", "--preset", str(preset), "--out", str(out), "--launcher", "torchrun"]
+    return [*words, "--device", "cpu", "--gpus", str(gpus)]
 
 
-def test_a_preset_in_one_command(place, finished, capsys):
-    """From nothing to the report."""
-    task = finished / "sliding"
-    folders = [task / name for name in ("sft", "family/adaptive-s7")]
-    assert [ranks(folder) for folder in folders] == [2, 2]
+def shown(task, words, world, capsys):
+    """The report is there, and both runs are said to be finished on so many ranks."""
+    folders = ["sft", "family/adaptive-s7"]
+    assert [ranks(task / folder) for folder in folders] == [world, world]
     assert (task / "report.html").is_file()
     capsys.readouterr()
-    assert main([*reproduce(finished, place), "--show", "--json"]) == 0
+    assert main([*words, "--show", "--json"]) == 0
     runs = json.loads(capsys.readouterr().out)["runs"]
     assert [(run["run"], run["state"], run["ranks"]) for run in runs] == [
-        (folder.relative_to(finished).as_posix(), "finished", 2) for folder in folders
+        (f"{task.name}/{folder}", "finished", world) for folder in folders
     ]
+
+
+@pytest.mark.nightly
+def test_a_preset_in_one_command(place, finished, capsys):
+    """From nothing to the report."""
+    shown(finished / "sliding", reproduce(finished, place / "preset.yaml", 2), 2, capsys)
 
 
 @pytest.mark.nightly
 def test_the_second_time_nothing_is_trained(place, finished):
     logs = [finished / "sliding" / "launch" / f"{name}.log" for name in ("sft", "adaptive-s7")]
     before = [log.read_bytes() for log in logs]
-    assert main([*reproduce(finished, place), "--quiet"]) == 0
+    assert main([*reproduce(finished, place / "preset.yaml", 2), "--quiet"]) == 0
     assert [log.read_bytes() for log in logs] == before
 
 

@@ -17,7 +17,7 @@ from tests.unit.train.runs import lines, small_boards, warm_start
 #: is next to nothing.
 NEAR = {"0": 2e-6, "1": 2e-6, "2": 2e-6, "3": 2e-5}
 #: Cases of the quick tier by stage; a planted defect stands behind the @.
-QUICK = {"2": ["sound", "state", "sound-lora", *(f"sound@{name}" for name in DEFECTS)], "3": ["sound"]}
+QUICK = {"2": ["sound", "state", *(f"sound@{name}" for name in DEFECTS)], "3": ["sound"]}
 
 
 @pytest.fixture(scope="module")
@@ -26,8 +26,13 @@ def place(tmp_path_factory):
     folder = tmp_path_factory.mktemp("credit")
     data = small_boards(folder / "data")
     warm_start(data, folder / "init")
-    warm_start(data, folder / "lora", lora={"rank": 4, "alpha": 8, "dropout": 0.05})
     return folder
+
+
+@pytest.fixture(scope="module")
+def adapted(place):
+    """A warm start with adapters beside the other."""
+    return warm_start(place / "data", place / "lora", lora={"rank": 4, "alpha": 8, "dropout": 0.05})
 
 
 @pytest.fixture(scope="module")
@@ -109,6 +114,7 @@ def test_what_a_rank_forgets_is_noticed(alone, together, defect):
 
 
 @pytest.mark.nightly
+@pytest.mark.usefixtures("adapted")
 @pytest.mark.parametrize("world", [2, 4])
 @pytest.mark.parametrize("stage", ["0", "1", "2", "3"])
 def test_every_credit_and_variant_is_that_of_one_process(place, alone, together, stage, world):

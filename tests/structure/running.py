@@ -94,8 +94,8 @@ BEFORE = {
         "python -c \"import numpy, recommit; numpy.save('visited', recommit.Sokoban(8).generate(5, seed=0).states)\"",
     ],
 }
-#: Pages whose blocks are experiments of their own, each in a folder of its own.
-SEPARATE = {"docs/results.md"}
+#: Pages whose blocks are experiments of their own, each in a folder of its own; some go on where another one ended.
+SEPARATE = {"docs/results.md": {3: 1}}
 
 #: Which file of tests runs a page, so that several processes share the work; what is not named here is run by "guides".
 FILES = {
@@ -210,7 +210,7 @@ def run_page(page: Path, folder: Path, server: str) -> int:
     before = [Command(f"before {name}", 0, -1, text) for text in BEFORE.get(name, ())]
     for command in [*before, *commands(page)]:
         if reason(command) is None:
-            place = folder / str(command.block) if name in SEPARATE else folder
+            place = folder / str(SEPARATE[name].get(command.block, command.block)) if name in SEPARATE else folder
             place.mkdir(exist_ok=True)
             settings = (SMALLER["train sft"][3:], SMALLER["train grpo"][3:])
             small = [["optim.steps=1", *changes] for changes in settings]

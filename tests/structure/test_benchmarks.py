@@ -15,12 +15,13 @@ from bench import compare
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def test_a_spoiled_answer_fails_every_benchmark() -> None:
+@pytest.mark.parametrize("where", ["bench/test_data.py", pytest.param("bench", marks=pytest.mark.nightly)])
+def test_a_spoiled_answer_fails_every_benchmark(where: str) -> None:
     command = [
         sys.executable,
         "-m",
         "pytest",
-        "bench",
+        where,
         "--benchmark-disable",
         "--plant",
         "-q",

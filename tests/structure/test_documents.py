@@ -11,7 +11,7 @@ import recommit
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-EXTRAS = {"torch", "transformers"}
+EXTRAS = {"torch", "transformers", "openenv"}
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 CALL = 'Each commitment is one call of the tool "commit" with a list of 1, 2, 4 or 8 actions.'
 
 
-class Puzzle:
+class ToolRollout:
     """One rollout's board. Every public method but ``reset`` and ``get_reward`` is a tool of the model."""
 
     def __init__(self, spec: GameSpec | None = None) -> None:
@@ -51,8 +51,8 @@ class Puzzle:
         step = game.commit(actions)
         if game.solved:
             return "Solved."
-        said = f"{step.executed} actions carried out, {step.moved} moved." if step.depth else f"{step.outcome}."
-        return self._shown(f"{said} {game.left} looks left.\n")
+        message = f"{step.executed} actions carried out, {step.moved} moved." if step.depth else f"{step.outcome}."
+        return self._shown(f"{message} {game.left} looks left.\n")
 
     def get_reward(self) -> float:
         """1 for a solved board, 0 for any other."""
@@ -63,18 +63,18 @@ class Puzzle:
             raise RuntimeError("reset: expected before commit and get_reward")
         return self._game
 
-    def _shown(self, said: str) -> str | list[dict[str, Any]]:
+    def _shown(self, message: str) -> str | list[dict[str, Any]]:
         game = self._playing()
         if self._spec.view == "text":
-            return f"{said}{game.rows}\n"
+            return f"{message}{game.rows}\n"
         from PIL import Image
 
-        return [{"type": "text", "text": said}, {"type": "image", "image": Image.fromarray(game.picture)}]
+        return [{"type": "text", "text": message}, {"type": "image", "image": Image.fromarray(game.picture)}]
 
 
-def factory(spec: GameSpec) -> Callable[[], Puzzle]:
+def factory(spec: GameSpec) -> Callable[[], ToolRollout]:
     """What ``environment_factory`` takes."""
-    return partial(Puzzle, spec)
+    return partial(ToolRollout, spec)
 
 
 def rows(spec: GameSpec, split: str = "train", count: int | None = None) -> Any:
@@ -84,10 +84,10 @@ def rows(spec: GameSpec, split: str = "train", count: int | None = None) -> Any:
     starts, names = spec.starts(split), spec.ids(split)
     many = spec.count if count is None else min(count, spec.count)
     system, question = (each.text for each in prompt.of(spec.task, spec.moves, spec.view))
-    told = [
+    opening = [
         {"role": "system", "content": f"{system.split('Answer with one JSON')[0]}{CALL}"},
         {"role": "user", "content": question},
     ]
     return datasets.Dataset.from_list(
-        [{"prompt": told, "id": names[i], "state": starts.states[i].tolist()} for i in range(many)]
+        [{"prompt": opening, "id": names[i], "state": starts.states[i].tolist()} for i in range(many)]
     )

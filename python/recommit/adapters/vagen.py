@@ -1,6 +1,6 @@
 """An environment for VAGEN's trainer, by the methods of its ``GymImageEnv``: VAGEN itself is not imported.
 
-In its ``env_registry.yaml``: ``RecommitEnv: recommit.adapters.vagen.RecommitEnv``. The values of ``env_config`` are the
+In its ``env_registry.yaml``: ``VagenPuzzle: recommit.adapters.vagen.VagenPuzzle``. The values of ``env_config`` are the
 fields of ``recommit.game.spec.GameSpec``, and ``split``.
 """
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 IMAGE = "<image>"
 
 
-class RecommitEnv:
+class VagenPuzzle:
     """One game after another; the seed of a reset is the number of its instance."""
 
     def __init__(self, env_config: dict[str, Any]) -> None:

@@ -24,9 +24,10 @@ import numpy as np
 import torch
 
 from recommit.data.starts import held_out
-from recommit.evaluate import compute, gain, metrics, regrets, summaries, thresholds, transcripts
+from recommit.evaluate import compute, metrics, summaries, thresholds, transcripts
 from recommit.evaluate.agent_names import ZERO_SHOT, AgentName, file_name, validation_name
 from recommit.evaluate.agents import PolicyPlayer
+from recommit.evaluate.ceiling import gain, regrets
 from recommit.evaluate.store import LATER, flat
 from recommit.play.commitments import Prices
 from recommit.puzzles import registry
@@ -222,6 +223,7 @@ class Evaluation:
         compared = summaries.compare(self.spec.agents, self.budgets, played, self.rooms, self.spec.prices)
         self.store.write_json("comparisons.json", compared)
         self.store.write_json("summary.json", summary)
+        self.store.list_compute()
         self._say_what_is_missing()
         return summary
 

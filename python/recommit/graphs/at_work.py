@@ -7,21 +7,27 @@ present plan alone is asked about all nodes at once. Both give the same episodes
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from recommit.horizon import Plans, Rule, Tail, near
+from recommit.graphs.graph import PLAN
+from recommit.horizon import Fixed, Plans, Rule, Tail, near
+from recommit.horizon.rule import ThresholdRule
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
+    from recommit.graphs.graph import CommitmentGraph
     from recommit.graphs.rules import NamedRule
     from recommit.play.attribution import Choose
     from recommit.play.plan_graph import PlanGraph
 
+    Depths = NDArray[np.int32]
     Ints = NDArray[np.int64]
 
 
@@ -55,15 +61,15 @@ class EpisodesUnderRule:
     asked at every look.
     """
 
-    def __init__(self, entry: NamedRule, plans: PlansOf, orders: NDArray[np.int32] | None = None) -> None:
-        self._entry, self._plans, self._orders = entry, plans, orders
+    def __init__(self, entry: NamedRule, plans_of: PlansOf, orders: NDArray[np.int32] | None = None) -> None:
+        self._entry, self._plans_of, self._orders = entry, plans_of, orders
         self._begin(0)
 
     def depths(self, turn: int, episodes: Ints, nodes: Ints) -> NDArray[np.int32]:
         """What each of the ``episodes`` commits to at its node."""
         if turn == 0:
             self._begin(int(episodes.max(initial=-1)) + 1)
-        order = self._asked(episodes, nodes) if self._orders is None else self._orders[nodes]
+        order = self._orders_now(episodes, nodes) if self._orders is None else self._orders[nodes]
         before = self._visits(episodes, nodes) if self._entry.memory else np.zeros(len(nodes), np.int64)
         result: NDArray[np.int32] = order[np.arange(len(nodes)), before % order.shape[1]]
         self._node[episodes], self._depth[episodes] = nodes, result
@@ -74,12 +80,12 @@ class EpisodesUnderRule:
         self._path = np.empty((0, count), np.int64)
         self._node, self._depth = np.zeros(count, np.int64), np.zeros(count, np.int64)
 
-    def _asked(self, episodes: Ints, nodes: Ints) -> NDArray[np.int32]:
+    def _orders_now(self, episodes: Ints, nodes: Ints) -> NDArray[np.int32]:
         if not self._entry.reads_last_plan:
-            return self._entry.orders(self._plans(nodes))
+            return self._entry.orders(self._plans_of(nodes))
         depth = self._depth[episodes]
-        tail = self._plans(np.where(depth > 0, self._node[episodes], nodes)).tail(depth)
-        return self._entry.orders(self._plans(nodes, Tail(tail.actions, np.where(depth > 0, tail.remaining, 0))))
+        tail = self._plans_of(np.where(depth > 0, self._node[episodes], nodes)).tail(depth)
+        return self._entry.orders(self._plans_of(nodes, Tail(tail.actions, np.where(depth > 0, tail.remaining, 0))))
 
     def _visits(self, episodes: Ints, nodes: Ints) -> Ints:
         """How often each of the episodes was at its node so far."""
@@ -124,3 +130,53 @@ def on_finished(entry: NamedRule, every: Plans, orders: NDArray[np.int32] | None
 def _some(every: Plans, nodes: Ints, previous: Tail | None = None) -> Plans:
     assert every.probabilities is not None
     return Plans(every.actions[nodes], every.probabilities[nodes], previous=previous)
+
+
+@dataclass(frozen=True, eq=False)
+class RuleBench:
+    """A graph laid out for rules: the plans of all nodes, read once."""
+
+    graph: CommitmentGraph
+
+    @cached_property
+    def plans(self) -> Plans:
+        """Those of every node; a node that was not looked at has an even one that nobody reads."""
+        even = np.float32(0.25)
+        chances = np.where(self.graph.looked[:, None, None], self.graph.probabilities, even)
+        return Plans(self.graph.plans, chances, features=self.graph.features)
+
+    @cached_property
+    def _head_plans(self) -> Plans:
+        """The same beside the logits of the depth head, which is what its own rule reads."""
+        return replace(self.plans, features=self.graph.logits)
+
+    def depths(self, entry: NamedRule) -> Ints:
+        """[N] the depth of a rule that reads nothing but the present plan."""
+        return self._with_head(entry).orders(self._plans_for(entry))[:, 0].astype(np.int64)
+
+    def chooser(self, entry: NamedRule) -> Choose:
+        """The rule at work in episodes, whose columns are depths 1..8."""
+        return on_finished(self._with_head(entry), self._plans_for(entry))
+
+    def choosers(self, entry: NamedRule, thresholds: NDArray[np.floating]) -> Iterator[Choose]:
+        """The rule at work with each of these thresholds."""
+        assert isinstance(entry.rule, ThresholdRule)
+        if type(entry.rule).order is not Rule.order:
+            yield from (self.chooser(entry.at(float(each))) for each in thresholds)
+            return
+        returning = _orders_by_depth(entry.rule)
+        for depths in entry.rule.sweep(self.plans, thresholds):
+            orders = returning[depths - 1] if entry.memory else depths[:, None]
+            yield on_finished(entry, self.plans, orders)
+
+    def _with_head(self, entry: NamedRule) -> NamedRule:
+        return entry if entry.rule else replace(entry, rule=LikeliestDepth(depths=self.graph.depths))
+
+    def _plans_for(self, entry: NamedRule) -> Plans:
+        return self._head_plans if isinstance(entry.rule, LikeliestDepth | None) else self.plans
+
+
+def _orders_by_depth(rule: Rule) -> Depths:
+    """[8, depths] a row per depth of the first visit: the order follows from it alone."""
+    one = Plans(np.zeros((1, PLAN), np.uint8))
+    return np.concatenate([Fixed(depth, depths=rule.depths).order(one) for depth in range(1, PLAN + 1)])

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recommit.graphs import rules
+from recommit.graphs.at_work import RuleBench
 from recommit.graphs.graph import PLAN
-from recommit.graphs.rules import RuleBench
 from recommit.horizon.rule import ThresholdRule
 from recommit.play import attribution, regret
 from recommit.play.commitments import Prices

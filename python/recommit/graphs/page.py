@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recommit.graphs.over_prices import RATIOS
+from recommit.graphs.share.over_prices import RATIOS
 from recommit.play.attribution import CAUSES
 
 if TYPE_CHECKING:
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from recommit.graphs.graph import CommitmentGraph
     from recommit.graphs.judge import Judge, Setting
-    from recommit.graphs.over_prices import MeanGain
     from recommit.graphs.score import RuleScore
+    from recommit.graphs.share.over_prices import MeanGain
     from recommit.play.attribution import Attribution
 
 

@@ -20,13 +20,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recommit.graphs.at_work import LikeliestDepth, on_finished
-from recommit.graphs.graph import PLAN
 from recommit.horizon import (
     Confidence,
     Consecutive,
@@ -40,12 +37,7 @@ from recommit.horizon import (
 from recommit.horizon.rule import Rule, ThresholdRule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import NDArray
-
-    from recommit.graphs.graph import CommitmentGraph
-    from recommit.play.attribution import Choose
 
     Depths = NDArray[np.int32]
     Ints = NDArray[np.int64]
@@ -109,53 +101,3 @@ def named(name: str, depths: tuple[int, ...] | None = None) -> NamedRule:
             f"rules: expected fixed-1 .. fixed-8, {', '.join(NAMES[4:])}, with or without {MEMORY}, got {name}"
         )
     return NamedRule(name, replace({**PLAIN, **SWEPT}[base], depths=depths), memory)
-
-
-@dataclass(frozen=True, eq=False)
-class RuleBench:
-    """A graph laid out for rules: the plans of all nodes, read once."""
-
-    graph: CommitmentGraph
-
-    @cached_property
-    def plans(self) -> Plans:
-        """Those of every node; a node that was not looked at has an even one that nobody reads."""
-        even = np.float32(0.25)
-        chances = np.where(self.graph.looked[:, None, None], self.graph.probabilities, even)
-        return Plans(self.graph.plans, chances, features=self.graph.features)
-
-    @cached_property
-    def _head_plans(self) -> Plans:
-        """The same beside the logits of the depth head, which is what its own rule reads."""
-        return replace(self.plans, features=self.graph.logits)
-
-    def depths(self, entry: NamedRule) -> Ints:
-        """[N] the depth of a rule that reads nothing but the present plan."""
-        return self._with_head(entry).orders(self._plans_for(entry))[:, 0].astype(np.int64)
-
-    def chooser(self, entry: NamedRule) -> Choose:
-        """The rule at work in episodes, whose columns are depths 1..8."""
-        return on_finished(self._with_head(entry), self._plans_for(entry))
-
-    def choosers(self, entry: NamedRule, thresholds: NDArray[np.floating]) -> Iterator[Choose]:
-        """The rule at work with each of these thresholds."""
-        assert isinstance(entry.rule, ThresholdRule)
-        if type(entry.rule).order is not Rule.order:
-            yield from (self.chooser(entry.at(float(each))) for each in thresholds)
-            return
-        returning = _orders_by_depth(entry.rule)
-        for depths in entry.rule.sweep(self.plans, thresholds):
-            orders = returning[depths - 1] if entry.memory else depths[:, None]
-            yield on_finished(entry, self.plans, orders)
-
-    def _with_head(self, entry: NamedRule) -> NamedRule:
-        return entry if entry.rule else replace(entry, rule=LikeliestDepth(depths=self.graph.depths))
-
-    def _plans_for(self, entry: NamedRule) -> Plans:
-        return self._head_plans if isinstance(entry.rule, LikeliestDepth | None) else self.plans
-
-
-def _orders_by_depth(rule: Rule) -> Depths:
-    """[8, depths] a row per depth of the first visit: the order follows from it alone."""
-    one = Plans(np.zeros((1, PLAN), np.uint8))
-    return np.concatenate([Fixed(depth, depths=rule.depths).order(one) for depth in range(1, PLAN + 1)])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recommit.play.attribution import CAUSES
-from recommit.report import regret
+from recommit.report.commitments import regret
 from recommit.report.reading import KNOWING
 
 if TYPE_CHECKING:
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from recommit.report.commitments.regret import AgentRegrets
     from recommit.report.reading import AgentDecisions, Folder
-    from recommit.report.regret import AgentRegrets
 
 #: Kinds by how much there is to see: the first instance of the first of them is shown when the page opens.
 _OPENED = (3, 4, 2, 0, 1, 5)

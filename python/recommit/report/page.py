@@ -21,7 +21,8 @@ from string import Template
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from recommit.paper import seeds as across
-from recommit.report import axes, depths, embed, episodes, failures, figures, published, regret, sections, training
+from recommit.report import axes, depths, embed, episodes, failures, figures, published, sections, training
+from recommit.report.commitments import regret
 from recommit.report.embed import Html, joined, tag
 from recommit.report.reading import Folder
 from recommit.storage import files

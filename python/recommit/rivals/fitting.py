@@ -113,8 +113,10 @@ class HeldOut:
 
 
 def divided(problem: HeadProblem, held: float, seed: int) -> tuple[HeadProblem, HeadProblem]:
-    """The problem of most starts, and that of the others: whole groups, drawn by ``seed``, ``held`` of all."""
-    groups, names = np.unique(problem.graph.groups, return_inverse=True)
+    """The problem of most starts, and that of the others: whole groups, drawn by ``seed``, ``held`` of all; a state
+    that stands among the starts several times is on one side."""
+    _, first, same = np.unique(problem.starts, return_index=True, return_inverse=True)
+    groups, names = np.unique(problem.graph.groups[first[same]], return_inverse=True)
     order = np.argsort(draws.draw(draws.streams(seed, draws.Purpose.SHUFFLE, np.arange(len(groups))), 0))
     away = np.isin(names, order[: max(1, round(held * len(groups)))])
     if away.all():

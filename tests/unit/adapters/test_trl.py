@@ -34,16 +34,16 @@ def test_a_rollout_by_its_tool():
 
 
 def test_only_commit_is_a_tool_and_it_is_described():
-    public = [name for name, _ in inspect.getmembers(trl.Puzzle, inspect.isfunction) if not name.startswith("_")]
+    public = [name for name, _ in inspect.getmembers(trl.ToolRollout, inspect.isfunction) if not name.startswith("_")]
     assert sorted(public) == ["commit", "get_reward", "reset"]
-    schema = pytest.importorskip("transformers.utils").get_json_schema(trl.Puzzle(SPEC).commit)["function"]
+    schema = pytest.importorskip("transformers.utils").get_json_schema(trl.ToolRollout(SPEC).commit)["function"]
     assert schema["parameters"]["properties"]["actions"]["items"] == {"type": "string"}
     assert "up" in schema["parameters"]["properties"]["actions"]["description"]
 
 
 def test_looks_can_be_pictures():
     pytest.importorskip("PIL")
-    puzzle = trl.Puzzle(GameSpec("sliding", (3,), length=(8, 12), count=8, cell=28))
+    puzzle = trl.ToolRollout(GameSpec("sliding", (3,), length=(8, 12), count=8, cell=28))
     text, picture = puzzle.reset(**row())
     assert text["type"] == "text"
     assert np.array_equal(np.asarray(picture["image"]), SPEC.puzzle.render(SPEC.starts("train").states[:1], cell=28)[0])
@@ -60,7 +60,7 @@ def test_rows_are_the_starts_of_a_split():
 
 def test_a_rollout_begins_with_a_reset():
     with pytest.raises(RuntimeError, match="reset: expected before"):
-        trl.Puzzle(SPEC).get_reward()
+        trl.ToolRollout(SPEC).get_reward()
 
 
 @pytest.mark.nightly

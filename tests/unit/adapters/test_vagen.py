@@ -9,7 +9,7 @@ import json
 import numpy as np
 import pytest
 
-from recommit.adapters.vagen import RecommitEnv
+from recommit.adapters.vagen import VagenPuzzle
 
 CONFIG = {"task": "sliding", "size": 3, "length": [8, 12], "count": 8, "cell": 28, "split": "test"}
 
@@ -21,14 +21,14 @@ def wait(coroutine):
 def test_it_has_the_methods_of_its_base():
     names = {"reset": ["seed"], "step": ["action_str"], "system_prompt": [], "close": []}
     for name, arguments in names.items():
-        method = getattr(RecommitEnv, name)
+        method = getattr(VagenPuzzle, name)
         assert inspect.iscoroutinefunction(method)
         assert list(inspect.signature(method).parameters)[1:] == arguments
 
 
 def test_an_expert_is_paid_once():
     pytest.importorskip("PIL")
-    env = RecommitEnv(CONFIG)
+    env = VagenPuzzle(CONFIG)
     seen, _ = wait(env.reset(11))
     state = env.spec.starts("test").states[3]
     assert seen["obs_str"].count("<image>") == len(seen["multi_modal_input"]["<image>"]) == 1
@@ -49,7 +49,7 @@ def test_an_expert_is_paid_once():
 
 
 def test_nonsense_is_no_action():
-    env = RecommitEnv({**CONFIG, "view": "text"})
+    env = VagenPuzzle({**CONFIG, "view": "text"})
     before, _ = wait(env.reset(0))
     after, reward, done, info = wait(env.step("left, I think"))
     assert (after, reward, done) == (before, 0.0, False)

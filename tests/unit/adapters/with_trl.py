@@ -20,7 +20,7 @@ CALL = '<tool_call>\n{"name": "commit", "arguments": {"actions": ["%s"]}}\n</too
 SEEN: list[str] = []
 
 
-class Watched(trl.Puzzle):
+class Watched(trl.ToolRollout):
     """Says what every rollout came to."""
 
     def get_reward(self):
@@ -49,11 +49,11 @@ def model(size):
 
 def teach(learner, tokenizer, rows, steps=130):
     """Calls with either action, whatever the board is: one of them solves it."""
-    optimizer, tools = torch.optim.AdamW(learner.parameters(), lr=1e-2), [trl.Puzzle(SPEC).commit]
+    optimizer, tools = torch.optim.AdamW(learner.parameters(), lr=1e-2), [trl.ToolRollout(SPEC).commit]
     for step in range(steps):
         row = rows[step % len(rows)]
         *before, last = row["prompt"]
-        prompt = [*before, {**last, "content": last["content"] + trl.Puzzle(SPEC).reset(**row)}]
+        prompt = [*before, {**last, "content": last["content"] + trl.ToolRollout(SPEC).reset(**row)}]
         asked = tokenizer.apply_chat_template(prompt, tools=tools, add_generation_prompt=True, return_dict=False)
         answered = tokenizer(CALL % ("down", "right")[step // 2 % 2], add_special_tokens=False)["input_ids"]
         ids = torch.tensor([asked + answered])

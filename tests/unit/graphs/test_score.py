@@ -8,6 +8,7 @@ from tests.unit.graphs import cases
 
 from recommit.graphs import judge as judging
 from recommit.graphs import own_rule, rules, score
+from recommit.graphs.at_work import RuleBench
 from recommit.graphs.optimal import with_optimal_plans
 from recommit.graphs.share import gain_interval
 from recommit.play import attribution, regret
@@ -89,7 +90,7 @@ def test_episodes_are_those_of_plain_python(graph, name, budget):
         "consecutive": consecutive_rule(graph),
         "consecutive+memory": consecutive_rule(graph, memory=True),
     }[name]
-    choose = rules.RuleBench(graph).chooser(entry)
+    choose = RuleBench(graph).chooser(entry)
     columns = attribution.outcome(graph.commitments(judging.ALL_DEPTHS), graph.starts, budget, choose)
     expected = [episode(graph, start, budget, twin) for start in graph.starts]
     assert list(zip(*(column.tolist() for column in columns), strict=True)) == expected
@@ -97,7 +98,7 @@ def test_episodes_are_those_of_plain_python(graph, name, budget):
 
 def test_a_rule_that_forgets_is_noticed(graph):
     """The planted defect: the memory's twin without its memory."""
-    choose = rules.RuleBench(graph).chooser(rules.named("head+memory"))
+    choose = RuleBench(graph).chooser(rules.named("head+memory"))
     columns = attribution.outcome(graph.commitments(judging.ALL_DEPTHS), graph.starts, 12, choose)
     forgetful = [episode(graph, start, 12, head_rule(graph)) for start in graph.starts]
     assert list(zip(*(column.tolist() for column in columns), strict=True)) != forgetful

@@ -125,6 +125,14 @@ def test_held_out_starts_are_whole_groups(problem):
         fitting.divided(dataclasses.replace(problem, graph=alone), 0.25, 0)
 
 
+def test_a_start_that_stands_twice_is_on_one_side(problem):
+    twice = np.repeat(np.unique(problem.graph.starts), 2)
+    alone = np.arange(len(twice), dtype=np.int32)
+    problem = HeadProblem.of(dataclasses.replace(problem.graph, starts=twice, groups=alone), (1, 2), (3,), Prices())
+    learn, held = fitting.divided(problem, 0.25, 0)
+    assert not set(learn.starts.tolist()) & set(held.starts.tolist())
+
+
 def test_all_methods_have_as_many_tries():
     assert {len(tries) for tries in fitting.TRIES.values()} == {3}
     assert set(fitting.TRIES) == set(fitting.METHODS)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from recommit.evaluate.evaluation import decisions_of
 from recommit.graphs.judge import Setting
 from recommit.play.commitments import Prices
-from recommit.reproduce.compare import graph_files, instances, played, sources, split, table
+from recommit.reproduce.compare import instances, played, sources, split, table
 from recommit.reproduce.compare.redraws import Redraws
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class Comparison:
         graphs = {}
         for size in starts:
             self.say(f"{self.entry.name}: graph of {source.label}{size.suffix}")
-            graph = graph_files.graph_of(source, size, self.folder / self.entry.name / "graphs", self.device)
+            graph = sources.graph_of(source, size, self.folder / self.entry.name / "graphs", self.device)
             graphs.update(dict.fromkeys((each.name for each in size.sets), graph))
         self.say(f"{self.entry.name}: rules on plans of {source.label}")
         settings, few = settings_of(self.entry), settings_of(self.entry, HARDER_LOOKS)
@@ -107,7 +107,7 @@ class _PlayedRun:
 
 
 def _judge(graphs: dict[str, CommitmentGraph], starts: StartSet, settings: tuple[Setting, ...]) -> Any:
-    return graph_files.judge_of(graphs[starts.name], starts, settings)
+    return sources.judge_of(graphs[starts.name], starts, settings)
 
 
 def _plain(setting: Setting) -> dict[str, Any]:

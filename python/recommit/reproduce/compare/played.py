@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from recommit.graphs.at_work import RuleBench
     from recommit.graphs.judge import Judge, Setting
-    from recommit.graphs.rules import RuleBench
     from recommit.play.attribution import Choose
 
     Floats = NDArray[np.float64]

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recommit.graphs import optimal
+from recommit.graphs.at_work import RuleBench
 from recommit.graphs.judge import ALL_DEPTHS, Judge
-from recommit.graphs.rules import RuleBench
 from recommit.play import regret
 from recommit.reproduce.compare import played
 

@@ -48,6 +48,9 @@ tasks:
     evaluate: {instances: 4, validation: 2, budgets: ["3", "2"]}
 """
 
+#: One variant, played at one budget.
+FEW = PRESET.replace("variants: [adaptive, fixed-4]", "variants: [adaptive]").replace('["3", "2"]', '["2"]')
+
 
 def times(folder):
     return {p.relative_to(folder).as_posix(): p.stat().st_mtime_ns for p in folder.rglob("*.safetensors")}
@@ -79,7 +82,7 @@ def test_everything_is_made_once(tmp_path, capsys):
 
 def test_a_warm_start_for_every_seed(tmp_path, capsys):
     """Seeds differ from the first weights on; their runs stand in one table."""
-    each = PRESET.replace("seeds: [0, 1]", "seeds: [0, 1]\n    warm_starts: each").replace("ablations: [paper]", "")
+    each = FEW.replace("seeds: [0, 1]", "seeds: [0, 1]\n    warm_starts: each").replace("ablations: [paper]", "")
     (tmp_path / "each.yaml").write_text(each)
     call = [
         "reproduce",
@@ -110,7 +113,7 @@ def test_a_warm_start_for_every_seed(tmp_path, capsys):
 
 def test_one_warm_start_of_both_puzzles(tmp_path):
     """Every run of either puzzle begins with it, and those at one depth alone with one of that depth."""
-    whole = yaml.safe_load(PRESET)
+    whole = yaml.safe_load(FEW)
     (small,) = whole["tasks"].values()
     small |= {"variants": ["adaptive"], "seeds": [0], "ablations": [], "singles": [4]}
     whole["joint"] = {"recipe": small["recipe"], "sft": [c for c in small.pop("sft") if not c.startswith("validation")]}

@@ -160,11 +160,12 @@ def score(
         json: Print scores.json instead of the tables.
         quiet: Print nothing while judging.
     """
-    from recommit.graphs import files, over_prices, own_rule, page
+    from recommit.graphs import files, own_rule, page
     from recommit.graphs import judge as judging
     from recommit.graphs import rules as by_name
     from recommit.graphs import score as scoring
-    from recommit.report import graph_page
+    from recommit.graphs.share import over_prices
+    from recommit.report.commitments import graph_page
 
     try:
         judged = files.read(graph)
@@ -289,7 +290,7 @@ def show(
     manifest = files.describe(content)
     text = printed.about(content, manifest)
     if page is not None:
-        from recommit.report import graph_page
+        from recommit.report.commitments import graph_page
 
         try:
             judge = judging.Judge(content, _settings(content, budget, price_action, price_look))

@@ -11,7 +11,8 @@ from tests.unit.report.conftest import with_regrets
 
 from recommit.data.table import pa, pq
 from recommit.play.attribution import CAUSES
-from recommit.report import episodes, page, regret
+from recommit.report import episodes, page
+from recommit.report.commitments import regret
 from recommit.report.reading import Folder
 
 

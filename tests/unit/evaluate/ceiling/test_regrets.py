@@ -17,9 +17,9 @@ from tests.unit.play.test_oracle import DEPTHS, Scripted
 import recommit
 from recommit.cli import main
 from recommit.data.table import pq
-from recommit.evaluate import regrets
 from recommit.evaluate.agent_names import AgentName
 from recommit.evaluate.agents import PolicyPlayer
+from recommit.evaluate.ceiling import regrets
 from recommit.play import oracle
 from recommit.play.attribution import CAUSES
 from recommit.play.commitments import Prices

@@ -13,7 +13,7 @@ from tests.unit.graphs.test_score import episode, head_rule
 
 from recommit.graphs import judge as judging
 from recommit.graphs import rules
-from recommit.graphs.over_prices import RATIOS, PricedRange, mean_gains, mean_share
+from recommit.graphs.share.over_prices import RATIOS, PricedRange, mean_gains, mean_share
 from recommit.play import ceiling_values
 from recommit.play.commitments import Prices
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from recommit.report.reading import Agent, AgentDecisions, Folder
 
-#: How the names of files of regrets end; see ``recommit.evaluate.regrets``, which needs torch.
+#: How the names of files of regrets end; see ``recommit.evaluate.ceiling.regrets``, which needs torch.
 SUFFIX = "-regret"
 #: What each cause means, for a legend.
 MEANING = {
@@ -65,7 +65,7 @@ class AgentRegrets:
 
 
 def read(folder: Folder, agent: Agent, rows: AgentDecisions) -> AgentRegrets | None:
-    """Of an agent's first seed under the largest budget; None where none were kept."""
+    """Regrets of an agent's first seed under the largest budget; None where there are none."""
     name = f"decisions/{file_name(AgentName.parse(agent.name), folder.budgets[folder.widest], 0)}{SUFFIX}.parquet"
     columns = folder.table(name)
     if columns is None:

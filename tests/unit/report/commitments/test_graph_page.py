@@ -17,7 +17,7 @@ from recommit.graphs import rules, score
 from recommit.graphs.own_rule import DepthTable
 from recommit.play import regret
 from recommit.play.commitments import Prices
-from recommit.report import graph_page
+from recommit.report.commitments import graph_page
 
 SETTING = judging.Setting(4, Prices(0.01, 0.02))
 
@@ -94,5 +94,5 @@ def test_a_rule_that_loses_nothing_has_nothing_to_watch(judge):
 
 
 def test_no_torch_is_needed():
-    code = "import sys, recommit.report.graph_page, recommit.graphs.score; sys.exit('torch' in sys.modules)"
+    code = "import sys, recommit.report.commitments.graph_page, recommit.graphs.score; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

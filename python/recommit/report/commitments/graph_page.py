@@ -12,7 +12,8 @@ import numpy as np
 
 from recommit.graphs import page as text
 from recommit.play.attribution import CAUSES
-from recommit.report import axes, page, regret
+from recommit.report import axes, page
+from recommit.report.commitments import regret
 from recommit.report.embed import Html, tag
 from recommit.report.page import Section
 from recommit.report.sections import number, table

@@ -1,0 +1,1 @@
+"""Single commitments on a page: what each cost, and the page about a commitment graph."""

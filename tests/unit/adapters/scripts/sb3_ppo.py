@@ -1,0 +1,66 @@
+"""Stable-Baselines3 on our environments: equal to the vector beneath, PPO improves, flat decisions are taken."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+
+import gymnasium
+import numpy as np
+from stable_baselines3 import DQN, PPO
+
+import recommit  # noqa: F401
+from recommit.adapters.sb3 import PuzzleVecEnv
+from recommit.envs import Commit, VectorCommit
+
+BOARD = {"size": 2, "bank_size": 4, "max_steps": 20}
+
+
+def make(slots, **options):
+    mode = {"autoreset_mode": "SAME_STEP"}
+    return gymnasium.make_vec("recommit/Sliding-v0", num_envs=slots, **mode, **{**BOARD, **options})
+
+
+def check_equal():
+    """Observations, rewards and ends are the vector's; what SB3 reads of ended episodes is right."""
+    ours, native = PuzzleVecEnv(make(5), seed=3), make(5)
+    assert np.array_equal(ours.reset(), native.reset(seed=3)[0])
+    rng, totals, lengths, ends = np.random.default_rng(0), np.zeros(5), np.zeros(5, int), 0
+    for _ in range(100):
+        actions = rng.integers(0, 4, 5)
+        seen, rewards, done, infos = ours.step(actions)
+        expected = native.step(actions)
+        assert np.array_equal(seen, expected[0])
+        assert np.array_equal(rewards, expected[1])
+        assert np.array_equal(done, expected[2] | expected[3])
+        totals, lengths = totals + rewards, lengths + 1
+        for i in range(5):
+            if not done[i]:
+                assert infos[i] == {}
+                continue
+            assert (infos[i]["episode"]["r"], infos[i]["episode"]["l"]) == (totals[i], lengths[i])
+            assert np.array_equal(infos[i]["terminal_observation"], expected[4]["final_obs"][i])
+            assert infos[i]["TimeLimit.truncated"] == expected[3][i]
+            totals[i], lengths[i], ends = 0, 0, ends + 1
+    assert ends > 10
+
+
+def mean_length(model, envs, steps=300):
+    """Actions per episode."""
+    seen, lengths = envs.reset(), []
+    for _ in range(steps):
+        seen, _, _, infos = envs.step(model.predict(seen)[0])
+        lengths += [info["episode"]["l"] for info in infos if info]
+    return np.mean(lengths)
+
+
+check_equal()
+envs = PuzzleVecEnv(make(64))
+model = PPO("MlpPolicy", envs, n_steps=32, batch_size=256, learning_rate=1e-3, seed=0, device="cpu")
+before = mean_length(model, envs)
+model.learn(100_000)
+after = mean_length(model, envs)
+assert after < 0.7 * before, (before, after)
+PPO("MlpPolicy", PuzzleVecEnv(VectorCommit(make(16))), n_steps=8, batch_size=64, device="cpu").learn(256)
+PPO("MlpPolicy", Commit(gymnasium.make("FrozenLake-v1"), space="flat"), n_steps=64, device="cpu").learn(64)
+DQN("MlpPolicy", gymnasium.make("recommit/Sliding-v0", **BOARD), learning_starts=10, device="cpu").learn(50)
+print(f"stable-baselines3 {version('stable-baselines3')}: {before:.1f} actions per episode before, {after:.1f} after")
