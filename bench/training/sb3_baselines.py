@@ -73,7 +73,7 @@ def solved(model, name: str, episodes: int = 512) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--steps", type=int, default=300_000)
+    parser.add_argument("--steps", type=int, default=100_000)
     steps = parser.parse_args().steps
     torch.set_num_threads(1)
     print("| environment | algorithm | actions | CPU minutes | solved, untrained | solved |\n|---|---|---|---|---|---|")
