@@ -1,7 +1,6 @@
-// The bounded Sokoban search alone, without tables, on files of levels. sokoban_search.py builds and runs it; by
-// hand:
-//   c++ -O3 -std=c++20 -Icpp -pthread -o sokoban_search bench/solving/sokoban_search.cpp $(find cpp/core cpp/sokoban -name
-//   "*.cpp")
+// The bounded Sokoban search alone, without tables, on files of levels. sokoban_search.py builds and runs it; by hand:
+//   c++ -O3 -std=c++20 -Icpp -pthread -o sokoban_search bench/solving/sokoban_search.cpp SOURCES
+//   (SOURCES: $(find cpp/core cpp/sokoban -name "*.cpp"))
 //   ./sokoban_search SECONDS MEBIBYTES NODES FIRST FILE
 // Prints one line per level: status, length, lower bound, expanded nodes, bytes, CPU microseconds. Plans are replayed.
 #include <cinttypes>

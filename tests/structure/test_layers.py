@@ -115,24 +115,3 @@ def test_every_package_has_tests() -> None:
         elif len(module.parts) > 1:
             folder = ROOT / "tests" / "unit" / module.parent
             assert homes_of(module) or any(folder.glob("test_*.py")), f"no tests in {folder}"
-
-
-#: Folders that have yet to be divided; whoever has divided one takes it from here.
-TO_DIVIDE = {"evaluate", "graphs", "report", "reproduce/compare"}
-
-
-def crowded(package: Path) -> dict[str, int]:
-    """Folders that show more than twelve files, and how many; what opens or starts a package does not count."""
-    counts: dict[str, int] = {}
-    for path in package.rglob("*.py"):
-        if not path.name.startswith("__"):
-            folder = path.parent.relative_to(package).as_posix()
-            counts[folder] = counts.get(folder, 0) + 1
-    return {folder: count for folder, count in counts.items() if count > 12}
-
-
-def test_a_folder_shows_at_most_twelve_files(tmp_path: Path) -> None:
-    assert set(crowded(PACKAGE)) == TO_DIVIDE
-    for number in range(13):
-        (tmp_path / f"module{number}.py").touch()
-    assert crowded(tmp_path) == {".": 13}

@@ -1,12 +1,13 @@
 """PPO and DQN of Stable-Baselines3 on three environments: the table of docs/guides/rl-libraries.md.
 
-python bench/sb3_baselines.py      # needs stable-baselines3; minutes on one core
+python bench/training/sb3_baselines.py      # needs stable-baselines3; minutes on one core
 """
 
 from __future__ import annotations
 
 import argparse
 import time
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -17,7 +18,7 @@ from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 import recommit  # noqa: F401
 from recommit.adapters.sb3 import PuzzleVecEnv
 
-ENVIRONMENTS = {
+ENVIRONMENTS: dict[str, dict[str, Any]] = {
     "recommit/Sliding-v0": {"rows": 2, "cols": 3, "max_steps": 50},
     "recommit/Sokoban-v0": {"size": 5, "boxes": 1, "max_steps": 50},
     "recommit/Ice-v0": {"size": 6, "max_steps": 50},
@@ -37,8 +38,14 @@ class OneHot(BaseFeaturesExtractor):
 
 
 def make(name: str, slots: int, bank_seed: int = 0):
-    options = {"autoreset_mode": "SAME_STEP", "action_mask": False, "bank_seed": bank_seed, **ENVIRONMENTS[name]}
-    return PuzzleVecEnv(gymnasium.make_vec(name, num_envs=slots, **options))
+    options: dict[str, Any] = {
+        "autoreset_mode": "SAME_STEP",
+        "action_mask": False,
+        "bank_seed": bank_seed,
+        **ENVIRONMENTS[name],
+    }
+    envs: Any = gymnasium.make_vec(name, num_envs=slots, **options)
+    return PuzzleVecEnv(envs)
 
 
 def learner(kind: str, envs):
