@@ -29,15 +29,15 @@ HELD_OUT = 1_000_003
 class OneHot(BaseFeaturesExtractor):
     """A cell's code is a name, not a number."""
 
-    def __init__(self, space, codes: int = 8):
+    def __init__(self, space: Any, codes: int = 8) -> None:
         super().__init__(space, int(np.prod(space.shape)) * codes)
         self.codes = codes
 
-    def forward(self, observations):
+    def forward(self, observations: torch.Tensor) -> torch.Tensor:
         return torch.nn.functional.one_hot(observations.long(), self.codes).flatten(1).float()
 
 
-def make(name: str, slots: int, bank_seed: int = 0):
+def make(name: str, slots: int, bank_seed: int = 0) -> Any:
     options: dict[str, Any] = {
         "autoreset_mode": "SAME_STEP",
         "action_mask": False,
@@ -48,7 +48,7 @@ def make(name: str, slots: int, bank_seed: int = 0):
     return PuzzleVecEnv(envs)
 
 
-def learner(kind: str, envs):
+def learner(kind: str, envs: Any) -> Any:
     policy = {"features_extractor_class": OneHot, "net_arch": [256, 256], "normalize_images": False}
     shared = {"policy_kwargs": policy, "gamma": 0.97, "seed": 0, "device": "cpu"}
     if kind == "PPO":
@@ -61,7 +61,7 @@ def learner(kind: str, envs):
     )
 
 
-def solved(model, name: str, episodes: int = 512) -> float:
+def solved(model: Any, name: str, episodes: int = 512) -> float:
     """The share of first episodes solved, from a bank that training did not see."""
     envs = make(name, episodes, HELD_OUT)
     seen, result = envs.reset(), np.full(episodes, np.nan)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from recommit.horizon import Look, Rule, WithMemory
+    from recommit.horizon import LookRecord, Rule, WithMemory
 
     Batch = dict[str, Any]
 
@@ -37,7 +37,7 @@ class AdaptiveQueue(nn.Module):
         policy: a ``PreTrainedPolicy``, or what has its methods.
         rule: says how deep to commit.
         samples: further chunks to draw at each look, as ``Plans.samples``; each costs a prediction.
-        plans: makes the rule's ``Plans`` of (chunks [N, H, D], batch of the same rows), for more than that.
+        read_plans: makes the rule's ``Plans`` of (chunks [N, H, D], batch of the same rows), for more than that.
     """
 
     def __init__(
@@ -46,14 +46,14 @@ class AdaptiveQueue(nn.Module):
         rule: Rule | WithMemory,
         *,
         samples: int = 0,
-        plans: Callable[[NDArray[np.floating], Batch], Plans] | None = None,
+        read_plans: Callable[[NDArray[np.floating], Batch], Plans] | None = None,
     ) -> None:
         super().__init__()
         _refuse_stateful(policy)
         self.policy = policy
         self.rule = rule
         self.samples = samples
-        self._plans = plans
+        self._plans = read_plans
         self._queue: Queue | None = None
         self._like = torch.device("cpu"), torch.float32
 
@@ -65,7 +65,7 @@ class AdaptiveQueue(nn.Module):
             return getattr(super().__getattr__("policy"), name)
 
     @property
-    def looks(self) -> list[Look]:
+    def looks(self) -> list[LookRecord]:
         """Each look so far, with the clocks of its episode; a batch of another size begins anew."""
         return self._queue.looks if self._queue else []
 

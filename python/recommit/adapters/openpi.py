@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from recommit.horizon import Look, Rule, WithMemory
+    from recommit.horizon import LookRecord, Rule, WithMemory
 
     Arrays = dict[str, Any]
 
@@ -41,7 +41,7 @@ class AdaptiveBroker:
         policy: the policy behind it, such as a ``WebsocketClientPolicy``.
         rule: says how deep to commit.
         key: which array of the result is the plan.
-        plans: makes the rule's ``Plans`` of one result, where a rule reads more than the actions.
+        read_plans: makes the rule's ``Plans`` of one result, where a rule reads more than the actions.
     """
 
     def __init__(
@@ -50,17 +50,17 @@ class AdaptiveBroker:
         rule: Rule | WithMemory,
         *,
         key: str = "actions",
-        plans: Callable[[Arrays], Plans] | None = None,
+        read_plans: Callable[[Arrays], Plans] | None = None,
     ) -> None:
         self._policy = policy
         self._key = key
-        self._plans = plans or self._plain
+        self._plans = read_plans or self._plain
         self._queue = Queue(rule)
         self._result: Arrays = {}
         self._length = self._place = 0
 
     @property
-    def looks(self) -> list[Look]:
+    def looks(self) -> list[LookRecord]:
         """Each look so far."""
         return self._queue.looks
 

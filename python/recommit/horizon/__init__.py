@@ -7,7 +7,7 @@ from recommit.horizon.consecutive import Consecutive
 from recommit.horizon.fixed import FirstEvent, Fixed, Repetition
 from recommit.horizon.memory import WithMemory
 from recommit.horizon.plans import Plans, Tail
-from recommit.horizon.queue import Look, Queue
+from recommit.horizon.queue import LookRecord, Queue
 from recommit.horizon.rule import Rule, ThresholdRule
 from recommit.horizon.sampled import Agreement, Disagreement, medoid
 
@@ -19,7 +19,7 @@ __all__ = [
     "EntropyJump",
     "FirstEvent",
     "Fixed",
-    "Look",
+    "LookRecord",
     "Plans",
     "Queue",
     "Repetition",

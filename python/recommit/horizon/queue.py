@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Look:
+class LookRecord:
     """One decision: the clock of actions and that of decisions before it, and the depth that was chosen."""
 
     environment: int
@@ -37,9 +37,9 @@ class Look:
 class Queue:
     """One queue of actions per environment: a new plan only where nothing is left of the last one.
 
-    ``act(look)`` gives the next action of every environment. Where a queue is empty it calls ``look(rows)`` first,
-    with the environments that need a plan, in ascending order; the rule says how much of each to queue. So the actions
-    that run are prefixes of the plans, one after the other: none is skipped, and none runs twice.
+    ``act(planner)`` gives the next action of every environment. Where a queue is empty it calls ``planner(rows)``
+    first, with the environments that need a plan, in ascending order; the rule says how much of each to queue. So the
+    actions that run are prefixes of the plans, one after the other: none is skipped, and none runs twice.
 
     A rule that compares plans gets the rest of each environment's last one as ``previous``, unless the policy brings
     its own. ``looks`` is the log; ``t`` and ``k`` are the clocks of the running episodes.
@@ -53,7 +53,7 @@ class Queue:
     def __init__(self, rule: Rule | WithMemory, count: int = 1, *, record: bool = True) -> None:
         self.rule = rule
         self.count = checks.whole("count", count, 1)
-        self.looks: list[Look] = []
+        self.looks: list[LookRecord] = []
         self._record = record
         self._plans: NDArray[Any] | None = None  # [count, H, ...] the last plan of each environment
         self._depth = np.zeros(self.count, np.int64)  # how much of it was queued: 0 if there is none
@@ -74,12 +74,12 @@ class Queue:
         result: Rows = environments[self.left[environments] == 0]
         return result
 
-    def act(self, look: Callable[[Rows], Plans], rows: ArrayLike | None = None) -> NDArray[Any]:
+    def act(self, planner: Callable[[Rows], Plans], rows: ArrayLike | None = None) -> NDArray[Any]:
         """The next action of each environment, [count] or [count, D]; or of those in ``rows`` only."""
         environments = self._rows(rows)
         empty = self.empty(environments)
         if len(empty):
-            self.fill(look(empty), empty)
+            self.fill(planner(empty), empty)
         return self.pop(environments)
 
     def fill(self, plans: Plans, rows: ArrayLike | None = None) -> Depths:
@@ -133,7 +133,7 @@ class Queue:
 
     def _log(self, rows: Rows, depths: Depths) -> None:
         columns = (rows, self._episode[rows], self.t[rows], self.k[rows], depths)
-        self.looks += [Look(*each) for each in zip(*(column.tolist() for column in columns), strict=True)]
+        self.looks += [LookRecord(*each) for each in zip(*(column.tolist() for column in columns), strict=True)]
 
     def _check(self, plans: Plans, rows: Rows) -> None:
         if len(plans) != len(rows):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from recommit.storage import errors, files
+from recommit.storage import errors, files, opening
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,7 +46,7 @@ class Upload:
         work, place = files.Files(), hub.absolute() / f"{self.kind}s" / self.repo
         for path in self.paths:
             files.make_folders(work, (place / path).parent)
-            files.replace(work, place / path, (self.folder / path).read_bytes())
+            files.replace(work, place / path, opening.content(self.folder / path))
         files.make_folders(work, place)
         for name, text in self.texts.items():
             files.replace(work, place / name, text.encode())

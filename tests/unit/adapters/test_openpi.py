@@ -36,7 +36,7 @@ def test_a_rule_may_read_more():
     def plans(result):
         return horizon.Plans(result["actions"][None], entropies=np.array([[0.0, 0, 0, 5, 5, 5]]))
 
-    broker = AdaptiveBroker(OpenpiPolicy(), horizon.EntropyJump(), plans=plans)
+    broker = AdaptiveBroker(OpenpiPolicy(), horizon.EntropyJump(), read_plans=plans)
     broker.infer({"id": 0})
     assert broker.looks[0].h == 3
 

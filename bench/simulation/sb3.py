@@ -1,6 +1,6 @@
 """Steps per second of Stable-Baselines3's VecEnv around our vector environment, and of that alone, in one process.
 
-python bench/bench_sb3.py          # needs stable-baselines3; docs/guides/rl-libraries.md quotes it
+python bench/simulation/sb3.py          # needs stable-baselines3; docs/guides/rl-libraries.md quotes it
 """
 
 from __future__ import annotations
