@@ -17,11 +17,6 @@ MOST, MEAN = 25, 15
 LONG = {
     "CHANGELOG.md",
     "README.md",
-    "docs/benchmarks-data.md",
-    "docs/benchmarks-draw.md",
-    "docs/benchmarks-envs.md",
-    "docs/benchmarks-solvers.md",
-    "docs/benchmarks-train.md",
     "docs/decisions.md",
     "docs/hardware.md",
     "docs/index.md",
