@@ -22,7 +22,6 @@ LONG = {
     "docs/log.md",
     "docs/paper-small.md",
     "docs/results.md",
-    "docs/rules-compared.md",
     "docs/guides/evaluation.md",
     "docs/guides/reinforcement.md",
     "docs/guides/training.md",

@@ -25,9 +25,8 @@ VERDICT = 1.0
 def page(scores: Sequence[dict[str, Any]]) -> str:
     """All puzzles that were compared."""
     parts = ["# The depth head and the rules without training", _filled(" ".join(_verdict(one) for one in scores))]
-    parts += [_filled(_beyond(one)) for one in scores]
-    parts += [_filled(words.MEANING), words.HOW, *(_puzzle(one) for one in scores)]
-    return "\n\n".join(parts) + "\n"
+    parts += [_filled(words.MEANING), _worth(scores), words.COUNTED, _tallies(scores), words.HOW]
+    return "\n\n".join([*parts, *map(_puzzle, scores)]) + "\n"
 
 
 def _filled(text: str) -> str:
@@ -36,34 +35,48 @@ def _filled(text: str) -> str:
 
 def _verdict(one: dict[str, Any]) -> str:
     """What the head is worth over the best rule, by budget: in value, and in instances solved."""
-    value, solved = _over(one, TEST)
-    return f"**{words.title(one)}: {value}**; without prices {solved} ({words.seeds(one['rows'][TEST])})."
+    worth = _over(one, TEST)
+    value = ", ".join(f"{at[VERDICT]} at K = {budget}" for budget, at in worth.items() if VERDICT in at)
+    solved = ", ".join(at[0.0] for at in worth.values() if 0.0 in at)
+    return f"**{words.title(one)}: {value}** ({words.seeds(one['rows'][TEST])}). Without prices: {solved}."
 
 
-def _beyond(one: dict[str, Any]) -> str:
-    """How many rules beat the head; and the verdict on harder instances."""
-    text = f"{words.title(one)}: {words.tally([_tally(rows) for rows in _by_setting(one, TEST)])}."
-    if HARDER in one["rows"]:
-        value, solved = _over(one, HARDER)
-        text += f" Harder instances ({one['instances'][HARDER]['label']}): {value}; without prices {solved}; "
-        text += f"{words.tally([_tally(rows) for rows in _by_setting(one, HARDER)])}."
-    return text
+def _worth(scores: Sequence[dict[str, Any]]) -> str:
+    """The verdict on every set of instances."""
+    lines = [
+        [name, f"K = {budget}", at.get(VERDICT, ""), at.get(0.0, "")]
+        for one, kind, name in _sets(scores)
+        for budget, at in _over(one, kind).items()
+    ]
+    return grid(("instances", "looks", "with prices", "without prices"), lines)
+
+
+def _tallies(scores: Sequence[dict[str, Any]]) -> str:
+    """How many rules beat the head, over all settings of a set of instances."""
+    lines = [[name, *words.tally(map(_tally, _by_setting(one, kind)))] for one, kind, name in _sets(scores)]
+    return grid(("instances", *words.TALLY), lines)
+
+
+def _sets(scores: Sequence[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], str, str]]:
+    """A puzzle's scores, which of its instances, and what a table calls these."""
+    for one in scores:
+        yield one, TEST, words.title(one)
+        if HARDER in one["rows"]:
+            yield one, HARDER, f"harder: {one['instances'][HARDER]['label']}"
 
 
 def _by_setting(one: dict[str, Any], name: str) -> list[list[Row]]:
     return [rows for each in reading.settings(one) if (rows := each.of(one["rows"][name]))]
 
 
-def _over(one: dict[str, Any], name: str) -> tuple[str, str]:
-    """At the price of the verdict, and without prices."""
-    clauses: dict[float, list[str]] = {VERDICT: [], 0.0: []}
+def _over(one: dict[str, Any], name: str) -> dict[int, dict[float, str]]:
+    """By budget and price of a look: at the price of the verdict, and without prices."""
+    worth: dict[int, dict[float, str]] = {}
     for setting in reading.settings(one):
-        rows = setting.of(one["rows"].get(name, []))
-        rule = reading.best(rows)
-        if rule is not None and setting.looks in clauses:
-            at = f" at K = {setting.budget}" if setting.looks else ""
-            clauses[setting.looks].append(words.over(rule["ahead"], 100) + at)
-    return ", ".join(clauses[VERDICT]), ", ".join(clauses[0.0])
+        rule = reading.best(setting.of(one["rows"].get(name, [])))
+        if rule is not None and setting.looks in (VERDICT, 0.0):
+            worth.setdefault(setting.budget, {})[setting.looks] = words.over(rule["ahead"], 100)
+    return worth
 
 
 def _puzzle(one: dict[str, Any]) -> str:
@@ -115,7 +128,7 @@ def _played(one: dict[str, Any]) -> Iterator[tuple[str, ScoredSetting, list[Row]
 def _counts(one: dict[str, Any]) -> str:
     """How many rules are ahead of our head beyond chance, level, and behind."""
     lines = [[name, *map(str, _tally(rows))] for name, _, rows in _played(one)]
-    return grid(("instances, looks, price", "rules", "beat our head", "level", "behind"), lines)
+    return grid(("instances, looks, price", *words.TALLY), lines)
 
 
 def _tally(rows: list[Row]) -> tuple[int, int, int, int]:

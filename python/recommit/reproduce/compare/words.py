@@ -8,50 +8,56 @@ from recommit.reproduce.compare.instances import HARDER, TEST, VALIDATION
 from recommit.reproduce.compare.sources import SOURCES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from recommit.reproduce.compare.reading import ScoredSetting
 
 AHEAD = ("we are ahead",)
+TALLY = ("rules", "beat our head", "level", "behind")
 MEANING = (
-    "Figures with a sign say how much more our depth head is worth, in points, than the best rule without training, "
-    "with 95 % intervals. Below zero the rule is worth more. A solved instance is worth 100 points; here an action has "
-    "the price that the head was trained with, and a look costs as much as an action. The best rule is the one that is "
-    "worth most on validation instances, on whichever source of plans."
+    "These figures say how much more our depth head is worth than the best rule without training. A policy plans eight "
+    "actions at every look. Its *depth head* was trained to say how many of them to run before the next look. A *rule* "
+    "reads the plan and says so without training. An episode has at most K looks. Differences are in points, with 95 % "
+    "intervals; below zero the rule is worth more. A solved instance is worth 100 points. Here an action has the price "
+    "that the head was trained with, and a look costs as much as an action. The best rule is the one that is worth "
+    "most on validation instances, on whichever source of plans. Harder instances are longer or larger than those of "
+    "the test."
 )
+COUNTED = "How many rules beat our head, over all prices and budgets (values of K):"
 HOW = """```console
 recommit graph compare laptop --out compared
 ```
 
-The command writes this page, its figures and every row; `laptop` is what `recommit reproduce --preset laptop` left. A
-rule reads a plan of eight actions and says how many of them to run before the next look; [the rules](guides/rules.md)
-have a page. Four policies of each seed make plans. Thresholds and constant depths are chosen on validation instances,
-for each budget and price; the tables also have one threshold for all budgets. All values are exact sums over
-[commitment graphs](guides/graphs.md). Differences are paired: the same instances, the same seeds. A rule with a memory
-is compared with our head with a memory.
+The command writes this page, its figures and every row. `laptop` is what `recommit reproduce --preset laptop` left.
+[The rules](guides/rules.md) have a page. Four policies of each seed make plans. Thresholds and constant depths are
+chosen on validation instances, for each budget and price. The tables also have one threshold for all budgets. All
+values are exact sums over [commitment graphs](guides/graphs.md), which hold what a policy would do in every state.
+Differences are paired: the same instances, the same seeds. A *memory* holds the states that an episode has seen. A rule
+with a memory is compared with our head with a memory.
 
 `Agreement` needs samples; of infinitely many it is confidence-product. `WithMemory` is the ending `+memory`. `Fixed` is
 `fixed`, with the depth that validation chooses. `FirstEvent` is `reversal`."""
 FIGURE = "Our head ahead of the best rule, over the price of a look"
 LINES = (
-    "Up is better for our head: a line per source of plans, each with the rule that validation chooses there. The "
-    "points are in tables beside the figures."
+    "Up is better for our head. There is a line per source of plans, each with the rule that validation chooses there. "
+    "The points are in tables beside the figures."
 )
 BEST = (
     "The best rule of each line is chosen on validation instances. The price of a look is in actions. Figures are "
-    "per cent solved at actions per episode. The last columns are what our head is ahead of the rule: in value, in "
-    "points solved, and in actions (below zero: it spends fewer)."
+    "per cent solved at actions per episode. The last columns are what our head is ahead of the rule. They are in "
+    "value, in points solved, and in actions (below zero: it spends fewer)."
 )
 BEATS = (
-    "All rules on all four sources of plans, with and without a memory, each with a threshold of its own budget and "
-    "price. A rule beats our head if its whole 95 % interval lies above zero, and is behind if it lies below. So many "
-    "comparisons at once leave some to chance: one in forty of the level ones lies above."
+    "All rules on all four sources of plans, with and without a memory. Each has a threshold of its own budget and "
+    "price. A rule beats our head if its whole 95 % interval lies above zero, and is behind if it lies below. "
+    "Otherwise it is level. So many comparisons at once leave some to chance: one in forty of the level ones lies "
+    "above."
 )
 NOTHING = "No rule and no other head beats ours beyond chance at any of these prices."
 SPLIT = (
     "What is missing to optimal plans at optimal depths, in points of value. Plans lose what perfect plans would add; "
-    "depths lose what perfect depths would add. Each is the mean of both orders, since what is mended first counts "
-    "more; the scores have both. First our head, then the best rule of the same setting."
+    "depths lose what perfect depths would add. What is mended first counts more, so each is the mean of both orders. "
+    "The scores have both. First our head, then the best rule of the same setting."
 )
 
 
@@ -76,7 +82,7 @@ def about(one: dict[str, Any]) -> str:
         listed = f"seed{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))}" if numbers else "none"
         text += f"{words.capitalize()}: {listed}. "
     if one["missing"]:
-        text += f"**Left out, since they were not finished or not asked for: {', '.join(one['missing'])}.** "
+        text += f"**Left out, not finished or not asked for: {', '.join(one['missing'])}.** "
     return text.strip()
 
 
@@ -84,7 +90,7 @@ def harder(one: dict[str, Any]) -> str:
     """What the harder instances are."""
     instances = one["instances"][HARDER]
     return (
-        f"{instances['starts']:,} instances of {instances['label']}, the same policies; thresholds and constants are "
+        f"{instances['starts']:,} instances of {instances['label']}, the same policies. Thresholds and constants are "
         "those of the validation instances above."
     )
 
@@ -94,10 +100,9 @@ def unit(setting: ScoredSetting) -> str:
     return " actions per look" if setting.looks else ""
 
 
-def tally(counts: Sequence[tuple[int, int, int, int]]) -> str:
-    """All settings of a set of instances in a sentence."""
-    rules, before, level, behind = (sum(column) for column in zip(*counts, strict=True))
-    return f"of {rules} rules, over all prices and budgets, {before} beat our head, {level} are level, {behind} behind"
+def tally(counts: Iterable[tuple[int, int, int, int]]) -> list[str]:
+    """All settings of a set of instances in a line."""
+    return [f"{sum(column):,}" for column in zip(*counts, strict=True)]
 
 
 def outcome(row: dict[str, Any]) -> str:
