@@ -15,7 +15,7 @@ from bench import compare
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@pytest.mark.parametrize("where", ["bench/test_data.py", pytest.param("bench", marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("where", ["bench/quick/test_data.py", pytest.param("bench", marks=pytest.mark.nightly)])
 def test_a_spoiled_answer_fails_every_benchmark(where: str) -> None:
     command = [
         sys.executable,

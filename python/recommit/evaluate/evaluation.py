@@ -193,7 +193,8 @@ class Evaluation:
                 self._validation = np.ascontiguousarray(drawn.states)
             policy = compute.loaded(name, self.team.device)
             if self.team.lead:
-                self.store.keep_compute(str(name), partial(compute.measure, policy, self.task, self.starts))
+                look = (policy, self.task, self.starts)
+                self.store.keep_compute(str(name), partial(compute.measure, *look), partial(compute.timed, *look))
             player = partial(
                 PolicyPlayer, policy, self.task, budget=self._largest, team=self.team, prices=self.spec.prices
             )

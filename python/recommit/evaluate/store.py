@@ -5,7 +5,8 @@ episodes.parquet                      one row per agent, seed, budget and instan
 instances.parquet                     the start states, their lengths
 plan.json                             what was asked for: going on with another plan is refused
 thresholds.json                       of rules that have one: those chosen, and what each would come to
-compute.json                          what a look of each policy costs on this machine
+compute.json                          what a look of each policy costs in operations
+timing.jsonl                          and in milliseconds on this machine: of the moment, so it has no digest
 summary.json comparisons.json         see ``recommit.evaluate.evaluation``
 DIGESTS                               sha256 of all of them, checked by whoever reads one
 """
@@ -25,6 +26,7 @@ from recommit.data.table import pa, parsed, pq
 from recommit.evaluate.agent_names import file_names
 from recommit.play.episodes import DecisionRows
 from recommit.storage import belonging, digests, files, reading
+from recommit.storage.jsonl import JsonLines
 from recommit.storage.lock import Lock
 
 if TYPE_CHECKING:
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-THRESHOLDS, COMPUTE = "thresholds.json", "compute.json"
+THRESHOLDS, COMPUTE, TIMING = "thresholds.json", "compute.json", "timing.jsonl"
 #: Columns of decisions that older versions did not write, and that nothing else is computed from.
 LATER = ("plan_chances",)
 #: What a later call may add to an evaluation.
@@ -126,9 +128,13 @@ class EvaluationStore:
         """What a look of each policy costs; see ``recommit.evaluate.compute``."""
         return reading.values(self.folder, COMPUTE) if os.path.lexists(self.folder / COMPUTE) else {}
 
-    def keep_compute(self, name: str, measure: Callable[[], dict[str, Any]]) -> None:
+    def keep_compute(
+        self, name: str, measure: Callable[[], dict[str, Any]], timed: Callable[[], dict[str, Any]]
+    ) -> None:
         """Measure a policy's look, unless an earlier call has."""
         if name not in (before := self.compute()):
+            with JsonLines(self.folder / TIMING) as lines:
+                lines.add({"policy": name, **timed()})
             self.write_json(COMPUTE, dict(sorted({**before, name: measure()}.items())))
 
     def list_compute(self) -> None:

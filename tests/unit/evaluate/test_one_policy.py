@@ -11,6 +11,8 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("pyarrow")
 
+from recommit.evaluate import evaluation
+from recommit.evaluate.agent_names import AgentName
 from recommit.evaluate.evaluation import Evaluation
 from recommit.evaluate.spec import EvaluationSpec
 from recommit.evaluate.store import EvaluationStore
@@ -38,7 +40,7 @@ def play(runs, out):
     agents = tuple(base if run == runs[0] else f"{base}@{run}" for base in BASES for run in runs)
     with EvaluationStore(out) as store:
         Evaluation(EvaluationSpec(runs[0], agents, instances=6, validation=4, budgets=("3",)), store, quiet=True).run()
-    return {p.relative_to(out): p.read_bytes() for p in out.rglob("*") if p.is_file()}
+    return {p.relative_to(out): p.read_bytes() for p in out.rglob("*") if p.is_file() and p.name != "timing.jsonl"}
 
 
 @pytest.fixture
@@ -66,7 +68,7 @@ def test_five_runs(runs, backbones, tmp_path):
 def test_the_rows_are_those_of_the_plans_own_order(runs, backbones, tmp_path, monkeypatch):
     grouped = play(runs, tmp_path / "grouped")
     monkeypatch.setattr(Evaluation, "_let_go", lambda *_: None)
-    monkeypatch.setattr(Evaluation, "_by_run", lambda self: {str(n): [n] for n in self.spec.names})
+    monkeypatch.setattr(evaluation, "by_policy", lambda agents, _own: {n: [n] for n in map(AgentName.parse, agents)})
     backbones[1].clear()
     assert play(runs, tmp_path / "planned") == grouped
     assert backbones[1] == list(range(5)), "without letting go all of them would be there"
