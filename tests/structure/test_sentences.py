@@ -34,7 +34,6 @@ LONG = {
     "docs/guides/chunks.md",
     "docs/guides/graphs.md",
     "docs/guides/environments.md",
-    "docs/guides/evaluation.md",
     "docs/guides/pictures.md",
     "docs/guides/reinforcement.md",
     "docs/guides/training.md",
