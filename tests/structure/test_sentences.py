@@ -35,8 +35,6 @@ LONG = {
     "docs/guides/graphs.md",
     "docs/guides/environments.md",
     "docs/guides/pictures.md",
-    "docs/guides/reinforcement.md",
-    "docs/guides/training.md",
 }
 ITEM = re.compile(r"^([-*+]|\d\.)\s+")
 
