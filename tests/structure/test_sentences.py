@@ -22,7 +22,6 @@ LONG = {
     "docs/benchmarks-envs.md",
     "docs/benchmarks-solvers.md",
     "docs/benchmarks-train.md",
-    "docs/decisions.md",
     "docs/hardware.md",
     "docs/index.md",
     "docs/log.md",
