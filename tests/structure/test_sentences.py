@@ -18,7 +18,6 @@ ROOT = Path(__file__).resolve().parents[2]
 MOST, MEAN = 25, 15
 #: Pages that still have longer ones. A page leaves this list and never comes back.
 LONG = {
-    "CHANGELOG.md",
     "README.md",
     "docs/benchmarks-data.md",
     "docs/benchmarks-draw.md",
