@@ -28,7 +28,6 @@ LONG = {
     "docs/index.md",
     "docs/log.md",
     "docs/reliability.md",
-    "docs/results.md",
     "docs/rivals.md",
     "docs/rules-compared.md",
     "docs/guides/chunks.md",
