@@ -59,9 +59,9 @@ def test_links_lead_somewhere(page: Path) -> None:
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
-def test_the_readme_names_every_folder() -> None:
-    tree = (ROOT / "README.md").read_text(encoding="utf-8")
+def test_the_map_names_every_folder() -> None:
+    tree = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     for folder in ("cpp", "tests"):
         for path in (ROOT / folder).iterdir():
             if path.is_dir() and path.name != "__pycache__" and any(path.iterdir()):
-                assert f"{folder}/{path.name}/" in tree, f"README.md does not mention {folder}/{path.name}/"
+                assert f"{folder}/{path.name}/" in tree, f"CONTRIBUTING.md does not mention {folder}/{path.name}/"
