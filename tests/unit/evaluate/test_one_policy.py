@@ -11,7 +11,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("pyarrow")
 
-from recommit.evaluate import evaluation
+from recommit.evaluate import compute, evaluation
 from recommit.evaluate.agent_names import AgentName
 from recommit.evaluate.evaluation import Evaluation
 from recommit.evaluate.spec import EvaluationSpec
@@ -63,6 +63,34 @@ def test_five_runs(runs, backbones, tmp_path):
     seen, others = backbones
     assert others == [0] * 5
     assert not any(one() for one in seen)
+
+
+@pytest.mark.parametrize(("circle", "searches"), [(False, [0, 0]), (True, [1, 1])])
+def test_memory_is_searched_only_for_what_stays(runs, backbones, tmp_path, monkeypatch, circle, searches):
+    """A look through everything that is alive takes as long as a small evaluation."""
+    counts, collect, load = [], gc.collect, compute.loaded
+
+    def loaded(*a):
+        counts.append(0)
+        policy = load(*a)
+        policy.backbone.model.itself = (policy.backbone.model,) if circle else ()
+        return policy
+
+    def searched():
+        counts[-1] += 1
+        return collect()
+
+    gc.disable()
+    try:
+        monkeypatch.setattr(compute, "loaded", loaded)
+        monkeypatch.setattr("recommit.evaluate.compute.gc.collect", searched)
+        with EvaluationStore(tmp_path / "eval") as store:
+            spec = EvaluationSpec(runs[0], ("fixed-2", f"fixed-2@{runs[1]}"), instances=2, validation=2, budgets=("3",))
+            Evaluation(spec, store, quiet=True).run()
+    finally:
+        gc.enable()
+    assert counts == searches
+    assert backbones[1] == [0, 0]
 
 
 def test_the_rows_are_those_of_the_plans_own_order(runs, backbones, tmp_path, monkeypatch):
