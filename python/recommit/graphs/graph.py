@@ -75,6 +75,8 @@ class CommitmentGraph:
         _within("stop", self.stop, NEVER, PLAN)
         _within("plans", self.plans, 0, 3)
         _within("depths", np.array(self.depths), 1, PLAN)
+        if list(self.depths) != sorted(set(self.depths)):
+            raise ValueError(f"depths: expected each once, ascending, got {self.depths}")
 
     def __len__(self) -> int:
         return len(self.states)
