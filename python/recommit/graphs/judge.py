@@ -136,7 +136,7 @@ class Sweep:
 def thresholds(judge: Judge, entry: NamedRule, count: int = STEPS) -> Floats:
     """Those that cut the rule's scores on this graph into equal parts."""
     assert isinstance(entry.rule, ThresholdRule)
-    return np.unique(entry.rule.thresholds(judge.bench.plans, count))
+    return np.unique(entry.rule.thresholds(judge.bench.plans_for(entry), count))
 
 
 def sweep(judge: Judge, entry: NamedRule, count: int = STEPS) -> Sweep:

@@ -30,6 +30,7 @@ def about(graph: CommitmentGraph, manifest: dict[str, Any]) -> str:
         f"from the starts to the goal: {length.min()} to {length.max()} actions",
         f"plans that reach the goal: {solved.mean():.1%}; nodes from which nobody can: {lost:.1%}",
         f"depths of the policy's own head: {', '.join(map(str, graph.depths))}",
+        f"samples of a look: {manifest['samples'] or 'none'}",
         f"closed: {'yes' if manifest['closed'] else 'no, it was cut at a limit and cannot be scored'}",
         f"content: {manifest['content']}",
     ]

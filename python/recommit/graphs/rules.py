@@ -10,10 +10,11 @@ entropy-jump             up to the largest rise of the mean entropy
 repetition               as long as the plan repeats its first action
 reversal                 up to the first action that takes back the one before it
 consecutive              one action more than the plan has in common with the rest of the last one
+agreement                deep as enough samples of the look begin like the plan; needs a graph with samples
 NAME+memory              the same; in a state where the episode has been before, the next depth of the rule's order
 
-A graph has no samples of plans, which ``Agreement`` reads. Of infinitely many samples, the share whose first actions
-are those of the plan is their probability: there it is confidence-product.
+Of infinitely many samples, the share whose first actions are those of the plan is their probability: agreement is then
+confidence-product. Whoever asks rules on a graph without samples takes that.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recommit.horizon import (
+    Agreement,
     Confidence,
     Consecutive,
     Disagreement,
@@ -56,6 +58,8 @@ SWEPT: dict[str, ThresholdRule] = {
     **{f"confidence-{kind}": Confidence(0.5, kind=kind) for kind in ("product", "least", "entropy")},
     "disagreement": Disagreement(),
 }
+#: Of one number too, and a reader of samples, which not every graph has.
+SAMPLED: dict[str, ThresholdRule] = {"agreement": Agreement(0.5)}
 NAMES = ("fixed-1", "fixed-2", "fixed-4", "fixed-8", "head", *SWEPT, *PLAIN)
 
 
@@ -77,6 +81,11 @@ class NamedRule:
         """Does what it says of a plan depend on the plan before?"""
         return isinstance(self.rule, Consecutive)
 
+    @property
+    def reads_samples(self) -> bool:
+        """Does it need other plans of the same look?"""
+        return isinstance(self.rule, Agreement)
+
     def orders(self, plans: Plans) -> Depths:
         """[N, depths] which depth it takes at the first visit, the second, ...; one column without a memory."""
         assert self.rule is not None
@@ -96,8 +105,8 @@ def named(name: str, depths: tuple[int, ...] | None = None) -> NamedRule:
         return NamedRule(name, None, memory)
     if match := re.fullmatch(r"fixed-([1-8])", base):
         return NamedRule(name, Fixed(int(match[1])), memory)
-    if base not in {**PLAIN, **SWEPT}:
-        raise ValueError(
-            f"rules: expected fixed-1 .. fixed-8, {', '.join(NAMES[4:])}, with or without {MEMORY}, got {name}"
-        )
-    return NamedRule(name, replace({**PLAIN, **SWEPT}[base], depths=depths), memory)
+    every: dict[str, Rule] = {**PLAIN, **SWEPT, **SAMPLED}
+    if base not in every:
+        names = ", ".join((*NAMES[4:], *SAMPLED))
+        raise ValueError(f"rules: expected fixed-1 .. fixed-8, {names}, with or without {MEMORY}, got {name}")
+    return NamedRule(name, replace(every[base], depths=depths), memory)

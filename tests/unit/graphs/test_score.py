@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
+from tests.reference import horizon as slow_rules
 from tests.unit.graphs import cases
 
 from recommit.graphs import judge as judging
@@ -11,6 +14,7 @@ from recommit.graphs import own_rule, rules, score
 from recommit.graphs.at_work import RuleBench
 from recommit.graphs.optimal import with_optimal_plans
 from recommit.graphs.share import gain_interval
+from recommit.horizon import Agreement
 from recommit.play import attribution, regret
 from recommit.play.commitments import Prices
 
@@ -158,6 +162,39 @@ def test_a_sweep_is_every_threshold_by_itself(judge, name):
             columns = played(judge, entry.at(threshold), setting)
             assert swept.value[i, place] == pytest.approx(setting.value(*columns), abs=1e-12)
             assert swept.actions[i, place] == columns[1]
+
+
+def agreement_rule(graph, threshold, *, defect=False):
+    """By the twin of the rule; the defect counts places, not prefixes."""
+
+    def depth_of(node, _steps):
+        row = SimpleNamespace(actions=graph.plans[node].tolist(), samples=graph.samples[node].tolist(), verified=None)
+        return slow_rules.agreement(row, Agreement(threshold), defect)
+
+    return depth_of
+
+
+def test_agreement_reads_the_samples_of_the_graph(graph, judge):
+    entry = rules.named("agreement")
+    assert len(judging.thresholds(judge, entry)) > 1
+    for threshold in (0.4, 0.7):
+        columns = attribution.outcome(judge.commitments, graph.starts, 4, judge.bench.chooser(entry.at(threshold)))
+        own = list(zip(*(column.tolist() for column in columns), strict=True))
+        assert own == [episode(graph, start, 4, agreement_rule(graph, threshold)) for start in graph.starts]
+        planted = [episode(graph, start, 4, agreement_rule(graph, threshold, defect=True)) for start in graph.starts]
+        assert own != planted
+
+
+def test_without_samples_agreement_says_so(graph):
+    plain = judging.Judge(cases.changed(graph, samples=None), SETTINGS)
+    with pytest.raises(ValueError, match=r"graph: expected one with samples, .* build it with --samples 32"):
+        score.score(plain, [rules.named("agreement")])
+
+
+def test_samples_change_no_other_rule(graph, judge):
+    plain = judging.Judge(cases.changed(graph, samples=None), SETTINGS)
+    entries = [rules.named(name) for name in rules.NAMES]
+    assert score.score(judge, entries) == score.score(plain, entries)
 
 
 def test_of_equal_thresholds_the_one_with_fewer_actions_is_best():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from recommit.cli.requests import WrongCall
 from recommit.storage.foreign_text import say, tell
@@ -22,6 +22,8 @@ def build(
     task: str = "",
     limit: int = 4_000_000,
     features: bool = False,
+    samples: int = 0,
+    seed: int = 0,
     device: str = "auto",
     threads: int = 1,
     quiet: bool = False,
@@ -38,6 +40,8 @@ def build(
         task: Which puzzle of a run that has several: sliding, or sliding-3x3 with its size.
         limit: Nodes at most; a graph that needs more is cut and cannot be scored.
         features: Keep what the depth head reads of a look, so that other heads can be trained: recommit graph fit.
+        samples: Other plans drawn from the policy at every look: what the rule agreement reads.
+        seed: Of these samples.
         device: cpu, cuda, or auto.
         threads: Threads of torch; 0 for as many as it likes.
         quiet: Print nothing while looking.
@@ -69,11 +73,11 @@ def build(
             "policy": weights_of(folder),
             "starts": "every state" if every_state else f"{len(first)} of {split}",
             "set": held_out.name(first),
+            **({"samples": samples, "seed": seed} if samples else {}),
         }
+        options: dict[str, Any] = {"features": features, "samples": samples, "seed": seed}
         line = None if quiet else _Line()
-        graph = building.build(
-            policy, puzzle, first, groups, limit=limit, features=features, source=source, progress=line
-        )
+        graph = building.build(policy, puzzle, first, groups, limit=limit, **options, source=source, progress=line)
         manifest = files.write(graph, out)
     except ValueError as error:
         raise WrongCall(str(error)) from None

@@ -57,7 +57,8 @@ def score(
         out: A folder for scores.json, scores.md and page.html, on which the worst commitments can be watched.
         choose_on: A graph of the same policy from other starts: thresholds and constants are chosen there.
         rules: fixed-1 to fixed-8, head, confidence-product, confidence-least, confidence-entropy, disagreement,
-            entropy-jump, repetition, reversal, consecutive; each also as NAME+memory.
+            entropy-jump, repetition, reversal, consecutive, and agreement where the graph has samples; each also as
+            NAME+memory.
         rule: A file of Python that defines `rule`, a recommit.horizon.Rule. It is run: see run-code.
         run_code: Yes, run the file.
         table: A .npy file with a depth for every node, in the order of the graph.
@@ -79,7 +80,8 @@ def score(
     try:
         judged = files.read(graph)
         settings = settings_of(judged, budget, price_action, price_look)
-        entries = [by_name.named(name) for name in rules]
+        every = (*rules, *(by_name.SAMPLED if rules == RULES and judged.samples is not None else ()))
+        entries = [by_name.named(name) for name in every]
         entries += [own_rule.from_code(rule, trusted=run_code)] if rule else []
         entries += [own_rule.from_table(table)] if table else []
         entries += _heads(fitted)

@@ -19,7 +19,7 @@ def folders(init, tmp_path_factory):  # noqa: F811
     """The graphs of a warm start on 2x3 boards: from test and from validation starts."""
     out = tmp_path_factory.mktemp("graphs")
     for split in ("test", "validation"):
-        words = ["--split", split, "--starts", "12", "--quiet"]
+        words = ["--split", split, "--starts", "12", "--samples", "4", "--quiet"]
         assert main(["graph", "build", str(init), "--out", str(out / split), *words]) == 0
     return out
 
@@ -29,11 +29,13 @@ def test_a_graph_is_built_shown_and_scored(folders, tmp_path, capsys):
     shown = capsys.readouterr().out
     assert "12 starts in" in shown
     assert "closed: yes" in shown
+    assert "samples of a look: 4" in shown
     words = ["--choose-on", str(folders / "validation"), "--price-look", "0.02", "--out", str(tmp_path / "scores")]
     assert main(["graph", "score", str(folders / "test"), *words, "--quiet"]) == 0
     text = capsys.readouterr().out
     assert text.count("## K = ") == 4
     assert "| confidence-least | " in text
+    assert "| agreement | " in text
     assert (tmp_path / "scores" / "scores.md").read_text() == text
     assert text.count("## Gain share over prices of a look, K = ") == 2
     assert "<h2>Where regret falls</h2>" in (tmp_path / "scores" / "page.html").read_text()
