@@ -170,6 +170,16 @@ class RuleBench:
         """[N] the depth of a rule that reads nothing but the present plan."""
         return self._with_head(entry).orders(self.plans_for(entry))[:, 0].astype(np.int64)
 
+    def chances(self, entry: NamedRule) -> NDArray[np.float64]:
+        """[N, 8] of every depth, of a rule that draws."""
+        logits = self.graph.logits.astype(np.float64)
+        weights = (
+            np.exp(logits - logits.max(axis=1, keepdims=True)) if entry.name == "sampled" else np.ones_like(logits)
+        )
+        result = np.zeros((len(self.graph), PLAN))
+        result[:, [depth - 1 for depth in self.graph.depths]] = weights / weights.sum(axis=1, keepdims=True)
+        return result
+
     def chooser(self, entry: NamedRule) -> Choose:
         """The rule at work in episodes, whose columns are depths 1..8."""
         return on_finished(self._with_head(entry), self.plans_for(entry))

@@ -55,7 +55,7 @@ class _Keeps:
 
 
 def _number(state: NDArray[np.uint8]) -> int:
-    """Of a state: the first 64 bits of its sha256, the last ten of them left to the number of the sample."""
+    """The first 64 bits of the sha256 of a state, the last ten of them left to the number of the sample."""
     return int.from_bytes(sha256(state.tobytes()).digest()[:8], "big") & ~(MOST_SAMPLES - 1)
 
 

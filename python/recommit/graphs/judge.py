@@ -17,6 +17,7 @@ from recommit.graphs.graph import PLAN
 from recommit.horizon.rule import ThresholdRule
 from recommit.play import attribution, regret
 from recommit.play.commitments import Prices
+from recommit.play.expectation import Expectation, expect
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -110,6 +111,12 @@ class Judge:
     def best(self, setting: Setting) -> regret.Best:
         """V^p of every state, by looks left."""
         return self._best[setting]
+
+    def played(self, entry: NamedRule, setting: Setting) -> attribution.Attribution | Expectation:
+        """What a rule's episodes come to and give away; of one that draws by expectation."""
+        if entry.draws:
+            return expect(self._best[setting], self.graph.starts, self.bench.chances(entry))
+        return self.attributed(self.bench.chooser(entry), setting)
 
     def attributed(self, choose: attribution.Choose, setting: Setting) -> attribution.Attribution:
         """Every commitment of a rule's episodes."""

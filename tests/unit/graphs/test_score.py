@@ -14,6 +14,7 @@ from recommit.graphs import own_rule, rules, score
 from recommit.graphs.at_work import RuleBench
 from recommit.graphs.optimal import with_optimal_plans
 from recommit.graphs.share import gain_interval
+from recommit.graphs.share.over_prices import mean_gains
 from recommit.horizon import Agreement
 from recommit.play import attribution, regret
 from recommit.play.commitments import Prices
@@ -195,6 +196,42 @@ def test_samples_change_no_other_rule(graph, judge):
     plain = judging.Judge(cases.changed(graph, samples=None), SETTINGS)
     entries = [rules.named(name) for name in rules.NAMES]
     assert score.score(judge, entries) == score.score(plain, entries)
+
+
+def by_chance(graph, node, budget, chance_of):
+    """[solved, actions, looks] of an episode that draws, by going every way."""
+    if not budget or graph.distance[node] == 0:
+        return np.array([float(graph.distance[node] == 0), 0.0, 0.0])
+    total = np.zeros(3)
+    for depth, share in zip(graph.depths, chance_of(node), strict=True):
+        stop = int(graph.stop[node])
+        executed = stop if 0 < stop <= depth else depth
+        rest = by_chance(graph, int(graph.landing[node, depth - 1]), budget - 1, chance_of)
+        total += share * (rest + np.array([0.0, executed, 1.0]))
+    return total
+
+
+@pytest.mark.parametrize("name", rules.DRAWN)
+def test_rules_that_draw_are_judged_by_expectation(graph, judge, name):
+    def chance_of(node):
+        weights = [float(np.exp(float(logit))) if name == "sampled" else 1.0 for logit in graph.logits[node]]
+        return [weight / sum(weights) for weight in weights]
+
+    other = {"sampled": "random", "random": "sampled"}[name]
+    rows, others = (score.score(judge, [rules.named(each)]) for each in (name, other))
+    for row, planted in zip(rows, others, strict=True):
+        expected = np.mean([by_chance(graph, int(start), row.budget, chance_of) for start in graph.starts], axis=0)
+        assert [row.solved, row.actions, row.looks] == pytest.approx(expected.tolist(), abs=1e-9)
+        assert [planted.solved, planted.actions] != pytest.approx(expected[:2].tolist(), abs=1e-9)
+        assert row.gain <= 1
+        assert sum(row.causes.values()) == pytest.approx(1.0)
+    (mean,) = mean_gains(judge, [rules.named(name)], 2, 0.02)
+    assert mean.gain < 1
+
+
+def test_a_rule_that_draws_has_no_memory():
+    with pytest.raises(ValueError, match=r"or sampled or random without it, got sampled\+memory"):
+        rules.named("sampled+memory")
 
 
 def test_of_equal_thresholds_the_one_with_fewer_actions_is_best():

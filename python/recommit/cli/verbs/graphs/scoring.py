@@ -23,6 +23,8 @@ RULES = (
     "fixed-8",
     "head",
     "head+memory",
+    "sampled",
+    "random",
     "confidence-product",
     "confidence-least",
     "confidence-entropy",
@@ -58,7 +60,7 @@ def score(
         choose_on: A graph of the same policy from other starts: thresholds and constants are chosen there.
         rules: fixed-1 to fixed-8, head, confidence-product, confidence-least, confidence-entropy, disagreement,
             entropy-jump, repetition, reversal, consecutive, and agreement where the graph has samples; each also as
-            NAME+memory.
+            NAME+memory. And sampled and random, depths drawn by the head or evenly: by expectation.
         rule: A file of Python that defines `rule`, a recommit.horizon.Rule. It is run: see run-code.
         run_code: Yes, run the file.
         table: A .npy file with a depth for every node, in the order of the graph.
@@ -129,8 +131,12 @@ def _values(judge: Judge, chosen_on: Judge, entries: Sequence[NamedRule], rows: 
 
     first = judge.settings[0]
     by_name = {entry.name: entry for entry in entries}
-    best = max((row for row in rows if row.under(first)), key=lambda row: row.value)
-    episodes = judge.attributed(judge.bench.chooser(best.entry(by_name[best.rule])), first)
+    plain = [row for row in rows if row.under(first) and not by_name[row.rule].draws]
+    worst: dict[str, Any] = {"rule": None, "commitments": []}
+    if plain:
+        best = max(plain, key=lambda row: row.value)
+        episodes = judge.attributed(judge.bench.chooser(best.entry(by_name[best.rule])), first)
+        worst = {"rule": best.rule, "commitments": page.described(judge.graph, episodes, page.worst(episodes))}
     return {
         "graph": files.content(judge.graph),
         "chosen_on": files.content(chosen_on.graph),
@@ -153,7 +159,7 @@ def _values(judge: Judge, chosen_on: Judge, entries: Sequence[NamedRule], rows: 
             for each in judge.settings
             if each.prices == first.prices
         },
-        "worst": {"rule": best.rule, "commitments": page.described(judge.graph, episodes, page.worst(episodes))},
+        "worst": worst,
     }
 
 

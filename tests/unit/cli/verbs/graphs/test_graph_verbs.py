@@ -46,6 +46,14 @@ def test_a_graph_is_built_shown_and_scored(folders, tmp_path, capsys):
     assert all(each["ceiling"] >= each["constant_value"] for each in values["settings"])
 
 
+def test_depths_that_are_drawn_alone_have_nothing_to_watch(folders, tmp_path, capsys):
+    words = ["--rules", "sampled", "random", "--budget", "3", "--out", str(tmp_path), "--quiet"]
+    assert main(["graph", "score", str(folders / "test"), *words]) == 0
+    assert "| sampled | " in capsys.readouterr().out
+    assert json.loads((tmp_path / "scores.json").read_text())["worst"] == {"rule": None, "commitments": []}
+    assert "have no one episode to watch" in (tmp_path / "page.html").read_text()
+
+
 def test_a_table_goes_with_its_graph(folders, tmp_path, capsys):
     assert main(["graph", "show", str(folders / "test"), "--json"]) == 0
     nodes = json.loads(capsys.readouterr().out)["nodes"]
