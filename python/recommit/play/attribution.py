@@ -52,6 +52,8 @@ class Attribution:
     regret: Floats
     cause: NDArray[np.int8]  #: place in ``CAUSES``, -1 where the commitment was one of the best
     best: Nodes  #: the nearest depth that was best, of two as near the shallower
+    #: What whoever drew these depths gives away there on average over its draw. None where nothing was drawn.
+    expected: Floats | None = None
 
     def total(self) -> Floats:
         """[starts] the regret of each episode: V^p - V^r."""
