@@ -96,6 +96,7 @@ def build(
     starts: NDArray[np.uint8],
     groups: NDArray[np.integer] | None = None,
     *,
+    also: NDArray[np.uint8] | None = None,
     limit: int = LIMIT,
     features: bool = False,
     samples: int = 0,
@@ -105,7 +106,8 @@ def build(
 ) -> CommitmentGraph:
     """The graph of a policy from these starts.
 
-    ``groups`` are the numbers of the starts' rooms; each start is its own group if there are none. Where a wave would
+    ``groups`` are the numbers of the starts' rooms; each start is its own group if there are none. ``also``
+    are states to look at besides, where no episode begins. Where a wave would
     make more than ``limit`` nodes, the states beyond it are left out, and the graph is not ``closed``. ``features``
     keeps what the depth head reads of a look, z. ``samples`` plans are drawn from the policy at every look, besides the
     greedy one, by the streams of ``seed``. ``progress`` is called with the nodes that were looked at and all
@@ -120,6 +122,8 @@ def build(
         raise ValueError(f"limit: expected at least one node per start ({len(starts)}), got {limit}")
     nodes, keeps = _Nodes((starts.shape[1], starts.shape[2]), limit), _Keeps(features, samples, seed)
     numbers = nodes.add(starts)
+    if also is not None:
+        nodes.add(also)
     looks = []
     looked = 0
     while looked < len(nodes):

@@ -13,11 +13,11 @@ import numpy as np
 
 from recommit.graphs import rules
 from recommit.graphs.at_work import RuleBench
+from recommit.graphs.expectation import Expectation, expect
 from recommit.graphs.graph import PLAN
 from recommit.horizon.rule import ThresholdRule
 from recommit.play import attribution, regret
 from recommit.play.commitments import Prices
-from recommit.play.expectation import Expectation, expect
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

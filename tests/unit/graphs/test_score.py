@@ -12,11 +12,10 @@ from tests.unit.graphs import cases
 from recommit.graphs import judge as judging
 from recommit.graphs import own_rule, rules, score
 from recommit.graphs.at_work import RuleBench
-from recommit.graphs.optimal import with_optimal_plans
 from recommit.graphs.share import gain_interval
 from recommit.graphs.share.over_prices import mean_gains
 from recommit.horizon import Agreement
-from recommit.play import attribution, regret
+from recommit.play import attribution
 from recommit.play.commitments import Prices
 
 SETTINGS = (judging.Setting(2, Prices()), judging.Setting(3, Prices(0.01, 0.02)))
@@ -302,22 +301,6 @@ def test_a_table_of_ones_own(judge, graph, tmp_path):
     np.save(tmp_path / "objects.npy", np.array([{}], object), allow_pickle=True)
     with pytest.raises(ValueError, match=r"table: expected a \.npy file of numbers"):
         own_rule.from_table(tmp_path / "objects.npy")
-
-
-@pytest.fixture(scope="module")
-def boards():
-    """Every 2x3 board."""
-    return cases.graph("sliding", cases.TASKS["sliding"].population()[0])
-
-
-@pytest.mark.parametrize("budget", [1, 3])
-def test_optimal_plans_are_worth_what_distances_say(boards, budget):
-    best = with_optimal_plans(boards)
-    assert best.closed
-    prices = Prices(0.01, 0.02)
-    value = regret.best(best.commitments(judging.ALL_DEPTHS), budget, prices).value[budget]
-    exact = regret.optimal_values(boards.distance, judging.ALL_DEPTHS, budget, prices)[budget]
-    np.testing.assert_allclose(value, exact, atol=1e-12)
 
 
 def test_the_gain_of_constant_ceiling_and_half():

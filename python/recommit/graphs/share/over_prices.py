@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recommit.graphs import rules
+from recommit.graphs.expectation import expect
 from recommit.graphs.graph import PLAN
 from recommit.graphs.judge import thresholds
 from recommit.graphs.share import LEAST
 from recommit.play import attribution, ceiling_values, regret
 from recommit.play.commitments import Prices
-from recommit.play.expectation import expect
 from recommit.stats import Z95
 
 if TYPE_CHECKING:

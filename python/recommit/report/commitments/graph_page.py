@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from recommit.graphs.expectation import Expectation
     from recommit.graphs.judge import Judge, Setting
     from recommit.graphs.rules import NamedRule
     from recommit.graphs.score import RuleScore
     from recommit.play.attribution import Attribution
-    from recommit.play.expectation import Expectation
     from recommit.report.axes import Figure
 
 #: In the order of the page.

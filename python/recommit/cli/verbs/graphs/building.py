@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
+from recommit.cli.graph_progress import LookedLine
 from recommit.cli.requests import WrongCall
 from recommit.storage.foreign_text import say, tell
 
@@ -18,6 +18,8 @@ def build(
     every_state: bool = False,
     starts: int = 1024,
     length: tuple[int, ...] = (),
+    size: tuple[int, ...] = (),
+    ways: bool = False,
     split: Literal["test", "validation", "train"] = "test",
     task: str = "",
     limit: int = 4_000_000,
@@ -36,6 +38,8 @@ def build(
         every_state: Start from all states there are; for sliding boards of up to ten cells.
         starts: Instances to start from.
         length: Shortest and longest length of the instances; as in the data if not said.
+        size: Rows and columns of the instances; as in the data if not said.
+        ways: Also look at the states on the solver's ways from the starts: what recommit graph score --split needs.
         split: Which split of the run's data the instances are from. Choose thresholds on validation, measure on test.
         task: Which puzzle of a run that has several: sliding, or sliding-3x3 with its size.
         limit: Nodes at most; a graph that needs more is cut and cannot be scored.
@@ -52,6 +56,7 @@ def build(
     from recommit.data.starts import held_out
     from recommit.graphs import build as building
     from recommit.graphs import files
+    from recommit.graphs.optimal import ways as on_ways
     from recommit.policy.checkpoint import local_folder, weights_of
     from recommit.policy.policy import CommitPolicy
     from recommit.runs.directory import recipe_of
@@ -61,13 +66,14 @@ def build(
         torch.set_num_threads(threads)
     try:
         spec = recipe_of(str(run), task)
-        puzzle = spec.puzzle()
-        folder = local_folder(run)
+        spec = replace(spec, size=_two("size", size)) if size else spec
+        puzzle, folder = spec.puzzle(), local_folder(run)
         if every_state:
             first, groups = building.every_state(puzzle), None
         else:
             first = np.ascontiguousarray(held_out.starts(spec, split, starts, length).states)
             groups = held_out.rooms(spec, first)
+        also = on_ways(puzzle, first) if ways and not every_state else None
         policy = CommitPolicy.from_pretrained(folder, device=find_device(device)).eval()
         source = {
             "policy": weights_of(folder),
@@ -75,9 +81,9 @@ def build(
             "set": held_out.name(first),
             **({"samples": samples, "seed": seed} if samples else {}),
         }
-        options: dict[str, Any] = {"features": features, "samples": samples, "seed": seed}
-        line = None if quiet else _Line()
-        graph = building.build(policy, puzzle, first, groups, limit=limit, **options, source=source, progress=line)
+        options: dict[str, Any] = {"limit": limit, "features": features, "samples": samples, "seed": seed}
+        line = None if quiet else LookedLine()
+        graph = building.build(policy, puzzle, first, groups, also=also, **options, source=source, progress=line)
         manifest = files.write(graph, out)
     except ValueError as error:
         raise WrongCall(str(error)) from None
@@ -87,17 +93,7 @@ def build(
     return 0
 
 
-class _Line:
-    """How many states were looked at, on one line of a terminal, or now and then elsewhere."""
-
-    def __init__(self) -> None:
-        self._live = sys.stderr.isatty()
-        self._begin = self._last = time.monotonic()
-
-    def __call__(self, looked: int, nodes: int) -> None:
-        now = time.monotonic()
-        if now - self._last < (0.2 if self._live else 20.0) and looked < nodes:
-            return
-        self._last = now
-        rate = looked / max(now - self._begin, 1e-9)
-        say(f"looked at {looked:,} of {nodes:,} states so far, {rate:,.0f} per second", over=self._live, end="\n")
+def _two(name: str, numbers: tuple[int, ...]) -> tuple[int, int]:
+    if len(numbers) != 2:
+        raise ValueError(f"{name}: expected two numbers, got {numbers}")
+    return numbers[0], numbers[1]

@@ -49,6 +49,7 @@ def score(
     budget: tuple[int, ...] = (),
     price_action: float = 0.01,
     price_look: tuple[float, ...] = (),
+    split: bool = False,
     json: bool = False,
     quiet: bool = False,
 ) -> int:
@@ -69,6 +70,8 @@ def score(
         price_action: What an action costs where looks have a price too; reaching the goal is worth 1. With 0 there is
             no table over all prices of a look.
         price_look: What a look costs. Every budget is judged without prices first, then at each of these.
+        split: Also say what is missing to optimal play because of the plans, and what because of the depths, in both
+            orders. The graph needs the solver's ways from its starts: recommit graph build --ways, or every state.
         json: Print scores.json instead of the tables.
         quiet: Print nothing while judging.
     """
@@ -76,6 +79,7 @@ def score(
     from recommit.graphs import judge as judging
     from recommit.graphs import rules as by_name
     from recommit.graphs import score as scoring
+    from recommit.graphs.optimal import split as parting
     from recommit.graphs.share import over_prices
     from recommit.report.commitments import graph_page
 
@@ -92,8 +96,11 @@ def score(
         rows = scoring.score(judge, entries, other, None if quiet else lambda name: say(f"{name} ..."))
         budgets = dict.fromkeys(each.budget for each in settings) if price_action else ()
         means = [row for k in budgets for row in over_prices.mean_gains(judge, entries, k, price_action, other)]
+        parts = parting.of_rules(judge, rows, entries) if split else []
         value = _values(judge, other or judge, entries, rows) | {"over_prices": [row.to_dict() for row in means]}
+        value |= {"split": [row.to_dict() for row in parts]} if split else {}
         text = page.scores(judge, rows, other) + ("\n" + page.over_prices(means) if means else "")
+        text += "\n" + page.split(judge.settings, parts) if split else ""
     except ValueError as error:
         raise WrongCall(str(error)) from None
     if out is not None:

@@ -54,6 +54,28 @@ def test_depths_that_are_drawn_alone_have_nothing_to_watch(folders, tmp_path, ca
     assert "have no one episode to watch" in (tmp_path / "page.html").read_text()
 
 
+def test_plans_or_depths(init, tmp_path, capsys):  # noqa: F811
+    words = ["--split", "test", "--starts", "6", "--ways", "--quiet"]
+    assert main(["graph", "build", str(init), "--out", str(tmp_path / "ways"), *words]) == 0
+    assert json.loads((tmp_path / "ways" / "manifest.json").read_text())["starts"] == 6
+    words = ["--rules", "fixed-2", "sampled", "--budget", "3", "--split", "--quiet"]
+    capsys.readouterr()
+    assert main(["graph", "score", str(tmp_path / "ways"), *words, "--json"]) == 0
+    split = json.loads(capsys.readouterr().out)["split"]
+    assert [row["rule"] for row in split] == ["fixed-2", "sampled"]
+    assert main(["graph", "score", "sliding-2x3", *words]) == 0
+    assert "## Plans or depths, K = 3" in capsys.readouterr().out
+
+
+def test_instances_of_another_size(init, tmp_path, capsys):  # noqa: F811
+    words = ["--size", "2", "2", "--length", "2", "6", "--starts", "1", "--quiet"]
+    assert main(["graph", "build", str(init), "--out", str(tmp_path / "small"), *words]) == 0
+    assert json.loads((tmp_path / "small" / "manifest.json").read_text())["shape"] == [2, 2]
+    capsys.readouterr()
+    assert main(["graph", "build", str(init), "--out", str(tmp_path / "none"), "--size", "2", "--quiet"]) == 2
+    assert "size: expected two numbers, got (2,)" in capsys.readouterr().err
+
+
 def test_a_table_goes_with_its_graph(folders, tmp_path, capsys):
     assert main(["graph", "show", str(folders / "test"), "--json"]) == 0
     nodes = json.loads(capsys.readouterr().out)["nodes"]

@@ -7,9 +7,9 @@ import pytest
 from tests.reference import expectation as slow
 from tests.unit.play.test_regret import BUDGET, DEPTHS, PRICES, plain, random_graph, random_rule
 
+from recommit.graphs.expectation import expect
 from recommit.play import attribution, regret
 from recommit.play.attribution import CAUSES
-from recommit.play.expectation import expect
 
 
 def random_chance(graph, seed):
