@@ -15,7 +15,7 @@ from recommit.puzzles.outcomes import Outcome, whole
 from recommit.puzzles.solutions import Limits, Solutions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from types import ModuleType
 
     from numpy.typing import NDArray
@@ -181,7 +181,14 @@ class Puzzle(ABC):
         other.stops = False
         return other
 
-    def execute(self, states: Grids, actions: Numbers, depths: Numbers, *, threads: int | None = None) -> Outcome:
+    def execute(
+        self,
+        states: Grids,
+        actions: Numbers,
+        depths: NDArray[np.integer] | Sequence[int] | int,
+        *,
+        threads: int | None = None,
+    ) -> Outcome:
         """Execute row i of ``actions`` open loop for up to ``depths[i]`` actions, stopping at the goal."""
         batch, one = checks.grids(states)
         rows, counts = checks.rows(actions, one), checks.column(depths, batch)
