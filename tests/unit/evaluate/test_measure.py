@@ -26,6 +26,6 @@ def test_a_wrong_value_is_refused(run, tmp_path):
 def test_an_episode_is_played_by_the_best_policy_of_a_run(run):
     start = recommit.Sliding(2, 3).generate(1, seed=5, length=8).states[0]
     played = recommit.episode(run, start, budget=3)
-    policy = recommit.CommitPolicy.from_pretrained(json.loads((run / "best.json").read_text())["policy"])
+    policy = recommit.CommitPolicy.from_pretrained(run / json.loads((run / "best.json").read_text())["policy"])
     assert played.actions == recommit.episode(policy, start, budget=3).actions
     assert np.array_equal(played.states[0], start)
