@@ -124,6 +124,18 @@ class PuzzleVectorEnv(VectorEnv[Any, Any, Any]):
 
     def step(self, actions: Any) -> tuple[Bytes, NDArray[np.float32], Bools, Bools, Info]:
         """One action per slot, of dtype uint8, int32 or int64; wrong ones are refused before anything changes."""
+        observations, rewards, terminated, truncated, masks, finals = self.advance(actions)
+        solved = terminated.copy() if finals is None else np.zeros(self.num_envs, np.bool_)
+        info = self._info(masks, solved, self._rewards.distances)
+        if finals is not None and len(finals[0]):
+            self._add_finals(info, finals, terminated)
+        return observations, rewards, terminated, truncated, info
+
+    def advance(self, actions: Any) -> tuple[Bytes, NDArray[np.float32], Bools, Bools, Bools | None, Any]:
+        """A step without its ``info``: (observations, rewards, terminated, truncated, action masks, finals).
+
+        ``finals`` are (slots, states, action masks) of the episodes that ended, None unless resets are SAME_STEP.
+        """
         episodes = self._open()
         if not self._seeded:
             raise ResetNeeded("step: expected a call of reset first, got none")
@@ -135,17 +147,16 @@ class PuzzleVectorEnv(VectorEnv[Any, Any, Any]):
             )
         except _core.EpisodeOver as error:
             raise ResetNeeded(str(error)) from None
-        within = self.autoreset_mode is AutoresetMode.SAME_STEP
-        finals = episodes.finals() if within else None
+        finals = episodes.finals() if self.autoreset_mode is AutoresetMode.SAME_STEP else None
         if self._rewards.measures:
             ended, states = (_NONE, self._live) if finals is None else finals[:2]
             rewards = self._rewards.earn(rewards, self._live, self._fresh, ended, states)
             self._fresh = terminated | truncated if self.autoreset_mode is AutoresetMode.NEXT_STEP else None
-        solved = np.zeros(self.num_envs, np.bool_) if within else terminated.copy()
-        info = self._info(masks, solved, self._rewards.distances)
-        if finals is not None and len(finals[0]):
-            self._add_finals(info, finals, terminated)
-        return self._observe() if grids is None else grids, rewards, terminated, truncated, info
+        return self._observe() if grids is None else grids, rewards, terminated, truncated, masks, finals
+
+    def shown(self, states: Bytes) -> Bytes:
+        """States as they are observed."""
+        return self._view.frames(states, self._threads) if self._view.rgb else states
 
     def set_length(self, length: banks.Length | None) -> None:
         """Later episodes start from a bank of this exact optimal length; those that run go on."""
@@ -233,7 +244,7 @@ class PuzzleVectorEnv(VectorEnv[Any, Any, Any]):
         ended = np.zeros(self.num_envs, np.bool_)
         ended[slots] = True
         observations = np.full(self.num_envs, None, dtype=object)
-        observations[slots] = [*(self._view.frames(states, self._threads) if self._view.rgb else states)]
+        observations[slots] = [*self.shown(states)]
         info["final_obs"], info["_final_obs"] = observations, ended
         final_masks = np.zeros((self.num_envs, 4), np.bool_)
         final_masks[slots] = masks
