@@ -1,6 +1,6 @@
 """Runs the notebooks from top to bottom, and stores what each cell shows beside it.
 
-python docs/figures/notebooks.py                      # both
+python docs/figures/notebooks.py                      # all
 python docs/figures/notebooks.py first-steps
 """
 
@@ -92,7 +92,7 @@ def executed(book: dict[str, Any], name: str) -> dict[str, Any]:
 def main() -> None:
     plt.switch_backend("Agg")
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", default=["first-steps", "policy"])
+    parser.add_argument("names", nargs="*", default=["first-steps", "policy", "rules"])
     for name in parser.parse_args().names:
         path = NOTEBOOKS / f"{name}.ipynb"
         book = json.loads(path.read_text(encoding="utf-8"))

@@ -60,7 +60,8 @@ def outputs(book, *, whole):
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_shows_what_is_stored_in_it(path, tmp_path, monkeypatch):
-    needed = ["matplotlib", "gymnasium", *(["torch", "transformers", "pyarrow"] if path.stem == "policy" else [])]
+    more = {"policy": ["torch", "transformers", "pyarrow"], "rules": ["pyarrow"]}
+    needed = ["matplotlib", "gymnasium", *more.get(path.stem, [])]
     for module in needed:
         pytest.importorskip(module)
     import matplotlib.pyplot as plt
@@ -74,8 +75,8 @@ def test_a_notebook_shows_what_is_stored_in_it(path, tmp_path, monkeypatch):
     assert sum("image/png" in output["data"] for output in drawn) >= 3
 
 
-def test_there_are_two():
-    assert [path.stem for path in NOTEBOOKS] == ["first-steps", "policy"]
+def test_there_are_three():
+    assert [path.stem for path in NOTEBOOKS] == ["first-steps", "policy", "rules"]
 
 
 def test_they_are_small_enough_to_store():
