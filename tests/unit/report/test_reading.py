@@ -8,7 +8,8 @@ import shutil
 import numpy as np
 import pytest
 
-from recommit.report.reading import Folder, agents_of
+from recommit.report.agents.agent import agents_of
+from recommit.report.reading import Folder
 
 
 @pytest.fixture
@@ -48,7 +49,7 @@ def test_roles_and_labels():
         "fixed",
         "control",
         "ceiling",
-        "other",
+        "knowing",
         "fixed",
     ]
     assert [a.depth for a in found] == [0, 4, 4, 4, 8, 0, 0, 0, 4]

@@ -76,7 +76,8 @@ def make(judge: Judge, rows: Sequence[RuleScore], entries: Sequence[NamedRule], 
         "worst": _worst(judge, best[0].rule, setting, played[best[0].rule], watched),
     }
     content = [page.section(name, SECTIONS[name], *parts[name]) for name in SECTIONS]
-    return page.document("recommit graph", title, judge.graph.task, content, packed)
+    links = [(name, SECTIONS[name].title) for name in SECTIONS]
+    return page.document("recommit graph", title, judge.graph.task, content, packed, links)
 
 
 def _rules(rows: Sequence[RuleScore], setting: Setting) -> Html:
