@@ -153,6 +153,22 @@ def test_the_papers_tables_are_shown_if_they_were_made(evaluations, tmp_path):
         page.make(Folder(copy), 0)
 
 
+def test_a_table_that_was_not_measured_is_a_line_with_its_commands(evaluations, tmp_path):
+    copy = shutil.copytree(evaluations["sliding"], tmp_path / "eval")
+    head = ["model", "paper %", "ours %", "diff"]
+    tables = [
+        table_of("Nobody", (head, [["a", "60.9", "-", "-"]]), missing=["No run: `make it`."]),
+        table_of("Some", (head, [["b", "60.9", "50.0", "-10.9"]]), (["solved %", "h=1"], [["c", "-"]])),
+    ]
+    (copy / "tables.json").write_text(json.dumps({"title": "x", "tables": tables}))
+    html = page.make(Folder(copy), 0).html
+    assert "<summary>Not measured here: Nobody</summary><ul><li><span>No run: </span><code>make it</code>" in html
+    assert '<th scope="row">a</th>' not in html
+    assert '<th scope="row">b</th>' in html
+    assert '<th scope="row">c</th>' not in html, "a part of dashes is left out"
+    assert html.index('<details class="paper">') < html.index("Not measured here"), "all of it is folded"
+
+
 def test_what_an_older_version_printed_is_not_read_back(evaluations, tmp_path):
     """Its figures are computed anew; where its family is gone, a sentence says what writes them."""
     copy = shutil.copytree(evaluations["sliding"], tmp_path / "eval")
