@@ -76,8 +76,8 @@ def build(
 
     ``groups`` are the numbers of the starts' rooms; each start is its own group if there are none. Where a wave would
     make more than ``limit`` nodes, the states beyond it are left out, and the graph is not ``closed``. ``features``
-    keeps what the depth head reads of a look, z. ``progress`` is called with the nodes that were looked at and all
-    nodes so far.
+    keeps what the depth head reads of a look: z, of several views their mean and how far they agree. ``progress`` is
+    called with the nodes that were looked at and all nodes so far.
     """
     if policy.config.decoder.depth_conditioning != "none" or policy.config.show_budget:
         what = "decoder.depth_conditioning" if policy.config.decoder.depth_conditioning != "none" else "show_budget"
@@ -95,7 +95,7 @@ def build(
             looked += len(looks[-1][0])
             if progress is not None:
                 progress(looked, len(nodes))
-    plans, probabilities, logits, landing, stop, z = map(np.concatenate, zip(*looks, strict=True))
+    plans, probabilities, logits, z, apart, landing, stop = map(np.concatenate, zip(*looks, strict=True))
     states = nodes.states()
     return CommitmentGraph(
         task=task.task,
@@ -112,18 +112,18 @@ def build(
         groups=np.arange(len(starts), dtype=np.int32) if groups is None else groups.astype(np.int32),
         source=source or {},
         features=z if features else None,
+        disagreement=apart if apart.shape[1] else None,
     )
 
 
 def _look(
     policy: CommitPolicy, task: Puzzle, states: NDArray[np.uint8], nodes: _Nodes, features: bool
 ) -> tuple[NDArray[Any], ...]:
-    """Plans, probabilities, logits, landings, stops and z of a piece; goals are looked at beside the others, and
-    forgotten.
-    """
-    plans, probabilities, logits, z = _plan(policy, task, states, features)
-    open_ = ~task.is_solved(states)
-    plans[~open_], probabilities[~open_], logits[~open_], z[~open_] = 0, 0.0, 0.0, 0.0
+    """What ``_plan`` says of a piece, landings and stops; goals are looked at beside the others, and forgotten."""
+    looked_at = _plan(policy, task, states, features)
+    open_, plans = ~task.is_solved(states), looked_at[0]
+    for column in looked_at:
+        column[~open_] = 0
     here, stop = states, np.full(len(states), NEVER, np.uint8)
     landing = np.full((len(states), PLAN), NOWHERE, np.int32)
     for place in range(PLAN):
@@ -131,14 +131,16 @@ def _look(
         here = np.where((stop == NEVER)[:, None, None], after, here)
         stop[open_ & (stop == NEVER) & task.is_solved(here)] = place + 1
         landing[open_, place] = nodes.add(here[open_])
-    return plans, probabilities, logits, landing, stop, z
+    return *looked_at, landing, stop
 
 
 def _plan(policy: CommitPolicy, task: Puzzle, states: NDArray[np.uint8], features: bool) -> list[NDArray[Any]]:
+    """Plans, probabilities, logits; of ``features`` z and how far views agree, else columns of no numbers."""
     with torch.no_grad():
         z, index = policy.look(task, states), policy.task_index(task)
         plans, scores = policy.decoder.plans(z, index)
         logits = policy.depth_head(policy.read(z, index, scores))
-    return to_host(
-        plans.byte(), scores.float().softmax(-1), logits.float(), z[:, : z.shape[1] if features else 0].float()
-    )
+        mean = z.mean(dim=1) if z.ndim == 3 else z
+        apart = policy.disagreement(z, index, scores) if features and z.ndim == 3 else mean[:, :0]
+    mean = mean if features else mean[:, :0]
+    return to_host(plans.byte(), scores.float().softmax(-1), logits.float(), mean.float(), apart.float())

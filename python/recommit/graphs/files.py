@@ -1,7 +1,7 @@
 """Commitment graphs as folders, read with numpy and pyarrow alone.
 
 nodes.parquet    a row per node: state, distance, plan, stop, landing_1 .. landing_8, probabilities, logits, and
-                 features where they were kept
+                 features where they were kept, with disagreement where a look has several views
 starts.parquet   a row per start: node, group
 manifest.json    what it is: format, task, shape, depths, counts, where it is from, sha256 of every column's content
 DIGESTS          sha256 of the three files, checked by whoever reads one
@@ -106,13 +106,18 @@ def content(graph: CommitmentGraph) -> str:
         "starts",
         "groups",
     ):
-        column = np.ascontiguousarray(getattr(graph, name))
-        digest.update(f"{name} {column.dtype.str} {column.shape}".encode())
-        digest.update(column.data)
+        _update(digest, name, getattr(graph, name))
     if graph.features is not None:
-        digest.update(f"features {graph.features.dtype.str} {graph.features.shape}".encode())
-        digest.update(np.ascontiguousarray(graph.features).data)
+        _update(digest, "features", graph.features)
+    if graph.disagreement is not None:
+        _update(digest, "disagreement", graph.disagreement)
     return digest.hexdigest()
+
+
+def _update(digest: Any, name: str, values: NDArray[Any]) -> None:
+    column = np.ascontiguousarray(values)
+    digest.update(f"{name} {column.dtype.str} {column.shape}".encode())
+    digest.update(column.data)
 
 
 def read(folder: str | Path) -> CommitmentGraph:
@@ -149,7 +154,8 @@ def _table(folder: Path, name: str, rows: int) -> pa.Table:
 
 def _node_columns(graph: CommitmentGraph) -> dict[str, pa.Array]:
     flat = graph.states.reshape(len(graph), -1)
-    more = {} if graph.features is None else {"features": _lists(graph.features)}
+    every = {"features": graph.features, "disagreement": graph.disagreement}
+    more = {name: _lists(column) for name, column in every.items() if column is not None}
     landings = {f"landing_{h + 1}": pa.array(np.ascontiguousarray(graph.landing[:, h])) for h in range(PLAN)}
     return {
         "state": _lists(flat),
@@ -193,7 +199,11 @@ def _graph(manifest: dict[str, Any], nodes: pa.Table, starts: pa.Table) -> Commi
         starts=_column(starts, "node", np.int32),
         groups=_column(starts, "group", np.int32),
         source=manifest["source"],
-        features=_matrix(nodes, "features", np.float32) if "features" in nodes.column_names else None,
+        **{
+            name: _matrix(nodes, name, np.float32)
+            for name in ("features", "disagreement")
+            if name in nodes.column_names
+        },
     )
 
 

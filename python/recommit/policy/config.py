@@ -47,22 +47,31 @@ class DecoderConfig:
             raise ValueError(f"decoder.z: expected prefix or cross, got {self.z}")
 
 
+#: What a depth head may read.
+READS = ("z", "plan", "views", "sure", "agreement")
+
+
 @dataclass(frozen=True)
 class HeadConfig:
     """The map from a look to the depths. The defaults are the paper's: one linear map from z."""
 
     #: ``z``: what the backbone says. ``plan``: also how sure the action decoder is of each action of its greedy plan.
-    #: ``views``: also how far the views of a look agree on it (see ``views`` of the policy).
-    reads: Literal["z", "plan", "views"] = "z"
+    #: ``views``: also how far the views of a look agree on it (see ``views`` of the policy). ``sure`` and ``agreement``
+    #: are the last two without z: fewer numbers, which need fewer states to learn from.
+    reads: Literal["z", "plan", "views", "sure", "agreement"] = "z"
     #: Width of a hidden layer; 0: none.
     hidden: int = 0
     #: How its last map begins: ``zero``, exactly uniform; ``default``, torch's own; ``normal:STD``, such as
     #: normal:0.01.
     init: str = "zero"
+    #: The hidden layer's function: the exact one, or its formula with tanh, by which heads on graphs are fitted.
+    gelu: Literal["none", "tanh"] = "none"
 
     def __post_init__(self) -> None:
-        if self.reads not in ("z", "plan", "views"):
-            raise ValueError(f"head.reads: expected z, plan or views, got {self.reads}")
+        if self.reads not in READS:
+            raise ValueError(f"head.reads: expected {', '.join(READS[:-1])} or {READS[-1]}, got {self.reads}")
+        if self.gelu not in ("none", "tanh"):
+            raise ValueError(f"head.gelu: expected none or tanh, got {self.gelu}")
         if self.hidden < 0:
             raise ValueError(f"head.hidden: expected at least 0, got {self.hidden}")
         if self.init not in ("zero", "default") and self.deviation is None:

@@ -21,7 +21,7 @@ from recommit.policy.backbones.backbone import load_backbone
 from recommit.policy.card import upload
 from recommit.policy.checkpoint import load_policy, save_policy
 from recommit.policy.config import MAX_ACTIONS, PASS, PolicyConfig
-from recommit.policy.depth_head import DepthHead, confidence
+from recommit.policy.depth_head import OF_VIEWS, WITHOUT_Z, DepthHead, confidence
 from recommit.policy.pictures.geometry import Geometries
 from recommit.policy.pictures.vision import Vision
 from recommit.policy.transfer import to_device, to_host
@@ -71,9 +71,9 @@ class CommitPolicy(nn.Module):
             backbone = load_backbone(name_or_path, device=device, **options)
             return cls(backbone, config or PolicyConfig(), source=str(name_or_path)).to(device)
 
-    def replace_head(self, config: HeadConfig, *, seed: int = 0) -> None:
-        """Another depth head, as it begins: exactly uniform."""
-        self.config = replace(self.config, head=config)
+    def replace_head(self, config: HeadConfig, *, seed: int = 0, depths: tuple[int, ...] = ()) -> None:
+        """Another depth head, as it begins: exactly uniform. It may have ``depths`` of its own to choose from."""
+        self.config = self.vision.config = replace(self.config, head=config, depths=depths or self.config.depths)
         old = self.depth_head.weight
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
@@ -161,14 +161,16 @@ class CommitPolicy(nn.Module):
         with torch.no_grad():
             scores = decoder(z, None, index)[1] if scores is None else scores
             about = [confidence(scores.detach())]
-            if reads == "views":
-                about.append(self._disagreement(z, index, scores, decoder))
-        return torch.cat([mean, *(each.to(z.dtype) for each in about)], dim=-1)
+            if reads in OF_VIEWS:
+                about.append(self.disagreement(z, index, scores, decoder))
+        parts = [each.to(z.dtype) for each in about]
+        return torch.cat(parts if reads in WITHOUT_Z else [mean, *parts], dim=-1)
 
-    def _disagreement(self, z: Tensor, index: int, scores: Tensor, decoder: nn.Module) -> Tensor:
+    def disagreement(self, z: Tensor, index: int, scores: Tensor, decoder: nn.Module | None = None) -> Tensor:
+        """How far the views of z agree on the greedy plans with these ``scores``: see ``views``."""
         if z.ndim == 2:
             return agreed(z)
-        return disagreement(decoder(z, likeliest(scores)[:, : MAX_ACTIONS - 1], index, apart=True))
+        return disagreement((decoder or self.decoder)(z, likeliest(scores)[:, : MAX_ACTIONS - 1], index, apart=True))
 
     def forward(
         self,

@@ -48,6 +48,7 @@ def build(
     task: str = "",
     limit: int = 4_000_000,
     features: bool = False,
+    views: Literal[0, 1, 2, 4, 8] = 0,
     device: str = "auto",
     threads: int = 1,
     quiet: bool = False,
@@ -64,6 +65,7 @@ def build(
         task: Which puzzle of a run that has several: sliding, or sliding-3x3 with its size.
         limit: Nodes at most; a graph that needs more is cut and cannot be scored.
         features: Keep what the depth head reads of a look, so that other heads can be trained: recommit graph fit.
+        views: Look at so many views of every picture; 0 for as many as the policy has. Not for sliding.
         device: cpu, cuda, or auto.
         threads: Threads of torch; 0 for as many as it likes.
         quiet: Print nothing while looking.
@@ -91,10 +93,13 @@ def build(
             first = np.ascontiguousarray(held_out.starts(spec, split, starts, length).states)
             groups = held_out.rooms(spec, first)
         policy = CommitPolicy.from_pretrained(folder, device=find_device(device)).eval()
+        if views:
+            policy.replace_views(views)
         source = {
             "policy": weights_of(folder),
             "starts": "every state" if every_state else f"{len(first)} of {split}",
             "set": held_out.name(first),
+            "views": policy.vision.views(puzzle, puzzle.shape),
         }
         line = None if quiet else _Line()
         graph = building.build(
