@@ -139,7 +139,7 @@ def _plan(policy: CommitPolicy, task: Puzzle, states: NDArray[np.uint8], feature
     with torch.no_grad():
         z, index = policy.look(task, states), policy.task_index(task)
         plans, scores = policy.decoder.plans(z, index)
-        logits = policy.depth_head(policy.read(z, index, scores))
+        logits = policy.depth_head(policy.read(z, index, scores, cells=policy.vision.kinds(task, states)))
         mean = z.mean(dim=1) if z.ndim == 3 else z
         apart = policy.disagreement(z, index, scores) if features and z.ndim == 3 else mean[:, :0]
     mean = mean if features else mean[:, :0]

@@ -1,8 +1,8 @@
 """The depth head: how many actions to commit to. One linear map from what a look gave, z, to the logits of the depths.
 
 It may also read how sure the action decoder is of its greedy plan (``head.reads: plan``), how far several views of the
-picture agree on it (``views``), both without z (``sure``, ``agreement``), and have a hidden layer. Which actions these
-are is for ``action_decoder.py``.
+picture agree on it (``views``), both without z (``sure``, ``agreement``), and have a hidden layer; or what the policy
+expects the plan to lead to, alone (``foresight``). Which actions these are is for ``action_decoder.py``.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ NUMBERS = {
     "views": CONFIDENCES + DISAGREEMENTS,
     "sure": CONFIDENCES,
     "agreement": CONFIDENCES + DISAGREEMENTS,
+    "foresight": 0,
 }
 #: What is read of the views, and what is read without z.
-OF_VIEWS, WITHOUT_Z = ("views", "agreement"), ("sure", "agreement")
+OF_VIEWS, WITHOUT_Z = ("views", "agreement"), ("sure", "agreement", "foresight")
 
 
 class DepthHead(nn.Linear):
@@ -34,6 +35,8 @@ class DepthHead(nn.Linear):
 
     def __init__(self, width: int, depths: int, config: HeadConfig) -> None:
         inputs = (0 if config.reads in WITHOUT_Z else width) + MAX_ACTIONS * NUMBERS[config.reads]
+        if config.reads == "foresight":
+            inputs = 2 * (1 + depths)
         super().__init__(config.hidden or inputs, depths)
         #: Numbers that it reads.
         self.inputs = inputs

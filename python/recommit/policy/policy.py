@@ -22,6 +22,7 @@ from recommit.policy.card import upload
 from recommit.policy.checkpoint import load_policy, save_policy
 from recommit.policy.config import MAX_ACTIONS, PASS, PolicyConfig
 from recommit.policy.depth_head import OF_VIEWS, WITHOUT_Z, DepthHead, confidence
+from recommit.policy.foresight.net import Foresight, foreseen
 from recommit.policy.pictures.geometry import Geometries
 from recommit.policy.pictures.vision import Vision
 from recommit.policy.transfer import to_device, to_host
@@ -48,6 +49,7 @@ class CommitPolicy(nn.Module):
         self.backbone = backbone
         self.depth_head = DepthHead(backbone.width, len(config.depths), config.head)
         self.decoder = ActionDecoder(backbone.width, len(config.tasks), config.decoder)
+        self.foresight = None if config.foresight is None else Foresight(config.foresight).requires_grad_(False)
         self.vision = Vision(backbone, config)
         self.geometries = Geometries(backbone, self.vision, config)
         #: Of frozen weights, once somebody asked: see ``recommit.policy.checkpoint``.
@@ -149,22 +151,28 @@ class CommitPolicy(nn.Module):
         features = self.vision.features(task, states, frozen=self.vision_frozen, view=view)
         return self.backbone.z(features, geometry).to(self.depth_head.weight.dtype)
 
-    def read(self, z: Tensor, index: int, scores: Tensor | None = None, decoder: nn.Module | None = None) -> Tensor:
-        """What the depth head is given: z (the mean of the views), how sure the greedy plan is (of the task with that
-        ``index``), and how far views agree on it.
-
-        ``scores`` are those of the greedy plans where somebody made them; no gradient goes through them.
-        """
+    def read(
+        self,
+        z: Tensor,
+        index: int,
+        scores: Tensor | None = None,
+        decoder: nn.Module | None = None,
+        cells: Tensor | None = None,
+    ) -> Tensor:
+        """What the depth head is given: z (the mean of the views), how sure the greedy plan is, how far views agree;
+        or what it should lead to from the pictures' ``cells``. No gradient goes through ``scores`` of greedy plans."""
         reads, mean, decoder = self.config.head.reads, z.mean(dim=1) if z.ndim == 3 else z, decoder or self.decoder
         if reads == "z":
             return mean
         with torch.no_grad():
             scores = decoder(z, None, index)[1] if scores is None else scores
+            if reads == "foresight":
+                plans = likeliest(scores) if z.ndim == 3 else scores.argmax(-1)
+                return foreseen(self.foresight, cells, plans, self.config.depths).to(z.dtype)
             about = [confidence(scores.detach())]
             if reads in OF_VIEWS:
                 about.append(self.disagreement(z, index, scores, decoder))
-        parts = [each.to(z.dtype) for each in about]
-        return torch.cat(parts if reads in WITHOUT_Z else [mean, *parts], dim=-1)
+        return torch.cat([*([] if reads in WITHOUT_Z else [mean]), *(each.to(z.dtype) for each in about)], dim=-1)
 
     def disagreement(self, z: Tensor, index: int, scores: Tensor, decoder: nn.Module | None = None) -> Tensor:
         """How far the views of z agree on the greedy plans with these ``scores``: see ``views``."""
@@ -187,7 +195,7 @@ class CommitPolicy(nn.Module):
         z, index = self.look(task, states, left), self.task_index(task)
         depth_head, decoder = heads or (self.depth_head, self.decoder)
         previous = actions.to(z.device, non_blocking=True)[..., : MAX_ACTIONS - 1]
-        logits = depth_head(self.read(z, index, decoder=decoder))
+        logits = depth_head(self.read(z, index, decoder=decoder, cells=self.vision.kinds(task, states)))
         conditions = None if depths is None else self.conditioning(depths.to(z.device, non_blocking=True).flatten())
         if actions.ndim == 2:
             return logits, decoder(z, previous, index, conditions)
@@ -227,7 +235,7 @@ class CommitPolicy(nn.Module):
             return np.concatenate([d for d, _ in done]), np.concatenate([a for _, a in done])
         z, index = self.look(task, states, left), self.task_index(task)
         greedy = self.decoder.plans(z, index) if noise is None and self.plans_first else None
-        logits = self.depth_head(self.read(z, index, greedy and greedy[1]))
+        logits = self.depth_head(self.read(z, index, greedy and greedy[1], cells=self.vision.kinds(task, states)))
         if noise is not None:
             logits = logits - torch.log(-torch.log(to_device(noise[0], z.device).to(logits)))
         chosen = to_device(np.array(self.config.depths), z.device)[logits.argmax(dim=-1)]
@@ -267,8 +275,8 @@ class CommitPolicy(nn.Module):
         z, index = self.look(task, states, left), self.task_index(task)
         if self.plans_first:
             plan, scores = self.decoder.plans(z, index)
-            head_inputs, actions = self.read(z, index, scores), plan[:, None].expand(-1, len(depths), -1)
-            scores = scores[:, None]
+            head_inputs = self.read(z, index, scores, cells=self.vision.kinds(task, states))
+            actions, scores = plan[:, None].expand(-1, len(depths), -1), scores[:, None]
         else:
             conditions = (self.conditioning(torch.full((len(z),), depth, device=z.device)) for depth in depths)
             planned = [self.decoder.plans(z, index, depths=each) for each in conditions]

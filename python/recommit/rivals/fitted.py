@@ -154,7 +154,7 @@ class LearnedDepths(Rule):
         """Do the last of the features say how far views agree?"""
         if plans.features is None or self.head.reads in ("views", "agreement"):
             return plans.features is not None
-        return plans.features.shape[1] == self.head.width + APART
+        return bool(plans.features.shape[1] == self.head.width + APART)
 
     def _outputs(self, plans: Plans) -> NDArray[np.float32]:
         if plans.probabilities is None or plans.probabilities.ndim != 3:

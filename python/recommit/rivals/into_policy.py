@@ -58,7 +58,7 @@ def save(run: Path | str, head: FittedHead, views: int, weights: str, folder: Pa
     own = local_folder(run)
     if weights and weights_of(own) != weights:
         raise ValueError(f"policy: expected the one whose plans the graph has ({weights[:12]}), got {own}")
-    policy = CommitPolicy.from_pretrained(own).eval()
+    policy: CommitPolicy = CommitPolicy.from_pretrained(own).eval()
     policy.replace_views(views)
     replace_head(policy, head)
     return policy.save_pretrained(folder)

@@ -1,4 +1,5 @@
-"""``recommit graph fit|audit``: each command is a function whose signature is its command line."""
+"""Heads beside reinforcement, ``recommit graph fit|audit`` and ``recommit train foresight``: each command is a function
+whose signature is its command line."""
 
 from __future__ import annotations
 
@@ -129,6 +130,54 @@ def audit(
     if out is not None:
         audit_page.write(out, rows, text)
     tell(json_module.dumps(audit_page.plain(rows), indent=2) if json else text, end="\n" if json else "")
+    return 0
+
+
+def foresight(
+    run: Path,
+    /,
+    out: Path,
+    task: str = "",
+    views: Literal[0, 1, 2, 4, 8] = 0,
+    steps: int = 8000,
+    starts: int = 20_000,
+    seed: int = 0,
+    threads: int = 1,
+    quiet: bool = False,
+) -> int:
+    """Teach a run's policy where its plans lead, by exact distances of training states, without a look.
+
+    Args:
+        run: A training run: its best policy, and the data whose training starts are used.
+        out: The folder of the policy with foresight, which recommit evaluate RUN --agents adaptive@OUT plays.
+        task: Which puzzle of a run that has several: foresight is of one puzzle and size.
+        views: Plans of so many views of every picture; 0 for as many as the policy has. Not for sliding.
+        steps: Steps of 256 states.
+        starts: Training starts on whose optimal ways, and beside them, states are drawn.
+        seed: Of weights and states.
+        threads: Threads of torch; 0 for as many as it likes.
+        quiet: Print nothing while training.
+    """
+    import torch
+
+    from recommit.policy.checkpoint import local_folder
+    from recommit.policy.policy import CommitPolicy
+    from recommit.runs.directory import recipe_of
+    from recommit.train import foresight as teaching
+
+    if threads:
+        torch.set_num_threads(threads)
+    try:
+        spec = recipe_of(str(run), task)
+        policy = CommitPolicy.from_pretrained(local_folder(run)).eval()
+        policy.replace_views(views or policy.config.views)
+        training = teaching.ForesightTraining(steps, starts=starts, seed=seed)
+        result = teaching.train(policy, spec, training, _silent if quiet else say)
+    except ValueError as error:
+        raise WrongCall(str(error)) from None
+    policy.save_pretrained(out)
+    share, pictures = 100 * result["exact"], 100 * result["pictures"]
+    tell(f"{share:.1f} % of distances exact, {pictures:.1f} % of pictures right after an action, in {out}")
     return 0
 
 
