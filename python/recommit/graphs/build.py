@@ -3,18 +3,25 @@
 States are looked at in waves: first the starts, then where the prefixes of their plans lead, and so on until nothing is
 new. Nodes stand in the order of their waves, so that the same policy gives the same graph. A wave is divided into
 pieces of one size, since on some devices the states that are looked at together decide the last bits.
+
+Samples are drawn by a counter that is named by the state: they depend on the policy, the state and the seed alone, so
+that two graphs of one policy agree where they meet.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from hashlib import sha256
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
+from recommit import draws
 from recommit.graphs.graph import NEVER, NOWHERE, PLAN, CommitmentGraph
-from recommit.policy.transfer import to_host
+from recommit.play.rollout import uniforms
+from recommit.policy.transfer import to_device, to_host
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,6 +35,28 @@ if TYPE_CHECKING:
 PIECE = 128
 #: Nodes of a graph at most, where nobody says another number.
 LIMIT = 4_000_000
+#: Samples of a look at most, in a stream of random numbers of their own each.
+MOST_SAMPLES = 1024
+
+
+@dataclass(frozen=True)
+class _Keeps:
+    """What is kept of a look besides plan and logits."""
+
+    features: bool
+    samples: int
+    seed: int
+
+    def noise(self, states: NDArray[np.uint8], sample: int) -> NDArray[np.float32]:
+        """[states, 8, 4] uniform numbers of one sample of each state."""
+        named = np.array([_number(state) for state in states], np.uint64)
+        stream = draws.streams(self.seed, draws.Purpose.GRAPH_SAMPLES, named ^ np.uint64(sample))
+        return uniforms(stream, 4 * PLAN).reshape(-1, PLAN, 4)
+
+
+def _number(state: NDArray[np.uint8]) -> int:
+    """The first 64 bits of the sha256 of a state, the last ten of them left to the number of the sample."""
+    return int.from_bytes(sha256(state.tobytes()).digest()[:8], "big") & ~(MOST_SAMPLES - 1)
 
 
 class _Nodes:
@@ -67,35 +96,44 @@ def build(
     starts: NDArray[np.uint8],
     groups: NDArray[np.integer] | None = None,
     *,
+    also: NDArray[np.uint8] | None = None,
     limit: int = LIMIT,
     features: bool = False,
+    samples: int = 0,
+    seed: int = 0,
     source: dict[str, Any] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> CommitmentGraph:
     """The graph of a policy from these starts.
 
-    ``groups`` are the numbers of the starts' rooms; each start is its own group if there are none. Where a wave would
+    ``groups`` are the numbers of the starts' rooms; each start is its own group if there are none. ``also``
+    are states to look at besides, where no episode begins. Where a wave would
     make more than ``limit`` nodes, the states beyond it are left out, and the graph is not ``closed``. ``features``
-    keeps what the depth head reads of a look: z, of several views their mean and how far they agree. ``progress`` is
-    called with the nodes that were looked at and all nodes so far.
+    keeps what the depth head reads of a look: z, of several views their mean and how far they agree. ``samples`` plans
+    are drawn from the policy at every look, besides the greedy one, by the streams of ``seed``. ``progress`` is called
+    with the nodes that were looked at and all nodes so far.
     """
     if policy.config.decoder.depth_conditioning != "none" or policy.config.show_budget:
         what = "decoder.depth_conditioning" if policy.config.decoder.depth_conditioning != "none" else "show_budget"
         raise ValueError(f"policy: expected one whose plan depends on the state alone, got one with {what}")
+    if not 0 <= samples <= MOST_SAMPLES:
+        raise ValueError(f"samples: expected 0..{MOST_SAMPLES:,}, got {samples:,}")
     if len(starts) > limit:
         raise ValueError(f"limit: expected at least one node per start ({len(starts)}), got {limit}")
-    nodes = _Nodes((starts.shape[1], starts.shape[2]), limit)
+    nodes, keeps = _Nodes((starts.shape[1], starts.shape[2]), limit), _Keeps(features, samples, seed)
     numbers = nodes.add(starts)
+    if also is not None:
+        nodes.add(also)
     looks = []
     looked = 0
     while looked < len(nodes):
         wave = nodes.states(looked)
         for begin in range(0, len(wave), PIECE):
-            looks.append(_look(policy, task, wave[begin : begin + PIECE], nodes, features))
+            looks.append(_look(policy, task, wave[begin : begin + PIECE], nodes, keeps))
             looked += len(looks[-1][0])
             if progress is not None:
                 progress(looked, len(nodes))
-    plans, probabilities, logits, z, apart, landing, stop = map(np.concatenate, zip(*looks, strict=True))
+    plans, probabilities, logits, z, apart, drawn, landing, stop = map(np.concatenate, zip(*looks, strict=True))
     states = nodes.states()
     return CommitmentGraph(
         task=task.task,
@@ -113,16 +151,17 @@ def build(
         source=source or {},
         features=z if features else None,
         disagreement=apart if apart.shape[1] else None,
+        samples=drawn if samples else None,
     )
 
 
 def _look(
-    policy: CommitPolicy, task: Puzzle, states: NDArray[np.uint8], nodes: _Nodes, features: bool
+    policy: CommitPolicy, task: Puzzle, states: NDArray[np.uint8], nodes: _Nodes, keeps: _Keeps
 ) -> tuple[NDArray[Any], ...]:
     """What ``_plan`` says of a piece, landings and stops; goals are looked at beside the others, and forgotten."""
-    looked_at = _plan(policy, task, states, features)
-    open_, plans = ~task.is_solved(states), looked_at[0]
-    for column in looked_at:
+    look = _plan(policy, task, states, keeps)
+    open_, plans = ~task.is_solved(states), look[0]
+    for column in look:
         column[~open_] = 0
     here, stop = states, np.full(len(states), NEVER, np.uint8)
     landing = np.full((len(states), PLAN), NOWHERE, np.int32)
@@ -131,16 +170,21 @@ def _look(
         here = np.where((stop == NEVER)[:, None, None], after, here)
         stop[open_ & (stop == NEVER) & task.is_solved(here)] = place + 1
         landing[open_, place] = nodes.add(here[open_])
-    return *looked_at, landing, stop
+    return *look, landing, stop
 
 
-def _plan(policy: CommitPolicy, task: Puzzle, states: NDArray[np.uint8], features: bool) -> list[NDArray[Any]]:
-    """Plans, probabilities, logits; of ``features`` z and how far views agree, else columns of no numbers."""
+def _plan(policy: CommitPolicy, task: Puzzle, states: NDArray[np.uint8], keeps: _Keeps) -> list[NDArray[Any]]:
+    """Plans, probabilities, logits; of features z and how far views agree, else columns of no numbers; samples."""
     with torch.no_grad():
         z, index = policy.look(task, states), policy.task_index(task)
         plans, scores = policy.decoder.plans(z, index)
         logits = policy.depth_head(policy.read(z, index, scores, cells=policy.vision.kinds(task, states)))
+        samples = plans.new_zeros((len(states), keeps.samples, PLAN))
+        for i in range(keeps.samples):  # one at a time: a pass is as wide as that of the plans
+            noise = to_device(keeps.noise(states, i), z.device)
+            samples[:, i] = policy.decoder.plans(z, index, noise=noise)[0]
         mean = z.mean(dim=1) if z.ndim == 3 else z
-        apart = policy.disagreement(z, index, scores) if features and z.ndim == 3 else mean[:, :0]
-    mean = mean if features else mean[:, :0]
-    return to_host(plans.byte(), scores.float().softmax(-1), logits.float(), mean.float(), apart.float())
+        apart = policy.disagreement(z, index, scores) if keeps.features and z.ndim == 3 else mean[:, :0]
+    read = (mean if keeps.features else mean[:, :0]).float()
+    chances = scores.float().softmax(-1)
+    return to_host(plans.byte(), chances, logits.float(), read, apart.float(), samples.byte())

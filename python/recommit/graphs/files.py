@@ -1,7 +1,7 @@
 """Commitment graphs as folders, read with numpy and pyarrow alone.
 
 nodes.parquet    a row per node: state, distance, plan, stop, landing_1 .. landing_8, probabilities, logits, and
-                 features where they were kept, with disagreement where a look has several views
+                 features and samples where they were kept, with disagreement where a look has several views
 starts.parquet   a row per start: node, group
 manifest.json    what it is: format, task, shape, depths, counts, where it is from, sha256 of every column's content
 DIGESTS          sha256 of the three files, checked by whoever reads one
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 FORMAT = "recommit commitment graph 1"
 #: Graphs that come with the package.
 EXAMPLES = Path(__file__).parent / "examples"
+#: Columns that a graph may have or not.
+EXTRA = ("features", "samples", "disagreement")
 MANIFEST, NODES, STARTS = "manifest.json", "nodes.parquet", "starts.parquet"
 #: More nodes than this are refused before anything is read: some 800 bytes of memory each.
 MOST_NODES = 1 << 24
@@ -86,6 +88,7 @@ def describe(graph: CommitmentGraph) -> dict[str, Any]:
         "groups": len(np.unique(graph.groups)),
         "closed": graph.closed,
         "features": 0 if graph.features is None else graph.features.shape[1],
+        "samples": 0 if graph.samples is None else graph.samples.shape[1],
         "content": content(graph),
         "source": graph.source,
     }
@@ -107,10 +110,9 @@ def content(graph: CommitmentGraph) -> str:
         "groups",
     ):
         _update(digest, name, getattr(graph, name))
-    if graph.features is not None:
-        _update(digest, "features", graph.features)
-    if graph.disagreement is not None:
-        _update(digest, "disagreement", graph.disagreement)
+    for name in EXTRA:  # a graph without them has the hash that it had before there were any
+        if (column := getattr(graph, name)) is not None:
+            _update(digest, name, column)
     return digest.hexdigest()
 
 
@@ -154,8 +156,8 @@ def _table(folder: Path, name: str, rows: int) -> pa.Table:
 
 def _node_columns(graph: CommitmentGraph) -> dict[str, pa.Array]:
     flat = graph.states.reshape(len(graph), -1)
-    every = {"features": graph.features, "disagreement": graph.disagreement}
-    more = {name: _lists(column) for name, column in every.items() if column is not None}
+    columns = {name: getattr(graph, name) for name in EXTRA}
+    more = {name: _lists(column.reshape(len(graph), -1)) for name, column in columns.items() if column is not None}
     landings = {f"landing_{h + 1}": pa.array(np.ascontiguousarray(graph.landing[:, h])) for h in range(PLAN)}
     return {
         "state": _lists(flat),
@@ -204,6 +206,9 @@ def _graph(manifest: dict[str, Any], nodes: pa.Table, starts: pa.Table) -> Commi
             for name in ("features", "disagreement")
             if name in nodes.column_names
         },
+        samples=_matrix(nodes, "samples", np.uint8).reshape(many, -1, PLAN)
+        if "samples" in nodes.column_names
+        else None,
     )
 
 

@@ -56,6 +56,8 @@ class CommitmentGraph:
     features: NDArray[np.float32] | None = None
     #: [N, 16] how far several views of a look agree on the plan, kept beside ``features`` of a policy with views.
     disagreement: NDArray[np.float32] | None = None
+    #: [N, S, 8] other plans of the same look, drawn from the policy. None where there are none.
+    samples: NDArray[np.uint8] | None = None
 
     def __post_init__(self) -> None:
         nodes = len(self.states)
@@ -78,6 +80,8 @@ class CommitmentGraph:
             raise ValueError(
                 f"disagreement: expected the shape ({nodes}, {DISAGREEMENTS * PLAN}), got {self.disagreement.shape}"
             )
+        if self.samples is not None:
+            _check_samples(self.samples, nodes)
         _within("landing", self.landing, NOWHERE, nodes - 1)
         _within("starts", self.starts, 0, nodes - 1)
         _within("stop", self.stop, NEVER, PLAN)
@@ -178,6 +182,12 @@ def columns_of(depths: Sequence[int]) -> list[int]:
     if bad or not depths:
         raise ValueError(f"depths: expected some of 1..{PLAN}, got {bad[0] if bad else 'none'}")
     return [depth - 1 for depth in sorted(set(depths))]
+
+
+def _check_samples(samples: NDArray[np.uint8], nodes: int) -> None:
+    if samples.ndim != 3 or not samples.shape[1] or (len(samples), samples.shape[2]) != (nodes, PLAN):
+        raise ValueError(f"samples: expected the shape ({nodes}, at least 1, {PLAN}), got {samples.shape}")
+    _within("samples", samples, 0, 3)
 
 
 def _within(name: str, numbers: NDArray[Any], least: int, most: int) -> None:
