@@ -282,7 +282,7 @@ class CommitPolicy(nn.Module):
         z, index = self.look(task, batch, left), self.task_index(task)
         if self.plans_first:
             plan, scores = self.decoder.plans(z, index)
-            head_inputs = self.read(z, index, scores, cells=self.vision.kinds(task, states))
+            head_inputs = self.read(z, index, scores, cells=self.vision.kinds(task, batch))
             actions, scores = plan[:, None].expand(-1, len(depths), -1), scores[:, None]
         else:
             conditions = (self.conditioning(torch.full((len(z),), depth, device=z.device)) for depth in depths)

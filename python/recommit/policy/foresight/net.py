@@ -26,7 +26,7 @@ ACTIONS = 4
 STAYS = 4.0
 
 
-class Block(nn.Module):
+class ResidualCells(nn.Module):
     """Two convolutions beside what went in."""
 
     def __init__(self, width: int) -> None:
@@ -59,7 +59,7 @@ class Foresight(nn.Module):
         self.moves = nn.ModuleList(nn.Conv2d(a, b, 3, padding=1) for a, b in pairwise(widths))
         #: How far it is.
         self.entry = nn.Conv2d(kinds, width, 3, padding=1)
-        self.blocks = nn.ModuleList(Block(width) for _ in range(config.blocks))
+        self.blocks = nn.ModuleList(ResidualCells(width) for _ in range(config.blocks))
         self.hidden = nn.Linear(config.rows * config.cols * width, 256)
         self.last = nn.Linear(256, config.far + 2)
 
