@@ -7,6 +7,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Literal
 
+from recommit.cli.flags import usual
 from recommit.cli.requests import WrongCall
 from recommit.storage.foreign_text import tell
 
@@ -27,6 +28,7 @@ AGENTS = (
 )
 
 
+@usual(task="the only one of the run", length="those of the data", tables="all with --paper")
 def evaluate(
     run: Path,
     /,

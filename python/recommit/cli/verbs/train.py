@@ -6,6 +6,7 @@ import json as json_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from recommit.cli.flags import usual
 from recommit.cli.requests import WrongCall
 from recommit.storage.foreign_text import tell
 from recommit.train.family.launch import Launcher
@@ -14,6 +15,20 @@ if TYPE_CHECKING:
     from recommit.train.family.launch import Fleet
 
 
+@usual(
+    steps="that of the recipe",
+    batch="that of the recipe",
+    lr="that of the recipe",
+    seed="that of the recipe",
+    threads="that of the recipe",
+    device="that of the recipe",
+    backbone="that of the recipe",
+    zero="no DeepSpeed",
+    deepspeed="no DeepSpeed",
+    vision_cache="none",
+    single_commitment="all of the recipe",
+    set="nothing more",
+)
 def sft(
     recipe: str,
     data: tuple[Path, ...],
@@ -83,6 +98,21 @@ def sft(
         raise WrongCall(str(error)) from None
 
 
+@usual(
+    variant="adaptive",
+    task="the puzzles of the warm start",
+    data="the recipes of the warm start",
+    set="nothing more",
+    steps="that of the recipe",
+    budget="that of the recipe",
+    length="that of the recipe",
+    seed="that of the recipe",
+    threads="that of the recipe",
+    device="that of the recipe",
+    zero="no DeepSpeed",
+    deepspeed="no DeepSpeed",
+    vision_cache="none",
+)
 def grpo(
     recipe: str,
     init: Path,
@@ -153,6 +183,17 @@ def grpo(
         raise WrongCall(str(error)) from None
 
 
+@usual(
+    budgets="that of the recipe",
+    task="the puzzles of the warm start",
+    set="nothing more",
+    steps="that of the recipe",
+    threads="that of the recipe",
+    gpus="runs in this machine's processes",
+    gpus_per_run="all of them",
+    hostfile="this machine alone",
+    device="that of the recipe",
+)
 def family(
     recipe: str,
     init: Path,
