@@ -1,4 +1,4 @@
-"""The one check that a folder goes on with what began it, and the one sentence where it does not."""
+"""The checks that a folder is ours and goes on with what began it, and the sentences where it is not."""
 
 from __future__ import annotations
 
@@ -14,6 +14,17 @@ def check(folder: Path, before: Any, now: Any) -> None:
     """Refuse to mix two runs: a folder that was begun with ``before`` is asked to go on with ``now``."""
     if changed := differences(before, now):
         raise errors.WrongFolder(f"{folder}: the folder belongs to another run: {changed}")
+
+
+def refuse_foreign(folder: Path, marks: tuple[str, ...], work: str) -> None:
+    """Refuse a folder with somebody's files; one of ours holds one of the ``marks``, and hidden files do not count."""
+    if not folder.is_dir():
+        return
+    names = sorted(entry.name for entry in folder.iterdir() if not entry.name.startswith("."))
+    if names and not set(names) & set(marks):
+        raise errors.WrongFolder(
+            f"{folder}: expected a new or empty folder, or that of {work}; got one with {names[0]}"
+        )
 
 
 def differences(before: Any, now: Any, name: str = "") -> str:

@@ -56,3 +56,14 @@ def test_names_that_are_none_are_refused(repo, tmp_path):
 def test_a_folder_and_sending_exclude_each_other(upload, tmp_path):
     with pytest.raises(errors.WrongFolder, match="hub: expected a local folder or --send, got both"):
         hub.push(upload, tmp_path, True)
+
+
+@pytest.mark.parametrize(
+    ("name", "repository"),
+    [("me/policy", True), ("nosuch", False), ("./me/policy", False), ("/me/policy", False), ("a/b/c", False)],
+)
+def test_a_path_is_no_repository(name, repository, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert hub.is_repository(name) == repository
+    (tmp_path / "me").mkdir()
+    assert not hub.is_repository(name)

@@ -45,6 +45,7 @@ def sft(
     deepspeed: str | None = None,
     vision_cache: Path | None = None,
     single_commitment: int | None = None,
+    anyway: bool = False,
     show: bool = False,
     quiet: bool = False,
 ) -> int:
@@ -69,6 +70,7 @@ def sft(
             DeepSpeed.
         vision_cache: A folder that keeps the features of a frozen picture encoder for other runs.
         single_commitment: Imitate samples of this depth alone.
+        anyway: Train on data of puzzles that the recipe was not made for.
         show: Print the configuration and stop.
         quiet: Say nothing while training.
     """
@@ -90,10 +92,11 @@ def sft(
     config = _stage(recipe, _flags(flags), set, SftConfig, "sft")
     if show:
         return _shown(config)
+    from recommit.train.config import tasks
     from recommit.train.sft.run import train
 
     try:
-        return train(config, data, out, quiet=quiet)
+        return train(config, data, out, tasks=() if anyway else tasks(recipe), quiet=quiet)
     except ValueError as error:
         raise WrongCall(str(error)) from None
 
@@ -130,6 +133,7 @@ def grpo(
     zero: int | None = None,
     deepspeed: str | None = None,
     vision_cache: Path | None = None,
+    anyway: bool = False,
     show: bool = False,
     quiet: bool = False,
 ) -> int:
@@ -155,6 +159,7 @@ def grpo(
         deepspeed: The same by a configuration file: zero1, zero2, zero3, these with -offload, or a JSON file of
             DeepSpeed.
         vision_cache: A folder that keeps the features of a frozen picture encoder for other runs.
+        anyway: Train on data of puzzles that the recipe was not made for.
         show: Print the configuration and stop.
         quiet: Say nothing while training.
     """
@@ -175,10 +180,12 @@ def grpo(
     config = _stage(recipe, _flags(flags), set, grpo_config.GrpoConfig, "grpo")
     if show:
         return _shown(config)
+    from recommit.train.config import tasks
     from recommit.train.grpo.run import train
 
     try:
-        return train(config, init, out, data=data or None, quiet=quiet)
+        wanted = () if anyway else tasks(recipe)
+        return train(config, init, out, data=data or None, tasks=wanted, quiet=quiet)
     except ValueError as error:
         raise WrongCall(str(error)) from None
 
