@@ -34,5 +34,16 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
 def notebook(path: Path) -> str:
     """Its cells as Markdown."""
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-    texts = (("".join(cell["source"]), cell["cell_type"]) for cell in cells)
-    return "\n\n".join(f"```python\n{text}\n```" if kind == "code" else text for text, kind in texts)
+    return "\n\n".join(part for cell in cells for part in _cell(cell))
+
+
+def _cell(cell: dict[str, Any]) -> list[str]:
+    """Text, or code with what it printed and drew when it was stored."""
+    text = "".join(cell["source"])
+    return [f"```python\n{text}\n```", *map(_output, cell["outputs"])] if cell["cell_type"] == "code" else [text]
+
+
+def _output(output: dict[str, Any]) -> str:
+    if output["output_type"] == "stream":
+        return f"```text\n{''.join(output['text']).rstrip()}\n```"
+    return f"![What the cell above draws](data:image/png;base64,{output['data']['image/png']})"

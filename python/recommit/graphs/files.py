@@ -1,7 +1,7 @@
 """Commitment graphs as folders, read with numpy and pyarrow alone.
 
 nodes.parquet    a row per node: state, distance, plan, stop, landing_1 .. landing_8, probabilities, logits, and
-                 features where they were kept
+                 features and samples where they were kept
 starts.parquet   a row per start: node, group
 manifest.json    what it is: format, task, shape, depths, counts, where it is from, sha256 of every column's content
 DIGESTS          sha256 of the three files, checked by whoever reads one
@@ -86,6 +86,7 @@ def describe(graph: CommitmentGraph) -> dict[str, Any]:
         "groups": len(np.unique(graph.groups)),
         "closed": graph.closed,
         "features": 0 if graph.features is None else graph.features.shape[1],
+        "samples": 0 if graph.samples is None else graph.samples.shape[1],
         "content": content(graph),
         "source": graph.source,
     }
@@ -109,9 +110,11 @@ def content(graph: CommitmentGraph) -> str:
         column = np.ascontiguousarray(getattr(graph, name))
         digest.update(f"{name} {column.dtype.str} {column.shape}".encode())
         digest.update(column.data)
-    if graph.features is not None:
-        digest.update(f"features {graph.features.dtype.str} {graph.features.shape}".encode())
-        digest.update(np.ascontiguousarray(graph.features).data)
+    for name in ("features", "samples"):  # a graph without them has the hash that it had before there were any
+        column = getattr(graph, name)
+        if column is not None:
+            digest.update(f"{name} {column.dtype.str} {column.shape}".encode())
+            digest.update(np.ascontiguousarray(column).data)
     return digest.hexdigest()
 
 
@@ -150,6 +153,8 @@ def _table(folder: Path, name: str, rows: int) -> pa.Table:
 def _node_columns(graph: CommitmentGraph) -> dict[str, pa.Array]:
     flat = graph.states.reshape(len(graph), -1)
     more = {} if graph.features is None else {"features": _lists(graph.features)}
+    if graph.samples is not None:
+        more["samples"] = _lists(graph.samples.reshape(len(graph), -1))
     landings = {f"landing_{h + 1}": pa.array(np.ascontiguousarray(graph.landing[:, h])) for h in range(PLAN)}
     return {
         "state": _lists(flat),
@@ -194,6 +199,9 @@ def _graph(manifest: dict[str, Any], nodes: pa.Table, starts: pa.Table) -> Commi
         groups=_column(starts, "group", np.int32),
         source=manifest["source"],
         features=_matrix(nodes, "features", np.float32) if "features" in nodes.column_names else None,
+        samples=_matrix(nodes, "samples", np.uint8).reshape(many, -1, PLAN)
+        if "samples" in nodes.column_names
+        else None,
     )
 
 

@@ -94,7 +94,7 @@ def _row(
     judge: Judge, chosen_on: Judge, entry: NamedRule, setting: Setting, threshold: float | None, *, shared: bool
 ) -> RuleScore:
     rule = entry if threshold is None else entry.at(threshold)
-    episodes = judge.attributed(judge.bench.chooser(rule), setting)
+    episodes = judge.played(rule, setting)
     solved, actions, looks = episodes.outcome()
     value = episodes.value(judge.commitments, setting.prices)
     spread = bootstrap(value, judge.graph.groups)

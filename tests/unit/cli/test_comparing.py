@@ -31,8 +31,12 @@ SIZES = ["--instances", "6", "--validation", "5", "--harder", "3", "--quiet"]
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
     """Everything of one seed."""
-    folder = tmp_path_factory.mktemp("runs")
-    (folder / "small.yaml").write_text(SMALL)
+    return everything(tmp_path_factory.mktemp("runs"), SMALL)
+
+
+def everything(folder, text):
+    """The runs of a preset."""
+    (folder / "small.yaml").write_text(text)
     (entry,) = preset.entries(preset.load(str(folder / "small.yaml")), folder / "out")
     disk.make_folders(disk.Files(), entry.folder)
     task = stages.Task(entry, 1, None, True, pytest.fail)
@@ -98,3 +102,19 @@ def test_the_graph_of_another_policy_is_built_anew(runs, compared, tmp_path, mon
 def test_a_wrong_call_is_a_sentence(runs, tmp_path, capsys, words, message):
     assert compare(runs, tmp_path, *words) == 2
     assert message in capsys.readouterr().err
+
+
+def test_icy_caves_are_compared_with_larger_ones(tmp_path):
+    """No state of theirs can be listed, so graphs begin at instances."""
+    ice = SMALL.replace("task: sliding, size: [2, 3]", "task: ice, size: [6, 6]").replace(
+        "laptop-sliding", "laptop-ice"
+    )
+    ice = ice.replace("length: [4, 14]", "length: [3, 6]")
+    runs = everything(tmp_path, ice)
+    assert compare(runs, tmp_path / "compared") == 0
+    scores = json.loads((tmp_path / "compared" / "scores-small.json").read_text())
+    assert scores["title"] == "ice 6x6"
+    assert scores["instances"]["harder"]["label"] == "7x7"
+    assert {row["rule"] for row in scores["rows"]["harder"]} == set(played.RULES)
+    assert {row["instances"] for row in scores["split"]} == {"test", "harder"}
+    assert all(row["best"] >= row["value"] - 1e-9 for row in scores["split"])

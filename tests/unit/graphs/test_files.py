@@ -43,6 +43,28 @@ def test_features_are_there_where_they_were_kept(graph, tmp_path):
         cases.changed(graph, features=features[1:])
 
 
+def test_samples_are_there_where_they_were_drawn(graph, tmp_path):
+    assert files.write(graph, tmp_path)["samples"] == 6
+    assert np.array_equal(files.read(tmp_path).samples, graph.samples)
+    plain = cases.changed(graph, samples=None)
+    assert files.write(plain, tmp_path / "plain")["samples"] == 0
+    assert files.read(tmp_path / "plain").samples is None
+    assert len({files.content(each) for each in (graph, plain, cases.changed(graph, samples=3 - graph.samples))}) == 3
+    for wrong in (graph.samples[1:], graph.samples[:, :0], graph.samples[:, 0]):
+        with pytest.raises(ValueError, match="samples: expected the shape"):
+            cases.changed(graph, samples=wrong)
+    with pytest.raises(ValueError, match=r"samples: expected numbers 0\.\.3, got 4"):
+        cases.changed(graph, samples=np.full_like(graph.samples, 4))
+
+
+def test_a_graph_of_before_there_were_samples_is_read():
+    """The one in the package was written then; its hash is as it was."""
+    graph = files.read("sliding-2x3")
+    assert graph.samples is None
+    assert files.content(graph) == files.describe(graph)["content"]
+    assert "samples" not in json.loads((files.EXAMPLES / "sliding-2x3" / files.MANIFEST).read_text())
+
+
 def test_what_is_pushed_is_read_back(graph, tmp_path):
     from recommit.cli import main
 

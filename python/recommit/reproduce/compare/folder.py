@@ -32,13 +32,15 @@ def compare(
     sizes: dict[str, int],
     device: str,
     say: Callable[[str], None],
+    progress: Callable[[int, int], None] | None = None,
 ) -> tuple[str, list[dict[str, Any]]]:
-    """Compare the puzzles, and write everything; the page and the scores of all puzzles in the folder."""
+    """Compare the puzzles, and write everything; the page and the scores of all puzzles in the folder. ``progress`` is
+    called while graphs are built."""
     place, disk = out.absolute(), files.Files()
     files.make_folders(disk, place)
     with Lock(place, work="comparison"):
         for entry in entries:
-            values = Comparison(entry, place, seeds, **sizes, device=device, say=say).run()
+            values = Comparison(entry, place, seeds, **sizes, device=device, say=say, progress=progress).run()
             files.replace(disk, place / f"scores-{entry.name}.json", as_json(values).encode())
         return write(place)
 

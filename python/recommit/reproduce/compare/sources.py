@@ -15,7 +15,7 @@ from recommit.graphs.judge import Judge
 from recommit.policy.checkpoint import local_folder, weights_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from recommit.graphs.graph import CommitmentGraph
@@ -82,6 +82,7 @@ def graph_of(
     starts: GraphStarts,
     folder: Path,
     device: str = "auto",
+    progress: Callable[[int, int], None] | None = None,
 ) -> CommitmentGraph:
     """The graph of a policy from these starts: that of the folder if it is there, or else built and written there."""
     from recommit.policy.policy import CommitPolicy
@@ -93,7 +94,7 @@ def graph_of(
     if graph is not None and graph.source.get("policy") == weights and _holds(graph, starts):
         return graph
     network = CommitPolicy.from_pretrained(policy, device=find_device(device), anyway=True).eval()
-    built = build.build(network, starts.puzzle, starts.states(), source={"policy": weights})
+    built = build.build(network, starts.puzzle, starts.states(), source={"policy": weights}, progress=progress)
     files.write(built, place)
     return built
 
