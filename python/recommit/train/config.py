@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import json
 from dataclasses import dataclass, field
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -21,6 +20,7 @@ from recommit.policy.config import (
 from recommit.storage import recipe_text
 from recommit.storage.recipe_text import brief, cut
 from recommit.train.parsing import check_choices, check_least, parse, plain
+from recommit.train.recipe_file import recipes, section, tasks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -251,35 +251,6 @@ def changed(recipe: str, values: dict[str, Any], changes: Sequence[str], cls: ty
     return load(recipe, [*lines, *changes], cls, stage)
 
 
-def section(recipe: str | Path, stage: str) -> dict[str, Any]:
-    """What a recipe says of a stage; empty if it says nothing."""
-    try:
-        whole = recipe_text.read(_text(recipe)) or {}
-    except ValueError as error:
-        raise ValueError(f"recipe: {error} in {recipe}") from None
-    if not isinstance(whole, dict) or not isinstance(whole.get(stage) or {}, dict):
-        raise ValueError(f"recipe: expected a mapping with the stage {stage}, got {type(whole).__name__} in {recipe}")  # noqa: TRY004
-    return whole.get(stage) or {}
-
-
-def recipes() -> list[str]:
-    """Names of the recipes in this package."""
-    return sorted(p.name.removesuffix(".yaml") for p in _folder().iterdir() if p.name.endswith(".yaml"))
-
-
-def _folder() -> Any:
-    return files("recommit") / "recipes"
-
-
-def _text(recipe: str | Path) -> str:
-    named = _folder() / f"{recipe}.yaml"
-    if named.is_file():
-        return str(named.read_text(encoding="utf-8"))
-    if Path(recipe).is_file():
-        return Path(recipe).read_text(encoding="utf-8")
-    raise ValueError(f"recipe: expected a file or one of {', '.join(recipes())}, got {recipe}")
-
-
 __all__ = [
     "DecoderConfig",
     "EngineConfig",
@@ -296,4 +267,6 @@ __all__ = [
     "parse",
     "plain",
     "recipes",
+    "section",
+    "tasks",
 ]

@@ -51,13 +51,21 @@ if TYPE_CHECKING:
     from recommit.train.targets import Targets
 
 
-def train(config: SftConfig, data: str | Path | Sequence[str | Path], out: str | Path, *, quiet: bool = False) -> int:
+def train(
+    config: SftConfig,
+    data: str | Path | Sequence[str | Path],
+    out: str | Path,
+    *,
+    tasks: tuple[str, ...] = (),
+    quiet: bool = False,
+) -> int:
     """Run, or go on with, a warm start from one data set or several; 0 when it is finished and 130 when it was
-    interrupted.
+    interrupted. Data of other puzzles than ``tasks``, those of a recipe, are refused if there are any of these.
     """
     if config.run.threads:
         torch.set_num_threads(config.run.threads)
     datasets = opened(data)
+    initial_policy.refuse_others([dataset.spec.task for dataset in datasets], tasks)
     team = ranks.join(config.run.device) if config.engine.kind == "deepspeed" else ranks.alone(config.run.device)
     with watched(team), RunDirectory(out, lead=team.lead) as folder, Interrupt() as interrupt:
         begun = {"kind": "sft", "ranks": team.world, **plain(config), "data": described(datasets)}
@@ -130,6 +138,7 @@ class Sft(Trainer):
             self.policy = self.ensemble.learner(own, device=team.device)
         else:
             self.policy = initial_policy.policy(config.model, folder.folder, config.run.seed, team)
+        initial_policy.note_puzzles(self.policy, recipes, new=self.ensemble is None)
         self.policy.train_only(*self.tasks, depth_head=False)  # the depth head learns by reinforcement alone
         self.policy.backbone.recompute = config.engine.checkpointing
         self.policy.train()
