@@ -18,6 +18,7 @@ def sft(
     recipe: str,
     data: tuple[Path, ...],
     out: Path,
+    init: Path | None = None,
     set: tuple[str, ...] = (),
     steps: int | None = None,
     batch: int | None = None,
@@ -40,6 +41,8 @@ def sft(
             a YAML file.
         data: A data set (see recommit data build), or several, also of different puzzles: batches mix them.
         out: The folder of the run.
+        init: A run to go on from (its best policy), or a saved policy, instead of new weights; model of the recipe does
+            not count.
         set: Any value of the recipe, for example --set optim.lr=3e-4 model.shape.width=192
         steps: Steps of the optimiser.
         batch: States per step.
@@ -78,7 +81,7 @@ def sft(
     from recommit.train.sft.run import train
 
     try:
-        return train(config, data, out, quiet=quiet)
+        return train(config, data, out, init=init, quiet=quiet)
     except ValueError as error:
         raise WrongCall(str(error)) from None
 
