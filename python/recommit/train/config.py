@@ -24,6 +24,7 @@ from recommit.train.recipe_file import recipes, section, tasks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from typing_extensions import Self
 
@@ -66,11 +67,16 @@ class OptimConfig:
     weight_decay: float = 0.01
     #: Largest norm of a step's gradient; 0: not clipped.
     clip: float = 1.0
+    #: Of a warm start: how much of the weights that are validated and saved stays at each step, while the rest comes
+    #: from the weights that learn (0.999 averages about the last thousand steps). 0: they are the weights that learn.
+    ema: float = 0.0
 
     def __post_init__(self) -> None:
         least = {"steps": 1, "batch": 1, **dict.fromkeys(("micro_batch", "warmup", "weight_decay", "clip"), 0)}
         check_least("optim", self, **least, lr=0, vision_lr=0, head_lr=0, depth_lr=0)
         check_choices("optim", self)
+        if not 0 <= self.ema < 1:
+            raise ValueError(f"optim.ema: expected 0 to less than 1, got {self.ema}")
 
 
 @dataclass(frozen=True)
@@ -160,6 +166,8 @@ class RunConfig:
     log_every: int = 10
     #: Threads of torch; 0: as many as it likes. Bitwise resume is promised for equal numbers.
     threads: int = 0
+    #: Who multiplies matrices on a CPU: ``fast`` takes oneDNN, twice as fast on AMD processors; other last bits.
+    products: Literal["usual", "fast"] = "usual"
     device: str = "auto"
     tensorboard: bool = True
     #: Project name for Weights & Biases; empty: not used.
@@ -171,6 +179,7 @@ class RunConfig:
 
     def __post_init__(self) -> None:
         check_least("run", self, seed=0, save_every=1, keep=1, log_every=1, threads=0, vision_cache_size=0)
+        check_choices("run", self)
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,7 @@ def sft(
     recipe: str,
     data: tuple[Path, ...],
     out: Path,
+    init: Path | None = None,
     set: tuple[str, ...] = (),
     steps: int | None = None,
     batch: int | None = None,
@@ -56,6 +57,8 @@ def sft(
             paper-joint, or a YAML file.
         data: A data set (see recommit data build), or several, also of different puzzles: batches mix them.
         out: The folder of the run.
+        init: A run to go on from (its best policy), or a saved policy, instead of new weights; model of the recipe does
+            not count.
         set: Any value of the recipe, for example --set optim.lr=3e-4 model.shape.width=192
         steps: Steps of the optimiser.
         batch: States per step.
@@ -96,7 +99,7 @@ def sft(
     from recommit.train.sft.run import train
 
     try:
-        return train(config, data, out, tasks=() if anyway else tasks(recipe), quiet=quiet)
+        return train(config, data, out, init=init, tasks=() if anyway else tasks(recipe), quiet=quiet)
     except ValueError as error:
         raise WrongCall(str(error)) from None
 

@@ -7,11 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import torch
-
 from recommit.policy.checkpoint import weights_of
 from recommit.policy.policy import CommitPolicy
 from recommit.runs import ranks
+from recommit.runs.arithmetic import settle
 from recommit.runs.directory import RunDirectory, recipes_of
 from recommit.runs.peers import watched
 from recommit.runs.progress import Interrupt
@@ -46,8 +45,7 @@ def train(
     it was trained on, or of ``data``. Where these are of several puzzles, ``config.tasks`` says which; other puzzles
     than ``tasks``, those of a recipe, are refused if there are any of these.
     """
-    if config.run.threads:
-        torch.set_num_threads(config.run.threads)
+    settle(config.run.threads, config.run.products, config.run.device)
     begun_before = (Path(out) / "config.json").is_file()  # it holds the recipes, whatever becomes of the other run
     every = [each.spec for each in opened(data)] if data else recipes_of(out if begun_before else init)
     parts = joint.parts(config, joint.chosen(every, config.tasks, data or init))
