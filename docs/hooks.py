@@ -32,7 +32,21 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
 
 
 def notebook(path: Path) -> str:
-    """Its cells as Markdown."""
-    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-    texts = (("".join(cell["source"]), cell["cell_type"]) for cell in cells)
-    return "\n\n".join(f"```python\n{text}\n```" if kind == "code" else text for text, kind in texts)
+    """Its cells as Markdown, and what they show."""
+    return "\n\n".join(_cell(cell) for cell in json.loads(path.read_text(encoding="utf-8"))["cells"])
+
+
+def _cell(cell: dict[str, Any]) -> str:
+    text = "".join(cell["source"])
+    if cell["cell_type"] != "code":
+        return text
+    return "\n\n".join([f"```python\n{text}\n```", *map(_output, cell["outputs"])])
+
+
+def _output(output: dict[str, Any]) -> str:
+    """Text as it was printed, a figure as itself."""
+    image = output.get("data", {}).get("image/png")
+    if image:
+        return f'<img alt="What this cell draws" src="data:image/png;base64,{image}">'
+    text = "".join(output.get("text") or output["data"]["text/plain"])
+    return f"```text\n{text.rstrip()}\n```"

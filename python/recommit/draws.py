@@ -51,6 +51,8 @@ class Purpose(IntEnum):
     RANDOM_ACTIONS = 49
     JITTER = 56
     INSTANCES = 57
+    # Plans that a commitment graph keeps besides the greedy one.
+    GRAPH_SAMPLES = 58
 
 
 def mix(z: Words) -> Words:

@@ -140,7 +140,7 @@ class RuleBench:
 
     @cached_property
     def plans(self) -> Plans:
-        """Those of every node; a node that was not looked at has an even one that nobody reads."""
+        """Those of every node, without samples; a node that was not looked at has an even one that nobody reads."""
         even = np.float32(0.25)
         chances = np.where(self.graph.looked[:, None, None], self.graph.probabilities, even)
         return Plans(self.graph.plans, chances, features=self.graph.features)
@@ -150,13 +150,39 @@ class RuleBench:
         """The same beside the logits of the depth head, which is what its own rule reads."""
         return replace(self.plans, features=self.graph.logits)
 
+    @cached_property
+    def _sampled_plans(self) -> Plans:
+        """The same beside their samples."""
+        if self.graph.samples is None:
+            raise ValueError(
+                "graph: expected one with samples, which this rule reads, got one without; build it with --samples 32"
+            )
+        return replace(self.plans, samples=self.graph.samples)
+
+    def plans_for(self, entry: NamedRule) -> Plans:
+        """What a rule reads. Samples are for rules that need them: what others say must not depend on who built the
+        graph."""
+        if entry.reads_samples:
+            return self._sampled_plans
+        return self._head_plans if isinstance(entry.rule, LikeliestDepth | None) else self.plans
+
     def depths(self, entry: NamedRule) -> Ints:
         """[N] the depth of a rule that reads nothing but the present plan."""
-        return self._with_head(entry).orders(self._plans_for(entry))[:, 0].astype(np.int64)
+        return self._with_head(entry).orders(self.plans_for(entry))[:, 0].astype(np.int64)
+
+    def chances(self, entry: NamedRule) -> NDArray[np.float64]:
+        """[N, 8] of every depth, of a rule that draws."""
+        logits = self.graph.logits.astype(np.float64)
+        weights = (
+            np.exp(logits - logits.max(axis=1, keepdims=True)) if entry.name == "sampled" else np.ones_like(logits)
+        )
+        result = np.zeros((len(self.graph), PLAN))
+        result[:, [depth - 1 for depth in self.graph.depths]] = weights / weights.sum(axis=1, keepdims=True)
+        return result
 
     def chooser(self, entry: NamedRule) -> Choose:
         """The rule at work in episodes, whose columns are depths 1..8."""
-        return on_finished(self._with_head(entry), self._plans_for(entry))
+        return on_finished(self._with_head(entry), self.plans_for(entry))
 
     def choosers(self, entry: NamedRule, thresholds: NDArray[np.floating]) -> Iterator[Choose]:
         """The rule at work with each of these thresholds."""
@@ -165,15 +191,12 @@ class RuleBench:
             yield from (self.chooser(entry.at(float(each))) for each in thresholds)
             return
         returning = _orders_by_depth(entry.rule)
-        for depths in entry.rule.sweep(self.plans, thresholds):
+        for depths in entry.rule.sweep(self.plans_for(entry), thresholds):
             orders = returning[depths - 1] if entry.memory else depths[:, None]
             yield on_finished(entry, self.plans, orders)
 
     def _with_head(self, entry: NamedRule) -> NamedRule:
         return entry if entry.rule else replace(entry, rule=LikeliestDepth(depths=self.graph.depths))
-
-    def _plans_for(self, entry: NamedRule) -> Plans:
-        return self._head_plans if isinstance(entry.rule, LikeliestDepth | None) else self.plans
 
 
 def _orders_by_depth(rule: Rule) -> Depths:

@@ -3,18 +3,25 @@
 States are looked at in waves: first the starts, then where the prefixes of their plans lead, and so on until nothing is
 new. Nodes stand in the order of their waves, so that the same policy gives the same graph. A wave is divided into
 pieces of one size, since on some devices the states that are looked at together decide the last bits.
+
+Samples are drawn by a counter that is named by the state: they depend on the policy, the state and the seed alone, so
+that two graphs of one policy agree where they meet.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from hashlib import sha256
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
+from recommit import draws
 from recommit.graphs.graph import NEVER, NOWHERE, PLAN, CommitmentGraph
-from recommit.policy.transfer import to_host
+from recommit.play.rollout import uniforms
+from recommit.policy.transfer import to_device, to_host
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,6 +35,28 @@ if TYPE_CHECKING:
 PIECE = 128
 #: Nodes of a graph at most, where nobody says another number.
 LIMIT = 4_000_000
+#: Samples of a look at most, in a stream of random numbers of their own each.
+MOST_SAMPLES = 1024
+
+
+@dataclass(frozen=True)
+class _Keeps:
+    """What is kept of a look besides plan and logits."""
+
+    features: bool
+    samples: int
+    seed: int
+
+    def noise(self, states: NDArray[np.uint8], sample: int) -> NDArray[np.float32]:
+        """[states, 8, 4] uniform numbers of one sample of each state."""
+        named = np.array([_number(state) for state in states], np.uint64)
+        stream = draws.streams(self.seed, draws.Purpose.GRAPH_SAMPLES, named ^ np.uint64(sample))
+        return uniforms(stream, 4 * PLAN).reshape(-1, PLAN, 4)
+
+
+def _number(state: NDArray[np.uint8]) -> int:
+    """The first 64 bits of the sha256 of a state, the last ten of them left to the number of the sample."""
+    return int.from_bytes(sha256(state.tobytes()).digest()[:8], "big") & ~(MOST_SAMPLES - 1)
 
 
 class _Nodes:
@@ -67,35 +96,44 @@ def build(
     starts: NDArray[np.uint8],
     groups: NDArray[np.integer] | None = None,
     *,
+    also: NDArray[np.uint8] | None = None,
     limit: int = LIMIT,
     features: bool = False,
+    samples: int = 0,
+    seed: int = 0,
     source: dict[str, Any] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> CommitmentGraph:
     """The graph of a policy from these starts.
 
-    ``groups`` are the numbers of the starts' rooms; each start is its own group if there are none. Where a wave would
+    ``groups`` are the numbers of the starts' rooms; each start is its own group if there are none. ``also``
+    are states to look at besides, where no episode begins. Where a wave would
     make more than ``limit`` nodes, the states beyond it are left out, and the graph is not ``closed``. ``features``
-    keeps what the depth head reads of a look, z. ``progress`` is called with the nodes that were looked at and all
+    keeps what the depth head reads of a look, z. ``samples`` plans are drawn from the policy at every look, besides the
+    greedy one, by the streams of ``seed``. ``progress`` is called with the nodes that were looked at and all
     nodes so far.
     """
     if policy.config.decoder.depth_conditioning != "none" or policy.config.show_budget:
         what = "decoder.depth_conditioning" if policy.config.decoder.depth_conditioning != "none" else "show_budget"
         raise ValueError(f"policy: expected one whose plan depends on the state alone, got one with {what}")
+    if not 0 <= samples <= MOST_SAMPLES:
+        raise ValueError(f"samples: expected 0..{MOST_SAMPLES:,}, got {samples:,}")
     if len(starts) > limit:
         raise ValueError(f"limit: expected at least one node per start ({len(starts)}), got {limit}")
-    nodes = _Nodes((starts.shape[1], starts.shape[2]), limit)
+    nodes, keeps = _Nodes((starts.shape[1], starts.shape[2]), limit), _Keeps(features, samples, seed)
     numbers = nodes.add(starts)
+    if also is not None:
+        nodes.add(also)
     looks = []
     looked = 0
     while looked < len(nodes):
         wave = nodes.states(looked)
         for begin in range(0, len(wave), PIECE):
-            looks.append(_look(policy, task, wave[begin : begin + PIECE], nodes, features))
+            looks.append(_look(policy, task, wave[begin : begin + PIECE], nodes, keeps))
             looked += len(looks[-1][0])
             if progress is not None:
                 progress(looked, len(nodes))
-    plans, probabilities, logits, landing, stop, z = map(np.concatenate, zip(*looks, strict=True))
+    plans, probabilities, logits, landing, stop, z, drawn = map(np.concatenate, zip(*looks, strict=True))
     states = nodes.states()
     return CommitmentGraph(
         task=task.task,
@@ -112,18 +150,21 @@ def build(
         groups=np.arange(len(starts), dtype=np.int32) if groups is None else groups.astype(np.int32),
         source=source or {},
         features=z if features else None,
+        samples=drawn if samples else None,
     )
 
 
 def _look(
-    policy: CommitPolicy, task: Puzzle, states: NDArray[np.uint8], nodes: _Nodes, features: bool
+    policy: CommitPolicy, task: Puzzle, states: NDArray[np.uint8], nodes: _Nodes, keeps: _Keeps
 ) -> tuple[NDArray[Any], ...]:
-    """Plans, probabilities, logits, landings, stops and z of a piece; goals are looked at beside the others, and
-    forgotten.
+    """Plans, probabilities, logits, landings, stops, z and samples of a piece; goals are looked at beside the others,
+    and forgotten.
     """
-    plans, probabilities, logits, z = _plan(policy, task, states, features)
+    look = _plan(policy, task, states, keeps)
     open_ = ~task.is_solved(states)
-    plans[~open_], probabilities[~open_], logits[~open_], z[~open_] = 0, 0.0, 0.0, 0.0
+    for column in look:
+        column[~open_] = 0
+    plans, probabilities, logits, z, samples = look
     here, stop = states, np.full(len(states), NEVER, np.uint8)
     landing = np.full((len(states), PLAN), NOWHERE, np.int32)
     for place in range(PLAN):
@@ -131,14 +172,17 @@ def _look(
         here = np.where((stop == NEVER)[:, None, None], after, here)
         stop[open_ & (stop == NEVER) & task.is_solved(here)] = place + 1
         landing[open_, place] = nodes.add(here[open_])
-    return plans, probabilities, logits, landing, stop, z
+    return plans, probabilities, logits, landing, stop, z, samples
 
 
-def _plan(policy: CommitPolicy, task: Puzzle, states: NDArray[np.uint8], features: bool) -> list[NDArray[Any]]:
+def _plan(policy: CommitPolicy, task: Puzzle, states: NDArray[np.uint8], keeps: _Keeps) -> list[NDArray[Any]]:
     with torch.no_grad():
         z, index = policy.look(task, states), policy.task_index(task)
         plans, scores = policy.decoder.plans(z, index)
         logits = policy.depth_head(policy.read(z, index, scores))
-    return to_host(
-        plans.byte(), scores.float().softmax(-1), logits.float(), z[:, : z.shape[1] if features else 0].float()
-    )
+        samples = plans.new_zeros((len(states), keeps.samples, PLAN))
+        for i in range(keeps.samples):  # one at a time: a pass is as wide as that of the plans
+            noise = to_device(keeps.noise(states, i), z.device)
+            samples[:, i] = policy.decoder.plans(z, index, noise=noise)[0]
+    read = z[..., : z.shape[-1] if keeps.features else 0].float()
+    return to_host(plans.byte(), scores.float().softmax(-1), logits.float(), read, samples.byte())

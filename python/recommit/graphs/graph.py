@@ -52,6 +52,8 @@ class CommitmentGraph:
     source: dict[str, Any]
     #: [N, width] what a look gave besides the plan, z: for whoever trains another head. None where it was not kept.
     features: NDArray[np.float32] | None = None
+    #: [N, S, 8] other plans of the same look, drawn from the policy. None where there are none.
+    samples: NDArray[np.uint8] | None = None
 
     def __post_init__(self) -> None:
         nodes = len(self.states)
@@ -70,11 +72,15 @@ class CommitmentGraph:
                 raise ValueError(f"{name}: expected the shape {shape}, got {getattr(self, name).shape}")
         if self.features is not None and (self.features.ndim != 2 or len(self.features) != nodes):
             raise ValueError(f"features: expected the shape ({nodes}, width), got {self.features.shape}")
+        if self.samples is not None:
+            _check_samples(self.samples, nodes)
         _within("landing", self.landing, NOWHERE, nodes - 1)
         _within("starts", self.starts, 0, nodes - 1)
         _within("stop", self.stop, NEVER, PLAN)
         _within("plans", self.plans, 0, 3)
         _within("depths", np.array(self.depths), 1, PLAN)
+        if list(self.depths) != sorted(set(self.depths)):
+            raise ValueError(f"depths: expected each once, ascending, got {self.depths}")
 
     def __len__(self) -> int:
         return len(self.states)
@@ -163,6 +169,12 @@ def columns_of(depths: Sequence[int]) -> list[int]:
     if bad or not depths:
         raise ValueError(f"depths: expected some of 1..{PLAN}, got {bad[0] if bad else 'none'}")
     return [depth - 1 for depth in sorted(set(depths))]
+
+
+def _check_samples(samples: NDArray[np.uint8], nodes: int) -> None:
+    if samples.ndim != 3 or not samples.shape[1] or (len(samples), samples.shape[2]) != (nodes, PLAN):
+        raise ValueError(f"samples: expected the shape ({nodes}, at least 1, {PLAN}), got {samples.shape}")
+    _within("samples", samples, 0, 3)
 
 
 def _within(name: str, numbers: NDArray[Any], least: int, most: int) -> None:

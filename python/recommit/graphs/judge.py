@@ -13,6 +13,7 @@ import numpy as np
 
 from recommit.graphs import rules
 from recommit.graphs.at_work import RuleBench
+from recommit.graphs.expectation import Expectation, expect
 from recommit.graphs.graph import PLAN
 from recommit.horizon.rule import ThresholdRule
 from recommit.play import attribution, regret
@@ -111,6 +112,12 @@ class Judge:
         """V^p of every state, by looks left."""
         return self._best[setting]
 
+    def played(self, entry: NamedRule, setting: Setting) -> attribution.Attribution | Expectation:
+        """What a rule's episodes come to and give away; of one that draws by expectation."""
+        if entry.draws:
+            return expect(self._best[setting], self.graph.starts, self.bench.chances(entry))
+        return self.attributed(self.bench.chooser(entry), setting)
+
     def attributed(self, choose: attribution.Choose, setting: Setting) -> attribution.Attribution:
         """Every commitment of a rule's episodes."""
         return attribution.attribute(self._best[setting], self.graph.starts, choose)
@@ -136,7 +143,7 @@ class Sweep:
 def thresholds(judge: Judge, entry: NamedRule, count: int = STEPS) -> Floats:
     """Those that cut the rule's scores on this graph into equal parts."""
     assert isinstance(entry.rule, ThresholdRule)
-    return np.unique(entry.rule.thresholds(judge.bench.plans, count))
+    return np.unique(entry.rule.thresholds(judge.bench.plans_for(entry), count))
 
 
 def sweep(judge: Judge, entry: NamedRule, count: int = STEPS) -> Sweep:

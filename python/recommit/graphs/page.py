@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from recommit.graphs.graph import CommitmentGraph
     from recommit.graphs.judge import Judge, Setting
+    from recommit.graphs.optimal.split import RuleParts
     from recommit.graphs.score import RuleScore
     from recommit.graphs.share.over_prices import MeanGain
     from recommit.play.attribution import Attribution
@@ -30,6 +31,7 @@ def about(graph: CommitmentGraph, manifest: dict[str, Any]) -> str:
         f"from the starts to the goal: {length.min()} to {length.max()} actions",
         f"plans that reach the goal: {solved.mean():.1%}; nodes from which nobody can: {lost:.1%}",
         f"depths of the policy's own head: {', '.join(map(str, graph.depths))}",
+        f"samples of a look: {manifest['samples'] or 'none'}",
         f"closed: {'yes' if manifest['closed'] else 'no, it was cut at a limit and cannot be scored'}",
         f"content: {manifest['content']}",
     ]
@@ -95,6 +97,29 @@ def over_prices(rows: Sequence[MeanGain]) -> str:
             lines.append(f"| {' | '.join(cells)} |")
         parts.append(title + "\n" + "\n".join(lines) + "\n")
     return "\n".join(parts)
+
+
+def split(settings: Sequence[Setting], rows: Sequence[RuleParts]) -> str:
+    """A table per setting, in Markdown: what plans lose and what depths lose, first the mean of both orders."""
+    head = ["rule", "value", "optimal", "plans lose", "95 %", "depths lose", "95 %", "plans first", "depths first"]
+    parts = []
+    for setting in settings:
+        lines = [f"| {' | '.join(head)} |", "|" + "---|" * len(head)]
+        for row in sorted((each for each in rows if each.under(setting)), key=lambda each: -each.value):
+            ends = [cell for part in (row.plans_lose, row.depths_lose) for cell in _points(part)]
+            orders = [
+                "{:.1f}, then {:.1f}".format(*(100 * value for value in pair))
+                for pair in (row.plans_first, row.depths_first)
+            ]
+            cells = [row.rule, f"{100 * row.value:.1f}", f"{100 * row.best:.1f}", *ends, *orders]
+            lines.append(f"| {' | '.join(cells)} |")
+        parts.append(f"## Plans or depths, {setting.label()}\n\n" + "\n".join(lines) + "\n")
+    return "\n".join(parts)
+
+
+def _points(ends: tuple[float, float, float]) -> list[str]:
+    mean, low, high = (100 * value for value in ends)
+    return [f"{mean:.1f}", f"{low:.1f} to {high:.1f}"]
 
 
 def _share(value: float | None) -> str:

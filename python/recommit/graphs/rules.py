@@ -10,10 +10,15 @@ entropy-jump             up to the largest rise of the mean entropy
 repetition               as long as the plan repeats its first action
 reversal                 up to the first action that takes back the one before it
 consecutive              one action more than the plan has in common with the rest of the last one
+agreement                deep as enough samples of the look begin like the plan; needs a graph with samples
+sampled                  a depth drawn by the policy's own head at every look
+random                   a depth drawn evenly from those of the head
 NAME+memory              the same; in a state where the episode has been before, the next depth of the rule's order
 
-A graph has no samples of plans, which ``Agreement`` reads. Of infinitely many samples, the share whose first actions
-are those of the plan is their probability: there it is confidence-product.
+Of infinitely many samples, the share whose first actions are those of the plan is their probability: agreement is then
+confidence-product. Whoever asks rules on a graph without samples takes that.
+
+Rules that draw are judged by expectation (``recommit.graphs.expectation``): nothing is sampled.
 """
 
 from __future__ import annotations
@@ -25,6 +30,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recommit.horizon import (
+    Agreement,
     Confidence,
     Consecutive,
     Disagreement,
@@ -56,12 +62,16 @@ SWEPT: dict[str, ThresholdRule] = {
     **{f"confidence-{kind}": Confidence(0.5, kind=kind) for kind in ("product", "least", "entropy")},
     "disagreement": Disagreement(),
 }
+#: Of one number too, and a reader of samples, which not every graph has.
+SAMPLED: dict[str, ThresholdRule] = {"agreement": Agreement(0.5)}
+#: Rules that draw their depths; they have no memory.
+DRAWN = ("sampled", "random")
 NAMES = ("fixed-1", "fixed-2", "fixed-4", "fixed-8", "head", *SWEPT, *PLAIN)
 
 
 @dataclass(frozen=True)
 class NamedRule:
-    """A rule with the name it has in tables; without a rule it is the policy's own head."""
+    """A rule with the name it has in tables; without a rule it is the policy's own head, or draws."""
 
     name: str
     rule: Rule | None
@@ -76,6 +86,16 @@ class NamedRule:
     def reads_last_plan(self) -> bool:
         """Does what it says of a plan depend on the plan before?"""
         return isinstance(self.rule, Consecutive)
+
+    @property
+    def draws(self) -> bool:
+        """Does chance choose its depths?"""
+        return self.rule is None and self.name in DRAWN
+
+    @property
+    def reads_samples(self) -> bool:
+        """Does it need other plans of the same look?"""
+        return isinstance(self.rule, Agreement)
 
     def orders(self, plans: Plans) -> Depths:
         """[N, depths] which depth it takes at the first visit, the second, ...; one column without a memory."""
@@ -92,12 +112,15 @@ def named(name: str, depths: tuple[int, ...] | None = None) -> NamedRule:
     """The rule of a name, restricted to ``depths``."""
     base = name.removesuffix(MEMORY)
     memory = base != name
-    if base == "head":
+    if base == "head" or name in DRAWN:
         return NamedRule(name, None, memory)
     if match := re.fullmatch(r"fixed-([1-8])", base):
         return NamedRule(name, Fixed(int(match[1])), memory)
-    if base not in {**PLAIN, **SWEPT}:
+    every: dict[str, Rule] = {**PLAIN, **SWEPT, **SAMPLED}
+    if base not in every:
+        names = ", ".join((*NAMES[4:], *SAMPLED))
+        plain = " or ".join(DRAWN)
         raise ValueError(
-            f"rules: expected fixed-1 .. fixed-8, {', '.join(NAMES[4:])}, with or without {MEMORY}, got {name}"
+            f"rules: expected fixed-1 .. fixed-8, {names}, with or without {MEMORY}, or {plain} without it, got {name}"
         )
-    return NamedRule(name, replace({**PLAIN, **SWEPT}[base], depths=depths), memory)
+    return NamedRule(name, replace(every[base], depths=depths), memory)

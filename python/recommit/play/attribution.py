@@ -52,6 +52,8 @@ class Attribution:
     regret: Floats
     cause: NDArray[np.int8]  #: place in ``CAUSES``, -1 where the commitment was one of the best
     best: Nodes  #: the nearest depth that was best, of two as near the shallower
+    #: What whoever drew these depths gives away there on average over its draw. None where nothing was drawn.
+    expected: Floats | None = None
 
     def total(self) -> Floats:
         """[starts] the regret of each episode: V^p - V^r."""
@@ -134,10 +136,20 @@ def _episodes(
         path = np.concatenate([path, graph.landing[path[-1], column][None]])
 
 
-def _judged(best: Best, who: Nodes, left: int, path: Nodes, column: Nodes) -> tuple[NDArray[np.generic], ...]:
-    graph, node, rows = best.graph, path[-1], np.arange(len(who))
-    depths = np.array(graph.depths)
-    there, executed = graph.landing[node, column].astype(np.int64), graph.executed[node, column].astype(np.int64)
+@dataclass(frozen=True, eq=False)
+class JudgedDepths:
+    """Depths that were taken in states, each against the best one."""
+
+    regret: Floats
+    cause: NDArray[np.int8]  #: place in ``CAUSES``, -1 where it was one of the best
+    best: Nodes  #: the nearest depth that was best, of two as near the shallower
+
+
+def judged(best: Best, left: int, node: Nodes, column: Nodes, returned: NDArray[np.bool_]) -> JudgedDepths:
+    """What the depths of these columns give away with so many looks left, and why; which of them ``returned`` to a
+    state where the episode had been?"""
+    graph, rows = best.graph, np.arange(len(node))
+    depths, there = np.array(graph.depths), graph.landing[node, column]
     quality, most = best.quality(left, node), best.value[left, node]
     maximal = quality >= most[:, None] - TIE
     apart = depths[column][:, None] - depths
@@ -145,10 +157,17 @@ def _judged(best: Best, who: Nodes, left: int, path: Nodes, column: Nodes) -> tu
     applies = [
         ~best.hope[left, node],
         (graph.distance[node] >= 0) & (graph.distance[there] < 0),
-        (path == there).any(axis=0),
+        returned,
         apart[rows, nearest] > 0,
         np.ones(len(node), np.bool_),
     ]
     cause = np.where(maximal[rows, column], -1, np.argmax(applies, axis=0)).astype(np.int8)
-    solved, regret = graph.goal[there], most - quality[rows, column]
-    return who, np.full(len(who), left), node, depths[column], executed, there, solved, regret, cause, depths[nearest]
+    return JudgedDepths(most - quality[rows, column], cause, depths[nearest])
+
+
+def _judged(best: Best, who: Nodes, left: int, path: Nodes, column: Nodes) -> tuple[NDArray[np.generic], ...]:
+    graph, node = best.graph, path[-1]
+    there, executed = graph.landing[node, column].astype(np.int64), graph.executed[node, column].astype(np.int64)
+    each = judged(best, left, node, column, (path == there).any(axis=0))
+    depth, looks = np.array(graph.depths)[column], np.full(len(who), left)
+    return who, looks, node, depth, executed, there, graph.goal[there], each.regret, each.cause, each.best

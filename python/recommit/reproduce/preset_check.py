@@ -36,6 +36,7 @@ EVALUATE_KEYS = (
     "task",
     "price_action",
     "price_look",
+    "regret",
 )
 #: Lists of changes to the stages of the recipe, and mappings.
 CHANGES, MAPPINGS = ("sft", "grpo"), ("data", "training_budgets", "evaluate")

@@ -203,8 +203,15 @@ def evaluation_job(entry: PresetEntry, seed: int, tables: tuple[str, ...]) -> Jo
     words = ["evaluate", *_whom(entry, seed, tables), "--seed", str(seed), "--out", str(out)]
     words += ["--device", entry.device or "auto"]
     for name, value in entry.values.get("evaluate", {}).items():
-        words += [f"--{name}", *map(str, value if isinstance(value, list) else [value])]
+        words += _option(name, value)
     return Job(out.name, "recommit.cli", tuple(words), lambda: _changed(written) != before, lambda: last_agent(log))
+
+
+def _option(name: str, value: Any) -> list[str]:
+    """As the command line has it: a switch stands alone, or not at all."""
+    if isinstance(value, bool):
+        return [f"--{name}"] if value else []
+    return [f"--{name}", *map(str, value if isinstance(value, list) else [value])]
 
 
 def _whom(entry: PresetEntry, seed: int, tables: tuple[str, ...]) -> list[str]:

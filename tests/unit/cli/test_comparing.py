@@ -17,6 +17,7 @@ from recommit.cli import main
 from recommit.graphs import build, files
 from recommit.reproduce import preset, stages
 from recommit.reproduce.compare import played
+from recommit.storage import digests
 from recommit.storage import files as disk
 
 SMALL = (
@@ -31,8 +32,12 @@ SIZES = ["--instances", "6", "--validation", "5", "--harder", "3", "--quiet"]
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
     """Everything of one seed."""
-    folder = tmp_path_factory.mktemp("runs")
-    (folder / "small.yaml").write_text(SMALL)
+    return everything(tmp_path_factory.mktemp("runs"), SMALL)
+
+
+def everything(folder, text):
+    """The runs of a preset."""
+    (folder / "small.yaml").write_text(text)
     (entry,) = preset.entries(preset.load(str(folder / "small.yaml")), folder / "out")
     disk.make_folders(disk.Files(), entry.folder)
     task = stages.Task(entry, 1, None, True, pytest.fail)
@@ -72,6 +77,9 @@ def test_everything_is_compared_and_missing_seeds_are_named(compared):
 def test_a_second_call_builds_nothing_and_says_the_same(runs, compared, monkeypatch):
     before = {path: path.read_bytes() for path in compared.rglob("*") if path.is_file()}
     monkeypatch.setattr(build, "build", pytest.fail)
+    torn = next(path.parent for path in before if path.name == files.NODES)
+    digests.write(disk.Files(), torn, {})  # as a writer leaves it that was killed before its last file
+    (torn / f".{digests.NAME}.7-ab.tmp").write_text("")
     assert compare(runs, compared, "--set", "seeds=[0, 1]") == 0
     assert {path: path.read_bytes() for path in compared.rglob("*") if path.is_file()} == before
 
@@ -98,3 +106,19 @@ def test_the_graph_of_another_policy_is_built_anew(runs, compared, tmp_path, mon
 def test_a_wrong_call_is_a_sentence(runs, tmp_path, capsys, words, message):
     assert compare(runs, tmp_path, *words) == 2
     assert message in capsys.readouterr().err
+
+
+def test_icy_caves_are_compared_with_larger_ones(tmp_path):
+    """No state of theirs can be listed, so graphs begin at instances."""
+    ice = SMALL.replace("task: sliding, size: [2, 3]", "task: ice, size: [6, 6]").replace(
+        "laptop-sliding", "laptop-ice"
+    )
+    ice = ice.replace("length: [4, 14]", "length: [3, 6]")
+    runs = everything(tmp_path, ice)
+    assert compare(runs, tmp_path / "compared") == 0
+    scores = json.loads((tmp_path / "compared" / "scores-small.json").read_text())
+    assert scores["title"] == "ice 6x6"
+    assert scores["instances"]["harder"]["label"] == "7x7"
+    assert {row["rule"] for row in scores["rows"]["harder"]} == set(played.RULES)
+    assert {row["instances"] for row in scores["split"]} == {"test", "harder"}
+    assert all(row["best"] >= row["value"] - 1e-9 for row in scores["split"])

@@ -67,7 +67,15 @@ def graph(name: str, starts: Any, wrong: int = 4) -> CommitmentGraph:
         starts=np.array(first, np.int32),
         groups=np.arange(len(first), dtype=np.int32) // 2,
         source={"made": "in a test"},
+        samples=_samples(np.array(plans, np.uint8), generator),
     )
+
+
+def _samples(plans: Any, generator: Any) -> Any:
+    """Six other plans of each look, of which a tenth of the actions are others."""
+    others = np.repeat(plans[:, None], 6, axis=1)
+    apart = generator.random(others.shape) < 0.1
+    return np.where(apart, generator.integers(0, 4, others.shape), others).astype(np.uint8)
 
 
 def some(name: str, count: int = 12, wrong: int = 4) -> CommitmentGraph:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+
 import numpy as np
 import pytest
 from tests.reference import graphs as slow
@@ -107,3 +109,39 @@ def test_every_state_of_a_small_board(policy):
 def test_a_plan_that_waits_for_its_depth_is_refused(backbone, task, starts):
     with pytest.raises(ValueError, match=r"got one with decoder\.depth_conditioning"):
         build.build(policy_of(backbone, depth_conditioning="embedding"), task, starts)
+
+
+def one_sample(policy, task, state, sample, seed):
+    """A sampled plan in plain steps: the stream by its definition, one state, one sample."""
+    import torch
+
+    from recommit import draws
+
+    named = int.from_bytes(hashlib.sha256(state.tobytes()).digest()[:8], "big") // 1024 * 1024 + sample
+    stream = draws.streams(seed, 58, [named])
+    numbers = [((int(draws.draw(stream, i)[0]) >> 41) + 0.5) / 2**23 for i in range(32)]
+    with torch.no_grad():
+        z, index = policy.look(task, state[None]), policy.task_index(task)
+        noise = torch.tensor(numbers, dtype=torch.float32).reshape(1, 8, 4)
+        return policy.decoder.plans(z, index, noise=noise)[0][0].tolist()
+
+
+def test_samples_are_named_by_the_state(policy, task, starts, graph):
+    rich = build.build(policy, task, starts, samples=3, seed=5)
+    assert graph.samples is None
+    assert rich.samples.shape == (len(graph), 3, 8)
+    nodes = np.flatnonzero(rich.looked)[::7]
+    for node in nodes:
+        for sample in range(3):
+            expected = one_sample(policy, task, rich.states[node], sample, 5)
+            assert rich.samples[node, sample].tolist() == expected
+    assert not rich.samples[~rich.looked].any()
+    other = build.build(policy, task, rich.states[nodes[-1:]], samples=2, seed=5)
+    assert np.array_equal(other.samples[0], rich.samples[nodes[-1], :2])
+    assert np.array_equal(rich.plans, graph.plans)
+    assert not np.array_equal(build.build(policy, task, starts, samples=3, seed=6).samples, rich.samples)
+
+
+def test_too_many_samples_are_refused(policy, task, starts):
+    with pytest.raises(ValueError, match=r"samples: expected 0\.\.1,024, got 2,000"):
+        build.build(policy, task, starts, samples=2000)

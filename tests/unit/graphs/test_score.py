@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
+from tests.reference import horizon as slow_rules
 from tests.unit.graphs import cases
 
 from recommit.graphs import judge as judging
 from recommit.graphs import own_rule, rules, score
 from recommit.graphs.at_work import RuleBench
-from recommit.graphs.optimal import with_optimal_plans
 from recommit.graphs.share import gain_interval
-from recommit.play import attribution, regret
+from recommit.graphs.share.over_prices import mean_gains
+from recommit.horizon import Agreement
+from recommit.play import attribution
 from recommit.play.commitments import Prices
 
 SETTINGS = (judging.Setting(2, Prices()), judging.Setting(3, Prices(0.01, 0.02)))
@@ -160,6 +164,75 @@ def test_a_sweep_is_every_threshold_by_itself(judge, name):
             assert swept.actions[i, place] == columns[1]
 
 
+def agreement_rule(graph, threshold, *, defect=False):
+    """By the twin of the rule; the defect counts places, not prefixes."""
+
+    def depth_of(node, _steps):
+        row = SimpleNamespace(actions=graph.plans[node].tolist(), samples=graph.samples[node].tolist(), verified=None)
+        return slow_rules.agreement(row, Agreement(threshold), defect)
+
+    return depth_of
+
+
+def test_agreement_reads_the_samples_of_the_graph(graph, judge):
+    entry = rules.named("agreement")
+    assert len(judging.thresholds(judge, entry)) > 1
+    for threshold in (0.4, 0.7):
+        columns = attribution.outcome(judge.commitments, graph.starts, 4, judge.bench.chooser(entry.at(threshold)))
+        own = list(zip(*(column.tolist() for column in columns), strict=True))
+        assert own == [episode(graph, start, 4, agreement_rule(graph, threshold)) for start in graph.starts]
+        planted = [episode(graph, start, 4, agreement_rule(graph, threshold, defect=True)) for start in graph.starts]
+        assert own != planted
+
+
+def test_without_samples_agreement_says_so(graph):
+    plain = judging.Judge(cases.changed(graph, samples=None), SETTINGS)
+    with pytest.raises(ValueError, match=r"graph: expected one with samples, .* build it with --samples 32"):
+        score.score(plain, [rules.named("agreement")])
+
+
+def test_samples_change_no_other_rule(graph, judge):
+    plain = judging.Judge(cases.changed(graph, samples=None), SETTINGS)
+    entries = [rules.named(name) for name in rules.NAMES]
+    assert score.score(judge, entries) == score.score(plain, entries)
+
+
+def by_chance(graph, node, budget, chance_of):
+    """[solved, actions, looks] of an episode that draws, by going every way."""
+    if not budget or graph.distance[node] == 0:
+        return np.array([float(graph.distance[node] == 0), 0.0, 0.0])
+    total = np.zeros(3)
+    for depth, share in zip(graph.depths, chance_of(node), strict=True):
+        stop = int(graph.stop[node])
+        executed = stop if 0 < stop <= depth else depth
+        rest = by_chance(graph, int(graph.landing[node, depth - 1]), budget - 1, chance_of)
+        total += share * (rest + np.array([0.0, executed, 1.0]))
+    return total
+
+
+@pytest.mark.parametrize("name", rules.DRAWN)
+def test_rules_that_draw_are_judged_by_expectation(graph, judge, name):
+    def chance_of(node):
+        weights = [float(np.exp(float(logit))) if name == "sampled" else 1.0 for logit in graph.logits[node]]
+        return [weight / sum(weights) for weight in weights]
+
+    other = {"sampled": "random", "random": "sampled"}[name]
+    rows, others = (score.score(judge, [rules.named(each)]) for each in (name, other))
+    for row, planted in zip(rows, others, strict=True):
+        expected = np.mean([by_chance(graph, int(start), row.budget, chance_of) for start in graph.starts], axis=0)
+        assert [row.solved, row.actions, row.looks] == pytest.approx(expected.tolist(), abs=1e-9)
+        assert [planted.solved, planted.actions] != pytest.approx(expected[:2].tolist(), abs=1e-9)
+        assert row.gain <= 1
+        assert sum(row.causes.values()) == pytest.approx(1.0)
+    (mean,) = mean_gains(judge, [rules.named(name)], 2, 0.02)
+    assert mean.gain < 1
+
+
+def test_a_rule_that_draws_has_no_memory():
+    with pytest.raises(ValueError, match=r"or sampled or random without it, got sampled\+memory"):
+        rules.named("sampled+memory")
+
+
 def test_of_equal_thresholds_the_one_with_fewer_actions_is_best():
     value, actions = np.array([[0.5], [0.7], [0.7], [0.7]]), np.array([[1.0], [9.0], [4.0], [4.0]])
     assert judging.Sweep(SETTINGS[:1], np.array([0.1, 0.2, 0.3, 0.4]), value, actions).best(SETTINGS[:1]) == 0.3
@@ -230,20 +303,40 @@ def test_a_table_of_ones_own(judge, graph, tmp_path):
         own_rule.from_table(tmp_path / "objects.npy")
 
 
-@pytest.fixture(scope="module")
-def boards():
-    """Every 2x3 board."""
-    return cases.graph("sliding", cases.TASKS["sliding"].population()[0])
+def header(text):
+    """Of a file of that kind, with no numbers behind it."""
+    return b"\x93NUMPY\x01\x00" + (len(text) + 1).to_bytes(2, "little") + text.encode() + b"\n"
 
 
-@pytest.mark.parametrize("budget", [1, 3])
-def test_optimal_plans_are_worth_what_distances_say(boards, budget):
-    best = with_optimal_plans(boards)
-    assert best.closed
-    prices = Prices(0.01, 0.02)
-    value = regret.best(best.commitments(judging.ALL_DEPTHS), budget, prices).value[budget]
-    exact = regret.optimal_values(boards.distance, judging.ALL_DEPTHS, budget, prices)[budget]
-    np.testing.assert_allclose(value, exact, atol=1e-12)
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"PK\x03\x04" + bytes(40),
+        header("[" * 50),
+        header("{'descr': '<i8', 'fortran_order': False, 'shape': (1000000000000,)}"),
+        header("{'descr': '<i8', 'fortran_order': False, 'shape': (-5,)}"),
+    ],
+)
+def test_a_file_that_is_no_table_is_a_sentence(tmp_path, data):
+    (tmp_path / "table.npy").write_bytes(data)
+    with pytest.raises(ValueError, match=r"table: expected a \.npy file of numbers, got .*table\.npy"):
+        own_rule.from_table(tmp_path / "table.npy")
+
+
+@pytest.mark.parametrize("depth", [2**63, -(2**40), 2**32 + 4])
+def test_depths_of_a_table_are_not_cut_to_fewer_bits(judge, graph, tmp_path, depth):
+    np.save(tmp_path / "table.npy", np.full(len(graph), depth, np.uint64 if depth >= 2**63 else np.int64))
+    with pytest.raises(ValueError, match=r"propose: expected depths in 1\.\.8"):
+        score.score(judge, [own_rule.from_table(tmp_path / "table.npy")])
+
+
+@pytest.mark.parametrize("text", ["def(", "1 / 0", "import sys; sys.exit(0)"])
+def test_a_file_of_python_that_fails_is_a_sentence(tmp_path, text):
+    """One that ends the process would else look like success."""
+    (tmp_path / "mine.py").write_text(text)
+    with pytest.raises(ValueError, match=r"rule: .*mine\.py: (SyntaxError|ZeroDivisionError|SystemExit): "):
+        own_rule.from_code(tmp_path / "mine.py", trusted=True)
 
 
 def test_the_gain_of_constant_ceiling_and_half():

@@ -8,6 +8,7 @@ led, the best way on is looked for under the looks that were left, as the ceilin
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy as np
 from recommit.evaluate.agent_names import file_name
 from recommit.play import attribution, oracle, regret
 from recommit.play.commitments import Commitments, Prices
-from recommit.play.plan_graph import turns_on_graph
+from recommit.play.plan_graph import softmax, turns_on_graph
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from recommit.play.plan_graph import Chooser
     from recommit.runs.ranks import Team
 
+    Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
 #: How the names of their files end.
@@ -59,7 +61,8 @@ def keep(
 
 def of(player: PolicyPlayer, agents: Sequence[str]) -> dict[str, Attribution]:
     """Every commitment under the largest budget, with its regret, its cause and the nearest best depth; of agents that
-    draw, those of the first seed. None of anybody if the graph would grow beyond its cap."""
+    draw, those of the first seed, and what they give away there on average over their draw. None of anybody if the
+    graph would grow beyond its cap."""
     depths = {name: _depths(player.rows(name, player.budget), player) for name in agents}
     columns = np.array([player.reach.depths.index(depth) for depth in player.policy.config.depths])
     if missing := _look(player, list(depths.values()), columns):
@@ -67,7 +70,12 @@ def of(player: PolicyPlayer, agents: Sequence[str]) -> dict[str, Attribution]:
         return {}
     best = regret.best(_commitments(player, columns), player.budget, player.prices)
     starts = player.reach.nodes(player.starts, player.budget)
-    return {name: attribution.attribute(best, starts, _replay(best, taken)) for name, taken in depths.items()}
+    result = {}
+    for name, taken in depths.items():
+        rows = attribution.attribute(best, starts, _replay(best, taken))
+        chance = _chance(player, name, rows.node)
+        result[name] = rows if chance is None else replace(rows, expected=_on_average(best, rows, chance))
+    return result
 
 
 def columns_of(rows: Attribution, budget: int) -> dict[str, NDArray[np.generic]]:
@@ -78,7 +86,30 @@ def columns_of(rows: Attribution, budget: int) -> dict[str, NDArray[np.generic]]
         "regret": rows.regret,
         "best": rows.best.astype(np.int8),
         "cause": rows.cause,
+        **({} if rows.expected is None else {"expected": rows.expected}),
     }
+
+
+def _chance(player: PolicyPlayer, agent: str, nodes: Ints) -> Floats | None:
+    """[nodes, depths] of the head's depths, of an agent that draws them; None of others."""
+    if agent == "sampled":
+        return softmax(player.reach.logits[nodes])
+    count = len(player.policy.config.depths)
+    everywhere: dict[str, Callable[[], Floats]] = {
+        "random": lambda: np.full(count, 1 / count),
+        "shuffled": lambda: player.marginal(player.budget),
+        "mixture": lambda: player.mixture(player.budget),
+    }
+    return np.broadcast_to(everywhere[agent](), (len(nodes), count)) if agent in everywhere else None
+
+
+def _on_average(best: regret.Best, rows: Attribution, chance: Floats) -> Floats:
+    result = np.zeros(len(rows.node))
+    for left in np.unique(rows.left).tolist():
+        now = np.flatnonzero(rows.left == left)
+        nodes = rows.node[now]
+        result[now] = best.value[left, nodes] - (chance[now] * best.quality(left, nodes)).sum(axis=1)
+    return result
 
 
 def _depths(rows: DecisionRows, player: PolicyPlayer) -> Ints:

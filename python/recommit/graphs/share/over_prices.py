@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recommit.graphs import rules
+from recommit.graphs.expectation import expect
 from recommit.graphs.graph import PLAN
 from recommit.graphs.judge import thresholds
 from recommit.graphs.share import LEAST
-from recommit.play import attribution, ceiling_values
+from recommit.play import attribution, ceiling_values, regret
 from recommit.play.commitments import Prices
 from recommit.stats import Z95
 
@@ -78,10 +79,19 @@ class PricedRange:
         result: Floats = value[graph.starts]
         return result
 
+    def worth_of(self, entry: NamedRule) -> Floats:
+        """[starts, prices] V^r of a rule, of one that draws by expectation."""
+        if not entry.draws:
+            return self.worth(self.judge.bench.chooser(entry))
+        free = regret.best(self.judge.commitments, self.budget)
+        return self._priced(expect(free, self.judge.graph.starts, self.judge.bench.chances(entry)).outcome())
+
     def worth(self, choose: attribution.Choose) -> Floats:
         """[starts, prices] V^r."""
         graph = self.judge.graph
-        columns = attribution.outcome(self.judge.commitments, graph.starts, self.budget, choose)
+        return self._priced(attribution.outcome(self.judge.commitments, graph.starts, self.budget, choose))
+
+    def _priced(self, columns: tuple[NDArray[np.generic], ...]) -> Floats:
         solved, actions, looks = (column.astype(np.float64)[:, None] for column in columns)
         action, look = np.array([(price.action, price.look) for price in self.prices]).T
         result: Floats = solved - action * actions - look * looks
@@ -118,7 +128,7 @@ def mean_gains(
     constant, rows = here.at_constants(chosen_on.best_constant), []
     for entry in entries:
         value = chosen_on.best(entry) if entry.swept else None
-        worth = here.worth(judge.bench.chooser(entry if value is None else entry.at(value)))
+        worth = here.worth_of(entry if value is None else entry.at(value))
         means = mean_share(worth, constant, here.ceiling, judge.graph.groups)
         rows.append(MeanGain(entry.name, budget, price_action, value, *means))
     return rows

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from recommit.graphs.expectation import Expectation
     from recommit.graphs.judge import Judge, Setting
     from recommit.graphs.rules import NamedRule
     from recommit.graphs.score import RuleScore
@@ -49,6 +50,7 @@ SECTIONS = {
 }
 #: Rules with a figure, and commitments to watch, at most.
 FIGURES, WATCHED = 4, 24
+NOTHING = "Depths that are drawn have no one episode to watch: ask for a rule that draws nothing beside them."
 
 
 def write(
@@ -64,19 +66,23 @@ def make(judge: Judge, rows: Sequence[RuleScore], entries: Sequence[NamedRule], 
     setting, drawn = judge.settings[-1], list[axes.Figure]()
     best = sorted((row for row in rows if row.under(setting) and not row.shared), key=lambda row: -row.value)
     by_name = {entry.name: entry for entry in entries}
-    played = {
-        row.rule: judge.attributed(judge.bench.chooser(row.entry(by_name[row.rule])), setting) for row in best[:FIGURES]
-    }
-    watched = text.worst(played[best[0].rule], WATCHED)
-    packed = pack(judge, setting, best[0].rule, played[best[0].rule], watched) if watched else None
+    played = {row.rule: judge.played(row.entry(by_name[row.rule]), setting) for row in best[:FIGURES]}
+    first = next((row for row in best if not by_name[row.rule].draws), None)
+    worst, packed = [tag("p", NOTHING, class_="missing")], None
+    if first is not None:
+        rows_of = judge.attributed(judge.bench.chooser(first.entry(by_name[first.rule])), setting)
+        watched = text.worst(rows_of, WATCHED)
+        worst = _worst(judge, first.rule, setting, rows_of, watched)
+        packed = pack(judge, setting, first.rule, rows_of, watched) if watched else None
     parts: dict[str, list[Html]] = {
         "graph": [tag("pre", tag("code", about), tabindex=0)],
         "rules": [_rules(rows, each) for each in judge.settings],
         "regret": _regret(judge, setting, played, drawn),
-        "worst": _worst(judge, best[0].rule, setting, played[best[0].rule], watched),
+        "worst": worst,
     }
     content = [page.section(name, SECTIONS[name], *parts[name]) for name in SECTIONS]
-    return page.document("recommit graph", title, judge.graph.task, content, packed)
+    links = [(name, SECTIONS[name].title) for name in SECTIONS]
+    return page.document("recommit graph", title, judge.graph.task, content, packed, links)
 
 
 def _rules(rows: Sequence[RuleScore], setting: Setting) -> Html:
@@ -101,7 +107,9 @@ def _rules(rows: Sequence[RuleScore], setting: Setting) -> Html:
     return table(head, cells, setting.label())
 
 
-def _regret(judge: Judge, setting: Setting, played: dict[str, Attribution], drawn: list[Figure]) -> list[Html]:
+def _regret(
+    judge: Judge, setting: Setting, played: dict[str, Attribution | Expectation], drawn: list[Figure]
+) -> list[Html]:
     distance = judge.graph.distance
     furthest = max(int(distance[rows.node].max(initial=1)) for rows in played.values())
     lost = [

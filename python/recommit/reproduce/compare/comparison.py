@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from recommit.graphs.graph import CommitmentGraph
+    from recommit.graphs.optimal.split import FourValues
     from recommit.reproduce.compare.instances import GraphStarts, StartSet
     from recommit.reproduce.preset import PresetEntry
 
@@ -49,6 +50,8 @@ class Comparison:
     harder: int
     device: str
     say: Callable[[str], None]
+    #: Called with the states that were looked at, and all so far, while a graph is built.
+    progress: Callable[[int, int], None] | None = None
 
     def run(self) -> dict[str, Any]:
         """Everything as plain values; runs that are not finished, or not of these seeds, are named and left out."""
@@ -78,7 +81,7 @@ class Comparison:
         graphs = {}
         for size in starts:
             self.say(f"{self.entry.name}: graph of {source.label}{size.suffix}")
-            graph = sources.graph_of(source, size, self.folder / self.entry.name / "graphs", self.device)
+            graph = sources.graph_of(source, size, self.folder / self.entry.name / "graphs", self.device, self.progress)
             graphs.update(dict.fromkeys((each.name for each in size.sets), graph))
         self.say(f"{self.entry.name}: rules on plans of {source.label}")
         settings, few = settings_of(self.entry), settings_of(self.entry, HARDER_LOOKS)
@@ -103,7 +106,7 @@ class _PlayedRun:
 
     source: sources.PlanSource
     columns: dict[str, table.PlayedSource]
-    values: dict[str, dict[played.RuleChoice, split.FourValues]]
+    values: dict[str, dict[played.RuleChoice, FourValues]]
 
 
 def _judge(graphs: dict[str, CommitmentGraph], starts: StartSet, settings: tuple[Setting, ...]) -> Any:

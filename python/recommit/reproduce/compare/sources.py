@@ -13,9 +13,10 @@ import numpy as np
 from recommit.graphs import build, files
 from recommit.graphs.judge import Judge
 from recommit.policy.checkpoint import local_folder, weights_of
+from recommit.storage import digests
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from recommit.graphs.graph import CommitmentGraph
@@ -82,6 +83,7 @@ def graph_of(
     starts: GraphStarts,
     folder: Path,
     device: str = "auto",
+    progress: Callable[[int, int], None] | None = None,
 ) -> CommitmentGraph:
     """The graph of a policy from these starts: that of the folder if it is there, or else built and written there."""
     from recommit.policy.policy import CommitPolicy
@@ -91,9 +93,11 @@ def graph_of(
     weights = weights_of(policy)
     graph = files.read(place) if (place / files.MANIFEST).is_file() else None
     if graph is not None and graph.source.get("policy") == weights and _holds(graph, starts):
+        if files.MANIFEST not in digests.read(place):  # whoever wrote it was killed before the last of its files
+            files.write(graph, place)
         return graph
     network = CommitPolicy.from_pretrained(policy, device=find_device(device)).eval()
-    built = build.build(network, starts.puzzle, starts.states(), source={"policy": weights})
+    built = build.build(network, starts.puzzle, starts.states(), source={"policy": weights}, progress=progress)
     files.write(built, place)
     return built
 

@@ -7,39 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recommit.graphs import optimal
-from recommit.graphs.at_work import RuleBench
-from recommit.graphs.judge import ALL_DEPTHS, Judge
+from recommit.graphs.optimal.split import BothPlans, FourValues
 from recommit.play import regret
 from recommit.reproduce.compare import played
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
     from recommit.graphs.graph import CommitmentGraph
     from recommit.graphs.judge import Setting
     from recommit.reproduce.compare.instances import StartSet
     from recommit.reproduce.compare.redraws import Redraws
 
-    Floats = NDArray[np.float64]
     Ends = tuple[float, float, float]
-
-
-@dataclass(frozen=True, eq=False)
-class FourValues:
-    """[starts] of one rule under one setting, with its own plans and with optimal ones."""
-
-    best: Floats  #: V*: optimal plans, the best depths
-    ceiling: Floats  #: V^p: these plans, the best depths
-    crossed: Floats  #: optimal plans, the rule's own depths
-    rule: Floats  #: V^r: these plans, the rule's depths
-
-    def parts(self) -> Floats:
-        """[2, starts] what plans lose and what depths lose, each the mean of both orders."""
-        plans = (self.best - self.ceiling + self.crossed - self.rule) / 2
-        return np.stack([plans, self.best - self.rule - plans])
 
 
 @dataclass(frozen=True)
@@ -74,19 +54,14 @@ def four_values(
     """The values of every choice, on the first of the starts, as many as the set says."""
     numbers = graph.numbers()
     first = np.array([numbers[state.tobytes()] for state in starts.states[: starts.both_plans]])
-    own = Judge(graph.part(graph.reachable(first), first), tuple(settings))
-    on_ways = np.zeros(len(graph), np.bool_)
-    on_ways[[numbers[state.tobytes()] for state in optimal.ways(starts.puzzle, graph.states[first])]] = True
-    ways = graph.part(on_ways, first)
-    perfect = Judge(optimal.with_optimal_plans(ways), tuple(settings))
-    ceilings, under = played.ceilings(own), [played.episodes(own, own.bench, chosen)]
-    under.append(played.episodes(perfect, RuleBench(ways), chosen))
-    distance = graph.distance[first]
+    both = BothPlans.of(graph, first, settings)
+    ceilings, under = played.ceilings(both.own), [played.episodes(both.own, both.own.bench, chosen)]
+    under.append(played.episodes(both.perfect, both.reads, chosen))
     result = []
     for choice, plain, crossed in zip(chosen, *under, strict=True):
         setting = choice.setting
-        best = regret.optimal_values(distance, ALL_DEPTHS, setting.budget, setting.prices)[-1]
-        result.append(FourValues(best, ceilings[setting], setting.value(*crossed), setting.value(*plain)))
+        values = (both.best(setting), ceilings[setting], setting.value(*crossed), setting.value(*plain))
+        result.append(FourValues(*values))
     return result
 
 

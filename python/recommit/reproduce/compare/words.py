@@ -97,7 +97,9 @@ def harder(one: dict[str, Any]) -> str:
 
 def unit(setting: ScoredSetting) -> str:
     """Behind a setting: what its price is in."""
-    return " actions per look" if setting.looks else ""
+    if not setting.looks:
+        return ""
+    return " action per look" if setting.looks <= 1 else " actions per look"
 
 
 def tally(counts: Iterable[tuple[int, int, int, int]]) -> list[str]:

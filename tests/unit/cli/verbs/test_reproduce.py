@@ -57,7 +57,7 @@ def times(folder):
 
 
 def test_everything_is_made_once(tmp_path, capsys):
-    (tmp_path / "small.yaml").write_text(PRESET)
+    (tmp_path / "small.yaml").write_text(PRESET.replace('["3", "2"]}', '["3", "2"], regret: true}'))
     call = ["reproduce", "--preset", str(tmp_path / "small.yaml"), "--out", str(tmp_path / "out"), "--jobs", "1"]
     assert main(call) == 0
     report = tmp_path / "out" / "small" / "report.html"
@@ -75,6 +75,7 @@ def test_everything_is_made_once(tmp_path, capsys):
     assert "the paper's recipe, adaptive depth" in table
     summary = json.loads((tmp_path / "out" / "small" / "eval-s0" / "summary.json").read_text())
     assert {row["decisions"] for row in summary} == {2, 3}
+    assert list((tmp_path / "out" / "small" / "eval-s0" / "decisions").glob("adaptive*-regret.parquet"))
     assert stages.figures(tmp_path / "out" / "small")
     assert main([*call, "--quiet"]) == 0
     assert times(tmp_path / "out") == made

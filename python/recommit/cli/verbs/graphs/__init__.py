@@ -2,6 +2,22 @@
 
 from __future__ import annotations
 
-from recommit.cli.verbs.graphs import heads, plans
+from typing import TYPE_CHECKING
 
-COMMANDS = {**plans.COMMANDS, **heads.COMMANDS}
+from recommit.cli.comparing import compare
+from recommit.cli.verbs.graphs import heads
+from recommit.cli.verbs.graphs.building import build
+from recommit.cli.verbs.graphs.scoring import score
+from recommit.cli.verbs.graphs.showing import push, show
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+COMMANDS: dict[str, Callable[..., int]] = {
+    "build": build,
+    "compare": compare,
+    "push": push,
+    "score": score,
+    "show": show,
+    **heads.COMMANDS,
+}

@@ -19,7 +19,7 @@ def folders(init, tmp_path_factory):  # noqa: F811
     """The graphs of a warm start on 2x3 boards: from test and from validation starts."""
     out = tmp_path_factory.mktemp("graphs")
     for split in ("test", "validation"):
-        words = ["--split", split, "--starts", "12", "--quiet"]
+        words = ["--split", split, "--starts", "12", "--samples", "4", "--quiet"]
         assert main(["graph", "build", str(init), "--out", str(out / split), *words]) == 0
     return out
 
@@ -29,11 +29,13 @@ def test_a_graph_is_built_shown_and_scored(folders, tmp_path, capsys):
     shown = capsys.readouterr().out
     assert "12 starts in" in shown
     assert "closed: yes" in shown
+    assert "samples of a look: 4" in shown
     words = ["--choose-on", str(folders / "validation"), "--price-look", "0.02", "--out", str(tmp_path / "scores")]
     assert main(["graph", "score", str(folders / "test"), *words, "--quiet"]) == 0
     text = capsys.readouterr().out
     assert text.count("## K = ") == 4
     assert "| confidence-least | " in text
+    assert "| agreement | " in text
     assert (tmp_path / "scores" / "scores.md").read_text() == text
     assert text.count("## Gain share over prices of a look, K = ") == 2
     assert "<h2>Where regret falls</h2>" in (tmp_path / "scores" / "page.html").read_text()
@@ -42,6 +44,36 @@ def test_a_graph_is_built_shown_and_scored(folders, tmp_path, capsys):
     assert values["chosen_on"] != values["graph"]
     assert {row["rule"] for row in values["rows"]} >= {"head", "head+memory", "fixed-4", "consecutive"}
     assert all(each["ceiling"] >= each["constant_value"] for each in values["settings"])
+
+
+def test_depths_that_are_drawn_alone_have_nothing_to_watch(folders, tmp_path, capsys):
+    words = ["--rules", "sampled", "random", "--budget", "3", "--out", str(tmp_path), "--quiet"]
+    assert main(["graph", "score", str(folders / "test"), *words]) == 0
+    assert "| sampled | " in capsys.readouterr().out
+    assert json.loads((tmp_path / "scores.json").read_text())["worst"] == {"rule": None, "commitments": []}
+    assert "have no one episode to watch" in (tmp_path / "page.html").read_text()
+
+
+def test_plans_or_depths(init, tmp_path, capsys):  # noqa: F811
+    words = ["--split", "test", "--starts", "6", "--ways", "--quiet"]
+    assert main(["graph", "build", str(init), "--out", str(tmp_path / "ways"), *words]) == 0
+    assert json.loads((tmp_path / "ways" / "manifest.json").read_text())["starts"] == 6
+    words = ["--rules", "fixed-2", "sampled", "--budget", "3", "--split", "--quiet"]
+    capsys.readouterr()
+    assert main(["graph", "score", str(tmp_path / "ways"), *words, "--json"]) == 0
+    split = json.loads(capsys.readouterr().out)["split"]
+    assert [row["rule"] for row in split] == ["fixed-2", "sampled"]
+    assert main(["graph", "score", "sliding-2x3", *words]) == 0
+    assert "## Plans or depths, K = 3" in capsys.readouterr().out
+
+
+def test_instances_of_another_size(init, tmp_path, capsys):  # noqa: F811
+    words = ["--size", "2", "2", "--length", "2", "6", "--starts", "1", "--quiet"]
+    assert main(["graph", "build", str(init), "--out", str(tmp_path / "small"), *words]) == 0
+    assert json.loads((tmp_path / "small" / "manifest.json").read_text())["shape"] == [2, 2]
+    capsys.readouterr()
+    assert main(["graph", "build", str(init), "--out", str(tmp_path / "none"), "--size", "2", "--quiet"]) == 2
+    assert "size: expected two numbers, got (2,)" in capsys.readouterr().err
 
 
 def test_a_table_goes_with_its_graph(folders, tmp_path, capsys):
