@@ -3,7 +3,7 @@
 PUZZLE/graphs/       one commitment graph per policy and size
 scores-PUZZLE.json   every number that is on the page or in a table
 tables-PUZZLE.md     every row
-rules-compared.md    the page; assets/ has its figures
+rules-compared.md    the page; assets/ has its figures, and assets/rules-compared-PUZZLE.json what the page is made of
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from recommit.reproduce.compare import figures, page
+from recommit.reproduce.compare import figures, page, reading
 from recommit.reproduce.compare.comparison import Comparison
-from recommit.storage import files, reading
+from recommit.storage import files
+from recommit.storage import reading as stored
 from recommit.storage.lock import Lock
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from recommit.reproduce.preset import PresetEntry
 
 PAGE, ASSETS = "rules-compared.md", "assets"
+#: What rows are looked up by.
+NAMED_BY = {"source", "rule", "chosen", "budget", "price_action", "price_look", "instances", "seeds"}
 
 
 def compare(
@@ -48,16 +51,45 @@ def compare(
 def write(place: Path) -> tuple[str, list[dict[str, Any]]]:
     """Tables, figures and page from the scores that are there."""
     disk = files.Files()
-    scores = [reading.values(place, path.name) for path in sorted(place.glob("scores-*.json"))]
+    scores = [stored.values(place, path.name) for path in sorted(place.glob("scores-*.json"))]
     files.make_folders(disk, place / ASSETS)
     for one in scores:
         files.replace(disk, place / f"tables-{one['puzzle']}.md", page.tables(one).encode())
         for figure in figures.of(one):
             files.replace(disk, place / ASSETS / f"{figure.name}.svg", figure.alone().encode())
             files.replace(disk, place / ASSETS / f"{figure.name}.csv", figure.csv().encode())
+        name = f"{PAGE.removesuffix('.md')}-{one['puzzle']}.json"
+        files.replace(disk, place / ASSETS / name, reading.as_json(_printed(one)).encode())
     text = page.page(scores)
     files.replace(disk, place / PAGE, text.encode())
     return text, scores
+
+
+class _Watched(dict[str, Any]):
+    """A row that remembers what was asked of it."""
+
+    def __init__(self, row: dict[str, Any]) -> None:
+        super().__init__(row)
+        self.asked_for: set[str] = set()
+
+    def __getitem__(self, key: str) -> Any:
+        self.asked_for.add(key)
+        return super().__getitem__(key)
+
+
+def _printed(one: dict[str, Any]) -> dict[str, Any]:
+    """The scores without what neither the page nor a figure reads."""
+    rows = {name: [_Watched(row) for row in each] for name, each in one["rows"].items()}
+    watched = {**one, "rows": rows, "split": [_Watched(row) for row in one["split"]]}
+    page.page([watched])
+    figures.of(watched)
+    least = {name: _read_fields(each) for name, each in rows.items()}
+    return {**one, "rows": least, "split": _read_fields(watched["split"])}
+
+
+def _read_fields(rows: list[_Watched]) -> list[dict[str, Any]]:
+    """Of rows that stand out for more than their names; a row is chosen by its names alone."""
+    return [{k: v for k, v in row.items() if k in row.asked_for} for row in rows if row.asked_for - NAMED_BY]
 
 
 def as_json(values: dict[str, Any]) -> str:
