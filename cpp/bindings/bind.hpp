@@ -42,6 +42,7 @@ struct Artist {
 
 struct Maker {
   std::shared_ptr<const LevelBank> (*bank)(const std::uint8_t*, std::size_t, Shape);
+  std::shared_ptr<const LevelBank> (*survey)(const std::uint8_t*, std::size_t, Shape);  ///< solved states, too
   std::unique_ptr<Episodes> (*episodes)(std::shared_ptr<const LevelBank>, const EpisodesOptions&);
 };
 

@@ -24,10 +24,15 @@ using Bytes = py::array_t<std::uint8_t>;
 using Bools = py::array_t<bool>;
 using Seeds = std::vector<std::optional<std::uint64_t>>;
 
-/// What Python holds: the episodes and room for actions as bytes. `Episodes::Turn` guards both.
+using MakeBank = Bank (*)(const std::uint8_t*, std::size_t, Shape);
+
+/// What Python holds: the episodes, their puzzle, and room for actions as bytes. `Episodes::Turn` guards them.
 struct Running {
-  explicit Running(std::unique_ptr<Episodes> batch) : episodes(std::move(batch)), actions(episodes->slots()) {}
+  Running(std::unique_ptr<Episodes> batch, const Maker& puzzle, std::string task)
+      : episodes(std::move(batch)), maker(puzzle), name(std::move(task)), actions(episodes->slots()) {}
   std::unique_ptr<Episodes> episodes;
+  Maker maker;
+  std::string name;
   std::vector<std::uint8_t> actions;
 
   py::ssize_t slots() const noexcept { return size(episodes->slots()); }
@@ -166,7 +171,7 @@ std::tuple<py::array_t<std::int64_t>, Bytes, Bools> finals(Running& self) {
 }
 
 /// The puzzles' own checks speak of `states`; here the argument is called `levels`.
-Bank checked_bank(Bank (*make)(const std::uint8_t*, std::size_t, Shape), const Array<std::uint8_t>& levels_) {
+Bank checked_bank(MakeBank make, const Array<std::uint8_t>& levels_) {
   const States levels = states(levels_, "levels");
   if (levels.count == 0) throw ValueError("levels: expected at least one level, got none");
   try {
@@ -176,6 +181,45 @@ Bank checked_bank(Bank (*make)(const std::uint8_t*, std::size_t, Shape), const A
     const bool other_name = message.rfind("states:", 0) == 0;
     throw ValueError(other_name ? "levels:" + message.substr(7) : message);
   }
+}
+
+void place(Running& self, const Array<std::uint8_t>& levels, const Array<bool>& mask_) {
+  const Episodes::Turn turn(*self.episodes);
+  const Bank starts = checked_bank(self.maker.bank, levels);
+  const py::array mask = typed(mask_, "mask", 1, "[slots]");
+  if (mask.shape(0) != self.slots()) {
+    throw ValueError("mask: expected shape " + shape_text({self.slots()}) + ", got " + shape_text(mask));
+  }
+  self.episodes->place(*starts, static_cast<const std::uint8_t*>(mask.data()));
+}
+
+void check_task(const LevelBank& bank, const std::string& task) {
+  if (bank.task != task) throw ValueError("bank: expected levels of " + task + ", got those of " + bank.task);
+}
+
+void draw_from(Running& self, const std::shared_ptr<LevelBank>& bank) {
+  const Episodes::Turn turn(*self.episodes);
+  check_task(*bank, self.name);
+  self.episodes->draw_from(bank);
+}
+
+using Words = std::vector<std::uint64_t>;
+using Saved = std::tuple<Bytes, Words, Words, std::vector<std::int32_t>, Words>;
+
+Saved save(Running& self) {
+  const Episodes::Turn turn(*self.episodes);
+  auto states = fresh<std::uint8_t>(self.grids_shape(self.slots()));
+  copy_in_pieces(states.mutable_data(), self.episodes->grids(), static_cast<std::size_t>(states.nbytes()));
+  Marks marks = self.episodes->marks();
+  return {std::move(states), std::move(marks.seeds), std::move(marks.episodes), std::move(marks.steps),
+          Words(marks.over.begin(), marks.over.end())};
+}
+
+void restore(Running& self, const Array<std::uint8_t>& states, const Words& seeds, const Words& episodes,
+             const std::vector<std::int32_t>& steps, const Words& over) {
+  const Episodes::Turn turn(*self.episodes);
+  const Bank from = checked_bank(self.maker.survey, states);
+  self.episodes->restore(*from, {seeds, episodes, steps, {over.begin(), over.end()}});
 }
 
 }  // namespace
@@ -193,10 +237,11 @@ void define_episodes(py::module_& module, const std::string& task, const Maker& 
       "make_episodes",
       [task, maker](const std::shared_ptr<LevelBank>& bank, std::size_t slots, std::int32_t max_steps,
                     Autoreset autoreset, const Threads& threads) {
-        if (bank->task != task) throw ValueError("bank: expected levels of " + task + ", got those of " + bank->task);
+        check_task(*bank, task);
         if (slots < 1) throw ValueError("slots: expected at least 1, got 0");
         if (max_steps < 1) throw ValueError("max_steps: expected at least 1, got " + std::to_string(max_steps));
-        return std::make_unique<Running>(maker.episodes(bank, {slots, max_steps, autoreset, thread_count(threads)}));
+        return std::make_unique<Running>(maker.episodes(bank, {slots, max_steps, autoreset, thread_count(threads)}),
+                                         maker, task);
       },
       py::arg("bank"), py::kw_only(), py::arg("slots"), py::arg("max_steps"), py::arg("autoreset"),
       py::arg("threads") = py::none(), "running episodes, stepped together and in place");
@@ -223,6 +268,11 @@ void bind_episodes(py::module_& module) {
            "episode 0 of each given seed; the next episode where it is None")
       .def("live", &live, "the states themselves, read-only")
       .def("grids", &grids, "a copy of the states")
+      .def("place", &place, py::arg("levels"), py::arg("mask"), "starts the chosen slots from these states, in order")
+      .def("draw_from", &draw_from, py::arg("bank"), "later episodes draw from this bank")
+      .def("save", &save, "(states, seeds, episodes, steps, over): all that the future depends on")
+      .def("restore", &restore, py::arg("states"), py::arg("seeds"), py::arg("episodes"), py::arg("steps"),
+           py::arg("over"), "goes on from what `save` gave")
       .def("describe", &describe, "(masks, solved) of the states as they are")
       .def("finals", &finals, "(slots, states, masks) of the episodes that ended in the last step, SAME_STEP only");
 }

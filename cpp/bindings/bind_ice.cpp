@@ -107,7 +107,7 @@ const Registered registered({
     "The icy cave.",
     {ice::check_shape, ice::step, ice::execute, ice::is_solved, ice::action_masks},
     {ice::sprites, ice::view, ice::check_drawable, ice::check_read, ice::kRock},
-    {ice::make_bank, ice::make_episodes},
+    {ice::make_bank, ice::survey, ice::make_episodes},
     {ice::parse_levels, ice::format_levels, ice::first_row, ice::owns, ice::recognises},
     define_own,
 });

@@ -261,7 +261,7 @@ const Registered registered({
     "The sliding puzzle.",
     {sliding::check_shape, sliding::step, sliding::execute, sliding::is_solved, sliding::action_masks},
     {sliding::sprites, sliding::view, sliding::check_drawable, sliding::check_read, 0},
-    {sliding::make_bank, sliding::make_episodes},
+    {sliding::make_bank, sliding::survey, sliding::make_episodes},
     {sliding::parse_levels, sliding::format_levels, sliding::first_row, sliding::owns, sliding::recognises},
     define_own,
 });

@@ -196,7 +196,7 @@ const Registered registered({
     "Sokoban.",
     {sokoban::check_shape, sokoban::step, sokoban::execute, sokoban::is_solved, sokoban::action_masks},
     {sokoban::sprites, sokoban::view, sokoban::check_drawable, sokoban::check_read, sokoban::kWall},
-    {sokoban::make_bank, sokoban::make_episodes},
+    {sokoban::make_bank, sokoban::survey, sokoban::make_episodes},
     {sokoban::parse_levels, sokoban::format_levels, sokoban::first_row, sokoban::owns, sokoban::recognises},
     define_own,
 });

@@ -29,9 +29,7 @@ class Game {
   Shape shape_;
 };
 
-}  // namespace
-
-std::shared_ptr<const LevelBank> make_bank(const std::uint8_t* levels, std::size_t count, Shape shape) {
+std::shared_ptr<LevelBank> bank_of(const std::uint8_t* levels, std::size_t count, Shape shape, bool solved_too) {
   check_shape(shape);
   const auto n = static_cast<std::size_t>(shape.cells());
   auto bank = std::make_shared<LevelBank>();
@@ -40,13 +38,24 @@ std::shared_ptr<const LevelBank> make_bank(const std::uint8_t* levels, std::size
   bank->walled = true;
   for (std::size_t i = 0; i < count; ++i) {
     const int player = find_player(bank->grid(i), shape, i);
-    if (bank->grid(i)[player] == kPlayerOnGoal) {
+    const bool solved = bank->grid(i)[player] == kPlayerOnGoal;
+    if (solved && !solved_too) {
       throw ValueError("levels: expected a player off the goal, got a solved state in level " + std::to_string(i));
     }
-    bank->starts.push_back({player, 1});
+    bank->starts.push_back({player, solved ? 0 : 1});
     bank->walled = bank->walled && first_gap(bank->grid(i), shape, kRock) < 0;
   }
   return bank;
+}
+
+}  // namespace
+
+std::shared_ptr<const LevelBank> make_bank(const std::uint8_t* levels, std::size_t count, Shape shape) {
+  return bank_of(levels, count, shape, false);
+}
+
+std::shared_ptr<const LevelBank> survey(const std::uint8_t* states, std::size_t count, Shape shape) {
+  return bank_of(states, count, shape, true);
 }
 
 std::unique_ptr<Episodes> make_episodes(std::shared_ptr<const LevelBank> bank, const EpisodesOptions& options) {

@@ -41,11 +41,11 @@ class Game {
   std::array<std::array<std::uint8_t, kActions>, kMaxCells> open_{};
 };
 
-Mover start_of(const std::uint8_t* board, Shape shape, std::size_t index) {
+Mover start_of(const std::uint8_t* board, Shape shape, std::size_t index, bool solved_too) {
   const int blank = find_blank(board, shape, index);
   std::int32_t left = 0;
   for (int cell = 0; cell < shape.cells(); ++cell) left += board[cell] != 0 && board[cell] != cell + 1;
-  if (left == 0)
+  if (left == 0 && !solved_too)
     throw ValueError("levels: expected boards to be solved, got a solved one in level " + std::to_string(index));
   if (!is_solvable(board, shape)) {
     throw ValueError("levels: expected solvable boards, got the wrong parity in level " + std::to_string(index));
@@ -53,17 +53,25 @@ Mover start_of(const std::uint8_t* board, Shape shape, std::size_t index) {
   return {blank, left};
 }
 
-}  // namespace
-
-std::shared_ptr<const LevelBank> make_bank(const std::uint8_t* levels, std::size_t count, Shape shape) {
+std::shared_ptr<LevelBank> bank_of(const std::uint8_t* levels, std::size_t count, Shape shape, bool solved_too) {
   check_shape(shape);
   const auto n = static_cast<std::size_t>(shape.cells());
   auto bank = std::make_shared<LevelBank>();
   bank->shape = shape;
   bank->grids.assign(levels, levels + count * n);
   bank->starts.reserve(count);
-  for (std::size_t i = 0; i < count; ++i) bank->starts.push_back(start_of(bank->grid(i), shape, i));
+  for (std::size_t i = 0; i < count; ++i) bank->starts.push_back(start_of(bank->grid(i), shape, i, solved_too));
   return bank;
+}
+
+}  // namespace
+
+std::shared_ptr<const LevelBank> make_bank(const std::uint8_t* levels, std::size_t count, Shape shape) {
+  return bank_of(levels, count, shape, false);
+}
+
+std::shared_ptr<const LevelBank> survey(const std::uint8_t* states, std::size_t count, Shape shape) {
+  return bank_of(states, count, shape, true);
 }
 
 std::unique_ptr<Episodes> make_episodes(std::shared_ptr<const LevelBank> bank, const EpisodesOptions& options) {

@@ -14,6 +14,9 @@ namespace recommit::sokoban {
 /// or has more boxes than goals.
 std::shared_ptr<const LevelBank> make_bank(const std::uint8_t* levels, std::size_t count, Shape shape);
 
+/// The same for any states that episodes can be in, solved ones among them.
+std::shared_ptr<const LevelBank> survey(const std::uint8_t* states, std::size_t count, Shape shape);
+
 std::unique_ptr<Episodes> make_episodes(std::shared_ptr<const LevelBank> bank, const EpisodesOptions& options);
 
 }  // namespace recommit::sokoban

@@ -14,9 +14,11 @@ from recommit.puzzles.sliding import Sliding
 from recommit.puzzles.sokoban import Sokoban
 from recommit.puzzles.solutions import UNKNOWN, UNSOLVABLE, Limits, Solutions, Status
 from recommit.registration import register_when_imported
+from recommit.solver import Solution, solve
 from recommit.version import VERSION
 
 if TYPE_CHECKING:
+    from recommit.film.episode import PlayedEpisode, episode
     from recommit.policy.policy import CommitPolicy
 
 __version__ = VERSION
@@ -37,26 +39,42 @@ __all__ = [
     "Levels",
     "Limits",
     "Outcome",
+    "PlayedEpisode",
     "Puzzle",
     "Sliding",
     "Sokoban",
+    "Solution",
     "Solutions",
     "Status",
+    "episode",
     "format_levels",
     "parse_levels",
     "read_levels",
+    "solve",
     "write_levels",
 ]
+
+#: Packages that are imported when they are first asked for.
+PACKAGES = ("data", "envs", "evaluate", "game", "horizon", "policy", "theory", "train", "zero_shot")
+_HOME = {
+    "CommitPolicy": "policy.policy",
+    "PlayedEpisode": "film.episode",
+    "episode": "film.episode",
+}
 
 
 def __getattr__(name: str) -> Any:
     """What needs more than numpy is imported when it is first asked for."""
     from importlib import import_module
 
-    if name == "CommitPolicy":
-        value = import_module("recommit.policy.policy").CommitPolicy
+    if name in _HOME:
+        value = getattr(import_module(f"recommit.{_HOME[name]}"), name)
         globals()[name] = value
         return value
-    if name in ("data", "envs", "evaluate", "horizon", "train"):
+    if name in PACKAGES:
         return import_module(f"recommit.{name}")
     raise AttributeError(f"module 'recommit' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, *PACKAGES, "__version__"])

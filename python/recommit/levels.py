@@ -150,7 +150,7 @@ def format_levels(
     Without ``task``, the cells of the first one tell: permutations of 0..n-1 are sliding boards, and what no
     puzzle recognises is Sokoban.
     """
-    levels = states if isinstance(states, Levels) else _as_levels(states, task)
+    levels = states if isinstance(states, Levels) else as_levels(states, task)
     if not len(levels):
         raise ValueError("states: expected at least one level, got none")
     chosen = _titles_for(levels, format) if titles is None else _checked_titles(titles)
@@ -177,7 +177,7 @@ def write_levels(
         file.write(data)
 
 
-def _as_levels(states: Any, task: str | None) -> Levels:
+def as_levels(states: Any, task: str | None) -> Levels:
     """Grids from anywhere; whether they are levels is for the core to say."""
     grids = list(states)
     for i, grid in enumerate(grids):

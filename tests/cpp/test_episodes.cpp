@@ -186,3 +186,47 @@ TEST(a_bank_must_be_playable) {
 }
 
 TEST_MAIN
+
+TEST(episodes_go_on_from_what_they_were) {
+  for (const Puzzle& puzzle : puzzles()) {
+    constexpr std::size_t kSlots = 50;
+    const EpisodesOptions options{kSlots, 25, Autoreset::NextStep, 1};
+    const auto one = puzzle.make(puzzle.bank, options), other = puzzle.make(puzzle.bank, options);
+    one->reset(seeds(kSlots), nullptr);
+    Results out(*one), again(*other);
+    for (std::uint64_t step = 0; step < 60; ++step) one->step(actions(kSlots, step).data(), out.to());
+    LevelBank states{one->shape(), Bytes(one->grids(), one->grids() + kSlots * one->cells()), {}, "", true};
+    CHECK_THROWS(other->restore(states, one->marks()), ValueError);  // a slot without a mover
+    const auto survey = puzzle.step == sliding::step ? sliding::survey : sokoban::survey;
+    const auto now = survey(states.grids.data(), kSlots, one->shape());
+    other->restore(*now, one->marks());
+    for (std::uint64_t step = 60; step < 160; ++step) {
+      one->step(actions(kSlots, step).data(), out.to());
+      other->step(actions(kSlots, step).data(), again.to());
+      CHECK(out == again);
+    }
+    Marks wrong = one->marks();
+    wrong.steps[3] = 26;
+    CHECK_THROWS(other->restore(*now, wrong), ValueError);
+  }
+}
+
+TEST(slots_start_where_they_are_placed) {
+  const Puzzle puzzle = sokoban_puzzle({7, 7}, true);
+  const auto episodes = puzzle.make(puzzle.bank, {3, 9, Autoreset::Disabled, 1});
+  const std::size_t n = episodes->cells();
+  const Bytes before(episodes->grids(), episodes->grids() + 3 * n);
+  const auto start = sokoban::make_bank(puzzle.bank->grid(5), 1, {7, 7});
+  const std::uint8_t second[] = {0, 1, 0}, two[] = {1, 1, 0};
+  episodes->place(*start, second);
+  CHECK(std::equal(before.begin(), before.begin() + static_cast<std::ptrdiff_t>(n), episodes->grids()));
+  CHECK(std::equal(episodes->grids() + n, episodes->grids() + 2 * n, puzzle.bank->grid(5)));
+  CHECK_THROWS(episodes->place(*start, two), ValueError);
+  CHECK_THROWS(episodes->place(*sokoban_puzzle({7, 7}, false).bank, second), ValueError);
+  CHECK_THROWS(episodes->draw_from(sokoban_puzzle({8, 7}, true).bank), ValueError);
+  episodes->draw_from(start);
+  episodes->reset(seeds(3), nullptr);
+  for (std::size_t slot = 0; slot < 3; ++slot) {
+    CHECK(std::equal(episodes->grids() + slot * n, episodes->grids() + (slot + 1) * n, puzzle.bank->grid(5)));
+  }
+}

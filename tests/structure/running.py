@@ -95,12 +95,14 @@ BEFORE = {
     ],
 }
 #: Pages whose blocks are experiments of their own, each in a folder of its own; some go on where another one ended.
-SEPARATE = {"docs/results.md": {3: 1}}
+SEPARATE: dict[str, dict[int, int]] = {
+    f"docs/results{which}.md": {} for which in ("", "-sliding", "-sokoban", "-more", "-older")
+}
 
 #: Which file of tests runs a page, so that several processes share the work; what is not named here is run by "guides".
 FILES = {
     "start": ("README.md", "docs/index.md", "docs/start.md"),
-    "training": ("docs/guides/evaluation.md", "docs/guides/reinforcement.md", "docs/results.md"),
+    "training": ("docs/guides/evaluation.md", "docs/guides/reinforcement.md", *SEPARATE),
 }
 
 #: `recommit reproduce --preset NAME` runs this instead.

@@ -30,7 +30,8 @@ def missing(module: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "module", ["recommit", "recommit.data", "recommit.envs", "recommit.horizon", "recommit.policy"]
+    "module",
+    ["recommit", "recommit.data", "recommit.envs", "recommit.horizon", "recommit.policy", "recommit.zero_shot"],
 )
 def test_everything_public_has_its_place(module):
     if module == "recommit.envs":
@@ -46,3 +47,45 @@ def test_what_is_shown_elsewhere_is_shown_there():
 def test_a_missing_name_is_noticed(monkeypatch):
     monkeypatch.setattr("recommit.__all__", ["Sliding", "Nobody"])
     assert missing("recommit") == ["Nobody"]
+
+
+@pytest.fixture(scope="module")
+def root():
+    """The package as the API pages read it."""
+    griffe = pytest.importorskip("griffe")
+    extensions = griffe.load_extensions(str(ROOT / "docs" / "signatures.py"))
+    return griffe.load("recommit", search_paths=[str(ROOT / "python")], extensions=extensions)
+
+
+def undescribed(root):
+    """Constructors of named classes that would be shown with options left out; attributes of theirs without a word."""
+    wrong = []
+    for name in sorted(NAMED):
+        try:
+            target = root[name.removeprefix("recommit.")]
+            target = target.final_target if target.is_alias else target
+        except KeyError:  # a name that is imported when it is first used
+            continue
+        if target.is_class and any("Unpack" in str(each.annotation) for each in target.parameters):
+            wrong.append(name)
+    return wrong
+
+
+def test_constructors_show_their_options_with_defaults(root):
+    shown = {each.name: str(each.default) for each in root["envs.vector.SokobanVectorEnv"].parameters}
+    assert shown["num_envs"] == "1"
+    assert shown["bank_seed"] == "0"
+    assert shown["autoreset_mode"].endswith("NEXT_STEP")
+    assert "options" not in shown
+    assert undescribed(root) == []
+
+
+def test_comments_of_fields_are_descriptions(root):
+    assert root["puzzles.solutions.Solutions.nodes"].docstring.value == "Search nodes spent; 0 where a table answered."
+    assert root["play.trace.Proposals.depth"].docstring.value.endswith("how many actions")
+    assert root["puzzles.outcomes.Outcome.states"].docstring is None
+
+
+def test_options_that_stay_packed_are_noticed():
+    griffe = pytest.importorskip("griffe")
+    assert undescribed(griffe.load("recommit", search_paths=[str(ROOT / "python")])) != []

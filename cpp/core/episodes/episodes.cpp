@@ -23,6 +23,7 @@ Episodes::Episodes(std::shared_ptr<const LevelBank> bank, const EpisodesOptions&
       left_(options.slots),
       steps_(options.slots),
       over_(options.slots),
+      walled_(bank_->walled),
       seeds_(options.slots),
       episodes_(options.slots) {
   if (bank_->count() == 0) throw ValueError("levels: expected at least one level, got none");
@@ -43,11 +44,63 @@ Episodes::Turn::Turn(Episodes& episodes) : episodes_(episodes) {
 void Episodes::begin_episode(std::size_t slot) noexcept {
   Rng rng(seeds_[slot], Purpose::Episode, episodes_[slot]);
   const std::size_t level = rng.below(static_cast<std::uint32_t>(bank_->count()));
-  std::memcpy(grid(slot), bank_->grid(level), cells());
-  at_[slot] = bank_->starts[level].at;
-  left_[slot] = bank_->starts[level].left;
+  put(slot, *bank_, level);
+}
+
+void Episodes::put(std::size_t slot, const LevelBank& from, std::size_t level) noexcept {
+  std::memcpy(grid(slot), from.grid(level), cells());
+  at_[slot] = from.starts[level].at;
+  left_[slot] = from.starts[level].left;
   steps_[slot] = 0;
   over_[slot] = 0;
+}
+
+void Episodes::check_fits(const LevelBank& other) const {
+  if (!(other.shape == shape())) {
+    const auto text = [](Shape shape) { return std::to_string(shape.rows) + "x" + std::to_string(shape.cols); };
+    throw ValueError("levels: expected states of " + text(shape()) + " cells, got " + text(other.shape));
+  }
+  if (walled_ && !other.walled)
+    throw ValueError("levels: expected walls all around, as in the levels before, got none");
+}
+
+void Episodes::place(const LevelBank& starts, const std::uint8_t* mask) {
+  check_fits(starts);
+  const auto wanted = slots() - static_cast<std::size_t>(std::count(mask, mask + slots(), 0));
+  if (wanted != starts.count()) {
+    throw ValueError("levels: expected " + std::to_string(wanted) + " states, one per slot that starts, got " +
+                     std::to_string(starts.count()));
+  }
+  std::size_t level = 0;
+  for (std::size_t i = 0; i < slots(); ++i) {
+    if (mask[i] != 0) put(i, starts, level++);
+  }
+  ended_.clear();
+}
+
+void Episodes::draw_from(std::shared_ptr<const LevelBank> bank) {
+  check_fits(*bank);
+  bank_ = std::move(bank);
+}
+
+void Episodes::restore(const LevelBank& states, const Marks& marks) {
+  check_fits(states);
+  for (const std::size_t size :
+       {states.count(), marks.seeds.size(), marks.episodes.size(), marks.steps.size(), marks.over.size()}) {
+    if (size == slots()) continue;
+    throw ValueError("marks: expected " + std::to_string(slots()) + " slots, got " + std::to_string(size));
+  }
+  for (const std::int32_t steps : marks.steps) {
+    if (steps >= 0 && steps <= options_.max_steps) continue;
+    throw ValueError("marks: expected 0.." + std::to_string(options_.max_steps) + " steps, got " +
+                     std::to_string(steps));
+  }
+  for (std::size_t i = 0; i < slots(); ++i) put(i, states, i);
+  seeds_ = marks.seeds;
+  episodes_ = marks.episodes;
+  steps_ = marks.steps;
+  for (std::size_t i = 0; i < slots(); ++i) over_[i] = marks.over[i] != 0;
+  ended_.clear();
 }
 
 void Episodes::step(const std::uint8_t* actions, const StepResults& out) {

@@ -46,6 +46,13 @@ struct StepResults {
   std::uint8_t* masks;  ///< optional: 4 per slot, which actions would change the state
 };
 
+/// Where slots are in their episodes; with their states, all that the future depends on.
+struct Marks {
+  std::vector<std::uint64_t> seeds, episodes;  ///< of the slot, and which of its episodes this is
+  std::vector<std::int32_t> steps;             ///< actions taken in it
+  std::vector<std::uint8_t> over;              ///< it has ended and was not reset yet
+};
+
 /// N running episodes of one puzzle, stepped together and in place.
 ///
 /// Episode k of a slot starts from level Rng(seed of the slot, Purpose::Episode, k).below(levels) of the bank, so it
@@ -78,6 +85,18 @@ class Episodes {
   /// Slots with a seed begin episode 0 of it, the others their next episode. `mask` (one byte per slot) restricts the
   /// reset to some slots; null means all.
   void reset(const std::vector<std::optional<std::uint64_t>>& seeds, const std::uint8_t* mask);
+
+  /// Slots whose byte in `mask` is not 0 start from states of their own, the first such slot from number 0 of `starts`,
+  /// and so on; how many actions they took counts from here. Throws ValueError unless the states fit the slots.
+  void place(const LevelBank& starts, const std::uint8_t* mask);
+
+  /// Later episodes draw from this bank. Throws ValueError unless its levels fit the slots.
+  void draw_from(std::shared_ptr<const LevelBank> bank);
+
+  /// Where every slot is.
+  Marks marks() const { return {seeds_, episodes_, steps_, over_}; }
+  /// Goes on from these states, one per slot, and marks. Throws ValueError, and changes nothing, unless they fit.
+  void restore(const LevelBank& states, const Marks& marks);
 
   /// Masks and solved flags of the states as they are.
   void describe(std::uint8_t* masks, std::uint8_t* solved) const;
@@ -118,8 +137,11 @@ class Episodes {
 
  private:
   void check_all_running() const;
+  void check_fits(const LevelBank& other) const;
+  void put(std::size_t slot, const LevelBank& from, std::size_t level) noexcept;
   void collect_ended(const StepResults& out);
 
+  const bool walled_;  ///< the first bank's: stepping relies on it
   std::vector<std::uint8_t> grids_;
   std::vector<std::uint64_t> seeds_, episodes_;
   std::vector<std::uint8_t> final_grids_, final_masks_;

@@ -69,6 +69,8 @@ class Episodes:
     def __len__(self) -> int: ...
     def describe(self) -> tuple[numpy.typing.NDArray[numpy.bool_], numpy.typing.NDArray[numpy.bool_]]:
         """(masks, solved) of the states as they are"""
+    def draw_from(self, bank: LevelBank) -> None:
+        """later episodes draw from this bank"""
     def finals(
         self,
     ) -> tuple[numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.uint8], numpy.typing.NDArray[numpy.bool_]]:
@@ -77,12 +79,25 @@ class Episodes:
         """a copy of the states"""
     def live(self) -> numpy.typing.NDArray[numpy.uint8]:
         """the states themselves, read-only"""
+    def place(self, levels: numpy.typing.NDArray[numpy.uint8], mask: numpy.typing.NDArray[numpy.bool_]) -> None:
+        """starts the chosen slots from these states, in order"""
     def reset(
         self,
         seeds: collections.abc.Sequence[typing.SupportsIndex | None],
         mask: numpy.typing.NDArray[numpy.bool_] | None = None,
     ) -> None:
         """episode 0 of each given seed; the next episode where it is None"""
+    def restore(
+        self,
+        states: numpy.typing.NDArray[numpy.uint8],
+        seeds: collections.abc.Sequence[typing.SupportsIndex],
+        episodes: collections.abc.Sequence[typing.SupportsIndex],
+        steps: collections.abc.Sequence[typing.SupportsIndex],
+        over: collections.abc.Sequence[typing.SupportsIndex],
+    ) -> None:
+        """goes on from what `save` gave"""
+    def save(self) -> tuple[numpy.typing.NDArray[numpy.uint8], list[int], list[int], list[int], list[int]]:
+        """(states, seeds, episodes, steps, over): all that the future depends on"""
     def step(
         self, actions: numpy.typing.NDArray[numpy.integer[typing.Any]], *, grids: bool, masks: bool
     ) -> tuple[

@@ -11,13 +11,17 @@ from stable_baselines3.common.vec_env import VecEnv
 from recommit.envs.vector import PuzzleVectorEnv
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
     from recommit.envs.vector_commit import VectorCommit
 
     Info = dict[str, Any]
+    #: Actions -> (observations, rewards, terminated, truncated, slots that ended, and what they ended with).
+    Advance = Callable[[NDArray[Any]], tuple[Any, Any, Any, Any, Any, Any]]
+
+_GOES_ON: Info = {}  # what every slot shares whose episode goes on
 
 
 class PuzzleVecEnv(VecEnv):
@@ -34,6 +38,7 @@ class PuzzleVecEnv(VecEnv):
         self.render_mode = envs.render_mode
         super().__init__(envs.num_envs, envs.single_observation_space, envs.single_action_space)
         self.envs = envs
+        self._advance = _puzzles(envs) if isinstance(envs, PuzzleVectorEnv) else _decisions(envs)
         self._first: int | None = seed
         self._returns = np.zeros(self.num_envs, np.float32)
         self._begun = np.zeros(self.num_envs, np.int64)  # the step that each episode began with
@@ -57,18 +62,17 @@ class PuzzleVecEnv(VecEnv):
 
     def step_wait(self) -> tuple[NDArray[Any], NDArray[np.float32], NDArray[np.bool_], list[Info]]:
         """One action per slot."""
-        observations, rewards, terminated, truncated, info = self.envs.step(self._actions)
+        observations, rewards, terminated, truncated, slots, finals = self._advance(self._actions)
         np.add(self._returns, rewards, out=self._returns)
         self._steps += 1
-        done = terminated | truncated
-        infos: list[Info] = [{}] * self.num_envs
-        if done.any():
-            self._end(np.flatnonzero(done), truncated, info["final_obs"], infos)
-        return observations, rewards, done, infos
+        infos: list[Info] = [_GOES_ON] * self.num_envs
+        if len(slots):
+            self._end(slots, truncated, finals, infos)
+        return observations, rewards, np.bitwise_or(terminated, truncated, out=terminated), infos
 
     def _end(self, slots: Any, truncated: Any, finals: Any, infos: list[Info]) -> None:
         columns = (self._returns[slots], self._steps - self._begun[slots], truncated[slots])
-        rows = zip(slots.tolist(), finals[slots], *(column.tolist() for column in columns), strict=True)
+        rows = zip(slots.tolist(), finals, *(column.tolist() for column in columns), strict=True)
         for i, observation, total, length, late in rows:
             episode = {"r": total, "l": length, "t": 0.0}
             infos[i] = {"terminal_observation": observation, "TimeLimit.truncated": late, "episode": episode}
@@ -98,3 +102,26 @@ class PuzzleVecEnv(VecEnv):
     def get_images(self) -> list[Any]:
         """One frame per slot, if there is a render mode."""
         return list(self.envs.render() or [None] * self.num_envs)
+
+
+def _puzzles(envs: PuzzleVectorEnv) -> Advance:
+    """Steps without the infos that Gymnasium wants and Stable-Baselines3 does not read."""
+
+    def advance(actions: NDArray[Any]) -> tuple[Any, Any, Any, Any, Any, Any]:
+        observations, rewards, terminated, truncated, _, finals = envs.advance(actions)
+        slots, states, _ = finals
+        return observations, rewards, terminated, truncated, slots, envs.shown(states) if len(slots) else states
+
+    return advance
+
+
+def _decisions(envs: VectorCommit) -> Advance:
+    """Steps of the wrapper, which has nothing quicker."""
+
+    def advance(actions: NDArray[Any]) -> tuple[Any, Any, Any, Any, Any, Any]:
+        observations, rewards, terminated, truncated, info = envs.step(actions)
+        slots = np.flatnonzero(terminated | truncated)
+        finals = info["final_obs"][slots] if len(slots) else slots
+        return observations, rewards, terminated, truncated, slots, finals
+
+    return advance

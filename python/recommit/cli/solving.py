@@ -14,6 +14,7 @@ import numpy as np
 
 from recommit.puzzles.registry import TASKS
 from recommit.puzzles.solutions import Limits, Status
+from recommit.solver import letters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -63,18 +64,6 @@ class SolveRequest:
     seed: int = 0
     #: Levels at a time; None is one per core. The limits are for each of them.
     threads: int | None = None
-
-
-def letters(task: Puzzle, state: Grid, plan: NDArray[np.uint8]) -> str:
-    """The plan in letters. It is replayed first: it must reach the goal with its last action and not before."""
-    count = len(plan)
-    prefixes = np.arange(1, count + 1, dtype=np.int32)
-    after = task.execute(np.repeat(state[None], count, 0), np.repeat(plan[None], count, 0), prefixes, threads=1)
-    reached = after.solved if count else task.is_solved(state[None])
-    if not reached[-1] or reached[:-1].any():
-        raise AssertionError(f"a plan of {count} actions does not end at the goal, or goes on after it")
-    pushes = task.pushes(np.concatenate([state[None], after.states]))
-    return "".join("UDLR"[action] if push else "udlr"[action] for action, push in zip(plan, pushes, strict=True))
 
 
 def solve_level(

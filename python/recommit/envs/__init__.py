@@ -11,8 +11,10 @@ except ImportError as error:
 
 from recommit import registration
 from recommit.envs.commit import Commit, Repeat
-from recommit.envs.single import GridEnv, PuzzleEnv, SlidingEnv, SokobanEnv
-from recommit.envs.vector import GridVectorEnv, PuzzleVectorEnv, SlidingVectorEnv, SokobanVectorEnv
+from recommit.envs.curriculum import Curriculum, VectorCurriculum
+from recommit.envs.kinds import GridEnv, GridVectorEnv, SlidingEnv, SlidingVectorEnv, SokobanEnv, SokobanVectorEnv
+from recommit.envs.single import PuzzleEnv
+from recommit.envs.vector import PuzzleVectorEnv
 from recommit.envs.vector_commit import VectorCommit
 from recommit.puzzles.registry import PUZZLES
 
@@ -21,6 +23,7 @@ del gymnasium
 
 __all__ = [
     "Commit",
+    "Curriculum",
     "GridEnv",
     "GridVectorEnv",
     "PuzzleEnv",
@@ -31,6 +34,7 @@ __all__ = [
     "SokobanEnv",
     "SokobanVectorEnv",
     "VectorCommit",
+    "VectorCurriculum",
 ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from recommit.levels import Levels, read_levels
 from recommit.puzzles import checks
+from recommit.puzzles.instances import Instances
 from recommit.puzzles.sliding import Sliding
 
 if TYPE_CHECKING:
@@ -20,9 +22,60 @@ if TYPE_CHECKING:
 
     States = NDArray[np.uint8]
 
-#: What ``levels`` may be: a file, levels that were read, or states.
-Source = str | os.PathLike[str] | Levels | Any
+#: What ``levels`` may be: a file, levels that were read, generated instances, or states.
+Source = str | os.PathLike[str] | Levels | Instances | Any
+#: An exact optimal length of every start, or (shortest, longest).
+Length = int | tuple[int, int]
 MAX_BANK = 2**24
+LONGEST = 2**31 - 1
+
+
+@dataclass(frozen=True, eq=False)
+class Bank:
+    """The starts of an environment: ``states``, or else those that (task, size, seed, length) generate."""
+
+    task: Puzzle
+    states: States | None
+    size: int
+    seed: int
+    length: tuple[int, int] | None
+
+    @property
+    def core(self) -> _core.LevelBank:
+        """The bank as compiled code reads it; generated ones are made once in a process."""
+        if self.states is not None:
+            own: _core.LevelBank = self.task.core.make_bank(self.states)
+            return own
+        return _generated(self.task, self.size, self.seed, self.length)
+
+    def __len__(self) -> int:
+        return self.size if self.states is None else len(self.states)
+
+    def state(self, level: int) -> States:
+        """Start number ``level``."""
+        if self.states is not None:
+            own: States = self.states[level]
+            return own
+        drawn: States = self.task.generate(1, seed=self.seed, length=self.length, start=level).states[0]
+        return drawn
+
+    def of_length(self, length: Length | None) -> Bank:
+        """The same number of starts from the same seed, of another length."""
+        if self.states is not None:
+            raise ValueError(f"length: expected None where levels are given, got {length}")
+        return replace(self, length=_window(length))
+
+    def __deepcopy__(self, memo: object) -> Bank:
+        return self  # nothing here ever changes
+
+
+def bank(task: Puzzle, states: States | None, size: object, seed: object, length: Length | None) -> Bank:
+    """The bank that ``states`` make, or the one that is generated."""
+    size = checks.integer("bank_size", size, 1, MAX_BANK)
+    seed = checks.integer("bank_seed", seed, 0, checks.MAX_SEED)
+    if states is not None and length is not None:
+        raise ValueError(f"length: expected None where levels are given, got {length}")
+    return Bank(task, states, size, seed, _window(length))
 
 
 def sliding(
@@ -58,30 +111,29 @@ def grids(
     return kind.of_states(shape), states
 
 
-def bank(task: Puzzle, states: States | None, size: object, seed: object) -> _core.LevelBank:
-    """The bank that ``states`` make, or the one that (task, size, seed) generate; the latter are shared."""
-    if states is not None:
-        own: _core.LevelBank = task.core.make_bank(states)
-        return own
-    return _generated(
-        task, checks.integer("bank_size", size, 1, MAX_BANK), checks.integer("bank_seed", seed, 0, checks.MAX_SEED)
-    )
-
-
-@lru_cache(maxsize=16)
-def _generated(task: Puzzle, size: int, seed: int) -> _core.LevelBank:
-    bank: _core.LevelBank = task.core.make_bank(task.generate(size, seed=seed).states)
+@lru_cache(maxsize=64)
+def _generated(task: Puzzle, size: int, seed: int, length: tuple[int, int] | None) -> _core.LevelBank:
+    bank: _core.LevelBank = task.core.make_bank(task.generate(size, seed=seed, length=length).states)
     return bank
 
 
+def _window(length: Length | None) -> tuple[int, int] | None:
+    return None if length is None else checks.window(length, 1, LONGEST)
+
+
 def _states(task: str, source: Source) -> States:
+    """Start states; what is wrong with them is a ``ValueError``, since ``gymnasium.make`` repeats all arguments, arrays
+    among them, in a ``TypeError``."""
     levels = read_levels(source) if isinstance(source, (str, os.PathLike)) else source
-    if isinstance(levels, Levels):
+    if isinstance(levels, (Levels, Instances)):
         if levels.task != task:
             raise ValueError(f"levels: expected {task} levels, got {levels.task} levels")
         return np.ascontiguousarray(levels.states)
     if not isinstance(levels, np.ndarray):
-        raise TypeError(f"levels: expected a path, Levels or a numpy array, got {type(levels).__name__}")
+        expected = "a path, Levels, Instances or a numpy array"
+        raise ValueError(f"levels: expected {expected}, got {type(levels).__name__}")  # noqa: TRY004
+    if levels.dtype != np.uint8:
+        raise ValueError(f"levels: expected dtype uint8, got {levels.dtype}")
     if levels.ndim != 3:
         raise ValueError(f"levels: expected states of shape [N, rows, columns], got shape {levels.shape}")
     return levels

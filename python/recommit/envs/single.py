@@ -3,57 +3,45 @@
 from __future__ import annotations
 
 from operator import index
-from typing import TYPE_CHECKING, Any, ClassVar, TypedDict
+from typing import TYPE_CHECKING, Any
 
 import gymnasium
 import numpy as np
 from gymnasium import spaces
 from gymnasium.error import ClosedEnvironmentError, ResetNeeded
 
-from recommit import _core
-from recommit.envs import banks, views
+from recommit import ACTIONS, _core
+from recommit.envs import banks, resets, views
+from recommit.envs.rewards import Rewards
+from recommit.envs.window import Window
 from recommit.puzzles import checks
-from recommit.puzzles.sokoban import Sokoban
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-    from typing_extensions import Unpack
 
     from recommit.puzzles.puzzle import Puzzle
 
     Bytes = NDArray[np.uint8]
     Info = dict[str, Any]
 
-
-class Options(TypedDict, total=False):
-    """What the environments of all puzzles take beside their sizes."""
-
-    #: ``"grid"`` (cell codes, default) or ``"rgb"``.
-    observation: str
-    #: Pixels per cell of ``"rgb"`` observations and of ``render()``; default 28.
-    cell: int
-    #: ``"light"`` (default) or ``"dark"``.
-    theme: str
-    #: Leave the constant outer wall out of the pictures.
-    crop: bool
-    #: Actions after which an episode is truncated; default 200.
-    max_steps: int
-    #: Levels in the generated bank (default 1024), and the seed that they come from.
-    bank_size: int
-    bank_seed: int
-    render_mode: str | None
+_ONE = np.ones(1, np.bool_)
+_NONE = np.zeros(0, np.int64)
 
 
 class PuzzleEnv(gymnasium.Env[Any, Any]):
-    """A puzzle; reward 1 for the action that solves it, else 0.
+    """A puzzle; reward 1 for the action that solves it, else 0, unless ``reward`` says otherwise.
 
     Episode k after ``reset(seed=s)`` starts from a level that depends on (s, k) and the bank alone; ``reset()`` goes on
     to the next episode. ``info`` holds ``action_mask`` (which actions would change the state; blocked ones are
-    allowed, and count) and ``solved``. An episode is truncated after ``max_steps`` actions unless the last one solved
-    it.
+    allowed, and count), ``solved``, and ``distance`` where it is asked for. An episode is truncated after ``max_steps``
+    actions unless the last one solved it.
+
+    A copy (``copy.deepcopy``, ``pickle``) goes on exactly as the environment would, and leaves it alone.
     """
 
-    metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 4}
+    metadata: dict[str, Any] = {"render_modes": ["human", "rgb_array", "ansi"], "render_fps": 4}
+    #: What the actions 0..3 are called.
+    action_names = ACTIONS
 
     def __init__(
         self,
@@ -67,30 +55,42 @@ class PuzzleEnv(gymnasium.Env[Any, Any]):
         max_steps: int = 200,
         bank_size: int = 1024,
         bank_seed: int = 0,
+        length: banks.Length | None = None,
+        reward: str = "sparse",
+        discount: float = 1.0,
+        info_distance: bool = False,
         render_mode: str | None = None,
     ) -> None:
         self.task = task
-        self.render_mode = views.check_render_mode(render_mode)
-        max_steps = checks.integer("max_steps", max_steps, 1, views.MAX_STEPS)
-        bank = banks.bank(task, levels, bank_size, bank_seed)
-        self._view = views.View(task, bank, observation, cell, theme, crop)
+        self.render_mode = views.check_render_mode(render_mode, (*self.metadata["render_modes"],))
+        self.max_steps = checks.integer("max_steps", max_steps, 1, views.MAX_STEPS)
+        self._bank = banks.bank(task, levels, bank_size, bank_seed, length)
+        self._view = views.View(task, self._bank.core, observation, cell, theme, crop)
         self.observation_space = self._view.space(task.highest)
         self.action_space = spaces.Discrete(4)
-        self._episodes: _core.Episodes | None = task.core.make_episodes(
-            bank, slots=1, max_steps=max_steps, autoreset=_core.Autoreset.DISABLED, threads=1
-        )
+        self._rewards = Rewards(task, reward, discount, self.max_steps, 1, 1, info_distance)
+        self._episodes: _core.Episodes | None = self._make_episodes()
+        self._window: Window | None = None
         self._seeded = False
 
-    def reset(self, *, seed: int | None = None, options: Info | None = None) -> tuple[Bytes, Info]:  # noqa: ARG002
-        """Begin episode 0 of ``seed``, or the next episode. There are no options."""
+    def reset(self, *, seed: int | None = None, options: Info | None = None) -> tuple[Bytes, Info]:
+        """Begin episode 0 of ``seed``, or the next episode.
+
+        ``options={"state": grid}`` starts it from this state, ``options={"level": i}`` from number i of the bank.
+        """
         episodes = self._open()
+        options = resets.check_names(options, ("state", "level"))
         super().reset(seed=seed)
         if seed is None and not self._seeded:
             seed = int(self.np_random.integers(checks.MAX_SEED))
         episodes.reset([None if seed is None else checks.integer("seed", seed, 0, checks.MAX_SEED)])
+        resets.place(episodes, self._bank, options, _ONE)
         self._seeded = True
         masks, solved = episodes.describe()
-        return self._observe(episodes.grids()[0]), {"action_mask": masks[0], "solved": bool(solved[0])}
+        states = episodes.grids()
+        self._rewards.begin(states, _ONE)
+        self._show()
+        return self._observe(states[0]), self._info(masks[0], bool(solved[0]))
 
     def step(self, action: Any) -> tuple[Bytes, float, bool, bool, Info]:
         """One action: 0 up, 1 down, 2 left, 3 right."""
@@ -103,16 +103,54 @@ class PuzzleEnv(gymnasium.Env[Any, Any]):
             raise TypeError(f"action: expected an integer 0..3, got {type(action).__name__}") from None
         except _core.EpisodeOver:
             raise ResetNeeded("step: expected a running episode, got one that is over; call reset first") from None
-        return self._observe(grid), reward, terminated, truncated, {"action_mask": mask, "solved": terminated}
+        if self._rewards.measures:
+            reward = float(self._rewards.earn(np.array([reward], np.float32), grid[None], None, _NONE, grid[None])[0])
+        self._show()
+        return self._observe(grid), reward, terminated, truncated, self._info(mask, terminated)
 
-    def render(self) -> Bytes | None:
-        """The state as ``uint8[height, width, 3]``."""
-        episodes = self._open()
-        return None if self.render_mode is None else self._view.frames(episodes.grids(), 1)[0]
+    def render(self) -> Bytes | str | None:
+        """The state as ``uint8[height, width, 3]``, as text, or, for ``"human"``, in a window."""
+        states = self._open().grids()
+        if self.render_mode in (None, "human"):
+            self._show()
+            return None
+        return views.text(self.task, states[0]) if self.render_mode == "ansi" else self._view.frames(states, 1)[0]
+
+    def set_length(self, length: banks.Length | None) -> None:
+        """Later episodes start from a bank of this exact optimal length; the one that runs goes on."""
+        self._bank = self._bank.of_length(length)
+        self._open().draw_from(self._bank.core)
+
+    def get_keys_to_action(self) -> dict[tuple[str | int, ...], int]:
+        """Keys for ``gymnasium.utils.play.play(env, wait_on_player=True)``: the arrows, and W, S, A and D."""
+        return {(key,): action for keys in views.KEYS for action, key in enumerate(keys)}
 
     def close(self) -> None:
         """Free the episodes; closing twice is fine."""
         self._episodes = None
+        if self._window is not None:
+            self._window.close()
+
+    def __copy__(self) -> PuzzleEnv:
+        from copy import deepcopy
+
+        return deepcopy(self)  # a copy that shared its episode would be no copy
+
+    def __getstate__(self) -> Info:
+        saved = None if self._episodes is None else self._episodes.save()
+        return {**self.__dict__, "_episodes": saved, "_window": None}
+
+    def __setstate__(self, state: Info) -> None:
+        self.__dict__.update(state)
+        if state["_episodes"] is not None:
+            self._episodes = self._make_episodes()
+            self._episodes.restore(*state["_episodes"])
+
+    def _make_episodes(self) -> _core.Episodes:
+        episodes: _core.Episodes = self.task.core.make_episodes(
+            self._bank.core, slots=1, max_steps=self.max_steps, autoreset=_core.Autoreset.DISABLED, threads=1
+        )
+        return episodes
 
     def _open(self) -> _core.Episodes:
         if self._episodes is None:
@@ -122,46 +160,17 @@ class PuzzleEnv(gymnasium.Env[Any, Any]):
     def _observe(self, grid: Bytes) -> Bytes:
         return self._view.frames(grid[None], 1)[0] if self._view.rgb else grid
 
+    def _info(self, mask: Any, solved: bool) -> Info:
+        info: Info = {"action_mask": mask, "solved": solved}
+        if self._rewards.shown:
+            info["distance"] = int(self._rewards.distances[0])
+        return info
 
-class SlidingEnv(PuzzleEnv):
-    """``recommit/Sliding-v0``: boards of ``rows`` by ``cols`` (3x3; ``size`` sets both), or those of ``levels``."""
-
-    def __init__(
-        self,
-        rows: int | None = None,
-        cols: int | None = None,
-        *,
-        size: int | None = None,
-        levels: banks.Source | None = None,
-        **options: Unpack[Options],
-    ) -> None:
-        super().__init__(*banks.sliding(rows, cols, size, levels), **options)
-
-
-class SokobanEnv(PuzzleEnv):
-    """``recommit/Sokoban-v0``: generated levels of ``size`` with ``boxes``, or ``levels`` from a file or an array."""
-
-    def __init__(
-        self,
-        size: int | tuple[int, int] | None = None,
-        boxes: int | None = None,
-        *,
-        levels: banks.Source | None = None,
-        **options: Unpack[Options],
-    ) -> None:
-        super().__init__(*banks.grids(Sokoban, size, levels, boxes=boxes), **options)
-
-
-class GridEnv(PuzzleEnv):
-    """Any further puzzle, ``kind``: generated levels of ``size``, or ``levels`` from a file or an array."""
-
-    kind: ClassVar[type[Puzzle]]
-
-    def __init__(
-        self,
-        size: int | tuple[int, int] | None = None,
-        *,
-        levels: banks.Source | None = None,
-        **options: Unpack[Options],
-    ) -> None:
-        super().__init__(*banks.grids(self.kind, size, levels), **options)
+    def _show(self) -> None:
+        """Shows the state to people, in a window that opens with the first one."""
+        if self.render_mode != "human":
+            return
+        if self._window is None:
+            self._window = Window(self.task.task, self.metadata["render_fps"])
+        states = self._open().grids()
+        self._window.show(self._view.frames(states, 1)[0], views.text(self.task, states[0]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from gymnasium import spaces
@@ -12,16 +12,15 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from recommit import _core
-from recommit.envs import banks, views
-from recommit.envs.single import Options, PuzzleEnv
+from recommit.envs import banks, resets, views
+from recommit.envs.rewards import Rewards
+from recommit.envs.single import PuzzleEnv
 from recommit.puzzles import checks
-from recommit.puzzles.sokoban import Sokoban
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
-    from typing_extensions import Unpack
 
     from recommit.puzzles.frames import Frames
     from recommit.puzzles.puzzle import Puzzle
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     Info = dict[str, Any]
 
 MAX_ENVS = 2**24
+_NONE = np.zeros(0, np.int64)
 _MODES = {
     AutoresetMode.NEXT_STEP: _core.Autoreset.NEXT_STEP,
     AutoresetMode.SAME_STEP: _core.Autoreset.SAME_STEP,
@@ -38,21 +38,12 @@ _MODES = {
 }
 
 
-class VectorOptions(Options, total=False):
-    """What vector environments take beside that."""
-
-    #: NEXT_STEP (default), SAME_STEP or DISABLED.
-    autoreset_mode: AutoresetMode | str
-    #: False: observations are a read-only window on the live states, valid until the next call.
-    copy: bool
-    #: False leaves ``action_mask`` out of ``info``.
-    action_mask: bool
-    #: At most this many threads; None for all cores. Results do not depend on it.
-    threads: int | None
-
-
 class PuzzleVectorEnv(VectorEnv[Any, Any, Any]):
     """``num_envs`` puzzles; slot i is what ``PuzzleEnv`` reset with seed + i would be, episode by episode."""
+
+    _episodes: _core.Episodes | None
+    _live: Bytes
+    _frames: Frames | None
 
     def __init__(
         self,
@@ -67,6 +58,10 @@ class PuzzleVectorEnv(VectorEnv[Any, Any, Any]):
         max_steps: int = 200,
         bank_size: int = 1024,
         bank_seed: int = 0,
+        length: banks.Length | None = None,
+        reward: str = "sparse",
+        discount: float = 1.0,
+        info_distance: bool = False,
         render_mode: str | None = None,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         copy: bool = True,
@@ -75,26 +70,25 @@ class PuzzleVectorEnv(VectorEnv[Any, Any, Any]):
     ) -> None:
         self.task = task
         self.num_envs = checks.integer("num_envs", num_envs, 1, MAX_ENVS)
-        self.render_mode = views.check_render_mode(render_mode)
+        self.render_mode = views.check_render_mode(render_mode, ("rgb_array", "ansi"))
         self.autoreset_mode = _mode(autoreset_mode)
         self.metadata = {**PuzzleEnv.metadata, "autoreset_mode": self.autoreset_mode}
-        self.max_steps = max_steps = checks.integer("max_steps", max_steps, 1, views.MAX_STEPS)
-        bank = banks.bank(task, levels, bank_size, bank_seed)
-        self._view = views.View(task, bank, observation, cell, theme, crop)
+        self.max_steps = checks.integer("max_steps", max_steps, 1, views.MAX_STEPS)
+        self._bank = banks.bank(task, levels, bank_size, bank_seed, length)
+        self._view = views.View(task, self._bank.core, observation, cell, theme, crop)
         self.single_observation_space = self._view.space(task.highest)
         self.single_action_space = spaces.Discrete(4)
-        self._episodes: _core.Episodes | None = task.core.make_episodes(
-            bank, slots=self.num_envs, max_steps=max_steps, autoreset=_MODES[self.autoreset_mode], threads=threads
-        )
-        self._live: Bytes = self._episodes.live()
-        self._frames: Frames | None = None
         self.threads = self._threads = threads
+        self._rewards = Rewards(task, reward, discount, self.max_steps, self.num_envs, threads, info_distance)
         self.shows_pictures = self._view.rgb
+        self.shaped = self._rewards.shaped
         self._copy = copy
         self._copy_grids = copy and not self._view.rgb
         self._all = np.ones(self.num_envs, np.bool_)
+        self._fresh: Bools | None = None  #: NEXT_STEP: slots that the next step resets
         self._action_mask = action_mask
         self._seeded = False
+        self._start(None)
 
     @cached_property
     def observation_space(self) -> spaces.Space[Any]:  # type: ignore[override]
@@ -111,19 +105,37 @@ class PuzzleVectorEnv(VectorEnv[Any, Any, Any]):
     ) -> tuple[Bytes, Info]:
         """Begin episode 0 of each slot's seed (an int s stands for s, s+1, ...), or each slot's next episode.
 
-        ``options={"reset_mask": bool[num_envs]}`` leaves the other slots as they are.
+        ``options={"reset_mask": bool[num_envs]}`` leaves the other slots as they are. ``"state"`` (one, or one per
+        slot) and ``"level"`` (numbers in the bank) say where episodes start.
         """
         episodes = self._open()
-        mask = self._checked_mask((options or {}).get("reset_mask"))
-        seeds = self._seeds(seed)
-        episodes.reset(seeds, mask)
+        options = resets.check_names(options, ("reset_mask", "state", "level"))
+        mask = self._checked_mask(options.get("reset_mask"))
+        episodes.reset(self._seeds(seed), mask)
+        chosen = self._all if mask is None else mask
+        resets.place(episodes, self._bank, options, chosen)
         self._seeded = True
         masks, solved = episodes.describe()
-        info = self._info(masks if self._action_mask else None, solved)
+        self._rewards.begin(self._live, chosen)
+        if self._fresh is not None:
+            self._fresh &= ~chosen
+        info = self._info(masks if self._action_mask else None, solved, self._rewards.distances)
         return self._observe(), info if mask is None else _only(info, mask)
 
     def step(self, actions: Any) -> tuple[Bytes, NDArray[np.float32], Bools, Bools, Info]:
         """One action per slot, of dtype uint8, int32 or int64; wrong ones are refused before anything changes."""
+        observations, rewards, terminated, truncated, masks, finals = self.advance(actions)
+        solved = terminated.copy() if finals is None else np.zeros(self.num_envs, np.bool_)
+        info = self._info(masks, solved, self._rewards.distances)
+        if finals is not None and len(finals[0]):
+            self._add_finals(info, finals, terminated)
+        return observations, rewards, terminated, truncated, info
+
+    def advance(self, actions: Any) -> tuple[Bytes, NDArray[np.float32], Bools, Bools, Bools | None, Any]:
+        """A step without its ``info``: (observations, rewards, terminated, truncated, action masks, finals).
+
+        ``finals`` are (slots, states, action masks) of the episodes that ended, None unless resets are SAME_STEP.
+        """
         episodes = self._open()
         if not self._seeded:
             raise ResetNeeded("step: expected a call of reset first, got none")
@@ -135,17 +147,41 @@ class PuzzleVectorEnv(VectorEnv[Any, Any, Any]):
             )
         except _core.EpisodeOver as error:
             raise ResetNeeded(str(error)) from None
-        if self.autoreset_mode is AutoresetMode.SAME_STEP:
-            info = self._info(masks, np.zeros(self.num_envs, np.bool_))
-            self._add_finals(info, episodes, terminated)
-        else:
-            info = self._info(masks, terminated.copy())
-        return self._observe() if grids is None else grids, rewards, terminated, truncated, info
+        finals = episodes.finals() if self.autoreset_mode is AutoresetMode.SAME_STEP else None
+        if self._rewards.measures:
+            ended, states = (_NONE, self._live) if finals is None else finals[:2]
+            rewards = self._rewards.earn(rewards, self._live, self._fresh, ended, states)
+            self._fresh = terminated | truncated if self.autoreset_mode is AutoresetMode.NEXT_STEP else None
+        return self._observe() if grids is None else grids, rewards, terminated, truncated, masks, finals
 
-    def render(self) -> tuple[Bytes, ...] | None:
-        """One frame per slot."""
-        episodes = self._open()
-        return None if self.render_mode is None else tuple(self._view.frames(episodes.grids(), self._threads))
+    def shown(self, states: Bytes) -> Bytes:
+        """States as they are observed."""
+        return self._view.frames(states, self._threads) if self._view.rgb else states
+
+    def set_length(self, length: banks.Length | None) -> None:
+        """Later episodes start from a bank of this exact optimal length; those that run go on."""
+        self._bank = self._bank.of_length(length)
+        self._open().draw_from(self._bank.core)
+
+    def __copy__(self) -> PuzzleVectorEnv:
+        from copy import deepcopy
+
+        return deepcopy(self)  # a copy that shared its episodes would be no copy
+
+    def __getstate__(self) -> Info:
+        saved = None if self._episodes is None else self._episodes.save()
+        return {**self.__dict__, "_episodes": saved, "_live": None, "_frames": None}
+
+    def __setstate__(self, state: Info) -> None:
+        self.__dict__.update(state)
+        self._start(state["_episodes"])
+
+    def render(self) -> tuple[Any, ...] | None:
+        """One frame, or one text, per slot."""
+        states = self._open().grids()
+        if self.render_mode == "ansi":
+            return tuple(views.text(self.task, state) for state in states)
+        return None if self.render_mode is None else tuple(self._view.frames(states, self._threads))
 
     def close_extras(self, **kwargs: Any) -> None:  # noqa: ARG002
         """Free the episodes; windows on the live states stay valid."""
@@ -162,29 +198,19 @@ class PuzzleVectorEnv(VectorEnv[Any, Any, Any]):
                 return [None] * self.num_envs
             seed = int(self.np_random.integers(checks.MAX_SEED - self.num_envs))
         if isinstance(seed, (int, np.integer)):
-            first = checks.integer("seed", seed, 0, checks.MAX_SEED - self.num_envs + 1)
-            super().reset(seed=first)
-            return list(range(first, first + self.num_envs))
-        seeds = [None if each is None else checks.integer("seed", each, 0, checks.MAX_SEED) for each in seed]
-        if len(seeds) != self.num_envs:
-            raise ValueError(f"seed: expected {self.num_envs} seeds, one per slot, got {len(seeds)}")
+            super().reset(seed=resets.seeds(seed, self.num_envs)[0])
+        listed = resets.seeds(seed, self.num_envs)
         if not self._seeded:  # a slot without a seed has no episode to go on from
-            seeds = [int(self.np_random.integers(checks.MAX_SEED)) if each is None else each for each in seeds]
-        return seeds
+            listed = [int(self.np_random.integers(checks.MAX_SEED)) if each is None else each for each in listed]
+        return listed
 
     def _checked_mask(self, mask: object) -> Bools | None:
         if mask is None:
             return None
-        if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_:
-            got = f"dtype {mask.dtype}" if isinstance(mask, np.ndarray) else type(mask).__name__
-            raise TypeError(f"reset_mask: expected a numpy array of dtype bool, got {got}")
-        if mask.shape != (self.num_envs,):
-            raise ValueError(f"reset_mask: expected shape ({self.num_envs},), got {mask.shape}")
-        if not mask.any():
-            raise ValueError("reset_mask: expected at least one True, got none")
+        checked = resets.check_mask(mask, self.num_envs)
         if not self._seeded:
             raise ResetNeeded("reset_mask: expected a reset of all slots first, got none")
-        return mask
+        return checked
 
     def _observe(self) -> Bytes:
         if self._view.rgb:
@@ -200,76 +226,46 @@ class PuzzleVectorEnv(VectorEnv[Any, Any, Any]):
             self._frames.update(self._live, threads=self._threads)
         return self._frames.images
 
-    def _info(self, masks: Bools | None, solved: Bools) -> Info:
+    def _info(self, masks: Bools | None, solved: Bools, distances: NDArray[np.int64]) -> Info:
         info: Info = {}
         if masks is not None:
             info["action_mask"] = masks
             info["_action_mask"] = self._all.copy()
         info["solved"] = solved
         info["_solved"] = self._all.copy()
+        if self._rewards.shown:
+            info["distance"] = distances.copy()
+            info["_distance"] = self._all.copy()
         return info
 
-    def _add_finals(self, info: Info, episodes: _core.Episodes, terminated: Bools) -> None:
+    def _add_finals(self, info: Info, finals: tuple[Any, Any, Any], terminated: Bools) -> None:
         """Where episodes ended in this step: their last observation and info, as SyncVectorEnv gives them."""
-        slots, states, masks = episodes.finals()
-        if len(slots) == 0:
-            return
+        slots, states, masks = finals
         ended = np.zeros(self.num_envs, np.bool_)
         ended[slots] = True
         observations = np.full(self.num_envs, None, dtype=object)
-        observations[slots] = [*(self._view.frames(states, self._threads) if self._view.rgb else states)]
+        observations[slots] = [*self.shown(states)]
         info["final_obs"], info["_final_obs"] = observations, ended
         final_masks = np.zeros((self.num_envs, 4), np.bool_)
         final_masks[slots] = masks
-        info["final_info"] = _only(self._info(final_masks if self._action_mask else None, terminated.copy()), ended)
+        last = self._info(final_masks if self._action_mask else None, terminated.copy(), self._rewards.finals)
+        info["final_info"] = _only(last, ended)
         info["_final_info"] = ended.copy()
 
-
-class SlidingVectorEnv(PuzzleVectorEnv):
-    """``recommit/Sliding-v0``, ``num_envs`` of them; arguments as in ``SlidingEnv``."""
-
-    def __init__(
-        self,
-        num_envs: int = 1,
-        rows: int | None = None,
-        cols: int | None = None,
-        *,
-        size: int | None = None,
-        levels: banks.Source | None = None,
-        **options: Unpack[VectorOptions],
-    ) -> None:
-        super().__init__(num_envs, *banks.sliding(rows, cols, size, levels), **options)
-
-
-class SokobanVectorEnv(PuzzleVectorEnv):
-    """``recommit/Sokoban-v0``, ``num_envs`` of them; arguments as in ``SokobanEnv``."""
-
-    def __init__(
-        self,
-        num_envs: int = 1,
-        size: int | tuple[int, int] | None = None,
-        boxes: int | None = None,
-        *,
-        levels: banks.Source | None = None,
-        **options: Unpack[VectorOptions],
-    ) -> None:
-        super().__init__(num_envs, *banks.grids(Sokoban, size, levels, boxes=boxes), **options)
-
-
-class GridVectorEnv(PuzzleVectorEnv):
-    """Any further puzzle, ``num_envs`` of them; arguments as in ``GridEnv``."""
-
-    kind: ClassVar[type[Puzzle]]
-
-    def __init__(
-        self,
-        num_envs: int = 1,
-        size: int | tuple[int, int] | None = None,
-        *,
-        levels: banks.Source | None = None,
-        **options: Unpack[VectorOptions],
-    ) -> None:
-        super().__init__(num_envs, *banks.grids(self.kind, size, levels), **options)
+    def _start(self, saved: tuple[Any, ...] | None) -> None:
+        """Makes the episodes, or goes on from saved ones."""
+        episodes: _core.Episodes = self.task.core.make_episodes(
+            self._bank.core,
+            slots=self.num_envs,
+            max_steps=self.max_steps,
+            autoreset=_MODES[self.autoreset_mode],
+            threads=self.threads,
+        )
+        if saved is not None:
+            episodes.restore(*saved)
+        self._episodes = episodes
+        self._live = episodes.live()
+        self._frames = None
 
 
 def _mode(mode: AutoresetMode | str) -> AutoresetMode:

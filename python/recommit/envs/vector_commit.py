@@ -48,6 +48,8 @@ class VectorCommit(VectorEnv[Any, Any, Any]):
         if envs.shows_pictures or envs.autoreset_mode is AutoresetMode.NEXT_STEP:
             got = "pictures" if envs.shows_pictures else "NEXT_STEP"
             raise ValueError(f"envs: expected grids, and SAME_STEP or DISABLED resets, got {got}")
+        if envs.shaped:
+            raise ValueError("envs: expected reward 'sparse', got a shaped one")
         self.depths = checked_depths(depths)
         self.budget = checks.integer("budget", budget, 1, 2**31 - 1)
         checks.choice("space", space, ("dict", "flat"))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from gymnasium import spaces
 
+from recommit import levels
 from recommit.puzzles.frames import style
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     Bytes = NDArray[np.uint8]
 
 MAX_STEPS = 2**31 - 1
+#: Keys for up, down, left and right: letters, and arrows by the numbers that SDL, and so pygame, has for them.
+KEYS: tuple[tuple[str | int, ...], ...] = (("w", "s", "a", "d"), (1073741906, 1073741905, 1073741904, 1073741903))
 
 
 class View:
@@ -53,8 +56,13 @@ class View:
         return self.task.render(states, self.cell, theme=self.theme, crop=self.crop, threads=threads)
 
 
-def check_render_mode(render_mode: str | None) -> str | None:
-    """``None`` or ``"rgb_array"``."""
-    if render_mode not in (None, "rgb_array"):
-        raise ValueError(f"render_mode: expected None or 'rgb_array', got {render_mode!r}")
+def text(task: Puzzle, state: Bytes) -> str:
+    """The state as a level file has it."""
+    return levels.format_levels(state[None], task=task.task).strip("\n") + "\n"
+
+
+def check_render_mode(render_mode: str | None, modes: tuple[str, ...]) -> str | None:
+    """``None`` or one of the modes."""
+    if render_mode not in (None, *modes):
+        raise ValueError(f"render_mode: expected None or one of {', '.join(modes)}, got {render_mode!r}")
     return render_mode

@@ -39,6 +39,23 @@ AGENTS = {
     "random-actions": "random actions at random depths",
     ZERO_SHOT: "zero-shot@FOLDER: what a model said in a run of recommit zero-shot on the same instances",
 }
+
+#: Who plays where nobody says more.
+USUAL = (
+    "adaptive",
+    "sampled",
+    "fixed-1",
+    "fixed-2",
+    "fixed-4",
+    "fixed-8",
+    "random",
+    "shuffled",
+    "mixture",
+    "oracle-dp",
+    "oracle-delta",
+    "oracle-rate",
+    "solver",
+)
 #: Rules that read the plan and were never trained (``recommit.graphs.rules``); those of ``SWEPT`` have a threshold.
 SWEPT = {
     "confidence-product": "deep as the probability of the plan so far is at least a threshold",

@@ -1,8 +1,11 @@
-"""What a look costs: floating-point operations, and milliseconds on the machine that played."""
+"""Policies that come and go, and what a look costs: floating-point operations, and milliseconds on the machine that
+played."""
 
 from __future__ import annotations
 
+import gc
 import time
+import weakref
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -30,6 +33,19 @@ def loaded(name: AgentName, device: torch.device) -> CommitPolicy:
     if name.views:
         policy.replace_views(name.views)
     return policy
+
+
+def weights_held(policy: CommitPolicy) -> weakref.ref[torch.nn.Module]:
+    """What ``let_go`` asks once nobody has the policy any more."""
+    return weakref.ref(policy.backbone.model)
+
+
+def let_go(weights: weakref.ref[torch.nn.Module]) -> None:
+    """Give the memory of a policy back. Its modules go with the last who has it, unless some refer to each other; only
+    then is it worth a look through everything that is alive."""
+    if weights() is not None:
+        gc.collect()
+    torch.cuda.empty_cache()
 
 
 def measure(policy: CommitPolicy, task: Puzzle, states: NDArray[np.uint8]) -> dict[str, Any]:

@@ -12,7 +12,6 @@ so that each state is looked at once for all of them. What is in the folder is n
 
 from __future__ import annotations
 
-import gc
 import time
 import warnings
 from functools import partial
@@ -21,7 +20,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 
 from recommit.data.starts import held_out
 from recommit.evaluate import compute, metrics, summaries, thresholds, transcripts
@@ -111,9 +109,10 @@ class Evaluation:
 
     def _let_go(self, policy: AgentName) -> None:
         """Give a policy's memory back before the next one is loaded."""
-        if self._players.pop(policy, None) is not None:
-            gc.collect()  # modules refer to each other
-            torch.cuda.empty_cache()
+        if policy in self._players:
+            weights = compute.weights_held(self._players[policy].policy)
+            del self._players[policy]
+            compute.let_go(weights)
 
     def _policies(self) -> dict[str, str]:
         """What plays, by run: the files of its best policy, which further training may change."""

@@ -24,8 +24,9 @@ from recommit.policy.config import MAX_ACTIONS, PASS, PolicyConfig
 from recommit.policy.depth_head import DepthHead, confidence
 from recommit.policy.pictures.geometry import Geometries
 from recommit.policy.pictures.vision import Vision
-from recommit.policy.transfer import to_device, to_host
+from recommit.policy.transfer import ActedDepths, PlannedChances, PlannedDepths, single, to_device, to_host
 from recommit.policy.views import agreed, disagreement, likeliest
+from recommit.puzzles import checks
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
     from recommit.policy.backbones.backbone import Backbone, Geometry
     from recommit.policy.config import HeadConfig
+    from recommit.puzzles.checks import Grids
     from recommit.puzzles.puzzle import Puzzle
 
 
@@ -192,37 +194,47 @@ class CommitPolicy(nn.Module):
         plans = decoder(z.repeat_interleave(previous.shape[1], dim=0), previous.flatten(0, 1), index, conditions)
         return logits, plans.unflatten(0, previous.shape[:2])
 
-    @torch.no_grad()
     def act(
         self,
         task: Puzzle,
-        states: NDArray[np.uint8],
+        states: Grids,
         *,
         depth: int | None = None,
         noise: tuple[NDArray[np.float32], NDArray[np.float32]] | None = None,
         left: NDArray[np.integer] | None = None,
-    ) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
+    ) -> ActedDepths:
         """Depths [N] and eight planned actions [N, 8] for each state; only the first ``depths[i]`` are committed.
 
         Greedy, ties to the smaller depth and the lower action, unless ``noise`` (uniform numbers in (0, 1), shaped
         [N, |H|] and [N, 8, 4]) says which sample to draw. ``depth`` fixes the depth, 1..8, in or out of the head's set.
-        ``left``: see ``look``.
+        ``left``: see ``look``. A single state gets a single depth and plan.
         """
         if depth is not None and not 1 <= depth <= MAX_ACTIONS:
             raise ValueError(f"depth: expected 1..{MAX_ACTIONS}, got {depth}")
-        if len(states) > PASS:
-            parts = [slice(begin, begin + PASS) for begin in range(0, len(states), PASS)]
-            done = [
-                self.act(
-                    task,
-                    states[p],
-                    depth=depth,
-                    noise=None if noise is None else (noise[0][p], noise[1][p]),
-                    left=None if left is None else left[p],
-                )
-                for p in parts
-            ]
-            return np.concatenate([d for d, _ in done]), np.concatenate([a for _, a in done])
+        batch, one = checks.grids(states)
+        parts = [slice(begin, begin + PASS) for begin in range(0, max(len(batch), 1), PASS)]
+        answers = [
+            self._act(
+                task,
+                batch[p],
+                depth,
+                None if noise is None else (noise[0][p], noise[1][p]),
+                None if left is None else left[p],
+            )
+            for p in parts
+        ]
+        joined = answers[0] if len(answers) == 1 else ActedDepths(*map(np.concatenate, zip(*answers, strict=True)))
+        return single(joined, one)
+
+    @torch.no_grad()
+    def _act(
+        self,
+        task: Puzzle,
+        states: NDArray[np.uint8],
+        depth: int | None,
+        noise: tuple[NDArray[np.float32], NDArray[np.float32]] | None,
+        left: NDArray[np.integer] | None,
+    ) -> ActedDepths:
         z, index = self.look(task, states, left), self.task_index(task)
         greedy = self.decoder.plans(z, index) if noise is None and self.plans_first else None
         logits = self.depth_head(self.read(z, index, greedy and greedy[1]))
@@ -237,32 +249,27 @@ class CommitPolicy(nn.Module):
             depths=self.conditioning(chosen),
             noise=None if noise is None else to_device(noise[1], z.device).to(z),
         )
-        depths, plans = to_host(chosen.int(), actions.byte())
-        return depths, plans
+        return ActedDepths(*to_host(chosen.int(), actions.byte()))
 
     def plan(
-        self,
-        task: Puzzle,
-        states: NDArray[np.uint8],
-        depths: tuple[int, ...],
-        left: NDArray[np.integer] | None = None,
-    ) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.uint8]]:
+        self, task: Puzzle, states: Grids, depths: tuple[int, ...], left: NDArray[np.integer] | None = None
+    ) -> PlannedDepths:
         """What the depth head reads [N, inputs], logits of the policy's own depths [N, |H|], eight greedy actions
         [N, D, 8] for each of ``depths``; ``left``: see ``look``."""
-        inputs, logits, plans, _ = self.plan_with_probabilities(task, states, depths, left)
-        return inputs, logits, plans
+        return PlannedDepths(*self.plan_with_probabilities(task, states, depths, left)[:3])
 
     @torch.no_grad()
     def plan_with_probabilities(
         self,
         task: Puzzle,
-        states: NDArray[np.uint8],
+        states: Grids,
         depths: tuple[int, ...],
         left: NDArray[np.integer] | None = None,
-    ) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.uint8], NDArray[np.float32]]:
+    ) -> PlannedChances:
         """``plan``, and the probability of every action at every place of it: [N, 1, 8, 4] where a plan is the same
         whatever its depth (``plans_first``), else [N, D, 8, 4]."""
-        z, index = self.look(task, states, left), self.task_index(task)
+        batch, one = checks.grids(states)
+        z, index = self.look(task, batch, left), self.task_index(task)
         if self.plans_first:
             plan, scores = self.decoder.plans(z, index)
             head_inputs, actions = self.read(z, index, scores), plan[:, None].expand(-1, len(depths), -1)
@@ -272,10 +279,8 @@ class CommitPolicy(nn.Module):
             planned = [self.decoder.plans(z, index, depths=each) for each in conditions]
             head_inputs, (actions, scores) = z, (torch.stack(parts, dim=1) for parts in zip(*planned, strict=True))
         logits = self.depth_head(head_inputs).float()
-        inputs, logits, plans, probabilities = to_host(
-            head_inputs.float(), logits, actions.byte(), scores.float().softmax(-1)
-        )
-        return inputs, logits, plans, probabilities
+        arrays = to_host(head_inputs.float(), logits, actions.byte(), scores.float().softmax(-1))
+        return single(PlannedChances(*arrays), one)
 
     @property
     def plans_first(self) -> bool:

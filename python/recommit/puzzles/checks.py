@@ -1,8 +1,22 @@
-"""Checks of plain Python arguments; the messages name the argument and both values."""
+"""Checks of plain Python arguments; the messages name the argument and both values. What comes as a list, or as a
+single state, becomes the batch that the core reads."""
 
 from __future__ import annotations
 
 import operator
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    #: A batch of states or a single one, as an array or as lists.
+    Grids: TypeAlias = NDArray[np.uint8] | Sequence[Any]
+    #: A number per state, or one for all; as an array or as a list.
+    Numbers: TypeAlias = NDArray[Any] | Sequence[Any] | int
 
 
 def integer(name: str, value: object, low: int, high: int) -> int:
@@ -54,3 +68,37 @@ def window(length: object, shortest: int, longest: int) -> tuple[int, int]:
     if low > high:
         raise ValueError(f"length: expected (shortest, longest) in this order, got ({low}, {high})")
     return low, high
+
+
+def grids(states: Grids, name: str = "states") -> tuple[NDArray[np.uint8], bool]:
+    """A batch, and whether it came as a single state. Arrays stay what they are: the core says what is wrong."""
+    array: Any = _cells(states, name) if isinstance(states, list | tuple) else states
+    one = isinstance(array, np.ndarray) and array.ndim == 2
+    return (array[None] if one else array), one
+
+
+def _cells(states: Sequence[Any], name: str) -> NDArray[Any]:
+    try:
+        array = np.asarray(states)
+    except ValueError:
+        raise ValueError(f"{name}: expected grids of one size, got several sizes") from None
+    if array.dtype.kind != "i":
+        return array
+    if array.size and not (array.min() >= 0 and array.max() <= np.iinfo(np.uint8).max):
+        raise ValueError(f"{name}: expected cell codes 0..255, got {array.min()}..{array.max()}")
+    return array.astype(np.uint8)
+
+
+def column(numbers: Numbers, batch: NDArray[Any]) -> Any:
+    """A number for each state of a batch, where one stands for all; arrays stay what they are."""
+    if isinstance(numbers, list | tuple):
+        return np.asarray(numbers)
+    if isinstance(numbers, int | np.integer) and not isinstance(numbers, bool):
+        return np.full(len(batch), numbers)
+    return numbers
+
+
+def rows(actions: Numbers, one: bool) -> Any:
+    """Actions of each state as a row: those of a single state are one."""
+    array: Any = np.asarray(actions) if isinstance(actions, list | tuple) else actions
+    return array[None] if one and getattr(array, "ndim", 0) == 1 else array

@@ -26,6 +26,10 @@ class Outcome:
     solved: NDArray[np.bool_]
     moved: NDArray[np.int32]
 
+    def single(self) -> Outcome:
+        """The first state's alone, without the batch's axis."""
+        return Outcome(self.states[0], self.executed[0, ...], self.solved[0, ...], self.moved[0, ...])
+
 
 def whole(
     step: Callable[..., NDArray[np.uint8]],

@@ -15,12 +15,13 @@ from recommit.puzzles.outcomes import Outcome, whole
 from recommit.puzzles.solutions import Limits, Solutions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from types import ModuleType
 
     from numpy.typing import NDArray
     from typing_extensions import Self
 
+    from recommit.puzzles.checks import Grids, Numbers
     from recommit.puzzles.instances import Instances
 
     States = NDArray[np.uint8]
@@ -165,10 +166,14 @@ class Puzzle(ABC):
         """The states themselves, once they are known to fit this task; ``name`` is the argument they came from."""
         return states
 
-    def step(self, states: States, actions: NDArray[Any], *, threads: int | None = None) -> States:
-        """States after one action each; a blocked move leaves a state as it is and still counts."""
-        result: States = self.core.step(self.check(states), actions, threads=threads)
-        return result
+    def step(self, states: Grids, actions: Numbers, *, threads: int | None = None) -> States:
+        """States after one action each, or after the same one; a blocked move leaves a state as it is and still counts.
+
+        Here and below ``states`` may be a single state ``[rows, columns]``, whose answer is single too, or a list.
+        """
+        batch, one = checks.grids(states)
+        result: States = self.core.step(self.check(batch), checks.column(actions, batch), threads=threads)
+        return result[0] if one else result
 
     def to_the_end(self) -> Self:
         """The same puzzle, but ``execute`` goes on past the goal: a commitment counts as solved where it ends there."""
@@ -177,27 +182,38 @@ class Puzzle(ABC):
         return other
 
     def execute(
-        self, states: States, actions: NDArray[Any], depths: NDArray[Any], *, threads: int | None = None
+        self,
+        states: Grids,
+        actions: Numbers,
+        depths: NDArray[np.integer] | Sequence[int] | int,
+        *,
+        threads: int | None = None,
     ) -> Outcome:
         """Execute row i of ``actions`` open loop for up to ``depths[i]`` actions, stopping at the goal."""
-        if not self.stops:
-            after, moved = whole(self.step, self.check(states), actions, depths, threads)
-            return Outcome(after, depths.astype(np.int32), self.is_solved(after, threads=threads), moved)
-        return Outcome(*self.core.execute(self.check(states), actions, depths, threads=threads))
+        batch, one = checks.grids(states)
+        rows, counts = checks.rows(actions, one), checks.column(depths, batch)
+        if self.stops:
+            outcome = Outcome(*self.core.execute(self.check(batch), rows, counts, threads=threads))
+        else:
+            after, moved = whole(self.step, self.check(batch), rows, counts, threads)
+            outcome = Outcome(after, counts.astype(np.int32), self.is_solved(after, threads=threads), moved)
+        return outcome.single() if one else outcome
 
-    def is_solved(self, states: States, *, threads: int | None = None) -> NDArray[np.bool_]:
+    def is_solved(self, states: Grids, *, threads: int | None = None) -> NDArray[np.bool_]:
         """Is each state a goal?"""
-        result: NDArray[np.bool_] = self.core.is_solved(self.check(states), threads=threads)
-        return result
+        batch, one = checks.grids(states)
+        result: NDArray[np.bool_] = self.core.is_solved(self.check(batch), threads=threads)
+        return result[0, ...] if one else result
 
-    def action_masks(self, states: States, *, threads: int | None = None) -> NDArray[np.bool_]:
+    def action_masks(self, states: Grids, *, threads: int | None = None) -> NDArray[np.bool_]:
         """Which of the four actions would change each state, as ``bool[N, 4]``."""
-        result: NDArray[np.bool_] = self.core.action_masks(self.check(states), threads=threads)
-        return result
+        batch, one = checks.grids(states)
+        result: NDArray[np.bool_] = self.core.action_masks(self.check(batch), threads=threads)
+        return result[0] if one else result
 
     def distance(
         self,
-        states: States,
+        states: Grids,
         limit: Limits | None = None,
         *,
         threads: int | None = None,
@@ -207,13 +223,13 @@ class Puzzle(ABC):
 
         ``progress``, if given, is called now and then with the number of states done.
         """
-        limits = Limits.of(limit)
-        result: NDArray[np.int32] = self.core.distance(self.check(states), **limits, threads=threads, progress=progress)
-        return result
+        limits, (batch, one) = Limits.of(limit), checks.grids(states)
+        result: NDArray[np.int32] = self.core.distance(self.check(batch), **limits, threads=threads, progress=progress)
+        return result[0, ...] if one else result
 
     def optimal_actions(
         self,
-        states: States,
+        states: Grids,
         limit: Limits | None = None,
         *,
         threads: int | None = None,
@@ -223,15 +239,15 @@ class Puzzle(ABC):
 
         All false for solved states, for unsolvable ones, and where a limit was hit; ``distance`` tells them apart.
         """
-        limits = Limits.of(limit)
+        limits, (batch, one) = Limits.of(limit), checks.grids(states)
         result: NDArray[np.bool_] = self.core.optimal_actions(
-            self.check(states), **limits, threads=threads, progress=progress
+            self.check(batch), **limits, threads=threads, progress=progress
         )
-        return result
+        return result[0] if one else result
 
     def solve(
         self,
-        states: States,
+        states: Grids,
         limit: Limits | None = None,
         *,
         ties: Literal["first", "random"] = "first",
@@ -239,7 +255,7 @@ class Puzzle(ABC):
         threads: int | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> Solutions:
-        """An optimal plan for each state.
+        """An optimal plan for each state; ``solutions[0]`` of a single one.
 
         Among equally short plans, ``first`` takes the one that comes first in the order up, down, left, right;
         ``random`` draws among the optimal actions at every step, by ``seed`` and the state's place in the batch.
@@ -247,16 +263,16 @@ class Puzzle(ABC):
         if ties not in ("first", "random"):
             raise ValueError(f"ties: expected first or random, got {ties}")
         seed = checks.integer("seed", seed, 0, checks.MAX_SEED)
-        limits = Limits.of(limit)
+        limits, (batch, _) = Limits.of(limit), checks.grids(states)
         return Solutions(
             *self.core.solve(
-                self.check(states), random=ties == "random", seed=seed, **limits, threads=threads, progress=progress
+                self.check(batch), random=ties == "random", seed=seed, **limits, threads=threads, progress=progress
             )
         )
 
     def render(
         self,
-        states: States,
+        states: Grids,
         cell: int = 28,
         *,
         theme: str = "light",
@@ -269,9 +285,9 @@ class Puzzle(ABC):
         ``cell`` is 4..112 pixels, ``theme`` light or dark. ``crop`` leaves out the outer ring of cells, which must be
         wall. The result is ``out``, if given.
         """
-        options = style(cell, theme, crop)
-        result: NDArray[np.uint8] = self.core.render(self.check(states), **options, out=out, threads=threads)
-        return result
+        options, (batch, one) = style(cell, theme, crop), checks.grids(states)
+        result: NDArray[np.uint8] = self.core.render(self.check(batch), **options, out=out, threads=threads)
+        return result[0] if one else result
 
     def decode(
         self,
@@ -293,7 +309,7 @@ class Puzzle(ABC):
 
     def patches(
         self,
-        states: States,
+        states: Grids,
         cell: int = 28,
         *,
         theme: str = "light",
@@ -311,8 +327,8 @@ class Puzzle(ABC):
         if dtype not in ("float32", "bfloat16"):
             raise ValueError(f"dtype: expected float32 or bfloat16, got {dtype}")
         draw = self.core.patches_float32 if dtype == "float32" else self.core.patches_bfloat16
-        options = style(cell, theme, crop)
-        result: tuple[NDArray[Any], NDArray[np.int64]] = draw(self.check(states), **options, out=out, threads=threads)
+        options, (batch, _) = style(cell, theme, crop), checks.grids(states)
+        result: tuple[NDArray[Any], NDArray[np.int64]] = draw(self.check(batch), **options, out=out, threads=threads)
         return result
 
     def __repr__(self) -> str:

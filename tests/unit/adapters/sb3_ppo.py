@@ -20,11 +20,11 @@ def make(slots, **options):
     return gymnasium.make_vec("recommit/Sliding-v0", num_envs=slots, **mode, **{**BOARD, **options})
 
 
-def check_equal():
+def check_equal(**options):
     """Observations, rewards and ends are the vector's; what SB3 reads of ended episodes is right."""
-    ours, native = PuzzleVecEnv(make(5), seed=3), make(5)
+    ours, native = PuzzleVecEnv(make(5, **options), seed=3), make(5, **options)
     assert np.array_equal(ours.reset(), native.reset(seed=3)[0])
-    rng, totals, lengths, ends = np.random.default_rng(0), np.zeros(5), np.zeros(5, int), 0
+    rng, totals, lengths, ends = np.random.default_rng(0), np.zeros(5, np.float32), np.zeros(5, int), 0
     for _ in range(100):
         actions = rng.integers(0, 4, 5)
         seen, rewards, done, infos = ours.step(actions)
@@ -54,6 +54,8 @@ def mean_length(model, envs, steps=300):
 
 
 check_equal()
+check_equal(observation="rgb", cell=8)
+check_equal(reward="progress", discount=0.97)
 envs = PuzzleVecEnv(make(64))
 model = PPO("MlpPolicy", envs, n_steps=32, batch_size=256, learning_rate=1e-3, seed=0, device="cpu")
 before = mean_length(model, envs)

@@ -122,9 +122,9 @@ def test_wrong_sokoban_levels() -> None:
     ):
         with pytest.raises(ValueError, match=message):
             sokoban(levels=change.astype(np.uint8))
-    with pytest.raises(TypeError, match="levels: expected dtype uint8, got int64"):
+    with pytest.raises(ValueError, match="levels: expected dtype uint8, got int64"):
         sokoban(levels=level.astype(np.int64))
-    with pytest.raises(TypeError, match="levels: expected a path, Levels or a numpy array, got list"):
+    with pytest.raises(ValueError, match="levels: expected a path, Levels, Instances or a numpy array, got list"):
         sokoban(levels=level.tolist())
     with pytest.raises(ValueError, match="boxes: expected None where levels are given, got 3"):
         sokoban(levels=level, boxes=3)

@@ -68,5 +68,5 @@ def test_open_levels_cannot_be_cropped() -> None:
         gymnasium.make("recommit/Sokoban-v0", levels=level, observation="rgb", crop=True)
     with pytest.raises(ValueError, match="theme: expected one of light, dark, got pink"):
         gymnasium.make("recommit/Sokoban-v0", levels=level, theme="pink")
-    with pytest.raises(ValueError, match="render_mode: expected None or 'rgb_array', got 'ansi'"):
-        recommit.envs.SokobanEnv(levels=level, render_mode="ansi")  # type: ignore[attr-defined]
+    with pytest.raises(ValueError, match="render_mode: expected None or one of human, rgb_array, ansi, got 'video'"):
+        recommit.envs.SokobanEnv(levels=level, render_mode="video")  # type: ignore[attr-defined]

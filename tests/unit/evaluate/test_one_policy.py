@@ -11,7 +11,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("pyarrow")
 
-from recommit.evaluate import evaluation
+from recommit.evaluate import compute, evaluation
 from recommit.evaluate.agent_names import AgentName
 from recommit.evaluate.evaluation import Evaluation
 from recommit.evaluate.spec import EvaluationSpec
@@ -24,15 +24,15 @@ BASES = ("adaptive", "shuffled", "fixed-2-sampled", "mixture", "oracle-dp")
 
 @pytest.fixture(scope="module")
 def runs(run, tmp_path_factory):
-    """Five, each with a head of its own."""
-    folder = tmp_path_factory.mktemp("five")
-    for number in range(5):
+    """Three, each with a head of its own."""
+    folder = tmp_path_factory.mktemp("three")
+    for number in range(3):
         shutil.copytree(run, folder / str(number))
         policy = CommitPolicy.from_pretrained(folder / str(number))
         torch.manual_seed(number)
         torch.nn.init.normal_(policy.depth_head.weight)
         policy.save_pretrained(checkpoint.local_folder(folder / str(number)))
-    return [str(folder / str(number)) for number in range(5)]
+    return [str(folder / str(number)) for number in range(3)]
 
 
 def play(runs, out):
@@ -58,20 +58,44 @@ def backbones(monkeypatch):
     return seen, others
 
 
-def test_five_runs(runs, backbones, tmp_path):
-    play(runs, tmp_path / "eval")
-    seen, others = backbones
-    assert others == [0] * 5
-    assert not any(one() for one in seen)
+@pytest.mark.parametrize(("circle", "searches"), [(False, [0, 0]), (True, [1, 1])])
+def test_memory_is_searched_only_for_what_stays(runs, backbones, tmp_path, monkeypatch, circle, searches):
+    """A look through everything that is alive takes as long as a small evaluation."""
+    counts, collect, load = [], gc.collect, compute.loaded
+
+    def loaded(*a):
+        counts.append(0)
+        policy = load(*a)
+        policy.backbone.model.itself = (policy.backbone.model,) if circle else ()
+        return policy
+
+    def searched():
+        counts[-1] += 1
+        return collect()
+
+    gc.disable()
+    try:
+        monkeypatch.setattr(compute, "loaded", loaded)
+        monkeypatch.setattr("recommit.evaluate.compute.gc.collect", searched)
+        with EvaluationStore(tmp_path / "eval") as store:
+            spec = EvaluationSpec(runs[0], ("fixed-2", f"fixed-2@{runs[1]}"), instances=2, validation=2, budgets=("3",))
+            Evaluation(spec, store, quiet=True).run()
+    finally:
+        gc.enable()
+    assert counts == searches
+    assert backbones[1] == [0, 0]
 
 
-def test_the_rows_are_those_of_the_plans_own_order(runs, backbones, tmp_path, monkeypatch):
+def test_one_policy_at_a_time_and_the_rows_of_the_plans_own_order(runs, backbones, tmp_path, monkeypatch):
     grouped = play(runs, tmp_path / "grouped")
+    seen, others = backbones
+    assert others == [0] * 3
+    assert not any(one() for one in seen)
     monkeypatch.setattr(Evaluation, "_let_go", lambda *_: None)
     monkeypatch.setattr(evaluation, "by_policy", lambda agents, _own: {n: [n] for n in map(AgentName.parse, agents)})
-    backbones[1].clear()
+    others.clear()
     assert play(runs, tmp_path / "planned") == grouped
-    assert backbones[1] == list(range(5)), "without letting go all of them would be there"
+    assert others == list(range(3)), "without letting go all of them would be there"
 
 
 def test_a_run_leaves_nothing_behind(run, backbones, tmp_path):

@@ -34,6 +34,19 @@ def test_acts_greedily_and_alike_in_any_batch(policy):
     assert np.array_equal(alone, plans)
 
 
+def test_a_single_state_and_a_list_are_answered_as_their_batch_is(policy):
+    plans = policy.act(TASK, STATES).plans
+    one = policy.act(TASK, STATES[3])
+    assert (one.depths.shape, one.plans.shape) == ((), (8,))
+    assert np.array_equal(one.plans, plans[3])
+    assert np.array_equal(policy.act(TASK, STATES.tolist()).plans, plans)
+    every, alone = policy.plan(TASK, STATES, (8,)), policy.plan(TASK, STATES[3], (8,))
+    assert every._fields == ("inputs", "logits", "plans")
+    assert np.array_equal(alone.plans, every.plans[3])
+    assert np.allclose(alone.logits, every.logits[3], atol=1e-5)
+    assert policy.plan_with_probabilities(TASK, STATES[3], (8,)).probabilities.shape == (1, 8, 4)
+
+
 @pytest.mark.parametrize("depth", range(1, 9))
 def test_a_fixed_depth_is_the_only_one(policy, depth):
     assert (policy.act(TASK, STATES, depth=depth)[0] == depth).all()

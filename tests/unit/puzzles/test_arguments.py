@@ -14,10 +14,21 @@ SOKOBAN = recommit.Sokoban(5, 1)
 RIGHT = np.array([3], np.uint8)
 
 WRONG = {
-    "list": (lambda t, s: t.is_solved(s.tolist()), TypeError, "states: expected a numpy array, got list"),
+    "text": (lambda t, _: t.is_solved("#"), TypeError, "states: expected a numpy array, got str"),
+    "list of halves": (
+        lambda t, s: t.is_solved((s / 2).tolist()),
+        TypeError,
+        "states: expected dtype uint8, got float64",
+    ),
+    "list of large codes": (
+        lambda t, _: t.is_solved([[[256]]]),
+        ValueError,
+        "states: expected cell codes 0..255, got 256",
+    ),
+    "ragged list": (lambda t, _: t.is_solved([[1, 2], [3]]), ValueError, "states: expected grids of one size"),
     "dtype": (lambda t, s: t.is_solved(s.astype(np.int64)), TypeError, "states: expected dtype uint8, got int64"),
     "bool": (lambda t, s: t.is_solved(s.astype(bool)), TypeError, "states: expected dtype uint8, got bool"),
-    "one state": (lambda t, s: t.is_solved(s[0]), ValueError, "states: expected 3 dimensions [N, rows, columns]"),
+    "one row": (lambda t, s: t.is_solved(s[0, 0]), ValueError, "states: expected 3 dimensions [N, rows, columns]"),
     "strided": (lambda t, s: t.is_solved(s[:, :, ::-1]), ValueError, "states: expected a C-contiguous array"),
     "negative action": (lambda t, s: t.step(s, np.array([-1])), ValueError, "actions: expected values 0..3, got -1"),
     "large action": (lambda t, s: t.step(s, np.array([2**40])), ValueError, "expected values 0..3, got 1099511627776"),

@@ -8,30 +8,15 @@ from pathlib import Path
 from typing import Literal
 
 from recommit.cli.requests import WrongCall
+from recommit.evaluate.agent_names import USUAL
 from recommit.storage.foreign_text import tell
-
-AGENTS = (
-    "adaptive",
-    "sampled",
-    "fixed-1",
-    "fixed-2",
-    "fixed-4",
-    "fixed-8",
-    "random",
-    "shuffled",
-    "mixture",
-    "oracle-dp",
-    "oracle-delta",
-    "oracle-rate",
-    "solver",
-)
 
 
 def evaluate(
     run: Path,
     /,
     out: Path,
-    agents: tuple[str, ...] = AGENTS,
+    agents: tuple[str, ...] = USUAL,
     budgets: tuple[str, ...] = ("loose", "tight"),
     task: str = "",
     instances: int = 1024,
@@ -176,8 +161,8 @@ def _whole(
     from recommit.runs import ranks
     from recommit.runs.peers import watched
 
-    if agents == AGENTS:
-        agents = tuple(agent for agent in AGENTS if agent in EXACT or agent.startswith("fixed-"))
+    if agents == USUAL:
+        agents = tuple(agent for agent in USUAL if agent in EXACT or agent.startswith("fixed-"))
     spec = population_run.PopulationSpec(run, agents, budgets, kind, length, task)
     team = ranks.meet(device)
     with watched(team), EvaluationStore(out) if team.lead else nullcontext() as store:

@@ -3,21 +3,12 @@
 from __future__ import annotations
 
 import json as json_module
-import math
-from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Literal
 
-from recommit.cli.requests import WrongCall, window
-from recommit.puzzles.registry import TASKS, Task
+from recommit.cli.requests import WrongCall
+from recommit.puzzles.registry import Task
 from recommit.storage.foreign_text import say, tell
-
-if TYPE_CHECKING:
-    from recommit.zero_shot.http.client import Service
-    from recommit.zero_shot.http.endpoints import Endpoint
-    from recommit.zero_shot.http.secret import Key
-    from recommit.zero_shot.ledger import Caps
-    from recommit.zero_shot.spec import ZeroShotSpec
 
 
 def zero_shot(
@@ -94,28 +85,50 @@ def zero_shot(
         quiet: Say nothing while playing.
     """
     from recommit.storage.errors import DataError, WrongFolder
-    from recommit.zero_shot import figures, runner
+    from recommit.zero_shot import figures
+    from recommit.zero_shot.call import ZeroShotCall
     from recommit.zero_shot.errors import ZeroShotError
-    from recommit.zero_shot.http.endpoints import find
-    from recommit.zero_shot.http.parameters import Parameters
     from recommit.zero_shot.spec import WrongSpec
 
-    caps = _caps(max_requests, max_tokens, max_money, price_in, price_out)
-    _within("workers", workers, 1, 256)
+    call = ZeroShotCall(
+        model,
+        out,
+        task=task,
+        data=data,
+        endpoint=endpoint,
+        instances=instances,
+        size=size,
+        boxes=boxes,
+        length=length,
+        budget=budget,
+        seed=seed,
+        workers=workers,
+        lenient=lenient,
+        moves=moves,
+        max_requests=max_requests,
+        max_tokens=max_tokens,
+        max_money=max_money,
+        price_in=price_in,
+        price_out=price_out,
+        base_url=base_url,
+        key_variable=key_variable,
+        temperature=temperature,
+        top_p=top_p,
+        without=without,
+        answer_tokens=answer_tokens,
+        extra=extra,
+        any_model=any_model,
+        cell=cell,
+        timeout=timeout,
+        retries=retries,
+        cache=cache,
+    )
     try:
-        server = find(model, endpoint)
-        service = _service(server, model, base_url, key_variable, timeout, retries, any_model, extra)
-        most = answer_tokens or server.answer_tokens
-        sampling = _sampling(temperature, top_p, most, without)
-        wanted = _of_data(data, task, size, boxes, length, seed) if data else _wanted(task, size, boxes, length)
-        spec = replace(_spec(service, wanted, instances, seed, budget, lenient, cell, sampling), moves=moves)
-        _free_of_key(service.key, [str(out), str(cache), str(service.address), str(spec)])
-        starts = spec.starts()
+        prepared = call.prepare()
     except ValueError as error:
         raise WrongCall(str(error)) from None
-    limits, parameters = runner.RunLimits(caps, workers, cache), Parameters(server, sampling)
     try:
-        summary = runner.run(spec, starts, service, parameters, out, limits, quiet=quiet)
+        summary = prepared.run(quiet=quiet)
     except (WrongSpec, WrongFolder) as error:
         raise WrongCall(str(error)) from None
     except DataError as error:
@@ -129,158 +142,3 @@ def zero_shot(
 def _failed(error: Exception, status: int) -> int:
     say(f"recommit zero-shot: {error}")
     return status
-
-
-def _service(
-    server: Endpoint,
-    model: str,
-    base_url: str | None,
-    key_variable: str | None,
-    timeout: float,
-    retries: int,
-    any_model: bool,
-    extra: str,
-) -> Service:
-    from recommit.zero_shot.http.client import Service
-    from recommit.zero_shot.http.secret import Key
-    from recommit.zero_shot.http.wire import Address
-
-    if not model or not model.isprintable():
-        raise WrongCall(f"model: expected a name, got {model!r}")
-    if not (base_url or server.base):
-        raise WrongCall(f"base_url: expected an address for the endpoint {server.name}, got none")
-    _number("timeout", timeout, 0.0, 3600.0)
-    _within("retries", retries, 0, 100)
-    address, key = Address.parse(base_url or server.base), Key.from_environment(key_variable or server.key_variable)
-    if server.key_needed and not key and base_url is None:
-        raise WrongCall(f"key_variable: expected a key in {key.variable}, got an empty variable")
-    if key and address.scheme == "http" and not address.local:
-        raise WrongCall(f"base_url: expected https, since {key.variable} holds a key, got http")
-    return Service(server, address, model, key, timeout, retries, any_model, _fields(extra))
-
-
-@dataclass(frozen=True)
-class _Wanted:
-    """What is played."""
-
-    task: str
-    size: tuple[int, int]
-    boxes: int
-    length: tuple[int, ...]
-    data: dict[str, Any] | None = None
-
-
-def _wanted(task: str | None, size: tuple[int, ...], boxes: int | None, length: tuple[int, ...]) -> _Wanted:
-    task = "sliding" if task is None else task
-    if task not in TASKS:
-        raise WrongCall(f"task: expected one of {', '.join(TASKS)}, got {task}")
-    usual = TASKS[task].usual
-    if len(size) > 2:
-        raise WrongCall(f"size: expected rows, or rows and columns, got {len(size)} numbers")
-    sides = (size[0], size[-1]) if size else usual.size
-    span = window(length) or usual.length
-    lengths = (span, span) if isinstance(span, int) else span
-    return _Wanted(task, sides, (2 if boxes is None else boxes) if TASKS[task].most_boxes else 0, lengths)
-
-
-def _of_data(
-    data: Path, task: str | None, size: tuple[int, ...], boxes: int | None, length: tuple[int, ...], seed: int
-) -> _Wanted:
-    from recommit.data.spec import DataSpec
-
-    spec = DataSpec.read(Path(data) / "recipe.json")
-    if task not in (None, spec.task):
-        raise WrongCall(f"task: expected {spec.task}, that of the data, got {task}")
-    for name, value in (("size", size), ("boxes", boxes), ("seed", seed)):
-        if value not in ((), None, 0):
-            raise WrongCall(f"{name}: expected none beside data, which decides it, got {value}")
-    span = window(length)
-    lengths = () if span is None else (span, span) if isinstance(span, int) else span
-    return _Wanted(spec.task, spec.size, max((v.boxes for v in spec.difficulties), default=0), lengths, spec.to_dict())
-
-
-def _spec(
-    service: Service,
-    wanted: _Wanted,
-    instances: int,
-    seed: int,
-    budget: int | None,
-    lenient: bool,
-    cell: int,
-    parameters: dict[str, Any],
-) -> ZeroShotSpec:
-    from recommit.zero_shot.spec import ZeroShotSpec
-
-    budget = TASKS[wanted.task].usual.budgets["loose"] if budget is None else budget
-    _within("instances", instances, 1, 1 << 20)
-    _within("budget", budget, 1, 64)
-    _within("cell", cell, 4, 112)
-    _within("seed", seed, 0, (1 << 63) - 1)
-    return ZeroShotSpec(
-        service.model,
-        service.endpoint.name,
-        wanted.task,
-        wanted.size,
-        wanted.boxes,
-        wanted.length,
-        instances,
-        seed,
-        budget,
-        lenient,
-        parameters,
-        service.any_model,
-        cell,
-        service.extra,
-        wanted.data,
-    )
-
-
-def _caps(requests: int | None, tokens: int | None, money: float | None, price_in: float, price_out: float) -> Caps:
-    from recommit.zero_shot.ledger import Caps
-
-    for name, value in (("max_requests", requests), ("max_tokens", tokens), ("max_money", money)):
-        if value is not None:
-            _number(name, value, 0.0, 1e15)
-    for name, price in (("price_in", price_in), ("price_out", price_out)):
-        _number(name, price, 0.0, 1e9)
-    if money is not None and not (price_in > 0 and price_out > 0):
-        raise WrongCall(f"max_money: expected price_in and price_out with it, got {price_in:g} and {price_out:g}")
-    return Caps(requests, tokens, money, price_in, price_out)
-
-
-def _sampling(temperature: float, top_p: float, answer_tokens: int, without: tuple[str, ...]) -> dict[str, Any]:
-    _number("temperature", temperature, 0.0, 2.0)
-    _number("top_p", top_p, 0.0, 1.0)
-    _within("answer_tokens", answer_tokens, 16, 1 << 20)
-    samplers = {"temperature": temperature, "top_p": top_p}
-    unknown = [name for name in without if name not in samplers]
-    if unknown:
-        raise WrongCall(f"without: expected {' or '.join(samplers)}, got {unknown[0]}")
-    return {name: value for name, value in samplers.items() if name not in without} | {"answer_tokens": answer_tokens}
-
-
-def _fields(extra: str) -> dict[str, Any]:
-    """Further fields of a request; those that this program sets itself are not for the taking."""
-    ours = {"model", "messages", "system", "stream", "n", "temperature", "top_p", "max_tokens", "max_completion_tokens"}
-    try:
-        fields = json_module.loads(extra)
-    except (ValueError, RecursionError):
-        fields = None
-    if not isinstance(fields, dict) or ours & set(fields):
-        raise WrongCall(f"extra: expected a JSON object without {', '.join(sorted(ours))}, got another text")
-    return fields
-
-
-def _free_of_key(key: Key, texts: list[str]) -> None:
-    if any(key.stands_in(text) for text in texts):
-        raise WrongCall(f"key_variable: expected the key in {key.variable} alone, got it in another argument too")
-
-
-def _within(name: str, value: int, low: int, high: int) -> None:
-    if not low <= value <= high:
-        raise WrongCall(f"{name}: expected {low}..{high}, got {value}")
-
-
-def _number(name: str, value: float, low: float, high: float) -> None:
-    if not (math.isfinite(value) and low <= value <= high):
-        raise WrongCall(f"{name}: expected {low:g}..{high:g}, got {value:g}")

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import gc
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-
-import torch
 
 from recommit.evaluate import compute, evaluation
 from recommit.evaluate.agent_names import renamed
@@ -62,9 +59,9 @@ def run(
         if team.lead and not quiet:
             looks = int(everybody.player.reach.expanded.sum())
             say(f"{name.run}: {looks:,} states looked at, {time.monotonic() - began:.1f} s")
+        weights = compute.weights_held(policy)
         del policy, everybody
-        gc.collect()  # modules refer to each other
-        torch.cuda.empty_cache()
+        compute.let_go(weights)
     if store is not None:
         store.write_json("population.json", rows)
     return rows

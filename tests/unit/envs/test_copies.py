@@ -1,0 +1,120 @@
+"""Copies for tree search: the same bytes from there on, and neither disturbs the other."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from typing import TYPE_CHECKING, Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.vector import AutoresetMode
+from tests.unit.envs import battery
+
+from recommit import _core
+from recommit.envs import VectorCommit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+WAYS: dict[str, Callable[[Any], Any]] = {
+    "copy": copy.copy,
+    "deepcopy": copy.deepcopy,
+    "pickle": lambda env: pickle.loads(pickle.dumps(env)),
+}
+SHAPED = {"reward": "progress", "discount": 0.9, "info_distance": True}
+
+
+def told(env: Any, seed: int, steps: int) -> list[Any]:
+    """What an environment answers from where it is; episodes follow each other."""
+    rng, answers = np.random.default_rng(seed), []
+    for _ in range(steps):
+        observation, reward, terminated, truncated, info = env.step(int(rng.integers(4)))
+        answers.append((observation.tobytes(), reward, terminated, truncated, info["distance"]))
+        if terminated or truncated:
+            observation, info = env.reset()
+            answers.append((observation.tobytes(), info["action_mask"].tolist()))
+    return answers
+
+
+@pytest.mark.parametrize("name", battery.IDS)
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("observation", ["grid", "rgb"])
+def test_a_copy_goes_on_as_the_environment_would(name: str, way: str, observation: str) -> None:
+    env = gymnasium.make(name, observation=observation, cell=8, **battery.SMALL[name], **SHAPED).unwrapped
+    env.reset(seed=5)
+    told(env, 0, 31)
+    other = WAYS[way](env)
+    expected = told(other, 1, 100)
+    assert told(env, 1, 100) == expected
+
+
+@pytest.mark.parametrize("way", ["deepcopy", "pickle"])
+def test_a_made_environment_copies_with_its_wrappers(way: str) -> None:
+    env = gymnasium.make("recommit/Sokoban-v0", **battery.SMALL["recommit/Sokoban-v0"], **SHAPED)
+    env.reset(seed=5)
+    told(env, 0, 10)
+    other = WAYS[way](env)
+    assert told(other, 1, 50) == told(env, 1, 50)
+
+
+def test_copies_before_the_first_reset_and_after_the_end() -> None:
+    env = gymnasium.make("recommit/Sliding-v0", size=2, max_steps=1).unwrapped
+    fresh = copy.deepcopy(env)
+    assert np.array_equal(fresh.reset(seed=1)[0], env.reset(seed=1)[0])
+    env.step(0)
+    with pytest.raises(gymnasium.error.ResetNeeded, match="got one that is over"):
+        copy.deepcopy(env).step(0)
+    env.close()
+    with pytest.raises(gymnasium.error.ClosedEnvironmentError):
+        copy.deepcopy(env).reset()
+
+
+@pytest.mark.parametrize("name", battery.IDS)
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
+@pytest.mark.parametrize("live", [True, False])
+def test_a_vector_copies_as_well(name: str, way: str, mode: AutoresetMode, live: bool) -> None:
+    env = gymnasium.make_vec(name, num_envs=9, autoreset_mode=mode, copy=not live, **battery.SMALL[name], **SHAPED)
+    env.reset(seed=5)
+    rng = np.random.default_rng(0)
+    for _ in range(30):
+        env.step(rng.integers(0, 4, 9))
+    other = WAYS[way](env)
+    for _ in range(60):
+        actions = rng.integers(0, 4, 9)
+        one, two = (each.step(actions) for each in (env, other))
+        for a, b in zip(one[:4], two[:4], strict=True):
+            assert a.tobytes() == b.tobytes()
+        assert one[4]["distance"].tolist() == two[4]["distance"].tolist()
+
+
+def test_decisions_copy_as_well() -> None:
+    envs = VectorCommit(gymnasium.make_vec("recommit/Sliding-v0", num_envs=5, size=2, autoreset_mode="SAME_STEP"))
+    envs.reset(seed=0)
+    envs.action_space.seed(0)
+    rows = [envs.action_space.sample() for _ in range(40)]
+    for row in rows[:10]:
+        envs.step(row)
+    other = copy.deepcopy(envs)
+    for row in rows[10:]:
+        assert envs.step(row)[0].tobytes() == other.step(row)[0].tobytes()
+
+
+def test_what_was_tampered_with_is_refused() -> None:
+    env = gymnasium.make("recommit/Sokoban-v0", size=5, boxes=1).unwrapped
+    env.reset(seed=0)
+    episodes = env.task.core.make_episodes(env._bank.core, slots=1, max_steps=9, autoreset=_core.Autoreset.DISABLED)
+    states, seeds, numbers, steps, over = env._episodes.save()
+    for wrong, message in (
+        ((states[:, 1:], seeds, numbers, steps, over), "levels: expected states of 5x5 cells, got 4x5|player"),
+        ((np.zeros_like(states), seeds, numbers, steps, over), "levels: expected exactly one player, got 0"),
+        ((np.where(states == 1, 0, states), seeds, numbers, steps, over), "levels: expected walls all around"),
+        ((states, seeds * 2, numbers, steps, over), "marks: expected 1 slots, got 2"),
+        ((states, seeds, numbers, [10], over), r"marks: expected 0\.\.9 steps, got 10"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            episodes.restore(*wrong)
+    episodes.restore(states, seeds, numbers, steps, over)
+    assert episodes.grids().tobytes() == states.tobytes()
