@@ -88,7 +88,7 @@ def _printed(one: dict[str, Any]) -> dict[str, Any]:
 
 
 def _read_fields(rows: list[_Watched]) -> list[dict[str, Any]]:
-    """Of rows that stand out for more than their names; a row is chosen by its names alone."""
+    """Rows that were read for more than their names, with the fields that were; all are chosen by names."""
     return [{k: v for k, v in row.items() if k in row.asked_for} for row in rows if row.asked_for - NAMED_BY]
 
 
