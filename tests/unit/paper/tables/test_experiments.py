@@ -116,7 +116,7 @@ def main_table_of(found, **figures):
 
 def test_value_and_gain_share_are_columns_of_the_main_table(everything):
     _, found = everything
-    paper = ["row", "agent", "paper %", "ours %", "diff", "paper actions", "ours", "diff"]
+    paper = ["agent", "paper %", "ours %", "diff", "paper actions", "ours", "diff"]
     plain = main_table_of(found)
     assert cells(plain, "row") == paper
     assert "There are no gain shares: they need `oracle-dp`" in plain
