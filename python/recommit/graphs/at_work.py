@@ -128,8 +128,8 @@ def on_finished(entry: NamedRule, every: Plans, orders: NDArray[np.int32] | None
 
 
 def _some(every: Plans, nodes: Ints, previous: Tail | None = None) -> Plans:
-    assert every.probabilities is not None
-    return Plans(every.actions[nodes], every.probabilities[nodes], previous=previous)
+    """Actions alone: a rule that reads the last plan compares these, and looks are many."""
+    return Plans(every.actions[nodes], previous=previous)
 
 
 @dataclass(frozen=True, eq=False)
