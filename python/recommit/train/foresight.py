@@ -138,7 +138,7 @@ def replace_head(policy: CommitPolicy, net: Foresight) -> None:
 
 
 def _loss(net: Foresight, visited: Visited, step: int, cut: slice) -> torch.Tensor:
-    """Of distances, and of what one action each does; a solved picture stays as it is."""
+    """The loss of distances, and of what one action each does; a solved picture stays as it is."""
     states = visited.states(step)
     cells = _cells(states, cut)
     order = symmetry.order(*cells.shape[1:], step % symmetry.possible(net.config.views, *cells.shape[1:]))
