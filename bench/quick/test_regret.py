@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from bench.answers import group
 
-from recommit.play import attribution, regret
+from recommit.play import attribution, ceiling_values, regret
 from recommit.play.commitments import Commitments, Prices
 
 if TYPE_CHECKING:
@@ -45,6 +45,14 @@ def test_best_values(timed: Timed, graph: Commitments) -> None:
     value = timed(lambda: regret.best(graph, BUDGET, PRICES).value[-1], STATES)
     best = regret.best(graph, BUDGET, PRICES)
     assert np.allclose(value[graph.rows], best.quality(BUDGET, graph.rows).max(axis=1), atol=1e-12)
+
+
+def test_best_values_at_16_prices(timed: Timed, graph: Commitments) -> None:
+    """All at once, with all looks."""
+    prices = [Prices(0.01, 0.01 * 2 ** (i / 2 - 4)) for i in range(16)]
+    value = timed(lambda: ceiling_values.with_all_looks(graph, BUDGET, prices), STATES)
+    for i in (0, 15):
+        assert np.allclose(value[:, i], regret.best(graph, BUDGET, prices[i]).value[-1], atol=1e-12)
 
 
 def test_values_and_regret_of_a_rule(timed: Timed, graph: Commitments, depths: np.ndarray) -> None:

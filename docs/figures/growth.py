@@ -2,6 +2,7 @@
 
 python bench/solving/sliding.py --growth docs/assets/growth-sliding.csv
 python bench/solving/sokoban_table.py --growth docs/assets/growth-sokoban.csv
+python bench/solving/commitment_graphs.py --run RUN --sokoban RUN --growth docs/assets/growth-graphs.csv
 python docs/figures/growth.py
 """
 
@@ -46,6 +47,30 @@ def save(figure, name: str) -> None:
     plt.close(figure)
 
 
+RATES = {"look": "looks alone", "build": "building a graph"}
+#: Columns of growth-graphs.csv, and what a legend calls them.
+COSTS = {"read": "reading", "best": "best values", "prices16": "best values, 16 prices", "rule": "one rule"}
+
+
+def graphs() -> None:
+    """Costs over the states of every board, and over the size of Sokoban's rooms."""
+    with (ASSETS / "growth-graphs.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    figure, (left, middle, right) = plt.subplots(1, 3, figsize=(12, 3.6))
+    boards, rooms = ([row for row in rows if row["puzzle"] == name] for name in ("sliding", "sokoban"))
+    across = [float(row["states"]) for row in boards]
+    costs = {name: (across, [1000 * float(row[key]) for row in boards]) for key, name in COSTS.items()}
+    draw(left, costs, "Sliding, every state, K = 15", "states", "CPU ms", "", log_x=True)
+    sides = [float(row["size"].split("x")[0]) for row in rooms]
+    nodes = {"states per start": (sides, [float(row["states"]) / float(row["starts"]) for row in rooms])}
+    draw(middle, nodes, "Sokoban, one policy", "side of the room", "states per start", "")
+    rates = {name: (sides, [float(row[key]) for row in rooms]) for key, name in RATES.items()}
+    draw(right, rates, "Sokoban, states per CPU second", "side of the room", "states per CPU second", "")
+    for axes in (middle, right):
+        axes.set_xticks(sides, [str(int(side)) for side in sides])
+    save(figure, "growth-graphs.svg")
+
+
 def main() -> int:
     mpl.rcParams.update(
         {"svg.hashsalt": "recommit", "font.size": 9, "svg.fonttype": "path", "savefig.facecolor": "white"}
@@ -61,6 +86,7 @@ def main() -> int:
     sizes = curves(name, "boxes", "free_cells", "bytes", 2**-20)
     draw(right, sizes, "Size of a table", cells, "MiB", " boxes", log_x=True)
     save(figure, "growth-sokoban.svg")
+    graphs()
     return 0
 
 

@@ -128,8 +128,8 @@ def on_finished(entry: NamedRule, every: Plans, orders: NDArray[np.int32] | None
 
 
 def _some(every: Plans, nodes: Ints, previous: Tail | None = None) -> Plans:
-    assert every.probabilities is not None
-    return Plans(every.actions[nodes], every.probabilities[nodes], previous=previous)
+    """Actions alone: a rule that reads the last plan compares these, and looks are many."""
+    return Plans(every.actions[nodes], previous=previous)
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,7 +143,7 @@ class RuleBench:
         """Those of every node, without samples; a node that was not looked at has an even one that nobody reads."""
         even = np.float32(0.25)
         chances = np.where(self.graph.looked[:, None, None], self.graph.probabilities, even)
-        return Plans(self.graph.plans, chances, features=self.graph.features)
+        return Plans(self.graph.plans, chances, features=self.graph.read)
 
     @cached_property
     def _head_plans(self) -> Plans:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recommit.horizon import checks
-from recommit.play.attribution import CAUSES, judged
+from recommit.play.attribution import CAUSES, JudgedStates
 from recommit.play.regret import TIE
 
 if TYPE_CHECKING:
@@ -97,16 +97,20 @@ def _ends(best: Best, chance: Floats) -> Floats:
     """[N, 4] solved, actions, looks and regret of episodes from every state with all looks."""
     graph, rows = best.graph, best.graph.rows
     own, landing = chance[rows], graph.landing[rows]
+    drawn, paid = np.flatnonzero(own.any(axis=0)), (own * best.prices.cost(graph)).sum(axis=1)
     result = np.zeros((len(graph), 4))
     result[graph.goal, 0] = 1.0
     stuck = ~graph.planned & ~graph.goal  # never solved; the least depth is paid for at every look
     now = np.ones((len(rows), 4))
     now[:, 0], now[:, 1] = 0.0, (own * graph.executed[rows]).sum(axis=1)
     for left in range(1, best.budget + 1):
-        now[:, 3] = best.value[left, rows] - (own * best.quality(left, rows)).sum(axis=1)
+        now[:, 3] = best.value[left, rows] + paid
         after = now.copy()
-        for column in np.flatnonzero(own.any(axis=0)):
-            after += own[:, column, None] * result[landing[:, column]]
+        for column in drawn:
+            there = landing[:, column]
+            onward = result[there]
+            onward[:, 3] -= best.value[left - 1][there]
+            after += own[:, column, None] * onward
         result[rows] = after
         result[stuck, 1:3] += graph.depths[0], 1
     return result
@@ -121,12 +125,14 @@ def _lost(best: Best, starts: Nodes, chance: Floats) -> Floats:
     for left in range(best.budget, 0, -1):
         here = np.flatnonzero((visits > 0) & choosing)
         mass, after = visits[here, None] * chance[here], np.zeros(len(graph))
+        states = JudgedStates(best, left, here)
         for column in np.flatnonzero(mass.any(axis=0)):
             taken = np.flatnonzero(mass[:, column])
             nodes, there = here[taken], graph.landing[here[taken], column]
-            each = judged(best, left, nodes, np.full(len(nodes), column), there == nodes)
-            some = each.cause >= 0
-            np.add.at(lost, (nodes[some], each.cause[some]), (mass[taken, column] * each.regret)[some])
+            each = states.taken(np.full(len(nodes), column), there == nodes, taken)
+            some = np.flatnonzero(each.cause >= 0)
+            place = nodes[some] * len(CAUSES) + each.cause[some]
+            lost += np.bincount(place, mass[taken[some], column] * each.regret[some], lost.size).reshape(lost.shape)
             after += np.bincount(there, mass[taken, column], len(graph))
         visits = after
     return lost

@@ -1,7 +1,7 @@
 """Commitment graphs as folders, read with numpy and pyarrow alone.
 
 nodes.parquet    a row per node: state, distance, plan, stop, landing_1 .. landing_8, probabilities, logits, and
-                 features and samples where they were kept
+                 features and samples where they were kept, with disagreement where a look has several views
 starts.parquet   a row per start: node, group
 manifest.json    what it is: format, task, shape, depths, counts, where it is from, sha256 of every column's content
 DIGESTS          sha256 of the three files, checked by whoever reads one
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 FORMAT = "recommit commitment graph 1"
 #: Graphs that come with the package.
 EXAMPLES = Path(__file__).parent / "examples"
+#: Columns that a graph may have or not.
+EXTRA = ("features", "samples", "disagreement")
 MANIFEST, NODES, STARTS = "manifest.json", "nodes.parquet", "starts.parquet"
 #: More nodes than this are refused before anything is read: some 800 bytes of memory each.
 MOST_NODES = 1 << 24
@@ -108,15 +110,17 @@ def content(graph: CommitmentGraph) -> str:
         "starts",
         "groups",
     ):
-        column = np.ascontiguousarray(getattr(graph, name))
-        digest.update(f"{name} {column.dtype.str} {column.shape}".encode())
-        digest.update(column.data)
-    for name in ("features", "samples"):  # a graph without them has the hash that it had before there were any
-        column = getattr(graph, name)
-        if column is not None:
-            digest.update(f"{name} {column.dtype.str} {column.shape}".encode())
-            digest.update(np.ascontiguousarray(column).data)
+        _update(digest, name, getattr(graph, name))
+    for name in EXTRA:  # a graph without them has the hash that it had before there were any
+        if (column := getattr(graph, name)) is not None:
+            _update(digest, name, column)
     return digest.hexdigest()
+
+
+def _update(digest: Any, name: str, values: NDArray[Any]) -> None:
+    column = np.ascontiguousarray(values)
+    digest.update(f"{name} {column.dtype.str} {column.shape}".encode())
+    digest.update(column.data)
 
 
 def read(folder: str | Path) -> CommitmentGraph:
@@ -182,15 +186,15 @@ def _node_types(manifest: dict[str, Any]) -> dict[str, StoredType]:
         "probabilities": ("float", PLAN * 4),
         "logits": ("float", len(manifest["depths"])),
         "features": ("float", ANY_WIDTH),
+        "disagreement": ("float", ANY_WIDTH),
         "samples": ("uint8", ANY_WIDTH),
     }
 
 
 def _node_columns(graph: CommitmentGraph) -> dict[str, pa.Array]:
     flat = graph.states.reshape(len(graph), -1)
-    more = {} if graph.features is None else {"features": _lists(graph.features)}
-    if graph.samples is not None:
-        more["samples"] = _lists(graph.samples.reshape(len(graph), -1))
+    columns = {name: getattr(graph, name) for name in EXTRA}
+    more = {name: _lists(column.reshape(len(graph), -1)) for name, column in columns.items() if column is not None}
     landings = {f"landing_{h + 1}": pa.array(np.ascontiguousarray(graph.landing[:, h])) for h in range(PLAN)}
     return {
         "state": _lists(flat),
@@ -234,7 +238,7 @@ def _graph(manifest: dict[str, Any], nodes: pa.Table, starts: pa.Table) -> Commi
         starts=_column(starts, "node", np.int32),
         groups=_column(starts, "group", np.int32),
         source=manifest["source"],
-        features=_finite(nodes, "features") if "features" in nodes.column_names else None,
+        **{name: _finite(nodes, name) for name in ("features", "disagreement") if name in nodes.column_names},
         samples=_matrix(nodes, "samples", np.uint8).reshape(many, -1, PLAN)
         if "samples" in nodes.column_names
         else None,

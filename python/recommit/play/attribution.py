@@ -145,29 +145,33 @@ class JudgedDepths:
     best: Nodes  #: the nearest depth that was best, of two as near the shallower
 
 
-def judged(best: Best, left: int, node: Nodes, column: Nodes, returned: NDArray[np.bool_]) -> JudgedDepths:
-    """What the depths of these columns give away with so many looks left, and why; which of them ``returned`` to a
-    state where the episode had been?"""
-    graph, rows = best.graph, np.arange(len(node))
-    depths, there = np.array(graph.depths), graph.landing[node, column]
-    quality, most = best.quality(left, node), best.value[left, node]
-    maximal = quality >= most[:, None] - TIE
-    apart = depths[column][:, None] - depths
-    nearest = np.where(maximal, np.abs(apart), np.iinfo(apart.dtype).max).argmin(axis=1)
-    applies = [
-        ~best.hope[left, node],
-        (graph.distance[node] >= 0) & (graph.distance[there] < 0),
-        returned,
-        apart[rows, nearest] > 0,
-        np.ones(len(node), np.bool_),
-    ]
-    cause = np.where(maximal[rows, column], -1, np.argmax(applies, axis=0)).astype(np.int8)
-    return JudgedDepths(most - quality[rows, column], cause, depths[nearest])
+class JudgedStates:
+    """States with so many looks left: what every depth there is worth, computed once for all that may be taken."""
+
+    def __init__(self, best: Best, left: int, node: Nodes) -> None:
+        graph = best.graph
+        self.node, self.quality, self.most = node, best.quality(left, node), best.value[left, node]
+        self._depths, self._maximal = np.array(graph.depths), self.quality >= self.most[:, None] - TIE
+        self._hopeless, self._solvable = ~best.hope[left, node], graph.distance[node] >= 0
+        self._graph = graph
+
+    def taken(self, column: Nodes, returned: NDArray[np.bool_], rows: Nodes) -> JudgedDepths:
+        """What the depths of these columns give away in these ``rows`` of the states, and why; which of them
+        ``returned`` to a state where the episode had been?"""
+        maximal = self._maximal[rows]
+        apart = self._depths[column][:, None] - self._depths
+        nearest = np.where(maximal, np.abs(apart), np.iinfo(apart.dtype).max).argmin(axis=1)
+        each = np.arange(len(rows))
+        lost = self._graph.distance[self._graph.landing[self.node[rows], column]] < 0
+        deep = apart[each, nearest] > 0
+        applies = [self._hopeless[rows], self._solvable[rows] & lost, returned, deep, np.ones(len(rows), np.bool_)]
+        cause = np.where(maximal[each, column], -1, np.argmax(applies, axis=0)).astype(np.int8)
+        return JudgedDepths(self.most[rows] - self.quality[rows, column], cause, self._depths[nearest])
 
 
 def _judged(best: Best, who: Nodes, left: int, path: Nodes, column: Nodes) -> tuple[NDArray[np.generic], ...]:
     graph, node = best.graph, path[-1]
     there, executed = graph.landing[node, column].astype(np.int64), graph.executed[node, column].astype(np.int64)
-    each = judged(best, left, node, column, (path == there).any(axis=0))
+    each = JudgedStates(best, left, node).taken(column, (path == there).any(axis=0), np.arange(len(node)))
     depth, looks = np.array(graph.depths)[column], np.full(len(who), left)
     return who, looks, node, depth, executed, there, graph.goal[there], each.regret, each.cause, each.best

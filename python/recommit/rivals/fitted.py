@@ -19,7 +19,7 @@ from safetensors.numpy import load, save
 
 from recommit.graphs.rules import NamedRule
 from recommit.horizon import Plans, Rule
-from recommit.rivals.problem import READS, head_inputs
+from recommit.rivals.problem import APART, READS, SURE, head_inputs
 from recommit.storage import belonging, digests, errors, files, reading
 from recommit.storage.lock import Lock
 
@@ -116,6 +116,12 @@ class FittedHead:
         """Numbers that the net gives."""
         return len(self.weights["offset"])
 
+    @property
+    def width(self) -> int:
+        """Numbers of z among what it reads."""
+        beside = {"z": 0, "both": SURE, "views": SURE + APART}
+        return len(self.mean) - beside.get(self.reads, len(self.mean))
+
     def raw(self, inputs: NDArray[np.floating]) -> NDArray[np.float32]:
         """[N, outputs] of the net for inputs of mean 0 and deviation 1."""
         return applied(self.weights, inputs)
@@ -163,10 +169,16 @@ class LearnedDepths(Rule):
     def _depths(self) -> NDArray[np.int32]:
         return np.array(self.head.depths, np.int32)
 
+    def _several(self, plans: Plans) -> bool:
+        """Do the last of the features say how far views agree?"""
+        if plans.features is None or self.head.reads in ("views", "agreement"):
+            return plans.features is not None
+        return bool(plans.features.shape[1] == self.head.width + APART)
+
     def _outputs(self, plans: Plans) -> NDArray[np.float32]:
         if plans.probabilities is None or plans.probabilities.ndim != 3:
             raise ValueError("probabilities: expected those of every action [N, H, A], got fewer")
-        read = head_inputs(plans.features, plans.probabilities, self.head.reads)
+        read = head_inputs(plans.features, plans.probabilities, self.head.reads, self._several(plans))
         if read.shape[1] != len(self.head.mean):
             raise ValueError(f"features: expected {len(self.head.mean)} inputs of the head, got {read.shape[1]}")
         return self.head.raw(((read - self.head.mean) / self.head.deviation).astype(np.float32))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -85,3 +86,28 @@ def rule_words(row: Row) -> str:
         return name
     numbers = ", ".join(f"{each:.3g}" for each in dict.fromkeys(row["parameters"]))
     return name.replace(FIXED, f"always {numbers}") if name.startswith(FIXED) else f"{name} ({numbers})"
+
+
+def as_json(scores: dict[str, Any]) -> str:
+    """Scores as text: the rows of a table as lists below the names of their columns, null where a row has none."""
+    tables = {f"rows.{name}": rows for name, rows in scores["rows"].items()} | {"split": scores["split"]}
+    rest = {name: value for name, value in scores.items() if name not in ("rows", "split")}
+    parts = [f"{json.dumps(name)}: {json.dumps(value)}" for name, value in rest.items()]
+    for name, rows in tables.items():
+        columns = list(dict.fromkeys(key for row in rows for key in row))
+        lines = [json.dumps([row.get(key) for key in columns], separators=(",", ":")) for row in rows]
+        parts.append(f"{json.dumps(name)}: [\n" + ",\n".join([json.dumps(columns), *lines]) + "\n]")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def of_json(text: str) -> dict[str, Any]:
+    """The scores of such a text."""
+    values, rows = json.loads(text), {}
+    for name in [name for name in values if name.startswith("rows.")]:
+        rows[name.removeprefix("rows.")] = _dicts(values.pop(name))
+    return {**values, "rows": rows, "split": _dicts(values["split"])}
+
+
+def _dicts(table: list[list[Any]]) -> list[Row]:
+    columns, *rows = table
+    return [dict(zip(columns, row, strict=True)) for row in rows]

@@ -104,6 +104,34 @@ def test_all_tables_come_from_one_command(everything):
     assert len(cells(text_of("depths", found), "tight: h=4")) == 5
 
 
+def main_table_of(found, **figures):
+    """With these figures in adaptive's row of the loose budget, and such figures in no other row."""
+    own = [name for name in found.rows[0] if name.startswith(("gain", "value"))]
+    rows = [{name: value for name, value in row.items() if name not in own} for row in found.rows]
+    for row in rows:
+        if (row["agent"], row["budget"]) == ("adaptive", "loose"):
+            row.update(figures)
+    return text_of("main", FamilyResults(rows, found.members))
+
+
+def test_value_and_gain_share_are_columns_of_the_main_table(everything):
+    _, found = everything
+    paper = ["agent", "paper %", "ours %", "diff", "paper actions", "ours", "diff"]
+    plain = main_table_of(found)
+    assert cells(plain, "row") == paper
+    assert "There are no gain shares: they need `oracle-dp`" in plain
+    gain = {"gain": 0.254, "gain_low": -0.051, "gain_high": 0.487}
+    value = {"value": 0.61237, "value_low": 0.5, "value_high": 0.71}
+    both = main_table_of(found, **gain, **value)
+    assert cells(both, "row") == [*paper, "value", "gain share"]
+    assert cells(both, "loose: adaptive")[-2:] == ["0.612 (0.500 .. 0.710)", "0.25 (-0.05 .. 0.49)"]
+    assert cells(both, "tight: adaptive")[-2:] == ["-", "-"]
+    assert cells(both, "loose: RL best fixed")[-2:] == ["-", "-"]
+    assert "There are no gain shares" not in both
+    assert cells(main_table_of(found, **gain), "row") == [*paper, "gain share"]
+    assert cells(both, "loose: adaptive")[:-2] == cells(plain, "loose: adaptive")
+
+
 def test_its_figures_are_drawn(everything, tmp_path):
     mpl = pytest.importorskip("matplotlib")
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "recommit"}):

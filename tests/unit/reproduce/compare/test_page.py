@@ -10,9 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from recommit.reproduce.compare import figures, folder, page
+from recommit.reproduce.compare import figures, folder, page, reading, words
 from recommit.storage import digests, errors
 from recommit.storage import files as disk
+
+PUZZLES = ("sliding", "sokoban")
 
 SETTINGS = [
     {"budget": budget, "price_action": 0.01 if look else 0.0, "price_look": 0.01 * look}
@@ -210,3 +212,45 @@ def test_the_digests_of_another_folder_are_left_alone(tmp_path):
     with pytest.raises(errors.WrongFolder, match=r"expected a new folder or a comparison, got .* with best\.json"):
         folder.compare([], tmp_path, (), {}, "cpu", lambda _: None)
     assert (tmp_path / digests.NAME).read_bytes() == before
+
+
+DOCS = Path(__file__).resolve().parents[4] / "docs"
+
+
+@pytest.fixture(scope="module")
+def published():
+    """What the page in docs/ is made of, by puzzle."""
+    return {name: reading.of_json((DOCS / "assets" / f"rules-compared-{name}.json").read_text()) for name in PUZZLES}
+
+
+def test_the_published_page_is_that_of_its_figures(published):
+    assert page.page(list(published.values())) == (DOCS / "rules-compared.md").read_text()
+    for one in published.values():
+        for figure in figures.of(one):
+            assert figure.alone() == (DOCS / "assets" / f"{figure.name}.svg").read_text()
+            assert figure.csv() == (DOCS / "assets" / f"{figure.name}.csv").read_text()
+
+
+def test_another_figure_is_another_page(published):
+    """The planted defect: one number of the scores, in its fourth digit."""
+    planted = copy.deepcopy(published["sliding"])
+    row = next(each for each in planted["rows"]["test"] if each["rule"] == "head" and each["source"] == "adaptive")
+    row["solved"] += 0.001
+    assert page.page([planted, published["sokoban"]]) != (DOCS / "rules-compared.md").read_text()
+
+
+def test_what_the_page_is_made_of_is_beside_it(scores, tmp_path):
+    (tmp_path / "scores-sliding.json").write_text(folder.as_json(scores))
+    written, _ = folder.write(tmp_path)
+    text = (tmp_path / "assets" / "rules-compared-sliding.json").read_text()
+    least = reading.of_json(text)
+    assert page.page([least]) == written
+    assert "by_seed" not in text
+    assert len(least["rows"]["test"]) < len(scores["rows"]["test"])
+    assert reading.of_json(reading.as_json(least)) == least
+
+
+def test_prices_of_a_look_are_words(scores):
+    units = {words.unit(each) for each in reading.settings(scores)}
+    assert units == {"", " action per look", " actions per look"}
+    assert "K = 15, 1 action per look:" in page.page([scores])
