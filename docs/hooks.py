@@ -32,18 +32,21 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
 
 
 def notebook(path: Path) -> str:
-    """Its cells as Markdown."""
-    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-    return "\n\n".join(part for cell in cells for part in _cell(cell))
+    """Its cells as Markdown, and what they show."""
+    return "\n\n".join(_cell(cell) for cell in json.loads(path.read_text(encoding="utf-8"))["cells"])
 
 
-def _cell(cell: dict[str, Any]) -> list[str]:
-    """Text, or code with what it printed and drew when it was stored."""
+def _cell(cell: dict[str, Any]) -> str:
     text = "".join(cell["source"])
-    return [f"```python\n{text}\n```", *map(_output, cell["outputs"])] if cell["cell_type"] == "code" else [text]
+    if cell["cell_type"] != "code":
+        return text
+    return "\n\n".join([f"```python\n{text}\n```", *map(_output, cell["outputs"])])
 
 
 def _output(output: dict[str, Any]) -> str:
-    if output["output_type"] == "stream":
-        return f"```text\n{''.join(output['text']).rstrip()}\n```"
-    return f"![What the cell above draws](data:image/png;base64,{output['data']['image/png']})"
+    """Text as it was printed, a figure as itself."""
+    image = output.get("data", {}).get("image/png")
+    if image:
+        return f'<img alt="What this cell draws" src="data:image/png;base64,{image}">'
+    text = "".join(output.get("text") or output["data"]["text/plain"])
+    return f"```text\n{text.rstrip()}\n```"

@@ -114,7 +114,7 @@ class Undisturbed:
         changes.stop()
         if not well:
             assert self.run(self.out) == 0, f"change {at} of {self.count}"
-        assert self.others() == [], f"change {at} of {self.count}"
+        assert self.others() == [], f"change {at} of {self.count}: {self.others()}"
         return well
 
     def others(self) -> list[str]:

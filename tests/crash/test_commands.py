@@ -1,7 +1,9 @@
-"""A family, an evaluation and a reproduction go on after any change of the disk failed, or was the last."""
+"""A family, an evaluation, a reproduction, a commitment graph, a head that is fitted on it and a comparison of rules go
+on after any change of the disk failed, or was the last."""
 
 from __future__ import annotations
 
+import types
 from dataclasses import replace
 
 import pytest
@@ -42,7 +44,17 @@ tasks:
     evaluate: {{instances: 4, validation: 2, budgets: ["2"]}}
 """
 #: Points at the beginning, at the end, and between.
-SOME = {"evaluate": 1, "family": 1, "reproduce": 1}
+SOME = {"evaluate": 1, "family": 1, "reproduce": 1, "graph": 1, "head": 1}
+#: In the nightly tier alone.
+MORE = ("comparison",)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_clock():
+    """A fitted head writes how many seconds its fit took."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("recommit.rivals.fitting.time", types.SimpleNamespace(process_time=lambda: 0.0))
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -70,11 +82,33 @@ def words_of(kind, place):
     if kind == "family":
         words = ["train", "family", "--recipe", "laptop-sliding", "--init", str(runs / "sft"), "--jobs", "1"]
         return [*words, "--variants", "adaptive", "fixed-4", "--set", *GRPO]
+    if kind == "comparison":
+        words = ["graph", "compare", str(place / "whole"), "--preset", str(place / "small.yaml"), "--seeds", "0"]
+        return [*words, "--instances", "4", "--validation", "4", "--harder", "2", "--device", "cpu"]
+    if kind in ("graph", "head"):
+        words = [
+            "graph",
+            "build",
+            str(runs / "family" / "adaptive-s0"),
+            "--starts",
+            "4",
+            "--features",
+            "--device",
+            "cpu",
+        ]
+        return words if kind == "graph" else ["graph", "fit", str(_graph(words, place)), "--updates", "2"]
     words = ["evaluate", str(runs / "family" / "adaptive-s0"), "--instances", "4", "--validation", "2"]
     return [*words, "--budgets", "2", "--agents", "adaptive", "random"]
 
 
-@pytest.fixture(scope="module", params=SOME)
+def _graph(words, place):
+    """Something to fit a head on."""
+    if not (place / "plans").exists():
+        assert main([*words, "--out", str(place / "plans"), "--quiet"]) == 0
+    return place / "plans"
+
+
+@pytest.fixture(scope="module", params=[*SOME, *(pytest.param(kind, marks=pytest.mark.nightly) for kind in MORE)])
 def alone(request, place, changes):
     words = words_of(request.param, place)
     run = lambda out: main([*words, "--out", str(out), "--quiet"])
@@ -83,8 +117,8 @@ def alone(request, place, changes):
 
 def test_a_change_that_fails_or_is_the_last(alone, changes):
     kind, command = alone
-    assert command.count > 20
-    command.check(changes, ACTS.values(), command.points(SOME[kind]))
+    assert command.count > 10
+    command.check(changes, ACTS.values(), command.points(SOME.get(kind, 1)))
 
 
 @pytest.mark.nightly

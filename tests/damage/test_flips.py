@@ -104,6 +104,15 @@ def test_what_matters_is_read(flips):
         "sft/backbone/model.safetensors",
         "sft/checkpoints/step-00000002/COMMIT",
         "sft/checkpoints/step-00000002/policy/heads.safetensors",
+        "graph/manifest.json",
+        "graph/nodes.parquet",
+        "graph/starts.parquet",
+        "graph/DIGESTS",
+        "head/head.json",
+        "head/head.safetensors",
+        "head/DIGESTS",
+        "compared/scores-sliding.json",
+        "compared/DIGESTS",
     ):
         assert name in read
     unread = {Path(name).name for name in flips.readers} - {Path(name).name for name in read}
@@ -124,6 +133,8 @@ PLANTED = {
     "sft/metrics.jsonl": '"loss": ',
     "eval/summary.json": '"solve_rate": ',
     "eval/plan.json": '"seed": ',
+    "head/head.safetensors": -8,
+    "compared/scores-sliding.json": '"solved": 0.',
 }
 
 

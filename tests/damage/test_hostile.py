@@ -112,7 +112,30 @@ VERBS = {
             ("sft",),
         ),
     ],
+    "graph": [
+        (lambda here: ["graph", "show", f"{here}/graph"], ()),
+        (lambda here: ["graph", "score", f"{here}/graph", *RULES, "--out", f"{here}/scores"], ("scores",)),
+        (lambda here: ["graph", "push", f"{here}/graph", "--repo", "a/b", "--hub", f"{here}/hub"], ("hub",)),
+        (
+            lambda here: [
+                *("graph", "build", f"{here}/sft", "--out", f"{here}/graph", "--every-state", "--features"),
+                *("--device", "cpu", "--quiet"),
+            ],
+            ("graph",),
+        ),
+    ],
+    "head": [
+        (lambda here: ["graph", "score", f"{here}/graph", *RULES, "--fitted", f"{here}/head"], ()),
+        (
+            lambda here: [
+                *("graph", "fit", f"{here}/graph", "--out", f"{here}/head", "--updates", "2", "--budget", "2"),
+                "--quiet",
+            ],
+            (),  # beside weights it writes how many seconds it took
+        ),
+    ],
 }
+RULES = ("--rules", "fixed-2", "--budget", "2", "--price-action", "0", "--quiet")
 
 
 def evaluation(here, out, agents):
@@ -272,6 +295,11 @@ SAMPLE = (
     ("sft/metrics.jsonl", dangling, 0),
     ("eval/curves.json", empty, 0),
     ("eval/instances.parquet", moved, 0),
+    ("graph/nodes.parquet", flipped, 0),
+    ("graph/manifest.json", link, 3),
+    ("graph/starts.parquet", moved, 2),
+    ("head/head.json", pipe, 0),
+    ("head/head.safetensors", link, 1),
 )
 
 

@@ -72,7 +72,7 @@ def undescribed(root):
 
 
 def test_constructors_show_their_options_with_defaults(root):
-    shown = {each.name: str(each.default) for each in root["envs.vector.SokobanVectorEnv"].parameters}
+    shown = {each.name: str(each.default) for each in root["envs.kinds.SokobanVectorEnv"].parameters}
     assert shown["num_envs"] == "1"
     assert shown["bank_seed"] == "0"
     assert shown["autoreset_mode"].endswith("NEXT_STEP")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from tests.verify import runners
 from tests.verify.harness import ROOT, Finding
 from tests.verify.rows import ROWS, TIERS, Harness, Pytest
 
-JUNIT = """<testsuites><testsuite>
+JUNIT = """<testsuites><testsuite timestamp="2026-11-23T22:40:46.525142+00:00">
 <testcase classname="tests.unit.test_a" name="test_one[x]" time="0.5"/>
 <testcase classname="tests.unit.test_a" name="test_two" time="1.5">
   <properties><property name="executed" value="1000"/></properties>
@@ -60,6 +61,21 @@ def test_what_was_executed_is_counted(results: Path, path: str, expected: runner
 def test_a_failure_is_a_finding(results: Path) -> None:
     with pytest.raises(Finding, match="test_c"):
         runners.count(results, ("tests/unit",))
+
+
+def test_results_are_of_the_commit_at_which_they_were_begun(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages are committed while tests run, and after."""
+    asked = []
+    answers = {"rev-list": "old", "rev-parse": "old-", "status": ""}
+
+    def git(words: list[str], **_: object) -> subprocess.CompletedProcess[str]:
+        asked.append(words)
+        return subprocess.CompletedProcess(words, 0, answers[words[1]], "")
+
+    monkeypatch.setattr(verify.subprocess, "run", git)
+    assert verify.commit(runners.began(results)) == "old-"
+    assert asked[0][3].startswith("--before=2026-11-23T22:40:46")
+    assert asked[1][-1] == "old"
 
 
 @pytest.mark.parametrize(

@@ -49,14 +49,17 @@ class Figure:
     date: str = ""
 
 
-def commit() -> str:
-    """The commit, with a plus sign where the tree holds more than it, figures left out: they are what this writes."""
+def commit(at: datetime | None = None) -> str:
+    """The commit, or that of a moment, with a plus sign where the tree holds more than it; figures left out: they are
+    what this writes.
+    """
 
     def git(*words: str) -> str:
         done = subprocess.run(["git", *words], check=False, capture_output=True, text=True, cwd=ROOT)
         return done.stdout.strip() if done.returncode == 0 else ""
 
-    name = git("rev-parse", "--short=12", "HEAD") or "unknown"
+    then = git("rev-list", "-1", f"--before={at.isoformat()}", "HEAD") if at else "HEAD"
+    name = git("rev-parse", "--short=12", then or "HEAD") or "unknown"
     return name + ("+" if git("status", "--porcelain", "--untracked-files=no", "--", ".", ":!docs/reliability") else "")
 
 
@@ -137,9 +140,10 @@ def main() -> int:
             parser.error(f"no such row in tier {arguments.tier}: {', '.join(unknown)}")
         chosen = [row for row in chosen if row.id in names]
     results = arguments.results if arguments.results and arguments.results.exists() else None
-    at, figures = commit(), []
+    now, figures = commit(), []
+    then = now if results is None else commit(runners.began(results))
     with ThreadPoolExecutor(side_by_side(chosen)) as threads:
-        for last in threads.map(lambda row: verify(row, results, at), chosen):
+        for last in threads.map(lambda row: verify(row, results, then if runners.taken(row.check) else now), chosen):
             figures.append(last)
             print(
                 f"{last.row:<4} {last.seconds:8.1f} s  {last.executed:>10,}  {last.result[:60]:<60} {last.what}",

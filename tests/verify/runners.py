@@ -9,6 +9,7 @@ import sys
 import tempfile
 import xml.etree.ElementTree as ET
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from threading import Lock
 
@@ -73,7 +74,7 @@ def run_tests(check: Pytest, results: Path | None) -> Ran:
     """From the results of a whole run if there is one, else by running just these tests."""
     missing = [path for path in check.paths if not (ROOT / path.split("::")[0]).exists()]
     expect(not missing, f"no such tests: {missing}")
-    if results is not None and check.marks == Pytest(()).marks:
+    if results is not None and taken(check):
         return count(results, check.paths)
     with tempfile.TemporaryDirectory() as folder:
         fresh = Path(folder) / "pytest.xml"
@@ -100,6 +101,17 @@ def count(results: Path, paths: tuple[str, ...]) -> Ran:
         said += sum(int(p.get("value", 0)) for p in case.iter("property") if p.get("name") == "executed")
     unit = f"in {passed} tests" if said else "tests"
     return Ran(said or passed, unit + (f" ({skipped} skipped)" if skipped else ""), seconds)
+
+
+def taken(check: Pytest | Ctest | Harness) -> bool:
+    """Is it among the results of a whole run?"""
+    return isinstance(check, Pytest) and check.marks == Pytest(()).marks
+
+
+def began(results: Path) -> datetime:
+    """When the run of these results began: they are of the commit of that moment."""
+    suite = next(ET.parse(results).getroot().iter("testsuite"))
+    return datetime.fromisoformat(suite.get("timestamp", "")).astimezone()
 
 
 def _below(name: str, path: str) -> bool:

@@ -21,6 +21,7 @@ from recommit.data.showing import png
 from recommit.data.spec import SPLITS
 from recommit.game import prompt
 from recommit.game.spec import GameSpec
+from recommit.puzzles.solutions import UNKNOWN, Limits
 from recommit.version import VERSION
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 #: Sessions at once where nobody says more.
 SESSIONS = 64
+#: What a client's own board may cost.
+SOON = Limits(nodes=200_000)
 #: What a person can click on at ``/web``.
 _ARROWS = {"up": "↑", "down": "↓", "left": "←", "right": "→"}
 
@@ -88,10 +91,17 @@ class CommitEnvironment(Environment):  # type: ignore[misc, unused-ignore]
     ) -> BoardObservation:
         """A game of a split, or from any board. ``seed`` picks the index where nobody names one."""
         place = (seed or 0) % self.spec.count if index is None else index
-        self._game = self.spec.game(split, place) if injected_state is None else self.spec.of_state(injected_state)
+        self._game = self.spec.game(split, place) if injected_state is None else self._injected(injected_state)
         self._episode = episode_id
         first = " ".join(each.text for each in prompt.of(self.spec.task, self.spec.moves, "text"))
         return self._observation(self._game, None, first)
+
+    def _injected(self, state: list[list[int]]) -> Game:
+        """A game from a client's board; every observation says whether it is lost, which has to be known soon."""
+        game = self.spec.of_state(state)
+        if game.task.distance(game.state[None], SOON, threads=1)[0] == UNKNOWN:
+            raise ValueError(f"injected_state: expected a board that {SOON.nodes} nodes of a search decide, got none")
+        return game
 
     def step(self, action: CommitAction, timeout_s: float | None = None, **_: Any) -> BoardObservation:  # noqa: ARG002
         """Carry out a commitment. After the end of a game nothing changes any more."""

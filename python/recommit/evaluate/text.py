@@ -139,7 +139,7 @@ def comparisons(compared: list[dict[str, Any]]) -> str:
     rows = []
     for one in compared:
         solved, actions, p = one["solve_difference"], one["actions_difference"], one["mcnemar_p"]
-        verdict = "surely" if one["dominates_surely"] else "yes" if one["dominates"] else "no"
+        verdict = "beyond chance (95 %)" if one["dominates_surely"] else "within chance" if one["dominates"] else "no"
         rows.append(
             (
                 one["against"],

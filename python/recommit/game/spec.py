@@ -104,9 +104,12 @@ class GameSpec:
 
     def of_state(self, state: NDArray[np.uint8] | list[list[int]]) -> Game:
         """A fresh game from any start, which may have another size."""
-        start = np.asarray(state, np.uint8)
-        if start.ndim != 2:
-            raise ValueError(f"state: expected rows of cells, got {start.ndim} dimensions")
+        cells = np.asarray(state)
+        if cells.ndim != 2:
+            raise ValueError(f"state: expected rows of cells, got {cells.ndim} dimensions")
+        if cells.dtype.kind not in "iu" or (cells.size and not 0 <= cells.min() <= cells.max() <= 255):
+            raise ValueError(f"state: expected cells 0..255, got {cells.dtype} {cells.tolist()[0]}")
+        start = cells.astype(np.uint8)
         fits = start.shape == tuple(self.size)
         puzzle = self.puzzle if fits else registry.puzzle(self.task).of_states((start.shape[0], start.shape[1]))
         how: dict[str, Any] = {"view": self.view, "cell": self.cell, "moves": self.moves, "lenient": self.lenient}

@@ -143,7 +143,7 @@ class RuleBench:
         """Those of every node, without samples; a node that was not looked at has an even one that nobody reads."""
         even = np.float32(0.25)
         chances = np.where(self.graph.looked[:, None, None], self.graph.probabilities, even)
-        return Plans(self.graph.plans, chances, features=self.graph.features)
+        return Plans(self.graph.plans, chances, features=self.graph.read)
 
     @cached_property
     def _head_plans(self) -> Plans:

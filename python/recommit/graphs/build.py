@@ -109,9 +109,9 @@ def build(
     ``groups`` are the numbers of the starts' rooms; each start is its own group if there are none. ``also``
     are states to look at besides, where no episode begins. Where a wave would
     make more than ``limit`` nodes, the states beyond it are left out, and the graph is not ``closed``. ``features``
-    keeps what the depth head reads of a look, z. ``samples`` plans are drawn from the policy at every look, besides the
-    greedy one, by the streams of ``seed``. ``progress`` is called with the nodes that were looked at and all
-    nodes so far.
+    keeps what the depth head reads of a look: z, of several views their mean and how far they agree. ``samples`` plans
+    are drawn from the policy at every look, besides the greedy one, by the streams of ``seed``. ``progress`` is called
+    with the nodes that were looked at and all nodes so far.
     """
     if policy.config.decoder.depth_conditioning != "none" or policy.config.show_budget:
         what = "decoder.depth_conditioning" if policy.config.decoder.depth_conditioning != "none" else "show_budget"
@@ -133,7 +133,7 @@ def build(
             looked += len(looks[-1][0])
             if progress is not None:
                 progress(looked, len(nodes))
-    plans, probabilities, logits, landing, stop, z, drawn = map(np.concatenate, zip(*looks, strict=True))
+    plans, probabilities, logits, z, apart, drawn, landing, stop = map(np.concatenate, zip(*looks, strict=True))
     states = nodes.states()
     return CommitmentGraph(
         task=task.task,
@@ -150,6 +150,7 @@ def build(
         groups=np.arange(len(starts), dtype=np.int32) if groups is None else groups.astype(np.int32),
         source=source or {},
         features=z if features else None,
+        disagreement=apart if apart.shape[1] else None,
         samples=drawn if samples else None,
     )
 
@@ -157,14 +158,11 @@ def build(
 def _look(
     policy: CommitPolicy, task: Puzzle, states: NDArray[np.uint8], nodes: _Nodes, keeps: _Keeps
 ) -> tuple[NDArray[Any], ...]:
-    """Plans, probabilities, logits, landings, stops, z and samples of a piece; goals are looked at beside the others,
-    and forgotten.
-    """
+    """What ``_plan`` says of a piece, landings and stops; goals are looked at beside the others, and forgotten."""
     look = _plan(policy, task, states, keeps)
-    open_ = ~task.is_solved(states)
+    open_, plans = ~task.is_solved(states), look[0]
     for column in look:
         column[~open_] = 0
-    plans, probabilities, logits, z, samples = look
     here, stop = states, np.full(len(states), NEVER, np.uint8)
     landing = np.full((len(states), PLAN), NOWHERE, np.int32)
     for place in range(PLAN):
@@ -172,17 +170,21 @@ def _look(
         here = np.where((stop == NEVER)[:, None, None], after, here)
         stop[open_ & (stop == NEVER) & task.is_solved(here)] = place + 1
         landing[open_, place] = nodes.add(here[open_])
-    return plans, probabilities, logits, landing, stop, z, samples
+    return *look, landing, stop
 
 
 def _plan(policy: CommitPolicy, task: Puzzle, states: NDArray[np.uint8], keeps: _Keeps) -> list[NDArray[Any]]:
+    """Plans, probabilities, logits; of features z and how far views agree, else columns of no numbers; samples."""
     with torch.no_grad():
         z, index = policy.look(task, states), policy.task_index(task)
         plans, scores = policy.decoder.plans(z, index)
-        logits = policy.depth_head(policy.read(z, index, scores))
+        logits = policy.depth_head(policy.read(z, index, scores, cells=policy.vision.kinds(task, states)))
         samples = plans.new_zeros((len(states), keeps.samples, PLAN))
         for i in range(keeps.samples):  # one at a time: a pass is as wide as that of the plans
             noise = to_device(keeps.noise(states, i), z.device)
             samples[:, i] = policy.decoder.plans(z, index, noise=noise)[0]
-    read = z[..., : z.shape[-1] if keeps.features else 0].float()
-    return to_host(plans.byte(), scores.float().softmax(-1), logits.float(), read, samples.byte())
+        mean = z.mean(dim=1) if z.ndim == 3 else z
+        apart = policy.disagreement(z, index, scores) if keeps.features and z.ndim == 3 else mean[:, :0]
+    read = (mean if keeps.features else mean[:, :0]).float()
+    chances = scores.float().softmax(-1)
+    return to_host(plans.byte(), chances, logits.float(), read, apart.float(), samples.byte())

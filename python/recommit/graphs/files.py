@@ -1,7 +1,7 @@
 """Commitment graphs as folders, read with numpy and pyarrow alone.
 
 nodes.parquet    a row per node: state, distance, plan, stop, landing_1 .. landing_8, probabilities, logits, and
-                 features and samples where they were kept
+                 features and samples where they were kept, with disagreement where a look has several views
 starts.parquet   a row per start: node, group
 manifest.json    what it is: format, task, shape, depths, counts, where it is from, sha256 of every column's content
 DIGESTS          sha256 of the three files, checked by whoever reads one
@@ -15,6 +15,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,7 @@ import numpy as np
 from recommit.data.table import pa, parsed, pq
 from recommit.graphs.graph import PLAN, CommitmentGraph
 from recommit.puzzles import registry
-from recommit.storage import digests, errors, files, reading
+from recommit.storage import belonging, digests, errors, files, reading
 from recommit.storage.lock import Lock
 from recommit.version import VERSION
 
@@ -33,9 +34,17 @@ if TYPE_CHECKING:
 FORMAT = "recommit commitment graph 1"
 #: Graphs that come with the package.
 EXAMPLES = Path(__file__).parent / "examples"
+#: Columns that a graph may have or not.
+EXTRA = ("features", "samples", "disagreement")
 MANIFEST, NODES, STARTS = "manifest.json", "nodes.parquet", "starts.parquet"
 #: More nodes than this are refused before anything is read: some 800 bytes of memory each.
 MOST_NODES = 1 << 24
+#: A file that is small and becomes large is a trap: so many bytes are nothing to wonder at, nor is so much growth.
+MOST_UNSAID, MOST_GROWTH = 1 << 30, 100
+#: The numbers of a column by their name in Arrow, and how many of them are in a row.
+StoredType = tuple[str, int]
+ANY_WIDTH = -1
+START_TYPES: dict[str, StoredType] = {"node": ("int32", 1), "group": ("int32", 1)}
 FIELDS = {
     "format": str,
     "task": str,
@@ -56,13 +65,7 @@ def write(graph: CommitmentGraph, folder: str | Path) -> dict[str, Any]:
     work = files.Files()
     files.make_folders(work, place)
     with Lock(place, work="graph"):
-        strangers = sorted(
-            p.name for p in place.iterdir() if p.name not in (MANIFEST, NODES, STARTS, digests.NAME, ".lock")
-        )
-        if strangers:
-            raise errors.WrongFolder(
-                f"out: expected a new folder or a commitment graph, got {place} with {strangers[0]}"
-            )
+        belonging.take(work, place, (MANIFEST, NODES, STARTS), "a commitment graph")
         manifest = describe(graph)
         digests.write(work, place, {})
         files.replace(work, place / NODES, _parquet(_node_columns(graph)))
@@ -107,15 +110,17 @@ def content(graph: CommitmentGraph) -> str:
         "starts",
         "groups",
     ):
-        column = np.ascontiguousarray(getattr(graph, name))
-        digest.update(f"{name} {column.dtype.str} {column.shape}".encode())
-        digest.update(column.data)
-    for name in ("features", "samples"):  # a graph without them has the hash that it had before there were any
-        column = getattr(graph, name)
-        if column is not None:
-            digest.update(f"{name} {column.dtype.str} {column.shape}".encode())
-            digest.update(np.ascontiguousarray(column).data)
+        _update(digest, name, getattr(graph, name))
+    for name in EXTRA:  # a graph without them has the hash that it had before there were any
+        if (column := getattr(graph, name)) is not None:
+            _update(digest, name, column)
     return digest.hexdigest()
+
+
+def _update(digest: Any, name: str, values: NDArray[Any]) -> None:
+    column = np.ascontiguousarray(values)
+    digest.update(f"{name} {column.dtype.str} {column.shape}".encode())
+    digest.update(column.data)
 
 
 def read(folder: str | Path) -> CommitmentGraph:
@@ -127,9 +132,11 @@ def read(folder: str | Path) -> CommitmentGraph:
     manifest = reading.values(place, MANIFEST, FIELDS)
     if manifest["format"] != FORMAT:
         raise errors.Damaged(f"{place / MANIFEST}: format: expected {FORMAT!r}, got {manifest['format']!r}")
-    if not 0 <= manifest["nodes"] <= MOST_NODES:
-        raise errors.Damaged(f"{place / MANIFEST}: nodes: expected at most {MOST_NODES:,}, got {manifest['nodes']:,}")
-    nodes, starts = (_table(place, name, manifest[many]) for name, many in ((NODES, "nodes"), (STARTS, "starts")))
+    for many in ("nodes", "starts"):
+        if not 1 <= manifest[many] <= MOST_NODES:
+            raise errors.Damaged(f"{place / MANIFEST}: {many}: expected 1..{MOST_NODES:,}, got {manifest[many]:,}")
+    nodes = _table(place, NODES, manifest["nodes"], _node_types(manifest))
+    starts = _table(place, STARTS, manifest["starts"], START_TYPES)
     try:
         graph = _graph(manifest, nodes, starts)
     except (ValueError, KeyError, TypeError, pa.ArrowException) as error:
@@ -139,22 +146,55 @@ def read(folder: str | Path) -> CommitmentGraph:
     return graph
 
 
-def _table(folder: Path, name: str, rows: int) -> pa.Table:
-    data = reading.content(folder, name)
+def _table(folder: Path, name: str, rows: int, types: dict[str, StoredType]) -> pa.Table:
+    """The columns of a file, refused before they are read if they are others, or would fill the memory."""
+    data, path = reading.content(folder, name), folder / name
     try:
-        stored = pq.read_metadata(pa.BufferReader(data)).num_rows
-    except pa.ArrowException as error:
-        raise errors.Damaged(f"{folder / name}: cannot be read: {error}") from None
+        stored, schema = pq.read_metadata(pa.BufferReader(data)).num_rows, pq.read_schema(pa.BufferReader(data))
+    except (pa.ArrowException, OSError) as error:
+        raise errors.Damaged(f"{path}: cannot be read: {error}") from None
     if stored != rows:
-        raise errors.Damaged(f"{folder / name}: expected {rows:,} rows as {MANIFEST} says, got {stored:,}")
-    return parsed(folder / name, data)
+        raise errors.Damaged(f"{path}: expected {rows:,} rows as {MANIFEST} says, got {stored:,}")
+    columns = {field.name: _stored_type(field.type) for field in schema}
+    if wrong := [column for column, kind in columns.items() if not _alike(kind, types.get(column))]:
+        raise errors.Damaged(f"{path}: {wrong[0]}: expected a column of a commitment graph, got {columns[wrong[0]]}")
+    size = rows * sum(8 * width for _, width in columns.values())
+    if size > max(MOST_UNSAID, MOST_GROWTH * len(data)):
+        raise errors.Damaged(f"{path}: expected at most {MOST_GROWTH} times its size, got {size:,} bytes unpacked")
+    return parsed(path, data)
+
+
+def _stored_type(kind: pa.DataType) -> StoredType:
+    listed = pa.types.is_fixed_size_list(kind)
+    return (str(kind.value_type), kind.list_size) if listed else (str(kind), 1)
+
+
+def _alike(kind: StoredType, wanted: StoredType | None) -> bool:
+    return wanted is not None and kind[0] == wanted[0] and wanted[1] in (ANY_WIDTH, kind[1])
+
+
+def _node_types(manifest: dict[str, Any]) -> dict[str, StoredType]:
+    """What a column of the nodes may be: its numbers, and how many of them are in a row."""
+    landings = {f"landing_{h + 1}": ("int32", 1) for h in range(PLAN)}
+    return {
+        "state": ("uint8", math.prod(manifest["shape"])),
+        "distance": ("int16", 1),
+        "looked": ("bool", 1),
+        "plan": ("uint8", PLAN),
+        "stop": ("uint8", 1),
+        **landings,
+        "probabilities": ("float", PLAN * 4),
+        "logits": ("float", len(manifest["depths"])),
+        "features": ("float", ANY_WIDTH),
+        "disagreement": ("float", ANY_WIDTH),
+        "samples": ("uint8", ANY_WIDTH),
+    }
 
 
 def _node_columns(graph: CommitmentGraph) -> dict[str, pa.Array]:
     flat = graph.states.reshape(len(graph), -1)
-    more = {} if graph.features is None else {"features": _lists(graph.features)}
-    if graph.samples is not None:
-        more["samples"] = _lists(graph.samples.reshape(len(graph), -1))
+    columns = {name: getattr(graph, name) for name in EXTRA}
+    more = {name: _lists(column.reshape(len(graph), -1)) for name, column in columns.items() if column is not None}
     landings = {f"landing_{h + 1}": pa.array(np.ascontiguousarray(graph.landing[:, h])) for h in range(PLAN)}
     return {
         "state": _lists(flat),
@@ -191,14 +231,14 @@ def _graph(manifest: dict[str, Any], nodes: pa.Table, starts: pa.Table) -> Commi
         distance=_column(nodes, "distance", np.int32),
         looked=_column(nodes, "looked", np.bool_),
         plans=_matrix(nodes, "plan", np.uint8),
-        probabilities=_matrix(nodes, "probabilities", np.float32).reshape(many, PLAN, 4),
-        logits=_matrix(nodes, "logits", np.float32).reshape(many, len(depths)),
+        probabilities=_finite(nodes, "probabilities").reshape(many, PLAN, 4),
+        logits=_finite(nodes, "logits").reshape(many, len(depths)),
         landing=np.stack([_column(nodes, f"landing_{h + 1}", np.int32) for h in range(PLAN)], axis=1),
         stop=_column(nodes, "stop", np.uint8),
         starts=_column(starts, "node", np.int32),
         groups=_column(starts, "group", np.int32),
         source=manifest["source"],
-        features=_matrix(nodes, "features", np.float32) if "features" in nodes.column_names else None,
+        **{name: _finite(nodes, name) for name in ("features", "disagreement") if name in nodes.column_names},
         samples=_matrix(nodes, "samples", np.uint8).reshape(many, -1, PLAN)
         if "samples" in nodes.column_names
         else None,
@@ -219,3 +259,10 @@ def _matrix(table: pa.Table, name: str, kind: type) -> NDArray[Any]:
         raise ValueError(f"{name}: expected no nulls, got some")
     width = column.type.list_size
     return np.ascontiguousarray(values.to_numpy(), dtype=kind).reshape(len(column), width)
+
+
+def _finite(table: pa.Table, name: str) -> NDArray[np.float32]:
+    numbers = _matrix(table, name, np.float32)
+    if not np.isfinite(numbers).all():
+        raise ValueError(f"{name}: expected finite numbers, got infinity or NaN")
+    return numbers

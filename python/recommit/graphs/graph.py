@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 #: Actions of a plan, and so the number of edges of a node.
 PLAN = 8
+#: Numbers per action of a plan that say how far views agree on it.
+DISAGREEMENTS = 2
 #: A landing that is no node of the graph; ``stop`` of a plan that does not reach the goal.
 NOWHERE, NEVER = -1, 0
 
@@ -52,6 +54,8 @@ class CommitmentGraph:
     source: dict[str, Any]
     #: [N, width] what a look gave besides the plan, z: for whoever trains another head. None where it was not kept.
     features: NDArray[np.float32] | None = None
+    #: [N, 16] how far several views of a look agree on the plan, kept beside ``features`` of a policy with views.
+    disagreement: NDArray[np.float32] | None = None
     #: [N, S, 8] other plans of the same look, drawn from the policy. None where there are none.
     samples: NDArray[np.uint8] | None = None
 
@@ -72,6 +76,10 @@ class CommitmentGraph:
                 raise ValueError(f"{name}: expected the shape {shape}, got {getattr(self, name).shape}")
         if self.features is not None and (self.features.ndim != 2 or len(self.features) != nodes):
             raise ValueError(f"features: expected the shape ({nodes}, width), got {self.features.shape}")
+        if self.disagreement is not None and self.disagreement.shape != (nodes, DISAGREEMENTS * PLAN):
+            raise ValueError(
+                f"disagreement: expected the shape ({nodes}, {DISAGREEMENTS * PLAN}), got {self.disagreement.shape}"
+            )
         if self.samples is not None:
             _check_samples(self.samples, nodes)
         _within("landing", self.landing, NOWHERE, nodes - 1)
@@ -79,6 +87,8 @@ class CommitmentGraph:
         _within("stop", self.stop, NEVER, PLAN)
         _within("plans", self.plans, 0, 3)
         _within("depths", np.array(self.depths), 1, PLAN)
+        if list(self.depths) != sorted(set(self.depths)):
+            raise ValueError(f"depths: expected each once, ascending, got {self.depths}")
 
     def __len__(self) -> int:
         return len(self.states)
@@ -87,6 +97,13 @@ class CommitmentGraph:
     def puzzle(self) -> Puzzle:
         """Whose states these are."""
         return registry.puzzle(self.task).of_states((self.states.shape[1], self.states.shape[2]))
+
+    @property
+    def read(self) -> NDArray[np.float32] | None:
+        """[N, numbers] what a head may read beside the plan's probabilities: features, then disagreement."""
+        if self.features is None or self.disagreement is None:
+            return self.features
+        return np.concatenate([self.features, self.disagreement], axis=1)
 
     @property
     def goal(self) -> NDArray[np.bool_]:

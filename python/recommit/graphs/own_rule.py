@@ -19,9 +19,11 @@ from __future__ import annotations
 import io
 import runpy
 from dataclasses import dataclass
+from tokenize import TokenError
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.lib import format as npy
 
 from recommit.graphs.rules import NamedRule
 from recommit.horizon import Plans, Rule
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
 
 #: What the file has to define.
 NAME = "rule"
+#: Depths beyond this are all alike: none of a plan.
+MOST = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -55,7 +59,10 @@ def from_code(path: Path, *, trusted: bool) -> NamedRule:
         raise ValueError(
             f"rule: expected --run-code beside it, since {path} is a program that would run here, got none"
         )
-    rule = runpy.run_path(str(path)).get(NAME)
+    try:
+        rule = runpy.run_path(str(path)).get(NAME)
+    except (Exception, SystemExit) as error:
+        raise ValueError(f"rule: {path}: {type(error).__name__}: {error}") from error
     if not isinstance(rule, Rule):
         raise ValueError(  # noqa: TRY004  (a wrong file, not a wrong call)
             f"rule: expected {path} to define `{NAME}`, a recommit.horizon.Rule, got {type(rule).__name__}"
@@ -66,9 +73,9 @@ def from_code(path: Path, *, trusted: bool) -> NamedRule:
 def from_table(path: Path) -> NamedRule:
     """The depths in a ``.npy`` file, one number per node."""
     try:
-        depths = np.load(io.BytesIO(opening.content(path)), allow_pickle=False)
-    except ValueError as error:
+        depths = npy.read_array(io.BytesIO(opening.content(path)), allow_pickle=False)
+    except (ValueError, EOFError, OSError, MemoryError, TokenError) as error:
         raise ValueError(f"table: expected a .npy file of numbers, got {path}: {error}") from None
     if depths.ndim != 1 or depths.dtype.kind not in "iu":
         raise ValueError(f"table: expected whole numbers [nodes], got {depths.dtype}{list(depths.shape)} in {path}")
-    return NamedRule(path.stem, DepthTable(tuple(depths.tolist())))
+    return NamedRule(path.stem, DepthTable(tuple(np.clip(depths, -1, MOST).astype(int).tolist())))

@@ -97,7 +97,7 @@ def _row(
     episodes = judge.played(rule, setting)
     solved, actions, looks = episodes.outcome()
     value = episodes.value(judge.commitments, setting.prices)
-    spread = bootstrap(value, judge.graph.groups)
+    spread = bootstrap(value, np.unique(judge.graph.groups, return_inverse=True)[1])
     constant = judge.of_constant(setting, chosen_on.constant(setting))
     gain = gain_interval(value, constant, judge.ceiling(setting), judge.graph.groups)
     means = _means(solved=solved, actions=actions, looks=looks, value=value)

@@ -63,3 +63,32 @@ def _whose_plans(run: str) -> str:
     if not trained:
         return f"plans of {'the warm start' if PurePath(run).name == 'init' else run}"
     return f"plans trained for depth {trained[2]}" if trained[2] else _TRAINED[trained[1]]
+
+
+#: The same in a word or two, for figures.
+_BRIEF = {
+    "adaptive": "adaptive",
+    "adaptive-memory": "with a memory",
+    "sampled": "drawn depths",
+    "random": "random depths",
+    "shuffled": "shuffled",
+    "mixture": "best mixture",
+    "oracle-dp": "perfect depths",
+    "oracle-delta": "most progress",
+    "oracle-rate": "most per action",
+}
+_BRIEF_RUNS = {"init": "warm start"}
+
+
+def brief(agent: AgentName) -> str:
+    """Say the same in a few letters, for a place beside a mark: "trained for 8"."""
+    depth = f"always {agent.depth}" if agent.depth else _BRIEF.get(agent.base, agent.base.replace("-", " "))
+    depth += ", drawn" if agent.draws_actions else ""
+    depth += f", {agent.views} views" if agent.views else ""
+    if not agent.run:
+        return depth
+    folder = PurePath(agent.run).name
+    trained, seed = re.fullmatch(r"fixed-([1-8])(?:-s\d+)?", folder), re.fullmatch(r"adaptive-s(\d+)", folder)
+    whose = f"trained for {trained[1]}" if trained else f"seed {seed[1]}" if seed else _BRIEF_RUNS.get(folder, folder)
+    usual = f"always {trained[1]}" if trained else "adaptive"
+    return f"{whose}, {depth}" if depth.removeprefix(usual) == depth else whose + depth.removeprefix(usual)

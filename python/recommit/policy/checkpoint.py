@@ -21,7 +21,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save
 
 from recommit.policy.backbones.backbone import load_backbone
-from recommit.policy.config import ADAPTER, DecoderConfig, HeadConfig, LoraConfig, PolicyConfig
+from recommit.policy.config import ADAPTER, DecoderConfig, ForesightConfig, HeadConfig, LoraConfig, PolicyConfig
 from recommit.storage import digests, reading
 from recommit.storage.digests import NAME
 from recommit.storage.files import Files, file_sha256, replace, sha256
@@ -48,6 +48,7 @@ class Parts(Protocol):
     backbone: Backbone
     depth_head: torch.nn.Module
     decoder: torch.nn.Module
+    foresight: torch.nn.Module | None
     source: str
     known_fingerprint: str
 
@@ -177,6 +178,8 @@ def local_folder(name: str | Path) -> Path:
 def heads(policy: Parts) -> dict[str, torch.Tensor]:
     """The weights beside the backbone, by name."""
     parts: dict[str, torch.nn.Module] = {"depth_head": policy.depth_head, "decoder": policy.decoder}
+    if policy.foresight is not None:
+        parts["foresight"] = policy.foresight
     return {f"{part}.{k}": v.contiguous() for part, module in parts.items() for k, v in module.state_dict().items()}
 
 
@@ -261,6 +264,7 @@ def _parse(values: dict[str, Any]) -> PolicyConfig:
     plain: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
     plain["decoder"] = DecoderConfig(**plain["decoder"])
     plain["head"] = HeadConfig(**plain.get("head", {}))
+    plain["foresight"] = ForesightConfig(**plain["foresight"]) if plain.get("foresight") else None
     plain["lora"] = None if plain["lora"] is None else LoraConfig(**plain["lora"])
     return PolicyConfig(**plain)
 

@@ -47,22 +47,32 @@ class DecoderConfig:
             raise ValueError(f"decoder.z: expected prefix or cross, got {self.z}")
 
 
+#: What a depth head may read.
+READS = ("z", "plan", "views", "sure", "agreement", "foresight")
+
+
 @dataclass(frozen=True)
 class HeadConfig:
     """The map from a look to the depths. The defaults are the paper's: one linear map from z."""
 
     #: ``z``: what the backbone says. ``plan``: also how sure the action decoder is of each action of its greedy plan.
-    #: ``views``: also how far the views of a look agree on it (see ``views`` of the policy).
-    reads: Literal["z", "plan", "views"] = "z"
+    #: ``views``: also how far the views of a look agree on it (see ``views`` of the policy). ``sure`` and ``agreement``
+    #: are the last two without z: fewer numbers, which need fewer states to learn from. ``foresight``: what the policy
+    #: expects the plan to lead to, and nothing else (see ``foresight`` of the policy).
+    reads: Literal["z", "plan", "views", "sure", "agreement", "foresight"] = "z"
     #: Width of a hidden layer; 0: none.
     hidden: int = 0
     #: How its last map begins: ``zero``, exactly uniform; ``default``, torch's own; ``normal:STD``, such as
     #: normal:0.01.
     init: str = "zero"
+    #: The hidden layer's function: the exact one, or its formula with tanh, by which heads on graphs are fitted.
+    gelu: Literal["none", "tanh"] = "none"
 
     def __post_init__(self) -> None:
-        if self.reads not in ("z", "plan", "views"):
-            raise ValueError(f"head.reads: expected z, plan or views, got {self.reads}")
+        if self.reads not in READS:
+            raise ValueError(f"head.reads: expected {', '.join(READS[:-1])} or {READS[-1]}, got {self.reads}")
+        if self.gelu not in ("none", "tanh"):
+            raise ValueError(f"head.gelu: expected none or tanh, got {self.gelu}")
         if self.hidden < 0:
             raise ValueError(f"head.hidden: expected at least 0, got {self.hidden}")
         if self.init not in ("zero", "default") and self.deviation is None:
@@ -77,6 +87,30 @@ class HeadConfig:
         except ValueError:
             return None
         return deviation if 0.0 < deviation < math.inf else None
+
+
+@dataclass(frozen=True)
+class ForesightConfig:
+    """Nets that say where a plan would lead (``recommit.policy.foresight``): of pictures of one puzzle and size."""
+
+    task: str
+    rows: int
+    cols: int
+    #: How many kinds of cells pictures have.
+    kinds: int
+    #: Symmetries of a picture over which distances are averaged: 8, or 1 of a puzzle whose goal does not turn.
+    views: int = 8
+    width: int = 32
+    blocks: int = 5
+    #: The longest distance that is told from longer ones; a lost level counts as so far.
+    far: int = 46
+
+    def __post_init__(self) -> None:
+        for name, most in (("rows", 64), ("cols", 64), ("kinds", 256), ("width", 1024), ("blocks", 64), ("far", 1024)):
+            if not 1 <= getattr(self, name) <= most:
+                raise ValueError(f"foresight.{name}: expected 1..{most}, got {getattr(self, name)}")
+        if self.views not in VIEWS:
+            raise ValueError(f"foresight.views: expected one of {', '.join(map(str, VIEWS))}, got {self.views}")
 
 
 @dataclass(frozen=True)
@@ -119,8 +153,12 @@ class PolicyConfig:
     #: mean of what the decoder says of them, action by action. Works for any trained policy; a look takes as many times
     #: as long.
     views: int = 1
+    #: What says where a plan would lead, if anything does.
+    foresight: ForesightConfig | None = None
 
     def __post_init__(self) -> None:
+        if self.head.reads == "foresight" and self.foresight is None:
+            raise ValueError("head.reads: expected foresight of a policy that has one (recommit train foresight)")
         if self.views not in VIEWS:
             raise ValueError(f"views: expected one of {', '.join(map(str, VIEWS))}, got {self.views}")
         if not self.depths or list(self.depths) != sorted(set(self.depths)):

@@ -1,7 +1,8 @@
 """The depth head: how many actions to commit to. One linear map from what a look gave, z, to the logits of the depths.
 
 It may also read how sure the action decoder is of its greedy plan (``head.reads: plan``), how far several views of the
-picture agree on it (``views``), and have a hidden layer. Which actions these are is for ``action_decoder.py``.
+picture agree on it (``views``), both without z (``sure``, ``agreement``), and have a hidden layer; or what the policy
+expects the plan to lead to, alone (``foresight``). Which actions these are is for ``action_decoder.py``.
 """
 
 from __future__ import annotations
@@ -15,8 +16,17 @@ from recommit.policy.views import DISAGREEMENTS
 
 #: Numbers per action that ``confidence`` gives of a plan.
 CONFIDENCES = 3
-#: Numbers per action that a head reads beside z.
-NUMBERS = {"z": 0, "plan": CONFIDENCES, "views": CONFIDENCES + DISAGREEMENTS}
+#: Numbers per action that a head reads, beside z or instead of it.
+NUMBERS = {
+    "z": 0,
+    "plan": CONFIDENCES,
+    "views": CONFIDENCES + DISAGREEMENTS,
+    "sure": CONFIDENCES,
+    "agreement": CONFIDENCES + DISAGREEMENTS,
+    "foresight": 0,
+}
+#: What is read of the views, and what is read without z.
+OF_VIEWS, WITHOUT_Z = ("views", "agreement"), ("sure", "agreement", "foresight")
 
 
 class DepthHead(nn.Linear):
@@ -24,7 +34,9 @@ class DepthHead(nn.Linear):
     says otherwise: exactly uniform, with a gradient."""
 
     def __init__(self, width: int, depths: int, config: HeadConfig) -> None:
-        inputs = width + MAX_ACTIONS * NUMBERS[config.reads]
+        inputs = (0 if config.reads in WITHOUT_Z else width) + MAX_ACTIONS * NUMBERS[config.reads]
+        if config.reads == "foresight":
+            inputs = 2 * (1 + depths)
         super().__init__(config.hidden or inputs, depths)
         #: Numbers that it reads.
         self.inputs = inputs
@@ -34,10 +46,13 @@ class DepthHead(nn.Linear):
         if config.deviation is not None:
             nn.init.normal_(self.weight, std=config.deviation)
         self.hidden = nn.Linear(inputs, config.hidden) if config.hidden else None
+        self._gelu = config.gelu
 
     def forward(self, inputs: Tensor) -> Tensor:
         """Logits of the depths for ``inputs`` [batch, self.inputs]."""
-        return super().forward(inputs if self.hidden is None else F.gelu(self.hidden(inputs)))
+        if self.hidden is not None:
+            inputs = F.gelu(self.hidden(inputs), approximate=self._gelu)
+        return super().forward(inputs)
 
 
 def confidence(scores: Tensor) -> Tensor:

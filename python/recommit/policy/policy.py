@@ -21,7 +21,8 @@ from recommit.policy.backbones.backbone import load_backbone
 from recommit.policy.card import upload
 from recommit.policy.checkpoint import load_policy, save_policy
 from recommit.policy.config import MAX_ACTIONS, PASS, PolicyConfig
-from recommit.policy.depth_head import DepthHead, confidence
+from recommit.policy.depth_head import OF_VIEWS, WITHOUT_Z, DepthHead, confidence
+from recommit.policy.foresight.net import Foresight, foreseen
 from recommit.policy.pictures.geometry import Geometries
 from recommit.policy.pictures.vision import Vision
 from recommit.policy.transfer import ActedDepths, PlannedChances, PlannedDepths, single, to_device, to_host
@@ -50,6 +51,7 @@ class CommitPolicy(nn.Module):
         self.backbone = backbone
         self.depth_head = DepthHead(backbone.width, len(config.depths), config.head)
         self.decoder = ActionDecoder(backbone.width, len(config.tasks), config.decoder)
+        self.foresight = None if config.foresight is None else Foresight(config.foresight).requires_grad_(False)
         self.vision = Vision(backbone, config)
         self.geometries = Geometries(backbone, self.vision, config)
         #: Of frozen weights, once somebody asked: see ``recommit.policy.checkpoint``.
@@ -73,9 +75,9 @@ class CommitPolicy(nn.Module):
             backbone = load_backbone(name_or_path, device=device, **options)
             return cls(backbone, config or PolicyConfig(), source=str(name_or_path)).to(device)
 
-    def replace_head(self, config: HeadConfig, *, seed: int = 0) -> None:
-        """Another depth head, as it begins: exactly uniform."""
-        self.config = replace(self.config, head=config)
+    def replace_head(self, config: HeadConfig, *, seed: int = 0, depths: tuple[int, ...] = ()) -> None:
+        """Another depth head, as it begins: exactly uniform. It may have ``depths`` of its own to choose from."""
+        self.config = self.vision.config = replace(self.config, head=config, depths=depths or self.config.depths)
         old = self.depth_head.weight
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
@@ -151,26 +153,34 @@ class CommitPolicy(nn.Module):
         features = self.vision.features(task, states, frozen=self.vision_frozen, view=view)
         return self.backbone.z(features, geometry).to(self.depth_head.weight.dtype)
 
-    def read(self, z: Tensor, index: int, scores: Tensor | None = None, decoder: nn.Module | None = None) -> Tensor:
-        """What the depth head is given: z (the mean of the views), how sure the greedy plan is (of the task with that
-        ``index``), and how far views agree on it.
-
-        ``scores`` are those of the greedy plans where somebody made them; no gradient goes through them.
-        """
+    def read(
+        self,
+        z: Tensor,
+        index: int,
+        scores: Tensor | None = None,
+        decoder: nn.Module | None = None,
+        cells: Tensor | None = None,
+    ) -> Tensor:
+        """What the depth head is given: z (the mean of the views), how sure the greedy plan is, how far views agree;
+        or what it should lead to from the pictures' ``cells``. No gradient goes through ``scores`` of greedy plans."""
         reads, mean, decoder = self.config.head.reads, z.mean(dim=1) if z.ndim == 3 else z, decoder or self.decoder
         if reads == "z":
             return mean
         with torch.no_grad():
             scores = decoder(z, None, index)[1] if scores is None else scores
+            if reads == "foresight":
+                plans = likeliest(scores) if z.ndim == 3 else scores.argmax(-1)
+                return foreseen(self.foresight, cells, plans, self.config.depths).to(z.dtype)
             about = [confidence(scores.detach())]
-            if reads == "views":
-                about.append(self._disagreement(z, index, scores, decoder))
-        return torch.cat([mean, *(each.to(z.dtype) for each in about)], dim=-1)
+            if reads in OF_VIEWS:
+                about.append(self.disagreement(z, index, scores, decoder))
+        return torch.cat([*([] if reads in WITHOUT_Z else [mean]), *(each.to(z.dtype) for each in about)], dim=-1)
 
-    def _disagreement(self, z: Tensor, index: int, scores: Tensor, decoder: nn.Module) -> Tensor:
+    def disagreement(self, z: Tensor, index: int, scores: Tensor, decoder: nn.Module | None = None) -> Tensor:
+        """How far the views of z agree on the greedy plans with these ``scores``: see ``views``."""
         if z.ndim == 2:
             return agreed(z)
-        return disagreement(decoder(z, likeliest(scores)[:, : MAX_ACTIONS - 1], index, apart=True))
+        return disagreement((decoder or self.decoder)(z, likeliest(scores)[:, : MAX_ACTIONS - 1], index, apart=True))
 
     def forward(
         self,
@@ -187,7 +197,7 @@ class CommitPolicy(nn.Module):
         z, index = self.look(task, states, left), self.task_index(task)
         depth_head, decoder = heads or (self.depth_head, self.decoder)
         previous = actions.to(z.device, non_blocking=True)[..., : MAX_ACTIONS - 1]
-        logits = depth_head(self.read(z, index, decoder=decoder))
+        logits = depth_head(self.read(z, index, decoder=decoder, cells=self.vision.kinds(task, states)))
         conditions = None if depths is None else self.conditioning(depths.to(z.device, non_blocking=True).flatten())
         if actions.ndim == 2:
             return logits, decoder(z, previous, index, conditions)
@@ -237,7 +247,7 @@ class CommitPolicy(nn.Module):
     ) -> ActedDepths:
         z, index = self.look(task, states, left), self.task_index(task)
         greedy = self.decoder.plans(z, index) if noise is None and self.plans_first else None
-        logits = self.depth_head(self.read(z, index, greedy and greedy[1]))
+        logits = self.depth_head(self.read(z, index, greedy and greedy[1], cells=self.vision.kinds(task, states)))
         if noise is not None:
             logits = logits - torch.log(-torch.log(to_device(noise[0], z.device).to(logits)))
         chosen = to_device(np.array(self.config.depths), z.device)[logits.argmax(dim=-1)]
@@ -272,8 +282,8 @@ class CommitPolicy(nn.Module):
         z, index = self.look(task, batch, left), self.task_index(task)
         if self.plans_first:
             plan, scores = self.decoder.plans(z, index)
-            head_inputs, actions = self.read(z, index, scores), plan[:, None].expand(-1, len(depths), -1)
-            scores = scores[:, None]
+            head_inputs = self.read(z, index, scores, cells=self.vision.kinds(task, batch))
+            actions, scores = plan[:, None].expand(-1, len(depths), -1), scores[:, None]
         else:
             conditions = (self.conditioning(torch.full((len(z),), depth, device=z.device)) for depth in depths)
             planned = [self.decoder.plans(z, index, depths=each) for each in conditions]

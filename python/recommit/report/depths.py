@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recommit.report import axes, figures
+from recommit.report.agents.agent import CEILING
 from recommit.report.axes import Figure
 from recommit.report.embed import Html, short, tag
-from recommit.report.reading import CEILING
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from recommit.report.reading import Agent, Folder
+    from recommit.report.agents.agent import Agent
+    from recommit.report.reading import Folder
 
 #: Columns of a figure, at most.
 COLUMNS = 32
@@ -88,7 +89,7 @@ def shares(table: DepthCounts) -> Figure:
     """One column per distance, filled by the shares of the depths."""
     rows = len(table.counts)
     frame = axes.frame(0.5, rows * table.width + 0.5, 0, 100)
-    title = f"Shares of depths by distance: {table.agent.label}"
+    title = f"Shares of depths by distance: {table.agent.words}"
     parts = frame.lines("exact distance to the goal", "decisions, %", y_ticks=(0, 25, 50, 75, 100))
     for r in range(rows):
         if not table.total[r]:
@@ -134,12 +135,13 @@ def means(counts_of: list[DepthCounts]) -> Figure:
         values = [table.mean(r) for r in rows]
         series.append(
             figures.Series(
-                table.agent.label,
+                table.agent.brief,
                 table.agent.role,
                 [table.middle(r) for r in rows],
                 [mean for mean, _ in values],
                 [max(mean - half, 1.0) for mean, half in values],
                 [min(mean + half, 8.0) for mean, half in values],
+                name=table.agent.label,
             )
         )
     return figures.lines(
@@ -150,6 +152,7 @@ def means(counts_of: list[DepthCounts]) -> Figure:
         series,
         y_range=(0.5, 8.5),
         y_ticks=tuple(range(1, 9)),
+        whole=True,
     )
 
 
@@ -167,5 +170,5 @@ def used(every: list[DepthCounts]) -> list[int]:
 
 def dead_in_words(every: list[DepthCounts]) -> str:
     """Decisions that no column counts, in words; nothing if there are none."""
-    lost = [f"{t.agent.label} {t.dead}" for t in every if t.dead]
+    lost = [f"{t.agent.words} {t.dead}" for t in every if t.dead]
     return f" Decisions in lost states are left out: {', '.join(lost)}." if lost else ""

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recommit.play.attribution import CAUSES
+from recommit.report.agents.agent import KNOWING
 from recommit.report.commitments import regret
-from recommit.report.reading import KNOWING
+from recommit.report.screen import opening
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,9 +19,8 @@ if TYPE_CHECKING:
 
     from recommit.report.commitments.regret import AgentRegrets
     from recommit.report.reading import AgentDecisions, Folder
+    from recommit.report.screen.opening import Opening
 
-#: Kinds by how much there is to see: the first instance of the first of them is shown when the page opens.
-_OPENED = (3, 4, 2, 0, 1, 5)
 #: Letters of packed episodes that a page may hold.
 ROOM = 2_000_000
 
@@ -35,11 +35,11 @@ def strata(folder: Folder) -> tuple[list[str], NDArray[np.int64]]:
     best = folder.best_fixed(budget)
     rival = solved[best[0]] > 0.5 if best else mine
     rules = [
-        (f"lost by {first.label}", folder.outcomes[first.name, budget]["lost"] > 0.5),
+        (f"lost by {first.words}", folder.outcomes[first.name, budget]["lost"] > 0.5),
         ("solved by no policy", np.all([p == 0 for p in policies], axis=0)),
-        (f"{first.label} fails where another solves", ~mine),
-        (f"{first.label} solves where {best[0].label if best else 'nobody'} fails", mine & ~rival),
-        (f"{first.label} solves, others differ", ~np.all([p == 1 for p in policies], axis=0)),
+        (f"{first.words} fails where another solves", ~mine),
+        (f"{first.words} solves where {best[0].words if best else 'nobody'} fails", mine & ~rival),
+        (f"{first.words} solves, others differ", ~np.all([p == 1 for p in policies], axis=0)),
         ("solved by every policy", np.ones(len(mine), np.bool_)),
     ]
     kinds = np.select([rule for _, rule in rules], range(len(rules)))
@@ -60,6 +60,14 @@ def choose(kinds: NDArray[np.int64], length: NDArray[np.int64], count: int) -> l
     return sorted(taken)
 
 
+def with_opening(chosen: list[int], first: Opening | None, kinds: NDArray[np.int64]) -> list[int]:
+    """The same with the instance that is shown first, in place of another of its kind, or of the last."""
+    if first is None or first.instance in chosen:
+        return chosen
+    same = [i for i in chosen if kinds[i] == kinds[first.instance]]
+    return sorted({*chosen, first.instance} - {(same or chosen)[-1]})
+
+
 def pack(folder: Folder, count: int, *, room: int = ROOM) -> dict[str, Any] | None:
     """Episodes of up to ``count`` instances, fewer if they do not fit; None if the folder lacks what is needed."""
     if folder.outcomes is None or folder.instances is None or folder.shape is None:
@@ -69,9 +77,10 @@ def pack(folder: Folder, count: int, *, room: int = ROOM) -> dict[str, Any] | No
         return None
     names, kinds = strata(folder)
     length = np.array(folder.instances["length"], np.int64)
+    first = opening.choose(folder)
     while True:
-        chosen = choose(kinds, length, count)
-        packed = _packed(folder, played, names, kinds, chosen)
+        chosen = with_opening(choose(kinds, length, count), first, kinds)
+        packed = _packed(folder, played, names, kinds, chosen, first)
         size = len(json.dumps(packed, separators=(",", ":")))
         if size <= room or count <= 1:
             return packed
@@ -84,13 +93,15 @@ def _packed(
     names: list[str],
     kinds: NDArray[np.int64],
     chosen: list[int],
+    first: Opening | None,
 ) -> dict[str, Any]:
     assert folder.instances is not None
     assert folder.shape is not None
     columns = folder.instances
     depths = depths_with_chance([rows for _, rows, _ in played])
-    best = folder.best_fixed(folder.widest)
-    rival = next((i for i, (agent, _, _) in enumerate(played) if best and agent is best[0]), min(1, len(played) - 1))
+    rival = next(
+        (i for i, (agent, _, _) in enumerate(played) if first and agent is first.rival), min(1, len(played) - 1)
+    )
     return {
         "task": folder.task,
         "rows": folder.shape[0],
@@ -102,14 +113,18 @@ def _packed(
         "causes": list(CAUSES),
         "kinds": names,
         "rival": rival,
-        "open": min(range(len(chosen)), key=lambda i: _OPENED.index(int(kinds[chosen[i]]))),
-        "agents": [{"label": a.label, "seeds": seeds, "drawn": rows.actions is not None} for a, rows, seeds in played],
+        "open": chosen.index(first.instance) if first else 0,
+        "rule": first.rule if first else "",
+        "agents": [
+            {"label": a.label, "words": a.words, "depth": a.depth, "seeds": seeds, "drawn": rows.actions is not None}
+            for a, rows, seeds in played
+        ],
         "instances": [
             {"n": i, "id": str(columns["id"][i]), "kind": int(kinds[i]), "state": columns["state"][i].hex()}
             for i in chosen
         ],
         "played": [
-            episodes(rows, chosen, columns["length"], depths, regret.read(folder, agent, rows))
+            episodes(rows, chosen, columns["length"], depths, regret.read(folder, agent, rows), head=not agent.depth)
             for agent, rows, _ in played
         ],
     }
@@ -125,10 +140,17 @@ def depths_with_chance(every: Sequence[AgentDecisions]) -> list[int]:
 
 
 def episodes(
-    rows: AgentDecisions, chosen: list[int], length: list[int], depths: list[int], regrets: AgentRegrets | None = None
+    rows: AgentDecisions,
+    chosen: list[int],
+    length: list[int],
+    depths: list[int],
+    regrets: AgentRegrets | None = None,
+    *,
+    head: bool = True,
 ) -> list[dict[str, Any]]:
     """By instance: depths, actions executed, distances, the actions, and the depth head's chances in 255ths; what each
-    commitment cost in thousandths of a solved episode, the best depth, and the cause, 0 where nothing was lost."""
+    commitment cost in thousandths of a solved episode, the best depth, and the cause, 0 where nothing was lost. Without
+    ``head`` the depth head was not asked."""
     order = np.lexsort((rows.turn, rows.instance))
     begin = np.searchsorted(rows.instance[order], chosen, "left")
     end = np.searchsorted(rows.instance[order], chosen, "right")
@@ -145,7 +167,7 @@ def episodes(
             one["a"] = "".join(
                 unpack(int(w), int(n)) for w, n in zip(rows.actions[mine], rows.executed[mine], strict=True)
             )
-        if rows.chances is not None and rows.chances[mine].any():
+        if head and rows.chances is not None and rows.chances[mine].any():
             one["p"] = "".join(f"{int(w) >> (8 * (d - 1)) & 255:02x}" for w in rows.chances[mine] for d in depths)
         if regrets is not None:
             one["r"] = [round(1000 * float(value)) for value in regrets.regret[mine]]

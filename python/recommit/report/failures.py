@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from recommit.report.agents.agent import KNOWING
 from recommit.report.embed import Html, joined, tag
-from recommit.report.reading import KNOWING
 from recommit.report.sections import number, percent, table
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def failures(folder: Folder, watched: set[int]) -> Html:
     failed = own["solved"] < 0.5
     count = len(failed)
     text = (
-        f"Under the {budget} budget {folder.first.label} leaves {int(failed.sum())} of {count} instances unsolved; "
+        f"Under the {budget} budget {folder.first.words} leaves {int(failed.sum())} of {count} instances unsolved; "
         f"{int((failed & ~none).sum())} of these are solved by another policy. "
         f"{_nobody(int(none.sum()))}"
     )
@@ -42,7 +42,7 @@ def failures(folder: Folder, watched: set[int]) -> Html:
             [
                 instance_link(i, folder, watched),
                 number(_length(folder, i), 0),
-                ", ".join(a.label for a in knowing if outcomes[a]["solved"][i] > 0) or "nobody",
+                "; ".join(a.words for a in knowing if outcomes[a]["solved"][i] > 0) or "nobody",
             ],
         )
         for i in np.flatnonzero(none)[:LISTED].tolist()
@@ -54,7 +54,7 @@ def failures(folder: Folder, watched: set[int]) -> Html:
         parts.append(table(("instance", "length", "solved by those that know the distance"), rows, label))
     lost = [(a, float(outcomes[a]["lost"].mean())) for a in folder.agents if outcomes[a]["lost"].any()]
     if lost:
-        shares = ", ".join(f"{a.label} {percent(share)} %" for a, share in lost)
+        shares = "; ".join(f"{a.words} {percent(share)} %" for a, share in lost)
         parts.append(tag("p", f"Episodes that ended where nobody can solve any more: {shares}."))
     else:
         parts.append(tag("p", "No episode ended where nobody can solve any more."))

@@ -5,79 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from recommit import stats
 from recommit.paper import printed as paper
 from recommit.report import axes
-from recommit.report.axes import Box, Figure, words
+from recommit.report.agents import groups, marks
+from recommit.report.agents.plotted import PlottedAgent, points
+from recommit.report.axes import Figure, words
 from recommit.report.embed import Html, short, tag
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from recommit.report.reading import Agent, Folder
-
-
-#: With more agents than this, figures leave some unnamed or out.
-MANY = 16
-
-
-@dataclass(frozen=True)
-class PlottedAgent:
-    """An agent under one budget, with 95 % intervals."""
-
-    agent: Agent
-    solved: float  #: per cent, as all of the next
-    solved_low: float
-    solved_high: float
-    actions: float
-    actions_low: float | None
-    actions_high: float | None
-    #: Actions and per cent solved of every threshold of its rule: in a plane it is a line.
-    line: tuple[tuple[float, float], ...] = ()
-
-    def says(self) -> str:
-        """All of it, in words."""
-        text = f"{self.agent.label}: {self.solved:.1f} % solved ({self.solved_low:.1f} .. {self.solved_high:.1f}), "
-        text += f"{self.actions:.1f} actions"
-        if self.actions_low is not None and self.actions_high is not None:
-            text += f" ({self.actions_low:.1f} .. {self.actions_high:.1f})"
-        return text
-
-
-def points(folder: Folder, budget: str) -> list[PlottedAgent]:
-    """Everybody: Wilson's interval of the share solved, the bootstrap's of the mean of actions."""
-    plotted = []
-    for agent in folder.agents:
-        row = folder.row(agent, budget)
-        low = high = None
-        if folder.outcomes is not None:
-            interval = stats.bootstrap(folder.outcomes[agent.name, budget]["actions"], folder.rooms)
-            low, high = interval.low, interval.high
-        solved, least, most = (100 * row[name] for name in ("solve_rate", "solve_low", "solve_high"))
-        line = tuple((one["actions"], 100 * one["solve_rate"]) for one in folder.thresholds(agent, budget))
-        plotted.append(PlottedAgent(agent, solved, least, most, float(row["actions_per_episode"]), low, high, line))
-    return plotted
-
-
-#: Corners of the marks, around a point.
-_MARKS = {
-    "fixed": ((-4.5, -4.5), (4.5, -4.5), (4.5, 4.5), (-4.5, 4.5)),
-    "control": ((0, -6), (5.5, 4), (-5.5, 4)),
-    "ceiling": ((0, -7), (6, 0), (0, 7), (-6, 0)),
-}
-_RADIUS = {"first": 7.0, "other": 4.0}
-
-
-def mark(x: float, y: float, role: str) -> Html:
-    """Roles differ in shape, not by colour alone."""
-    if role in _MARKS:
-        corners = " ".join(f"{short(x + dx)},{short(y + dy)}" for dx, dy in _MARKS[role])
-        return tag("polygon", class_="mark", points=corners)
-    return tag("circle", class_="mark", cx=short(x), cy=short(y), r=short(_RADIUS[role]))
-
-
-#: Who gets the first choice of places for its label.
-_ORDER = ("first", "ceiling", "control", "fixed", "other")
+    from recommit.report.reading import Folder
 
 
 def pareto(folder: Folder, budget: str) -> list[Figure]:
@@ -95,7 +33,19 @@ def pareto(folder: Folder, budget: str) -> list[Figure]:
     y = [v for p in near for v in (p.solved_low, p.solved_high)]
     room = 0.06 * (max(x) - min(x)), 0.06 * (max(y) - min(y))
     frame = axes.frame(min(x) - room[0], max(x) + room[0], min(y) - room[1], max(y) + room[1])
-    return [whole, _plane(f"pareto-{budget}-near", f"The same, near {near[0].agent.label}", budget, near, frame, {})]
+    return [whole, _plane(f"pareto-{budget}-near", f"The same, near {near[0].agent.words}", budget, near, frame, {})]
+
+
+def front(folder: Folder, budget: str) -> Figure:
+    """The same of the policy's own depths and of those that it is compared with alone."""
+    compared = groups.compared(folder, budget)
+    plotted = [
+        p for p in points(folder, budget) if p.agent in compared or not (p.agent.run or p.agent.role == "knowing")
+    ]
+    plotted = [p for p in plotted if p.agent in compared or not p.agent.drawn]
+    most = max(p.actions_high or p.actions for p in plotted)
+    title = f"Solved against actions, at most {folder.budgets[budget]} looks"
+    return _plane(f"pareto-{budget}-front", title, budget, plotted, axes.frame(0, most * 1.06, 0, 104), {})
 
 
 def neighbours(plotted: list[PlottedAgent]) -> list[PlottedAgent]:
@@ -115,12 +65,12 @@ def _plane(
     printed: Mapping[str, paper.Printed],
 ) -> Figure:
     parts = frame.lines("actions per episode", "solved, %")
-    parts += _families(plotted, frame) + _thresholds(plotted, frame)
+    parts += marks.front(plotted, frame) + marks.families(plotted, frame) + marks.thresholds(plotted, frame)
     places = [(frame.x(p.actions), frame.y(p.solved)) for p in plotted]
-    labels = _labels(plotted, places, frame)
-    for i in sorted(range(len(plotted)), key=lambda i: -_ORDER.index(plotted[i].agent.role)):
+    labels = marks.labels(plotted, places, frame)
+    for i in sorted(range(len(plotted)), key=lambda i: -marks.ORDER.index(plotted[i].agent.role)):
         point, (x, y) = plotted[i], places[i]
-        drawn = [tag("title", point.says()), *_bars(point, frame), mark(x, y, point.agent.role)]
+        drawn = [tag("title", point.says()), *marks.bars(point, frame), marks.mark(x, y, point.agent.role)]
         says = {"tabindex": 0, "role": "img", "aria_label": point.says()}
         parts.append(tag("g", *drawn, class_=f"point {point.agent.role}", **says))
     parts += labels  # above all marks
@@ -131,67 +81,6 @@ def _plane(
         for p in plotted
     )
     return Figure(name, title, axes.drawing(title, parts, role="group"), head, rows)
-
-
-def _word(agent: Agent, plotted: list[PlottedAgent]) -> str:
-    """What stands beside a mark: of the fixed depths of another policy, the deepest is named after it."""
-    if not agent.depth:
-        return "" if agent.role == "other" and len(plotted) > MANY else agent.label
-    family = [p.agent.depth for p in plotted if p.agent.family == agent.family]
-    own = not agent.run and not agent.drawn
-    return f"h={agent.depth}" if own else agent.label if agent.depth == max(family) else ""
-
-
-def _labels(plotted: list[PlottedAgent], places: list[tuple[float, float]], frame: axes.Frame) -> list[Html]:
-    """Names beside the marks, where there is room for them."""
-    taken = [Box(x - 7, y - 7, x + 7, y + 7) for x, y in places]
-    inside = Box(frame.x.start, frame.y.end - 10, frame.x.end + 8, frame.y.start)
-    labels = []
-    for i in sorted(range(len(plotted)), key=lambda i: _ORDER.index(plotted[i].agent.role)):
-        agent = plotted[i].agent
-        text = _word(agent, plotted)
-        if not 0 < len(text) <= 24:
-            continue
-        spot = axes.beside(*places[i], text, taken, inside)
-        if spot:
-            labels.append(tag("g", words(*spot[:2], text, "label", anchor=spot[2]), class_=f"over {agent.role}"))
-    return labels
-
-
-def _families(plotted: list[PlottedAgent], frame: axes.Frame) -> list[Html]:
-    """Fixed depths of one policy, joined in the order of the depths."""
-    lines: dict[tuple[str, bool], list[PlottedAgent]] = {}
-    for point in plotted:
-        if point.agent.depth:
-            lines.setdefault(point.agent.family, []).append(point)
-    drawn = []
-    for line in lines.values():
-        ordered = sorted(line, key=lambda p: p.agent.depth)
-        drawn.append(axes.path([(frame.x(p.actions), frame.y(p.solved)) for p in ordered], "family"))
-    return drawn
-
-
-def _thresholds(plotted: list[PlottedAgent], frame: axes.Frame) -> list[Html]:
-    """A line over the thresholds of each rule, once for the agents that differ in which of them they take; as far as
-    it is in the frame."""
-    lines = {point.line: point.agent for point in reversed(plotted) if point.line}
-    drawn = []
-    for line, agent in lines.items():
-        inside = [(x, y) for x, y in line if frame.x.low <= x <= frame.x.high and frame.y.low <= y <= frame.y.high]
-        if len(inside) > 1:
-            path = axes.path([(frame.x(x), frame.y(y)) for x, y in inside], "family")
-            drawn.append(tag("g", tag("title", f"{agent.label}, over its thresholds"), path, class_="thresholds"))
-    return drawn
-
-
-def _bars(point: PlottedAgent, frame: axes.Frame) -> list[Html]:
-    x, y = short(frame.x(point.actions)), short(frame.y(point.solved))
-    low, high = short(frame.y(point.solved_low)), short(frame.y(point.solved_high))
-    bars = [tag("line", class_="bar", x1=x, x2=x, y1=low, y2=high)]
-    if point.actions_low is not None and point.actions_high is not None:
-        left, right = short(frame.x(point.actions_low)), short(frame.x(point.actions_high))
-        bars.append(tag("line", class_="bar", x1=left, x2=right, y1=y, y2=y))
-    return bars
 
 
 def _printed(name: str, cell: paper.Printed, frame: axes.Frame) -> Html:
@@ -223,6 +112,8 @@ class Series:
     high: Sequence[float] = ()
     #: Marks without a line between them.
     loose: bool = False
+    #: In the figure's numbers; empty where it is the label.
+    name: str = ""
 
 
 def lines(
@@ -235,19 +126,22 @@ def lines(
     y_range: tuple[float, float] | None = None,
     upright: Sequence[tuple[float, str]] = (),
     y_ticks: Sequence[float] | None = None,
+    whole: bool = False,
 ) -> Figure:
-    """Lines with their names at their right ends; ``upright`` are values of x that are pointed out."""
+    """Lines with their names at their right ends; ``upright`` are values of x that are pointed out. ``whole`` values of
+    x have no ticks between them."""
     series = [one for one in series if len(one.xs)]
     all_x = [x for one in series for x in one.xs]
     all_y = [y for one in series for values in (one.ys, one.low, one.high) for y in values]
     low, high = y_range or (min([0.0, *all_y]), max(all_y, default=1.0) * 1.05)
     longest = max((len(one.label) for one in series), default=0)
     frame = axes.frame(min(all_x, default=0), max(all_x, default=1), low, high, right=12 + axes.LETTER * longest)
-    parts = frame.lines(x_name, y_name, y_ticks=y_ticks)
+    steps = [value for value in axes.ticks(frame.x.low, frame.x.high, 6) if value == int(value)] if whole else None
+    parts = frame.lines(x_name, y_name, steps, y_ticks)
     for value, text in upright:
         at = short(frame.x(value))
         parts.append(tag("line", class_="upright", x1=at, x2=at, y1=short(frame.y.start), y2=short(frame.y.end)))
-        parts.append(words(frame.x(value) - 4, frame.y.start - 6, text, "tick", anchor="end"))
+        parts.append(words(frame.x(value) - 4, frame.y.start - 6, text, "tick halo", anchor="end"))
     parts += [tag("g", tag("title", one.label or title), *_line(one, frame), class_=one.class_) for one in series]
     named = [one for one in series if one.label]
     ends = axes.spread([frame.y(one.ys[-1]) for one in named], 13, frame.y.end + 4, frame.y.start)
@@ -255,7 +149,7 @@ def lines(
         parts.append(tag("g", words(frame.x(one.xs[-1]) + 7, end + 4, one.label, "label"), class_=one.class_))
     head = ("series", x_name, y_name, "low", "high")
     rows = tuple(
-        (one.label or title, x, y, one.low[i] if one.low else None, one.high[i] if one.high else None)
+        (one.name or one.label or title, x, y, one.low[i] if one.low else None, one.high[i] if one.high else None)
         for one in series
         for i, (x, y) in enumerate(zip(one.xs, one.ys, strict=True))
     )
@@ -279,10 +173,12 @@ def curves(folder: Folder) -> list[Figure]:
     """What every agent has solved after 1, 2, ... decisions, and what it has spent."""
     assert folder.curves is not None
     candidates = [
-        a for a in folder.agents if a.name in folder.curves and (a.role != "other" or len(folder.agents) <= 8)
+        a
+        for a in folder.agents
+        if a.name in folder.curves and (a.role not in ("other", "knowing") or len(folder.agents) <= 8)
     ]
     own = [a for a in candidates if not a.run and not a.drawn]
-    shown = own if len(candidates) > MANY else candidates
+    shown = own if len(candidates) > marks.MANY else candidates
     upright = [(k, f"{name}, K = {k}") for name, k in folder.budgets.items()]
     figures = []
     for name, title, key, y_name, factor in (
@@ -291,13 +187,16 @@ def curves(folder: Folder) -> list[Figure]:
     ):
         series = [
             Series(
-                a.label,
+                a.brief,
                 a.role,
                 [p["budget"] for p in folder.curves[a.name]],
                 [factor * p[key] for p in folder.curves[a.name]],
+                name=a.label,
             )
             for a in reversed(shown)
         ]
         fits = (0.0, 104.0) if factor > 1 else None
-        figures.append(lines(name, title, "budget K, decisions", y_name, series, y_range=fits, upright=upright))
+        figures.append(
+            lines(name, title, "budget K, decisions", y_name, series, y_range=fits, upright=upright, whole=True)
+        )
     return figures

@@ -1,6 +1,8 @@
 """The page about an evaluation: its sections in order, as one file that needs nothing else.
 
-    reading.Folder   what the evaluation left       ->  sections  words and tables
+    reading.Folder   what the evaluation left       ->  screen    the verdict, the front, the first episode
+                                                        agents    who was played: words, groups, tables, marks
+                                                        sections  further words
                                                         figures, depths, training  drawings (axes: frames; pdf: for
                                                         print)
     tables.json      the paper's tables beside ours ->  published
@@ -14,7 +16,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import re
 from dataclasses import dataclass
 from importlib import resources
 from string import Template
@@ -22,9 +23,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from recommit.paper import seeds as across
 from recommit.report import axes, depths, embed, episodes, failures, figures, published, sections, training
+from recommit.report.agents import marks, tables
 from recommit.report.commitments import regret
 from recommit.report.embed import Html, joined, tag
 from recommit.report.reading import Folder
+from recommit.report.screen import absent, first, verdict
 from recommit.storage import files
 
 if TYPE_CHECKING:
@@ -46,74 +49,73 @@ class ReportPage:
 
 
 class Section(NamedTuple):
-    """What a section is called, and how it is read."""
+    """What a section is called, how it is read, and its word in the line of links."""
 
     title: str
     how: str
+    word: str = ""
 
 
-#: In the order of the page.
+#: In the order of the page, below the first screen.
 SECTIONS = {
-    "result": Section(
-        "Result",
-        "Each tile is one agent: the share of all instances that it solves, and the actions that it spends on the mean "
-        "episode, solved or not.",
+    "table": Section(
+        "All agents",
+        "Small figures are 95 % intervals. Differences are paired, puzzle by puzzle; those beyond chance (95 %) are "
+        "bold. An agent is dominated where the first one solves as much with as few actions, and is better in one of "
+        "the two.",
+        "Agents",
     ),
     "seeds": Section(
         "All seeds",
         "Every seed's policy is compared with the agents of its own seed, on the same instances; intervals are over "
         "instances (over rooms, where the data keeps rooms apart), of the mean over seeds.",
+        "Seeds",
     ),
     "pareto": Section(
-        "Solved against actions",
+        "Everybody's solved against actions",
         "Up is better and left is better; bars are 95 % intervals; an agent above and to the left of another dominates "
         "it.",
-    ),
-    "table": Section(
-        "All agents",
-        "Intervals are 95 %; the right half compares the first agent with each other one on the same instances, so "
-        "that its intervals are narrower than the difference of two rows.",
-    ),
-    "paper": Section(
-        "Beside the paper",
-        "What the paper prints, what was measured here, and the difference; a dash stands where there is no number.",
+        "Plane",
     ),
     "depth": Section(
         "Depth and distance",
         "A policy that uses its depth well commits far where it is sure and little where it is not; the control takes "
         "the same depths whatever the state, so it is flat.",
+        "Depths",
     ),
     "regret": Section(
         "Where regret falls",
         "Every commitment gives away what the best depth there would have been worth more, under the same plans; "
         "columns add it up by how far the goal was, colours say why.",
+        "Regret",
     ),
     "curves": Section(
         "Solved over budgets",
         "Every line is read at a budget K: what the agent has solved, or spent, by then.",
+        "Budgets",
     ),
     "training": Section(
         "Training",
-        "Pale lines are single steps, bold ones the mean of the last five; dots are validations.",
-    ),
-    "episodes": Section(
-        "Episodes",
-        "Two agents on the same instance, one commitment at a time: each looks, chooses a depth, and executes that "
-        "many actions without looking.",
+        "Pale lines are single steps, bold ones the mean of the last five. A run of fewer than ten is drawn as it is. "
+        "Dots are validations.",
+        "Training",
     ),
     "failures": Section(
         "What failed",
         "Instances are counted under the largest budget; of agents that draw, the mean of their seeds counts.",
+        "Failures",
+    ),
+    "paper": Section(
+        "Beside the paper",
+        "What the paper prints, what was measured here, and the difference. It is of another model on other levels.",
+        "Paper",
     ),
     "made": Section(
         "How it was made",
         "The same commands on the same run give the same rows, and these the same page.",
+        "Made",
     ),
 }
-
-
-#: Where regrets are missing.
-HOW_TO_KEEP = "The same recommit evaluate with --regret adds them, while the run is there."
 
 
 def make(folder: Folder, instances: int = 48, seeds: Sequence[Path] = ()) -> ReportPage:
@@ -121,37 +123,48 @@ def make(folder: Folder, instances: int = 48, seeds: Sequence[Path] = ()) -> Rep
     drawn: list[Figure] = []
     packed = episodes.pack(folder, instances) if instances else None
     watched = {one["n"] for one in packed["instances"]} if packed else set()
+    shown_first = first.screen(folder, _front(folder, drawn), viewer(packed))
     parts: dict[str, list[Html]] = {
-        "result": [sections.heading(folder), sections.headline(folder)],
+        "table": [tables.tables(folder)],
         "seeds": _seeds(folder, seeds),
         "pareto": _pareto(folder, drawn),
-        "table": _tables(folder),
-        "paper": _published(folder),
         "depth": _depths(folder, drawn),
         "regret": _regret(folder, drawn),
         "curves": _curves(folder, drawn),
         "training": _training(folder, drawn),
-        "episodes": [_viewer(packed, instances)],
         "failures": [failures.failures(folder, watched), sections.limits(folder)],
-        "made": [sections.commands(folder, instances), sections.versions(folder)],
+        "paper": _published(folder),
+        "made": [
+            sections.test_set(folder),
+            sections.commands(folder, instances),
+            sections.versions(folder),
+            absent.folded(folder, packed, instances),
+        ],
     }
     content = [section(name, SECTIONS[name], *parts[name]) for name in SECTIONS if parts[name]]
-    title = f"{folder.first.label} on {folder.task}"
-    html = document("recommit report", title, folder.task, content, packed)
+    links = [("result", "Result"), *((name, SECTIONS[name].word) for name in SECTIONS if parts[name])]
+    html = document("recommit report", verdict.title(folder), folder.task, [shown_first, *content], packed, links)
     return ReportPage(html, tuple(drawn), len(watched), int(folder.spec["instances"]))
 
 
-def document(kind: str, title: str, task: str, content: list[Html], packed: dict[str, Any] | None) -> str:
-    """The page around its sections, of the ``kind`` of a command; ``packed`` are episodes to watch."""
+def document(
+    kind: str,
+    title: str,
+    task: str,
+    content: list[Html],
+    packed: dict[str, Any] | None,
+    links: Sequence[tuple[str, str]],
+) -> str:
+    """The page around its sections, of the ``kind`` of a command; ``packed`` are episodes to watch, ``links`` the
+    sections' identities and words."""
     script = rules(task) + "".join(axes.asset(f"{name}.js") for name in ("draw", "viewer", "report"))
-    first = re.match(r'<section id="(\w+)">', content[0])
     return Template(axes.asset("page.html")).substitute(
         kind=embed.escaped(kind),
         title=embed.escaped(title),
-        first=first[1] if first else "",
-        sections=_links(content),
+        first=links[0][0],
+        sections=joined(*(tag("li", tag("a", word, href=f"#{name}")) for name, word in links)),
         contents=joined(*content),
-        styles=axes.asset("report.css") + axes.asset("figure.css"),
+        styles="".join(axes.asset(f"{name}.css") for name in ("report", "screen", "viewer", "figure", "print")),
         script=script,
         digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         packed=embed.json_script("packed", packed),
@@ -177,16 +190,6 @@ def section(name: str, about: Section, *parts: object) -> Html:
     return tag("section", tag("h2", about.title), tag("p", about.how, class_="how"), *parts, id=name)
 
 
-def _links(content: list[Html]) -> Html:
-    """To every section that is there."""
-    heads = [re.match(r'<section id="(\w+)"><h2>([^<]*)</h2>', section) for section in content]
-    return joined(*(tag("li", tag("a", Html(m[2]), href=f"#{m[1]}")) for m in heads if m))
-
-
-def _missing(what: str) -> Html:
-    return tag("p", what, class_="missing")
-
-
 def shown(figure: Figure, drawn: list[Figure]) -> Html:
     """A figure with its two files beside it."""
     drawn.append(figure)
@@ -206,23 +209,20 @@ def grid(figures_: list[Figure], drawn: list[Figure]) -> Html:
     return tag("div", *(shown(figure, drawn) for figure in figures_), class_="grid")
 
 
+def _front(folder: Folder, drawn: list[Figure]) -> Html:
+    figure = figures.front(folder, folder.widest)
+    roles = {agent.role for agent in folder.agents if f"point {agent.role}" in figure.svg}
+    return joined(shown(figure, drawn), first.legend(folder, roles))
+
+
 def _pareto(folder: Folder, drawn: list[Figure]) -> list[Html]:
     planes = [figure for budget in folder.budgets for figure in figures.pareto(folder, budget)]
-    roles = {
-        "first": folder.first.label,
-        "fixed": "fixed depths, joined",
-        "control": "depths drawn whatever the state",
-        "ceiling": "exact ceiling",
-        "other": "others",
-    }
-    here = [role for role in roles if any(a.role == role for a in folder.agents)]
-    keys = [tag("li", tag("span", class_=f"swatch {role}", aria_hidden="true"), roles[role]) for role in here]
-    parts = [tag("ul", *keys, class_="legend")]
+    parts = [first.beside(first.legend(folder, {agent.role for agent in folder.agents}), grid(planes, drawn))]
     if any("point paper" in figure.svg for figure in planes):
         box = tag("label", Html('<input type="checkbox" id="show-paper">'), " show the numbers that the paper prints")
         note = "The paper's are of another model on other instances; they stand here for orientation."
-        parts.append(tag("p", box, ". ", note, class_="quiet"))
-    return [*parts, grid(planes, drawn)]
+        parts.insert(0, tag("p", box, ". ", note, class_="quiet"))
+    return parts
 
 
 def _seeds(folder: Folder, others: Sequence[Path]) -> list[Html]:
@@ -230,72 +230,60 @@ def _seeds(folder: Folder, others: Sequence[Path]) -> list[Html]:
         return []
     note = f"{1 + len(others)} evaluations of the same instances."
     every = [folder.path, *others]
-    lacks = [_missing(line) for line in across.missing(every)]
+    lacks = [tag("p", line, class_="missing") for line in across.missing(every)]
     return [tag("p", note, class_="quiet"), published.seeds(across.grids(every)), *lacks]
 
 
 def _published(folder: Folder) -> list[Html]:
-    tables = published.tables(folder)
-    return [] if tables is None else [tables]
-
-
-def _tables(folder: Folder) -> list[Html]:
-    parts = [sections.main_tables(folder), *map(_missing, sections.missing_columns(folder))]
-    if folder.comparisons is None:
-        parts.append(_missing("comparisons.json is not there, so there are no paired differences."))
-    return parts
+    papers = published.tables(folder)
+    if papers is None:
+        return []
+    return [tag("details", tag("summary", "The paper's tables, with our figures"), papers, class_="paper")]
 
 
 def _depths(folder: Folder, drawn: list[Figure]) -> list[Html]:
     counts_of = depths.tables(folder)
     if not counts_of:
-        return [_missing("The folder decisions/ is not there, so depths cannot be shown.")]
-    gone = [name for name in ("shuffled", "oracle-dp") if folder.agent(name) is None]
+        return []
     pale = f"Under the {folder.widest} budget; columns of fewer than {depths.FEW} decisions are pale."
-    note = pale + depths.dead_in_words(counts_of)
-    parts = [tag("p", note, class_="quiet"), depths.legend(depths.used(counts_of))]
-    parts += [_missing(f"{', '.join(gone)} {'was' if len(gone) == 1 else 'were'} not played.")] if gone else []
-    return [*parts, grid([*(depths.shares(t) for t in counts_of), depths.means(counts_of)], drawn)]
+    note = tag("p", pale + depths.dead_in_words(counts_of), class_="quiet")
+    drawings = grid([*(depths.shares(t) for t in counts_of), depths.means(counts_of)], drawn)
+    return [note, first.beside(depths.legend(depths.used(counts_of)), drawings)]
 
 
 def _regret(folder: Folder, drawn: list[Figure]) -> list[Html]:
     every = regret.of_agents(folder)
     if not every:
-        return [_missing(f"This evaluation kept no regrets. {HOW_TO_KEEP}")]
+        return []
     paid = sections.prices(folder)
     note = f"Exact, under the {folder.widest} budget{paid}; best are the best of the depths that the head has."
-    parts = [tag("p", note, class_="quiet"), regret.legend(), regret.paragraphs(every)]
-    return [*parts, grid(regret.figures(every), drawn)]
+    parts = [tag("p", note, class_="quiet"), regret.paragraphs(every)]
+    return [*parts, first.beside(regret.legend(), grid(regret.figures(every), drawn))]
 
 
 def _curves(folder: Folder, drawn: list[Figure]) -> list[Html]:
     if folder.curves is None:
-        return [_missing("curves.json is not there, so only the budgets above can be shown.")]
+        return []
     note = "Agents that know their budget are those of the largest one, cut short."
-    if len(folder.agents) > figures.MANY:
+    if len(folder.agents) > marks.MANY:
         note += " Only agents of the evaluation's own policy are drawn; the others are in the table."
     return [tag("p", note, class_="quiet"), grid(figures.curves(folder), drawn)]
 
 
 def _training(folder: Folder, drawn: list[Figure]) -> list[Html]:
-    panels = training.panels(folder.training)
-    if not panels:
-        return [_missing("The run's folder is not there, or holds no steps, so its training cannot be shown.")]
-    return [grid(panels, drawn)]
+    panels = [*training.imitation(folder.warm_start), *training.panels(folder.training)]
+    singles = training.in_words(folder.training)
+    words = [tag("p", " ".join(["This run is too short for curves.", *singles]))] if singles else []
+    return [*words, *([grid(panels, drawn)] if panels else [])]
 
 
-def _viewer(packed: dict[str, Any] | None, instances: int) -> Html:
+def viewer(packed: dict[str, Any] | None) -> Html:
+    """Where episodes are watched; nothing where there are none."""
     if packed is None:
-        why = "none were asked for" if not instances else "the rows of decisions, episodes or instances are not there"
-        return _missing(f"There are no episodes to watch: {why}.")
-    count, budget = len(packed["instances"]), packed["budget"]
-    note = (
-        f"{count} of {packed['of']} instances can be watched: as many as there is room for of every kind, short and "
-        f"long ones. Played under the {budget} budget; of agents that draw, the first of their seeds."
+        return tag("p", "There are no episodes to watch.", class_="missing")
+    count = len(packed["instances"])
+    many = (
+        f"{count} of {packed['of']:,} puzzles, of every kind; {packed['budget']} budget; of agents that draw, one seed."
     )
-    parts = [tag("p", note, class_="quiet")]
-    if not any("r" in one for played in packed["played"] for one in played):
-        parts.append(_missing(f"What single commitments cost, and the best depths, are not shown. {HOW_TO_KEEP}"))
-    if not any(agent["drawn"] for agent in packed["agents"]):
-        parts.append(_missing("This evaluation kept no actions, so that the boards stay at the start."))
-    return joined(*parts, Html(axes.asset("viewer.html")))
+    rule = tag("p", packed["rule"], class_="quiet rule") if packed.get("rule") else Html()
+    return joined(rule, Html(axes.asset("viewer.html")), tag("p", many, class_="quiet"))

@@ -63,13 +63,29 @@ def _filled(folder: Folder, titles: list[str]) -> tuple[FilledTable, ...]:
 
 
 def _table(each: FilledTable) -> Html:
-    grids = [grid for grid in each.grids if grid.rows]
+    grids = [grid for grid in each.grids if _measured(grid)]
+    if each.grids and not grids:
+        return _not_here(each)
     parts = [_shown(grid, each.title if not i else f"{each.title}, continued") for i, grid in enumerate(grids)]
     parts += [] if grids else [tag("h3", each.title)]
     remarks, commands = ([tag("li", _with_code(line)) for line in lines] for lines in (each.notes, each.missing))
     parts += [tag("ul", *remarks)] if remarks else []
     parts += [tag("details", tag("summary", MISSING), tag("ul", *commands))] if commands else []
     return joined(*parts)
+
+
+def _measured(grid: Grid) -> bool:
+    """Has it a figure of ours? The paper's own, differences and the first column do not count."""
+    ours = [i for i, name in enumerate(grid.head) if i and not re.match(r"paper|diff|agent", name)]
+    return any(row[i] not in ("-", "") for row in grid.rows for i in ours)
+
+
+def _not_here(each: FilledTable) -> Html:
+    """A table of which nothing was run: its title, and the commands that fill it."""
+    commands = [tag("li", _with_code(line)) for line in each.missing]
+    return (
+        tag("details", tag("summary", f"Not measured here: {each.title}"), tag("ul", *commands)) if commands else Html()
+    )
 
 
 def _shown(grid: Grid, label: str) -> Html:

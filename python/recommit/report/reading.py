@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from recommit.data.table import parsed
 from recommit.evaluate.agent_names import AgentName, file_names
-from recommit.paper.agent_words import readable
 from recommit.paper.seeds import seed_of
-from recommit.storage import reading
+from recommit.report.agents.agent import Agent, agents_of
+from recommit.storage import digests, opening, reading
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-#: Depths drawn without a look at the state: what adaptive depth has to beat.
-CONTROLS = ("random", "shuffled", "mixture")
-CEILING = "oracle-dp"
 #: What a page needs of the rows of summary.json and comparisons.json.
 SUMMARY: reading.Fields = {
     **dict.fromkeys(("agent", "task", "budget"), str),
@@ -53,75 +50,6 @@ OPTIONS: reading.Fields = {
 }
 #: More instances than any recipe can ask for.
 _MOST = 1 << 24
-#: Agents that use the exact distance: no policy can be asked to do as well.
-KNOWING = (CEILING, "oracle-delta", "oracle-rate", "solver")
-
-
-@dataclass(frozen=True)
-class Agent:
-    """Who was played, and the part it has in the figures."""
-
-    name: str  #: as in the files
-    label: str  #: as in the page: without folders
-    role: str  #: first, fixed, control, ceiling or other
-
-    @property
-    def base(self) -> str:
-        """What it does, without whose policy it asks."""
-        return AgentName.parse(self.name).base
-
-    @property
-    def run(self) -> str:
-        """Whose policy; empty for that of the evaluation."""
-        return AgentName.parse(self.name).run
-
-    @property
-    def words(self) -> str:
-        """What it does, to be read; ``label`` is what it is called."""
-        return readable(AgentName.parse(self.label))
-
-    @property
-    def family(self) -> tuple[str, bool]:
-        """The same for fixed depths that belong together: of one policy, or of runs that were trained for one depth
-        each."""
-        return self.run.replace(f"fixed-{self.depth}", "fixed-h"), self.drawn
-
-    @property
-    def drawn(self) -> bool:
-        """Are its actions drawn from the policy?"""
-        return AgentName.parse(self.name).draws_actions
-
-    @property
-    def depth(self) -> int:
-        """Depth of an agent that always takes the same; else 0."""
-        return AgentName.parse(self.name).depth
-
-
-def agents_of(names: list[str]) -> list[Agent]:
-    """Labels name a policy by its folder, and by as many folders above it as tell it from another."""
-    agents = [AgentName.parse(name) for name in names]
-    folders = [PurePath(agent.run).parts for agent in agents]
-    labels = [str(replace(agent, run=_telling(parts, folders))) for agent, parts in zip(agents, folders, strict=True)]
-    return [
-        Agent(name, label, _role(i, agent.base))
-        for i, (name, label, agent) in enumerate(zip(names, labels, agents, strict=True))
-    ]
-
-
-def _telling(parts: tuple[str, ...], folders: list[tuple[str, ...]]) -> str:
-    """As many folders at the end of a path as tell it from the others."""
-    for many in range(1, len(parts) + 1):
-        if all(other == parts or other[-many:] != parts[-many:] for other in folders):
-            return "/".join(parts[-many:])
-    return ""
-
-
-def _role(place: int, base: str) -> str:
-    if place == 0:
-        return "first"
-    if base.startswith("fixed-"):
-        return "fixed"
-    return "control" if base in CONTROLS else "ceiling" if base == CEILING else "other"
 
 
 @dataclass(frozen=True)
@@ -137,6 +65,21 @@ class AgentDecisions:
     solved: NDArray[np.bool_]
     actions: NDArray[np.uint16] | None  #: two bits each, the first action lowest
     chances: NDArray[np.uint64] | None  #: of depth h in byte h - 1, in 255ths; 0 where the head was not asked
+
+
+def _digests(policy: Path) -> bytes:
+    """What a policy consists of, as bytes to compare; nothing where it cannot be read."""
+    try:
+        return opening.content(policy / digests.NAME)
+    except OSError:
+        return b""
+
+
+def _steps(run: Path) -> list[dict[str, Any]]:
+    """Lines of a run's metrics; none if there are none."""
+    if not os.path.lexists(run / "metrics.jsonl"):
+        return []
+    return [line for line in reading.lines(run, "metrics.jsonl") if isinstance(line.get("step"), int)]
 
 
 class Folder:
@@ -161,7 +104,7 @@ class Folder:
         if not self.summary:
             raise ValueError(f"{self.path / 'summary.json'}: expected a row for every agent and budget, got none")
         try:
-            self.agents = agents_of([str(name) for name in self.spec["agents"]])
+            self.agents = agents_of([str(name) for name in self.spec["agents"]], self.seed)
             self.rows = {(row["agent"], row["budget"]): row for row in self.summary}
             self.budgets: dict[str, int] = {row["budget"]: int(row["decisions"]) for row in self.summary}
             self.task = str(self.summary[0]["task"])
@@ -172,6 +115,11 @@ class Folder:
             raise ValueError(f"{self.path / 'plan.json'}: instances: expected 0..{_MOST}, got {self.spec['instances']}")
         if missing or not self.agents:
             raise ValueError(f"eval: expected a row for every agent and budget in summary.json, {missing[:3]} missing")
+
+    @property
+    def seed(self) -> str:
+        """Seed of the evaluation's own policy; empty where its name has none."""
+        return seed_of(str(self.spec.get("run", "")))
 
     @property
     def first(self) -> Agent:
@@ -193,13 +141,21 @@ class Folder:
         Chosen on the test instances themselves it looks better than it is, which is against the first agent. Runs of
         other seeds do not count: they may come from another warm start, whose luck is no depth's merit.
         """
-        own = seed_of(self.spec.get("run", ""))
-        fixed = [a for a in self.agents if a.depth and a is not self.first and (not own or seed_of(a.run) in ("", own))]
+        fixed = [a for a in self.agents if a.depth and a is not self.first and not self.of_another_seed(a)]
         if not fixed:
             return None
         chosen = all(self.row(a, budget).get("validation_solve_rate") is not None for a in fixed)
         by = "validation_solve_rate" if chosen else "solve_rate"
         return max(fixed, key=lambda a: (self.row(a, budget)[by], -a.depth)), chosen
+
+    def constant(self, budget: str) -> Agent | None:
+        """The fixed depth of the first agent's own plans that its gain share is measured from."""
+        name = self.row(self.first, budget).get("gain_constant")
+        return next((a for a in self.agents if a.name == name), None)
+
+    def of_another_seed(self, agent: Agent) -> bool:
+        """Does it ask a policy that was trained with another seed than the evaluation's own?"""
+        return bool(self.seed) and seed_of(agent.run) not in ("", self.seed)
 
     def row(self, agent: Agent, budget: str) -> dict[str, Any]:
         """Its figures."""
@@ -275,9 +231,17 @@ class Folder:
     @cached_property
     def training(self) -> list[dict[str, Any]]:
         """Lines of the run's metrics; none if it is gone. A last line that is being written is left out."""
-        if not os.path.lexists(self.run / "metrics.jsonl"):
-            return []
-        return [line for line in reading.lines(self.run, "metrics.jsonl") if isinstance(line.get("step"), int)]
+        return _steps(self.run)
+
+    @cached_property
+    def warm_start(self) -> list[dict[str, Any]]:
+        """Lines of the metrics of the run from which the policy has its copy of a warm start; none if it is gone."""
+        copy = _digests(self.run / "init")
+        beside = {*self.run.parent.glob("*/"), *self.run.parent.parent.glob("*/")} if copy else set()
+        for folder in sorted(beside):
+            if any(_digests(policy) == copy for policy in folder.glob("checkpoints/*/policy")):
+                return _steps(folder)
+        return []
 
     def thresholds(self, agent: Agent, budget: str) -> list[dict[str, float]]:
         """What every threshold of an agent's rule comes to, in order; none of an agent without one."""

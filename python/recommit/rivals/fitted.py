@@ -19,8 +19,8 @@ from safetensors.numpy import load, save
 
 from recommit.graphs.rules import NamedRule
 from recommit.horizon import Plans, Rule
-from recommit.rivals.problem import head_inputs
-from recommit.storage import digests, errors, files, reading
+from recommit.rivals.problem import APART, READS, SURE, head_inputs
+from recommit.storage import belonging, digests, errors, files, reading
 from recommit.storage.lock import Lock
 
 if TYPE_CHECKING:
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 Weights = dict[str, "NDArray[np.float32]"]
 #: A net of distances gives them in units of this many actions.
 UNIT = 8.0
+#: The deepest depth of a head.
+MOST = 8
 FORMAT = "recommit fitted head 1"
 WEIGHTS, ABOUT = "head.safetensors", "head.json"
 FIELDS = {"format": str, "method": str, "reading": str, "depths": [int], "reads": str, "record": dict}
@@ -84,18 +86,41 @@ class FittedHead:
     def __post_init__(self) -> None:
         if self.reading not in READINGS:
             raise ValueError(f"reading: expected one of {', '.join(READINGS)}, got {self.reading}")
+        if self.reads not in READS:
+            raise ValueError(f"reads: expected one of {', '.join(READS)}, got {self.reads}")
+        if list(self.depths) != sorted(set(self.depths)) or not set(self.depths) <= set(range(1, MOST + 1)):
+            raise ValueError(f"depths: expected some of 1..{MOST}, each once, ascending, got {self.depths}")
+        if not isinstance(self.threshold, int | float | None):
+            raise ValueError(f"threshold: expected a number, got {self.threshold!r}")  # noqa: TRY004  (of a file)
+        self._check_numbers()
+
+    def _check_numbers(self) -> None:
+        """Refuse weights of another net, and what is no number."""
         expected = len(self.depths) + {"argmax": 0, "hazard": -1, "progress": 1}[self.reading]
-        if self.outputs != expected or (
-            self.weights["first"] if "first" in self.weights else self.weights["last"]
-        ).shape[1] != len(self.mean):
-            raise ValueError(
-                f"weights: expected {expected} outputs from {len(self.mean)} inputs, got {self.outputs} from others"
-            )
+        inputs, hidden = np.size(self.mean), np.size(self.weights.get("bias", ()))
+        shapes = {"mean": (inputs,), "deviation": (inputs,), "last": (expected, hidden or inputs)}
+        shapes |= {"offset": (expected,), **({"first": (hidden, inputs), "bias": (hidden,)} if hidden else {})}
+        every: dict[str, NDArray[Any]] = {**self.weights, "mean": self.mean, "deviation": self.deviation}
+        for name in sorted({*shapes, *every}):
+            numbers, shape = every.get(name, np.zeros(0)), shapes.get(name)
+            if np.shape(numbers) != shape or numbers.dtype.kind != "f" or not np.isfinite(numbers).all():
+                what = f"{numbers.dtype}{list(numbers.shape)}"
+                raise ValueError(
+                    f"weights: expected {name} to be finite numbers {shape or 'of no such name'}, got {what}"
+                )
+        if not (self.deviation > 0).all():
+            raise ValueError(f"deviation: expected numbers above 0, got {self.deviation.min()}")
 
     @property
     def outputs(self) -> int:
         """Numbers that the net gives."""
         return len(self.weights["offset"])
+
+    @property
+    def width(self) -> int:
+        """Numbers of z among what it reads."""
+        beside = {"z": 0, "both": SURE, "views": SURE + APART}
+        return len(self.mean) - beside.get(self.reads, len(self.mean))
 
     def raw(self, inputs: NDArray[np.floating]) -> NDArray[np.float32]:
         """[N, outputs] of the net for inputs of mean 0 and deviation 1."""
@@ -144,10 +169,16 @@ class LearnedDepths(Rule):
     def _depths(self) -> NDArray[np.int32]:
         return np.array(self.head.depths, np.int32)
 
+    def _several(self, plans: Plans) -> bool:
+        """Do the last of the features say how far views agree?"""
+        if plans.features is None or self.head.reads in ("views", "agreement"):
+            return plans.features is not None
+        return bool(plans.features.shape[1] == self.head.width + APART)
+
     def _outputs(self, plans: Plans) -> NDArray[np.float32]:
         if plans.probabilities is None or plans.probabilities.ndim != 3:
             raise ValueError("probabilities: expected those of every action [N, H, A], got fewer")
-        read = head_inputs(plans.features, plans.probabilities, self.head.reads)
+        read = head_inputs(plans.features, plans.probabilities, self.head.reads, self._several(plans))
         if read.shape[1] != len(self.head.mean):
             raise ValueError(f"features: expected {len(self.head.mean)} inputs of the head, got {read.shape[1]}")
         return self.head.raw(((read - self.head.mean) / self.head.deviation).astype(np.float32))
@@ -172,6 +203,7 @@ def write(head: FittedHead, folder: str | Path) -> None:
         "record": head.record,
     }
     with Lock(place, work="fit"):
+        belonging.take(work, place, (WEIGHTS, ABOUT), "a fitted head")
         digests.write(work, place, {})
         files.replace(work, place / WEIGHTS, save({**head.weights, "mean": head.mean, "deviation": head.deviation}))
         files.replace(work, place / ABOUT, (json.dumps(about, indent=2, allow_nan=False) + "\n").encode())
@@ -192,5 +224,5 @@ def read(folder: str | Path) -> FittedHead:
         return FittedHead(
             method, how, tuple(depths), reads, mean, deviation, weights, about.get("threshold"), about["record"]
         )
-    except (SafetensorError, ValueError, KeyError) as error:
+    except (SafetensorError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise errors.Damaged(f"{place}: no fitted head: {error}") from None

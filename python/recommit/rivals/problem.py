@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from recommit.graphs.graph import DISAGREEMENTS, PLAN
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -25,21 +27,31 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Nodes = NDArray[np.int64]
 
-#: What a head may read: what the look gave, how sure the plan is, or both.
-READS = ("z", "plan", "both")
+#: What a head may read: what the look gave, how sure the plan is, or both; ``views``: also how far views agree on it;
+#: ``agreement``: the same without z.
+READS = ("z", "plan", "both", "views", "agreement")
+#: How many numbers say how sure the plan is, and how far views agree.
+SURE, APART = 3 * PLAN, DISAGREEMENTS * PLAN
 
 
-def head_inputs(features: NDArray[np.floating] | None, probabilities: NDArray[np.floating], reads: str) -> Floats:
-    """[N, numbers] what a head reads: z, each greedy action's probability, that of all up to it, its entropy."""
+def head_inputs(
+    read: NDArray[np.floating] | None, probabilities: NDArray[np.floating], reads: str, several: bool = False
+) -> Floats:
+    """[N, numbers] what a head reads: z, each greedy action's probability, that of all up to it, its entropy, and how
+    far the views agree. ``read`` is that of the graph; the last of it is of views if there are ``several``."""
     if reads not in READS:
         raise ValueError(f"reads: expected one of {', '.join(READS)}, got {reads}")
-    if reads != "plan" and features is None:
+    if reads != "plan" and read is None:
         raise ValueError(f"graph: expected one with features (recommit graph build --features), got reads {reads}")
+    if reads in ("views", "agreement") and not several:
+        raise ValueError(f"graph: expected one of several views (recommit graph build --views 8), got reads {reads}")
+    z, apart = (read[:, :-APART], read[:, -APART:]) if several and read is not None else (read, None)
     logs = np.log(np.maximum(probabilities.astype(np.float64), 1e-30))
     best = logs.max(axis=-1)
     sure = [np.exp(best), np.exp(best.cumsum(axis=-1)), -(np.exp(logs) * logs).sum(axis=-1)]
-    parts = [] if reads == "z" else sure
-    return np.concatenate(parts if features is None or reads == "plan" else [features, *parts], axis=-1)
+    parts = ([] if z is None or reads in ("plan", "agreement") else [z]) + ([] if reads == "z" else sure)
+    views = [] if apart is None or reads not in ("views", "agreement") else [apart]
+    return np.concatenate(parts + views, axis=-1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +111,7 @@ class HeadProblem:
     def _read(self) -> tuple[NDArray[np.float32], Floats, Floats]:
         graph = self.graph
         chances = np.where(graph.looked[:, None, None], graph.probabilities, np.float32(0.25))
-        raw = head_inputs(graph.features, chances, self.reads)
+        raw = head_inputs(graph.read, chances, self.reads, graph.disagreement is not None)
         mean, deviation = raw[self.rows].mean(axis=0), np.maximum(raw[self.rows].std(axis=0), 1e-6)
         return ((raw - mean) / deviation).astype(np.float32), mean, deviation
 

@@ -1,19 +1,36 @@
-"""The one check that a folder goes on with what began it, and the one sentence where it does not."""
+"""The checks that a folder goes on with what began it, and is nobody else's; and the sentences where it is not."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from recommit.storage import errors
+from recommit.storage import digests, errors, files
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
+
+    from recommit.storage.files import Files
 
 
 def check(folder: Path, before: Any, now: Any) -> None:
     """Refuse to mix two runs: a folder that was begun with ``before`` is asked to go on with ``now``."""
     if changed := differences(before, now):
         raise errors.WrongFolder(f"{folder}: the folder belongs to another run: {changed}")
+
+
+def take(work: Files, folder: Path, names: Iterable[str], what: str) -> None:
+    """Before ``what`` is written into a locked folder: refuse one that holds anything but its files, which would spoil
+    somebody else's, and remove what a writer that was killed has left."""
+    own = {*names, digests.NAME, ".lock"}
+    strangers = sorted(path.name for path in folder.iterdir() if path.name not in own and not _left(path.name))
+    if strangers:
+        raise errors.WrongFolder(f"out: expected a new folder or {what}, got {folder} with {strangers[0]}")
+    files.sweep(work, folder)
+
+
+def _left(name: str) -> bool:
+    return name.startswith(".") and name.endswith(files.TEMPORARY)
 
 
 def differences(before: Any, now: Any, name: str = "") -> str:

@@ -46,7 +46,12 @@ def read(folder: Path) -> dict[str, str]:
         raise errors.Damaged(f"{path}: cannot be read: {error.strerror}") from None
     if text is None:
         raise errors.Damaged(f"{path}: its own sha256 does not fit; without it the folder is read unchecked")
-    listed: dict[str, str] = json.loads(text)
+    try:
+        listed = json.loads(text)
+    except (ValueError, RecursionError):
+        listed = None
+    if not isinstance(listed, dict) or not all(isinstance(digest, str) for digest in listed.values()):
+        raise errors.Damaged(f"{path}: expected sha256 by name, got something else")
     return listed
 
 

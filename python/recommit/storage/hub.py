@@ -31,8 +31,11 @@ class Upload:
 
     @property
     def paths(self) -> list[str]:
-        """The files, by name; no hidden ones, and none that a text replaces."""
-        every = (path.relative_to(self.folder) for path in sorted(self.folder.rglob("*")) if path.is_file())
+        """The files, by name; no hidden ones, and none that a text replaces. A link would send what is elsewhere."""
+        there = sorted(self.folder.rglob("*"))
+        if links := [path for path in there if path.is_symlink()]:
+            raise errors.WrongFolder(f"folder: expected files, got a link: {links[0]}; copy what it leads to")
+        every = (path.relative_to(self.folder) for path in there if path.is_file())
         shown = [path.as_posix() for path in every if not any(part.startswith(".") for part in path.parts)]
         return [path for path in shown if path not in self.texts]
 

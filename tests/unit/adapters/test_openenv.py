@@ -9,7 +9,9 @@ import pytest
 from tests.unit.adapters import peers
 from tests.unit.zero_shot.servers import pixels
 
+from recommit import levels
 from recommit.game.spec import GameSpec
+from recommit.puzzles.solutions import Limits
 
 SPEC = GameSpec("sliding", (3,), length=(8, 12), count=8, cell=28)
 
@@ -66,6 +68,33 @@ def test_nonsense_spends_a_look_and_text_is_read(openenv):
     seen = session.step(openenv.CommitAction(text="I would go left."))
     assert (seen.outcome, seen.decisions_left, seen.optimal, seen.distance) == ("no_object", left - 1, None, None)
     assert session.step(openenv.CommitAction(text='{"h": 1, "actions": ["up"]}')).outcome == "ok"
+
+
+#: Ten boxes in a hall: a search of hours.
+HALL = """
+##############
+#@           #
+# $ $ $ $ $  #
+#            #
+# $ $ $ $ $  #
+#            #
+#            #
+#            #
+# . . . . .  #
+#            #
+# . . . . .  #
+#            #
+#            #
+##############
+"""
+
+
+def test_a_board_that_would_be_searched_for_ever_is_refused(openenv, monkeypatch):
+    """Any client may send one, and every observation asks for its distance."""
+    monkeypatch.setattr(openenv, "SOON", Limits(nodes=2_000))
+    session = openenv.CommitEnvironment(GameSpec("sokoban", count=1))
+    with pytest.raises(ValueError, match="injected_state: expected a board that 2000 nodes of a search decide"):
+        session.reset(injected_state=levels.parse_levels(HALL)[0].tolist())
 
 
 def test_injected_states_and_tasks(openenv):

@@ -58,3 +58,6 @@ def test_splits_and_places_are_checked():
         SPEC.game("test", 16)
     with pytest.raises(ValueError, match="state: expected rows of cells, got 1"):
         SPEC.of_state([1, 2, 3])
+    for strange in ([[300]], [[-1]], [[1.5]], [["a"]], [[2**70]], [[]]):
+        with pytest.raises(ValueError, match=r"state: expected (cells 0\.\.255|rows of cells), got"):
+            SPEC.of_state(strange)

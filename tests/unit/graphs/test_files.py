@@ -8,9 +8,13 @@ import numpy as np
 import pytest
 from tests.unit.graphs import cases
 
-pytest.importorskip("pyarrow")
+pa = pytest.importorskip("pyarrow")
+import pyarrow.parquet as pq
 
-from recommit.graphs import files
+from recommit.cli import main
+from recommit.graphs import files, rules, score
+from recommit.graphs.judge import Judge, Setting
+from recommit.play.commitments import Prices
 from recommit.storage import digests, errors
 from recommit.storage.files import Files
 
@@ -66,8 +70,6 @@ def test_a_graph_of_before_there_were_samples_is_read():
 
 
 def test_what_is_pushed_is_read_back(graph, tmp_path):
-    from recommit.cli import main
-
     manifest = files.write(graph, tmp_path / "graph")
     assert main(["graph", "push", str(tmp_path / "graph"), "--repo", "me/graph", "--hub", str(tmp_path / "hub")]) == 0
     place = tmp_path / "hub" / "datasets" / "me" / "graph"
@@ -114,11 +116,15 @@ def test_without_digests_the_content_is_checked(graph, tmp_path):
     ("field", "value", "message"),
     [
         ("format", "another 7", "format: expected 'recommit commitment graph 1', got 'another 7'"),
-        ("nodes", 10**12, "nodes: expected at most 16,777,216, got 1,000,000,000,000"),
+        ("nodes", 10**12, "nodes: expected 1..16,777,216, got 1,000,000,000,000"),
+        ("starts", 10**12, "starts: expected 1..16,777,216, got 1,000,000,000,000"),
+        ("starts", 0, "starts: expected 1..16,777,216, got 0"),
         ("nodes", 3, "expected 3 rows as manifest.json says"),
         ("task", "chess", "task: expected one of sliding, sokoban, ice, got 'chess'"),
-        ("shape", [7, 7], "no commitment graph"),
-        ("depths", [1, 2], "no commitment graph"),
+        ("shape", [7, 7], "state: expected a column of a commitment graph"),
+        ("shape", [6], "no commitment graph"),
+        ("depths", [1, 2], "logits: expected a column of a commitment graph"),
+        ("depths", [8, 4, 2, 1], "depths: expected each once, ascending"),
     ],
 )
 def test_a_manifest_that_says_something_else_is_refused(tmp_path, field, value, message):
@@ -128,6 +134,62 @@ def test_a_manifest_that_says_something_else_is_refused(tmp_path, field, value, 
     digests.seal(Files(), tmp_path, (files.NODES, files.STARTS, files.MANIFEST))
     with pytest.raises(errors.Damaged, match=message):
         files.read(tmp_path)
+
+
+def replaced(graph, place, **columns):
+    """The folder of a graph, with other columns in its nodes and nobody's digests."""
+    files.write(graph, place)
+    (place / digests.NAME).unlink()
+    nodes = pq.read_table(place / files.NODES)
+    names = dict.fromkeys([*nodes.column_names, *columns])
+    pq.write_table(
+        pa.table({name: columns.get(name, nodes[name] if name in nodes.column_names else None) for name in names}),
+        place / files.NODES,
+    )
+    return place
+
+
+@pytest.mark.parametrize("column", ["state", "logits", "stop", "landing_3", "another"])
+@pytest.mark.parametrize("kind", ["words", "nothing", "numbers", "lists"])
+def test_columns_of_another_kind_are_refused_before_they_are_read(graph, tmp_path, monkeypatch, column, kind):
+    values = {"words": "x", "nothing": None, "numbers": 2.0**60, "lists": [1]}[kind]
+    monkeypatch.setattr(files, "parsed", pytest.fail)
+    with pytest.raises(errors.Damaged, match=f"{column}: expected a column of a commitment graph, got"):
+        files.read(replaced(graph, tmp_path / "graph", **{column: pa.array([values] * len(graph))}))
+
+
+def test_numbers_that_are_none_are_refused(graph, tmp_path):
+    logits = pa.FixedSizeListArray.from_arrays(pa.array(np.full(4 * len(graph), np.nan, np.float32)), 4)
+    with pytest.raises(errors.Damaged, match="logits: expected finite numbers"):
+        files.read(replaced(graph, tmp_path / "graph", logits=logits))
+
+
+def test_a_small_file_that_becomes_large_is_refused(graph, tmp_path, monkeypatch):
+    """Zeros pack a thousandfold."""
+    wide = pa.FixedSizeListArray.from_arrays(pa.array(np.zeros(100_000 * len(graph), np.float32)), 100_000)
+    place = replaced(graph, tmp_path / "graph", features=wide)
+    monkeypatch.setattr(files, "MOST_UNSAID", 1 << 20)
+    monkeypatch.setattr(files, "parsed", pytest.fail)
+    with pytest.raises(errors.Damaged, match="expected at most 100 times its size, got"):
+        files.read(place)
+
+
+def test_numbers_of_rooms_cost_no_memory(graph):
+    """They are names: the largest says nothing about how many there are."""
+    rooms = graph.groups.astype(np.int32) + 2**30
+    judged = [Judge(each, (Setting(3, Prices()),)) for each in (graph, cases.changed(graph, groups=rooms))]
+    one, other = (score.score(judge, [rules.named("fixed-2")]) for judge in judged)
+    assert one == other
+
+
+def test_a_link_is_not_pushed(graph, tmp_path):
+    """It would send a file of whoever pushes."""
+    files.write(graph, tmp_path / "graph")
+    (tmp_path / "secret").write_text("mine")
+    (tmp_path / "graph" / "notes.txt").symlink_to(tmp_path / "secret")
+    words = ["graph", "push", str(tmp_path / "graph"), "--repo", "me/graph", "--hub", str(tmp_path / "hub")]
+    assert main(words) != 0
+    assert not (tmp_path / "hub").exists()
 
 
 def test_a_folder_of_somebody_else_is_left_alone(graph, tmp_path):

@@ -303,6 +303,42 @@ def test_a_table_of_ones_own(judge, graph, tmp_path):
         own_rule.from_table(tmp_path / "objects.npy")
 
 
+def header(text):
+    """Of a file of that kind, with no numbers behind it."""
+    return b"\x93NUMPY\x01\x00" + (len(text) + 1).to_bytes(2, "little") + text.encode() + b"\n"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"PK\x03\x04" + bytes(40),
+        header("[" * 50),
+        header("{'descr': '<i8', 'fortran_order': False, 'shape': (1000000000000,)}"),
+        header("{'descr': '<i8', 'fortran_order': False, 'shape': (-5,)}"),
+    ],
+)
+def test_a_file_that_is_no_table_is_a_sentence(tmp_path, data):
+    (tmp_path / "table.npy").write_bytes(data)
+    with pytest.raises(ValueError, match=r"table: expected a \.npy file of numbers, got .*table\.npy"):
+        own_rule.from_table(tmp_path / "table.npy")
+
+
+@pytest.mark.parametrize("depth", [2**63, -(2**40), 2**32 + 4])
+def test_depths_of_a_table_are_not_cut_to_fewer_bits(judge, graph, tmp_path, depth):
+    np.save(tmp_path / "table.npy", np.full(len(graph), depth, np.uint64 if depth >= 2**63 else np.int64))
+    with pytest.raises(ValueError, match=r"propose: expected depths in 1\.\.8"):
+        score.score(judge, [own_rule.from_table(tmp_path / "table.npy")])
+
+
+@pytest.mark.parametrize("text", ["def(", "1 / 0", "import sys; sys.exit(0)"])
+def test_a_file_of_python_that_fails_is_a_sentence(tmp_path, text):
+    """One that ends the process would else look like success."""
+    (tmp_path / "mine.py").write_text(text)
+    with pytest.raises(ValueError, match=r"rule: .*mine\.py: (SyntaxError|ZeroDivisionError|SystemExit): "):
+        own_rule.from_code(tmp_path / "mine.py", trusted=True)
+
+
 def test_the_gain_of_constant_ceiling_and_half():
     generator = np.random.default_rng(1)
     constant, ceiling = generator.random(200), 1.0 + generator.random(200)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import fields
 from pathlib import Path
 
@@ -83,10 +84,21 @@ def with_regrets(folder: Path) -> Path:
     return folder
 
 
+def with_gains(evaluation: Path, folder: Path) -> Path:
+    """A copy with gain shares, as ``recommit evaluate`` writes them: of the same plans, from their best constant."""
+    copy = shutil.copytree(evaluation, folder / "eval")
+    rows = json.loads((copy / "summary.json").read_text())
+    for row in rows:
+        if "@" not in row["agent"]:
+            row |= {"gain": 0.75, "gain_low": 0.5, "gain_high": 0.875, "gain_constant": "fixed-2"}
+    (copy / "summary.json").write_text(json.dumps(rows), encoding="utf-8")
+    return copy
+
+
 def write(folder: Path, task_name: str, *, run: str = "/somewhere/else/rl-fixed-8", columns: bool = True) -> Path:
     """An evaluation's folder, as ``recommit evaluate`` writes it."""
     from recommit.evaluate.agent_names import AgentName
-    from recommit.report.reading import agents_of
+    from recommit.report.agents.agent import agents_of
 
     task = puzzle(task_name)
     found = task.generate(COUNT, seed=3, length=(3, 12))

@@ -4,39 +4,27 @@ from __future__ import annotations
 
 import html
 import json
-import os
 import re
 import shutil
-import subprocess
 
 import numpy as np
-import pytest
+from tests.unit.report import browser
 from tests.unit.report.conftest import puzzle, with_regrets, write
-from tests.waiting import HANG
 
 from recommit.puzzles.registry import TASKS
 from recommit.report import axes, page
 from recommit.report.reading import Folder
 
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
-
-pytestmark = pytest.mark.skipif(BROWSER is None, reason="needs Chromium")
+pytestmark = browser.NEEDED
 
 
-def opened(path, tmp_path, anchor=""):
-    """The document after its scripts have run."""
-    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=20000"]
-    home = tmp_path / "home"
-    home.mkdir(exist_ok=True)
-    done = subprocess.run(
-        [BROWSER, *flags, f"--user-data-dir={home}", "--dump-dom", f"{path.as_uri()}{anchor}"],
-        check=True,
-        capture_output=True,
-        text=True,
-        timeout=HANG,
-        env=os.environ | {"HOME": str(home)},
-    )
-    return done.stdout
+def driven(made, script, tmp_path, anchor=""):
+    """What a script in the page says of it."""
+    text = re.sub(r"<meta http-equiv=[^>]*>", "", made).replace("<body>", f"<script>{script}</script><body>", 1)
+    document = tmp_path / "page.html"
+    document.write_text(text, encoding="utf-8")
+    said = re.search(r"<body>RESULT(.*)END", browser.opened(document, tmp_path, anchor), re.DOTALL)
+    return json.loads(html.unescape(said[1]))
 
 
 def test_the_moves_are_those_of_the_core(tmp_path):
@@ -56,7 +44,7 @@ def test_the_moves_are_those_of_the_core(tmp_path):
     document = tmp_path / "moves.html"
     rules = axes.asset("puzzles.js") + "".join(axes.asset(f"puzzles/{task}.js") for task in TASKS)
     document.write_text(f"<!doctype html><body><script>{rules}{script}</script>", encoding="utf-8")
-    shown = re.search(r"<body>(.*?)</body>", opened(document, tmp_path), re.DOTALL)
+    shown = re.search(r"<body>(.*?)</body>", browser.opened(document, tmp_path), re.DOTALL)
     assert json.loads(html.unescape(shown[1])) == expected
 
 
@@ -87,8 +75,8 @@ addEventListener("load", async () => {
   press("ArrowUp"); out.start = by("turn").value;
   press("ArrowRight"); out.step = by("turn").value; out.hash = location.hash;
   press("j"); out.next = by("turn").value; press("k");
-  by("speed").value = "35"; press(" "); out.playing = by("play").textContent;
-  await wait(9000);
+  press(" "); out.playing = by("play").textContent;
+  await wait(10000);
   out.played = [by("play").textContent, by("turn").value === by("turn").max];
   document.querySelector(".strip button").click(); out.clicked = by("turn").value;
   document.querySelector("#pareto .point").dispatchEvent(new Event("pointerenter"));
@@ -104,17 +92,13 @@ def test_a_hostile_page_is_watched_from_end_to_end(tmp_path):
     name = "x<img src=y onerror=alert(1)>&amp;'\""
     folder = Folder(write(tmp_path / "eval", "sliding", run=f"/runs/{name}"))
     made = page.make(folder, 6).html
-    driven = re.sub(r"<meta http-equiv=[^>]*>", "", made).replace("<body>", f"<script>{DRIVER}</script><body>", 1)
-    document = tmp_path / "page.html"
-    document.write_text(driven, encoding="utf-8")
     number = json.loads(re.search(r'id="packed">(.*?)</script>', made)[1])["instances"][2]["n"]
-    text = opened(document, tmp_path, f"#i={number}&a=oracle-dp&b=fixed-2&k=1")
-    out = json.loads(html.unescape(re.search(r"<body>RESULT(.*)END", text, re.DOTALL)[1]))
+    out = driven(made, DRIVER, tmp_path, f"#i={number}&a=oracle-dp&b=fixed-2&k=1")
     assert out["errors"] == []
     assert out["alerts"] == 0
     assert out["linked"][0] == "1"
     assert out["linked"][1].startswith(f"{number}: ")
-    assert out["linked"][2:] == ["oracle-dp", "fixed-2"]
+    assert out["linked"][2:] == ["exact ceiling", "the same plans, always 2"]
     assert len(out["ends"]) == 6 * len(folder.agents)
     for solved, said, board in out["ends"]:
         assert said.startswith("Solved after" if solved else "Not solved after")
@@ -122,7 +106,7 @@ def test_a_hostile_page_is_watched_from_end_to_end(tmp_path):
     assert (out["start"], out["step"], out["next"], out["clicked"]) == ("0", "1", "0", "0")
     assert re.fullmatch(r"#i=\d+&a=oracle-dp&b=fixed-2&k=1", out["hash"])
     assert out["playing"] == "Pause"
-    assert out["played"] == ["Play", True]
+    assert out["played"] == ["Play", True], "a whole episode takes ten seconds at most"
     assert "% solved" in out["tip"]
     assert out["theme"] == "dark"
     assert out["absent"].startswith("Instance 999999 is not among")
@@ -131,10 +115,38 @@ def test_a_hostile_page_is_watched_from_end_to_end(tmp_path):
 def test_the_page_runs_under_its_own_policy(evaluations, tmp_path):
     document = tmp_path / "page.html"
     document.write_text(page.make(Folder(evaluations["sokoban"]), 4).html, encoding="utf-8")
-    text = opened(document, tmp_path)
+    text = browser.opened(document, tmp_path)
     assert text.count("<option") == 4 + 2 * 6 + 4  # instances, agents twice, speeds
     assert text.count('class="board"') == 2
     assert "Colours: as the system" in text
+
+
+KEYS = """
+addEventListener("load", () => {
+  const turn = document.getElementById("turn"), out = {};
+  const press = (key) => {
+    const event = new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true });
+    document.body.dispatchEvent(event);
+    return [turn.value, event.defaultPrevented];
+  };
+  out.right = press("ArrowRight");
+  out.left = press("ArrowLeft");
+  out.page = [" ", "ArrowDown", "ArrowUp", "PageDown"].map(press);
+  press("p"); out.playing = document.getElementById("play").textContent; press("p");
+  document.getElementById("viewer").style.marginTop = "5000px";
+  out.away = press("ArrowRight");
+  document.body.textContent = "RESULT" + JSON.stringify(out) + "END";
+});
+"""
+
+
+def test_keys_work_at_once_and_the_page_still_scrolls(evaluations, tmp_path):
+    out = driven(page.make(Folder(evaluations["sliding"]), 3).html, KEYS, tmp_path)
+    assert out["right"] == ["1", True]
+    assert out["left"] == ["0", True]
+    assert out["page"] == [["0", False]] * 4, "what scrolls a page is the page's"
+    assert out["playing"] == "Pause"
+    assert out["away"][1] is False, "the viewer is not on the screen"
 
 
 REGRETS = """
@@ -157,11 +169,7 @@ def test_the_viewer_says_what_each_commitment_cost(evaluations, tmp_path):
     packed = json.loads(re.search(r'id="packed">(.*?)</script>', made)[1])
     labels = [agent["label"] for agent in packed["agents"]]
     one = packed["played"][labels.index("adaptive")][0]
-    driven = re.sub(r"<meta http-equiv=[^>]*>", "", made).replace("<body>", f"<script>{REGRETS}</script><body>", 1)
-    document = tmp_path / "page.html"
-    document.write_text(driven, encoding="utf-8")
-    text = opened(document, tmp_path, f"#i={packed['instances'][0]['n']}&a=adaptive&b=oracle-dp&k=0")
-    out = json.loads(html.unescape(re.search(r"<body>RESULT(.*)END", text, re.DOTALL)[1]))
+    out = driven(made, REGRETS, tmp_path, f"#i={packed['instances'][0]['n']}&a=adaptive&b=oracle-dp&k=0")
     for (own, rival), cost, best, cause in zip(out["lines"], one["r"], one["b"], one["c"], strict=False):
         lost = "the solution" if cost == 1000 else f"{cost / 1000:.3f}"
         named = packed["causes"][int(cause) - 1]

@@ -6,6 +6,7 @@ import csv
 import io
 import re
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 
 from recommit import stats
 from recommit.report import axes, depths, figures, training
+from recommit.report.axes import Box
 from recommit.report.reading import Folder
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -60,7 +62,9 @@ def test_marks_stand_at_their_numbers_and_say_them(folder):
 
 def test_fixed_depths_of_one_policy_are_joined(folder):
     families = [
-        p for p in parsed(figures.pareto(folder, "loose")[0]).iter(f"{SVG}polyline") if p.get("class") == "family"
+        p
+        for p in parsed(figures.pareto(folder, "loose")[0]).iter(f"{SVG}polyline")
+        if p.get("class").startswith("family")
     ]
     assert sorted(len(p.get("points").split()) for p in families) == [1, 2]
 
@@ -112,16 +116,77 @@ def test_far_distances_share_columns(folder):
 
 
 def test_training_shows_what_was_written_and_no_more():
-    lines = [{"step": s, "loss": 0.1, "solve_rate": s / 10, "depths": {"1": 0.5, "x": 1}} for s in range(1, 9)]
+    lines = [{"step": s, "loss": 0.1, "solve_rate": s / 20, "depths": {"1": 0.5, "x": 1}} for s in range(1, 13)]
     lines += [{"step": 8, "validation": {"solved": {"adaptive": 0.75}}}, {"step": 8, "loss": float("nan")}]
     found = {figure.name: figure for figure in training.panels(lines)}
     assert sorted(found) == ["training-shares", "training-solved"]
     rows = found["training-solved"].rows
     assert [row[2] for row in rows if row[0] == "validation"] == [75.0]
-    assert [row[2] for row in rows if row[0] == "training"][-1] == pytest.approx(60)  # the mean of 40 .. 80
+    assert [row[2] for row in rows if row[0] == "training"][-1] == pytest.approx(50)  # the mean of 40 .. 60
     imitation = training.panels([{"step": s, "loss": 1 / s} for s in range(1, 4)])
     assert [figure.name for figure in imitation] == ["training-loss"]
     assert training.panels([]) == []
+
+
+def test_a_short_run_is_drawn_as_it_is():
+    lines = [{"step": s, "loss": 0.1, "solve_rate": s / 10, "actions": 9.0} for s in (8, 9)]
+    (solved, _) = training.panels(lines)
+    assert [row[2] for row in solved.rows] == pytest.approx([80, 90]), "nothing is smoothed"
+    names = [
+        t.text
+        for t in parsed(solved).iter(f"{SVG}text")
+        if t.get("class") == "tick" and t.get("text-anchor") == "middle"
+    ]
+    assert names == ["8", "9"], "there is no half step"
+    one = [lines[0], {"step": 8, "validation": {"solved": {"adaptive": 0.5}, "actions": {"adaptive": 7}}}]
+    assert training.panels(one) == []
+    assert training.in_words(one) == [
+        "In training, at step 8: 80.0 % solved with 9.0 actions.",
+        "In validation, at step 8: 50.0 % solved with 7.0 actions.",
+    ]
+    assert training.in_words(lines) == []
+
+
+def test_a_warm_start_of_one_validation_draws_its_loss():
+    lines = [{"step": s, "loss": 1 / s} for s in (1, 2, 3)]
+    (loss,) = training.imitation([*lines, {"step": 3, "validation": {"loss": 0.4, "solved": {"1": 0.5}}}])
+    assert [(row[0], row[2]) for row in loss.rows if row[1] == 3] == [
+        ("training", pytest.approx(1 / 3)),
+        ("validation", 0.4),
+    ]
+    assert training.imitation([]) == []
+
+
+def test_no_label_is_struck_through_by_a_bar(folder):
+    for figure in (figures.front(folder, "loose"), *figures.pareto(folder, "tight")):
+        assert struck(figure) == []
+
+
+def test_a_struck_label_is_noticed(folder):
+    """Planted: a label upon the first bar."""
+    figure = figures.front(folder, "loose")
+    bar = next(line for line in parsed(figure).iter(f"{SVG}line") if line.get("class") == "bar")
+    label = axes.words(float(bar.get("x1")) - 5, float(bar.get("y1")), "adaptive", "label")
+    assert struck(replace(figure, svg=axes.Html(figure.svg.replace("</svg>", f"{label}</svg>")))) == ["adaptive"]
+
+
+def struck(figure):
+    """Labels with a bar of an interval through them."""
+    tree = parsed(figure)
+    bars = [
+        [float(line.get(key)) for key in ("x1", "x2", "y1", "y2")]
+        for line in tree.iter(f"{SVG}line")
+        if line.get("class") == "bar"
+    ]
+    lines = [Box(min(x, u), min(y, v), max(x, u) + 0.1, max(y, v) + 0.1) for x, u, y, v in bars]
+    labels = [t for t in tree.iter(f"{SVG}text") if t.get("class") == "label" and not t.text.startswith("paper")]
+    return [t.text for t in labels if any(line.meets(taken_by(t)) for line in lines)]
+
+
+def taken_by(label):
+    width, x, y = axes.LETTER * len(label.text), float(label.get("x")), float(label.get("y"))
+    left = x - {"start": 0.0, "middle": width / 2, "end": width}[label.get("text-anchor") or "start"]
+    return Box(left, y - 9, left + width, y + 2)
 
 
 def test_an_empty_figure_is_still_one():

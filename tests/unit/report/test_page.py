@@ -73,21 +73,26 @@ def test_hostile_names_stay_text(tmp_path):
 
 
 def test_every_section_says_how_to_read_it(made):
-    parts = re.findall(r'<section id="(\w+)"><h2>[^<]+</h2><p class="how">[^<]+</p>', made.html)
-    assert parts == [
-        *("result", "pareto", "table", "depth", "regret", "curves", "training", "episodes", "failures", "made")
-    ]
+    parts = re.findall(r'<section id="(\w+)"[^>]*><h2>[^<]+</h2><p class="how">[^<]+</p>', made.html)
+    assert parts == [*("result", "table", "pareto", "depth", "curves", "failures", "made")]
     assert made.watched == 8
-    assert "8 of 24 instances can be watched" in made.html
+    assert "8 of 24 puzzles" in made.html
+
+
+def test_no_section_is_empty(made):
+    """What is not there is in one folded list at the end."""
+    absent = made.html[made.html.index('<details class="absent">') :]
+    assert "kept no regrets" in absent
+    assert "its training cannot be shown" in absent
+    assert "training cannot be shown" not in made.html.replace(absent, "")
 
 
 def test_the_result_is_that_of_the_files(evaluations, made):
     folder = Folder(evaluations["sokoban"])
     row = folder.row(folder.first, "tight")
-    sentence = (
-        f"Adaptive depth solves {100 * row['solve_rate']:.1f} % in {row['actions_per_episode']:.1f} actions per episode"
-    )
-    assert sentence in made.html
+    other = folder.row(folder.best_fixed("tight")[0], "tight")
+    assert f"({100 * row['solve_rate']:.1f} and {100 * other['solve_rate']:.1f}\u00a0%)" in made.html
+    assert f"({row['actions_per_episode']:.1f} and {other['actions_per_episode']:.1f})" in made.html
 
 
 @pytest.mark.parametrize(
@@ -126,7 +131,7 @@ def test_the_papers_tables_are_shown_if_they_were_made(evaluations, tmp_path):
     copy = shutil.copytree(evaluations["sliding"], tmp_path / "eval")
     (copy / "tables.md").write_text("sliding, loose budget: K = 15\n")
     assert published.tables(Folder(copy)) is None, "it was not compared with the paper's"
-    main = (["row", "diff"], [["a<b", "-1.5"], ["c-1", "-"]]), (["other", "x", "y"], [["d", "2", "3"]])
+    main = (["row", "ours"], [["a<b", "-1.5"], ["c-1", "-"]]), (["other", "x", "y"], [["d", "2", "3"]])
     tables = [
         table_of("Main table", *main, missing=["No run for d: `make d` makes it."]),
         table_of("Pareto", notes=["loose: front x"]),
@@ -139,13 +144,29 @@ def test_the_papers_tables_are_shown_if_they_were_made(evaluations, tmp_path):
     )
     assert '<tr><th scope="row">d</th><td>2</td><td>3</td></tr>' in html
     assert html.count("<h3>Main table</h3>") == 0
-    hidden = html[html.index("<details>") : html.index("</details>")]
+    hidden = html[html.index("<details><summary>Empty") :].partition("</details>")[0]
     assert "<summary>Empty cells, and the commands that fill them</summary>" in hidden
     assert "<span>No run for d: </span><code>make d</code>" in hidden
     assert "<span>loose: front x</span>" in html.replace(hidden, "")
     (copy / "tables.json").write_text('{"title": "x", "tables": [{"name": 3}]}')
     with pytest.raises(ValueError, match=r"tables\.json: tables\.0\.name: expected text, got"):
         page.make(Folder(copy), 0)
+
+
+def test_a_table_that_was_not_measured_is_a_line_with_its_commands(evaluations, tmp_path):
+    copy = shutil.copytree(evaluations["sliding"], tmp_path / "eval")
+    head = ["model", "paper %", "ours %", "diff"]
+    tables = [
+        table_of("Nobody", (head, [["a", "60.9", "-", "-"]]), missing=["No run: `make it`."]),
+        table_of("Some", (head, [["b", "60.9", "50.0", "-10.9"]]), (["solved %", "h=1"], [["c", "-"]])),
+    ]
+    (copy / "tables.json").write_text(json.dumps({"title": "x", "tables": tables}))
+    html = page.make(Folder(copy), 0).html
+    assert "<summary>Not measured here: Nobody</summary><ul><li><span>No run: </span><code>make it</code>" in html
+    assert '<th scope="row">a</th>' not in html
+    assert '<th scope="row">b</th>' in html
+    assert '<th scope="row">c</th>' not in html, "a part of dashes is left out"
+    assert html.index('<details class="paper">') < html.index("Not measured here"), "all of it is folded"
 
 
 def test_what_an_older_version_printed_is_not_read_back(evaluations, tmp_path):
@@ -172,7 +193,7 @@ def test_every_section_has_its_link(made):
 def test_other_seeds_are_taken_together(evaluations):
     folder = evaluations["sokoban"]
     whole = page.make(Folder(folder), 0, [folder]).html
-    assert '<a href="#seeds">All seeds</a>' in whole
+    assert '<a href="#seeds">Seeds</a>' in whole
     assert "2 evaluations of the same instances" in whole
 
 
@@ -185,7 +206,9 @@ def test_value_and_gain_share_are_columns_where_they_are_there(evaluations, tmp_
     figures = {"value": 0.125, "value_low": -0.5, "value_high": 0.25, "gain": 0.75, "gain_low": 0.5, "gain_high": 0.875}
     (folder / "summary.json").write_text(json.dumps([row | figures for row in summary]))
     html = page.make(Folder(folder), 0).html
-    assert html.count('<th scope="col">value</th>') == html.count('<th scope="col">gain share</th>') == 2
+    assert (
+        html.count('<th scope="col">gain share</th>') == html.count('<th scope="col" class="wide-only">value</th>') > 2
+    )
     assert "0.125 <small>\u22120.500 .. 0.250</small>" in html
     assert "0.75 <small>0.50 .. 0.88</small>" in html
     assert "There are no gain shares." not in html

@@ -9,6 +9,7 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from recommit.report import axes, figures, sections
+from recommit.report.agents import tables
 from recommit.report.reading import Folder
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -37,7 +38,7 @@ def lines_of(figure):
 
 def test_a_rule_with_a_threshold_is_a_line(folder):
     figure = figures.pareto(folder, "loose")[0]
-    assert lines_of(figure) == ["confidence-least-shared, over its thresholds"]
+    assert lines_of(figure) == ["as deep as every action is sure, one threshold for all budgets, over its thresholds"]
     points = figures.points(folder, "loose")
     most = max([p.actions for p in points] + [c.actions for c in figures.paper.MAIN["sliding", "loose"].values()])
     frame = axes.frame(0, most * 1.06, 0, 104)
@@ -47,7 +48,7 @@ def test_a_rule_with_a_threshold_is_a_line(folder):
 
 
 def test_gain_shares_stand_where_there_are_any(folder, evaluations):
-    assert "gain share" not in sections.main_tables(Folder(evaluations["sliding"]))
-    table = sections.main_tables(folder)
+    assert "gain share" not in tables.tables(Folder(evaluations["sliding"]))
+    table = tables.tables(folder)
     assert "gain share" in table
     assert f"0.25 <small>{sections.MINUS}0.10 .. 0.50</small>" in table

@@ -12,6 +12,8 @@ from tests.unit.rivals import cases
 torch = pytest.importorskip("torch")
 pytest.importorskip("safetensors")
 
+from safetensors.numpy import load_file, save_file
+
 from recommit.graphs.judge import Judge, Setting
 from recommit.play.commitments import Prices
 from recommit.rivals import fitted, fitting
@@ -181,7 +183,7 @@ def test_numpy_computes_what_torch_does(problem):
     [
         (lambda about: about.update(format="another"), "format: expected"),
         (lambda about: about.update(reading="guess"), "reading: expected one of"),
-        (lambda about: about.update(depths=[1, 2]), "weights: expected 2 outputs"),
+        (lambda about: about.update(depths=[1, 2]), "weights: expected last to be finite numbers"),
         (lambda about: about.pop("method"), "method: expected text, got no such field"),
     ],
 )
@@ -193,6 +195,51 @@ def test_a_damaged_folder_is_a_sentence(heads, tmp_path, change, message):
     (tmp_path / "DIGESTS").unlink()
     with pytest.raises(errors.Damaged, match=message):
         fitted.read(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "numbers"),
+    [
+        ("last", None),
+        ("bias", None),
+        ("offset", np.ones(3, np.float32)),
+        ("first", np.array(1, np.float32)),
+        ("last", np.full((4, 16), np.nan, np.float32)),
+        ("first", np.ones((16, 28), np.int64)),
+        ("mean", np.ones((2, 2))),
+        ("deviation", np.zeros(0)),
+        ("more", np.ones(3, np.float32)),
+    ],
+)
+def test_weights_of_no_head_are_a_sentence(heads, tmp_path, name, numbers):
+    """They were written by whoever sent the folder."""
+    fitted.write(heads["exact"], tmp_path)
+    stored = load_file(tmp_path / "head.safetensors")
+    stored.pop(name, None)
+    save_file(stored if numbers is None else {**stored, name: numbers}, tmp_path / "head.safetensors")
+    (tmp_path / "DIGESTS").unlink()
+    with pytest.raises(errors.Damaged, match="no fitted head: weights: expected"):
+        fitted.read(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "change", [{"depths": [1, 2, 4, 99]}, {"depths": [8, 4, 2, 1]}, {"threshold": "x"}, {"reads": ""}]
+)
+def test_what_a_head_says_of_itself_is_checked(heads, tmp_path, change):
+    fitted.write(heads["exact"], tmp_path)
+    about = json.loads((tmp_path / "head.json").read_text()) | change
+    (tmp_path / "head.json").write_text(json.dumps(about))
+    (tmp_path / "DIGESTS").unlink()
+    with pytest.raises(errors.Damaged, match=f"no fitted head: {next(iter(change))}: expected"):
+        fitted.read(tmp_path)
+
+
+def test_a_folder_of_somebody_else_is_left_alone(heads, tmp_path):
+    (tmp_path / "DIGESTS").write_text("theirs")
+    (tmp_path / "best.json").write_text("theirs")
+    with pytest.raises(errors.WrongFolder, match=r"expected a new folder or a fitted head, got .* with best\.json"):
+        fitted.write(heads["exact"], tmp_path)
+    assert (tmp_path / "DIGESTS").read_text() == "theirs"
 
 
 def test_what_cannot_be_fitted_is_a_sentence(problem):

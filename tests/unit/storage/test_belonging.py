@@ -6,6 +6,7 @@ import pytest
 
 from recommit.storage import belonging
 from recommit.storage.errors import WrongFolder
+from recommit.storage.files import Files
 
 BEGUN = {"optim": {"lr": 0.1, "betas": [0.9, 0.95]}, "seed": 1}
 
@@ -28,3 +29,15 @@ def test_another_is_refused_with_the_folder_the_field_and_both_values(now, sente
     with pytest.raises(WrongFolder) as refused:
         belonging.check(tmp_path, BEGUN, now)
     assert str(refused.value) == f"{tmp_path}: the folder belongs to another run: {sentence}"
+
+
+def test_what_a_dead_writer_left_is_swept_and_no_strangers_file(tmp_path):
+    for name in ("mine.json", "DIGESTS", ".lock", ".mine.json.7-ab.tmp"):
+        (tmp_path / name).write_text("")
+    belonging.take(Files(), tmp_path, ["mine.json"], "a thing")
+    assert not (tmp_path / ".mine.json.7-ab.tmp").exists()
+    for name in (".mine.json.8-ab.tmp", "thesis.tex"):
+        (tmp_path / name).write_text("")
+    with pytest.raises(WrongFolder, match=r"out: expected a new folder or a thing, got .* with thesis\.tex"):
+        belonging.take(Files(), tmp_path, ["mine.json"], "a thing")
+    assert (tmp_path / ".mine.json.8-ab.tmp").exists()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import types
 
@@ -56,3 +57,13 @@ def test_names_that_are_none_are_refused(repo, tmp_path):
 def test_a_folder_and_sending_exclude_each_other(upload, tmp_path):
     with pytest.raises(errors.WrongFolder, match="hub: expected a local folder or --send, got both"):
         hub.push(upload, tmp_path, True)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need a privilege there")
+@pytest.mark.parametrize("name", ["b.parquet", "data/b", ".hidden"])
+def test_links_are_refused(upload, tmp_path, name):
+    (tmp_path / "id_rsa").write_text("secret")
+    (upload.folder / name).symlink_to(tmp_path / "id_rsa")
+    with pytest.raises(errors.WrongFolder, match=f"folder: expected files, got a link: .*{name}"):
+        hub.push(upload, tmp_path / "hub", False)
+    assert not (tmp_path / "hub").exists()

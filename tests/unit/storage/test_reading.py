@@ -8,7 +8,7 @@ import os
 import pytest
 
 from recommit.data.table import parsed
-from recommit.storage import digests, reading
+from recommit.storage import digests, errors, reading
 from recommit.storage.errors import Damaged
 from recommit.storage.files import Files, file_sha256, sha256
 
@@ -60,6 +60,14 @@ def test_every_flipped_bit_of_the_list_is_noticed(folder):
         else:
             (folder / digests.NAME).write_bytes(whole)
             assert same == digests.read(folder)
+
+
+@pytest.mark.parametrize("text", ["[]", '{"plan.json": 3}', "{", "[" * 100_000])
+def test_a_list_of_something_else_is_a_sentence(folder, text):
+    """Whoever sent the folder can make the line fit itself."""
+    (folder / digests.NAME).write_bytes(digests.checkable(text))
+    with pytest.raises(errors.Damaged, match="DIGESTS: expected sha256 by name, got something else"):
+        reading.content(folder, "plan.json")
 
 
 def test_a_hash_is_computed_again_when_a_file_changes(tmp_path):

@@ -60,6 +60,17 @@ def test_recipes_parse(name):
 STAGES = {"sft": SftConfig, "grpo": GrpoConfig}
 
 
+def test_the_quick_recipe_is_the_laptops_cut_short():
+    """What docs/start.md trains, whose figures were printed with these values."""
+    sft = config.load("quick-sliding", cls=SftConfig, stage="sft")
+    assert sft == config.load("laptop-sliding", ("optim.steps=300", "run.threads=1"), cls=SftConfig, stage="sft")
+    cut = ("head=null", "phases=[{steps: 10, head_moves: 30}]", "credit.width=4", "credit.plan_depths=chosen")
+    changes = (*cut, "credit.price_action=0.004", "optim.depth_lr=3e-3", "run.threads=1")
+    validation = ("validation.every=10", "validation.instances=128")
+    grpo = config.load("quick-sliding", cls=GrpoConfig, stage="grpo")
+    assert grpo == config.load("laptop-sliding", (*changes, *validation), cls=GrpoConfig, stage="grpo")
+
+
 @pytest.mark.parametrize(("name", "column"), [("laptop-sliding", 0), ("laptop-sokoban", 1)])
 def test_the_papers_own_credit_beside_ours(name, column):
     """In small, learning rates and steps are ours; what is judged, and how, is the paper's."""

@@ -36,8 +36,8 @@ def sft(
     """Train a policy by imitation, or go on with a run that was interrupted: the same command does both.
 
     Args:
-        recipe: laptop-sliding, laptop-sokoban, laptop-joint, laptop-ice, paper-sliding, paper-sokoban, paper-joint, or
-            a YAML file.
+        recipe: quick-sliding, laptop-sliding, laptop-sokoban, laptop-joint, laptop-ice, paper-sliding, paper-sokoban,
+            paper-joint, or a YAML file.
         data: A data set (see recommit data build), or several, also of different puzzles: batches mix them.
         out: The folder of the run.
         set: Any value of the recipe, for example --set optim.lr=3e-4 model.shape.width=192
@@ -106,7 +106,7 @@ def grpo(
     """Improve a warm start by reinforcement of both heads, or go on with such a run: the same command does both.
 
     Args:
-        recipe: laptop-sliding, laptop-sokoban, laptop-ice, paper-sliding, paper-sokoban, or a YAML file.
+        recipe: quick-sliding, laptop-sliding, laptop-sokoban, laptop-ice, paper-sliding, paper-sokoban, or a YAML file.
         init: A run to start from (its best policy), or a saved policy (then with --data).
         out: The folder of the run.
         variant: adaptive, fixed-1 to fixed-8, random or depth-only.

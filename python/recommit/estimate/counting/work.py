@@ -183,7 +183,8 @@ class Shadow(ABC):
         def work() -> Any:
             z, index = self.policy.look(self.task, self.states(passes.states), left), self.policy.task_index(self.task)
             plans, scores = self.policy.decoder.plans(z, index)
-            return plans, self.policy.depth_head(self.policy.read(z, index, scores))
+            cells = self.policy.vision.kinds(self.task, self.states(passes.states))
+            return plans, self.policy.depth_head(self.policy.read(z, index, scores, cells=cells))
 
         return work
 

@@ -98,10 +98,26 @@ class Vision:
         if key not in self._legends:
             self._legends[key] = self.legend(task)
         table = self.backbone.features(self._legends[key], (1, 1))[:, 0]
-        seen = states[:, 1:-1, 1:-1] if self.crops(task) else states
+        seen = self._seen(task, states)
         codes = to_device(np.ascontiguousarray(seen).reshape(len(states), -1), table.device)
         cells = table[codes.long()]
         return cells if view == 0 else cells[:, symmetry.order(*seen.shape[1:], view).to(cells.device)]
+
+    def _seen(self, task: Puzzle, states: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """The cells that a picture shows."""
+        return states[:, 1:-1, 1:-1] if self.crops(task) else states
+
+    def kinds(self, task: Puzzle, states: NDArray[np.uint8]) -> Tensor | None:
+        """[N, rows, cols] the kind of what is drawn in every cell of the pictures, which is all that a cell shows; none
+        where the depth head does not go by foresight."""
+        config = self.config.foresight
+        if self.config.head.reads != "foresight" or config is None:
+            return None
+        seen, own = self._seen(task, states), (config.task, config.rows, config.cols)
+        if own != (task.task, *seen.shape[1:]):
+            raise ValueError(f"foresight: expected pictures of {own}, got {(task.task, *seen.shape[1:])}")
+        device = next(self.backbone.model.parameters()).device
+        return to_device(np.ascontiguousarray(seen), device).long()
 
     def legend(self, task: Puzzle) -> Tensor:
         """Patches of one cell per code, taken from states that show them all."""

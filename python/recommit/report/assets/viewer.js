@@ -49,11 +49,11 @@ const VIEWER = (() => {
       box.replaceChildren();
       if (k < one.decisions.length) {
         const d = one.decisions[k];
-        box.append(`Decision ${k + 1}: `, make("b", {}, `h = ${d.h}`), `, distance ${said(d.before)} → ${said(d.after)}${d.kind ? `, ${WORDS[d.kind]}` : ""}. ${d.spent - d.executed} actions so far.`);
+        box.append(`Look ${k + 1}: `, make("b", {}, `h = ${d.h}`), `, distance ${said(d.before)} → ${said(d.after)}${d.kind ? `, ${WORDS[d.kind]}` : ""}. ${d.spent - d.executed} actions so far.`);
         if (d.regret) box.append(make("span", { class: `regret${d.regret.cause ? " lost" : ""}` }, `Regret: ${price(d.regret)}.`));
       } else {
         const end = one.solved ? "Solved" : one.distances.at(-1) === -1 ? "Lost" : "Not solved";
-        box.append(make("b", {}, end), ` after ${one.decisions.length} decisions and ${one.spent} actions${one.solved ? "" : `; distance ${said(one.distances.at(-1))}`}.`);
+        box.append(make("b", {}, end), ` after ${one.decisions.length} looks and ${one.spent} actions${one.solved ? "" : `; distance ${said(one.distances.at(-1))}`}.`);
       }
       if (k === one.decisions.length && k && one.decisions[0].regret) {
         const all = one.decisions.reduce((sum, d) => sum + d.regret.lost, 0), places = one.decisions.filter((d) => d.regret.cause).length;
@@ -71,9 +71,14 @@ const VIEWER = (() => {
       return box;
     }
 
-    function chances(one) {
+    function chances(one, agent) {
       const box = make("div", { class: "chances" }), d = one.decisions[now.k];
       if (!d) return box;
+      const always = data.agents[agent].depth;
+      if (always) {
+        box.append(make("span", { style: { "grid-column": "1 / -1" } }, `Always h = ${always}.`));
+        return box;
+      }
       const total = d.chances.reduce((a, b) => a + b, 0);
       if (!total) box.append(make("span", { style: { "grid-column": "1 / -1" } }, "The depth head was not asked."));
       else data.depths.forEach((h, c) => {
@@ -85,13 +90,13 @@ const VIEWER = (() => {
 
     const wide = (one) => one.decisions.reduce((sum, d) => sum + d.h, 0);
 
-    function strip(one, widest) {
-      const box = make("div", { class: "strip", role: "group", "aria-label": "commitments" });
+    function strip(one, widest, width) {
+      const box = make("div", { class: "strip", role: "group", "aria-label": "commitments" }), unit = width / Math.max(widest, 1);
       one.decisions.forEach((d, k) => {
         const label = `decision ${k + 1}: h = ${d.h}, ${d.executed} executed, distance ${said(d.before)} to ${said(d.after)}${d.kind ? `, ${WORDS[d.kind]}` : ""}${d.regret ? `; regret: ${price(d.regret)}` : ""}`;
         const worse = d.regret?.cause ? " worse" : "";
         const state = worse + (k < now.k ? " past" : k === now.k ? " here" : "");
-        const block = make("button", { type: "button", class: `d${d.h}${state}`, style: { "--wide": d.h }, title: label, "aria-label": label, tabindex: -1 }, String(d.h), make("b", {}, MARKS[d.kind]));
+        const block = make("button", { type: "button", class: `d${d.h}${state}`, style: { "--wide": d.h }, title: label, "aria-label": label, tabindex: -1 }, d.h * unit < 9 ? "" : String(d.h), make("b", {}, MARKS[d.kind]));
         block.addEventListener("click", () => { go(k); root.focus({ preventScroll: true }); }); // the block itself is drawn anew
         box.append(block);
       });
@@ -123,11 +128,13 @@ const VIEWER = (() => {
       const every = shown(), most = Math.max(...every.flatMap((one) => one.distances)), steps = longest(), widest = Math.max(...every.map(wide));
       now.k = Math.min(Math.max(now.k, 0), steps);
       root.querySelectorAll(".pane").forEach((pane, p) => {
-        const one = every[p], d = one.decisions[now.k], [, top, said_, rest] = pane.children;
+        const one = every[p], d = one.decisions[now.k], [, scene, said_, rest] = pane.children, [top, side] = scene.children;
+        const width = Math.max(pane.clientWidth, 140);
         const cells = d ? d.boards[Math.min(now.sub, d.boards.length - 1)] : one.last;
         top.replaceChildren(puzzle ? DRAW.board(puzzle, data.rows, data.cols, cells) : make("p", { class: "missing" }, "This page cannot draw the puzzle."));
         status(said_, one, now.who[p]);
-        rest.replaceChildren(plan(one), chances(one), strip(one, widest), spark(one, most, steps, Math.max(pane.clientWidth, 140)));
+        side.replaceChildren(plan(one), chances(one, now.who[p]));
+        rest.replaceChildren(strip(one, widest, width), spark(one, most, steps, width));
       });
       const slide = find("turn");
       slide.max = steps;
@@ -156,14 +163,24 @@ const VIEWER = (() => {
       find("play").textContent = "Play";
     }
 
+    const longestAt = (k) => Math.max(...shown().map((one) => one.decisions[k]?.executed || 0));
+
+    // Milliseconds of an action: a whole episode takes as many seconds as the speed says, a short one fewer.
+    function pace() {
+      const seconds = Number(find("speed").value);
+      let beats = 0;
+      for (let k = 0; k < longest(); k++) beats += longestAt(k) + 2;
+      return Math.min(40 * seconds, 980 * seconds / Math.max(beats, 1));
+    }
+
     function tick() {
-      const most = Math.max(...shown().map((one) => one.decisions[now.k]?.executed || 0)), pace = Number(find("speed").value);
+      const most = longestAt(now.k), beat = pace();
       if (now.sub < most) now.sub += 1;
       else { now.k += 1; now.sub = 0; }
       const done = now.k >= longest();
       if (done) { pause(); note(); }
       draw();
-      if (!done) now.timer = setTimeout(tick, now.sub ? pace : 2 * pace); // a look takes longer than an action
+      if (!done) now.timer = setTimeout(tick, now.sub ? beat : 2 * beat); // a look takes longer than an action
     }
 
     function play() {
@@ -198,13 +215,15 @@ const VIEWER = (() => {
 
     function build() {
       const groups = data.kinds.map((name) => make("optgroup", { label: name }));
-      data.instances.forEach((one, i) => groups[one.kind].append(make("option", { value: i }, `${one.n}: length ${data.played[0][i].d[0]}`)));
+      data.instances.forEach((one, i) => groups[one.kind].append(make("option", { value: i }, `${one.n}: ${data.played[0][i].d[0]} actions from the goal`)));
       find("pick-instance").append(...groups.filter((group) => group.children.length));
       root.querySelectorAll(".pane").forEach((pane, p) => {
-        const pick = make("select", {}, ...data.agents.map((agent, a) => make("option", { value: a }, agent.label)));
+        const pick = make("select", {}, ...data.agents.map((agent, a) => make("option", { value: a }, agent.words || agent.label)));
         pick.value = now.who[p];
         pick.addEventListener("change", () => { now.who[p] = Number(pick.value); go(Math.min(now.k, longest())); });
-        pane.append(make("label", {}, `Agent ${"AB"[p]} `, pick), make("div"), make("p", { class: "said" }), make("div"));
+        const scene = make("div", { class: "scene" }, make("div"), make("div", { class: "side" }));
+        pick.setAttribute("aria-label", `Agent ${"AB"[p]}`);
+        pane.append(make("label", {}, pick), scene, make("p", { class: "said" }), make("div"));
       });
       find("pick-instance").addEventListener("change", (event) => choose(Number(event.target.value)));
       find("previous").addEventListener("click", () => choose(now.i - 1));
@@ -214,15 +233,29 @@ const VIEWER = (() => {
       find("step").addEventListener("click", () => go(now.k + 1));
       find("turn").addEventListener("input", (event) => go(Number(event.target.value)));
       root.addEventListener("keydown", key);
+      document.addEventListener("keydown", keyOutside);
       addEventListener("hashchange", read);
       addEventListener("resize", draw);
     }
 
+    const ORDERS = { ArrowRight: () => go(now.k + 1), ArrowLeft: () => go(now.sub ? now.k : now.k - 1), j: () => choose(now.i + 1), k: () => choose(now.i - 1), p: play };
+    // These scroll a page, so they are the viewer's only where it has the focus.
+    const FOCUSED = { ArrowUp: () => go(0), ArrowDown: () => go(longest()), " ": play };
+
+    // Nothing has the focus, and the viewer is on the screen: its keys work without a click.
+    function keyOutside(event) {
+      const box = root.getBoundingClientRect(), seen = box.bottom > 120 && box.top < innerHeight - 120;
+      if (seen && [document.body, document.documentElement].includes(event.target)) obey(event, ORDERS);
+    }
+
     function key(event) {
-      const own = ["SELECT", "INPUT"].includes(event.target.tagName) || event.ctrlKey || event.altKey || event.metaKey;
-      const orders = { ArrowRight: () => go(now.k + 1), ArrowLeft: () => go(now.sub ? now.k : now.k - 1), ArrowUp: () => go(0), ArrowDown: () => go(longest()),
-        j: () => choose(now.i + 1), k: () => choose(now.i - 1), " ": play };
-      if (own || !Object.hasOwn(orders, event.key) || (event.key === " " && event.target.tagName === "BUTTON")) return;
+      const own = ["SELECT", "INPUT"].includes(event.target.tagName), press = [" ", "Enter"].includes(event.key);
+      if (own || (press && ["BUTTON", "SUMMARY"].includes(event.target.tagName))) return;
+      obey(event, { ...ORDERS, ...FOCUSED });
+    }
+
+    function obey(event, orders) {
+      if (event.ctrlKey || event.altKey || event.metaKey || !Object.hasOwn(orders, event.key)) return;
       event.preventDefault();
       orders[event.key]();
     }

@@ -81,7 +81,8 @@ def make(judge: Judge, rows: Sequence[RuleScore], entries: Sequence[NamedRule], 
         "worst": worst,
     }
     content = [page.section(name, SECTIONS[name], *parts[name]) for name in SECTIONS]
-    return page.document("recommit graph", title, judge.graph.task, content, packed)
+    links = [(name, SECTIONS[name].title) for name in SECTIONS]
+    return page.document("recommit graph", title, judge.graph.task, content, packed, links)
 
 
 def _rules(rows: Sequence[RuleScore], setting: Setting) -> Html:

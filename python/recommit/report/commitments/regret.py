@@ -19,7 +19,8 @@ from recommit.report.embed import Html, joined, short, tag
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from recommit.report.reading import Agent, AgentDecisions, Folder
+    from recommit.report.agents.agent import Agent
+    from recommit.report.reading import AgentDecisions, Folder
 
 #: How the names of files of regrets end; see ``recommit.evaluate.ceiling.regrets``, which needs torch.
 SUFFIX = "-regret"
@@ -171,7 +172,7 @@ def of_agents(folder: Folder) -> list[LostByDistance]:
     furthest = max((int(before.max(initial=1)) for _, before, _ in each), default=1)
     count = int(folder.spec["instances"])
     return [
-        table(agent.label, _file_name(agent), before, own.cause, own.regret, count, furthest)
+        table(agent.words, _file_name(agent), before, own.cause, own.regret, count, furthest)
         for agent, before, own in each
     ]
 

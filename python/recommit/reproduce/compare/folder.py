@@ -4,18 +4,22 @@ PUZZLE/graphs/       one commitment graph per policy and size
 scores-PUZZLE.json   every number that is on the page or in a table
 tables-PUZZLE.md     every row
 rules-compared.md    the page; assets/ has its figures, and assets/rules-compared-PUZZLE.json what the page is made of
+DIGESTS              sha256 of the scores, which a later call reads
 """
 
 from __future__ import annotations
 
 import json
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from recommit.reproduce.compare import figures, page, reading
+from recommit.reproduce.compare import figures, page
+from recommit.reproduce.compare import reading as columns
 from recommit.reproduce.compare.comparison import Comparison
-from recommit.storage import files
-from recommit.storage import reading as stored
+from recommit.reproduce.compare.instances import TEST, VALIDATION
+from recommit.reproduce.compare.sources import SOURCES
+from recommit.storage import digests, errors, files, reading
 from recommit.storage.lock import Lock
 
 if TYPE_CHECKING:
@@ -23,9 +27,38 @@ if TYPE_CHECKING:
 
     from recommit.reproduce.preset import PresetEntry
 
-PAGE, ASSETS = "rules-compared.md", "assets"
+PAGE, ASSETS, SCORES = "rules-compared.md", "assets", "scores-*.json"
 #: What rows are looked up by.
 NAMED_BY = {"source", "rule", "chosen", "budget", "price_action", "price_look", "instances", "seeds"}
+#: What the scores of a puzzle hold, as far as the page and the tables read them.
+STARTS = {"label": str, "starts": int}
+SETTING = {"budget": int, "price_action": reading.NUMBER, "price_look": reading.NUMBER}
+ENDS = [reading.NUMBER]
+ROW = {
+    "source": str,
+    "rule": str,
+    "chosen": str,
+    **SETTING,
+    "seeds": [int],
+    "parameters": (list, type(None)),
+    **dict.fromkeys(("validation", "solved", "actions", "looks", "value", "ceiling"), reading.NUMBER),
+    "by_seed": ENDS,
+    "ahead": ENDS,
+    "ahead_solved": ENDS,
+    "ahead_actions": ENDS,
+    "gain": (list, type(None)),
+}
+LOST = {"value": reading.NUMBER, "best": reading.NUMBER, "plans_lose": ENDS, "depths_lose": ENDS}
+FIELDS = {
+    "puzzle": str,
+    "title": str,
+    "missing": [str],
+    "price_action": reading.NUMBER,
+    "instances": {TEST: STARTS, VALIDATION: STARTS},
+    "settings": [SETTING],
+    "rows": {TEST: [ROW]},
+    "split": [{"instances": str, "source": str, "rule": str, **SETTING, **LOST}],
+}
 
 
 def compare(
@@ -42,27 +75,57 @@ def compare(
     place, disk = out.absolute(), files.Files()
     files.make_folders(disk, place)
     with Lock(place, work="comparison"):
+        if strangers := sorted(name for name in digests.read(place) if not fnmatch(name, SCORES)):
+            raise errors.WrongFolder(f"out: expected a new folder or a comparison, got {place} with {strangers[0]}")
+        files.sweep(disk, place)
         for entry in entries:
             values = Comparison(entry, place, seeds, **sizes, device=device, say=say, progress=progress).run()
-            files.replace(disk, place / f"scores-{entry.name}.json", as_json(values).encode())
+            keep(disk, place, f"scores-{entry.name}.json", as_json(values).encode())
         return write(place)
+
+
+def keep(disk: files.Files, place: Path, name: str, data: bytes) -> None:
+    """Replace a file that is on the list of digests: off it first, and back last."""
+    others = {each: digest for each, digest in digests.read(place).items() if each != name}
+    digests.write(disk, place, others)
+    files.replace(disk, place / name, data)
+    digests.write(disk, place, {**others, name: files.sha256(data)})
 
 
 def write(place: Path) -> tuple[str, list[dict[str, Any]]]:
     """Tables, figures and page from the scores that are there."""
     disk = files.Files()
-    scores = [stored.values(place, path.name) for path in sorted(place.glob("scores-*.json"))]
+    scores = scores_in(place)
     files.make_folders(disk, place / ASSETS)
+    files.sweep(disk, place / ASSETS)
     for one in scores:
         files.replace(disk, place / f"tables-{one['puzzle']}.md", page.tables(one).encode())
         for figure in figures.of(one):
             files.replace(disk, place / ASSETS / f"{figure.name}.svg", figure.alone().encode())
             files.replace(disk, place / ASSETS / f"{figure.name}.csv", figure.csv().encode())
         name = f"{PAGE.removesuffix('.md')}-{one['puzzle']}.json"
-        files.replace(disk, place / ASSETS / name, reading.as_json(_printed(one)).encode())
+        files.replace(disk, place / ASSETS / name, columns.as_json(_printed(one)).encode())
     text = page.page(scores)
     files.replace(disk, place / PAGE, text.encode())
     return text, scores
+
+
+def scores_in(place: Path) -> list[dict[str, Any]]:
+    """What every puzzle that was compared there has come to, checked."""
+    return [_scores(place, path.name) for path in sorted(place.glob(SCORES))]
+
+
+def _scores(place: Path, name: str) -> dict[str, Any]:
+    """What an earlier call has written: of the puzzle in its name, and whole."""
+    one, path = reading.values(place, name, FIELDS), place / name
+    if name != f"scores-{one['puzzle']}.json":
+        raise errors.Damaged(f"{path}: puzzle: expected that of the file's name, got {one['puzzle']!r}")
+    for kind, rows in one["rows"].items():
+        reading.expect(path, rows, [ROW], f"rows.{kind}")
+        reading.expect(path, one["instances"].get(kind, ...), STARTS, f"instances.{kind}")
+    if strange := [row["source"] for kind in one["rows"] for row in one["rows"][kind] if row["source"] not in SOURCES]:
+        raise errors.Damaged(f"{path}: source: expected one of {', '.join(SOURCES)}, got {strange[0]!r}")
+    return one
 
 
 class _Watched(dict[str, Any]):

@@ -53,7 +53,10 @@ def is_head(row: Row) -> bool:
 def head(rows: list[Row], *, memory: bool = False) -> Row:
     """Our head on our own plans."""
     name = HEAD + (MEMORY if memory else "")
-    return next(row for row in rows if row["source"] == OURS and row["rule"] == name)
+    own = [row for row in rows if row["source"] == OURS and row["rule"] == name]
+    if not own:
+        raise ValueError(f"rows: expected one of {name} on plans of {OURS}, got none")
+    return own[0]
 
 
 def untrained(rows: list[Row], *, memory: bool = False, source: str = "") -> list[Row]:

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from recommit.train.engine import state as engine_state
-from recommit.train.engine.deepspeed_file import merged
+from recommit.train.engine.deepspeed_file import check_places, merged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -40,6 +40,7 @@ class Root(nn.Module):
 
 def settings(config: EngineConfig, optim: OptimConfig, parts: int, world: int) -> dict[str, Any]:
     """The DeepSpeed configuration of a run; combinations that are known to go wrong are refused."""
+    check_places(config.settings)
     if config.stage == 0 and config.bf16:
         raise ValueError(
             "engine.stage: expected 1, 2 or 3 with engine.bf16, got 0 (its bf16 optimiser takes a wrong first step; "

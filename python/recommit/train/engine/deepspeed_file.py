@@ -21,6 +21,9 @@ DECIDED = (
 )
 #: What this package's engine has no use for.
 REFUSED = ("fp16", "amp", "pipeline", "compression_training", "checkpoint")
+#: What would write beside the run's folder or send something away; a recipe may be a stranger's.
+ELSEWHERE = ("tensorboard", "wandb", "comet", "csv_monitor", "autotuning", "nebula")
+_PLACES = ("path", "paths", "file", "dir")
 _OFFLOADS = ("offload_optimizer", "offload_param")
 
 
@@ -48,6 +51,16 @@ def changes(name: str) -> dict[str, Any]:
         "engine.offload": _offload(zero, stage, name),
         "engine.settings": {key: each for key, each in settings.items() if each != {} and key not in REFUSED},
     }
+
+
+def check_places(settings: dict[str, Any], where: str = "engine.settings") -> None:
+    """Refuse what names a place outside the run's folder, at any depth."""
+    for key, value in settings.items():
+        name = f"{where}.{key}"
+        if (key in ELSEWHERE or str(key).rpartition("_")[2] in _PLACES) and value not in ({}, {"enabled": False}, None):
+            raise ValueError(f"{name}: expected nothing that writes or sends beside the run's folder, got {value!r}")
+        if isinstance(value, dict):
+            check_places(value, name)
 
 
 def _offload(zero: dict[str, Any], stage: int, name: str) -> bool:

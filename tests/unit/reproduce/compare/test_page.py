@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 import re
 from pathlib import Path
 
 import pytest
 
 from recommit.reproduce.compare import figures, folder, page, reading, words
+from recommit.storage import digests, errors
+from recommit.storage import files as disk
 
 PUZZLES = ("sliding", "sokoban")
-
 SETTINGS = [
     {"budget": budget, "price_action": 0.01 if look else 0.0, "price_look": 0.01 * look}
     for budget in (15, 10)
@@ -146,6 +148,69 @@ def test_scores_are_rows_of_json_and_the_page_is_made_from_the_file(scores, tmp_
     names = set(re.findall(r"\((assets/[^)]+)\)", written))
     assert names
     assert all((tmp_path / name).is_file() for name in names)
+
+
+@pytest.fixture
+def place(scores, tmp_path):
+    """A folder in which one puzzle was compared."""
+    disk.make_folders(disk.Files(), tmp_path / "compared")
+    folder.keep(disk.Files(), tmp_path / "compared", "scores-sliding.json", folder.as_json(scores).encode())
+    return tmp_path / "compared"
+
+
+@pytest.mark.parametrize("name", ["scores-sliding.json", digests.NAME])
+def test_a_flipped_bit_is_noticed(place, name):
+    data = (place / name).read_bytes()
+    for at in range(0, len(data), max(len(data) // 23, 1)):
+        (place / name).write_bytes(data[:at] + bytes([data[at] ^ 4]) + data[at + 1 :])
+        with pytest.raises(errors.Damaged, match=name):
+            folder.write(place)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"puzzle": "../../victim"}, "puzzle: expected that of the file's name, got '../../victim'"),
+        ({"rows": {}}, "rows.test: expected a list, got no such field"),
+        ({"rows": {"test": [{}]}}, r"rows.test.0.source: expected text, got no such field"),
+        ({"rows": {"test": [], "more": [{"rule": 3}]}}, "rows.more.0.source: expected text"),
+        ({"settings": [3]}, "settings.0: expected an object, got a whole number"),
+        ({"split": [{"instances": "test"}]}, "split.0.source: expected text"),
+        ({"instances": {}}, "instances.test: expected an object"),
+    ],
+)
+def test_scores_from_elsewhere_are_checked(place, scores, change, message):
+    """They are of another version, or of whoever sent the folder: no name in them leads out of it."""
+    (place / digests.NAME).unlink()
+    (place / "tables-..").mkdir()
+    (place / "scores-sliding.json").write_text(json.dumps({**scores, **change}))
+    with pytest.raises(errors.Damaged, match=message):
+        folder.write(place)
+    assert not list(place.parent.glob("victim*"))
+
+
+def test_a_row_of_plans_that_nobody_knows_is_a_sentence(place, scores):
+    (place / digests.NAME).unlink()
+    scores["rows"]["test"][0]["source"] = "mine"
+    (place / "scores-sliding.json").write_text(json.dumps(scores))
+    with pytest.raises(errors.Damaged, match="source: expected one of adaptive, fixed-8, random, init, got 'mine'"):
+        folder.write(place)
+
+
+@pytest.mark.parametrize("kind", ["pipe", "folder", "link to nowhere"])
+def test_what_is_no_file_is_a_sentence(place, kind):
+    path = place / "scores-another.json"
+    {"pipe": os.mkfifo, "folder": Path.mkdir, "link to nowhere": lambda path: path.symlink_to("nowhere")}[kind](path)
+    with pytest.raises(errors.Damaged, match=r"scores-another\.json"):
+        folder.write(place)
+
+
+def test_the_digests_of_another_folder_are_left_alone(tmp_path):
+    digests.write(disk.Files(), tmp_path, {"best.json": "0" * 64})
+    before = (tmp_path / digests.NAME).read_bytes()
+    with pytest.raises(errors.WrongFolder, match=r"expected a new folder or a comparison, got .* with best\.json"):
+        folder.compare([], tmp_path, (), {}, "cpu", lambda _: None)
+    assert (tmp_path / digests.NAME).read_bytes() == before
 
 
 DOCS = Path(__file__).resolve().parents[4] / "docs"

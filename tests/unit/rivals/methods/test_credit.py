@@ -177,7 +177,7 @@ def test_the_papers_credit_is_the_mean_over_all_groups(problem, edges, chance):
     names, task = cases.keys(problem), cases.cases.TASKS["sliding"]
     states = dict(zip(names, problem.graph.states, strict=True))
     fast = audit.state_expectation(problem, chance, 3)
-    visits = problem.visits(chance).sum(axis=0)[problem.rows]
+    visits, wrong = problem.visits(chance).sum(axis=0)[problem.rows], []
     for row in np.argsort(-visits)[:4]:
         here = names[problem.rows[row]]
         rewards = []
@@ -187,6 +187,16 @@ def test_the_papers_credit_is_the_mean_over_all_groups(problem, edges, chance):
             rewards.append(solved + 0.2 * np.tanh(won / executed))
         by_hand = slow.group_gradient(chance[row].tolist(), rewards, 3)
         np.testing.assert_allclose(fast[row], visits[row] * np.array(by_hand), atol=1e-12)
+        alone = [reward - 0.2 * np.tanh(1.0) for reward in rewards]  # no group notices what all have in common
+        np.testing.assert_allclose(slow.group_gradient(chance[row].tolist(), alone, 3), by_hand, atol=1e-12)
+        unbounded = [
+            solved + 0.2 * np.arctanh(min((reward - solved) / 0.2, 0.999))
+            for reward, (_, _, solved) in zip(rewards, (edges[here][depth] for depth in problem.depths), strict=True)
+        ]
+        wrong.append(visits[row] * np.array(slow.group_gradient(chance[row].tolist(), unbounded, 3)))
+    rows = np.argsort(-visits)[:4]
+    assert not np.allclose(fast[rows], wrong, atol=1e-6)  # planted: progress without its bound
+    assert not np.allclose(fast[rows], audit.state_expectation(problem, chance, 2)[rows], atol=1e-6)  # planted: a size
 
 
 def test_labels_of_the_verifier_are_distances():
@@ -198,6 +208,11 @@ def test_labels_of_the_verifier_are_distances():
         distance = task.distance(np.ascontiguousarray(states[every]))
         assert labels[row].tolist() == [float(d) if d >= 0 else longest + 16.0 for d in distance]
     assert (problem.graph.distance < 0).any()
+    near = dataclasses.replace(problem.graph, distance=np.where(problem.graph.distance < 0, 0, problem.graph.distance))
+    nearer = verifier.labels(dataclasses.replace(problem, graph=near), 16.0)
+    assert not np.array_equal(nearer, labels)  # planted: a lost level as a solved one
+    late = labels[:, [0, 2, 3, 4, 4]]
+    assert not np.array_equal(late, labels)  # planted: each depth with the next one's distance
 
 
 @pytest.mark.parametrize("kind", ["episode", "branch"])

@@ -95,3 +95,25 @@ def test_our_own_values_win_and_details_of_no_offload_are_dropped():
     own = {"a": 1, "zero": {"stage": 1}}
     more = {"a": 2, "b": 3, "zero": {"stage": 3, "offload_optimizer": {"pin_memory": True}, "bucket": 5}}
     assert merged(own, more) == {"a": 1, "b": 3, "zero": {"stage": 1, "bucket": 5}}
+
+
+@pytest.mark.parametrize(
+    ("more", "name"),
+    [
+        ({"csv_monitor": {"enabled": True, "output_path": "/"}}, "csv_monitor"),
+        ({"wandb": {"enabled": True}}, "wandb"),
+        ({"flops_profiler": {"enabled": True, "output_file": "/etc/profile"}}, "flops_profiler.output_file"),
+        ({"zero_optimization": {"offload_param": {"nvme_path": "/"}}}, "zero_optimization.offload_param.nvme_path"),
+        ({"autotuning": {"enabled": True, "results_dir": "x"}}, "autotuning"),
+    ],
+)
+def test_a_recipe_writes_and_sends_nothing_beside_the_run(more, name):
+    """It may be a stranger's."""
+    engine = EngineConfig(kind="deepspeed", settings=more)
+    with pytest.raises(ValueError, match=rf"engine\.settings\.{name}: expected nothing that writes or sends"):
+        settings(engine, OptimConfig(), 1, 1)
+
+
+def test_what_is_switched_off_is_fine():
+    off = {"tensorboard": {"enabled": False}, "flops_profiler": {"enabled": True, "output_file": None}}
+    assert settings(EngineConfig(kind="deepspeed", settings=off), OptimConfig(), 1, 1)["flops_profiler"]["enabled"]

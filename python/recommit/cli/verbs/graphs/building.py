@@ -24,6 +24,7 @@ def build(
     task: str = "",
     limit: int = 4_000_000,
     features: bool = False,
+    views: Literal[0, 1, 2, 4, 8] = 0,
     samples: int = 0,
     seed: int = 0,
     device: str = "auto",
@@ -44,6 +45,7 @@ def build(
         task: Which puzzle of a run that has several: sliding, or sliding-3x3 with its size.
         limit: Nodes at most; a graph that needs more is cut and cannot be scored.
         features: Keep what the depth head reads of a look, so that other heads can be trained: recommit graph fit.
+        views: Look at so many views of every picture; 0 for as many as the policy has. Not for sliding.
         samples: Other plans drawn from the policy at every look: what the rule agreement reads.
         seed: Of these samples.
         device: cpu, cuda, or auto.
@@ -75,10 +77,13 @@ def build(
             groups = held_out.rooms(spec, first)
         also = on_ways(puzzle, first) if ways and not every_state else None
         policy = CommitPolicy.from_pretrained(folder, device=find_device(device)).eval()
+        if views:
+            policy.replace_views(views)
         source = {
             "policy": weights_of(folder),
             "starts": "every state" if every_state else f"{len(first)} of {split}",
             "set": held_out.name(first),
+            "views": policy.vision.views(puzzle, puzzle.shape),
             **({"samples": samples, "seed": seed} if samples else {}),
         }
         options: dict[str, Any] = {"limit": limit, "features": features, "samples": samples, "seed": seed}

@@ -1,4 +1,5 @@
-"""``recommit graph fit|audit``: each command is a function whose signature is its command line."""
+"""Heads beside reinforcement, ``recommit graph fit|audit`` and ``recommit train foresight``: each command is a function
+whose signature is its command line."""
 
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ from recommit.storage.foreign_text import say, tell
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from recommit.rivals.fitted import FittedHead
     from recommit.rivals.problem import HeadProblem
 
 
@@ -25,11 +27,12 @@ def fit(
     seed: int = 0,
     tries: bool = True,
     held: float = 0.25,
-    reads: Literal["z", "plan", "both"] = "both",
+    reads: Literal["z", "plan", "both", "views", "agreement"] = "both",
     depths: tuple[int, ...] = (),
     budget: tuple[int, ...] = (),
     price_action: float = 0.01,
     price_look: float = 0.02,
+    policy: Path | None = None,
     quiet: bool = False,
 ) -> int:
     """Train a head on a graph's frozen plans, without a simulator and without the policy.
@@ -46,11 +49,14 @@ def fit(
         seed: Of weights and draws, and of which starts are held out.
         tries: Three tries with other values, the best on the held-out starts. Without: the first values alone.
         held: Share of the starts' groups that no update sees: the best check and the best try are chosen there.
-        reads: What the head reads: what a look gave, how sure the plan is, or both.
+        reads: What the head reads: what a look gave, how sure the plan is, or both; views: also how far views agree;
+            agreement: the same without what the look gave.
         depths: Depths to choose from; those of the policy's own head if not said.
         budget: Numbers of looks, of equal parts of the episodes; those of the puzzle if not said.
         price_action: What an action costs; reaching the goal is worth 1.
         price_look: What a look costs.
+        policy: The run whose plans the graph has: it is also written with this head, as OUT/policy. That is a policy
+            like any other; recommit evaluate RUN --agents adaptive@OUT/policy plays it.
         quiet: Print nothing while fitting.
     """
     from recommit.rivals import fitted, fitting
@@ -64,6 +70,8 @@ def fit(
         else:
             head = fitting.fit(learn, away, method, seed, extent)
         fitted.write(head, out)
+        if policy is not None:
+            _save(policy, head, graph, out / "policy")
     except ValueError as error:
         raise WrongCall(str(error)) from None
     record = head.record
@@ -123,6 +131,62 @@ def audit(
         audit_page.write(out, rows, text)
     tell(json_module.dumps(audit_page.plain(rows), indent=2) if json else text, end="\n" if json else "")
     return 0
+
+
+def foresight(
+    run: Path,
+    /,
+    out: Path,
+    task: str = "",
+    views: Literal[0, 1, 2, 4, 8] = 0,
+    steps: int = 8000,
+    starts: int = 20_000,
+    seed: int = 0,
+    threads: int = 1,
+    quiet: bool = False,
+) -> int:
+    """Teach a run's policy where its plans lead, by exact distances of training states, without a look.
+
+    Args:
+        run: A training run: its best policy, and the data whose training starts are used.
+        out: The folder of the policy with foresight, which recommit evaluate RUN --agents adaptive@OUT plays.
+        task: Which puzzle of a run that has several: foresight is of one puzzle and size.
+        views: Plans of so many views of every picture; 0 for as many as the policy has. Not for sliding.
+        steps: Steps of 256 states.
+        starts: Training starts on whose optimal ways, and beside them, states are drawn.
+        seed: Of weights and states.
+        threads: Threads of torch; 0 for as many as it likes.
+        quiet: Print nothing while training.
+    """
+    import torch
+
+    from recommit.policy.checkpoint import local_folder
+    from recommit.policy.policy import CommitPolicy
+    from recommit.runs.directory import recipe_of
+    from recommit.train import foresight as teaching
+
+    if threads:
+        torch.set_num_threads(threads)
+    try:
+        spec = recipe_of(str(run), task)
+        policy = CommitPolicy.from_pretrained(local_folder(run)).eval()
+        policy.replace_views(views or policy.config.views)
+        training = teaching.ForesightTraining(steps, starts=starts, seed=seed)
+        result = teaching.train(policy, spec, training, _silent if quiet else say)
+    except ValueError as error:
+        raise WrongCall(str(error)) from None
+    policy.save_pretrained(out)
+    share, pictures = 100 * result["exact"], 100 * result["pictures"]
+    tell(f"{share:.1f} % of distances exact, {pictures:.1f} % of pictures right after an action, in {out}")
+    return 0
+
+
+def _save(run: Path, head: FittedHead, graph: Path, folder: Path) -> None:
+    from recommit.graphs import files
+    from recommit.rivals import into_policy
+
+    source = files.read(graph).source
+    into_policy.save(run, head, int(source.get("views", 1)), source.get("policy", ""), folder)
 
 
 def _problem(

@@ -104,6 +104,23 @@ def test_a_head_is_fitted_scored_and_audited(init, tmp_path, capsys):  # noqa: F
     assert (tmp_path / "audit" / "audit.json").exists()
 
 
+def test_a_fitted_head_is_an_agent(init, tmp_path, capsys):  # noqa: F811
+    graph, head = str(tmp_path / "graph"), str(tmp_path / "mine")
+    words = ["--split", "train", "--starts", "12", "--features", "--quiet"]
+    assert main(["graph", "build", str(init), "--out", graph, *words]) == 0
+    words = ["--reads", "plan", "--updates", "3", "--policy", str(init), "--quiet"]
+    assert main(["graph", "fit", graph, "--out", head, *words]) == 0
+    agents = ["fixed-2", f"adaptive@{head}/policy"]
+    words = ["--instances", "4", "--validation", "2", "--budgets", "3", "--json", "--quiet"]
+    capsys.readouterr()
+    assert main(["evaluate", str(init), "--out", str(tmp_path / "eval"), "--agents", *agents, *words]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert [(row["agent"], row["uses"]) for row in rows] == [(agent, "picture") for agent in agents]
+    other = str(tmp_path / "mine" / "policy")
+    assert main(["graph", "fit", graph, "--out", head, "--updates", "1", "--policy", other, "--quiet"]) == 2
+    assert "policy: expected the one whose plans the graph has" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

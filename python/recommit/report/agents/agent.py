@@ -1,0 +1,101 @@
+"""An agent of an evaluation: its name in files, its words on a page, and the part that it has in figures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import PurePath
+
+from recommit.evaluate.agent_names import AgentName
+from recommit.paper.agent_words import brief, readable
+from recommit.paper.seeds import seed_of
+
+#: Depths drawn without a look at the state: what adaptive depth has to beat.
+CONTROLS = ("random", "shuffled", "mixture")
+CEILING = "oracle-dp"
+#: Agents that use the exact distance: no policy can be asked to do as well.
+KNOWING = (CEILING, "oracle-delta", "oracle-rate", "solver")
+
+
+@dataclass(frozen=True)
+class Agent:
+    """Who was played, and the part it has in the figures."""
+
+    name: str  #: as in the files
+    label: str  #: as in the page: without folders
+    role: str  #: first, fixed, control, ceiling, knowing or other
+    words: str  #: what it does, to be read: no two agents have the same
+
+    @property
+    def base(self) -> str:
+        """What it does, without whose policy it asks."""
+        return AgentName.parse(self.name).base
+
+    @property
+    def run(self) -> str:
+        """Whose policy; empty for that of the evaluation."""
+        return AgentName.parse(self.name).run
+
+    @property
+    def brief(self) -> str:
+        """What it does in a few letters, for figures."""
+        return brief(AgentName.parse(self.label))
+
+    @property
+    def family(self) -> tuple[str, bool]:
+        """The same for fixed depths that belong together: of one policy, or of runs that were trained for one depth
+        each."""
+        return self.run.replace(f"fixed-{self.depth}", "fixed-h"), self.drawn
+
+    @property
+    def drawn(self) -> bool:
+        """Are its actions drawn from the policy?"""
+        return AgentName.parse(self.name).draws_actions
+
+    @property
+    def depth(self) -> int:
+        """Depth of an agent that always takes the same; else 0."""
+        return AgentName.parse(self.name).depth
+
+
+def agents_of(names: list[str], seed: str = "") -> list[Agent]:
+    """Labels name a policy by its folder, and by as many folders above it as tell it from another; ``seed`` is that of
+    the evaluation's own policy."""
+    agents = [AgentName.parse(name) for name in names]
+    folders = [PurePath(agent.run).parts for agent in agents]
+    labels = [str(replace(agent, run=_telling(parts, folders))) for agent, parts in zip(agents, folders, strict=True)]
+    return [
+        Agent(name, label, _role(i, agent.base), words)
+        for i, (name, label, agent, words) in enumerate(zip(names, labels, agents, _words(labels, seed), strict=True))
+    ]
+
+
+def _words(labels: list[str], seed: str) -> list[str]:
+    """Words for every label. Of agents with the same words, those of another seed say which, else all their folder."""
+    agents = [AgentName.parse(label) for label in labels]
+    plain = [readable(agent) for agent in agents]
+    by_seed = [
+        f"{words}, seed {own}" if (own := seed_of(agent.run)) not in ("", seed) and plain.count(words) > 1 else words
+        for words, agent in zip(plain, agents, strict=True)
+    ]
+    return [
+        f"{words} ({agent.run})" if agent.run and by_seed.count(words) > 1 else words
+        for words, agent in zip(by_seed, agents, strict=True)
+    ]
+
+
+def _telling(parts: tuple[str, ...], folders: list[tuple[str, ...]]) -> str:
+    """As many folders at the end of a path as tell it from the others."""
+    for many in range(1, len(parts) + 1):
+        if all(other == parts or other[-many:] != parts[-many:] for other in folders):
+            return "/".join(parts[-many:])
+    return ""
+
+
+def _role(place: int, base: str) -> str:
+    if place == 0:
+        return "first"
+    if base.startswith("fixed-"):
+        return "fixed"
+    if base == CEILING:
+        return "ceiling"
+    return "control" if base in CONTROLS else "knowing" if base in KNOWING else "other"
