@@ -6,15 +6,24 @@
 namespace recommit::ice {
 
 void Distances::read(const std::uint8_t* states, Shape shape, std::size_t index) {
+  player_ = strip(states, shape, index, scratch_);
+  take(scratch_, shape);
+}
+
+int Distances::strip(const std::uint8_t* states, Shape shape, std::size_t index, std::vector<std::uint8_t>& cave) {
   const auto n = static_cast<std::size_t>(shape.cells());
   const std::uint8_t* state = states + index * n;
-  scratch_.assign(state, state + n);
-  player_ = find_player(scratch_.data(), shape, index);
-  std::uint8_t& under = scratch_[static_cast<std::size_t>(player_)];
+  cave.assign(state, state + n);
+  const int player = find_player(cave.data(), shape, index);
+  std::uint8_t& under = cave[static_cast<std::size_t>(player)];
   under = has_goal(under) ? kGoal : kIce;
-  if (shape == shape_ && scratch_ == cave_) return;
+  return player;
+}
+
+void Distances::take(const std::vector<std::uint8_t>& cave, Shape shape) {
+  if (shape == shape_ && cave == cave_) return;
   shape_ = shape;
-  cave_.swap(scratch_);
+  cave_ = cave;
   analyse();
 }
 

@@ -18,6 +18,12 @@ class Distances {
   /// is malformed.
   void read(const std::uint8_t* states, Shape shape, std::size_t index);
 
+  /// Writes the cave of states[index] without its player, and returns the player's cell. Throws ValueError if the state
+  /// is malformed.
+  static int strip(const std::uint8_t* states, Shape shape, std::size_t index, std::vector<std::uint8_t>& cave);
+  /// Finds the distances of such a cave unless it is the one read before.
+  void take(const std::vector<std::uint8_t>& cave, Shape shape);
+
   int player() const noexcept { return player_; }  ///< cell of the player in the state read
   /// Of a player at rest in a cell; kUnsolvable in a rock and where there is no way.
   Distance at(int cell) const noexcept { return distance_[static_cast<std::size_t>(cell)]; }

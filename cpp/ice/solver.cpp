@@ -1,7 +1,9 @@
 // Distances and optimal plans, read from the distances of each cave.
 #include "ice/solver.hpp"
 
+#include <algorithm>
 #include <bit>
+#include <cstring>
 
 #include "core/rng.hpp"
 #include "ice/distances.hpp"
@@ -16,14 +18,41 @@ std::size_t pick(unsigned mask, Ties ties, Rng& rng) noexcept {
   return static_cast<std::size_t>(std::countr_zero(mask));
 }
 
+/// Caves met lately, in some megabytes: running episodes ask for the distances of the same ones again and again.
+class Recent {
+ public:
+  Distance distance(const std::uint8_t* states, Shape shape, std::size_t index) {
+    const int player = Distances::strip(states, shape, index, cave_);
+    Distances& cave = caves_[place(shape)];
+    cave.take(cave_, shape);
+    return cave.at(player);
+  }
+
+ private:
+  static constexpr std::size_t kBytes = std::size_t{8} << 20, kMost = 4096;
+
+  /// Which of as many places as caves of this shape may have.
+  std::size_t place(Shape shape) const noexcept {
+    std::uint64_t hash = 0;
+    for (std::size_t at = 0; at < cave_.size(); at += 8) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, cave_.data() + at, std::min<std::size_t>(8, cave_.size() - at));
+      hash = (hash ^ word) * 0x9E3779B97F4A7C15U;
+      hash ^= hash >> 29;
+    }
+    const std::size_t each = 256 + 16 * static_cast<std::size_t>(shape.cells());
+    return hash & (std::bit_floor(std::min(kMost, kBytes / each)) - 1);
+  }
+
+  std::vector<std::uint8_t> cave_;
+  std::vector<Distances> caves_ = std::vector<Distances>(kMost);
+};
+
 }  // namespace
 
 void distance(const std::uint8_t* states, Shape shape, Distance* out, std::size_t begin, std::size_t end) {
-  Distances distances;
-  for (std::size_t i = begin; i < end; ++i) {
-    distances.read(states, shape, i);
-    out[i] = distances.at(distances.player());
-  }
+  thread_local Recent recent;
+  for (std::size_t i = begin; i < end; ++i) out[i] = recent.distance(states, shape, i);
 }
 
 void optimal_actions(const std::uint8_t* states, Shape shape, std::uint8_t* masks, std::size_t begin, std::size_t end) {

@@ -76,7 +76,7 @@ def test_a_command_that_fails_is_noticed(tmp_path):
     page = tmp_path / "page.md"
     page.write_text("```console\n$ recommit --version\nrecommit 0.1.0\n$ recommit solve nothing.txt\n```\n")
     assert [command.text for command in commands.commands(page)] == ["recommit --version", "recommit solve nothing.txt"]
-    with pytest.raises(Wrong, match=r"page\.md:4: recommit solve nothing\.txt: exit status 1"):
+    with pytest.raises(Wrong, match=r"page\.md:4: recommit solve nothing\.txt: exit status 2"):
         running.run_page(page, tmp_path, "")
 
 

@@ -11,7 +11,10 @@ from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from recommit.cli.requests import WrongCall, gathered, puzzle, window
+from recommit.cli import completing, examples, failures, flags, usage
+from recommit.cli.requests import WrongCall, gathered
+from recommit.cli.verbs.boards.levels import COMMANDS as LEVELS
+from recommit.cli.verbs.boards.solve import solve
 from recommit.cli.verbs.data import COMMANDS as DATA
 from recommit.cli.verbs.estimate import estimate
 from recommit.cli.verbs.evaluate import evaluate
@@ -20,92 +23,15 @@ from recommit.cli.verbs.graphs.heads import foresight
 from recommit.cli.verbs.report import report
 from recommit.cli.verbs.reproduce import reproduce
 from recommit.cli.verbs.serve import COMMANDS as SERVE
-from recommit.cli.verbs.solve import solve
 from recommit.cli.verbs.train import family, grpo, sft
 from recommit.cli.verbs.zero_shot import zero_shot
-from recommit.puzzles.registry import Task
 from recommit.runs import tether
-from recommit.storage.foreign_text import plain, say, tell, unread
+from recommit.storage.foreign_text import say, tell, unread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from recommit.levels import Levels
-
 DONE, FAILED, WRONG_CALL, INTERRUPTED, UNREAD = 0, 1, 2, 130, 141
-
-
-def generate_levels(
-    out: Path,
-    task: Task = "sokoban",
-    size: tuple[int, ...] = (8,),
-    boxes: int = 2,
-    length: tuple[int, ...] | None = None,
-    count: int = 100,
-    seed: int = 0,
-    start: int = 0,
-    generator: str = "",
-) -> None:
-    """Generate solvable levels and write them to a file.
-
-    Args:
-        out: The file to write; it is replaced whole or not at all.
-        task: Which puzzle.
-        size: Rows, or rows and columns; the outer wall counts.
-        boxes: Boxes of a Sokoban level.
-        length: Optimal length of every level, or the shortest and longest.
-        count: Number of levels.
-        seed: Level i depends on (task, size, boxes, length, generator, seed, start + i) alone.
-        start: Number of the first level.
-        generator: How levels are made: rooms or reverse (Sokoban); uniform, walk or walk_nobacktrack (sliding).
-    """
-    import recommit
-
-    try:
-        chosen = puzzle(task, size, boxes)
-        how = chosen.options(generator)
-        instances = chosen.generate(count, seed=seed, length=window(length), start=start, **how)
-    except ValueError as error:
-        raise WrongCall(str(error)) from None
-    if not len(instances):
-        raise WrongCall("count: expected at least 1, got 0")
-    recommit.write_levels(out, instances.states, titles=instances.ids, task=task)
-    tell(f"{len(instances)} {task} levels written to {out}")
-
-
-def show_levels(file: Path, /, index: int | None = None, json: bool = False) -> None:
-    """List the levels of a file, or print one of them.
-
-    Args:
-        file: A level file of any of the known formats.
-        index: Print this level, counted from 0, instead of the list.
-        json: Print JSON.
-    """
-    import recommit
-
-    levels = recommit.read_levels(file)
-    if index is None:
-        tell(dumps({"task": levels.task, "levels": _rows(levels)}, indent=2) if json else _list(levels))
-        return
-    if not 0 <= index < len(levels):
-        raise WrongCall(f"index: expected 0..{len(levels) - 1}, got {index}")
-    row = _rows(levels)[index] | {"state": levels[index].tolist()}
-    tell(dumps(row, indent=2) if json else recommit.format_levels(levels[index : index + 1]).rstrip("\n"))
-
-
-def import_levels(file: Path, /, out: Path, format: Literal["xsb", "boxoban", "plain"] = "xsb") -> None:
-    """Check a level file and write its levels again in one format.
-
-    Args:
-        file: A level file of any of the known formats.
-        out: The file to write; it is replaced whole or not at all.
-        format: Where titles go: under a level, as a number above it, or nowhere.
-    """
-    import recommit
-
-    levels = recommit.read_levels(file)
-    recommit.write_levels(out, levels, format=format)
-    tell(f"{len(levels)} {levels.task} levels written to {out}")
 
 
 def bench(signature: bool = False, json: bool = False) -> None:
@@ -140,22 +66,29 @@ def doctor(json: bool = False) -> int:
     return DONE if report.works else FAILED
 
 
-def demo(out: Path) -> None:
-    """Play all puzzles at random, time the core and draw a gallery.
+def gallery(out: Path) -> None:
+    """Play all puzzles at random, time the core and draw a picture of the boards.
 
     Args:
         out: The folder for the picture.
     """
-    from recommit.cli.verbs.demo import main as play
+    from recommit.cli.verbs.boards.gallery import main as play_all
 
-    play(out)
+    play_all(out)
+
+
+def completion(shell: Literal["bash", "zsh"], /) -> None:
+    """Print what a shell needs to complete verbs, flags and choices.
+
+    Args:
+        shell: bash or zsh.
+    """
+    tell(completing.script(shell, VERBS), end="")
 
 
 #: verb -> what it runs. A verb is one word or two.
 VERBS: dict[str, Callable[..., int | None]] = {
-    "levels generate": generate_levels,
-    "levels show": show_levels,
-    "levels import": import_levels,
+    **{f"levels {verb}": command for verb, command in LEVELS.items()},
     "solve": solve,
     **{f"data {verb}": command for verb, command in DATA.items()},
     "train sft": sft,
@@ -171,10 +104,11 @@ VERBS: dict[str, Callable[..., int | None]] = {
     "reproduce": reproduce,
     "bench": bench,
     "doctor": doctor,
-    "demo": demo,
+    "gallery": gallery,
+    "completion": completion,
 }
 #: Verbs that were called otherwise: still understood, and not in the help.
-FORMERLY = {"plan": "estimate"}
+FORMERLY = {"plan": "estimate", "demo": "gallery"}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -185,25 +119,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         status = _run(words)
         sys.stdout.flush()  # here, where a reader that has gone is no failure
         return status
-    except KeyboardInterrupt:
-        return _fail("interrupted", INTERRUPTED)
+    except KeyboardInterrupt as stopped:
+        return _fail(str(stopped) or "interrupted", INTERRUPTED)
     except WrongCall as error:
         return _fail(str(error), WRONG_CALL)
     except BrokenPipeError as error:
-        return UNREAD if unread() else _fail(_explain(error), FAILED)
+        return UNREAD if unread() else _fail(*failures.explained(error))
     except Exception as error:  # noqa: BLE001  (the last resort of a command line)
-        return _fail(_explain(error), FAILED)
+        return _fail(*failures.explained(error))
 
 
 def _run(words: list[str]) -> int:
-    if words == ["--version"]:
+    if words in (["--version"], ["-V"]):
         import recommit
 
         tell(f"recommit {recommit.__version__}")
         return DONE
-    if words[:1] and words[0] in FORMERLY:
-        say(f"recommit {words[0]} is called recommit {FORMERLY[words[0]]} now; the old word is still understood")
-        words = [FORMERLY[words[0]], *words[1:]]
+    words = _of_today(words)
     verb = next((verb for verb in VERBS if words[: len(verb.split())] == verb.split()), None)
     if verb is None:
         return _usage(words)
@@ -211,8 +143,9 @@ def _run(words: list[str]) -> int:
 
     try:
         result: Any = tyro.cli(
-            VERBS[verb],
+            flags.presented(VERBS[verb]),
             prog=f"recommit {verb}",
+            description=f"{flags.about(VERBS[verb])}\n\nExample: {examples.EXAMPLES[verb]}",
             args=gathered(words[len(verb.split()) :], VERBS[verb]),
             config=(tyro.conf.FlagCreatePairsOff,),
         )
@@ -221,48 +154,25 @@ def _run(words: list[str]) -> int:
     return DONE if result is None else int(result)
 
 
+def _of_today(words: list[str]) -> list[str]:
+    """The words with a verb that is still there, and ``help VERB`` as ``VERB --help``."""
+    if words[:1] == ["help"]:
+        words = [*words[1:], "--help"]
+    if words and words[0] in FORMERLY:
+        say(f"recommit {words[0]} is called recommit {FORMERLY[words[0]]} now; the old word is still understood")
+        words = [FORMERLY[words[0]], *words[1:]]
+    return words
+
+
 def _usage(words: list[str]) -> int:
     """Help where it was asked for, of everything or of the verbs that begin with one word; otherwise what was wrong."""
-    group = [verb for verb in VERBS if words and verb.startswith(f"{words[0]} ")]
-    first = f"{words[0]} VERB" if group else "VERB"
-    lines = [f"usage: recommit {first} [options]; recommit {first} --help says more", ""]
-    lines += [f"  {verb:<18}{_first_line(VERBS[verb])}" for verb in group or VERBS]
-    lines += [] if group else [f"  {'--version':<18}Print the version."]
-    if words[1 if group else 0 :] in (["--help"], ["-h"]) or not words:
-        tell("\n".join(lines))
-        return DONE if words else WRONG_CALL
-    return _fail(f"unknown command: {' '.join(words)}\n" + "\n".join(lines), WRONG_CALL)
-
-
-def _first_line(command: Callable[..., object]) -> str:
-    """What it does; nothing where Python leaves docstrings out (``-OO``)."""
-    return next(iter((command.__doc__ or "").splitlines()), "")
-
-
-def _rows(levels: Levels) -> list[dict[str, Any]]:
-    return [
-        {"index": i, "rows": rows, "columns": columns, "title": title}
-        for i, ((rows, columns), title) in enumerate(zip(levels.shapes, levels.titles, strict=True))
-    ]
-
-
-def _list(levels: Levels) -> str:
-    lines = [f"{levels!r}"[1:-1]]
-    lines += [
-        f"{row['index']:>6}  {row['rows']:>2} x {row['columns']:<2}  {plain(row['title'])}" for row in _rows(levels)
-    ]
-    return "\n".join(line.rstrip() for line in lines)
-
-
-def _explain(error: Exception) -> str:
-    """One line; a missing optional module is named with the command that installs it."""
-    if isinstance(error, ModuleNotFoundError) and error.name:
-        from recommit.cli.verbs.doctor import EXTRAS
-
-        for extra, modules in EXTRAS.items():
-            if error.name.split(".")[0] in modules:
-                return f"this command needs {error.name}: pip install 'recommit[{extra}]'"
-    return f"{type(error).__name__}: {error}"
+    group = usage.group(words, VERBS)
+    text, rest = usage.text(words[0] if group else "", VERBS), words[1 if group else 0 :]
+    if rest in (["--help"], ["-h"]) or not rest:
+        tell(text)
+        return DONE if rest else WRONG_CALL
+    hint = usage.suggestion(words, (*VERBS, *FORMERLY)) or f"\n{text}"
+    return _fail(f"unknown command: {' '.join(words)}{hint}", WRONG_CALL)
 
 
 def _fail(message: str, status: int) -> int:

@@ -34,13 +34,19 @@ def gathered(words: list[str], command: Callable[..., object]) -> list[str]:
     return [word for group in groups for word in group]
 
 
-def puzzle(task: str, size: tuple[int, ...], boxes: int) -> Puzzle:
-    """The puzzle that ``--task``, ``--size`` and ``--boxes`` ask for."""
+#: What a flag of a verb takes where it is not set, in the words of its help.
+SIZE = "8 of sokoban and ice, 3 of sliding"
+BOXES = 2
+
+
+def puzzle(task: str, size: tuple[int, ...], boxes: int = BOXES) -> Puzzle:
+    """The puzzle that ``--task``, ``--size`` and ``--boxes`` ask for; without a size, of the usual one."""
     from recommit.puzzles import registry
 
-    if len(size) not in (1, 2):
+    kind = registry.puzzle(task)
+    if len(size) > 2:
         raise WrongCall(f"size: expected rows, or rows and columns, got {len(size)} numbers")
-    return registry.puzzle(task).of((size[0], size[-1]), boxes)
+    return kind.of((size[0], size[-1]) if size else kind.usual.size, boxes)
 
 
 def window(length: tuple[int, ...] | None) -> int | tuple[int, int] | None:
@@ -50,3 +56,9 @@ def window(length: tuple[int, ...] | None) -> int | tuple[int, int] | None:
     if len(length) > 2:
         raise WrongCall(f"length: expected one length, or shortest and longest, got {len(length)} numbers")
     return length[0] if len(length) == 1 else (length[0], length[1])
+
+
+def span(length: tuple[int, ...] | None) -> tuple[int, ...]:
+    """``--length`` as shortest and longest; one number is both, and nothing stays nothing."""
+    lengths = window(length)
+    return () if lengths is None else (lengths, lengths) if isinstance(lengths, int) else lengths

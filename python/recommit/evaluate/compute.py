@@ -25,11 +25,13 @@ if TYPE_CHECKING:
 STATES, TIMES = 32, 3
 
 
-def loaded(name: AgentName, device: torch.device) -> CommitPolicy:
-    """The policy that agents of a run ask, with as many views as they say."""
+def loaded(name: AgentName, device: torch.device, *, anyway: bool = False) -> CommitPolicy:
+    """The policy that agents of a run ask, with as many views as they say; it plays what it was not trained on only
+    if it is to do so ``anyway``."""
+    from recommit.policy.checkpoint import local_folder
     from recommit.policy.policy import CommitPolicy
 
-    policy: CommitPolicy = CommitPolicy.from_pretrained(name.run, device=device).eval()
+    policy: CommitPolicy = CommitPolicy.from_pretrained(local_folder(name.run), device=device, anyway=anyway).eval()
     if name.views:
         policy.replace_views(name.views)
     return policy

@@ -58,9 +58,15 @@ class Evaluation:
     """One call of ``recommit evaluate``, on every rank of a team. Only the lead has a folder to write."""
 
     def __init__(
-        self, spec: EvaluationSpec, store: EvaluationStore | None, *, team: Team | None = None, quiet: bool = False
+        self,
+        spec: EvaluationSpec,
+        store: EvaluationStore | None,
+        *,
+        team: Team | None = None,
+        quiet: bool = False,
+        anyway: bool = False,
     ) -> None:
-        self.spec, self.team, self.quiet = spec, team or Team(), quiet
+        self.spec, self.team, self.quiet, self.anyway = spec, team or Team(), quiet, anyway
         self._store = store
         self.data = recipe_of(spec.run, spec.task)
         puzzle = self.data.puzzle()
@@ -190,7 +196,7 @@ class Evaluation:
             if self._validation is None:
                 drawn = held_out.starts(self.data, "validation", self.spec.validation, self.spec.length)
                 self._validation = np.ascontiguousarray(drawn.states)
-            policy = compute.loaded(name, self.team.device)
+            policy = compute.loaded(name, self.team.device, anyway=self.anyway)
             if self.team.lead:
                 look = (policy, self.task, self.starts)
                 self.store.keep_compute(str(name), partial(compute.measure, *look), partial(compute.timed, *look))

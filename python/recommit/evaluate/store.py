@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 
 THRESHOLDS, COMPUTE, TIMING = "thresholds.json", "compute.json", "timing.jsonl"
+#: A folder with one of these is that of an evaluation.
+MARKS = ("plan.json", "decisions", "episodes.parquet", "summary.json")
 #: Columns of decisions that older versions did not write, and that nothing else is computed from.
 LATER = ("plan_chances",)
 #: What a later call may add to an evaluation.
@@ -55,6 +57,7 @@ class EvaluationStore:
         self._digests: dict[str, str] = {}
 
     def __enter__(self) -> Self:
+        belonging.refuse_foreign(self.folder, MARKS, "an evaluation")
         files.own_folder(self.folder / "decisions")
         files.make_folders(files.Files(), self.folder / "decisions")
         self._lock.__enter__()

@@ -22,7 +22,7 @@ from safetensors.torch import load, save
 
 from recommit.policy.backbones.backbone import load_backbone
 from recommit.policy.config import ADAPTER, DecoderConfig, ForesightConfig, HeadConfig, LoraConfig, PolicyConfig
-from recommit.storage import digests, reading
+from recommit.storage import digests, hub, reading
 from recommit.storage.digests import NAME
 from recommit.storage.files import Files, file_sha256, replace, sha256
 from recommit.storage.opening import content
@@ -125,7 +125,7 @@ def load_policy(
 ) -> P:
     """Read the policy of a folder into what ``make`` makes, on ``device``, its backbone in the ``dtype`` that it was
     saved in or another; ``backbone`` says where an adapter's backbone lies if it has moved."""
-    folder = local_folder(folder)
+    folder = _fetched(folder)
     about = read_config(folder / "config.json")
     digests.verify(folder)
     config = parse_config(about["policy"], folder / "config.json")
@@ -161,7 +161,7 @@ def _check_backbone(policy: Parts, about: dict[str, Any], folder: Path) -> None:
 
 
 def local_folder(name: str | Path) -> Path:
-    """A folder as it is, of a run its best policy; anything else is a hub repository, downloaded."""
+    """A folder as it is, of a run its best policy. It asks no hub: a run that was mistyped is not there."""
     if os.path.lexists(Path(name) / "best.json"):
         return Path(name) / reading.values(Path(name), "best.json", {"policy": str})["policy"]
     if (Path(name) / "checkpoints").is_dir():
@@ -170,9 +170,19 @@ def local_folder(name: str | Path) -> Path:
         )
     if Path(name).is_dir():
         return Path(name)
-    from huggingface_hub import snapshot_download
+    raise ValueError(f"run: expected the folder of a run or of a saved policy, got none by the name {name}")
 
-    return Path(snapshot_download(str(name)))
+
+def _fetched(name: str | Path) -> Path:
+    """A local folder; the name of a repository on a hub, OWNER/NAME, is downloaded."""
+    if os.path.lexists(name) or not hub.is_repository(name):
+        return local_folder(name)
+    import huggingface_hub
+
+    try:
+        return Path(huggingface_hub.snapshot_download(str(name)))
+    except Exception as error:  # a hub's client raises errors of its own and of what it is made with
+        raise hub.unreachable("policy", name, error) from error
 
 
 def heads(policy: Parts) -> dict[str, torch.Tensor]:

@@ -155,6 +155,9 @@ class PolicyConfig:
     views: int = 1
     #: What says where a plan would lead, if anything does.
     foresight: ForesightConfig | None = None
+    #: The puzzles that it was trained on, with their sizes (sliding-3x3); none is said of an older policy, and of one
+    #: that may look at anything.
+    trained: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.head.reads == "foresight" and self.foresight is None:
@@ -174,6 +177,15 @@ class PolicyConfig:
             raise ValueError(f"prompts: expected one per task ({len(self.tasks)}), got {len(self.prompts)}")
         if self.cell < 0:
             raise ValueError(f"cell: expected 0 or a number of pixels, got {self.cell}")
+
+    def refuse_untrained(self, task: str, shape: tuple[int, int]) -> None:
+        """Refuse a puzzle or a size that the policy has never seen: its answer would be a guess."""
+        name = f"{task}-{shape[0]}x{shape[1]}"
+        if self.trained and name not in self.trained:
+            raise ValueError(
+                f"task: expected {' or '.join(self.trained)}, which this policy was trained on, got {name}; "
+                "anyway (--anyway) plays it all the same"
+            )
 
     def task_index(self, name: str) -> int:
         """Which of the decoder's outputs serves a task."""

@@ -87,12 +87,17 @@ class CommitPolicy(nn.Module):
         """Look at so many views of every picture; the weights stay what they are."""
         self.config = self.vision.config = replace(self.config, views=views)
 
+    def learn(self, *puzzles: str) -> None:
+        """Note puzzles, with their sizes, that it is trained on from now on."""
+        self.config = self.vision.config = replace(self.config, trained=tuple(sorted({*self.config.trained, *puzzles})))
+
     @classmethod
-    def from_pretrained(cls, folder_or_repo: str | Path, **options: Any) -> CommitPolicy:
-        """Read a saved policy; ``recommit.policy.checkpoint`` says the format, and what ``options`` may be."""
+    def from_pretrained(cls, folder_or_repo: str | Path, *, anyway: bool = False, **options: Any) -> CommitPolicy:
+        """Read a saved policy; ``recommit.policy.checkpoint`` says the format, and what ``options`` may be. It refuses
+        puzzles and sizes that it was not trained on, unless it is to look at them ``anyway``."""
 
         def make(backbone: Backbone, config: PolicyConfig, source: str) -> CommitPolicy:
-            return cls(backbone, config, source=source)
+            return cls(backbone, replace(config, trained=()) if anyway else config, source=source)
 
         return load_policy(make, folder_or_repo, **options).to(options.get("device", "cpu"))
 
@@ -145,6 +150,7 @@ class CommitPolicy(nn.Module):
         each, [N, views, width]. ``left`` are the decisions left, this one included, where the policy is told
         (``show_budget``)."""
         shape = states.shape[1], states.shape[2]
+        self.config.refuse_untrained(task.task, shape)
         geometry, views = self.geometries.of_each(task, shape, left), self.vision.views(task, shape)
         every = [self._seen(task, states, geometry, view) for view in range(views)]
         return every[0] if views == 1 else torch.stack(every, dim=1)

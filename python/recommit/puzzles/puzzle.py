@@ -102,6 +102,11 @@ class Puzzle(ABC):
         """The longest optimal length of any instance, where that is known."""
         return None
 
+    @property
+    def counts_by_length(self) -> list[int] | None:
+        """How many states have each optimal length, from 0 on; None where they cannot be counted."""
+        return None
+
     def population(self) -> tuple[States, NDArray[np.int32]]:
         """Every unsolved state that can be solved, nearest first, with its length; most puzzles have too many."""
         raise ValueError(f"population: expected a puzzle whose states can be listed, got {self!r}")

@@ -77,6 +77,11 @@ class Sliding(Puzzle):
         """From complete tables, up to ten cells."""
         return len(self.core.layer_sizes(*self.shape)) - 1 if self.rows * self.cols <= TABLE_CELLS else None
 
+    @property
+    def counts_by_length(self) -> list[int] | None:
+        """From complete tables, up to ten cells."""
+        return list(self.core.layer_sizes(*self.shape)) if self.rows * self.cols <= TABLE_CELLS else None
+
     def legend(self) -> tuple[States, NDArray[np.intp]]:
         """The solved board shows every tile, and the blank last."""
         cells = self.rows * self.cols

@@ -80,6 +80,10 @@ class Checkpoints:
                 tell(f"skipped a damaged checkpoint: {error}")
         return None
 
+    def any(self) -> bool:
+        """Is there one, whole or not?"""
+        return next(self.folder.glob(f"{_PREFIX}*"), None) is not None
+
     def sweep(self) -> None:
         """Remove what interrupted writers left."""
         files.sweep(files.Files(), self.folder)

@@ -12,6 +12,7 @@ DIGESTS          of what does not change any more, of a finished run all of it, 
 from __future__ import annotations
 
 import json
+import os
 import platform
 from importlib import metadata
 from pathlib import Path
@@ -22,6 +23,7 @@ from recommit.data.spec import DataSpec
 from recommit.runs.checkpoints import Checkpoints
 from recommit.storage import belonging, digests, errors, files, reading
 from recommit.storage import opening as plain
+from recommit.storage.foreign_text import say
 from recommit.storage.lock import Lock
 
 if TYPE_CHECKING:
@@ -40,6 +42,8 @@ BEGUN = ("config.json", "versions.json")
 SEALED = (*BEGUN, "best.json", *LOGS)
 #: Folders that a run writes to.
 FOLDERS = ("checkpoints", "tensorboard", "wandb")
+#: A folder with one of these is that of a run.
+MARKS = ("config.json", "versions.json", *FOLDERS)
 #: Fields of ``EngineConfig`` that decide where numbers lie, not which they are.
 PLACEMENT = ("kind", "stage", "offload", "checkpointing", "settings")
 
@@ -56,6 +60,7 @@ class RunDirectory:
         if not self.lead:
             return self
         disk = files.Files()
+        belonging.refuse_foreign(self.folder, MARKS, "a training run")
         files.make_folders(disk, self.folder)
         self._lock = Lock(self.folder, work="training run")
         self._lock.__enter__()
@@ -64,6 +69,8 @@ class RunDirectory:
                 files.own_folder(self.folder / name)
             files.sweep(disk, self.folder)
             self.checkpoints.sweep()
+            if not any(os.path.lexists(self.folder / name) for name in MARKS):
+                self.write("versions.json", versions())  # from now on the folder is ours, wherever this start ends
         except BaseException:
             self._lock.__exit__(None, None, None)
             raise
@@ -83,19 +90,34 @@ class RunDirectory:
     ) -> None:
         """Write down what runs; going on with another configuration is refused. A run that an older version began does
         not say what it did not know of: its values are the ``defaults``. ``updated`` puts its configuration in today's
-        fields."""
+        fields. A run that has no checkpoint has nothing to go on with: another configuration takes its place."""
         if not self.lead:
             return
         before = self.read("config.json")
         before = None if before is None else json.loads(json.dumps(updated(before)))
         now, usual = json.loads(json.dumps([config, defaults or {}]))
         if before is not None:
-            belonging.check(self.folder, _lasting(_completed(before, usual)), _lasting(now))
+            self._go_on(_lasting(_completed(before, usual)), _lasting(now))
         digests.verify(self.folder, LOGS)
         files.Files().remove(self.folder / digests.NAME)
         self.write("config.json", now)
         self.write("versions.json", versions())
         self._seal(BEGUN)  # it says which data a run goes on with
+
+    def _go_on(self, before: dict[str, Any], now: dict[str, Any]) -> None:
+        """Refuse another configuration, unless nothing was trained with the one before."""
+        if not belonging.differences(before, now):
+            return
+        if self.trained or "kind" not in before:
+            belonging.check(self.folder, before, now)
+        say(f"{self.folder}: nothing was trained here yet; the configuration of the earlier start is replaced")
+        if (self.folder / "backbone").is_dir():  # of the earlier configuration
+            files.Files().remove_folder(self.folder / "backbone")
+
+    @property
+    def trained(self) -> bool:
+        """Is there a checkpoint?"""
+        return self.checkpoints.any()
 
     def seal(self) -> None:
         """Note what the files of a run hold that has taken its last step; ``begin`` checks and forgets it."""

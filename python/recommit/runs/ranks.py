@@ -180,9 +180,20 @@ def end(status: int) -> NoReturn:
 def find_device(name: str) -> torch.device:
     """``auto``: the GPU of this process if there is one."""
     if name != "auto":
-        return torch.device(name)
+        return _named(name)
     local = int(os.environ.get("LOCAL_RANK", "0"))
     return torch.device("cuda", local) if torch.cuda.is_available() else torch.device("cpu")
+
+
+def _named(name: str) -> torch.device:
+    """A device by its name, before anything is written: this machine must have it."""
+    try:
+        device = torch.device(name)
+    except RuntimeError:
+        raise ValueError(f"device: expected cpu, cuda or auto, got {name}") from None
+    if device.type == "cuda" and not torch.cuda.is_available():
+        raise ValueError(f"device: expected cpu or auto, since torch sees no GPU here, got {name}")
+    return device
 
 
 def _to_bytes(arrays: Mapping[str, NDArray[Any]]) -> bytes:

@@ -1,4 +1,4 @@
-"""The checks that a folder goes on with what began it, and is nobody else's; and the sentences where it is not."""
+"""The checks that a folder is ours and goes on with what began it, and the sentences where it is not."""
 
 from __future__ import annotations
 
@@ -31,6 +31,17 @@ def take(work: Files, folder: Path, names: Iterable[str], what: str) -> None:
 
 def _left(name: str) -> bool:
     return name.startswith(".") and name.endswith(files.TEMPORARY)
+
+
+def refuse_foreign(folder: Path, marks: tuple[str, ...], work: str) -> None:
+    """Refuse a folder with somebody's files; one of ours holds one of the ``marks``, and hidden files do not count."""
+    if not folder.is_dir():
+        return
+    names = sorted(entry.name for entry in folder.iterdir() if not entry.name.startswith("."))
+    if names and not set(names) & set(marks):
+        raise errors.WrongFolder(
+            f"{folder}: expected a new or empty folder, or that of {work}; got one with {names[0]}"
+        )
 
 
 def differences(before: Any, now: Any, name: str = "") -> str:

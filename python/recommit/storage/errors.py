@@ -65,7 +65,7 @@ class NotEnough(WrongDataSpec):
 
 _FULL = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
 _REFUSED = {errno.EACCES, errno.EPERM, errno.EROFS}
-_NO_FOLDER = {errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ELOOP, errno.ENAMETOOLONG}
+_NO_FOLDER = {errno.ENOTDIR, errno.EEXIST, errno.ELOOP, errno.ENAMETOOLONG}
 
 
 def from_os(error: OSError, path: Path | str) -> DataError:
@@ -77,6 +77,8 @@ def from_os(error: OSError, path: Path | str) -> DataError:
         return DiskFull(f"{path}: {why}; finished shards are intact, make room and run the same command again")
     if error.errno in _REFUSED:
         return WrongFolder(f"{path}: expected a folder that may be written, got: {why}")
+    if error.errno == errno.EISDIR:
+        return WrongFolder(f"{path}: expected a file, got a folder")
     if error.errno in _NO_FOLDER:
         return WrongFolder(f"{path}: expected a folder, got: {why}")
     if error.errno == errno.ENOENT:

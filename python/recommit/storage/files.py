@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import io
 import os
@@ -100,7 +101,7 @@ def replacing(path: str | os.PathLike[str], files: Files | None = None) -> Itera
 
     It is written under a temporary name beside ``path``, flushed to the disk, then renamed. Whoever looks, at any
     moment and after any crash, sees the old file or the new. A block that fails leaves the old one; its error goes on
-    as it is.
+    as it is, but what the system says of the temporary name is said of ``path``.
     """
     files, target = files or Files(), Path(path)
     temporary = temporary_name(target)
@@ -113,9 +114,11 @@ def replacing(path: str | os.PathLike[str], files: Files | None = None) -> Itera
             files.close(descriptor)
         files.rename(temporary, target)
         files.flush_folder(target.parent)
-    except BaseException:
+    except BaseException as error:
         with suppress(OSError):  # else the next holder of the lock sweeps it away
             files.remove(temporary)
+        if isinstance(error, OSError) and str(error.filename) == str(temporary):
+            error.filename, error.filename2 = str(target), None
         raise
 
 
@@ -130,6 +133,8 @@ def replace(files: Files, path: Path, data: bytes | memoryview) -> None:
 
 def temporary_name(path: Path) -> Path:
     """A name beside ``path`` that nobody can foresee, for what will take its place."""
+    if not path.name:
+        raise IsADirectoryError(errno.EISDIR, "expected a file, got a folder", str(path))
     return path.with_name(f".{path.name}.{os.getpid()}-{os.urandom(4).hex()}{TEMPORARY}")
 
 

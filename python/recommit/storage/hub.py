@@ -16,6 +16,18 @@ Kind = Literal["model", "dataset"]
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", re.ASCII)
 
 
+def is_repository(name: str | Path) -> bool:
+    """Can this be a repository, OWNER/NAME, and no place on this disk? A path is none, nor what would lie in a folder
+    that is here."""
+    return isinstance(name, str) and _NAME.fullmatch(name) is not None and not Path(name).parent.is_dir()
+
+
+def unreachable(what: str, name: str | Path, error: Exception) -> ValueError:
+    """The error for a repository that was asked for in vain."""
+    reason = str(error).strip().partition("\n")[0] or type(error).__name__
+    return ValueError(f"{what}: expected a folder, or a repository that the hub has, got {name}: {reason}")
+
+
 @dataclass(frozen=True)
 class Upload:
     """What goes to a repository: files of a folder, and texts that are written for it alone."""

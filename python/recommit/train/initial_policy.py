@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from recommit.policy.backbones.make import BACKBONES, make_backbone
-from recommit.policy.checkpoint import local_folder
+from recommit.policy.checkpoint import local_folder, weights_of
 from recommit.policy.policy import CommitPolicy
 from recommit.storage.digests import seal
 from recommit.storage.files import Files
 from recommit.train.engine.state import numel
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Sequence
 
+    from recommit.data.spec import DataSpec
     from recommit.runs.directory import RunDirectory
     from recommit.runs.ranks import Team
     from recommit.train.config import ModelConfig, RunConfig
@@ -40,13 +42,35 @@ def policy(config: ModelConfig, folder: Path, seed: int, team: Team) -> CommitPo
 def warm_start(init: str | Path, folder: RunDirectory, team: Team) -> Path:
     """The run's own copy of the policy it starts from: whatever becomes of the other run, this one can go on."""
     own = folder.folder / "init"
-    if team.lead and not own.is_dir():
+    if team.lead and (not own.is_dir() or not (folder.trained or same_files(own, init))):
         temporary = folder.folder / ".init.tmp"
         shutil.rmtree(temporary, ignore_errors=True)
         shutil.copytree(local_folder(init), temporary)
+        shutil.rmtree(own, ignore_errors=True)  # of a start that ended before anything was trained
         temporary.rename(own)
     team.barrier()
     return own
+
+
+def refuse_others(puzzles: Sequence[str], tasks: tuple[str, ...]) -> None:
+    """Refuse puzzles that a recipe was not made for, if it says for which ``tasks`` it was."""
+    if tasks and (others := sorted(set(puzzles) - set(tasks))):
+        raise ValueError(
+            f"data: expected {' and '.join(tasks)}, which the recipe was made for, got {', '.join(others)}; "
+            "--anyway trains all the same"
+        )
+
+
+def note_puzzles(policy: CommitPolicy, specs: Sequence[DataSpec], *, new: bool) -> None:
+    """Have a policy remember what it is trained on; of an older one, which does not say what it has seen before, that
+    stays open."""
+    if new or policy.config.trained:
+        policy.learn(*(f"{spec.task}-{spec.size[0]}x{spec.size[1]}" for spec in specs))
+
+
+def same_files(own: Path, init: str | Path) -> bool:
+    """Is ``own`` a copy of a policy, or of one that has gone since?"""
+    return not Path(init).is_dir() or weights_of(own) == weights_of(local_folder(init))
 
 
 def keep_features(policy: CommitPolicy, config: RunConfig) -> None:

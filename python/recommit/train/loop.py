@@ -219,12 +219,13 @@ class Trainer(ABC):
             return last  # weights that may not be finite are neither judged nor kept
         validated = self.at.step % self.config.validation.every == 0 or last
         if validated and self.watched:
-            validation = self._validate()
+            with self.engine.judged():
+                validation = self._validate()
+                for each in self.watched:
+                    self._sample(each)
             log.add({"step": self.at.step, "validation": validation})
             curves.add(self.at.step, validation, "validation")
             progress.say(f"step {self.at.step:,}  validation: {validate.line_of(validation)}")
-            for each in self.watched:
-                self._sample(each)
             score = list(validate.score(validation))
             better = not self.at.best or score > self.at.best["score"]
             self.at.stale = 0 if better else self.at.stale + 1
@@ -240,7 +241,7 @@ class Trainer(ABC):
     def _save(self, log: JsonLines) -> None:
         def write(folder: Path) -> None:
             self.engine.save(folder)
-            with self.engine.whole(self.policy):
+            with self.engine.judged(), self.engine.whole(self.policy):
                 if self.team.lead:
                     self.policy.save_pretrained(folder / "policy")
             replace(Files(), folder / f"random-{self.team.rank}.json", json.dumps(random_state.capture()).encode())

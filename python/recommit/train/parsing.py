@@ -7,8 +7,11 @@ import dataclasses
 import math
 import types
 import typing
+from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
+from recommit.storage import recipe_text
 from recommit.storage.recipe_text import brief
 
 #: The field by which a mapping says which of several classes it is of.
@@ -131,3 +134,32 @@ def _scalar(hint: Any, value: Any, name: str) -> Any:
     if hint in (int, float, bool, str) and (not isinstance(value, hint) or (hint is int and isinstance(value, bool))):
         raise ValueError(f"{name}: expected {hint.__name__}, got {brief(value)}")
     return value
+
+
+def section(recipe: str | Path, stage: str) -> dict[str, Any]:
+    """What a recipe says of a stage; empty if it says nothing."""
+    try:
+        whole = recipe_text.read(_text(recipe)) or {}
+    except ValueError as error:
+        raise ValueError(f"recipe: {error} in {recipe}") from None
+    if not isinstance(whole, dict) or not isinstance(whole.get(stage) or {}, dict):
+        raise ValueError(f"recipe: expected a mapping with the stage {stage}, got {type(whole).__name__} in {recipe}")  # noqa: TRY004
+    return whole.get(stage) or {}
+
+
+def recipes() -> list[str]:
+    """Names of the recipes in this package."""
+    return sorted(p.name.removesuffix(".yaml") for p in _folder().iterdir() if p.name.endswith(".yaml"))
+
+
+def _folder() -> Any:
+    return files("recommit") / "recipes"
+
+
+def _text(recipe: str | Path) -> str:
+    named = _folder() / f"{recipe}.yaml"
+    if named.is_file():
+        return str(named.read_text(encoding="utf-8"))
+    if Path(recipe).is_file():
+        return Path(recipe).read_text(encoding="utf-8")
+    raise ValueError(f"recipe: expected a file or one of {', '.join(recipes())}, got {recipe}")

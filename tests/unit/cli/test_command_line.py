@@ -14,12 +14,14 @@ from tests.waiting import HANG
 
 import recommit
 from recommit.cli import command_line
+from recommit.puzzles import registry
 
 pytest.importorskip("tyro")
 
 
-def test_version(capsys: pytest.CaptureFixture[str]) -> None:
-    assert command_line.main(["--version"]) == 0
+@pytest.mark.parametrize("flag", ["--version", "-V"])
+def test_version(flag: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert command_line.main([flag]) == 0
     assert capsys.readouterr().out == f"recommit {recommit.__version__}\n"
 
 
@@ -64,7 +66,7 @@ def test_help_of_a_group_lists_its_verbs(group: str, flag: str, capsys: pytest.C
         (["data", "nonsense", "--help"], "unknown command: data nonsense --help"),
         ([], "levels generate"),
         (["nonsense"], "unknown command: nonsense"),
-        (["levels"], "unknown command: levels"),
+        (["levels"], "usage: recommit levels VERB"),
         (["levels", "generate"], "--out"),
         (["levels", "generate", "--out", "x", "--size", "70"], "size: expected 4..64, got 70"),
         (["levels", "generate", "--out", "x", "--size", "4", "5", "6"], "got 3 numbers"),
@@ -95,9 +97,41 @@ def test_generated_levels_are_those_of_generate(
     assert recommit.read_levels(out).states.tolist() == puzzle.generate(5, seed=3).states.tolist()
 
 
-def test_a_folder_that_is_not_there_is_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert command_line.main(["levels", "generate", "--count", "1", "--out", str(tmp_path / "no" / "levels.txt")]) == 1
-    assert "FileNotFoundError" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("words", "suggested"),
+    [
+        ("evalute run", "recommit evaluate?"),
+        ("level generate", "recommit levels generate?"),
+        ("train stf --out x", "recommit train sft?"),
+        ("--verison", "recommit --version?"),
+        ("solev", "recommit solve?"),
+    ],
+)
+def test_a_mistyped_verb_gets_a_suggestion_alone(
+    words: str, suggested: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command_line.main(words.split()) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.endswith(f"did you mean {suggested}")
+
+
+@pytest.mark.parametrize("words", [["help"], ["help", "solve"], ["help", "train"], ["help", "train", "sft"]])
+def test_help_may_be_a_word(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert command_line.main(words) == 0
+    asked_as_a_word = capsys.readouterr().out
+    assert command_line.main([*words[1:], "--help"]) == 0
+    assert capsys.readouterr().out == asked_as_a_word
+
+
+@pytest.mark.parametrize("task", registry.TASKS)
+def test_every_puzzle_has_a_size_of_its_own_where_none_is_said(
+    task: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "levels.txt"
+    assert command_line.main(["levels", "generate", "--task", task, "--count", "2", "--out", str(out)]) == 0
+    assert list(recommit.read_levels(out).shapes) == [registry.puzzle(task).usual.size] * 2
+    assert command_line.main(["solve", "--task", task, "--count", "2", "--json"]) == 0
+    assert "exact" in capsys.readouterr().out
 
 
 def test_bench_and_doctor_speak_json(capsys: pytest.CaptureFixture[str]) -> None:

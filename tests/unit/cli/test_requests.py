@@ -3,12 +3,17 @@ from __future__ import annotations
 import pytest
 
 import recommit
-from recommit.cli.requests import WrongCall, gathered, puzzle, window
+from recommit.cli.requests import WrongCall, gathered, puzzle, span, window
 
 
 @pytest.mark.parametrize(("length", "asked"), [(None, None), ((), None), ((9,), 9), ((8, 32), (8, 32))])
 def test_window(length: tuple[int, ...] | None, asked: object) -> None:
     assert window(length) == asked
+
+
+@pytest.mark.parametrize(("length", "pair"), [(None, ()), ((), ()), ((9,), (9, 9)), ((8, 32), (8, 32))])
+def test_one_number_is_a_span_of_lengths(length: tuple[int, ...] | None, pair: tuple[int, ...]) -> None:
+    assert span(length) == pair
 
 
 def command(

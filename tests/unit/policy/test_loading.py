@@ -200,3 +200,30 @@ def anonymous():
     """Bytes that this process has for itself, those of no file."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("RssAnon:"))
+
+
+@pytest.mark.parametrize("name", ["nosuch", "./no/such", "a/b/c", "runs/nosuch"])
+def test_a_path_that_is_nowhere_asks_no_hub(name, tmp_path, monkeypatch):
+    import huggingface_hub
+
+    import recommit
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "runs").mkdir()
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", lambda _: pytest.fail("a hub was asked"))
+    with pytest.raises(ValueError, match=f"run: expected the folder of a run .*{name}"):
+        recommit.CommitPolicy.from_pretrained(name)
+
+
+def test_a_hub_that_does_not_answer_is_a_sentence(tmp_path, monkeypatch):
+    import huggingface_hub
+
+    import recommit
+
+    def offline(_name):
+        raise ConnectionError("no route to host")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", offline)
+    with pytest.raises(ValueError, match=r"policy: expected a folder, or a repository .* got me/it: no route"):
+        recommit.CommitPolicy.from_pretrained("me/it")

@@ -67,3 +67,14 @@ def test_links_are_refused(upload, tmp_path, name):
     with pytest.raises(errors.WrongFolder, match=f"folder: expected files, got a link: .*{name}"):
         hub.push(upload, tmp_path / "hub", False)
     assert not (tmp_path / "hub").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "repository"),
+    [("me/policy", True), ("nosuch", False), ("./me/policy", False), ("/me/policy", False), ("a/b/c", False)],
+)
+def test_a_path_is_no_repository(name, repository, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert hub.is_repository(name) == repository
+    (tmp_path / "me").mkdir()
+    assert not hub.is_repository(name)

@@ -65,7 +65,7 @@ def test_nothing_is_read_but_a_file(path):
 
 def test_files_are_replaced_and_links_not_followed(path):
     if path.is_dir():
-        with pytest.raises(WrongFolder, match="directory"):
+        with pytest.raises(WrongFolder, match="expected a file, got a folder"):
             data_files.replace(data_files.Files(), path, b"new")
     else:
         data_files.replace(data_files.Files(), path, b"new")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -9,14 +10,17 @@ import pytest
 
 torch = pytest.importorskip("torch")
 from safetensors.torch import load_file
+from tests.unit.train import runs
 from tests.unit.train.runs import plan_of
 
 import recommit
 from recommit.policy.backbones.backbone import load_backbone
+from recommit.policy.checkpoint import weights_of
 from recommit.policy.config import DecoderConfig, LoraConfig, PolicyConfig
+from recommit.runs.directory import best_policy
 from recommit.runs.ranks import Team
 from recommit.train import initial_policy
-from recommit.train.config import ModelConfig
+from recommit.train.config import ModelConfig, SftConfig, TargetConfig, parse
 from recommit.train.grpo import run
 from recommit.train.sft import run as sft
 
@@ -139,3 +143,20 @@ def test_a_random_backbone_is_made_once(tmp_path):
 def test_wrong_models_are_refused(config, message, tmp_path):
     with pytest.raises(ValueError, match=message):
         initial_policy.policy(config, tmp_path, 0, Team())
+
+
+def test_a_warm_start_goes_on_from_another_and_from_nothing_else(levels, tmp_path):
+    first = runs.warm_start(levels, tmp_path / "first")
+    plan = parse(
+        SftConfig, {**runs.TINY, "optim": {"steps": 1, "batch": 4, "lr": 0.0, "head_lr": 0.0, "vision_lr": 0.0}}
+    )
+    assert sft.train(plan, levels, tmp_path / "second", init=first, quiet=True) == 0
+    one, other = (runs.weights(best_policy(tmp_path / name)) for name in ("first", "second"))
+    assert all(torch.equal(one[name], other[name]) for name in one)
+    config = json.loads((tmp_path / "second" / "config.json").read_text())
+    assert config["init"] == weights_of(best_policy(first))
+    with pytest.raises(ValueError, match="init"):  # the same folder, from nothing
+        sft.train(plan, levels, tmp_path / "second", quiet=True)
+    teacher = replace(plan, targets=TargetConfig(kind="ensemble", teacher=str(first)))
+    with pytest.raises(ValueError, match=r"init: expected none with targets\.teacher"):
+        sft.train(teacher, levels, tmp_path / "third", init=first, quiet=True)

@@ -7,6 +7,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec
 
+from recommit.cli.flags import usual
+from recommit.cli.requests import SIZE
 from recommit.puzzles.registry import Task
 from recommit.storage.foreign_text import say, tell
 from recommit.storage.status_line import StatusLine
@@ -16,8 +18,6 @@ if TYPE_CHECKING:
 
     from recommit.data.building.builder import BuildProgress
     from recommit.data.manifest import Manifest
-    from recommit.data.spec import DataSpec
-
 
 P = ParamSpec("P")
 
@@ -44,13 +44,35 @@ def _status(command: Callable[P, int]) -> Callable[P, int]:
     return run
 
 
+#: What a build takes where neither a flag nor a recipe says it; a test compares it with ``DataSpec``.
+USUAL = {
+    "size": SIZE,
+    "boxes": "2 of sokoban",
+    "length": "8 to 24 of sliding, 8 to 32 of sokoban, 3 to 8 of ice",
+    "validation": "0",
+    "test": "0",
+    "seed": "0",
+    "epoch": "0",
+    "ties": "first",
+    "perturbed": "0",
+    "deviation": "4",
+    "strict_states": "False",
+    "disjoint": "starts",
+    "generator": "the first of these for the puzzle",
+    "shard": "4096",
+    "recipe": "none: the flags say everything",
+    "states": "generated instances",
+}
+
+
+@usual(task="that of the recipe", count="that of the recipe", **USUAL)
 @_status
 def build(
     out: Path,
     task: Task | None = None,
     size: tuple[int, ...] = (),
     boxes: tuple[int, ...] = (),
-    length: tuple[int, int] | None = None,
+    length: tuple[int, ...] | None = None,
     count: int | None = None,
     validation: int | None = None,
     test: int | None = None,
@@ -77,7 +99,7 @@ def build(
         task: the puzzle.
         size: rows and columns, or one number for both.
         boxes: boxes per level; several numbers make a variant each.
-        length: shortest and longest optimal length of an instance.
+        length: shortest and longest optimal length of an instance, or one number for both.
         count: instances to train on.
         validation: instances to validate on.
         test: instances to test on.
@@ -97,6 +119,7 @@ def build(
         engine: local processes, or a Ray cluster that shares the folder.
         json: print the result as JSON.
     """
+    from recommit.cli import data_request
     from recommit.data.building.builder import build as make
     from recommit.data.sizes import build as make_each
 
@@ -119,10 +142,11 @@ def build(
     changes = {k: v for k, v in flags.items() if v not in (None, [])}
     progress = None if json else _BuildLine()
     options: dict[str, Any] = {"workers": workers, "threads": threads, "engine": engine, "progress": progress}
-    if specs := _specs(recipe, changes, several=bool(boxes or length or states)):
+    if specs := data_request.several(recipe, changes, others=bool(boxes or length or states)):
         manifests = {out / name: manifest for name, manifest in make_each(specs, out, **options).items()}
     else:
-        manifests = {out: make(_spec(recipe, changes, boxes, length, states), out, states=states, **options)}
+        spec = data_request.one(recipe, changes, boxes, length, states)
+        manifests = {out: make(spec, out, states=states, **options)}
     if progress:
         progress.end()
     say = _summary if json else _sentence
@@ -150,50 +174,6 @@ def _overlap(counts: dict[str, int]) -> str:
         f"\noverlap: {counts['test_starts_on_training_paths']} of {counts['test_starts']} test starts and "
         f"{counts['test_states_on_training_paths']} of {counts['test_states']} test states lie on training paths"
     )
-
-
-def _specs(path: Path | None, flags: dict[str, Any], *, several: bool) -> list[DataSpec]:
-    """The specs of a recipe file whose variants have sizes of their own; none if they do not."""
-    from recommit.data import sizes
-    from recommit.data import spec as specs
-    from recommit.storage import errors
-
-    plain = specs.plain(path) if path else {}
-    if not sizes.several(plain):
-        return []
-    if several or "size" in flags:
-        raise errors.WrongDataSpec(f"expected none of --size --boxes --length --states with the sizes of {path}")
-    return sizes.specs({**plain, **flags})
-
-
-def _spec(
-    path: Path | None,
-    flags: dict[str, Any],
-    boxes: tuple[int, ...],
-    length: tuple[int, int] | None,
-    states: Path | None,
-) -> DataSpec:
-    """The spec of a recipe file, changed by flags, or of the flags alone."""
-    from recommit.data.building import own_states
-    from recommit.data.spec import DataSpec
-    from recommit.storage import errors
-
-    plain: dict[str, Any] = DataSpec.read(path).to_dict() if path else {}
-    plain.update(flags)
-    if len(size := plain.get("size", [])) == 1:
-        plain["size"] = [size[0], size[0]]
-    if states is not None:
-        array = own_states.load(states)
-        plain.update(states=own_states.sha256(array), count=len(array), size=list(array.shape[1:]), variants=[])
-    elif length or boxes:
-        old = plain.get("variants", [{}])
-        span = list(length or old[0].get("length", ()))
-        many = boxes or tuple(item.get("boxes", 0) for item in old)
-        plain["variants"] = [{"length": span, "boxes": number} for number in many]
-    if missing := [name for name in ("task", "size", "variants", "count") if name not in plain]:
-        words = {"variants": "length"}
-        raise errors.WrongDataSpec(f"expected --recipe or --{' --'.join(words.get(name, name) for name in missing)}")
-    return DataSpec.from_dict(plain)
 
 
 @_status
@@ -227,6 +207,7 @@ def export(
     split: str = "all",
     cell: int = 28,
     states_per_file: int = 4096,
+    json: bool = False,
 ) -> int:
     """Write a data set, with pictures, in a format that other trainers read.
 
@@ -238,16 +219,27 @@ def export(
         split: train, validation, test or all.
         cell: pixels per cell.
         states_per_file: at most so many states in one file.
+        json: print as JSON.
     """
     from recommit.data.showing.exports import export as write
     from recommit.data.sizes import open_all
 
-    every = open_all(folder, None if split == "all" else split)
+    _at_least_one(cell=cell, states_per_file=states_per_file)
+    every, written = open_all(folder, None if split == "all" else split), []
     for data in every:
         place = out / data.folder.name if every[1:] else out
         names = write(data, place, form, cell=cell, states_per_file=states_per_file)
-        _say(f"{place}: {len(names)} files")
+        written.append({"folder": str(place), "files": len(names)} if json else f"{place}: {len(names)} files")
+    _each(written)
     return 0
+
+
+def _at_least_one(**values: int) -> None:
+    from recommit.storage import errors
+
+    for name, value in values.items():
+        if value < 1:
+            raise errors.WrongDataSpec(f"{name}: expected at least 1, got {value}")
 
 
 @_status
@@ -270,18 +262,20 @@ def push(folder: Path, /, repo: str, hub: Path | None = None, send: bool = False
 
 
 @_status
-def verify(folder: Path, /, labels: bool = False) -> int:
+def verify(folder: Path, /, labels: bool = False, json: bool = False) -> int:
     """Check a data set: files against the manifest, rows against the rules of the puzzle.
 
     Args:
         folder: the data set.
         labels: also solve every state again.
+        json: print as JSON.
     """
     from recommit.data.sizes import open_all
     from recommit.data.verification import verify as check
 
     checked = sum(check(dataset, labels=labels) for dataset in open_all(folder, None))
-    _say(f"{folder}: {checked:,} rows, all as they should be")
+    right = {"folder": str(folder), "rows": checked, "labels": labels, "right": True}
+    _say(right if json else f"{folder}: {checked:,} rows, all as they should be")
     return 0
 
 

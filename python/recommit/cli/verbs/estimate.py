@@ -5,11 +5,21 @@ from __future__ import annotations
 from json import dumps
 from typing import Any, Literal
 
+from recommit.cli.flags import usual
 from recommit.cli.requests import WrongCall
 from recommit.puzzles.registry import Task
 from recommit.storage.foreign_text import tell
 
 
+@usual(
+    task="that of the recipe's preset",
+    size="the usual one",
+    variant="adaptive",
+    set="nothing more",
+    backbone="that of the recipe",
+    zero="no DeepSpeed",
+    deepspeed="no DeepSpeed",
+)
 def estimate(
     recipe: str,
     /,

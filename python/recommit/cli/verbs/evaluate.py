@@ -7,11 +7,13 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Literal
 
+from recommit.cli.flags import usual
 from recommit.cli.requests import WrongCall
 from recommit.evaluate.agent_names import USUAL
 from recommit.storage.foreign_text import tell
 
 
+@usual(task="the only one of the run", length="those of the data", tables="all with --paper")
 def evaluate(
     run: Path,
     /,
@@ -33,6 +35,7 @@ def evaluate(
     seed: int = 0,
     threads: int = 1,
     device: str = "auto",
+    anyway: bool = False,
     paper: bool = False,
     tables: tuple[str, ...] = (),
     json: bool = False,
@@ -72,6 +75,7 @@ def evaluate(
         seed: With paper: which seed of the family. The test set is fixed by the data.
         threads: Threads of torch; 0 for as many as it likes.
         device: cpu, cuda, or auto. Under torchrun all processes share the work.
+        anyway: Let policies play puzzles and sizes that they were not trained on.
         paper: RUN is the folder of a family (see recommit train family); play everybody in it and write every table of
             the paper, beside the paper's numbers.
         tables: With paper, only these, and only whom they need: main, sweep, ablation, single, state, emergence,
@@ -128,7 +132,7 @@ def evaluate(
         )
         team = ranks.meet(device)
         with watched(team), EvaluationStore(out) if team.lead else nullcontext() as store:
-            summary = Evaluation(spec, store, team=team, quiet=quiet).run()
+            summary = Evaluation(spec, store, team=team, quiet=quiet, anyway=anyway).run()
             if store is None:
                 return 0
             if members:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from recommit.cli.flags import usual
 from recommit.cli.requests import WrongCall
 from recommit.storage.foreign_text import tell
 
 
+@usual(seeds="this evaluation alone", figures="none")
 def report(
     eval: Path,
     /,

@@ -6,6 +6,7 @@ from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from recommit.cli.flags import usual
 from recommit.cli.requests import WrongCall
 from recommit.storage.foreign_text import tell
 from recommit.train.family.launch import Launcher
@@ -14,6 +15,15 @@ if TYPE_CHECKING:
     from recommit.train.family.launch import Fleet
 
 
+@usual(
+    out="none: needed unless --show",
+    set="nothing more",
+    gpus="runs in this machine's processes",
+    gpus_per_run="all of them",
+    hostfile="this machine alone",
+    device="that of the preset",
+    card="none",
+)
 def reproduce(
     out: Path | None = None,
     preset: str = "demo",

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Literal
 
+from recommit.cli.flags import usual
 from recommit.cli.requests import WrongCall
 from recommit.puzzles.registry import Task
 from recommit.storage.foreign_text import say
 
 
+@usual(size="8 of sokoban and ice, 3 of sliding", length="those of the puzzle")
 def openenv(
     task: Task = "sliding",
     size: tuple[int, ...] = (),

@@ -6,6 +6,7 @@ import json as json_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from recommit.cli.flags import usual
 from recommit.cli.requests import WrongCall
 from recommit.storage.foreign_text import tell
 from recommit.train.family.launch import Launcher
@@ -14,10 +15,25 @@ if TYPE_CHECKING:
     from recommit.train.family.launch import Fleet
 
 
+@usual(
+    steps="that of the recipe",
+    batch="that of the recipe",
+    lr="that of the recipe",
+    seed="that of the recipe",
+    threads="that of the recipe",
+    device="that of the recipe",
+    backbone="that of the recipe",
+    zero="no DeepSpeed",
+    deepspeed="no DeepSpeed",
+    vision_cache="none",
+    single_commitment="all of the recipe",
+    set="nothing more",
+)
 def sft(
     recipe: str,
     data: tuple[Path, ...],
     out: Path,
+    init: Path | None = None,
     set: tuple[str, ...] = (),
     steps: int | None = None,
     batch: int | None = None,
@@ -30,6 +46,7 @@ def sft(
     deepspeed: str | None = None,
     vision_cache: Path | None = None,
     single_commitment: int | None = None,
+    anyway: bool = False,
     show: bool = False,
     quiet: bool = False,
 ) -> int:
@@ -40,6 +57,8 @@ def sft(
             paper-joint, or a YAML file.
         data: A data set (see recommit data build), or several, also of different puzzles: batches mix them.
         out: The folder of the run.
+        init: A run to go on from (its best policy), or a saved policy, instead of new weights; model of the recipe does
+            not count.
         set: Any value of the recipe, for example --set optim.lr=3e-4 model.shape.width=192
         steps: Steps of the optimiser.
         batch: States per step.
@@ -54,6 +73,7 @@ def sft(
             DeepSpeed.
         vision_cache: A folder that keeps the features of a frozen picture encoder for other runs.
         single_commitment: Imitate samples of this depth alone.
+        anyway: Train on data of puzzles that the recipe was not made for.
         show: Print the configuration and stop.
         quiet: Say nothing while training.
     """
@@ -75,14 +95,30 @@ def sft(
     config = _stage(recipe, _flags(flags), set, SftConfig, "sft")
     if show:
         return _shown(config)
+    from recommit.train.config import tasks
     from recommit.train.sft.run import train
 
     try:
-        return train(config, data, out, quiet=quiet)
+        return train(config, data, out, init=init, tasks=() if anyway else tasks(recipe), quiet=quiet)
     except ValueError as error:
         raise WrongCall(str(error)) from None
 
 
+@usual(
+    variant="adaptive",
+    task="the puzzles of the warm start",
+    data="the recipes of the warm start",
+    set="nothing more",
+    steps="that of the recipe",
+    budget="that of the recipe",
+    length="that of the recipe",
+    seed="that of the recipe",
+    threads="that of the recipe",
+    device="that of the recipe",
+    zero="no DeepSpeed",
+    deepspeed="no DeepSpeed",
+    vision_cache="none",
+)
 def grpo(
     recipe: str,
     init: Path,
@@ -100,6 +136,7 @@ def grpo(
     zero: int | None = None,
     deepspeed: str | None = None,
     vision_cache: Path | None = None,
+    anyway: bool = False,
     show: bool = False,
     quiet: bool = False,
 ) -> int:
@@ -125,6 +162,7 @@ def grpo(
         deepspeed: The same by a configuration file: zero1, zero2, zero3, these with -offload, or a JSON file of
             DeepSpeed.
         vision_cache: A folder that keeps the features of a frozen picture encoder for other runs.
+        anyway: Train on data of puzzles that the recipe was not made for.
         show: Print the configuration and stop.
         quiet: Say nothing while training.
     """
@@ -145,14 +183,27 @@ def grpo(
     config = _stage(recipe, _flags(flags), set, grpo_config.GrpoConfig, "grpo")
     if show:
         return _shown(config)
+    from recommit.train.config import tasks
     from recommit.train.grpo.run import train
 
     try:
-        return train(config, init, out, data=data or None, quiet=quiet)
+        wanted = () if anyway else tasks(recipe)
+        return train(config, init, out, data=data or None, tasks=wanted, quiet=quiet)
     except ValueError as error:
         raise WrongCall(str(error)) from None
 
 
+@usual(
+    budgets="that of the recipe",
+    task="the puzzles of the warm start",
+    set="nothing more",
+    steps="that of the recipe",
+    threads="that of the recipe",
+    gpus="runs in this machine's processes",
+    gpus_per_run="all of them",
+    hostfile="this machine alone",
+    device="that of the recipe",
+)
 def family(
     recipe: str,
     init: Path,

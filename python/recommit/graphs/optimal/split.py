@@ -65,7 +65,7 @@ class BothPlans:
         settings: Sequence[Setting],
         groups: NDArray[np.integer] | None = None,
     ) -> BothPlans:
-        """Both plans at the nodes of a graph that also has the solver's ways from there."""
+        """Nodes of a graph that also has the solver's ways from there."""
         own = Judge(graph.part(graph.reachable(starts), starts, groups), tuple(settings))
         part = graph.part(_on_ways(graph, starts), starts, groups)
         perfect = Judge(with_optimal_plans(part), tuple(settings))

@@ -13,7 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from recommit.storage import digests, reading
+from recommit.storage import digests, hub, reading
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -121,13 +121,23 @@ def load_backbone(path: str | Path, **options: Any) -> Backbone:
         digests.verify(folder)
         model_type = reading.values(folder, "config.json").get("model_type")
     else:
-        from transformers import AutoConfig
-
-        model_type = AutoConfig.from_pretrained(str(path)).model_type
+        model_type = _type_on_hub(path)
     if model_type not in FAMILIES:
         raise ValueError(f"backbone: expected a model type of {', '.join(FAMILIES)}, got {model_type} in {path}")
     backbone: Backbone = adapter(model_type).from_pretrained(path, **options)
     return backbone
+
+
+def _type_on_hub(name: str | Path) -> str:
+    """The model type of a repository; a name that can be none is not looked up."""
+    if not hub.is_repository(name):
+        raise ValueError(f"backbone: expected a folder, or OWNER/NAME on a hub, got {name}")
+    from transformers import AutoConfig
+
+    try:
+        return str(AutoConfig.from_pretrained(str(name)).model_type)
+    except OSError as error:
+        raise hub.unreachable("backbone", name, error) from error
 
 
 def adapter(model_type: str) -> Any:

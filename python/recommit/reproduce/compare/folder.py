@@ -14,12 +14,12 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from recommit.reproduce.compare import figures, page
-from recommit.reproduce.compare import reading as columns
+from recommit.reproduce.compare import figures, page, reading
 from recommit.reproduce.compare.comparison import Comparison
 from recommit.reproduce.compare.instances import TEST, VALIDATION
 from recommit.reproduce.compare.sources import SOURCES
-from recommit.storage import digests, errors, files, reading
+from recommit.storage import digests, errors, files
+from recommit.storage import reading as stored
 from recommit.storage.lock import Lock
 
 if TYPE_CHECKING:
@@ -28,12 +28,10 @@ if TYPE_CHECKING:
     from recommit.reproduce.preset import PresetEntry
 
 PAGE, ASSETS, SCORES = "rules-compared.md", "assets", "scores-*.json"
-#: What rows are looked up by.
-NAMED_BY = {"source", "rule", "chosen", "budget", "price_action", "price_look", "instances", "seeds"}
 #: What the scores of a puzzle hold, as far as the page and the tables read them.
 STARTS = {"label": str, "starts": int}
-SETTING = {"budget": int, "price_action": reading.NUMBER, "price_look": reading.NUMBER}
-ENDS = [reading.NUMBER]
+SETTING = {"budget": int, "price_action": stored.NUMBER, "price_look": stored.NUMBER}
+ENDS = [stored.NUMBER]
 ROW = {
     "source": str,
     "rule": str,
@@ -41,24 +39,26 @@ ROW = {
     **SETTING,
     "seeds": [int],
     "parameters": (list, type(None)),
-    **dict.fromkeys(("validation", "solved", "actions", "looks", "value", "ceiling"), reading.NUMBER),
+    **dict.fromkeys(("validation", "solved", "actions", "looks", "value", "ceiling"), stored.NUMBER),
     "by_seed": ENDS,
     "ahead": ENDS,
     "ahead_solved": ENDS,
     "ahead_actions": ENDS,
     "gain": (list, type(None)),
 }
-LOST = {"value": reading.NUMBER, "best": reading.NUMBER, "plans_lose": ENDS, "depths_lose": ENDS}
+LOST = {"value": stored.NUMBER, "best": stored.NUMBER, "plans_lose": ENDS, "depths_lose": ENDS}
 FIELDS = {
     "puzzle": str,
     "title": str,
     "missing": [str],
-    "price_action": reading.NUMBER,
+    "price_action": stored.NUMBER,
     "instances": {TEST: STARTS, VALIDATION: STARTS},
     "settings": [SETTING],
     "rows": {TEST: [ROW]},
     "split": [{"instances": str, "source": str, "rule": str, **SETTING, **LOST}],
 }
+#: What rows are looked up by.
+NAMED_BY = {"source", "rule", "chosen", "budget", "price_action", "price_look", "instances", "seeds"}
 
 
 def compare(
@@ -104,7 +104,7 @@ def write(place: Path) -> tuple[str, list[dict[str, Any]]]:
             files.replace(disk, place / ASSETS / f"{figure.name}.svg", figure.alone().encode())
             files.replace(disk, place / ASSETS / f"{figure.name}.csv", figure.csv().encode())
         name = f"{PAGE.removesuffix('.md')}-{one['puzzle']}.json"
-        files.replace(disk, place / ASSETS / name, columns.as_json(_printed(one)).encode())
+        files.replace(disk, place / ASSETS / name, reading.as_json(_printed(one)).encode())
     text = page.page(scores)
     files.replace(disk, place / PAGE, text.encode())
     return text, scores
@@ -117,12 +117,12 @@ def scores_in(place: Path) -> list[dict[str, Any]]:
 
 def _scores(place: Path, name: str) -> dict[str, Any]:
     """What an earlier call has written: of the puzzle in its name, and whole."""
-    one, path = reading.values(place, name, FIELDS), place / name
+    one, path = stored.values(place, name, FIELDS), place / name
     if name != f"scores-{one['puzzle']}.json":
         raise errors.Damaged(f"{path}: puzzle: expected that of the file's name, got {one['puzzle']!r}")
     for kind, rows in one["rows"].items():
-        reading.expect(path, rows, [ROW], f"rows.{kind}")
-        reading.expect(path, one["instances"].get(kind, ...), STARTS, f"instances.{kind}")
+        stored.expect(path, rows, [ROW], f"rows.{kind}")
+        stored.expect(path, one["instances"].get(kind, ...), STARTS, f"instances.{kind}")
     if strange := [row["source"] for kind in one["rows"] for row in one["rows"][kind] if row["source"] not in SOURCES]:
         raise errors.Damaged(f"{path}: source: expected one of {', '.join(SOURCES)}, got {strange[0]!r}")
     return one

@@ -42,6 +42,9 @@ class Engine(Protocol):
     def whole(self, policy: CommitPolicy) -> AbstractContextManager[None]:
         """A context in which every rank sees all of the weights that are saved."""
 
+    def judged(self) -> AbstractContextManager[None]:
+        """A context in which the policy has the weights that are validated and saved."""
+
     def full(self, parameters: Iterable[nn.Parameter]) -> list[Tensor]:
         """Copies of trained weights as the optimiser has them: whole, in float32, on every rank."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
@@ -14,6 +14,7 @@ from recommit.train.engine.deepspeed_file import check_places, merged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from torch import Tensor
@@ -167,6 +168,10 @@ class ZeroEngine:
         saved = list(policy.parameters()) if policy.config.lora is None else [*self.trained, *heads]
         with deepspeed.zero.GatheredParameters(list(dict.fromkeys(saved)), modifier_rank=None):
             yield
+
+    def judged(self) -> AbstractContextManager[None]:
+        """See ``Engine``: they are those that learn."""
+        return nullcontext()
 
     def close(self) -> None:
         """See ``Engine``; stage 3 leaves a ``linear`` of its own behind, whose gradients are rounded otherwise."""

@@ -20,6 +20,8 @@ def make_engine(policy: CommitPolicy, optim: OptimConfig, config: EngineConfig, 
     parameters = groups(policy, optim)
     if config.kind == "plain":
         return TorchEngine(parameters, optim, team)
+    if optim.ema:
+        raise ValueError(f"optim.ema: expected 0 with engine.kind {config.kind}, got {optim.ema}")
     from recommit.train.engine.deepspeed import ZeroEngine
 
     fingerprint_of(policy)  # while the frozen weights are whole

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 import torch
 
 from recommit.train.engine import state as engine_state
+from recommit.train.engine.average import Average
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -39,6 +40,7 @@ class TorchEngine:
             fused=True,
         )
         self.parameters = [p for group in groups for p in group.parameters]
+        self.average = Average(self.parameters, config.ema) if config.ema else None
 
     def run(self, work: Callable[[], T]) -> T:
         """See ``Engine``."""
@@ -56,12 +58,18 @@ class TorchEngine:
             group["lr"] = own.lr * scale
         if math.isfinite(norm):
             self.optimizer.step()
+            if self.average is not None:
+                self.average.follow()
         self.optimizer.zero_grad(set_to_none=True)
         return norm
 
     def whole(self, policy: CommitPolicy) -> AbstractContextManager[None]:  # noqa: ARG002
         """See ``Engine``."""
         return nullcontext()
+
+    def judged(self) -> AbstractContextManager[None]:
+        """See ``Engine``."""
+        return nullcontext() if self.average is None else self.average.in_place()
 
     def full(self, parameters: Iterable[nn.Parameter]) -> list[Tensor]:
         """See ``Engine``."""
@@ -75,7 +83,9 @@ class TorchEngine:
 
     def save(self, folder: Path) -> None:
         """See ``Engine``."""
-        engine_state.save(folder, ({"weight": p, **self.optimizer.state.get(p, {})} for p in self.parameters))
+        averages = [{}] * len(self.parameters) if self.average is None else self.average.states()
+        pairs = zip(self.parameters, averages, strict=True)
+        engine_state.save(folder, ({"weight": p, **self.optimizer.state.get(p, {}), **own} for p, own in pairs))
 
     def load(self, folder: Path) -> None:
         """See ``Engine``."""
@@ -83,6 +93,8 @@ class TorchEngine:
         moments: dict[int, engine_state.State] = {}
         for i, (parameter, state) in enumerate(zip(self.parameters, states, strict=True)):
             self.assign([parameter], [state.pop("weight")])
+            if self.average is not None:
+                self.average.take_up(i, state)
             if state:
                 moments[i] = state
         self.optimizer.load_state_dict({"state": moments, "param_groups": self.optimizer.state_dict()["param_groups"]})

@@ -144,6 +144,8 @@ class GrpoConfig:
         if isinstance(self.credit, ExactCredit):
             self._check_exact()
         self._check_phases()
+        if self.optim.ema:
+            raise ValueError(f"optim.ema: expected 0, since heads move alone in reinforcement, got {self.optim.ema}")
         if not variant(self.variant).head and self.objective.ratio == "joint":
             raise ValueError(
                 f"objective.ratio: expected factor with variant {self.variant}, whose depth is not chosen, got joint"

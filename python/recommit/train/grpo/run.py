@@ -7,11 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import torch
-
 from recommit.policy.checkpoint import weights_of
 from recommit.policy.policy import CommitPolicy
 from recommit.runs import ranks
+from recommit.runs.arithmetic import settle
 from recommit.runs.directory import RunDirectory, recipes_of
 from recommit.runs.peers import watched
 from recommit.runs.progress import Interrupt
@@ -37,18 +36,20 @@ def train(
     out: str | Path,
     *,
     data: str | Path | Sequence[str | Path] | None = None,
+    tasks: tuple[str, ...] = (),
     quiet: bool = False,
 ) -> int:
     """Run, or go on with, a reinforcement run; 0 when it is finished and 130 when it was interrupted.
 
     ``init`` is a run (its best policy is taken) or a saved policy; instances are made by the recipes of the data that
-    it was trained on, or of ``data``. Where these are of several puzzles, ``config.tasks`` says which.
+    it was trained on, or of ``data``. Where these are of several puzzles, ``config.tasks`` says which; other puzzles
+    than ``tasks``, those of a recipe, are refused if there are any of these.
     """
-    if config.run.threads:
-        torch.set_num_threads(config.run.threads)
+    settle(config.run.threads, config.run.products, config.run.device)
     begun_before = (Path(out) / "config.json").is_file()  # it holds the recipes, whatever becomes of the other run
     every = [each.spec for each in opened(data)] if data else recipes_of(out if begun_before else init)
     parts = joint.parts(config, joint.chosen(every, config.tasks, data or init))
+    initial_policy.refuse_others([part.spec.task for part in parts], tasks)
     team = ranks.join(config.run.device) if config.engine.kind == "deepspeed" else ranks.alone(config.run.device)
     with watched(team), RunDirectory(out, lead=team.lead) as folder, Interrupt() as interrupt:
         begin = initial_policy.warm_start(init, folder, team)
@@ -57,6 +58,7 @@ def train(
         usual = plain(replace(type(config)(), credit=type(config.credit)()))
         folder.begin({"kind": "grpo", "ranks": team.world, **plain(config), **begun}, usual, updated)
         policy = CommitPolicy.from_pretrained(begin, device=team.device)
+        initial_policy.note_puzzles(policy, [part.spec for part in parts], new=False)
         if config.head is not None:
             policy.replace_head(config.head, seed=config.run.seed)
         if config.views:

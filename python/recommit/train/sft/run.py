@@ -26,8 +26,10 @@ from recommit.data.dataset import Dataset
 from recommit.data.feeding import mixture
 from recommit.policy.checkpoint import weights_of
 from recommit.policy.config import MAX_ACTIONS
+from recommit.policy.policy import CommitPolicy
 from recommit.policy.transfer import to_device, to_host
 from recommit.runs import random_state, ranks
+from recommit.runs.arithmetic import settle
 from recommit.runs.directory import RunDirectory
 from recommit.runs.peers import watched
 from recommit.runs.progress import Interrupt
@@ -51,21 +53,41 @@ if TYPE_CHECKING:
     from recommit.train.targets import Targets
 
 
-def train(config: SftConfig, data: str | Path | Sequence[str | Path], out: str | Path, *, quiet: bool = False) -> int:
+def train(
+    config: SftConfig,
+    data: str | Path | Sequence[str | Path],
+    out: str | Path,
+    *,
+    init: str | Path | None = None,
+    tasks: tuple[str, ...] = (),
+    quiet: bool = False,
+) -> int:
     """Run, or go on with, a warm start from one data set or several; 0 when it is finished and 130 when it was
     interrupted.
+
+    ``init`` is a run (its best policy is taken) or a saved policy to begin as, instead of ``config.model``. A teacher
+    to distil is one, too. Data of other puzzles than ``tasks``, those of a recipe, are refused if there are any of
+    these.
     """
-    if config.run.threads:
-        torch.set_num_threads(config.run.threads)
+    init = _beginning(config, init)
+    settle(config.run.threads, config.run.products, config.run.device)
     datasets = opened(data)
+    initial_policy.refuse_others([dataset.spec.task for dataset in datasets], tasks)
     team = ranks.join(config.run.device) if config.engine.kind == "deepspeed" else ranks.alone(config.run.device)
     with watched(team), RunDirectory(out, lead=team.lead) as folder, Interrupt() as interrupt:
         begun = {"kind": "sft", "ranks": team.world, **plain(config), "data": described(datasets)}
-        if config.targets.teacher:
-            begun["init"] = weights_of(initial_policy.warm_start(config.targets.teacher, folder, team))
+        if init:
+            begun["init"] = weights_of(initial_policy.warm_start(init, folder, team))
         folder.begin(begun, plain(type(config)()))
         with closing(Sft(config, datasets, folder, team, quiet=quiet or not team.lead)) as run:
             return run.run(interrupt)
+
+
+def _beginning(config: SftConfig, init: str | Path | None) -> str | Path | None:
+    """What a run begins as: the policy that is named, or the teacher."""
+    if init and config.targets.teacher:
+        raise ValueError(f"init: expected none with targets.teacher, as which the run begins, got {init}")
+    return init or config.targets.teacher or None
 
 
 def opened(data: str | Path | Sequence[str | Path]) -> list[Dataset]:
@@ -128,8 +150,11 @@ class Sft(Trainer):
         if config.targets.teacher:
             self.ensemble = Ensemble(own, config.targets, device=team.device)
             self.policy = self.ensemble.learner(own, device=team.device)
+        elif own.is_dir():
+            self.policy = CommitPolicy.from_pretrained(own, device=team.device)
         else:
             self.policy = initial_policy.policy(config.model, folder.folder, config.run.seed, team)
+        initial_policy.note_puzzles(self.policy, recipes, new=self.ensemble is None)
         self.policy.train_only(*self.tasks, depth_head=False)  # the depth head learns by reinforcement alone
         self.policy.backbone.recompute = config.engine.checkpointing
         self.policy.train()

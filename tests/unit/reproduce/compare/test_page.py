@@ -15,6 +15,7 @@ from recommit.storage import digests, errors
 from recommit.storage import files as disk
 
 PUZZLES = ("sliding", "sokoban")
+
 SETTINGS = [
     {"budget": budget, "price_action": 0.01 if look else 0.0, "price_look": 0.01 * look}
     for budget in (15, 10)

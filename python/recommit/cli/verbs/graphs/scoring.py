@@ -180,5 +180,5 @@ def _write(out: Path, value: dict[str, Any], text: str) -> None:
 
 
 def title_of(graph: Path) -> str:
-    """Text for a page about it."""
+    """The title of a page about it."""
     return f"Commitments of {graph.name}"

@@ -183,9 +183,9 @@ def test_a_wrong_call_is_2(words: list[str] | str, said: str, capsys: pytest.Cap
     assert said in captured.out + captured.err
 
 
-def test_a_file_that_is_missing_or_malformed_is_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("solve", tmp_path / "no.txt") == 1
-    assert "FileNotFoundError" in capsys.readouterr().err
+def test_a_missing_file_is_2_and_a_malformed_one_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("solve", tmp_path / "no.txt") == 2
+    assert "no.txt: there is no such file or folder" in capsys.readouterr().err
     (tmp_path / "bad.txt").write_text("#####\n#@x.#\n#####\n")
     assert run("solve", tmp_path / "bad.txt") == 1
     assert "line 2, column 3" in capsys.readouterr().err

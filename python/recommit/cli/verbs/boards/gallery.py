@@ -1,16 +1,15 @@
-"""A first look: generate boards of all puzzles, play them at random, time the core, draw a gallery.
-
-Run it with ``python -m recommit.cli.verbs.demo [FOLDER]``; it takes a few seconds.
-"""
+"""Generate boards of all puzzles, play them at random, time the core, draw a gallery."""
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-from recommit.cli.gallery import gallery
 from recommit.cli.verbs import bench
+from recommit.cli.verbs.boards.gallery_picture import gallery
 from recommit.storage.foreign_text import tell
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def main(folder: Path) -> None:
@@ -21,7 +20,3 @@ def main(folder: Path) -> None:
     path = folder / "gallery.png"
     gallery(path)
     tell(f"\nA picture of the puzzles: {path}")
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1] if len(sys.argv) > 1 else "demo-out"))

@@ -61,8 +61,8 @@ def test_malformed_and_absent_files_fail(tmp_path: Path, capsys: pytest.CaptureF
         assert run("levels", *words) == 1
         assert "bad.txt: line 2, column 3: unknown character 'x'" in capsys.readouterr().err
     assert not (tmp_path / "out.txt").exists()
-    assert run("levels", "show", tmp_path / "absent") == 1
-    assert "absent" in capsys.readouterr().err
+    assert run("levels", "show", tmp_path / "absent") == 2
+    assert f"{tmp_path / 'absent'}: there is no such file or folder" in capsys.readouterr().err
 
 
 def test_generate_by_another_generator(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

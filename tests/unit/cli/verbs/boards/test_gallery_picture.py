@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from recommit.cli import gallery
+from recommit.cli.verbs.boards import gallery_picture as gallery
 
 
 def test_gallery_is_written_and_repeats(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The demo leaves its picture where it says."""
+"""The gallery leaves its picture where it says."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ def test_it_leaves_a_picture(
 ) -> None:
     from PIL import Image
 
-    from recommit.cli.verbs import bench, demo
+    from recommit.cli.verbs import bench
+    from recommit.cli.verbs.boards import gallery
 
     play = bench.play
     monkeypatch.setattr(bench, "play", lambda task: play(task, boards=8, actions=8))
-    demo.main(tmp_path / "out")
+    gallery.main(tmp_path / "out")
     said = capsys.readouterr().out
     path = Path(said.rsplit(": ", 1)[1].strip())
     with Image.open(path) as image:

@@ -6,24 +6,35 @@ from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from recommit.cli.requests import WrongCall, puzzle, window
+from recommit.cli.flags import usual
+from recommit.cli.requests import SIZE, WrongCall, puzzle, window
 from recommit.puzzles.registry import TASKS, Task
 from recommit.storage.foreign_text import plain, tell
 from recommit.storage.status_line import StatusLine
 
 if TYPE_CHECKING:
-    from recommit.cli.solving import Solved, SolveRequest
+    from recommit.cli.verbs.boards.solving import Solved, SolveRequest
     from recommit.levels import Grid
     from recommit.puzzles.solutions import Limits
 
 _REASONS = {"node_limit": "--nodes was hit", "byte_limit": "--bytes was hit", "time_limit": "--seconds were over"}
 
 
+@usual(
+    file="generated levels",
+    task="that of the file",
+    size=SIZE,
+    length="any",
+    nodes="no limit",
+    seconds="no limit",
+    bytes="2 GiB",
+    threads="one per core",
+)
 def solve(
     file: Path | None = None,
     /,
     task: Task | None = None,
-    size: tuple[int, ...] = (8,),
+    size: tuple[int, ...] = (),
     boxes: int = 2,
     length: tuple[int, ...] | None = None,
     count: int = 10,
@@ -60,7 +71,7 @@ def solve(
         json: Print JSON.
     """
     import recommit
-    from recommit.cli.solving import SolveRequest, solve_all, totals
+    from recommit.cli.verbs.boards.solving import SolveRequest, solve_all, totals
 
     request = SolveRequest(
         _limits(nodes, bytes, seconds), ties, _at_least("seed", seed, 0), _at_least("threads", threads, 1)

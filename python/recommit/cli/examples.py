@@ -1,0 +1,35 @@
+"""One call of each verb, as its help shows it."""
+
+from __future__ import annotations
+
+EXAMPLES = {
+    "levels generate": "recommit levels generate --task sokoban --length 8 32 --out levels.txt",
+    "levels show": "recommit levels show levels.txt --index 0",
+    "levels import": "recommit levels import boxoban.txt --out levels.txt",
+    "solve": "recommit solve levels.txt",
+    "data build": "recommit data build --task sliding --length 8 24 --count 10000 --out data",
+    "data show": "recommit data show data --picture data.png",
+    "data export": "recommit data export data --out parquet",
+    "data push": "recommit data push data --repo OWNER/NAME --hub hub",
+    "data verify": "recommit data verify data --labels",
+    "train sft": "recommit train sft --recipe laptop-sliding --data data --out run",
+    "train grpo": "recommit train grpo --recipe laptop-sliding --init run --out rl",
+    "train family": "recommit train family --recipe laptop-sliding --init run --out family --seeds 0 1",
+    "estimate": "recommit estimate paper-sliding --gpus 8",
+    "evaluate": "recommit evaluate rl --out eval",
+    "graph build": "recommit graph build run --out graph",
+    "graph compare": "recommit graph compare laptop --out compared",
+    "graph push": "recommit graph push graph --repo OWNER/NAME --hub hub",
+    "graph score": "recommit graph score graph --budget 4",
+    "graph show": "recommit graph show graph",
+    "graph fit": "recommit graph fit graph --method exact --out exact",
+    "graph audit": "recommit graph audit graph --fitted exact --out audit",
+    "zero-shot": "recommit zero-shot --endpoint NAME --model MODEL --task sokoban --out zs",
+    "serve openenv": "recommit serve openenv --task sliding --port 8000",
+    "report": "recommit report eval --out report.html",
+    "reproduce": "recommit reproduce --preset demo --out demo",
+    "bench": "recommit bench --signature",
+    "doctor": "recommit doctor",
+    "gallery": "recommit gallery --out pictures",
+    "completion": "recommit completion bash",
+}

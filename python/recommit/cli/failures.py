@@ -1,0 +1,69 @@
+"""What a command says when it fails, and its exit status: a sentence, and never the name of a class of ours."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+FAILED, WRONG_CALL = 1, 2
+
+#: What the system says of a path that the call named, in the words of an argument.
+_OF_PATHS = {
+    errno.EACCES: "you have no permission to read or write there",
+    errno.EPERM: "you have no permission to read or write there",
+    errno.EROFS: "this file system can only be read",
+    errno.EISDIR: "expected a file, got a folder",
+    errno.ENOTDIR: "expected a folder, got a file",
+    errno.EEXIST: "expected a folder or nothing there, got a file",
+    errno.ENOTEMPTY: "expected an empty folder, got one with files",
+    errno.ELOOP: "its links lead in a circle, or to where nothing is written through a link",
+    errno.ENAMETOOLONG: "the name is too long for this file system",
+    errno.EINVAL: "",
+}
+#: The call was right, and the machine could not go on.
+_OF_MACHINES = {
+    errno.ENOSPC: "no room is left; make room and run the same command again",
+    errno.EFBIG: "the file would be larger than this system allows",
+    errno.EIO: "the disk cannot be read or written",
+}
+
+
+def explained(error: Exception) -> tuple[str, int]:
+    """A sentence about what went wrong, and the exit status."""
+    from recommit.storage.errors import DataError
+
+    if isinstance(error, DataError):
+        return str(error), error.exit_status
+    if isinstance(error, OSError) and error.filename is not None:
+        return of_path(error)
+    if isinstance(error, ModuleNotFoundError) and error.name and (hint := _extra(error.name)):
+        return hint, FAILED
+    return f"{type(error).__name__}: {error}", FAILED
+
+
+def of_path(error: OSError) -> tuple[str, int]:
+    """What the system said about a path: the call was wrong, unless the disk is full or broken."""
+    path = Path(os.fsdecode(error.filename))
+    if error.errno == errno.ENOENT or (error.errno == errno.ENOTDIR and not path.parent.is_dir()):
+        return _absent(path), WRONG_CALL
+    if error.errno in _OF_MACHINES:
+        return f"{path}: {_OF_MACHINES[error.errno]}", FAILED
+    reason = _OF_PATHS.get(error.errno or 0) or error.strerror or str(error)
+    return f"{path}: {reason}", WRONG_CALL
+
+
+def _absent(path: Path) -> str:
+    """What is missing: the path, or the folder that it would be in."""
+    folder = path.parent
+    return f"{path}: there is no folder {folder}" if not folder.is_dir() else f"{path}: there is no such file or folder"
+
+
+def _extra(module: str) -> str:
+    """The command that installs an optional module; nothing for others."""
+    from recommit.cli.verbs.doctor import EXTRAS
+
+    for extra, modules in EXTRAS.items():
+        if module.split(".")[0] in modules:
+            return f"this command needs {module}: pip install 'recommit[{extra}]'"
+    return ""

@@ -1,0 +1,1 @@
+"""``recommit levels``, ``solve``, ``play``, ``render`` and ``gallery``: boards without any training."""

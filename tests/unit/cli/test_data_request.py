@@ -1,0 +1,67 @@
+"""What ``recommit data build`` makes of its flags."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from recommit.cli import main
+from recommit.cli.data_request import one
+from recommit.data.spec import Difficulty
+from recommit.puzzles.registry import TASKS
+from recommit.storage import errors
+
+pytest.importorskip("tyro")
+
+
+@pytest.mark.parametrize(
+    ("task", "size", "difficulty"),
+    [
+        ("sliding", (3, 3), Difficulty((8, 24))),
+        ("sokoban", (8, 8), Difficulty((8, 32), 2)),
+        ("ice", (8, 8), Difficulty((3, 8))),
+    ],
+)
+def test_every_puzzle_has_a_usual_data_set(task: str, size: tuple[int, int], difficulty: Difficulty) -> None:
+    spec = one(None, {"task": task, "count": 4}, (), None, None)
+    assert (spec.size, spec.difficulties) == (size, (difficulty,))
+
+
+def test_one_number_is_a_length() -> None:
+    (difficulty,) = one(None, {"task": "sliding", "count": 4}, (), (8,), None).difficulties
+    assert difficulty.length == (8, 8)
+
+
+def test_three_numbers_are_none() -> None:
+    with pytest.raises(errors.WrongDataSpec, match="length: expected one length, or shortest and longest, got 3"):
+        one(None, {"task": "sliding", "count": 4}, (), (8, 9, 10), None)
+
+
+def test_more_instances_than_boards_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    counts = TASKS["sliding"].of((2, 3), 0).counts_by_length
+    assert counts is not None
+    there = sum(counts[1:])
+    assert there == 359
+    words = [
+        "data",
+        "build",
+        "--task",
+        "sliding",
+        "--size",
+        "2",
+        "3",
+        "--length",
+        "1",
+        "40",
+        "--out",
+        str(tmp_path / "d"),
+    ]
+    assert main([*words, "--count", str(there + 1)]) == 2
+    assert "expected at most 359 instances, as many as there are 2x3 boards" in capsys.readouterr().err
+    assert not (tmp_path / "d").exists()
+    assert one(None, {"task": "sliding", "size": [2, 3], "count": there}, (), (1, 40), None).count == there
+
+
+def test_boards_that_cannot_be_counted_are_not() -> None:
+    assert one(None, {"task": "sliding", "size": [4], "count": 10**9}, (), (8, 9), None).count == 10**9

@@ -1,0 +1,119 @@
+"""A start that fails leaves a folder that the corrected command can use, and never touches somebody's."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+import torch
+
+from recommit.cli import main
+from recommit.runs.directory import recipe_of
+from recommit.storage.errors import WrongFolder
+from recommit.train.initial_policy import refuse_others
+from recommit.train.sft import run as sft
+
+
+def of_steps(plan, steps):
+    return replace(plan, optim=replace(plan.optim, steps=steps, warmup=1))
+
+
+def with_backbone(plan, name):
+    return replace(plan, model=replace(plan.model, backbone=name))
+
+
+def test_a_start_that_failed_does_not_bind_the_next_one(plan, data, tmp_path, capsys):
+    short, out = of_steps(plan, 2), tmp_path / "run"
+    with pytest.raises(ValueError, match="backbone: expected a folder, or OWNER/NAME on a hub, got nosuch"):
+        sft.train(with_backbone(short, "nosuch"), data, out, quiet=True)
+    assert json.loads((out / "config.json").read_text())["model"]["backbone"] == "nosuch"
+    assert sft.train(short, data, out, quiet=True) == 0
+    assert "nothing was trained here yet" in capsys.readouterr().err
+    assert json.loads((out / "config.json").read_text())["model"]["backbone"] == short.model.backbone
+
+
+def test_a_backbone_of_the_failed_start_is_made_again(plan, data, tmp_path, monkeypatch):
+    short, out = of_steps(plan, 2), tmp_path / "run"
+    narrow = replace(short, model=replace(short.model, shape={**short.model.shape, "ffn": 32}))
+    with monkeypatch.context() as broken:
+        broken.setattr(sft, "make_engine", lambda *_: (_ for _ in ()).throw(ValueError("planted")))
+        with pytest.raises(ValueError, match="planted"):
+            sft.train(narrow, data, out, quiet=True)
+    assert (out / "backbone").is_dir()
+    assert sft.train(short, data, out, quiet=True) == 0
+    clean = tmp_path / "clean"
+    assert sft.train(short, data, clean, quiet=True) == 0
+    assert (out / "backbone/config.json").read_bytes() == (clean / "backbone/config.json").read_bytes()
+
+
+def test_what_was_trained_is_not_replaced(plan, data, tmp_path):
+    short, out = of_steps(plan, 2), tmp_path / "run"
+    assert sft.train(short, data, out, quiet=True) == 0
+    with pytest.raises(WrongFolder, match=r"belongs to another run: optim\.steps was 2, is 3"):
+        sft.train(of_steps(plan, 3), data, out, quiet=True)
+
+
+def test_a_folder_of_somebody_is_refused_and_left_alone(plan, data, tmp_path):
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (mine / "x").write_text("mine")
+    with pytest.raises(WrongFolder, match="expected a new or empty folder, or that of a training run; got one with x"):
+        sft.train(plan, data, mine, quiet=True)
+    assert [entry.name for entry in mine.iterdir()] == ["x"]
+
+
+def test_a_device_that_is_not_there_is_noticed_before_anything_is_written(plan, data, tmp_path, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    wrong = replace(plan, run=replace(plan.run, device="cuda"))
+    with pytest.raises(ValueError, match="device: expected cpu or auto, since torch sees no GPU here, got cuda"):
+        sft.train(wrong, data, tmp_path / "run", quiet=True)
+    assert not (tmp_path / "run").exists()
+
+
+def test_another_warm_start_takes_the_place_of_one_that_trained_nothing(init, data, plan, tmp_path):
+    from recommit.policy.checkpoint import local_folder, weights_of
+    from recommit.runs.directory import RunDirectory
+    from recommit.runs.ranks import Team
+    from recommit.train import initial_policy
+
+    other = tmp_path / "other"
+    assert sft.train(of_steps(plan, 2), data, other, quiet=True) == 0
+    with RunDirectory(tmp_path / "rl") as folder:
+        for source in (init, other):
+            own = initial_policy.warm_start(source, folder, Team())
+            assert weights_of(own) == weights_of(local_folder(source))
+        gone = tmp_path / "gone"
+        assert weights_of(initial_policy.warm_start(gone, folder, Team())) == weights_of(local_folder(other))
+
+
+def test_a_recipe_refuses_data_of_another_puzzle(levels, tmp_path, capsys):
+    words = ["train", "sft", "--recipe", "laptop-sliding", "--data", str(levels), "--out", str(tmp_path / "run")]
+    assert main(words) == 2
+    said = capsys.readouterr().err
+    assert "data: expected sliding, which the recipe was made for, got sokoban; --anyway trains all the same" in said
+    assert not (tmp_path / "run").exists()
+    refuse_others(["sokoban"], ())
+    refuse_others(["sokoban"], ("sliding", "sokoban"))
+
+
+def test_a_policy_refuses_what_it_was_not_trained_on(init):
+    import recommit
+
+    policy = recommit.CommitPolicy.from_pretrained(init)
+    task = recipe_of(init).puzzle()
+    policy.act(task, task.generate(2, seed=0).states)
+    for other in (recommit.Sliding(3), recommit.Sokoban(6, boxes=1)):
+        states = other.generate(2, seed=0).states
+        with pytest.raises(ValueError, match="task: expected sliding-2x3, which this policy was trained on, got s"):
+            policy.act(other, states)
+        anyway = recommit.CommitPolicy.from_pretrained(init, anyway=True)
+        assert anyway.act(other, states)[1].shape == (2, 8)
+
+
+def test_a_policy_that_says_nothing_plays_anything():
+    from recommit.policy.config import PolicyConfig
+
+    PolicyConfig().refuse_untrained("sokoban", (9, 9))
+    with pytest.raises(ValueError, match="got sokoban-9x9"):
+        PolicyConfig(trained=("sliding-3x3",)).refuse_untrained("sokoban", (9, 9))
