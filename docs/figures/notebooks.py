@@ -13,6 +13,7 @@ import contextlib
 import io
 import json
 import os
+import re
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,8 @@ import matplotlib.pyplot as plt
 
 NOTEBOOKS = Path(__file__).resolve().parents[1] / "notebooks"
 DPI = 80
+#: What a library logs when it is first imported in a process: whether it is here depends on what ran before.
+LOGGED = re.compile(r"^\[\d{4}-\d\d-\d\d [^\]]*\] \[[A-Z]+\] .*\n", re.MULTILINE)
 
 
 class Shown:
@@ -32,8 +35,8 @@ class Shown:
 
     def text(self) -> None:
         """What was printed since the last figure."""
-        if self._text.getvalue():
-            self.outputs.append({"name": "stdout", "output_type": "stream", "text": lines(self._text.getvalue())})
+        if text := LOGGED.sub("", self._text.getvalue()):
+            self.outputs.append({"name": "stdout", "output_type": "stream", "text": lines(text)})
         self._text.seek(0)
         self._text.truncate()
 

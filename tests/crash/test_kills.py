@@ -184,7 +184,7 @@ def test_a_million_rows_killed_a_hundred_times(tmp_path, record_property):
 
 
 def test_ctrl_c_stops_with_130(tmp_path):
-    call = [*SLIDING, "--count", "400000", "--workers", "2", "--out", str(tmp_path / "set")]
+    call = [*SLIDING, "--count", "120000", "--workers", "2", "--out", str(tmp_path / "set")]
     with subprocess.Popen(call, stderr=subprocess.PIPE, start_new_session=True) as child:
         until(lambda: list(tmp_path.glob("set/data/*.parquet")), child)
         os.killpg(child.pid, signal.SIGINT)

@@ -22,8 +22,8 @@ from tests.waiting import until
 from recommit import CommitPolicy
 from recommit.cli import main
 from recommit.runs.ports import free_port
-from recommit.train.config import _folder
 from recommit.train.family import launch, processes
+from recommit.train.recipe_file import _folder
 
 LAUNCH = Path(str(_folder() / "launch"))
 BIN = Path(sys.executable).parent

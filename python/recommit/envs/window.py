@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from typing import TYPE_CHECKING, Any
+
+from recommit.storage.foreign_text import tell
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,8 +32,7 @@ class Window:
         time.sleep(max(0.0, self._next - time.monotonic()))
         self._next = time.monotonic() + self._pause
         if self._root is None:
-            sys.stdout.write(text + "\n")
-            sys.stdout.flush()
+            tell(text)
             return
         height, width, _ = picture.shape
         self._picture = self._make_picture(data=b"P6 %d %d 255\n" % (width, height) + picture.tobytes(), format="PPM")

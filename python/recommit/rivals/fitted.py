@@ -203,7 +203,7 @@ def write(head: FittedHead, folder: str | Path) -> None:
         "record": head.record,
     }
     with Lock(place, work="fit"):
-        belonging.take(work, place, (WEIGHTS, ABOUT), "a fitted head")
+        belonging.take(work, place, (WEIGHTS, ABOUT, "policy"), "a fitted head")
         digests.write(work, place, {})
         files.replace(work, place / WEIGHTS, save({**head.weights, "mean": head.mean, "deviation": head.deviation}))
         files.replace(work, place / ABOUT, (json.dumps(about, indent=2, allow_nan=False) + "\n").encode())

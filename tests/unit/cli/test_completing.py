@@ -14,7 +14,7 @@ pytest.importorskip("tyro")
 #: Line -> words that are offered; the last word is what has been typed of it.
 LINES = {
     "recommit eva": ["evaluate"],
-    "recommit train ": ["sft", "grpo", "family"],
+    "recommit train ": ["sft", "grpo", "family", "foresight"],
     "recommit train sft --rec": ["--recipe"],
     "recommit solve --task s": ["sliding", "sokoban"],
     "recommit data build --ties ": ["first", "random"],

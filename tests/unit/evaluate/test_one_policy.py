@@ -63,9 +63,9 @@ def test_memory_is_searched_only_for_what_stays(runs, backbones, tmp_path, monke
     """A look through everything that is alive takes as long as a small evaluation."""
     counts, collect, load = [], gc.collect, compute.loaded
 
-    def loaded(*a):
+    def loaded(*a, **options):
         counts.append(0)
-        policy = load(*a)
+        policy = load(*a, **options)
         policy.backbone.model.itself = (policy.backbone.model,) if circle else ()
         return policy
 

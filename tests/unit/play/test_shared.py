@@ -40,8 +40,9 @@ def start(run, out, rank=0, world=1, port=0):
         "MASTER_PORT": str(port),
     }
     call = [sys.executable, "-m", "recommit.cli", "evaluate", str(run), "--out", str(out), "--device", "cpu"]
-    sizes = ["--instances", "160", "--validation", "8", "--quiet", "--budgets", "4", "3", "--agents", *AGENTS]
-    return subprocess.Popen([*call, *sizes], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    sizes = ["--instances", "160", "--validation", "8", "--quiet", "--anyway", "--budgets", "4", "3"]
+    words = [*call, *sizes, "--agents", *AGENTS]
+    return subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
 def unlike(run):

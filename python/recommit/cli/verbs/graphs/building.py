@@ -76,7 +76,7 @@ def build(
             first = np.ascontiguousarray(held_out.starts(spec, split, starts, length).states)
             groups = held_out.rooms(spec, first)
         also = on_ways(puzzle, first) if ways and not every_state else None
-        policy = CommitPolicy.from_pretrained(folder, device=find_device(device)).eval()
+        policy = CommitPolicy.from_pretrained(folder, device=find_device(device), anyway=bool(size)).eval()
         if views:
             policy.replace_views(views)
         source = {
