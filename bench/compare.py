@@ -63,11 +63,11 @@ def _line(benchmark: dict[str, Any], yardstick: float | None, before: dict[str, 
     return Line(name, items, items / yardstick if yardstick else None, before.get(name))
 
 
-def table(found: list[Line], factor: float) -> str:
+def table(results: list[Line], factor: float) -> str:
     """As text."""
-    width = max((len(line.name) for line in found), default=9)
+    width = max((len(line.name) for line in results), default=9)
     rows = [f"{'benchmark':<{width}}{'items/s':>16}{'ratio':>12}{'then':>12}{'now / then':>12}"]
-    for line in found:
+    for line in results:
         numbers = "".join(
             f"{'-' if each is None else f'{each:,.3g}':>12}" for each in (line.ratio, line.before, line.change)
         )
@@ -75,18 +75,18 @@ def table(found: list[Line], factor: float) -> str:
     return "\n".join(rows)
 
 
-def missing(found: list[Line], before: dict[str, float]) -> list[str]:
+def missing(results: list[Line], before: dict[str, float]) -> list[str]:
     """Benchmarks of the baseline that this run did not have."""
-    return sorted(before.keys() - {line.name for line in found})
+    return sorted(before.keys() - {line.name for line in results})
 
 
-def write(path: Path, run: dict[str, Any], found: list[Line]) -> None:
+def write(path: Path, run: dict[str, Any], results: list[Line]) -> None:
     """The ratios, and on which machine they were measured."""
     machine = {
         "processor": run["machine_info"]["cpu"].get("brand_raw", ""),
         "python": run["machine_info"]["python_version"],
     }
-    ratios = {line.name: float(f"{line.ratio:.3g}") for line in found if line.ratio is not None}
+    ratios = {line.name: float(f"{line.ratio:.3g}") for line in results if line.ratio is not None}
     path.write_text(
         json.dumps({"machine": machine, "date": run["datetime"][:10], "ratios": ratios}, indent=1) + "\n", "utf-8"
     )
@@ -101,14 +101,14 @@ def main() -> int:
     options = parser.parse_args()
     run = json.loads(options.run.read_text("utf-8"))
     before = json.loads(options.baseline.read_text("utf-8"))["ratios"] if options.baseline.exists() else {}
-    found = lines(run, before)
-    print(table(found, options.factor))
-    for name in missing(found, before):
+    results = lines(run, before)
+    print(table(results, options.factor))
+    for name in missing(results, before):
         print(f"{name}: not in this run")
     if options.write:
-        write(options.baseline, run, found)
+        write(options.baseline, run, results)
         return 0
-    return int(any(line.fell(options.factor) for line in found))
+    return int(any(line.fell(options.factor) for line in results))
 
 
 if __name__ == "__main__":

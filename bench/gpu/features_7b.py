@@ -31,7 +31,7 @@ def encoder(preset: str, device: str) -> Any:
 
 @torch.no_grad()
 def features(backbone: Any, task: Any, states: Any, folder: Path | None) -> torch.Tensor:
-    """Of all states, nothing in memory before."""
+    """Features of all states, nothing in memory before."""
     vision = Vision(backbone, PolicyConfig())
     if folder is not None:
         vision.keep(folder, 1 << 36)
@@ -39,15 +39,15 @@ def features(backbone: Any, task: Any, states: Any, folder: Path | None) -> torc
     return torch.cat([vision.features(task, part, frozen=True) for part in parts])
 
 
-def measure(backbone: Any, task: Any, states: Any, given: argparse.Namespace) -> dict[str, Any]:
-    clock = Clock(given.device)
+def measure(backbone: Any, task: Any, states: Any, options: argparse.Namespace) -> dict[str, Any]:
+    clock = Clock(options.device)
     backbone.model.requires_grad_(False)
     expected = features(backbone, task, states, None)
     with tempfile.TemporaryDirectory() as place:
-        for number in range(given.rounds):
+        for number in range(options.rounds):
             folder = Path(place) / str(number)
-            for stage, kept in (("encode", None), ("encode and keep", folder), ("read", folder)):
-                seen = clock.run(stage, lambda kept=kept: features(backbone, task, states, kept))
+            for stage, store in (("encode", None), ("encode and keep", folder), ("read", folder)):
+                seen = clock.run(stage, lambda store=store: features(backbone, task, states, store))
                 assert torch.equal(seen, expected), f"{stage}: not the encoder's features"
     rates = {stage: len(states) / clock.median(stage) for stage in clock.stages}
     return {
@@ -64,16 +64,17 @@ def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--states", type=int, default=1024)
     parser.add_argument("--rounds", type=int, default=3)
-    given = parser.parse_args()
-    task = recommit.Sokoban(given.size, boxes=1)
-    states = task.generate(given.states, seed=1, length=(8, 32)).states
-    found = {"preset": given.preset, **measure(encoder(given.preset, given.device), task, states, given)}
+    options = parser.parse_args()
+    task = recommit.Sokoban(options.size, boxes=1)
+    states = task.generate(options.states, seed=1, length=(8, 32)).states
+    figures = {"preset": options.preset, **measure(encoder(options.preset, options.device), task, states, options)}
     print(
-        f"{given.preset}: encode {found['encoded_per_s']:,.0f} states/s, encode and keep {found['kept_per_s']:,.0f}, "
-        f"read {found['read_per_s']:,.0f} ({found['ratio']:.1f}x), {found['bytes_per_state']:,} bytes each"
+        f"{options.preset}: encode {figures['encoded_per_s']:,.0f} states/s, "
+        f"encode and keep {figures['kept_per_s']:,.0f}, "
+        f"read {figures['read_per_s']:,.0f} ({figures['ratio']:.1f}x), {figures['bytes_per_state']:,} bytes each"
     )
-    if given.out:
-        write(found, given.out, "features", given.device)
+    if options.out:
+        write(figures, options.out, "features", options.device)
 
 
 if __name__ == "__main__":

@@ -152,20 +152,20 @@ HEAD_MOVES = 20
 CREDITS = {"state": StateCredit, "exact": ExactCredit}
 
 
-def measure(policy: CommitPolicy, task: Any, given: argparse.Namespace, credit: str) -> dict[str, Any]:
+def measure(policy: CommitPolicy, task: Any, options: argparse.Namespace, credit: str) -> dict[str, Any]:
     """Rounds of playing and learning; the first one warms up."""
     config = GrpoConfig(
-        credit=CREDITS[credit](size=given.candidates),
-        rollout=RolloutConfig(instances=given.instances, budget=given.budget, states=given.states),
-        optim=replace(GrpoConfig().optim, batch=given.batch),
+        credit=CREDITS[credit](size=options.candidates),
+        rollout=RolloutConfig(instances=options.instances, budget=options.budget, states=options.states),
+        optim=replace(GrpoConfig().optim, batch=options.batch),
     )
     engine = TorchEngine(groups(policy, OptimConfig()), OptimConfig(), Team())
     rounds = []
-    if given.device == "cuda":
+    if options.device == "cuda":
         torch.cuda.reset_peak_memory_stats()
-    for number in range(given.rounds):
-        starts = task.generate(given.instances, seed=number + 2, length=(8, 32)).states
-        model, clock = Model(given.device), Clock(given.device)
+    for number in range(options.rounds):
+        starts = task.generate(options.instances, seed=number + 2, length=(8, 32)).states
+        model, clock = Model(options.device), Clock(options.device)
         play = collector(policy, task, config, model, engine)
         begin = time.perf_counter()
         with model.drawing_apart(policy):
@@ -182,7 +182,7 @@ def measure(policy: CommitPolicy, task: Any, given: argparse.Namespace, credit: 
             }
         )
     last = sorted(rounds[1:] or rounds, key=lambda r: r["rollout_s"] + r["update_s"])[len(rounds[1:] or rounds) // 2]
-    memory = torch.cuda.max_memory_allocated() / 2**30 if given.device == "cuda" else 0.0
+    memory = torch.cuda.max_memory_allocated() / 2**30 if options.device == "cuda" else 0.0
     rates = {
         "decisions_per_s": last["decisions"] / last["rollout_s"],
         "updates_per_s": last["moves"] / last["update_s"],
@@ -190,11 +190,13 @@ def measure(policy: CommitPolicy, task: Any, given: argparse.Namespace, credit: 
     return {**last, **rates, "peak_gib": memory}
 
 
-def beside_naive(policy: CommitPolicy, task: Any, few: Any, given: argparse.Namespace, ours: float) -> dict[str, float]:
+def beside_naive(
+    policy: CommitPolicy, task: Any, few: Any, options: argparse.Namespace, ours: float
+) -> dict[str, float]:
     """The yardstick, and how many times it."""
-    clock = Clock(given.device)
+    clock = Clock(options.device)
     for _ in range(2):
-        clock.run("all", lambda: naive_decisions(policy, task, few, given.candidates, clock))
+        clock.run("all", lambda: naive_decisions(policy, task, few, options.candidates, clock))
     rate = len(few) / clock.median("all")
     print(f"naive: {rate:,.2f} decisions/s; ours {ours / rate:.1f} times that")
     return {"naive_decisions_per_s": rate, "ratio": ours / rate}
@@ -209,27 +211,27 @@ def main() -> None:
     parser.add_argument("--candidates", type=int, default=8)
     parser.add_argument("--batch", type=int, default=32, help="states per move of the weights")
     parser.add_argument("--rounds", type=int, default=3)
-    given = parser.parse_args()
-    task = recommit.Sokoban(given.size, boxes=2)
-    policy = build(given.preset, given.device)
+    options = parser.parse_args()
+    task = recommit.Sokoban(options.size, boxes=2)
+    policy = build(options.preset, options.device)
     policy.train_only(task, depth_head=True)
     policy.eval().backbone.recompute = True  # as in the paper's recipes
     few = task.generate(8, seed=1, length=(8, 32)).states
-    check(policy, task, few, given.device)
-    found: dict[str, Any] = {"preset": given.preset}
-    for credit in given.credit:
-        row = found[credit] = measure(policy, task, given, credit)
+    check(policy, task, few, options.device)
+    figures: dict[str, Any] = {"preset": options.preset}
+    for credit in options.credit:
+        row = figures[credit] = measure(policy, task, options, credit)
         print(
-            f"{given.preset}, {credit} credit: {row['decisions_per_s']:,.1f} decisions/s of {given.candidates} "
+            f"{options.preset}, {credit} credit: {row['decisions_per_s']:,.1f} decisions/s of {options.candidates} "
             "candidates, "
-            f"{row['updates_per_s']:.2f} updates/s of {given.batch} states, {100 * row['outside_model']:.1f} % of "
+            f"{row['updates_per_s']:.2f} updates/s of {options.batch} states, {100 * row['outside_model']:.1f} % of "
             "a step "
             f"outside the model, peak {row['peak_gib']:.1f} GiB"
         )
-    if "state" in found:
-        found["state"] |= beside_naive(policy, task, few, given, found["state"]["decisions_per_s"])
-    if given.out:
-        write(found, given.out, "grpo", given.device)
+    if "state" in figures:
+        figures["state"] |= beside_naive(policy, task, few, options, figures["state"]["decisions_per_s"])
+    if options.out:
+        write(figures, options.out, "grpo", options.device)
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ class Row:
 
 
 def _best(figures: dict[str, Any]) -> dict[str, Any]:
-    """Of the micro-batches of a warm start, the fastest."""
+    """The fastest micro-batch of a warm start."""
     every = [row for name in ("kept", "recomputed") for row in figures[name].values()]
     return max(every, key=lambda row: row["states_per_s"])
 
@@ -109,8 +109,8 @@ def visits() -> list[dict[str, Any]]:
 def planned() -> dict[str, Any]:
     """What ``planned.py`` wrote of the same quantities."""
     path = ROOT / "bench" / "results" / "planned.json"
-    found: dict[str, Any] = json.loads(path.read_text())
-    return found
+    figures: dict[str, Any] = json.loads(path.read_text())
+    return figures
 
 
 def cell(row: Row, visit: dict[str, Any]) -> str:
@@ -209,17 +209,17 @@ def filled(text: str, name: str, table: str) -> str:
 def main(words: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true")
-    given = parser.parse_args(words)
+    options = parser.parse_args(words)
     stale = []
     for path, name, make in TABLES:
         text = path.read_text(encoding="utf-8")
         new = filled(text, name, make())
         if new != text:
             stale.append(path.name)
-            if not given.check:
+            if not options.check:
                 path.write_text(new, encoding="utf-8")
-    print(f"{'not up to date' if given.check else 'written'}: {', '.join(stale) or 'nothing'}")
-    return int(given.check and bool(stale))
+    print(f"{'not up to date' if options.check else 'written'}: {', '.join(stale) or 'nothing'}")
+    return int(options.check and bool(stale))
 
 
 if __name__ == "__main__":

@@ -54,10 +54,10 @@ def reinforcement() -> GrpoConfig:
     )
 
 
-def rate(found: Estimate, kind: str) -> tuple[float, float]:
+def rate(estimated: Estimate, kind: str) -> tuple[float, float]:
     """Passes and states per second of the passes of one kind."""
-    (count,) = [c for c in found.phases[0].counts if c.kind == kind]
-    seconds = found.rate.seconds(count.flops)
+    (count,) = [c for c in estimated.phases[0].counts if c.kind == kind]
+    seconds = estimated.rate.seconds(count.flops)
     assert seconds is not None
     return count.passes / seconds, count.states / seconds
 
@@ -86,12 +86,12 @@ def main() -> None:
     parser.add_argument("--size", type=int, default=8)
     parser.add_argument("--card", default="h200", choices=sorted(CARDS))
     parser.add_argument("--out", type=Path, required=True)
-    given = parser.parse_args()
-    found = rows(given.preset, given.size, given.card)
-    about = {"preset": given.preset, "card": given.card, "share": Machine(CARDS[given.card]).share}
-    given.out.mkdir(parents=True, exist_ok=True)
-    (given.out / "planned.json").write_text(json.dumps({**about, "rows": found}, indent=2) + "\n")
-    print(json.dumps(found))
+    options = parser.parse_args()
+    figures = rows(options.preset, options.size, options.card)
+    about = {"preset": options.preset, "card": options.card, "share": Machine(CARDS[options.card]).share}
+    options.out.mkdir(parents=True, exist_ok=True)
+    (options.out / "planned.json").write_text(json.dumps({**about, "rows": figures}, indent=2) + "\n")
+    print(json.dumps(figures))
 
 
 if __name__ == "__main__":

@@ -19,19 +19,19 @@ import recommit
 from recommit.play.plan_graph import PlanGraph, head, walk
 
 
-def measure(policy: Any, task: Any, given: argparse.Namespace) -> dict[str, Any]:
+def measure(policy: Any, task: Any, options: argparse.Namespace) -> dict[str, Any]:
     """Rounds over fresh starts; the first one warms up."""
-    rounds, clock = [], Clock(given.device)
-    for number in range(given.rounds):
-        starts = task.generate(given.starts, seed=number + 2, length=(8, 32)).states
+    rounds, clock = [], Clock(options.device)
+    for number in range(options.rounds):
+        starts = task.generate(options.starts, seed=number + 2, length=(8, 32)).states
         reach = PlanGraph(policy, task, policy.config.depths)
-        played = clock.run("play", lambda r=reach, s=starts: walk(r, s, given.budget, head(r)))
-        assert played.decisions.max() <= given.budget
+        played = clock.run("play", lambda r=reach, s=starts: walk(r, s, options.budget, head(r)))
+        assert played.decisions.max() <= options.budget
         rounds.append((int(played.decisions.sum()), int(reach.expanded.sum())))
     seconds = clock.stages["play"]
     best = min(range(len(rounds)), key=lambda i: seconds[i] / rounds[i][0])
     decisions, looks = rounds[best]
-    memory = torch.cuda.max_memory_allocated() / 2**30 if given.device == "cuda" else 0.0
+    memory = torch.cuda.max_memory_allocated() / 2**30 if options.device == "cuda" else 0.0
     return {
         "decisions_per_s": decisions / seconds[best],
         "looks_per_s": looks / seconds[best],
@@ -46,15 +46,15 @@ def main() -> None:
     parser.add_argument("--starts", type=int, default=512, help="episodes side by side")
     parser.add_argument("--budget", type=int, default=6)
     parser.add_argument("--rounds", type=int, default=3)
-    given = parser.parse_args()
-    policy = build(given.preset, given.device).eval()
-    found = {"preset": given.preset, **measure(policy, recommit.Sokoban(given.size, boxes=1), given)}
+    options = parser.parse_args()
+    policy = build(options.preset, options.device).eval()
+    figures = {"preset": options.preset, **measure(policy, recommit.Sokoban(options.size, boxes=1), options)}
     print(
-        f"{given.preset}: {found['decisions_per_s']:,.1f} decisions/s, {found['looks_per_s']:,.1f} looks/s, "
-        f"peak {found['peak_gib']:.1f} GiB"
+        f"{options.preset}: {figures['decisions_per_s']:,.1f} decisions/s, {figures['looks_per_s']:,.1f} looks/s, "
+        f"peak {figures['peak_gib']:.1f} GiB"
     )
-    if given.out:
-        write(found, given.out, "play", given.device)
+    if options.out:
+        write(figures, options.out, "play", options.device)
 
 
 if __name__ == "__main__":

@@ -69,23 +69,23 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=WHOLE / PROMISED)
     parser.add_argument("--dry-run", action="store_true")
     parser.add_argument("--out", type=Path, required=True)
-    given = parser.parse_args()
-    share = 0.0 if given.dry_run else PROMISED * given.seconds / WHOLE
-    plan = scaled(preset.load("h200"), share, small=given.dry_run)
+    options = parser.parse_args()
+    share = 0.0 if options.dry_run else PROMISED * options.seconds / WHOLE
+    plan = scaled(preset.load("h200"), share, small=options.dry_run)
     with tempfile.TemporaryDirectory() as place:
         (Path(place) / "plan.yaml").write_text(yaml.safe_dump(plan))
         began = time.monotonic()
         stages.reproduce(str(Path(place) / "plan.yaml"), Path(place) / "out", jobs=1, play_model=zero_shot)
         folder = Path(place) / "out" / "sliding"
-        found = {
+        figures = {
             "share": share,
             "took_s": time.monotonic() - began,
             "warm_start_states_per_s": rate(folder / "sft"),
             "reinforcement_states_per_s": rate(next(folder.glob("family/adaptive*"))),
             "solve_rates": stages.figures(folder),
         }
-    print(json.dumps(found))
-    write(found, given.out, "reproduce", "cpu" if given.dry_run else "cuda")
+    print(json.dumps(figures))
+    write(figures, options.out, "reproduce", "cpu" if options.dry_run else "cuda")
 
 
 if __name__ == "__main__":

@@ -135,19 +135,19 @@ def naive_loss(policy: CommitPolicy, task: Any, rows: Any, clock: Clock, chunk: 
     """Every sample a picture and a pass of its own; gradients included."""
     from transformers import Qwen2VLImageProcessor
 
-    made, device = samples.expand(rows), policy.depth_head.weight.device
+    expanded, device = samples.expand(rows), policy.depth_head.weight.device
     processor = Qwen2VLImageProcessor(min_pixels=28 * 28, max_pixels=1 << 24)
-    asked = torch.arange(8) < torch.from_numpy(made.depth).long()[:, None]
-    total, whole = 0.0, int(asked.sum())
-    for begin in range(0, len(made.row), chunk):
+    committed = torch.arange(8) < torch.from_numpy(expanded.depth).long()[:, None]
+    total, whole = 0.0, int(committed.sum())
+    for begin in range(0, len(expanded.row), chunk):
         part = slice(begin, begin + chunk)
-        look = naive_inputs(policy, task, rows.states[made.row[part]], processor, clock)
+        look = naive_inputs(policy, task, rows.states[expanded.row[part]], processor, clock)
 
         def forward(look: Callable[[], torch.Tensor] = look, part: slice = part) -> torch.Tensor:
-            actions = (torch.from_numpy(made.actions[part]).long() * asked[part]).to(device)
+            actions = (torch.from_numpy(expanded.actions[part]).long() * committed[part]).to(device)
             logits = policy.decoder(look(), actions[:, :7], policy.task_index(task))
             each = F.cross_entropy(logits.float().flatten(0, 1), actions.flatten(), reduction="none").view(-1, 8)
-            return (each * asked[part].to(device)).sum() / whole
+            return (each * committed[part].to(device)).sum() / whole
 
         loss = clock.run("forward", forward)
         clock.run("backward", loss.backward)
@@ -165,33 +165,33 @@ def flops_per_state(policy: CommitPolicy, tokens: int) -> float:
     return 4.0 * weights * tokens
 
 
-def write(found: dict[str, Any], out: Path, what: str, device: str) -> None:
+def write(figures: dict[str, Any], out: Path, what: str, device: str) -> None:
     """What was found, on which machine, with what."""
     name = torch.cuda.get_device_name() if device == "cuda" else platform.processor() or "cpu"
     commit = subprocess.run(["git", "rev-parse", "HEAD"], check=False, capture_output=True, text=True).stdout.strip()
     about = {"device": name, "torch": torch.__version__, "commit": commit, "date": str(date.today())}
     out.mkdir(parents=True, exist_ok=True)
     path = out / f"{name.replace(' ', '-').lower()}-{what}-{date.today()}.json"
-    path.write_text(json.dumps(found | about, indent=2) + "\n")
+    path.write_text(json.dumps(figures | about, indent=2) + "\n")
     print(f"written: {path}")
 
 
 def measure(
-    policy: CommitPolicy, task: Any, rows: Any, engine: TorchEngine, given: argparse.Namespace, floor: float
+    policy: CommitPolicy, task: Any, rows: Any, engine: TorchEngine, options: argparse.Namespace, floor: float
 ) -> dict[str, Any] | None:
     """Steps of one size; None if they do not fit."""
-    clock, tokens = Clock(given.device), policy.tokens(task, (given.size, given.size))
-    if given.device == "cuda":
+    clock, tokens = Clock(options.device), policy.tokens(task, (options.size, options.size))
+    if options.device == "cuda":
         torch.cuda.empty_cache()
         torch.cuda.reset_peak_memory_stats()
     try:
-        for number in range(given.steps):
+        for number in range(options.steps):
             clock.run("step", lambda n=number: our_step(policy, task, rows, engine, clock, n))
     except torch.cuda.OutOfMemoryError:
         engine.optimizer.zero_grad(set_to_none=True)
         return None
     rate = len(rows) / clock.median("step")
-    memory = torch.cuda.max_memory_allocated() / 2**30 if given.device == "cuda" else 0.0
+    memory = torch.cuda.max_memory_allocated() / 2**30 if options.device == "cuda" else 0.0
     return {
         "states_per_s": rate,
         "tokens_per_s": rate * tokens,
@@ -205,46 +205,46 @@ def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--batch", type=int, nargs="+", default=[16, 32, 64, 128])
     parser.add_argument("--steps", type=int, default=6)
-    given = parser.parse_args()
-    task = recommit.Sokoban(given.size, boxes=2)
-    policy = build(given.preset, given.device)
+    options = parser.parse_args()
+    task = recommit.Sokoban(options.size, boxes=2)
+    policy = build(options.preset, options.device)
     policy.train_only(task, depth_head=False)
     policy.eval()  # without dropout, so that both sides compute the same loss
-    rows = label(task, task.generate(max(given.batch), seed=1, length=(8, 32)).states, ties="random")
-    tokens = policy.tokens(task, (given.size, given.size))
+    rows = label(task, task.generate(max(options.batch), seed=1, length=(8, 32)).states, ties="random")
+    tokens = policy.tokens(task, (options.size, options.size))
     floor = flops_per_state(policy, tokens)
-    print(f"{given.preset}: {tokens} tokens per state, {floor / 1e12:.3g} TFLOP per state at the least")
-    few, clock = rows[: given.batch[0]], Clock(given.device)
+    print(f"{options.preset}: {tokens} tokens per state, {floor / 1e12:.3g} TFLOP per state at the least")
+    few, clock = rows[: options.batch[0]], Clock(options.device)
     engine = TorchEngine(groups(policy, OptimConfig()), OptimConfig(), Team())
-    ours = our_step(policy, task, few, engine, Clock(given.device), 0)
-    naive = naive_loss(policy, task, few, Clock(given.device), 64)
+    ours = our_step(policy, task, few, engine, Clock(options.device), 0)
+    naive = naive_loss(policy, task, few, Clock(options.device), 64)
     assert abs(ours - naive) < 2e-2 * abs(naive), f"not the same loss: {ours} and {naive}"
-    found: dict[str, Any] = {"preset": given.preset, "tokens_per_state": tokens, "flops_per_state": floor}
+    figures: dict[str, Any] = {"preset": options.preset, "tokens_per_state": tokens, "flops_per_state": floor}
     for name, recompute in (("kept", False), ("recomputed", True)):
         policy.backbone.recompute = recompute
-        found[name] = {}
-        for batch in given.batch:
-            row = measure(policy, task, rows[:batch], engine, given, floor)
+        figures[name] = {}
+        for batch in options.batch:
+            row = measure(policy, task, rows[:batch], engine, options, floor)
             if row is None:
                 print(f"batch {batch}, activations {name}: does not fit")
                 break
-            found[name][str(batch)] = row
+            figures[name][str(batch)] = row
             print(
                 f"batch {batch}, activations {name}: {row['states_per_s']:,.1f} states/s, "
                 f"{row['tokens_per_s']:,.0f} tokens/s, "
                 f"{100 * row['share_of_peak']:.1f} % of {PEAK / 1e12:.0f} TFLOP/s, peak {row['peak_gib']:.1f} GiB, "
                 f"seconds {row['seconds']}"
             )
-    clock = Clock(given.device)
+    clock = Clock(options.device)
     for _ in range(2):
         clock.run("step", lambda: naive_loss(policy, task, few, clock, 16))
     rate = len(few) / clock.median("step")
-    best = max(row["states_per_s"] for name in ("kept", "recomputed") for row in found[name].values())
-    found |= {"naive_states_per_s": rate, "ratio": best / rate}
-    found["naive_seconds"] = {name: sum(seconds) / 2 for name, seconds in clock.stages.items()}
+    best = max(row["states_per_s"] for name in ("kept", "recomputed") for row in figures[name].values())
+    figures |= {"naive_states_per_s": rate, "ratio": best / rate}
+    figures["naive_seconds"] = {name: sum(seconds) / 2 for name, seconds in clock.stages.items()}
     print(f"naive: {rate:,.2f} states/s; best of ours {best / rate:.1f} times that")
-    if given.out:
-        write(found, given.out, "sft", given.device)
+    if options.out:
+        write(figures, options.out, "sft", options.device)
 
 
 if __name__ == "__main__":

@@ -128,8 +128,8 @@ class Visit:
             names = {"OUT": folder, "LEFT": str(int(limit))}
             command = [_filled(word, names) for word in (part.dry if self.dry else part.command)]
             reason = self._run(part.name, command, limit, log)
-            found = self._figures(part, Path(folder), reason)
-        self.parts[part.name] = {**found, "seconds": round(time.monotonic() - began, 1), "commit": commit()}
+            outcome = self._figures(part, Path(folder), reason)
+        self.parts[part.name] = {**outcome, "seconds": round(time.monotonic() - began, 1), "commit": commit()}
 
     def _figures(self, part: Part, folder: Path, reason: str) -> dict[str, Any]:
         try:
@@ -140,7 +140,7 @@ class Visit:
 
     def _run(self, name: str, command: list[str], limit: float, log: Path) -> str:
         """Why it failed; nothing if it did not."""
-        began = said = time.monotonic()
+        began = last_line = time.monotonic()
         with log.open("wb") as file:
             process = subprocess.Popen(command, cwd=ROOT, stdout=file, stderr=subprocess.STDOUT, start_new_session=True)
             try:
@@ -152,8 +152,8 @@ class Visit:
                         now = time.monotonic()
                     if now - began > limit:
                         return f"not done after {limit:.0f} s: {_last(log)}"
-                    if now - said > PAUSE:
-                        said = now
+                    if now - last_line > PAUSE:
+                        last_line = now
                         _say(
                             f"   {name}: {now - began:.0f}/{limit:.0f} s, "
                             f"{now - self.begin:.0f}/{self.seconds:.0f} s in all"
@@ -201,7 +201,7 @@ def machine(device: str) -> dict[str, Any]:
 
 
 def commit() -> str:
-    """Of this tree; empty outside of a repository."""
+    """The commit of this tree; empty outside of a repository."""
     call = ["git", "rev-parse", "HEAD"]
     return subprocess.run(call, cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
 
@@ -220,8 +220,9 @@ def save(visit: Visit, out: Path) -> Path:
 def summary(parts: dict[str, dict[str, Any]]) -> str:
     """One line per part."""
     return "\n".join(
-        f"{name:<10} {found['status']:<7} {found['seconds']:6.1f} s  {found.get('reason') or _short(found['figures'])}"
-        for name, found in parts.items()
+        f"{name:<10} {outcome['status']:<7} {outcome['seconds']:6.1f} s  "
+        f"{outcome.get('reason') or _short(outcome['figures'])}"
+        for name, outcome in parts.items()
     )
 
 
@@ -230,9 +231,9 @@ def _short(figures: dict[str, Any]) -> str:
     return ", ".join(f"{name} {value:,.4g}" for name, value in list(numbers.items())[:4])
 
 
-def parts_of(given: argparse.Namespace) -> tuple[Part, ...]:
+def parts_of(options: argparse.Namespace) -> tuple[Part, ...]:
     """Those that were named, or all."""
-    return tuple(part for part in PARTS if not given.only or part.name in given.only)
+    return tuple(part for part in PARTS if not options.only or part.name in options.only)
 
 
 def main(words: list[str] | None = None) -> int:
@@ -242,19 +243,19 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("--only", nargs="+", default=[], choices=[part.name for part in PARTS])
     parser.add_argument("--dry-run", action="store_true", help="in small and on a CPU; no page is written")
     parser.add_argument("--spent", type=float, default=0.0, help="seconds that were used before")
-    given = parser.parse_args(words)
-    visit = Visit(60 * given.minutes, given.spent, dry=given.dry_run)
-    logs = given.out / "logs"
+    options = parser.parse_args(words)
+    visit = Visit(60 * options.minutes, options.spent, dry=options.dry_run)
+    logs = options.out / "logs"
     logs.mkdir(parents=True, exist_ok=True)
     path = None
-    for part in parts_of(given):
+    for part in parts_of(options):
         _say(f"== {part.name}: at most {min(part.limit, max(visit.left(), 0)):.0f} s")
         visit.take(part, logs / f"{part.name}.log")
-        path = save(visit, given.out)  # after every part, since the machine may be gone before the last
-    if not given.dry_run:
+        path = save(visit, options.out)  # after every part, since the machine may be gone before the last
+    if not options.dry_run:
         subprocess.run([sys.executable, str(HERE / "page.py")], cwd=ROOT, check=False)
     _say(f"\n{summary(visit.parts)}\nwritten: {path}")
-    return int(any(found["status"] != "ok" for found in visit.parts.values()))
+    return int(any(outcome["status"] != "ok" for outcome in visit.parts.values()))
 
 
 if __name__ == "__main__":

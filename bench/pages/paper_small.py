@@ -21,10 +21,10 @@ def sections(text: str) -> dict[str, str]:
     """What an evaluation wrote of each table, by its name; remarks on runs that are not there are left out."""
     names = {table.title: name for name, table in TABLES.items()}
     parts = (part.partition("\n") for part in text.split("\n## ")[1:])
-    return {names[title]: _kept(body) for title, _, body in parts}
+    return {names[title]: _block(body) for title, _, body in parts}
 
 
-def _kept(body: str) -> str:
+def _block(body: str) -> str:
     lines = [line for line in body.strip().splitlines() if not line.startswith("* No ")]
     return "\n".join(lines).strip()
 

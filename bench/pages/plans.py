@@ -44,32 +44,33 @@ def count(recipe: str, stage: str, card: str, gpus: int) -> Figures:
 
     request, board, on = recipes.ChangedRecipe(recipe), recipes.puzzle(recipe), machine(card, gpus)
     config: Any = request.stage(stage, board)
-    said = replace(planned(recipe, stage, gpus), limit=on.limit, rate=on.rate("bfloat16"))
-    said = said if said.fits else replace(said, fits_with=settings(config, request.model, board, on))
-    least = said.memory.peak
+    estimated = replace(planned(recipe, stage, gpus), limit=on.limit, rate=on.rate("bfloat16"))
+    if not estimated.fits:
+        estimated = replace(estimated, fits_with=settings(config, request.model, board, on))
+    least = estimated.memory.peak
     if stage != "evaluate" and gpus == 1:
         least = peak(replace(config, optim=replace(config.optim, micro_batch=1)), request.model, board, on)
-    first = said.phases[0]
+    first = estimated.phases[0]
     return Figures(
         recipe,
         stage,
         card,
         gpus,
-        tokens=said.model.visual_tokens + said.model.text_tokens,
-        trained=sum(said.model.trained.values()),
+        tokens=estimated.model.visual_tokens + estimated.model.text_tokens,
+        trained=sum(estimated.model.trained.values()),
         steps=first.times,
         states=gpus * max(c.states for c in first.counts if c.kind in ("learn", "plans")),
         bounded=any(c.bound for c in first.counts if c.kind in ("learn", "plans")),
         step_flops=gpus * first.flops,
-        peak=said.memory.peak,
+        peak=estimated.memory.peak,
         least=least,
-        activations_kept=said.memory.activations_kept,
-        activations_recomputed=said.memory.activations_recomputed,
-        fits=said.fits,
-        fits_with=said.fits_with,
-        seconds=said.seconds or 0.0,
-        host=sum(said.host.values()),
-        disk=sum(said.disk.values()),
+        activations_kept=estimated.memory.activations_kept,
+        activations_recomputed=estimated.memory.activations_recomputed,
+        fits=estimated.fits,
+        fits_with=estimated.fits_with,
+        seconds=estimated.seconds or 0.0,
+        host=sum(estimated.host.values()),
+        disk=sum(estimated.disk.values()),
     )
 
 

@@ -46,8 +46,8 @@ def test_labels(timed: Timed, content: Any) -> None:
 
 
 def _labelled(starts: sampling.Starts) -> tuple[np.ndarray, np.ndarray]:
-    made = labels.shard_rows(PLAN, "train", 0, starts)
-    return made.distance, made.states
+    rows = labels.shard_rows(PLAN, "train", 0, starts)
+    return rows.distance, rows.states
 
 
 def test_writing(timed: Timed, content: Any) -> None:

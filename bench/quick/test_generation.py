@@ -31,12 +31,12 @@ def test_plain_python(timed: Timed) -> None:
 @pytest.mark.parametrize("name", WANTED)
 def test_instances(timed: Timed, name: str) -> None:
     task, window, count = WANTED[name]
-    length, states = timed(lambda: _made(task, count, window), count)
+    length, states = timed(lambda: _generated(task, count, window), count)
     assert np.array_equal(task.distance(states), length)
     assert window[0] <= length.min() <= length.max() <= window[1]
     assert len(np.unique(states.reshape(count, -1), axis=0)) > count // 2
 
 
-def _made(task: recommit.Puzzle, count: int, window: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
-    made = task.generate(count, seed=3, length=window, threads=1)
-    return made.length, made.states
+def _generated(task: recommit.Puzzle, count: int, window: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
+    instances = task.generate(count, seed=3, length=window, threads=1)
+    return instances.length, instances.states

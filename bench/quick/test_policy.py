@@ -105,25 +105,28 @@ def _eyes() -> list[Any]:
 @pytest.mark.parametrize(("name", "how"), _eyes())
 def test_features_of_pictures(timed: Timed, scratch: Path, states: np.ndarray, name: str, how: str) -> None:
     """A frozen picture encoder, its memory empty, and what it keeps on a disk."""
-    made = make_backbone(scratch / name, SHAPES[name])
-    encoded = seen(eyes(made), states)
+    backbone = make_backbone(scratch / name, SHAPES[name])
+    encoded = seen(eyes(backbone), states)
     folders: Iterator[Path | None] = (
         None if how == "encoded" else scratch / f"{name} {number}" for number in itertools.count()
     )
     if how == "read from the disk":
         folders = itertools.repeat(scratch / f"{name} kept")
-        assert np.array_equal(seen(eyes(made, next(folders)), states), encoded)
+        assert np.array_equal(seen(eyes(backbone, next(folders)), states), encoded)
     values = timed.afresh(
-        lambda: eyes(made, next(folders)), lambda vision: seen(vision, states), len(states), yardstick=how == "encoded"
+        lambda: eyes(backbone, next(folders)),
+        lambda vision: seen(vision, states),
+        len(states),
+        yardstick=how == "encoded",
     )
     assert np.array_equal(values, encoded)
 
 
-def eyes(backbone: Path, kept: Path | None = None) -> Any:
+def eyes(backbone: Path, folder: Path | None = None) -> Any:
     """A picture encoder whose memory is empty; ``kept`` is the folder of its features, opened."""
     vision = recommit.CommitPolicy.from_backbone(backbone, PolicyConfig(lora=LoraConfig())).eval().vision
-    if kept is not None:
-        vision.keep(kept, 1 << 34)
+    if folder is not None:
+        vision.keep(folder, 1 << 34)
         vision._store(TASK, TASK.shape)
     return vision
 

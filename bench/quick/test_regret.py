@@ -41,7 +41,7 @@ def test_one_gather(timed: Timed, graph: Commitments) -> None:
 
 
 def test_best_values(timed: Timed, graph: Commitments) -> None:
-    """Of every state and number of looks left."""
+    """Values of every state and number of looks left."""
     value = timed(lambda: regret.best(graph, BUDGET, PRICES).value[-1], STATES)
     best = regret.best(graph, BUDGET, PRICES)
     assert np.allclose(value[graph.rows], best.quality(BUDGET, graph.rows).max(axis=1), atol=1e-12)
@@ -64,7 +64,7 @@ def test_values_and_regret_of_a_rule(timed: Timed, graph: Commitments, depths: n
 
 
 def test_causes_of_regret(timed: Timed, graph: Commitments, depths: np.ndarray) -> None:
-    """Of every commitment of 8,192 episodes."""
+    """Causes of every commitment of 8,192 episodes."""
     rule = regret.follow(regret.best(graph, BUDGET, PRICES), depths)
     starts = np.arange(8192)
     total = timed(lambda: attribution.attribute(rule.best, starts, attribution.by_state(rule)).total(), len(starts))

@@ -36,10 +36,10 @@ def test_distances_of_3x3_boards(timed: Timed) -> None:
 
 def test_plans_of_4x4_boards(timed: Timed) -> None:
     task = recommit.Sliding(4)
-    made = task.generate(200, seed=2, length=(20, 30))
-    lengths, actions = timed(lambda: _plans(task, made.states), len(made.states))
-    assert np.array_equal(lengths, made.length)
-    for board, plan in zip(made.states, actions, strict=True):
+    instances = task.generate(200, seed=2, length=(20, 30))
+    lengths, actions = timed(lambda: _plans(task, instances.states), len(instances.states))
+    assert np.array_equal(lengths, instances.length)
+    for board, plan in zip(instances.states, actions, strict=True):
         outcome = task.execute(board[None], plan[None], np.array([len(plan)], np.int32))
         assert outcome.solved.all()
 
@@ -75,10 +75,10 @@ def test_small_levels_by_hand(timed: Timed) -> None:
     """The first of them, whose fewest actions are known; tables and search both."""
     levels = recommit.read_levels(BENCH / "solving" / "sokoban_small.txt")
     rows = [line.split() for line in (BENCH / "solving" / "sokoban_small.moves").read_text("utf-8").splitlines()[1:]]
-    known = {int(index): int(length) for index, length in rows if int(length) <= 80}
-    task, chosen = recommit.Sokoban(), list(known)[:12]
+    optimal = {int(index): int(length) for index, length in rows if int(length) <= 80}
+    task, chosen = recommit.Sokoban(), list(optimal)[:12]
 
     def solved() -> list[int]:
         return [int(task.solve(levels[i][None], threads=1).length[0]) for i in chosen]
 
-    assert timed(solved, len(chosen)) == [known[i] for i in chosen]
+    assert timed(solved, len(chosen)) == [optimal[i] for i in chosen]

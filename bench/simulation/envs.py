@@ -133,8 +133,8 @@ def interleaved(ours: Callable[[], float], yardstick: Callable[[], float | None]
     for _ in range(ROUNDS):
         mine.append(ours())
         theirs.append(yardstick())
-    known = [rate for rate in theirs if rate is not None]
-    return statistics.median(mine), statistics.median(known) if known else None
+    rates = [rate for rate in theirs if rate is not None]
+    return statistics.median(mine), statistics.median(rates) if rates else None
 
 
 def environments(ceiling: Ceiling) -> list[Line]:
@@ -149,8 +149,8 @@ def environments(ceiling: Ceiling) -> list[Line]:
             play = partial(cpu_rate, player.play, SLOTS)
             ours, theirs = interleaved(play, partial(ceiling.rate, game))
             player.check(player.last)
-            asked = ratio if flags.get("copy", True) else ratio and 0.8
-            lines.append(Line(f"{what}: {how}", ours, None if "with masks" in how else at_least, theirs, asked))
+            least_ratio = ratio if flags.get("copy", True) else ratio and 0.8
+            lines.append(Line(f"{what}: {how}", ours, None if "with masks" in how else at_least, theirs, least_ratio))
     return lines
 
 
@@ -181,10 +181,10 @@ def table(lines: list[Line]) -> str:
     rows = ["| what | ours | asked | ceiling | ratio | asked |", "|---|---|---|---|---|---|"]
     for line in lines:
         ours = f"{line.ours:.3f} s" if line.unit == "s" else f"{line.ours:.1f} {line.unit}"
-        asked = "-" if line.at_least is None else f"{'<' if line.unit == 's' else '>='} {line.at_least:g}"
+        least = "-" if line.at_least is None else f"{'<' if line.unit == 's' else '>='} {line.at_least:g}"
         ceiling = "-" if line.yardstick is None else f"{line.yardstick:.1f}"
         ratio = "-" if line.ratio is None else f"{line.ratio:.2f}"
-        rows.append(f"| {line.what} | {ours} | {asked} | {ceiling} | {ratio} | {line.ratio_at_least or '-'} |")
+        rows.append(f"| {line.what} | {ours} | {least} | {ceiling} | {ratio} | {line.ratio_at_least or '-'} |")
     return "\n".join(rows)
 
 

@@ -115,8 +115,8 @@ def measured(
     for _ in range(ROUNDS):
         mine.append(ours())
         theirs.append(yardstick())
-    known = [rate for rate in theirs if rate is not None]
-    return Line(what, unit, statistics.median(mine), statistics.median(known) if known else None, target)
+    rates = [rate for rate in theirs if rate is not None]
+    return Line(what, unit, statistics.median(mine), statistics.median(rates) if rates else None, target)
 
 
 def fresh(task: recommit.Puzzle, states: np.ndarray, ceiling: Ceiling) -> Line:

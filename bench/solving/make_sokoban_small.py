@@ -33,13 +33,13 @@ def main() -> int:
     grids, titles = list(by_hand), list(by_hand.titles)
     for rows, columns, boxes, shortest, longest, count in ROOMS:
         task = recommit.Sokoban((rows, columns), boxes)
-        made = task.generate(count, seed=155, length=(shortest, longest))
-        grids += list(made.states)
+        instances = task.generate(count, seed=155, length=(shortest, longest))
+        grids += list(instances.states)
         titles += [f"room {rows}x{columns}-{boxes} {i}" for i in range(count)]
-        print(f"rooms {rows}x{columns}-{boxes}: lengths {sorted(made.length.tolist())}", flush=True)
+        print(f"rooms {rows}x{columns}-{boxes}: lengths {sorted(instances.length.tolist())}", flush=True)
     for rows, columns, boxes, count in CROWDED:
-        made = recommit.Sokoban((rows, columns), boxes).generate(count, seed=155, generator="reverse")
-        grids += list(made.states)
+        instances = recommit.Sokoban((rows, columns), boxes).generate(count, seed=155, generator="reverse")
+        grids += list(instances.states)
         titles += [f"crowded {rows}x{columns}-{boxes} {i}" for i in range(count)]
     digests = [recommit._core.sokoban.canonical_digests(np.ascontiguousarray(grid[None]))[0] for grid in grids]
     assert len({tuple(digest) for digest in digests}) == len(grids) == 155

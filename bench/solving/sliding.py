@@ -86,17 +86,17 @@ def near() -> None:
     row("4x4 of length 20..30, median us", median, "3", "1")
     print(f"{'':<4}p10 {p10}, p90 {p90}, mean {mean} us; {nodes} nodes in the median")
     task = recommit.Sliding(4)
-    found = task.generate(2000, seed=2, length=(20, 30))
-    assert np.array_equal(task.solve(found.states).length, found.length)
-    batch = best(lambda: task.solve(found.states, threads=1), 5) / len(found.states) * 1e6
+    instances = task.generate(2000, seed=2, length=(20, 30))
+    assert np.array_equal(task.solve(instances.states).length, instances.length)
+    batch = best(lambda: task.solve(instances.states, threads=1), 5) / len(instances.states) * 1e6
     call = solve_micros(task, np.roll(np.arange(16, dtype=np.uint8), -1).reshape(1, 4, 4), 200)
     print(f"{'':<4}from Python: mean {batch:.2f} us in a batch; one call by itself costs {call:.1f} us more")
 
 
 def generation() -> None:
     task = recommit.Sliding(4)
-    made = task.generate(4000, seed=3, length=(16, 30))
-    assert np.array_equal(task.distance(made.states), made.length)
+    instances = task.generate(4000, seed=3, length=(16, 30))
+    assert np.array_equal(task.distance(instances.states), instances.length)
     seconds = best(lambda: task.generate(4000, seed=3, length=(16, 30), threads=1), 5)
     row("4x4 boards/s of exact length 16..30", f"{4000 / seconds:,.0f}", "20,000", "50,000")
 
@@ -112,10 +112,10 @@ def growth(path: Path) -> None:
             task = recommit.Sliding(rows, cols)
             size = task.prepare()["bytes"]
             for length in range(4, longest + 1, 4):
-                made = task.generate(64, seed=4, length=length)
-                solutions = task.solve(made.states, threads=1)
+                instances = task.generate(64, seed=4, length=length)
+                solutions = task.solve(instances.states, threads=1)
                 assert (solutions.length == length).all()
-                micros = [solve_micros(task, state, 1) for state in np.split(made.states, 64)]
+                micros = [solve_micros(task, state, 1) for state in np.split(instances.states, 64)]
                 nodes = solutions.nodes
                 figures = (np.median(micros), np.mean(micros), np.median(nodes), nodes.mean())
                 writer.writerow([task.size_name, size, length, 64, *(f"{figure:.1f}" for figure in figures)])
@@ -137,9 +137,10 @@ def main() -> int:
         growth(arguments.growth)
     if arguments.large:
         began = time.process_time()
-        told = recommit.Sliding(4).prepare("large")
+        tables = recommit.Sliding(4).prepare("large")
         print(
-            f"large tables: {told['bytes']:,} bytes, {time.process_time() - began:.1f} s CPU, loaded: {told['loaded']}"
+            f"large tables: {tables['bytes']:,} bytes, {time.process_time() - began:.1f} s CPU, "
+            f"loaded: {tables['loaded']}"
         )
         korf("large", "1.2", "0.7")
     return 0

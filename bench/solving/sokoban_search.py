@@ -46,8 +46,8 @@ def measure(program: Path, path: Path, args: argparse.Namespace) -> bool:
     words = [str(program), str(args.seconds), str(args.mebibytes), str(args.nodes), str(int(args.first)), str(path)]
     out = subprocess.run(words, check=True, capture_output=True, text=True).stdout
     rows = [[float(word) for word in line.split()] for line in out.splitlines()]
-    known = known_lengths(path)
-    wrong = [i for i, row in enumerate(rows) if row[1] != -2 and known.get(i, row[1]) != row[1]]
+    expected = known_lengths(path)
+    wrong = [i for i, row in enumerate(rows) if row[1] != -2 and expected.get(i, row[1]) != row[1]]
     times = sorted(row[5] / 1000 for row in rows)
     ends = {name: sum(row[0] == i for row in rows) for i, name in enumerate(STATUS)}
     print(
@@ -57,7 +57,7 @@ def measure(program: Path, path: Path, args: argparse.Namespace) -> bool:
         f"p90 {times[len(times) * 9 // 10]:.2f} max {times[-1]:.2f}; "
         f"nodes mean {statistics.fmean(row[3] for row in rows):.0f}; "
         f"most memory {max(row[4] for row in rows) / 2**20:.1f} MiB; "
-        + (f"{len(known)} lengths known, {len(wrong)} wrong" if known else "lengths not known")
+        + (f"{len(expected)} lengths known, {len(wrong)} wrong" if expected else "lengths not known")
     )
     return not wrong
 

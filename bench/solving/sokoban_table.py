@@ -54,8 +54,8 @@ def tables(report, folder, repeat):
     targets = {"unfiltered-test": (2.4, 1.2)}
     for name in ("unfiltered-test", "medium-valid", "hard"):
         states, moves = boxoban(folder, name)
-        seconds, found = cpu(lambda states=states: build(states), repeat)
-        assert (found == moves).all()
+        seconds, lengths = cpu(lambda states=states: build(states), repeat)
+        assert (lengths == moves).all()
         held = core.table_cache()["bytes"] / len(states)
         report(f"table, Boxoban {name}, mean", seconds / len(states) * 1e3, "ms/level", targets.get(name))
         report(f"table, Boxoban {name}, mean size", held / 2**20, "MiB/level")
@@ -78,14 +78,14 @@ def warm(report, folder, repeat):
             visited = visited.transpose(1, 0, 2, 3)
         batch = np.ascontiguousarray(visited.reshape(-1, 10, 10))
         build(batch)
-        seconds, found = cpu(lambda batch=batch: core.distance(batch, **LIMITS), 5 * repeat)
-        starts = found.reshape(count, -1)[:, 0] if together else found.reshape(-1, count)[0]
+        seconds, lengths = cpu(lambda batch=batch: core.distance(batch, **LIMITS), 5 * repeat)
+        starts = lengths.reshape(count, -1)[:, 0] if together else lengths.reshape(-1, count)[0]
         assert (starts == moves[:count]).all()
         order = "in turn" if not together else "one after the other"
         report(f"distance, warm, {count} levels {order}", len(batch) / seconds / 1e6, "M states/s", target)
         if together:
             seconds, masks = cpu(lambda batch=batch: core.optimal_actions(batch, **LIMITS), repeat)
-            assert (masks.any(axis=1) == (found > 0)).all()
+            assert (masks.any(axis=1) == (lengths > 0)).all()
             report(f"optimal_actions, warm, {count} levels {order}", len(batch) / seconds / 1e6, "M states/s")
     seconds, plans = cpu(lambda: core.solve(states, random=False, seed=0, **LIMITS), repeat)
     assert (plans[2] == moves).all()
@@ -138,8 +138,8 @@ def growth(path, repeat):
         writer.writerow(["free_cells", "boxes", "ms", "bytes"])
         for side, boxes in sorted(halls):
             states = hall(side, boxes)
-            seconds, found = cpu(lambda states=states: build(states), repeat)
-            assert found[0] == 0
+            seconds, lengths = cpu(lambda states=states: build(states), repeat)
+            assert lengths[0] == 0
             writer.writerow([side * side, boxes, f"{seconds * 1e3:.3f}", core.table_cache()["bytes"]])
             file.flush()
     print(f"growth: {path}")

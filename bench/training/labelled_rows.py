@@ -55,16 +55,16 @@ def build(plan, scratch, rounds=6):
     for _ in range(rounds):
         folder = Path(tempfile.mkdtemp(dir=scratch)) / "set"
         with Stopwatch((shards, "make"), (table, "to_table"), (table, "encode")) as needed:
-            seconds, made = cpu(lambda folder=folder: recommit.data.build(plan, folder))
+            seconds, manifest = cpu(lambda folder=folder: recommit.data.build(plan, folder))
         whole = min(whole, seconds)
         overheads.append(seconds / needed.seconds - 1)
-    count = made.total("rows")
+    count = manifest.total("rows")
     again, _ = cpu(lambda: recommit.data.build(plan, folder), 3)
     assert recommit.data.verify(recommit.data.open(folder), labels=True) == count
     return folder, {
         "rows": count,
         "build_rows_per_second": count / whole,
-        "bytes_per_row": made.total("bytes") / count,
+        "bytes_per_row": manifest.total("bytes") / count,
         "overhead_of_safety": sorted(overheads)[rounds // 2],
         "recheck_rows_per_second": count / again,
     }
@@ -152,8 +152,8 @@ def loader(folder, batches=20, batch=256, rounds=5):
 
     class Worker(IterableDataset):
         def __iter__(self):
-            for made in Loader(data, batch, pixels=True, ahead=0, reuse=True):
-                yield made.pixel_values, made.actions
+            for part in Loader(data, batch, pixels=True, ahead=0, reuse=True):
+                yield part.pixel_values, part.actions
 
     def ours(dtype, ahead):
         return lambda: Loader(data, batch, pixels=True, dtype=dtype, ahead=ahead, reuse=True)
@@ -197,17 +197,17 @@ def plain_python(plan, folder, scratch, instances):
     expected = content[np.isin(content.instance, list(wanted))]
 
     def run():
-        made = []
+        distances = []
         # One table serves all boards of a size; every level needs its own.
         shared = Judge(plan.task) if plan.task == "sliding" else None
         with (Path(scratch) / "plain.jsonl").open("w") as out:
             for start in starts.states[:instances]:
-                made += _python_rows(shared or Judge(plan.task), as_tuple(start), out)
-        return made
+                distances += _python_rows(shared or Judge(plan.task), as_tuple(start), out)
+        return distances
 
-    seconds, made = cpu(run)
-    assert made == expected.distance.tolist()
-    return len(made) / seconds
+    seconds, distances = cpu(run)
+    assert distances == expected.distance.tolist()
+    return len(distances) / seconds
 
 
 def _python_rows(judge, state, out):
@@ -227,18 +227,18 @@ def one_search_each(plan, folder, scratch, instances):
     moves, solved = RULES[plan.task]
 
     def run():
-        made = []
+        lengths = []
         with (Path(scratch) / "searches.jsonl").open("w") as out:
             for start in starts.states[:instances]:
                 path = _search(as_tuple(start), moves, solved)
                 for t, (state, action) in enumerate(path):
                     out.write(json.dumps({"state": state, "distance": len(path) - t, "action": action}) + "\n")
-                made.append(len(path))
-        return made
+                lengths.append(len(path))
+        return lengths
 
-    seconds, made = cpu(run)
-    assert made == starts.length[:instances].tolist()
-    return sum(made) / seconds
+    seconds, lengths = cpu(run)
+    assert lengths == starts.length[:instances].tolist()
+    return sum(lengths) / seconds
 
 
 def _search(start, moves, solved):
@@ -262,29 +262,29 @@ def main():
     parser.add_argument("--instances", type=int, default=8192)
     parser.add_argument("--loader", action="store_true", help="compare where the torch loader draws (needs torch)")
     parser.add_argument("--json", type=Path)
-    given = parser.parse_args()
+    options = parser.parse_args()
     results = {}
     for name, plan in PLANS.items():
-        plan = plan.changed(count=given.instances, ties="first")
+        plan = plan.changed(count=options.instances, ties="first")
         shards.make(plan.changed(seed=9, count=8), "train", 0)  # tables are built and modules imported once
         with tempfile.TemporaryDirectory() as scratch:
-            folder, found = build(plan, scratch)
-            found |= {f"{stage}_ns_per_row": value for stage, value in stages(plan).items()}
-            found |= feed(folder)
-            if given.loader:
-                found |= loader(folder)
+            folder, figures = build(plan, scratch)
+            figures |= {f"{stage}_ns_per_row": value for stage, value in stages(plan).items()}
+            figures |= feed(folder)
+            if options.loader:
+                figures |= loader(folder)
             few = 2000 if plan.task == "sliding" else 2
-            found["plain_python_rows_per_second"] = plain_python(plan, folder, scratch, few)
-            found["one_search_each_rows_per_second"] = one_search_each(plan, folder, scratch, 5)
+            figures["plain_python_rows_per_second"] = plain_python(plan, folder, scratch, few)
+            figures["one_search_each_rows_per_second"] = one_search_each(plan, folder, scratch, 5)
         for name_ in ("plain_python", "one_search_each"):
-            found[f"times_{name_}"] = found["build_rows_per_second"] / found[f"{name_}_rows_per_second"]
-        results[name] = found
+            figures[f"times_{name_}"] = figures["build_rows_per_second"] / figures[f"{name_}_rows_per_second"]
+        results[name] = figures
         print(name)
-        for key, value in found.items():
+        for key, value in figures.items():
             print(f"  {key:<36}{value:>14,.2f}")
     results["versions"] = manifest.versions()
-    if given.json:
-        given.json.write_text(json.dumps(results, indent=2) + "\n")
+    if options.json:
+        options.json.write_text(json.dumps(results, indent=2) + "\n")
 
 
 if __name__ == "__main__":

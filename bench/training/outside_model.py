@@ -62,7 +62,7 @@ RUNS: dict[str, tuple[str, str, list[str]]] = {
 
 
 def configuration(name: str, steps: int) -> Any:
-    """Of a run of a few steps; how often it would save is in the second result."""
+    """The configuration of a run of a few steps, and after how many steps the whole run would save."""
     recipe, stage, changes = RUNS[name]
     kind = SftConfig if stage == "sft" else GrpoConfig
     usual = load(recipe, changes, kind, stage)
@@ -78,11 +78,11 @@ def planned(name: str, card: str, gpus: int, preset: str) -> tuple[float, float]
     """Seconds of one rank per state that is looked at, and that is learned from."""
     model = load(RUNS[name][0], [f"model.backbone=random:{preset}"], SftConfig, "sft").model
     config, _ = configuration(name, 1)
-    found = estimate(config, model, DATA.puzzle(), Machine(CARDS[card], gpus))
-    each = {count.kind: count for phase in found.phases for count in phase.counts}
+    estimated = estimate(config, model, DATA.puzzle(), Machine(CARDS[card], gpus))
+    each = {count.kind: count for phase in estimated.phases for count in phase.counts}
     learn = each["learn"]
     look = each.get("plans", each.get("propose", learn))
-    playing, learning = (found.rate.seconds(count.flops / count.states) for count in (look, learn))
+    playing, learning = (estimated.rate.seconds(count.flops / count.states) for count in (look, learn))
     assert playing is not None
     assert learning is not None
     return playing, learning
@@ -125,12 +125,12 @@ def watch(stages: Stages) -> None:
         stages.watch(owner, name, stage)
 
 
-def rank(name: str, given: argparse.Namespace, place: Path) -> dict[str, Any]:
+def rank(name: str, options: argparse.Namespace, place: Path) -> dict[str, Any]:
     """Run some steps as one of the ranks; CPU seconds per step by stage, and the model's."""
     torch.set_num_threads(1)
     stages, team = Stages(), ranks.meet("cpu")
-    config, between = configuration(name, given.steps + 1)
-    own = policy(stages, given.preset, *given.seconds)
+    config, between = configuration(name, options.steps + 1)
+    own = policy(stages, options.preset, *options.seconds)
 
     def make_engine(of: CommitPolicy, *_: object) -> StandInEngine:
         return StandInEngine(stages, [p for p in of.parameters() if p.requires_grad], team)
@@ -148,11 +148,11 @@ def rank(name: str, given: argparse.Namespace, place: Path) -> dict[str, Any]:
         run = _trainer(config, own, folder, team, place)
         _from_the_second_step(run, stages)
         assert run.run(interrupt) == 0
-    found = stages.outside()
-    saved = found.pop("checkpoint", 0.0) / between
-    per_step = {stage: seconds / given.steps for stage, seconds in found.items()}
+    outside = stages.outside()
+    saved = outside.pop("checkpoint", 0.0) / between
+    per_step = {stage: seconds / options.steps for stage, seconds in outside.items()}
     trained = sum(p.numel() for p in own.parameters() if p.requires_grad)
-    return {"stages": per_step | {"checkpoint": saved}, "model": stages.model / given.steps, "trained": trained}
+    return {"stages": per_step | {"checkpoint": saved}, "model": stages.model / options.steps, "trained": trained}
 
 
 def _trainer(config: Any, own: CommitPolicy, folder: Any, team: Any, place: Path) -> Any:
@@ -166,22 +166,22 @@ def _from_the_second_step(run: Any, stages: Stages) -> None:
     step = run._step
 
     def stepping() -> Any:
-        found = step()
+        result = step()
         if run.at.step == 1:
             stages.clear()
-        return found
+        return result
 
     run._step = stepping
 
 
-def launch(name: str, given: argparse.Namespace, place: Path) -> list[dict[str, Any]]:
+def launch(name: str, options: argparse.Namespace, place: Path) -> list[dict[str, Any]]:
     """All ranks of a run; what each of them found."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = str(probe.getsockname()[1])
     recommit.data.build(DATA, place / "data", workers=1)
-    seconds = given.seconds or planned(name, given.card, given.ranks, given.preset)
-    common = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "WORLD_SIZE": str(given.ranks), "OMP_NUM_THREADS": "1"}
+    seconds = options.seconds or planned(name, options.card, options.ranks, options.preset)
+    common = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "WORLD_SIZE": str(options.ranks), "OMP_NUM_THREADS": "1"}
     call = [
         sys.executable,
         __file__,
@@ -190,9 +190,9 @@ def launch(name: str, given: argparse.Namespace, place: Path) -> list[dict[str, 
         "--place",
         str(place),
         "--steps",
-        str(given.steps),
+        str(options.steps),
         "--preset",
-        given.preset,
+        options.preset,
         "--seconds",
         *map(str, seconds),
     ]
@@ -200,25 +200,25 @@ def launch(name: str, given: argparse.Namespace, place: Path) -> list[dict[str, 
         subprocess.Popen(
             call, env=os.environ | common | {"RANK": str(i), "LOCAL_RANK": str(i)}, stdout=subprocess.PIPE, text=True
         )
-        for i in range(given.ranks)
+        for i in range(options.ranks)
     ]
     try:
-        said = [process.communicate()[0] for process in processes]
+        outputs = [process.communicate()[0] for process in processes]
     finally:
         for process in processes:
             process.kill()
     if any(process.returncode for process in processes):
         raise SystemExit(f"{name}: a rank failed")
-    return [json.loads(text.splitlines()[-1]) | {"seconds": seconds} for text in said]
+    return [json.loads(text.splitlines()[-1]) | {"seconds": seconds} for text in outputs]
 
 
-def share(found: dict[str, Any]) -> float:
-    """Of a rank's step that is not the model's."""
-    outside = sum(found["stages"].values())
-    return outside / (outside + found["model"])
+def share(figures: dict[str, Any]) -> float:
+    """The share of a rank's step that is not the model's."""
+    outside = sum(figures["stages"].values())
+    return outside / (outside + figures["model"])
 
 
-def told(name: str, every: list[dict[str, Any]]) -> dict[str, Any]:
+def summary(name: str, every: list[dict[str, Any]]) -> dict[str, Any]:
     """The rank with the largest share, in words and numbers."""
     worst = max(every, key=share)
     whole = sum(worst["stages"].values()) + worst["model"]
@@ -254,16 +254,16 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     parser.add_argument("--run", help=argparse.SUPPRESS)
     parser.add_argument("--place", type=Path, help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.run:
-        print(json.dumps(rank(given.run, given, given.place)))
+    options = parser.parse_args()
+    if options.run:
+        print(json.dumps(rank(options.run, options, options.place)))
         ranks.end(0)
-    found = {}
-    for name in given.only:
+    figures = {}
+    for name in options.only:
         with tempfile.TemporaryDirectory() as place:
-            found[name] = told(name, launch(name, given, Path(place)))
-    if given.json:
-        given.json.write_text(json.dumps(found, indent=2) + "\n")
+            figures[name] = summary(name, launch(name, options, Path(place)))
+    if options.json:
+        options.json.write_text(json.dumps(figures, indent=2) + "\n")
 
 
 if __name__ == "__main__":

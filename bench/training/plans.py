@@ -70,7 +70,7 @@ def one(shape: str, stage: str, engine: dict[str, Any]) -> dict[str, Any]:
         build(DataSpec("sliding", (3, 3), (Difficulty((8, 14)),), count=200, ties="random"), Path(place) / "data")
         dataset = recommit.data.open(Path(place) / "data", "train")
         team = ranks.join("cpu") if config.engine.kind == "deepspeed" else ranks.alone("cpu")
-        said = estimate(config, model, recommit.Sliding(3), Machine(CARDS["cpu"], team.world))
+        estimated = estimate(config, model, recommit.Sliding(3), Machine(CARDS["cpu"], team.world))
         with RunDirectory(Path(place) / "run", lead=team.lead) as run:
             before = resident()
 
@@ -82,16 +82,16 @@ def one(shape: str, stage: str, engine: dict[str, Any]) -> dict[str, Any]:
 
             real = measured(make)
             grown = highest() - before
-    flops, peak = real.apart(said)
+    flops, peak = real.apart(estimated)
     return {
         "shape": shape,
         "stage": stage,
         "engine": engine,
-        "parameters": sum(said.model.parameters.values()),
-        "planned_flops": said.phases[0].flops,
+        "parameters": sum(estimated.model.parameters.values()),
+        "planned_flops": estimated.phases[0].flops,
         "flops": real.flops,
         "flops_ratio": round(flops, 4),
-        "planned_bytes": said.memory.peak,
+        "planned_bytes": estimated.memory.peak,
         "bytes": real.peak,
         "bytes_ratio": round(peak, 4),
         "resident_growth": grown,
@@ -153,9 +153,9 @@ def row(shape: str, stage: str, engine: dict[str, Any]) -> None:
     case = json.dumps({"shape": shape, "stage": stage, "engine": engine})
     alone = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "0", "RANK": "0", "WORLD_SIZE": "1", "LOCAL_RANK": "0"}
     call = [sys.executable, __file__, "--one", case]
-    said = subprocess.run(call, capture_output=True, text=True, check=False, env={**os.environ, **alone})
-    assert not said.returncode, said.stderr[-3000:]
-    figures = json.loads(said.stdout.splitlines()[-1])
+    process = subprocess.run(call, capture_output=True, text=True, check=False, env={**os.environ, **alone})
+    assert not process.returncode, process.stderr[-3000:]
+    figures = json.loads(process.stdout.splitlines()[-1])
     kind = f"ZeRO {engine['stage']}{' bf16' * engine['bf16']}" if engine.get("kind") else "plain"
     kind += " again" * engine["checkpointing"]
     print(

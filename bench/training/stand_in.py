@@ -111,13 +111,13 @@ def policy(stages: Stages, preset: str, look: float, learn: float) -> CommitPoli
         model = Qwen2_5_VLModel(config(BACKBONES[preset], tokenizer)).to(torch.bfloat16)
     backbone = StandIn(model, tokenizer)
     backbone.stages, backbone.look, backbone.learn = stages, look, learn
-    made = CommitPolicy(backbone, PolicyConfig(), source=f"random:{preset}")
-    made.known_fingerprint = "0" * 64  # there are no frozen weights to read
-    for module in made.backbone.model.modules():
+    policy = CommitPolicy(backbone, PolicyConfig(), source=f"random:{preset}")
+    policy.known_fingerprint = "0" * 64  # there are no frozen weights to read
+    for module in policy.backbone.model.modules():
         for name, parameter in module.named_parameters(recurse=False):
             if parameter.requires_grad and parameter.is_meta:
                 setattr(module, name, nn.Parameter(torch.zeros(parameter.shape)))
-    return made
+    return policy
 
 
 class StandInEngine:
@@ -127,9 +127,9 @@ class StandInEngine:
 
     def __init__(self, stages: Stages, trained: Iterable[nn.Parameter], team: Team) -> None:
         self.stages, self.team, self.trained = stages, team, list(trained)
-        kept = self.trained if team.lead else []
+        owned = self.trained if team.lead else []
         self._moments = {
-            id(p): (torch.zeros_like(p), torch.zeros_like(p)) for p in kept
+            id(p): (torch.zeros_like(p), torch.zeros_like(p)) for p in owned
         }  # there before a save, as in AdamW
 
     def run(self, work: Callable[[], T]) -> T:
@@ -145,6 +145,10 @@ class StandInEngine:
 
     def whole(self, _policy: CommitPolicy) -> Any:
         """They are."""
+        return nullcontext()
+
+    def judged(self) -> Any:
+        """There is one set of weights."""
         return nullcontext()
 
     def full(self, parameters: Iterable[nn.Parameter]) -> list[Tensor]:

@@ -38,9 +38,9 @@ def cpu(call):
 
 def stock_loss(policy, task, rows):
     """Every sample as a prompt of its own, through transformers' own forward."""
-    made = samples.expand(rows)
+    expanded = samples.expand(rows)
     backbone, model = policy.backbone, policy.backbone.base
-    states = rows.states[made.row]
+    states = rows.states[expanded.row]
     crop = policy.vision.crops(task)
     pixels, grid = task.patches(states, crop=crop)
     tokens = policy.geometries.of(task, states.shape[1:]).tokens.repeat(len(states), 1)
@@ -51,12 +51,12 @@ def stock_loss(policy, task, rows):
         mm_token_type_ids=(tokens == backbone.config.image_token_id).int(),
         use_cache=False,
     ).last_hidden_state[:, -1]
-    depth = torch.from_numpy(made.depth).long()
-    asked = torch.arange(8) < depth[:, None]
-    actions = torch.from_numpy(made.actions).long() * asked
+    depth = torch.from_numpy(expanded.depth).long()
+    committed = torch.arange(8) < depth[:, None]
+    actions = torch.from_numpy(expanded.actions).long() * committed
     logits = policy.decoder(z, actions[:, :7], policy.task_index(task))
     each = F.cross_entropy(logits.flatten(0, 1), actions.flatten(), reduction="none").view(-1, 8)
-    return (each * asked).sum() / asked.sum()
+    return (each * committed).sum() / committed.sum()
 
 
 def our_loss(policy, task, rows):
@@ -79,12 +79,12 @@ def measure(task, batch, rounds, folder):
     assert abs(ours - stock) < 1e-4 * stock, f"not the same loss: {ours} and {stock}"
     engine = TorchEngine(groups(policy, plan.optim), plan.optim, Team())
     looks = task.generate(1024, seed=2, length=(8, 20)).states
-    found: dict[str, list[float]] = {"ours": [], "stock": [], "act": []}
+    rounds_of: dict[str, list[float]] = {"ours": [], "stock": [], "act": []}
     for _ in range(rounds):
-        found["ours"].append(cpu(lambda: step(engine, lambda: our_loss(policy, task, rows))))
-        found["stock"].append(cpu(lambda: step(engine, lambda: stock_loss(policy, task, rows))))
-        found["act"].append(cpu(lambda: policy.act(task, looks)))
-    best = {name: min(seconds) for name, seconds in found.items()}
+        rounds_of["ours"].append(cpu(lambda: step(engine, lambda: our_loss(policy, task, rows))))
+        rounds_of["stock"].append(cpu(lambda: step(engine, lambda: stock_loss(policy, task, rows))))
+        rounds_of["act"].append(cpu(lambda: policy.act(task, looks)))
+    best = {name: min(seconds) for name, seconds in rounds_of.items()}
     return {
         "sft_states_per_second": batch / best["ours"],
         "stock_states_per_second": batch / best["stock"],
@@ -98,18 +98,18 @@ def main():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--batch", type=int, default=128)
     parser.add_argument("--json", type=Path)
-    given = parser.parse_args()
+    options = parser.parse_args()
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as folder:
-        found = {name: measure(task, given.batch, given.rounds, Path(folder)) for name, task in TASKS.items()}
-    for name, row in found.items():
+        figures = {name: measure(task, options.batch, options.rounds, Path(folder)) for name, task in TASKS.items()}
+    for name, row in figures.items():
         print(
             f"{name:<20} SFT {row['sft_states_per_second']:7,.0f} states/s, stock "
             f"{row['stock_states_per_second']:6,.0f} "
             f"({row['ratio']:.1f}x); {row['decisions_per_second']:7,.0f} decisions/s"
         )
-    if given.json:
-        given.json.write_text(json.dumps(found, indent=2) + "\n")
+    if options.json:
+        options.json.write_text(json.dumps(figures, indent=2) + "\n")
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::string_view kSymbols = " #.$*@+";  // by cell code
 constexpr std::string_view kFloors = " -_";
+constexpr std::string_view kRunSymbols = " #.$*@+-_";
 constexpr std::uint8_t kVoid = kCells;  // beyond the end of a row
 
 int code_of(char c) noexcept {
@@ -28,16 +29,19 @@ int code_of(char c) noexcept {
 LineKind kind(std::string_view line) noexcept {
   const char first = line[first_symbol(line)];
   if (kSymbols.substr(1).find(first) != std::string_view::npos) return LineKind::Row;
+  const Runs runs = runs_of(line, kRunSymbols);
+  if (runs == Runs::Yes) return LineKind::Row;
   if (is_number_row(line)) return LineKind::Foreign;
+  if (runs == Runs::Spaced) return LineKind::Spaced;
   return line.find("##") != std::string_view::npos ? LineKind::Damaged : LineKind::Text;
 }
 
 bool is_row(std::string_view line) noexcept {
   const LineKind what = kind(line);
-  return what == LineKind::Row || what == LineKind::Damaged;
+  return what == LineKind::Row || what == LineKind::Damaged || what == LineKind::Spaced;
 }
 
-constexpr PackGrammar kGrammar{kind, kMaxSide, "a row of numbers among Sokoban levels"};
+constexpr PackGrammar kGrammar{kind, kMaxSide, "a row of numbers among Sokoban levels", kRunSymbols};
 
 /// Floor after the last other symbol is no part of a row.
 std::size_t row_width(std::string_view row) noexcept { return row.find_last_not_of(kFloors) + 1; }

@@ -91,9 +91,9 @@ def clocks() -> tuple[str, str]:
     parts += [
         text((middle[i] + middle[i + 1]) / 2, top + side / 2 + 5, ARROWS[a], SOFT, 16) for i, a in enumerate(PLAN)
     ]
-    for row, (said, depths) in enumerate((("8 looks", [1] * 8), ("3 looks", [2, 4, 2]))):
+    for row, (caption, depths) in enumerate((("8 looks", [1] * 8), ("3 looks", [2, 4, 2]))):
         y, t = top + side + 28 + 58 * row, 0
-        parts.append(text(middle[-1] - 16, y + 17, said, LOOK, anchor="start", bold=True))
+        parts.append(text(middle[-1] - 16, y + 17, caption, LOOK, anchor="start", bold=True))
         for k, depth in enumerate(depths):
             parts.append(text(middle[t], y - 6, f"k = {k}", LOOK, 12))
             parts.append(bar(middle[t] - 18, y, depth * pitch - 8, depth, f"depth {depth}"))
@@ -117,11 +117,11 @@ def distances() -> tuple[str, str]:
         after = _after(turning, action)
         d, x = distance(after), left + (i + 1) * pitch
         colour = "#b3261e" if d < 0 else "#0a7a5c" if d < distance(turning) else SOFT
-        said = "\u22121: out of reach for ever" if d < 0 else f"distance {d}"
+        caption = "\u22121: out of reach for ever" if d < 0 else f"distance {d}"
         if (after == turning).all():
-            said += ", blocked"
+            caption += ", blocked"
         parts += [board(after, x, top, cell), text(x + side / 2, 26, f"{ARROWS[action]} {recommit.ACTIONS[action]}")]
-        parts.append(text(x + side / 2, top + side + 22, said, colour, bold=True))
+        parts.append(text(x + side / 2, top + side + 22, caption, colour, bold=True))
     says = (
         "A Sokoban state and what follows from each of the four actions, with the exact distance to the goal; "
         "one of them can never be solved."

@@ -22,12 +22,12 @@ ASSETS = Path(__file__).resolve().parents[1] / "assets"
 
 
 def curves(name: str, key: str, x: str, y: str, scale: float = 1) -> dict[str, tuple[list[float], list[float]]]:
-    found: dict[str, tuple[list[float], list[float]]] = defaultdict(lambda: ([], []))
+    series: dict[str, tuple[list[float], list[float]]] = defaultdict(lambda: ([], []))
     with (ASSETS / name).open() as file:
         for row in csv.DictReader(file):
-            found[row[key]][0].append(float(row[x]))
-            found[row[key]][1].append(float(row[y]) * scale)
-    return found
+            series[row[key]][0].append(float(row[x]))
+            series[row[key]][1].append(float(row[y]) * scale)
+    return series
 
 
 def draw(axes, lines, title: str, x: str, y: str, legend: str, log_x: bool = False) -> None:

@@ -49,7 +49,7 @@ def play(policy: recommit.CommitPolicy, task: recommit.Puzzle, start: NDArray[np
 
 
 def pair(policy: recommit.CommitPolicy, task: recommit.Puzzle, starts: NDArray[np.uint8]) -> tuple[Episode, Episode]:
-    """Of the starts that both solve in sixteen actions, the first where the policy's own depths need fewest looks."""
+    """The first start that both solve in sixteen actions and where the policy's own depths need fewest looks."""
     both = [(play(policy, task, start, 1), play(policy, task, start, None)) for start in starts]
     both = [
         each for each in both if all(len(one.states) == 17 and task.is_solved(one.states[-1][None])[0] for one in each)

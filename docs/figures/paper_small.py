@@ -34,9 +34,9 @@ def solved(row: dict[str, Any] | None) -> float:
     return float("nan") if row is None else 100 * row["solve_rate"]
 
 
-def sweep(axes: Axes, found: FamilyResults) -> None:
+def sweep(axes: Axes, results: FamilyResults) -> None:
     for kind, color, label in (("SFT", SAND, "warm start, fixed"), ("RL", RED, "trained, fixed")):
-        rows = [row for row in found.kind(kind, "loose") if "-sampled" not in row["agent"]]
+        rows = [row for row in results.kind(kind, "loose") if "-sampled" not in row["agent"]]
         axes.plot([r["actions_per_episode"] for r in rows], [solved(r) for r in rows], "s-", color=color, label=label)
         for row in rows:
             at = (row["actions_per_episode"], solved(row))
@@ -46,15 +46,15 @@ def sweep(axes: Axes, found: FamilyResults) -> None:
         ("sampled", BLUE, "x", "adaptive, drawn"),
         ("oracle-dp", GREEN, "D", "exact ceiling"),
     ):
-        if row := found.row(agent, "loose"):
+        if row := results.row(agent, "loose"):
             axes.plot(row["actions_per_episode"], solved(row), mark, color=color, label=label, markersize=8)
     axes.set(title="fixed depths and adaptive", xlabel="actions per episode", ylabel="solved, %", ylim=(0, 105))
     axes.set_xlim(left=0)
-    axes.legend(fontsize=7, frameon=False, loc="lower right" if found.task == "sliding" else "upper right")
+    axes.legend(fontsize=7, frameon=False, loc="lower right" if results.task == "sliding" else "upper right")
 
 
-def distance(axes: Axes, found: FamilyResults) -> None:
-    row = found.row("adaptive", "loose")
+def distance(axes: Axes, results: FamilyResults) -> None:
+    row = results.row("adaptive", "loose")
     cells = {bucket: (row or {}).get("by_distance_solved", {}).get(bucket) for bucket in metrics.BUCKETS}
     cells = {bucket: cell for bucket, cell in cells.items() if cell and cell["count"]}
     base = np.zeros(len(cells))
@@ -69,8 +69,8 @@ def distance(axes: Axes, found: FamilyResults) -> None:
     axes.legend(fontsize=7, frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.08), ncols=len(DEPTHS))
 
 
-def progress(axes: Axes, found: FamilyResults) -> None:
-    row = found.row("adaptive", "loose")
+def progress(axes: Axes, results: FamilyResults) -> None:
+    row = results.row("adaptive", "loose")
     cells = {bucket: (row or {}).get("by_distance_solved", {}).get(bucket) for bucket in metrics.BUCKETS}
     cells = {bucket: cell for bucket, cell in cells.items() if cell and cell["count"]}
     axes.bar(list(cells), [100 * cell["failure_rate"] for cell in cells.values()], color=SAND)
@@ -81,16 +81,16 @@ def progress(axes: Axes, found: FamilyResults) -> None:
     twin.set(ylabel="progress per decision, one deviation each way")
 
 
-def emergence(axes: Axes, found: FamilyResults) -> None:
+def emergence(axes: Axes, results: FamilyResults) -> None:
     for stage, color in zip(STAGES, ("#9cc3ff", "#4a86d0", "#153f7d"), strict=True):
-        rows = found.of(found.members.at_stage(stage), "loose")
+        rows = results.of(results.members.at_stage(stage), "loose")
         axes.plot([depth_of(row) for row in rows], [solved(row) for row in rows], "o-", color=color, label=stage)
     axes.set(title="adaptive's plans at a fixed depth", xlabel="depth", ylabel="solved, %", ylim=(0, 105), xticks=EVERY)
     axes.legend(fontsize=7, frameon=False)
 
 
-def entropy(axes: Axes, found: FamilyResults) -> None:
-    lines = steps_of(found.members.adaptive)
+def entropy(axes: Axes, results: FamilyResults) -> None:
+    lines = steps_of(results.members.adaptive)
     for field, color, label in (("entropy_depth", BLUE, "depth head"), ("entropy_actions", RED, "actions")):
         steps, values = zip(*((line["step"], line[field]) for line in lines if field in line), strict=True)
         axes.plot(steps, smooth(np.array(values)), color=color, label=label)
@@ -104,12 +104,14 @@ def smooth(values: np.ndarray) -> np.ndarray:
     return np.array([values[max(0, i - 4) : i + 1].mean() for i in range(len(values))])
 
 
-def budgets(axes: Axes, found: FamilyResults) -> None:
+def budgets(axes: Axes, results: FamilyResults) -> None:
     ours, fixed = [], []
-    for suffix in found.members.budgets.values():
-        ours.append(solved(next(iter(found.of(found.members.other("adaptive", f"adaptive{suffix}"), "loose")), None)))
-        fixed.append(solved(best(found.of(found.members.trained(suffix), "loose"))))
-    ticks = [str(budget) for budget in found.members.budgets]
+    for suffix in results.members.budgets.values():
+        ours.append(
+            solved(next(iter(results.of(results.members.other("adaptive", f"adaptive{suffix}"), "loose")), None))
+        )
+        fixed.append(solved(best(results.of(results.members.trained(suffix), "loose"))))
+    ticks = [str(budget) for budget in results.members.budgets]
     axes.plot(ticks, ours, "o-", color=BLUE, label="adaptive")
     axes.plot(ticks, fixed, "s-", color=RED, label="best fixed depth")
     axes.set(title="looks while training", xlabel="looks per episode", ylabel="solved, %", ylim=(0, 105))
@@ -121,13 +123,13 @@ def read(folder: Path) -> FamilyResults:
     return FamilyResults(rows, Members(folder / "family", SEED))
 
 
-def plot(found: FamilyResults, out: Path) -> None:
+def plot(results: FamilyResults, out: Path) -> None:
     figure, panels = plt.subplots(2, 3, figsize=(12, 7))
     for axes, draw in zip(panels.flat, (sweep, distance, progress, emergence, entropy, budgets), strict=True):
-        draw(axes, found)
+        draw(axes, results)
     figure.tight_layout()
     out.mkdir(parents=True, exist_ok=True)
-    figure.savefig(out / f"paper-small-{found.task}.svg", metadata={"Date": None})
+    figure.savefig(out / f"paper-small-{results.task}.svg", metadata={"Date": None})
     plt.close(figure)
 
 

@@ -43,17 +43,17 @@ def points(folders: list[Path]) -> dict[tuple[str, str], tuple[float, float]]:
     return {key: tuple(np.mean(values, axis=0)) for key, values in every.items()}
 
 
-def draw(axes, found: dict[str, tuple[float, float]], title: str) -> None:
+def draw(axes, averages: dict[str, tuple[float, float]], title: str) -> None:
     for legend, pattern, color, marker, size, joined in SERIES:
-        names = sorted((n for n in found if re.fullmatch(pattern, n)), key=lambda n: found[n])
+        names = sorted((n for n in averages if re.fullmatch(pattern, n)), key=lambda n: averages[n])
         if not names:
             continue
-        x, y = zip(*(found[name] for name in names), strict=True)
+        x, y = zip(*(averages[name] for name in names), strict=True)
         line = {"linestyle": "-" if joined else "", "linewidth": 1}
         axes.plot(x, y, color=color, marker=marker, markersize=size, label=legend, **line)
         for name in names:
             if depth := re.match(r"fixed-([1-8])", name):
-                axes.annotate(depth[1], found[name], (4, -9), textcoords="offset points", fontsize=7, color=color)
+                axes.annotate(depth[1], averages[name], (4, -9), textcoords="offset points", fontsize=7, color=color)
     axes.set(title=title, xlabel="actions per episode", ylabel="solved, %", ylim=(0, 105))
     axes.set_xlim(left=0)
     axes.grid(visible=True, alpha=0.3)
@@ -63,12 +63,12 @@ def plot(folder: Path, out: Path) -> None:
     folders = sorted(p.parent for where in (folder, folder / "front") for p in where.glob("eval-s*/plan.json"))
     rows = json.loads((folders[0] / "summary.json").read_text(encoding="utf-8"))
     budgets = {row["budget"]: row["decisions"] for row in rows}
-    found, name = points(folders), f"results-{rows[0]['task']}"
+    averages, name = points(folders), f"results-{rows[0]['task']}"
     figure, (*panels, key) = plt.subplots(
         1, len(budgets) + 1, figsize=(11, 4), width_ratios=[*[1] * len(budgets), 0.62]
     )
     for axes, (budget, decisions) in zip(panels, budgets.items(), strict=True):
-        draw(axes, {agent: at for (agent, b), at in found.items() if b == budget}, f"at most {decisions} decisions")
+        draw(axes, {agent: at for (agent, b), at in averages.items() if b == budget}, f"at most {decisions} decisions")
     key.axis("off")
     key.legend(*panels[0].get_legend_handles_labels(), fontsize=8, frameon=False, loc="center left", labelspacing=0.9)
     figure.tight_layout()
@@ -78,7 +78,7 @@ def plot(folder: Path, out: Path) -> None:
     with (out / f"{name}.csv").open("w", newline="") as file:
         table = csv.writer(file, lineterminator="\n")
         table.writerow(["agent", "budget", "actions", "solved"])
-        table.writerows([agent, budget, f"{x:.2f}", f"{y:.2f}"] for (agent, budget), (x, y) in sorted(found.items()))
+        table.writerows([agent, budget, f"{x:.2f}", f"{y:.2f}"] for (agent, budget), (x, y) in sorted(averages.items()))
 
 
 def main() -> None:
@@ -87,12 +87,12 @@ def main() -> None:
         "folders", nargs="+", type=Path, help="of one puzzle each, with eval-s0, ... and front/eval-s0, ..."
     )
     parser.add_argument("--out", type=Path, required=True)
-    given = parser.parse_args()
+    options = parser.parse_args()
     mpl.rcParams.update(
         {"svg.hashsalt": "recommit", "font.size": 9, "svg.fonttype": "path", "savefig.facecolor": "white"}
     )
-    for folder in given.folders:
-        plot(folder, given.out)
+    for folder in options.folders:
+        plot(folder, options.out)
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ sft:
     policy: {{lora: null, prompts: [bare-v1, bare-v1], decoder: {{width: 32, layers: 1, heads: 2, ffn: 64}}}}
   optim: {{steps: {STEPS["sft"]}, batch: 16, warmup: 2}}
   validation: {{instances: 8, every: 100, budget: 3}}
-  run: {{save_every: 2, log_every: 1, threads: 1, tensorboard: false, device: cpu}}
+  run: {{save_every: 2, log_every: 3, threads: 1, tensorboard: false, device: cpu}}
 grpo:
   head: {{reads: plan, hidden: 8}}
   credit: {{group: exact, size: 2}}
@@ -36,7 +36,7 @@ grpo:
     - {{steps: 1, head_only: true, head_moves: 2, head_lr: 3e-3, starts: 8}}
   optim: {{steps: {STEPS["grpo"]}, batch: 8, warmup: 2}}
   validation: {{instances: 8, every: 50, budget: 3}}
-  run: {{save_every: 2, log_every: 1, threads: 1, tensorboard: false, device: cpu}}
+  run: {{save_every: 2, log_every: 3, threads: 1, tensorboard: false, device: cpu}}
 """
 
 

@@ -6,6 +6,8 @@ parsers must accept with equal levels and titles, or refuse at the same line and
 
 from __future__ import annotations
 
+import re
+from itertools import groupby
 from random import Random
 from typing import Any
 
@@ -117,7 +119,18 @@ BETWEEN = [
     "Title: d\n\n",
     "Author: e\n",
     "\nwords\n",
+    "\n; 1\n",
+    "; 2 'f'\n",
+    ":: aside\n",
+    "Comment:\n## @\nTitle: no\nComment-End:\n",
+    "\nComment:\n\n",
 ]
+
+
+def in_runs(random: Random, row: str) -> str:
+    """The same row with some symbols counted."""
+    parts = (("".join(group), symbol) for symbol, group in groupby(row.replace(" ", "-")))
+    return "".join(f"{len(group)}{symbol}" if random.random() < 0.7 else group for group, symbol in parts)
 
 
 def loose_text(random: Random) -> bytes:
@@ -125,9 +138,14 @@ def loose_text(random: Random) -> bytes:
     task, grids = pack(random)
     parts = [random.choice(["", "", "\ufeff", "Title: z\n", "; 0\n", "Levels\n\n", "\n\n"])]
     for grid in grids:
+        rolled = task == "sokoban" and random.random() < 0.2
         for row in grid:
             line = " ".join(map(str, row)) if task == "sliding" else "".join(SYMBOLS[task][cell] for cell in row)
-            parts.append((line if task == "sliding" else loose_row(random, line)) + "\n")
+            if rolled:
+                parts.append(in_runs(random, line) + random.choice("|\n"))
+            else:
+                parts.append((line if task == "sliding" else loose_row(random, line)) + "\n")
+        parts.append("\n" * rolled)
         parts.append(random.choice(BETWEEN))
     text = "".join(parts)
     return (text.replace("\n", "\r\n") if random.random() < 0.2 else text).encode()
@@ -141,6 +159,15 @@ PIECES = [
     "%@.%\n",
     "\n\n",
     "; 1\n",
+    "; 2 b\n",
+    "::",
+    "Comment:\n",
+    "Comment-End:\n",
+    "4#|",
+    "#3-2.#\n",
+    "9 #\n",
+    "99999#",
+    "|",
     "Title: ",
     "1 2\n",
     "\u00e9",
@@ -240,6 +267,11 @@ def test_the_comparison_notices_a_wrong_twin(monkeypatch: pytest.MonkeyPatch) ->
         ("SYMBOLS", b"#@+$*"),
         ("MAX_LINE", 20),
         ("title_of", lambda _: ""),
+        ("runs", lambda _: ""),
+        ("unrolled", lambda number, line: [(number, re.sub(rb"[0-9|]", b"", line), 1)]),
+        ("side_of_numbers", lambda *_: "above"),
+        ("hidden", lambda kinds, _: kinds),
+        ("NUMBER", re.compile("[0-9]+")),
         ("first_bad", lambda line: line.index(b"\0") if b"\0" in line else None),
     ):
         monkeypatch.setattr(twin, name, wrong)

@@ -14,6 +14,7 @@ KEY = re.compile(rb"[ \t]*([A-Za-z][A-Za-z0-9 _-]*):(.*)", re.DOTALL)
 NUMBERS = re.compile(rb" *[0-9]+( +[0-9]+)+ *")
 CODES = {b" ": 0, b"-": 0, b"_": 0, b"#": 1, b".": 2, b"$": 3, b"*": 4, b"@": 5, b"+": 6}
 SYMBOLS = b"#@+$*."
+NUMBER = re.compile("[0-9]+([ \t].*)?", re.DOTALL)
 CAVE_CODES = {b" ": 0, b"-": 0, b"_": 0, b"%": 1, b".": 2, b"@": 3, b"+": 4}
 #: Inside of any other line, this is what is left of a row.
 REST = {"sokoban": b"##", "ice": b"%%"}
@@ -34,12 +35,13 @@ class Parsed:
     titles: list[str]
 
 
-Row = tuple[int, bytes]
+#: A line's number, its text and, where the row was written as runs, the column at which it begins.
+Row = tuple[int, bytes, int]
 
 
 def parse(data: bytes) -> Parsed:
     lines = checked_lines(data)
-    kinds = [kind(line) for line in lines]
+    kinds = hidden([kind(line) for line in lines], lines)
     task = next((found for line, what in zip(lines, kinds, strict=True) if (found := deciding(line, what))), None)
     if task is None:
         raise RefusedError(0, 0)
@@ -51,13 +53,13 @@ def parse(data: bytes) -> Parsed:
             grid = sokoban_grid(rows, damaged) if task == "sokoban" else cave_grid(rows, damaged)
         cells = sum(len(g) * len(g[0]) for g in result.grids)
         if len(result.grids) == MAX_LEVELS or cells + len(grid) * len(grid[0]) > MAX_CELLS:
-            raise RefusedError(rows[0][0], 1)
+            raise RefusedError(rows[0][0], rows[0][2] or 1)
         result.grids.append(grid)
         result.titles.append(title)
     if not result.grids:
         raise RefusedError(0, 0)
     for number, (line, what) in enumerate(zip(lines, kinds, strict=True), 1):
-        if task != "ice" and what == "other" and cave_row(line):
+        if what == "other" and ((task != "ice" and cave_row(line)) or (task != "sokoban" and runs(line) == "runs")):
             raise RefusedError(number, 1)
     return result
 
@@ -104,9 +106,52 @@ def kind(line: bytes) -> str:
     """What is the same for both tasks: comment, blank, key or other."""
     if line.lstrip(b" \t").startswith(b";"):
         return "comment"
+    if line.lstrip(b" \t").startswith(b"::"):
+        return "aside"
     if first_symbol(line) == len(line):
         return "blank"
     return "key" if KEY.fullmatch(line) else "other"
+
+
+def is_key(line: bytes, *names: bytes) -> bool:
+    key = KEY.fullmatch(line)
+    return key is not None and key[1].strip(b" \t").lower() in names
+
+
+def hidden(kinds: list[str], lines: list[bytes]) -> list[str]:
+    """The kinds, with `Comment:` blocks that somebody ends turned into `aside`."""
+    result, i = list(kinds), 0
+    while i < len(lines):
+        if kinds[i] == "key" and is_key(lines[i], b"comment") and not KEY.fullmatch(lines[i])[2].strip(b" \t"):
+            ends = [j for j in range(i + 1, len(lines)) if is_key(lines[j], b"comment-end", b"comment_end")]
+            if ends:
+                result[i : ends[0] + 1] = ["aside"] * (ends[0] + 1 - i)
+                i = ends[0]
+        i += 1
+    return result
+
+
+def runs(line: bytes) -> str:
+    """`runs`, `spaced` where that hangs on a number before a space, or nothing."""
+    text = line.rstrip(b" \t").decode(errors="replace")
+    pieces = text.removesuffix("|").split("|")
+    piece = "(?:(?:[1-9][0-9]*)?[-_ #.$*@+])+"
+    if "#" not in text or not re.search("[0-9|]", text) or not all(re.fullmatch(piece, each) for each in pieces):
+        return ""
+    return "spaced" if re.search("[0-9] ", text) else "runs"
+
+
+def unrolled(number: int, line: bytes) -> list[Row]:
+    rows, begin = [], 1
+    for piece in line.rstrip(b" \t").removesuffix(b"|").split(b"|"):
+        tokens = re.findall(rb"([0-9]*)([^0-9])", piece)
+        if sum(int(count[:9] or 1) if len(count) < 9 else MAX_LINE + 1 for count, _ in tokens) > MAX_LINE:
+            row = b"#" * (MAX_LINE + 1)
+        else:
+            row = b"".join(symbol * int(count or 1) for count, symbol in tokens)
+        rows.append((number, row, begin))
+        begin += len(piece) + 1
+    return rows
 
 
 def looks_sokoban(line: bytes) -> bool:
@@ -123,14 +168,14 @@ def deciding(line: bytes, what: str) -> str | None:
         return None
     if NUMBERS.fullmatch(line):
         return "sliding"
-    if looks_sokoban(line) or b"##" in line:
+    if looks_sokoban(line) or b"##" in line or runs(line):
         return "sokoban"
     return "ice" if cave_row(line) else None
 
 
 def is_row(line: bytes, task: str) -> bool:
     if task == "sokoban":
-        return looks_sokoban(line)
+        return looks_sokoban(line) or runs(line) == "runs"
     return line[first_symbol(line)] in (b"%" if task == "ice" else b"0123456789")
 
 
@@ -146,40 +191,88 @@ def blocks(lines: list[bytes], kinds: list[str], task: str):
     """
     kinds = ["row" if what == "other" and is_row(line, task) else what for line, what in zip(lines, kinds, strict=True)]
     words, named, header = "", "", None
+    side = side_of_numbers(lines, kinds)
     i = 0
     while i < len(lines):
         line, what = lines[i], kinds[i]
         if what == "row":
             rows = []
             while i < len(lines) and kinds[i] == "row":
-                rows.append((i + 1, lines[i]))
+                rolled = task == "sokoban" and runs(lines[i]) == "runs"
+                rows += unrolled(i + 1, lines[i]) if rolled else [(i + 1, lines[i], 0)]
                 i += 1
-            title = named or words
+            title, titled = named or words, bool(named)
             words, named, header = "", "", None
             damaged = (i + 1, first_symbol(lines[i]) + 1) if i < len(lines) and kinds[i] == "other" else None
-            below = i
-            while below < len(lines) and kinds[below] == "key":
-                title = title_of(lines[below]) or title
-                below += 1
+            while i < len(lines) and kinds[i] in ("key", "aside"):
+                late = title_of(lines[i]) if kinds[i] == "key" else ""
+                title, titled, i = late or title, titled or bool(late), i + 1
+            if side == "below" and not damaged:
+                gap = i
+                while (
+                    gap < len(lines)
+                    and kinds[gap] != "row"
+                    and not (kinds[gap] == "other" and refused(lines[gap], task))
+                ):
+                    gap += 1
+                numbers = [(j, said(lines[j])) for j in range(i, gap) if kinds[j] == "comment"]
+                numbers = [(j, text) for j, text in numbers if NUMBER.fullmatch(text)]
+                alone = [(j, text) for j, text in numbers if text.isdigit()]
+                if numbers and not titled:
+                    title = numbers[0][1]
+                if alone:
+                    j, text = alone[0]
+                    lasts = [title_of(lines[k]) for k in range(i, j) if kinds[k] == "key" and title_of(lines[k])]
+                    title = lasts[-1] if lasts else title if titled else text
+                    i = j + 1
+                else:
+                    numbered = {j for j, _ in numbers}
+                    kinds = ["aside" if j in numbered else what for j, what in enumerate(kinds)]
             yield rows, title, damaged
-            i = below
             continue
         if what == "comment":
-            said = line.strip(b" \t")[1:].strip(b" \t").decode()
-            if re.fullmatch("[0-9]+", said):
-                if header:
-                    raise RefusedError(*header)
+            if re.fullmatch("[0-9]+", said(line)):
+                if header or side == "either":
+                    raise RefusedError(*(header or (i + 1, line.index(b";") + 1)))
                 header = (i + 1, line.index(b";") + 1)
-            words = said or words
+            words = said(line) or words
         elif what == "key":
             named = title_of(line) or named
         elif what == "other":
-            if is_foreign(line, task) or (task in REST and REST[task] in line):
+            if refused(line, task):
                 raise RefusedError(i + 1, first_symbol(line) + 1)
             words = line.strip(b" \t").decode()
         i += 1
     if header:
         raise RefusedError(*header)
+
+
+def refused(line: bytes, task: str) -> bool:
+    return is_foreign(line, task) or (task in REST and REST[task] in line) or (task == "sokoban" and runs(line) != "")
+
+
+def said(comment: bytes) -> str:
+    return comment.strip(b" \t")[1:].strip(b" \t").decode()
+
+
+def side_of_numbers(lines: list[bytes], kinds: list[str]) -> str:
+    """Where the numbers stand: each reading is tried on a string of L (level), N (number), W (number and words)."""
+    story = ""
+    for line, what, before in zip(lines, kinds, ["", *kinds], strict=False):
+        if what == "row" and before != "row":
+            story += "L"
+        if what == "comment" and NUMBER.fullmatch(said(line)):
+            story += "N" if said(line).isdigit() else "W"
+    if "N" not in story:
+        return "above"
+    strict, loose = (readings(letters) for letters in (story.replace("W", ""), story.replace("W", "N")))
+    if strict != {"above", "below"}:
+        return "below" if strict == {"below"} else "above"
+    return loose.pop() if len(loose) == 1 else "either"
+
+
+def readings(letters: str) -> set[str]:
+    return {side for side, form in (("above", "(L|NL)*"), ("below", "(L|LN)*")) if re.fullmatch(form, letters)}
 
 
 def title_of(line: bytes) -> str:
@@ -192,19 +285,19 @@ def title_of(line: bytes) -> str:
 
 def sokoban_grid(rows: list[Row], damaged: tuple[int, int] | None) -> list[list[int]]:
     if len(rows) > 64:
-        raise RefusedError(rows[64][0], 1)
-    stripped = [(number, row.rstrip(b" -_")) for number, row in rows]
-    for number, row in stripped:
+        raise RefusedError(rows[64][0], rows[64][2] or 1)
+    stripped = [(number, row.rstrip(b" -_"), begin) for number, row, begin in rows]
+    for number, row, begin in stripped:
         for i in range(len(row)):
             if i == 64 or row[i : i + 1] not in CODES:
-                raise RefusedError(number, i + 1)
+                raise RefusedError(number, begin or i + 1)
     if damaged:
         raise RefusedError(*damaged)
-    real = {(r, c): CODES[row[c : c + 1]] for r, (_, row) in enumerate(stripped) for c in range(len(row))}
-    height, width = len(rows), max(len(row) for _, row in stripped)
+    real = {(r, c): CODES[row[c : c + 1]] for r, (_, row, _) in enumerate(stripped) for c in range(len(row))}
+    height, width = len(rows), max(len(row) for _, row, _ in stripped)
 
     def refuse(cell: tuple[int, int]) -> None:
-        raise RefusedError(rows[cell[0]][0], cell[1] + 1)
+        raise RefusedError(rows[cell[0]][0], rows[cell[0]][2] or cell[1] + 1)
 
     players = sorted(cell for cell, code in real.items() if code in (5, 6))
     boxes = sorted(cell for cell, code in real.items() if code in (3, 4))
@@ -245,7 +338,7 @@ def cave_grid(rows: list[Row], damaged: tuple[int, int] | None) -> list[list[int
     if len(rows) > 64:
         raise RefusedError(rows[64][0], 1)
     grid: list[list[int]] = []
-    for number, whole in rows:
+    for number, whole, _ in rows:
         row = whole.rstrip(b" -_")
         if len(row) > 64:
             raise RefusedError(number, 65)
@@ -277,7 +370,7 @@ def sliding_grid(rows: list[Row], damaged: tuple[int, int] | None, first: list[l
         raise RefusedError(rows[5][0], 1)
     grid: list[list[int]] = []
     places: list[list[tuple[int, int]]] = []
-    for number, row in rows:
+    for number, row, _ in rows:
         tokens = list(re.finditer(rb"[0-9]+|[^ 0-9]", row))
         for i, token in enumerate(tokens):
             if not token.group().isdigit() or len(token.group()) > 2 or i == 5:

@@ -44,6 +44,38 @@ def ways(edges: Edges, chance: Chance, depths: tuple[int, ...], here: Key, left:
             yield chance(here)[place] * likely, [(here, place, after, executed, solved), *rest]
 
 
+def value_by_left(
+    edges: Edges,
+    chance: Callable[[Key, int], list[float]],
+    depths: tuple[int, ...],
+    here: Key,
+    left: int,
+    action: float,
+    look: float,
+) -> float:
+    """The same of a head that knows the looks left."""
+    if here not in edges or left == 0:
+        return float(here not in edges)
+    total = 0.0
+    for likely, depth in zip(chance(here, left), depths, strict=True):
+        after, executed, _ = edges[here][depth]
+        onward = value_by_left(edges, chance, depths, after, left - 1, action, look)
+        total += likely * (onward - action * executed - look)
+    return total
+
+
+def visits_by_left(
+    edges: Edges, chance: Callable[[Key, int], list[float]], depths: tuple[int, ...], here: Key, left: int
+) -> Iterator[tuple[float, Key, int]]:
+    """Every look that an episode may come to, with its probability, its state and the looks left there."""
+    if here not in edges or left == 0:
+        return
+    yield 1.0, here, left
+    for likely, depth in zip(chance(here, left), depths, strict=True):
+        for further, state, k in visits_by_left(edges, chance, depths, edges[here][depth][0], left - 1):
+            yield likely * further, state, k
+
+
 def generalised(
     rewards: list[float], actions: list[int], values: list[float], gamma: float, trace: float
 ) -> list[float]:

@@ -16,10 +16,6 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[2]
 MOST, MEAN = 25, 15
-#: Pages that still have longer ones. A page leaves this list and never comes back.
-LONG = {
-    "docs/log.md",
-}
 ITEM = re.compile(r"^([-*+]|\d\.)\s+")
 GENERATED = re.compile(r"<!-- (?!end)[a-z0-9 -]+ -->\n.*?<!-- end -->", re.DOTALL)
 
@@ -73,14 +69,9 @@ def name(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
-@pytest.mark.parametrize("path", [path for path in PAGES if name(path) not in LONG], ids=name)
+@pytest.mark.parametrize("path", PAGES, ids=name)
 def test_sentences_are_short(path: Path) -> None:
     assert complaints(path.read_text(encoding="utf-8")) == []
-
-
-@pytest.mark.parametrize("page", sorted(LONG))
-def test_the_list_holds_no_page_that_is_mended(page: str) -> None:
-    assert complaints((ROOT / page).read_text(encoding="utf-8")) != []
 
 
 def test_a_long_sentence_is_noticed() -> None:

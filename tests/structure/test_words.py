@@ -11,7 +11,10 @@ from tests.structure import words
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-PACKAGE = Path(__file__).resolve().parents[2] / "python" / "recommit"
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "python" / "recommit"
+#: Programs beside the package, which share no classes and have no public names.
+BESIDE = (ROOT / "bench", ROOT / "docs")
 CHECKS = {
     "classes": words.shared_class_names,
     "empty": words.empty_names,
@@ -32,6 +35,12 @@ def findings(check: Callable[[dict[str, str]], list[words.Finding]]) -> list[str
 @pytest.mark.parametrize("check", CHECKS.values(), ids=CHECKS)
 def test_each_word_means_one_thing(check: Callable[[dict[str, str]], list[words.Finding]]) -> None:
     assert findings(check) == []
+
+
+@pytest.mark.parametrize("folder", BESIDE, ids=lambda folder: folder.name)
+@pytest.mark.parametrize("check", ["empty", "docstrings"])
+def test_programs_beside_the_package_say_what_they_hold(check: str, folder: Path) -> None:
+    assert [str(each) for each in CHECKS[check](words.sources(folder))] == []
 
 
 @pytest.mark.parametrize(

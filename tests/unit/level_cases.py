@@ -16,6 +16,13 @@ B = "1 2 3\n4 0 6\n7 5 8\n"
 S = "1 2 3/4 0 6/7 5 8"
 NONE = (0, 0, "expected at least one level, got none")
 HEADER = "expected a level under this numbered header, got none"
+NUMBERS = (
+    "two readings: this numbers the level above it or the level below it "
+    "(begin the file with a number, or end it with one)"
+)
+SPACED = (
+    "two readings: a row in which a number repeats a space, or words (write '-' for floor, or start the line with ';')"
+)
 CR = "a carriage return stands only before a line feed"
 OPEN = "expected the player's region to be enclosed by walls, got an opening here"
 BOX_OUT = "expected a box inside the walls, got one outside"
@@ -145,8 +152,32 @@ TEXT: list[Case] = [
     ("decimal numbers alone", "1.5 2.5\n", NONE),
     ("digits of another script", "\u0661 \u0662\n\u0663 \u0660\n", NONE),
     ("full-width number signs", "\uff03\uff03\uff03\n", NONE),
-    ("run-length encoded", "5#|#@$.#|5#\n", NONE),
-    ("run-length encoded with a double wall", "3-##|#@$.#|5#\n", (1, 1, stray("'3'"))),
+    ("runs in one line", "5#|#@$.#|5#\n", [A]),
+    ("runs with a row end behind the last row", "5#|#@$.#|5#|\n", [A]),
+    ("runs, one row a line", "5#\n#@$.#\n5#\n", [A]),
+    ("runs, leading floor", "2-5#|2-#@$.#|2-5#\n", ["#######/###@$.#/#######"]),
+    ("runs of floor at the end", "5#40_|#@$.#9-|5#\n", [A]),
+    ("row of floor only", "5-|5#|#@$.#|5#\n", ["#####/#####/#@$.#/#####"]),
+    ("runs of boxes", "6#\n#@2*-#\n6#\n", ["######/#@** #/######"]),
+    ("runs below a header", "; 0\n5#|#@$.#|5#\n", [A + " | 0"]),
+    ("runs as a title of words", "; 5#|#@$.#\n" + L, [A + " | 5#|#@$.#"]),
+    ("run before a space, words or a row", "12 #\n\n" + L, (1, 1, SPACED)),
+    ("run before a space right under a level", L + "2 #\n", (4, 1, SPACED)),
+    ("run before a space in a row", "#3 #\n", (1, 2, unknown("'3'"))),
+    ("run that is no run", "5#|#@$.0#|5#\n", NONE),
+    ("run with nothing behind it", "##|#3\n", (1, 3, unknown("'|'"))),
+    ("empty row among runs", "5##||5#\n", (1, 1, stray("'5'"))),
+    ("letter among runs", "5#|#@$x##\n", (1, 1, stray("'5'"))),
+    ("fault in runs: where the row begins", "5#|#@-.#|5#\n", (1, 1, counts(0, 1))),
+    ("second player in runs", "6#|#2@$.#|6#\n", (1, 4, TWO_PLAYERS)),
+    ("run of 64", "64#|#@$.60-#|64#\n", (1, 5, width(65))),
+    ("run of a thousand million", "5#|999999999#|5#\n", (1, 4, width(4096))),
+    ("run of a thousand million boxes", "5#\n999999999$#\n", (2, 1, width(4096))),
+    ("run of a thousand digits", "9" * 1000 + "#\n", (1, 1, width(4096))),
+    ("run of floor without end", "5#99999-\n", (1, 1, width(4096))),
+    ("a thousand rows in a line", "9#|" * 1000, (1, 1, "expected at most 64 rows, got 1000")),
+    ("too many rows in a second line", "9#\n" + "9#|" * 99, (2, 1, "expected at most 64 rows, got 100")),
+    ("runs in a sliding file", B + "\n5##\n", (5, 2, unknown("'#'"))),
     ("json", '{"levels": []}\n', NONE),
     ("html", "<html>\n<body>\n", NONE),
 ]
@@ -210,7 +241,24 @@ PACKS: list[Case] = [
     ("boxoban, cut off before the number", "; 0\n" + L + "\n;", [A + " | 0"]),
     ("boxoban, header twice", "; 0\n; 1\n" + L, (1, 1, HEADER)),
     ("boxoban, header of an empty level", "; 0\n\n  ; 1\n" + L, (1, 1, HEADER)),
-    ("boxoban, indented header without a level", L + "\n  ; 1\n", (5, 3, HEADER)),
+    ("number below, indented", L + "\n  ; 1\n", [A + " | 1"]),
+    ("numbers below", L + "\n; 1\n\n" + L + "\n; 2\n", [A + " | 1", A + " | 2"]),
+    ("numbers below, the second collection begins again", (L + "\n; 1\n\n") * 2, [A + " | 1", A + " | 1"]),
+    ("numbers below, one missing", L + "\n" + L + "; 2\n", [A, A + " | 2"]),
+    ("numbers below, words behind one", L + "; 1\n" + L + "; 2 'Duh!'\n", [A + " | 1", A + " | 2 'Duh!'"]),
+    ("numbers below, words above", "; of 2000\n" + L + "; 1\n; next\n\n" + L + "; 2\n", [A + " | 1", A + " | 2"]),
+    ("numbers below, a title says more", L + "Title: t\n\n; 1\n" + L + "; 2\n", [A + " | t", A + " | 2"]),
+    ("numbers below, words between", L + "\nby me\n; 1\n" + L + "; 2\n", [A + " | 1", A + " | 2"]),
+    ("numbers above or below", L + "\n; 1\n\n" + L, (5, 1, NUMBERS)),
+    ("numbers above or below, three levels", (L + "; 1\n") * 2 + L, (4, 1, NUMBERS)),
+    ("numbers neither above nor below", L + "; 1\n; 2\n" + L, (4, 1, HEADER)),
+    ("two collections, numbers above and below", "; 1\n" + L + "\n" + L + "; 1\n", (9, 1, HEADER)),
+    ("a comment's block", L + "Comment:\n## @ ;\n1 2\nTitle: no\nComment-End:\nTitle: t\n", [A + " | t"]),
+    ("a comment's block above", "COMMENT:\n#@$.#\ncomment_end: x\n" + L, [A]),
+    ("a comment's block without an end", "Comment:\n## x\n" + L, (2, 4, unknown("'x'"))),
+    ("a comment of one line", "Comment: see\n" + L + "Comment-End:\n", [A]),
+    ("two blocks", ("Comment:\n##\nComment-End:\n\n" + L) * 2, [A, A]),
+    ("lines of colons", ":: Collection ##\n::\n" + L + ":: end\n; 1\n", [A + " | 1"]),
     ("boxoban, cut off behind the first row", "; 0\n#####\n", (2, 1, NO_PLAYER)),
     ("boxoban, cut off inside the last row", "; 0\n#####\n#@$.#\n##", (3, 3, OPEN)),
     ("boxoban, header of words", "; zero\n" + L, [A + " | zero"]),
@@ -343,7 +391,8 @@ SLIDING: list[Case] = [
     ("boards with numbered headers", "; 0\n" + B + "; 1\n" + B, [S + " | 0", S + " | 1"]),
     ("board with words above", "Easy ones\n\n" + B, [S + " | Easy ones"]),
     ("board with crlf and a mark", "\ufeff" + B.replace("\n", "\r\n"), [S]),
-    ("header without a board", B + "; 1\n", (4, 1, HEADER)),
+    ("number below a board", B + "; 1\n", [S + " | 1"]),
+    ("header without a board", "; 0\n" + B + "; 1\n", (5, 1, HEADER)),
     ("words directly under a board", B + "end\n", (4, 1, stray("'e'"))),
     ("letter in a row", "1 2 3\n4 x 6\n7 5 8\n", (2, 3, unknown("'x'"))),
     ("letter behind a number", "1 2 3\n4 0a 6\n", (2, 4, unknown("'a'"))),

@@ -118,6 +118,15 @@ def test_padding_beyond_the_limit_is_refused(monkeypatch: pytest.MonkeyPatch) ->
         _ = recommit.parse_levels(L + "\n######\n#@$. #\n#    #\n######\n").states
 
 
+def test_web_forms_are_written_the_same_from_then_on() -> None:
+    web = L + "\n; 1\n\n2-5#|2-#@$.#|2-5#\n\n; 2 'Duh!'\n\n" + L + "Comment:\n##\nComment-End:\n\n; 3\n"
+    levels = recommit.parse_levels(web)
+    assert levels.titles == ("1", "2 'Duh!'", "3")
+    text = recommit.format_levels(levels)
+    again = recommit.parse_levels(text)
+    assert (shown(again), recommit.format_levels(again)) == (shown(levels), text)
+
+
 def test_the_examples_of_the_guide_are_read() -> None:
     guide = (Path(__file__).parents[2] / "docs" / "guides" / "level-files.md").read_text()
     blocks = re.findall(r"(?:^    .+\n(?:\n(?=    ))?)+", guide, flags=re.MULTILINE)
@@ -126,6 +135,9 @@ def test_the_examples_of_the_guide_are_read() -> None:
         [A + " | A first push"],
         [A + " | 0"],
         [A, "######/#@ $.#/######"],
+        [A + " | 1", "######/#@ $.#/###### | 2 'Duh!'"],
+        ["#######/###@$.#/#######"],
+        [A],
         ["1 2 3/4 0 6/7 5 8"],
         ["1 1 1 1 1 1/1 3 0 0 0 1/1 0 0 2 0 1/1 1 1 1 1 1"],
     ]

@@ -101,7 +101,7 @@ bool Lines::next(Line& line) noexcept {
 }
 
 LevelError error_at(const Line& line, std::size_t index, const std::string& what) {
-  const int column = static_cast<int>(index) + 1;
+  const int column = line.column != 0 ? line.column : static_cast<int>(index) + 1;
   return LevelError("line " + std::to_string(line.number) + ", column " + std::to_string(column) + ": " + what,
                     line.number, column);
 }

@@ -29,6 +29,7 @@ class Text {
 struct Line {
   std::string_view text;
   int number = 0;
+  int column = 0;  ///< of a row that was written as runs: where it begins in its line; 0: columns are those of the text
 };
 
 /// The lines of a text, one after another. Not shared between threads.

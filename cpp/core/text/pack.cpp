@@ -6,58 +6,86 @@
 namespace recommit {
 namespace {
 
-constexpr std::string_view kBlanks = " \t-_";
+/// What a comment with a number says: `; 7` is a header, `; 7 'Duh!'` may be one.
+enum class Number : std::uint8_t { None, First, Alone };
 
-constexpr bool is_letter(char c) noexcept { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+Number number_in(std::string_view comment) noexcept {
+  const std::string_view text = said_by(comment);
+  const std::size_t end = std::min(text.find_first_of(" \t"), text.size());
+  if (!is_number(text.substr(0, end))) return Number::None;
+  return end == text.size() ? Number::Alone : Number::First;
+}
 
-/// Length of the key before the colon of a key line; 0 if the (trimmed) line is none.
-std::size_t key_length(std::string_view line) noexcept {
-  if (line.empty() || !is_letter(line.front())) return 0;
-  for (std::size_t i = 1; i < line.size(); ++i) {
-    const char c = line[i];
-    if (c == ':') return i;
-    if (!is_letter(c) && !is_digit(c) && c != ' ' && c != '-' && c != '_') return 0;
+/// Can each number have a level of its own above it, or below it? Levels and numbers are added in their order.
+class Sides {
+ public:
+  void add_level() noexcept {
+    above_is_free_ = true;
+    below_waits_ = false;
   }
-  return 0;
-}
+  void add_number() noexcept {
+    above_ = above_ && above_is_free_;
+    below_ = below_ && !below_waits_;
+    above_is_free_ = false;
+    below_waits_ = true;
+  }
+  bool level_above() const noexcept { return above_; }
+  bool level_below() const noexcept { return below_ && !below_waits_; }
 
-bool is_comment(std::string_view line) noexcept {
-  const std::string_view text = trimmed(line);
-  return !text.empty() && text.front() == ';';
-}
-
-bool is_title_key(std::string_view key) noexcept {
-  constexpr std::string_view kTitle = "title";
-  return std::equal(key.begin(), key.end(), kTitle.begin(), kTitle.end(),
-                    [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a - 'A' + 'a' : a) == b; });
-}
-
-/// What the line says if it is `Title: ...`, else empty.
-std::string_view title_of_key(std::string_view line) noexcept {
-  const std::string_view text = trimmed(line);
-  const std::size_t length = key_length(text);
-  return is_title_key(trimmed(text.substr(0, length))) ? trimmed(text.substr(length + 1)) : std::string_view{};
-}
+ private:
+  bool above_ = true, below_ = true, above_is_free_ = false, below_waits_ = false;
+};
 
 }  // namespace
 
-std::size_t first_symbol(std::string_view line) noexcept { return line.find_first_not_of(kBlanks); }
+/// Numbers stand above their levels, unless a level comes first and only the other reading gives each its own.
+PackReader::Numbers PackReader::side_of_numbers(const Text& text, const PackGrammar& grammar) {
+  if (text.body().find(';') == std::string_view::npos) return Numbers::Above;
+  Sides sides, loose_sides;  // of numbers alone, of all numbers
+  bool any = false, in_rows = false;
+  KindReader lines(text);
+  Line line;
+  for (Kind kind = classify(lines, line, grammar); kind != Kind::End; kind = classify(lines, line, grammar)) {
+    if (kind == Kind::Row && !in_rows) {
+      sides.add_level();
+      loose_sides.add_level();
+    }
+    in_rows = kind == Kind::Row;
+    const Number number = kind == Kind::Comment ? number_in(line.text) : Number::None;
+    if (number == Number::None) continue;
+    loose_sides.add_number();
+    if (number == Number::First) continue;
+    any = true;
+    sides.add_number();
+    if (!sides.level_above()) return Numbers::Above;
+  }
+  if (!any || !sides.level_above()) return Numbers::Above;
+  if (!sides.level_below()) return Numbers::Below;
+  if (loose_sides.level_above() == loose_sides.level_below()) return Numbers::Either;
+  return loose_sides.level_above() ? Numbers::Below : Numbers::Above;
+}
 
-PackReader::Kind PackReader::classify(std::string_view line, const PackGrammar& grammar) noexcept {
-  if (is_comment(line)) return Kind::Comment;
-  if (first_symbol(line) == std::string_view::npos) return Kind::Blank;
-  if (key_length(trimmed(line)) != 0) return Kind::Key;
-  switch (grammar.kind(line)) {
+PackReader::Kind PackReader::classify(KindReader& lines, Line& line, const PackGrammar& grammar) noexcept {
+  switch (lines.next(line)) {
+    case CommonKind::End: return Kind::End;
+    case CommonKind::Comment: return Kind::Comment;
+    case CommonKind::Blank: return Kind::Blank;
+    case CommonKind::Key: return Kind::Key;
+    case CommonKind::Aside: return Kind::Aside;
+    case CommonKind::Other: break;
+  }
+  switch (grammar.kind(line.text)) {
     case LineKind::Row: return Kind::Row;
     case LineKind::Damaged: return Kind::Damaged;
     case LineKind::Foreign: return Kind::Foreign;
+    case LineKind::Spaced: return Kind::Spaced;
     default: return Kind::Text;
   }
 }
 
 void PackReader::advance() {
   under_row_ = kind_ == Kind::Row;
-  kind_ = lines_.next(line_) ? classify(line_.text, grammar_) : Kind::End;
+  kind_ = classify(lines_, line_, grammar_);
 }
 
 bool PackReader::next(Block& block) {
@@ -71,27 +99,27 @@ bool PackReader::next(Block& block) {
   header_ = {};
   take_rows(block);
   block.title = key_title_.empty() ? heading_ : key_title_;
+  block.titled = !key_title_.empty();
+  block.numbered = false;
   heading_ = key_title_ = {};
   take_keys_below(block);
+  if (numbers_ == Numbers::Below) take_number_below(block);
   return true;
 }
 
 void PackReader::check_below() const {
-  if (under_row_ && (kind_ == Kind::Damaged || kind_ == Kind::Foreign || kind_ == Kind::Text)) refuse_line();
+  const bool words = kind_ == Kind::Text || kind_ == Kind::Spaced;
+  if (under_row_ && (words || kind_ == Kind::Damaged || kind_ == Kind::Foreign)) refuse_line();
 }
 
 void PackReader::take_heading() {
-  if (kind_ == Kind::Damaged || kind_ == Kind::Foreign) refuse_line();
-  const std::string_view text = trimmed(line_.text);
+  if (kind_ == Kind::Damaged || kind_ == Kind::Foreign || kind_ == Kind::Spaced) refuse_line();
   std::string_view heading;
   if (kind_ == Kind::Comment) {
-    heading = trimmed(text.substr(1));
-    if (is_number(heading)) {
-      check_no_header_waits();
-      header_ = line_;
-    }
+    heading = said_by(line_.text);
+    if (is_number(heading)) take_header();
   } else if (kind_ == Kind::Text) {
-    heading = text;
+    heading = trimmed(line_.text);
   } else if (kind_ == Kind::Key) {
     const std::string_view title = title_of_key(line_.text);
     if (!title.empty()) key_title_ = title;
@@ -102,12 +130,15 @@ void PackReader::take_heading() {
 void PackReader::take_rows(Block& block) {
   const auto most = static_cast<std::size_t>(grammar_.max_rows);
   block.rows.clear();
+  unrolled_.clear();
   Line extra;
   std::size_t count = 0;
   for (; kind_ == Kind::Row; advance()) {
-    if (count < most) block.rows.push_back(line_);
-    if (count == most) extra = line_;
-    ++count;
+    const bool runs = runs_of(line_.text, grammar_.runs) == Runs::Yes;
+    const std::size_t before = count;
+    count += runs ? unroll(line_, most - block.rows.size(), unrolled_, block.rows) : 1;
+    if (!runs && before < most) block.rows.push_back(line_);
+    if (before <= most && count > most) extra = line_;
   }
   if (count > most) {
     throw error_at(extra, 0, "expected at most " + std::to_string(most) + " rows, got " + std::to_string(count));
@@ -116,10 +147,46 @@ void PackReader::take_rows(Block& block) {
 
 /// Key lines right under the rows belong to them, so a blank line is what separates `Title:` from the next level.
 void PackReader::take_keys_below(Block& block) {
-  for (; kind_ == Kind::Key; advance()) {
-    const std::string_view title = title_of_key(line_.text);
-    if (!title.empty()) block.title = title;
+  for (; kind_ == Kind::Key || kind_ == Kind::Aside; advance()) {
+    const std::string_view title = kind_ == Kind::Key ? title_of_key(line_.text) : std::string_view{};
+    if (title.empty()) continue;
+    block.title = title;
+    block.titled = true;
   }
+}
+
+/// What stands between a level and its number is about that level, and a `Title:` says more than a number. What is no
+/// fault here but one in itself is left for later: the level's own faults come first.
+void PackReader::take_number_below(Block& block) {
+  if (under_row_ && kind_ == Kind::Text) return;
+  for (; is_aside(kind_); advance()) {
+    const Number number = kind_ == Kind::Comment ? number_in(line_.text) : Number::None;
+    if (number == Number::None) take_heading();
+    if (number == Number::First && !block.titled && !block.numbered) block.title = said_by(line_.text);
+    block.numbered = block.numbered || number == Number::First;
+    if (number != Number::Alone) continue;
+    if (!key_title_.empty())
+      block.title = key_title_;
+    else if (!block.titled)
+      block.title = said_by(line_.text);
+    heading_ = key_title_ = {};
+    return advance();
+  }
+}
+
+bool PackReader::is_aside(Kind kind) noexcept {
+  return kind == Kind::Comment || kind == Kind::Blank || kind == Kind::Key || kind == Kind::Aside || kind == Kind::Text;
+}
+
+void PackReader::take_header() {
+  if (numbers_ == Numbers::Either) {
+    throw error_at(line_, line_.text.find(';'),
+                   "two readings: this numbers the level above it or the level below it (begin the file with a number, "
+                   "or end it with one)");
+  }
+  if (numbers_ == Numbers::Below) return;
+  check_no_header_waits();
+  header_ = line_;
 }
 
 void PackReader::check_no_header_waits() const {
@@ -131,16 +198,21 @@ void PackReader::refuse_line() const {
   const std::size_t at = first_symbol(line_.text);
   if (kind_ == Kind::Foreign)
     throw error_at(line_, at, std::string("expected levels of one task, got ") + grammar_.foreign);
+  if (kind_ == Kind::Spaced) {
+    throw error_at(line_, at,
+                   "two readings: a row in which a number repeats a space, or words (write '-' for floor, or start the "
+                   "line with ';')");
+  }
   throw error_at(line_, at,
                  "unknown character " + describe_char(line_.text, at) +
                      " in a row (a text line starts with ';' or stands after a blank line)");
 }
 
 int first_row(const Text& text, bool (*is_row)(std::string_view) noexcept) {
-  Lines lines(text);
-  for (Line line; lines.next(line);) {
-    const bool aside = is_comment(line.text) || key_length(trimmed(line.text)) != 0;
-    if (!aside && first_symbol(line.text) != std::string_view::npos && is_row(line.text)) return line.number;
+  KindReader lines(text);
+  Line line;
+  for (CommonKind kind = lines.next(line); kind != CommonKind::End; kind = lines.next(line)) {
+    if (kind == CommonKind::Other && is_row(line.text)) return line.number;
   }
   return 0;
 }

@@ -3,11 +3,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/text/kinds.hpp"
 #include "core/text/lines.hpp"
+#include "core/text/runs.hpp"
 #include "core/types.hpp"
 
 /// Packs of levels as text, whatever a level's cells mean: which lines are rows, which level a title belongs to.
@@ -25,26 +28,32 @@ struct Pack {
 };
 
 /// What a puzzle says about a line that is no comment, not blank and no key line.
-enum class LineKind : std::uint8_t { Row, Text, Damaged, Foreign };
+enum class LineKind : std::uint8_t { Row, Text, Damaged, Foreign, Spaced };
 
 /// What a puzzle's text looks like.
 struct PackGrammar {
   LineKind (*kind)(std::string_view line) noexcept;
   int max_rows;
-  const char* foreign;  ///< for the message about a Foreign line
+  const char* foreign;         ///< for the message about a Foreign line
+  std::string_view runs = {};  ///< the symbols of rows that may be written as runs
 };
 
-/// The rows of one level; views into the text.
+/// The rows of one level; views into the text, or into the reader until its next block.
 struct Block {
   std::vector<Line> rows;
   std::string_view title;
+  bool titled = false;    // by a `Title:`
+  bool numbered = false;  // by a number and words below it
 };
 
 /// Finds the levels of a text one by one, from top to bottom, without recursion and without copying it. Not shared
 /// between threads.
 class PackReader {
  public:
-  PackReader(const Text& text, const PackGrammar& grammar) : lines_(text), grammar_(grammar) { advance(); }
+  PackReader(const Text& text, const PackGrammar& grammar)
+      : lines_(text), grammar_(grammar), numbers_(side_of_numbers(text, grammar)) {
+    advance();
+  }
 
   /// The next run of rows and its title, or false at the end. Throws LevelError.
   bool next(Block& block);
@@ -54,18 +63,25 @@ class PackReader {
   void check_below() const;
 
  private:
-  enum class Kind : std::uint8_t { End, Comment, Blank, Key, Row, Text, Damaged, Foreign };
+  enum class Kind : std::uint8_t { End, Comment, Blank, Key, Aside, Row, Text, Damaged, Foreign, Spaced };
+  enum class Numbers : std::uint8_t { Above, Below, Either };
 
-  static Kind classify(std::string_view line, const PackGrammar& grammar) noexcept;
+  static Numbers side_of_numbers(const Text& text, const PackGrammar& grammar);
+  static bool is_aside(Kind kind) noexcept;
+  static Kind classify(KindReader& lines, Line& line, const PackGrammar& grammar) noexcept;
   void advance();
   void take_heading();
   void take_rows(Block& block);
   void take_keys_below(Block& block);
+  void take_number_below(Block& block);
+  void take_header();
   void check_no_header_waits() const;
   [[noreturn]] void refuse_line() const;
 
-  Lines lines_;
+  KindReader lines_;
   PackGrammar grammar_;
+  Numbers numbers_;                   // on which side of their levels they stand
+  std::deque<std::string> unrolled_;  // rows of the block that were written as runs
   Line line_;
   Kind kind_ = Kind::End;
   bool under_row_ = false;      // is line_ directly under a row?
@@ -120,8 +136,5 @@ std::string write_pack(const Pack& pack, PackFormat format, const Write& write) 
   }
   return out;
 }
-
-/// First character that is no blank (space, tab, '-', '_'), or npos.
-std::size_t first_symbol(std::string_view line) noexcept;
 
 }  // namespace recommit

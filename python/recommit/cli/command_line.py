@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, Any, Literal
 from recommit.cli import completing, examples, failures, flags, usage
 from recommit.cli.requests import WrongCall, gathered
 from recommit.cli.verbs.boards.levels import COMMANDS as LEVELS
+from recommit.cli.verbs.boards.play import play
+from recommit.cli.verbs.boards.render import render
 from recommit.cli.verbs.boards.solve import solve
 from recommit.cli.verbs.data import COMMANDS as DATA
 from recommit.cli.verbs.estimate import estimate
 from recommit.cli.verbs.evaluate import evaluate
 from recommit.cli.verbs.graphs import COMMANDS as GRAPH
-from recommit.cli.verbs.graphs.heads import foresight
+from recommit.cli.verbs.graphs.heads import foresight, stakes
 from recommit.cli.verbs.report import report
 from recommit.cli.verbs.reproduce import reproduce
 from recommit.cli.verbs.serve import COMMANDS as SERVE
@@ -90,11 +92,14 @@ def completion(shell: Literal["bash", "zsh"], /) -> None:
 VERBS: dict[str, Callable[..., int | None]] = {
     **{f"levels {verb}": command for verb, command in LEVELS.items()},
     "solve": solve,
+    "play": play,
+    "render": render,
     **{f"data {verb}": command for verb, command in DATA.items()},
     "train sft": sft,
     "train grpo": grpo,
     "train family": family,
     "train foresight": foresight,
+    "train stakes": stakes,
     "estimate": estimate,
     "evaluate": evaluate,
     **{f"graph {verb}": command for verb, command in GRAPH.items()},

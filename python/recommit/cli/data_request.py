@@ -96,3 +96,10 @@ def _check_boards(spec: DataSpec) -> None:
             f"count: expected at most {there:,} instances, as many as there are {task.size_name} boards of these "
             f"lengths, got {wanted:,}"
         )
+
+
+def at_least_one(**values: int) -> None:
+    """Refuse numbers below 1."""
+    for name, value in values.items():
+        if value < 1:
+            raise errors.WrongDataSpec(f"{name}: expected at least 1, got {value}")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from recommit.puzzles.puzzle import Puzzle
 
@@ -62,3 +63,11 @@ def span(length: tuple[int, ...] | None) -> tuple[int, ...]:
     """``--length`` as shortest and longest; one number is both, and nothing stays nothing."""
     lengths = window(length)
     return () if lengths is None else (lengths, lengths) if isinstance(lengths, int) else lengths
+
+
+def check_place(out: Path) -> None:
+    """Refuse an output file that could not be written, before the work is done."""
+    if not out.name or out.is_dir():
+        raise WrongCall(f"{out}: expected a file, got a folder")
+    if not out.absolute().parent.is_dir():
+        raise WrongCall(f"{out}: there is no folder {out.parent}")

@@ -70,7 +70,7 @@ class PolicyPlayer:
     def rows(self, agent: str, budget: int, seed: int = 0) -> DecisionRows:
         """Decisions of an agent. Only agents ``by_budget`` depend on the budget, and those of a policy that is told it;
         the others are cut from the largest."""
-        played_budget = budget if AgentName(agent).by_budget or self.policy.config.show_budget else self.budget
+        played_budget = budget if AgentName(agent).by_budget or self.policy.config.told_left else self.budget
         key = (agent, played_budget, seed)
         if key not in self._rows:
             if agent.endswith("-sampled"):

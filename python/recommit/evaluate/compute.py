@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recommit.evaluate.agent_names import AgentName
+    from recommit.play.commitments import Prices
     from recommit.policy.policy import CommitPolicy
     from recommit.puzzles.puzzle import Puzzle
 
@@ -25,15 +26,19 @@ if TYPE_CHECKING:
 STATES, TIMES = 32, 3
 
 
-def loaded(name: AgentName, device: torch.device, *, anyway: bool = False) -> CommitPolicy:
+def loaded(
+    name: AgentName, device: torch.device, *, anyway: bool = False, prices: Prices | None = None
+) -> CommitPolicy:
     """The policy that agents of a run ask, with as many views as they say; it plays what it was not trained on only
-    if it is to do so ``anyway``."""
+    if it is to do so ``anyway``. A head that reads prices plays for these."""
     from recommit.policy.checkpoint import local_folder
     from recommit.policy.policy import CommitPolicy
 
     policy: CommitPolicy = CommitPolicy.from_pretrained(local_folder(name.run), device=device, anyway=anyway).eval()
     if name.views:
         policy.replace_views(name.views)
+    if prices is not None:
+        policy.replace_prices(prices.action, prices.look)
     return policy
 
 
@@ -87,5 +92,5 @@ def _seconds(policy: CommitPolicy, task: Puzzle, states: NDArray[np.uint8]) -> f
 
 
 def _look(policy: CommitPolicy, task: Puzzle, states: NDArray[np.uint8]) -> None:
-    left = torch.ones(len(states), dtype=torch.long).numpy() if policy.config.show_budget else None
+    left = torch.ones(len(states), dtype=torch.long).numpy() if policy.config.told_left else None
     policy.plan(task, states, (MAX_ACTIONS,), left)  # ends when the host has the plan

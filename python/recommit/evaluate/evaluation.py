@@ -26,12 +26,15 @@ from recommit.evaluate import compute, metrics, summaries, thresholds, transcrip
 from recommit.evaluate.agent_names import ZERO_SHOT, AgentName, file_name, validation_name
 from recommit.evaluate.agents import PolicyPlayer
 from recommit.evaluate.ceiling import gain, regrets
+from recommit.evaluate.spec import split_words
+from recommit.evaluate.split import fresh, instances
 from recommit.evaluate.store import LATER, flat
 from recommit.play.commitments import Prices
 from recommit.puzzles import registry
 from recommit.runs.directory import recipe_of
 from recommit.runs.ranks import Team
 from recommit.storage.foreign_text import say
+from recommit.storage.status_line import StatusLine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -63,20 +66,22 @@ class Evaluation:
         store: EvaluationStore | None,
         *,
         team: Team | None = None,
+        again: bool = False,
         quiet: bool = False,
         anyway: bool = False,
     ) -> None:
         self.spec, self.team, self.quiet, self.anyway = spec, team or Team(), quiet, anyway
-        self._store = store
+        self._store, self._again = store, again
         self.data = recipe_of(spec.run, spec.task)
         puzzle = self.data.puzzle()
         self.task = puzzle.to_the_end() if spec.whole_commitments else puzzle
         self.budgets = {name: decisions_of(name, self.data.task) for name in spec.budgets}
-        self.drawn = held_out.starts(self.data, "test", spec.instances, spec.length)
+        self.drawn = instances.played(spec, self.data)
         self.starts = np.ascontiguousarray(self.drawn.states)
         self.length = self.task.distance(self.starts)
         self.rooms = held_out.rooms(self.data, self.starts)
         self.ids = self.data.ids(self.drawn.difficulty.tolist(), self.drawn.number.tolist())
+        self._line = StatusLine(terminal_only=True, quiet=quiet or not self.team.lead)
         self._players: dict[AgentName, PolicyPlayer] = {}
         self._budget_seen: dict[str, bool] = {}
         self._validation: NDArray[np.uint8] | None = None
@@ -84,14 +89,19 @@ class Evaluation:
     def run(self) -> list[dict[str, Any]]:
         """Play whoever has not been played; then the lead writes every figure. The summary, empty but for the lead."""
         if self.team.lead:
-            self.store.begin({**self.spec.to_dict(), "test_set": held_out.name(self.starts)})
-            self.store.same_policies(self._policies())
+            policies = self._policies()
+            test_set = held_out.name(self.starts)
+            fresh.judge(self.spec, self.store.folder, test_set, policies, again=self._again)
+            self.store.begin({**self.spec.to_dict(), "test_set": test_set})
+            self.store.same_policies(policies)
             self._write_instances()
         number = 0
         for policy, agents in by_policy(self.spec.agents, self.spec.run).items():
             for agent in agents:
                 began, number = time.monotonic(), number + 1
+                self._line.show(f"{number}/{len(self.spec.agents)} {agent} plays {len(self.starts):,} instances ...")
                 self._play(agent)
+                self._line.clear()
                 self._say(f"{number}/{len(self.spec.agents)} {agent}: {time.monotonic() - began:.1f} s")
             if self.spec.regret:
                 self._keep_regrets(policy, agents)
@@ -167,11 +177,11 @@ class Evaluation:
 
     def _sees_budget(self, run: str) -> bool:
         """Does its policy see how many decisions are left?"""
-        from recommit.policy.checkpoint import local_folder, read_config
+        from recommit.policy.checkpoint import local_folder, parse_config, read_config
 
         if run not in self._budget_seen:
             about = read_config(local_folder(run) / "config.json")
-            self._budget_seen[run] = bool(about["policy"].get("show_budget", False))
+            self._budget_seen[run] = parse_config(about["policy"]).told_left
         return self._budget_seen[run]
 
     def _keep(self, name: str, play: Callable[[], DecisionRows]) -> None:
@@ -194,9 +204,8 @@ class Evaluation:
         name = policy_of(agent, self.spec.run)
         if name not in self._players:
             if self._validation is None:
-                drawn = held_out.starts(self.data, "validation", self.spec.validation, self.spec.length)
-                self._validation = np.ascontiguousarray(drawn.states)
-            policy = compute.loaded(name, self.team.device, anyway=self.anyway)
+                self._validation = instances.chosen_on(self.spec, self.data)
+            policy = compute.loaded(name, self.team.device, anyway=self.anyway, prices=self.spec.prices)
             if self.team.lead:
                 look = (policy, self.task, self.starts)
                 self.store.keep_compute(str(name), partial(compute.measure, *look), partial(compute.timed, *look))
@@ -218,6 +227,8 @@ class Evaluation:
                 played[name, budget] = [metrics.episodes(rows, self.length, k) for rows in every]
                 head = {"agent": name, "task": self.data.task, "budget": budget, "seeds": len(every), **_model(agent)}
                 head["uses"] = agent.uses
+                if self.spec.played != split_words():
+                    head["split"] = self.spec.played
                 figures = summaries.row(every, played[name, budget], k, self.rooms, self.spec.edges, self.spec.prices)
                 more = {**self._validated(agent, k), **thresholds.of_agent(self.store, agent, k)}
                 summary.append({**head, **figures, **more})

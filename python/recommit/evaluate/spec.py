@@ -11,7 +11,22 @@ from recommit.evaluate.agent_names import ZERO_SHOT, AgentName
 from recommit.play.commitments import Prices
 
 #: What only newer specs name.
-OPTIONS = ("edges", "stop_on_deadlock", "whole_commitments", "task", "price_action", "price_look", "regret")
+OPTIONS = (
+    "edges",
+    "stop_on_deadlock",
+    "whole_commitments",
+    "task",
+    "price_action",
+    "price_look",
+    "regret",
+    "split",
+    "fresh",
+)
+
+
+def split_words(split: str = "test", fresh: int = 0) -> str:
+    """Say which instances figures are of."""
+    return f"the fresh test split of seed {fresh}" if fresh else f"the data's {split} split"
 
 
 @dataclass(frozen=True)
@@ -41,6 +56,10 @@ class EvaluationSpec:
     price_look: float = 0.0
     #: Keep what every commitment cost against the best depth there. It may be asked for later.
     regret: bool = False
+    #: Which instances are played: ``test``, or ``validation`` for whatever is chosen by them.
+    split: str = "test"
+    #: The seed of a fresh test split, which a results folder has once; 0: the data's own test split.
+    fresh: int = 0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "agents", agent_names.renamed(self.agents))
@@ -55,6 +74,11 @@ class EvaluationSpec:
         for name in ("price_action", "price_look", "regret"):
             if not 0 <= getattr(self, name) < math.inf:
                 raise ValueError(f"{name}: expected a finite number from 0 on, got {getattr(self, name)}")
+        if self.split not in ("test", "validation") or self.fresh < 0 or (self.fresh and self.split != "test"):
+            raise ValueError(
+                f"split: expected test or validation, and fresh from 1 on with test alone, got {self.split} and "
+                f"{self.fresh}"
+            )
         if len(self.length) not in (0, 2):
             raise ValueError(f"length: expected two numbers or none, got {self.length}")
         if self.edges not in metrics.EDGES:
@@ -68,6 +92,11 @@ class EvaluationSpec:
     def names(self) -> tuple[AgentName, ...]:
         """The agents' names, read."""
         return tuple(AgentName.parse(name) for name in self.agents)
+
+    @property
+    def played(self) -> str:
+        """Say which instances the figures are of."""
+        return split_words(self.split, self.fresh)
 
     @property
     def prices(self) -> Prices | None:

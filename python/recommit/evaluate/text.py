@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from recommit.evaluate import metrics
 from recommit.evaluate.agent_names import AgentName
+from recommit.evaluate.spec import split_words
 from recommit.storage import reading
 from recommit.storage.foreign_text import cell
 
@@ -71,7 +72,8 @@ def main_table(summary: list[dict[str, Any]]) -> str:
     for budget in dict.fromkeys(row["budget"] for row in summary):
         rows = [row for row in summary if row["budget"] == budget]
         first = rows[0]
-        title = f"{first['task']}, {budget} budget: K = {first['decisions']}, {first['instances']} instances"
+        title = f"{first['task']}, {budget} budget: K = {first['decisions']}, {first['instances']} instances of "
+        title += first.get("split", split_words())
         extra = [(names, fill) for names, key, fill in _SOMETIMES if any(key in row for row in rows)]
         head = [*_COLUMNS, *(name for names, _ in extra for name in names)]
         cells = [[*_cells(row), *(text for _, fill in extra for text in fill(row))] for row in rows]

@@ -155,6 +155,8 @@ class Game:
             return answer
         if isinstance(answer, str):
             commitment = parser.parse(answer, lenient=self.lenient, refused=refused, cut_off=cut_off)
+        elif not isinstance(answer, (list, tuple)):  # as a tool may be called: with no list of words
+            commitment = Commitment(AnswerOutcome.WRONG_FIELDS)
         else:
             commitment = parser.judged({"h": len(answer), "actions": list(answer)}, lenient=self.lenient)
         actions = tuple(action ^ self.turned for action in commitment.actions)

@@ -22,6 +22,7 @@ from recommit import draws
 from recommit.graphs.graph import NEVER, NOWHERE, PLAN, CommitmentGraph
 from recommit.play.rollout import uniforms
 from recommit.policy.transfer import to_device, to_host
+from recommit.policy.views import plan_agreement
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -113,8 +114,8 @@ def build(
     are drawn from the policy at every look, besides the greedy one, by the streams of ``seed``. ``progress`` is called
     with the nodes that were looked at and all nodes so far.
     """
-    if policy.config.decoder.depth_conditioning != "none" or policy.config.show_budget:
-        what = "decoder.depth_conditioning" if policy.config.decoder.depth_conditioning != "none" else "show_budget"
+    if policy.config.decoder.depth_conditioning != "none" or policy.config.told_left:
+        what = "decoder.depth_conditioning" if policy.config.decoder.depth_conditioning != "none" else "looks left"
         raise ValueError(f"policy: expected one whose plan depends on the state alone, got one with {what}")
     if not 0 <= samples <= MOST_SAMPLES:
         raise ValueError(f"samples: expected 0..{MOST_SAMPLES:,}, got {samples:,}")
@@ -184,7 +185,7 @@ def _plan(policy: CommitPolicy, task: Puzzle, states: NDArray[np.uint8], keeps: 
             noise = to_device(keeps.noise(states, i), z.device)
             samples[:, i] = policy.decoder.plans(z, index, noise=noise)[0]
         mean = z.mean(dim=1) if z.ndim == 3 else z
-        apart = policy.disagreement(z, index, scores) if keeps.features and z.ndim == 3 else mean[:, :0]
+        apart = plan_agreement(policy.decoder, z, index, scores) if keeps.features and z.ndim == 3 else mean[:, :0]
     read = (mean if keeps.features else mean[:, :0]).float()
     chances = scores.float().softmax(-1)
     return to_host(plans.byte(), chances, logits.float(), read, apart.float(), samples.byte())

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from recommit.evaluate.agent_names import AgentName
+from recommit.evaluate.spec import split_words
 from recommit.runs.checkpoints import TornCheckpoint, verify
 from recommit.runs.directory import best_policy, recipe_of
 from recommit.storage import reading
@@ -172,6 +173,11 @@ class FamilyResults:
     def task(self) -> str:
         """Puzzle of all rows."""
         return str(self.rows[0]["task"])
+
+    @property
+    def split(self) -> str:
+        """Which instances all rows are of."""
+        return str(self.rows[0].get("split", split_words()))
 
     def row(self, agent: str, budget: str) -> dict[str, Any] | None:
         """One agent under one budget; None if it was not played."""

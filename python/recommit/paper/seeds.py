@@ -17,6 +17,7 @@ import numpy as np
 from recommit import stats
 from recommit.data.table import pa, parsed
 from recommit.evaluate.agent_names import AgentName
+from recommit.evaluate.spec import split_words
 from recommit.evaluate.text import Grid
 from recommit.graphs.share import gain_interval
 from recommit.paper.agent_words import readable
@@ -137,7 +138,9 @@ def together(folders: Sequence[str | Path]) -> str:
     """Print the table as Markdown: a block per budget, and what is missing in it."""
     title = "# One seed" if len(folders) == 1 else f"# {len(folders)} seeds together"
     blocks = [f"## {budget.capitalize()} budget\n\n{grid.markdown()}" for budget, grid in grids(folders).items()]
-    return "\n\n".join([title, *blocks, *missing(folders)]) + "\n"
+    spec = _spec(folders[0])
+    split = f"Figures are of {split_words(spec.get('split', 'test'), spec.get('fresh', 0))}."
+    return "\n\n".join([title, split, *blocks, *missing(folders)]) + "\n"
 
 
 def missing(folders: Sequence[str | Path]) -> list[str]:

@@ -76,7 +76,7 @@ class PlanGraph:
         self.probabilities: NDArray[np.float32] = np.empty((0, plans, MAX_ACTIONS, 4), np.float32)
         #: Is the policy told how many decisions are left? Then the same state is another node with another number of
         #: them.
-        self.shows_budget = policy.config.show_budget
+        self.shows_budget = policy.config.told_left
         self.left: NDArray[np.int64] = np.empty(0, np.int64)
         #: By depth: the node that the plan leads to, the actions until then, and whether that is the goal.
         self.landing: NDArray[np.int64] = np.empty((0, many), np.int64)

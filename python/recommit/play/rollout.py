@@ -111,7 +111,7 @@ class Actor:
         many, (rows, count, _) = len(self.policy.config.depths), uniform.shape
         z, index = self.policy.look(self.task, states, left), self.policy.task_index(self.task)
         cells = self.policy.vision.kinds(self.task, states)
-        logits = self.policy.depth_head(self.policy.read(z, index, cells=cells)).float()
+        logits = self.policy.depth_head(self.policy.read(z, index, cells=cells, left=left)).float()
         choice = (logits[:, None] - torch.log(-torch.log(uniform[..., :many]))).argmax(-1)
         depth_log = log_prob(logits[:, None].expand(-1, count, -1), choice)
         own = to_device(np.array(self.policy.config.depths), z.device)

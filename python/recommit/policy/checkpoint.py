@@ -24,7 +24,7 @@ from recommit.policy.backbones.backbone import load_backbone
 from recommit.policy.config import ADAPTER, DecoderConfig, ForesightConfig, HeadConfig, LoraConfig, PolicyConfig
 from recommit.storage import digests, hub, reading
 from recommit.storage.digests import NAME
-from recommit.storage.files import Files, file_sha256, replace, sha256
+from recommit.storage.files import Files, file_sha256, refuse_links, replace, sha256
 from recommit.storage.opening import content
 
 if TYPE_CHECKING:
@@ -80,6 +80,7 @@ def save_policy(policy: Parts, folder: str | Path) -> Path:
     """Write everything that tells this policy from its source into ``folder``."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
+    refuse_links(folder)
     (folder / digests.NAME).unlink(missing_ok=True)
     replace(Files(), folder / "heads.safetensors", save(heads(policy)))
     whole = policy.config.lora is None

@@ -48,7 +48,7 @@ class DecoderConfig:
 
 
 #: What a depth head may read.
-READS = ("z", "plan", "views", "sure", "agreement", "foresight")
+READS = ("z", "plan", "views", "sure", "agreement", "foresight", "stakes")
 
 
 @dataclass(frozen=True)
@@ -58,8 +58,9 @@ class HeadConfig:
     #: ``z``: what the backbone says. ``plan``: also how sure the action decoder is of each action of its greedy plan.
     #: ``views``: also how far the views of a look agree on it (see ``views`` of the policy). ``sure`` and ``agreement``
     #: are the last two without z: fewer numbers, which need fewer states to learn from. ``foresight``: what the policy
-    #: expects the plan to lead to, and nothing else (see ``foresight`` of the policy).
-    reads: Literal["z", "plan", "views", "sure", "agreement", "foresight"] = "z"
+    #: expects the plan to lead to, and nothing else (see ``foresight`` of the policy). ``stakes``: that, how sure the
+    #: plan is, how many looks are left, and what an action and a look cost (see ``prices`` of the policy).
+    reads: Literal["z", "plan", "views", "sure", "agreement", "foresight", "stakes"] = "z"
     #: Width of a hidden layer; 0: none.
     hidden: int = 0
     #: How its last map begins: ``zero``, exactly uniform; ``default``, torch's own; ``normal:STD``, such as
@@ -155,13 +156,19 @@ class PolicyConfig:
     views: int = 1
     #: What says where a plan would lead, if anything does.
     foresight: ForesightConfig | None = None
+    #: What an action and a look cost, as shares of a solved episode, for a head that reads the stakes.
+    prices: tuple[float, float] = (0.0, 0.0)
     #: The puzzles that it was trained on, with their sizes (sliding-3x3); none is said of an older policy, and of one
     #: that may look at anything.
     trained: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.head.reads == "foresight" and self.foresight is None:
-            raise ValueError("head.reads: expected foresight of a policy that has one (recommit train foresight)")
+        if self.head.reads in ("foresight", "stakes") and self.foresight is None:
+            raise ValueError(
+                f"head.reads: expected {self.head.reads} of a policy that has foresight (recommit train foresight)"
+            )
+        if len(self.prices) != 2 or not all(0 <= price < math.inf for price in self.prices):
+            raise ValueError(f"prices: expected two numbers from 0 on, of an action and of a look, got {self.prices}")
         if self.views not in VIEWS:
             raise ValueError(f"views: expected one of {', '.join(map(str, VIEWS))}, got {self.views}")
         if not self.depths or list(self.depths) != sorted(set(self.depths)):
@@ -177,6 +184,11 @@ class PolicyConfig:
             raise ValueError(f"prompts: expected one per task ({len(self.tasks)}), got {len(self.prompts)}")
         if self.cell < 0:
             raise ValueError(f"cell: expected 0 or a number of pixels, got {self.cell}")
+
+    @property
+    def told_left(self) -> bool:
+        """Is it told how many decisions are left, by its prompt or as a number for its depth head?"""
+        return self.show_budget or self.head.reads == "stakes"
 
     def refuse_untrained(self, task: str, shape: tuple[int, int]) -> None:
         """Refuse a puzzle or a size that the policy has never seen: its answer would be a guess."""

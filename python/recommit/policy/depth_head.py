@@ -2,17 +2,24 @@
 
 It may also read how sure the action decoder is of its greedy plan (``head.reads: plan``), how far several views of the
 picture agree on it (``views``), both without z (``sure``, ``agreement``), and have a hidden layer; or what the policy
-expects the plan to lead to, alone (``foresight``). Which actions these are is for ``action_decoder.py``.
+expects the plan to lead to, alone (``foresight``) or with what is at stake (``stakes``). Which actions these are is for
+``action_decoder.py``.
 """
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from recommit.policy.config import MAX_ACTIONS, HeadConfig
 from recommit.policy.views import DISAGREEMENTS
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 #: Numbers per action that ``confidence`` gives of a plan.
 CONFIDENCES = 3
@@ -24,9 +31,12 @@ NUMBERS = {
     "sure": CONFIDENCES,
     "agreement": CONFIDENCES + DISAGREEMENTS,
     "foresight": 0,
+    "stakes": CONFIDENCES,
 }
 #: What is read of the views, and what is read without z.
-OF_VIEWS, WITHOUT_Z = ("views", "agreement"), ("sure", "agreement", "foresight")
+OF_VIEWS, WITHOUT_Z = ("views", "agreement"), ("sure", "agreement", "foresight", "stakes")
+#: What is read of where the plan should lead, and how many numbers are at stake.
+OF_FORESIGHT, STAKES = ("foresight", "stakes"), 4
 
 
 class DepthHead(nn.Linear):
@@ -35,8 +45,8 @@ class DepthHead(nn.Linear):
 
     def __init__(self, width: int, depths: int, config: HeadConfig) -> None:
         inputs = (0 if config.reads in WITHOUT_Z else width) + MAX_ACTIONS * NUMBERS[config.reads]
-        if config.reads == "foresight":
-            inputs = 2 * (1 + depths)
+        if config.reads in OF_FORESIGHT:
+            inputs += 2 * (1 + depths) + STAKES * (config.reads == "stakes")
         super().__init__(config.hidden or inputs, depths)
         #: Numbers that it reads.
         self.inputs = inputs
@@ -53,6 +63,15 @@ class DepthHead(nn.Linear):
         if self.hidden is not None:
             inputs = F.gelu(self.hidden(inputs), approximate=self._gelu)
         return super().forward(inputs)
+
+
+def at_stake(left: NDArray[np.integer] | None, prices: tuple[float, float], rows: int) -> Tensor:
+    """[rows, 4] numbers: the looks left, one over them, and the prices of an action and of a look by their size."""
+    if left is None or len(left) != rows or not (left >= 1).all():
+        raise ValueError(f"left: expected the looks left of {rows} states, since the depth head reads them, got {left}")
+    looks = np.asarray(left, np.float64)
+    sizes = np.broadcast_to(np.log2(1.0 + 1000.0 * np.array(prices)), (rows, 2))
+    return torch.from_numpy(np.concatenate([np.stack([looks, 1.0 / looks], axis=1), sizes], axis=1).astype(np.float32))
 
 
 def confidence(scores: Tensor) -> Tensor:

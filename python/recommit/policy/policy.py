@@ -21,12 +21,12 @@ from recommit.policy.backbones.backbone import load_backbone
 from recommit.policy.card import upload
 from recommit.policy.checkpoint import load_policy, save_policy
 from recommit.policy.config import MAX_ACTIONS, PASS, PolicyConfig
-from recommit.policy.depth_head import OF_VIEWS, WITHOUT_Z, DepthHead, confidence
+from recommit.policy.depth_head import OF_FORESIGHT, OF_VIEWS, WITHOUT_Z, DepthHead, at_stake, confidence
 from recommit.policy.foresight.net import Foresight, foreseen
 from recommit.policy.pictures.geometry import Geometries
 from recommit.policy.pictures.vision import Vision
-from recommit.policy.transfer import ActedDepths, PlannedChances, PlannedDepths, single, to_device, to_host
-from recommit.policy.views import agreed, disagreement, likeliest
+from recommit.policy.transfer import ActedDepths, PlannedChances, PlannedDepths, parted, single, to_device, to_host
+from recommit.policy.views import likeliest, plan_agreement
 from recommit.puzzles import checks
 
 if TYPE_CHECKING:
@@ -86,6 +86,10 @@ class CommitPolicy(nn.Module):
     def replace_views(self, views: int) -> None:
         """Look at so many views of every picture; the weights stay what they are."""
         self.config = self.vision.config = replace(self.config, views=views)
+
+    def replace_prices(self, action: float, look: float) -> None:
+        """Play for these prices, if the depth head reads them."""
+        self.config = self.vision.config = replace(self.config, prices=(action, look))
 
     def learn(self, *puzzles: str) -> None:
         """Note puzzles, with their sizes, that it is trained on from now on."""
@@ -166,27 +170,25 @@ class CommitPolicy(nn.Module):
         scores: Tensor | None = None,
         decoder: nn.Module | None = None,
         cells: Tensor | None = None,
+        left: NDArray[np.integer] | None = None,
     ) -> Tensor:
         """What the depth head is given: z (the mean of the views), how sure the greedy plan is, how far views agree;
-        or what it should lead to from the pictures' ``cells``. No gradient goes through ``scores`` of greedy plans."""
+        or what it should lead to from the pictures' ``cells``, and what is at stake with so many looks ``left``. No
+        gradient goes through ``scores`` of greedy plans."""
         reads, mean, decoder = self.config.head.reads, z.mean(dim=1) if z.ndim == 3 else z, decoder or self.decoder
         if reads == "z":
             return mean
         with torch.no_grad():
             scores = decoder(z, None, index)[1] if scores is None else scores
-            if reads == "foresight":
+            about = [] if reads == "foresight" else [confidence(scores.detach())]
+            if reads in OF_FORESIGHT:
                 plans = likeliest(scores) if z.ndim == 3 else scores.argmax(-1)
-                return foreseen(self.foresight, cells, plans, self.config.depths).to(z.dtype)
-            about = [confidence(scores.detach())]
+                about.append(foreseen(self.foresight, cells, plans, self.config.depths))
+            if reads == "stakes":
+                about.append(at_stake(left, self.config.prices, len(z)).to(z.device))
             if reads in OF_VIEWS:
-                about.append(self.disagreement(z, index, scores, decoder))
+                about.append(plan_agreement(decoder, z, index, scores))
         return torch.cat([*([] if reads in WITHOUT_Z else [mean]), *(each.to(z.dtype) for each in about)], dim=-1)
-
-    def disagreement(self, z: Tensor, index: int, scores: Tensor, decoder: nn.Module | None = None) -> Tensor:
-        """How far the views of z agree on the greedy plans with these ``scores``: see ``views``."""
-        if z.ndim == 2:
-            return agreed(z)
-        return disagreement((decoder or self.decoder)(z, likeliest(scores)[:, : MAX_ACTIONS - 1], index, apart=True))
 
     def forward(
         self,
@@ -203,7 +205,7 @@ class CommitPolicy(nn.Module):
         z, index = self.look(task, states, left), self.task_index(task)
         depth_head, decoder = heads or (self.depth_head, self.decoder)
         previous = actions.to(z.device, non_blocking=True)[..., : MAX_ACTIONS - 1]
-        logits = depth_head(self.read(z, index, decoder=decoder, cells=self.vision.kinds(task, states)))
+        logits = depth_head(self.read(z, index, decoder=decoder, cells=self.vision.kinds(task, states), left=left))
         conditions = None if depths is None else self.conditioning(depths.to(z.device, non_blocking=True).flatten())
         if actions.ndim == 2:
             return logits, decoder(z, previous, index, conditions)
@@ -229,16 +231,7 @@ class CommitPolicy(nn.Module):
             raise ValueError(f"depth: expected 1..{MAX_ACTIONS}, got {depth}")
         batch, one = checks.grids(states)
         parts = [slice(begin, begin + PASS) for begin in range(0, max(len(batch), 1), PASS)]
-        answers = [
-            self._act(
-                task,
-                batch[p],
-                depth,
-                None if noise is None else (noise[0][p], noise[1][p]),
-                None if left is None else left[p],
-            )
-            for p in parts
-        ]
+        answers = [self._act(task, batch[p], depth, *parted(noise, left, p)) for p in parts]
         joined = answers[0] if len(answers) == 1 else ActedDepths(*map(np.concatenate, zip(*answers, strict=True)))
         return single(joined, one)
 
@@ -253,7 +246,9 @@ class CommitPolicy(nn.Module):
     ) -> ActedDepths:
         z, index = self.look(task, states, left), self.task_index(task)
         greedy = self.decoder.plans(z, index) if noise is None and self.plans_first else None
-        logits = self.depth_head(self.read(z, index, greedy and greedy[1], cells=self.vision.kinds(task, states)))
+        logits = self.depth_head(
+            self.read(z, index, greedy and greedy[1], cells=self.vision.kinds(task, states), left=left)
+        )
         if noise is not None:
             logits = logits - torch.log(-torch.log(to_device(noise[0], z.device).to(logits)))
         chosen = to_device(np.array(self.config.depths), z.device)[logits.argmax(dim=-1)]
@@ -288,7 +283,7 @@ class CommitPolicy(nn.Module):
         z, index = self.look(task, batch, left), self.task_index(task)
         if self.plans_first:
             plan, scores = self.decoder.plans(z, index)
-            head_inputs = self.read(z, index, scores, cells=self.vision.kinds(task, batch))
+            head_inputs = self.read(z, index, scores, cells=self.vision.kinds(task, batch), left=left)
             actions, scores = plan[:, None].expand(-1, len(depths), -1), scores[:, None]
         else:
             conditions = (self.conditioning(torch.full((len(z),), depth, device=z.device)) for depth in depths)

@@ -50,6 +50,13 @@ def single(answer: Answer, one: bool) -> Answer:
     return type(answer)(*rows) if one else answer
 
 
+def parted(
+    noise: tuple[NDArray[np.float32], NDArray[np.float32]] | None, left: NDArray[np.integer] | None, part: slice
+) -> tuple[tuple[NDArray[np.float32], NDArray[np.float32]] | None, NDArray[np.integer] | None]:
+    """The rows of ``act``'s noise and of its decisions left that belong to a part of its states."""
+    return noise and (noise[0][part], noise[1][part]), None if left is None else left[part]
+
+
 def to_device(values: NDArray[np.generic], device: torch.device) -> Tensor:
     """The values on ``device``; from pinned memory, since an upload from elsewhere may wait for the queue."""
     tensor = torch.from_numpy(values)

@@ -10,7 +10,7 @@ import math
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
 
 from recommit.policy.config import MAX_ACTIONS
 from recommit.policy.pictures import symmetry
@@ -75,9 +75,12 @@ def disagreement(apart: Tensor) -> Tensor:
     return torch.cat([lost, (apart.argmax(-1) != chosen).float().mean(dim=1)], dim=-1)
 
 
-def agreed(z: Tensor) -> Tensor:
-    """``disagreement`` of one view, which has nothing to differ from."""
-    return z.new_zeros(len(z), DISAGREEMENTS * MAX_ACTIONS)
+def plan_agreement(decoder: nn.Module, z: Tensor, index: int, scores: Tensor) -> Tensor:
+    """``disagreement`` of the views of z over the greedy plans with these ``scores``; one view has nothing to differ
+    from."""
+    if z.ndim == 2:
+        return z.new_zeros(len(z), DISAGREEMENTS * MAX_ACTIONS)
+    return disagreement(decoder(z, likeliest(scores)[:, : MAX_ACTIONS - 1], index, apart=True))
 
 
 def _entropy(logs: Tensor) -> Tensor:

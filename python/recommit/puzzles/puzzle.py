@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from recommit.puzzles import checks
-from recommit.puzzles.frames import Frames, style
+from recommit.puzzles.frames import Drawn
 from recommit.puzzles.outcomes import Outcome, whole
 from recommit.puzzles.solutions import Limits, Solutions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from types import ModuleType
 
     from numpy.typing import NDArray
     from typing_extensions import Self
@@ -37,13 +36,11 @@ class Usual:
     budgets: dict[str, int]
 
 
-class Puzzle(ABC):
+class Puzzle(Drawn, ABC):
     """A task: stateless, batched over ``uint8[N, rows, columns]``, results independent of ``threads``."""
 
     #: The word for this puzzle in files, flags and tables.
     task: ClassVar[str]
-    #: The compiled functions of this puzzle.
-    core: ClassVar[ModuleType]
     #: Fewest and most rows and columns that can be generated.
     sides: ClassVar[tuple[int, int]]
     #: Most boxes of an instance; 0 for a puzzle without boxes.
@@ -274,67 +271,6 @@ class Puzzle(ABC):
                 self.check(batch), random=ties == "random", seed=seed, **limits, threads=threads, progress=progress
             )
         )
-
-    def render(
-        self,
-        states: Grids,
-        cell: int = 28,
-        *,
-        theme: str = "light",
-        crop: bool = False,
-        out: NDArray[np.uint8] | None = None,
-        threads: int | None = None,
-    ) -> NDArray[np.uint8]:
-        """Pictures of the states, ``uint8[N, rows * cell, columns * cell, 3]``; the same bytes on every platform.
-
-        ``cell`` is 4..112 pixels, ``theme`` light or dark. ``crop`` leaves out the outer ring of cells, which must be
-        wall. The result is ``out``, if given.
-        """
-        options, (batch, one) = style(cell, theme, crop), checks.grids(states)
-        result: NDArray[np.uint8] = self.core.render(self.check(batch), **options, out=out, threads=threads)
-        return result[0] if one else result
-
-    def decode(
-        self,
-        images: NDArray[np.uint8],
-        cell: int = 28,
-        *,
-        theme: str = "light",
-        crop: bool = False,
-        threads: int | None = None,
-    ) -> States:
-        """The states that pictures from ``render`` with the same options show."""
-        return self.check(self.core.decode(images, **style(cell, theme, crop), threads=threads), "images")
-
-    def frames(
-        self, states: States, cell: int = 28, *, theme: str = "light", crop: bool = False, threads: int | None = None
-    ) -> Frames:
-        """Pictures of the states that can be brought up to date by drawing changed cells only."""
-        return Frames(self, states, cell=cell, theme=theme, crop=crop, threads=threads)
-
-    def patches(
-        self,
-        states: Grids,
-        cell: int = 28,
-        *,
-        theme: str = "light",
-        crop: bool = False,
-        dtype: Literal["float32", "bfloat16"] = "float32",
-        out: NDArray[Any] | None = None,
-        threads: int | None = None,
-    ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-        """``(pixel_values, image_grid_thw)``, bit for bit what the Qwen2.5-VL image processor makes of ``render``.
-
-        The core writes them straight from the state: where a cell is a multiple of 14 pixels wide, it is copied.
-        ``pixel_values`` has one row of 1176 values per 14x14 patch, of all pictures in turn, as ``float32`` or, for
-        ``bfloat16``, as ``uint16`` bits rounded to nearest even. Pictures that the processor would resize are an error.
-        """
-        if dtype not in ("float32", "bfloat16"):
-            raise ValueError(f"dtype: expected float32 or bfloat16, got {dtype}")
-        draw = self.core.patches_float32 if dtype == "float32" else self.core.patches_bfloat16
-        options, (batch, _) = style(cell, theme, crop), checks.grids(states)
-        result: tuple[NDArray[Any], NDArray[np.int64]] = draw(self.check(batch), **options, out=out, threads=threads)
-        return result
 
     def __repr__(self) -> str:
         return f"<{self.task} {self.size_name}>"

@@ -7,6 +7,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from recommit.evaluate import metrics
+from recommit.evaluate.spec import split_words
 from recommit.report.agents.agent import CEILING
 from recommit.report.embed import Html, joined, tag
 
@@ -159,5 +160,6 @@ def test_set(folder: Folder) -> Html:
     name = folder.spec.get("test_set")
     called = f" Their digest is {name}." if name else ""
     budgets = " and ".join(f"{word} (K = {k})" for word, k in folder.budgets.items())
-    what = f"{folder.spec['instances']:,} instances of {folder.task}{reach}"
+    split = split_words(folder.spec.get("split", "test"), folder.spec.get("fresh", 0))
+    what = f"{folder.spec['instances']:,} instances of {folder.task}{reach}, of {split}"
     return tag("p", f"{what}; {len(folder.agents)} agents; budgets {budgets}.{called}")

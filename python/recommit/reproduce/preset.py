@@ -146,8 +146,9 @@ class PresetEntry:
         return [*shared, *map(self.evaluation, self.seeds), *self.zero_shot()]
 
     def evaluation(self, seed: int) -> Path:
-        """Where the figures of a seed lie."""
-        return self.folder / f"eval-s{seed}"
+        """Where the figures of a seed lie; those of a fresh split stand beside what was measured without it."""
+        kind = "fresh" if self.values.get("evaluate", {}).get("fresh") else "eval"
+        return self.folder / f"{kind}-s{seed}"
 
     @property
     def runs(self) -> list[Run]:

@@ -36,6 +36,7 @@ EVALUATE_KEYS = (
     "task",
     "price_action",
     "price_look",
+    "fresh",
     "regret",
 )
 #: Lists of changes to the stages of the recipe, and mappings.
@@ -74,6 +75,8 @@ def _check(name: str, values: Any) -> None:
             raise ValueError(f"{name}.zero_shot: expected mappings with a model, got {brief(asking)}")
         _text(f"{name}.zero_shot.model", asking["model"])
     _keys(f"{name}.evaluate", values.get("evaluate", {}), EVALUATE_KEYS)
+    if values.get("zero_shot") and values.get("evaluate", {}).get("fresh"):
+        raise ValueError(f"{name}.zero_shot: expected none beside evaluate.fresh, whose instances no model was asked")
     _check_budgets(f"{name}.training_budgets", values.get("training_budgets", {}))
     if values.get("warm_starts", "one") not in ("one", "each"):
         raise ValueError(f"{name}.warm_starts: expected one or each, got {str(values['warm_starts'])[:80]}")

@@ -267,6 +267,7 @@ def figures(folder: str | Path) -> dict[str, Any]:
     """The solve rates of a finished puzzle's first seed, by agent and budget."""
     from recommit.storage import reading
 
-    path = next(iter(sorted(Path(folder).glob("eval-s*/summary.json"))))
+    by_kind = (sorted(Path(folder).glob(f"{kind}-s*/summary.json")) for kind in ("fresh", "eval"))
+    path = next(path for paths in by_kind for path in paths)
     rows = reading.rows(path.parent, path.name, {"agent": str, "budget": str, "solve_rate": float})
     return {f"{row['agent'].partition('@')[0]} {row['budget']}": row["solve_rate"] for row in rows}

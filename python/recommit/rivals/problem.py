@@ -90,7 +90,7 @@ class HeadProblem:
     @cached_property
     def cost(self) -> Floats:
         """[rows, depths] what each commitment costs."""
-        return self.prices.cost(self.edges)
+        return self.prices.cost(self.edges)[np.searchsorted(self.edges.rows, self.rows)]
 
     @cached_property
     def landing(self) -> Nodes:
@@ -128,6 +128,19 @@ class HeadProblem:
             self.reads,
         )
         result.__dict__.update({name: getattr(self, name) for name in ("edges", "rows", "landing", "_read")})
+        return result
+
+    def within_reach(self) -> HeadProblem:
+        """The same without nodes that no episode comes to: graphs have all depths, a head some of them."""
+        seen = np.zeros(len(self.graph), bool)
+        here = np.unique(self.starts)
+        for _ in range(self.longest):
+            seen[here] = True
+            there = np.unique(self.edges.landing[here[~self.graph.goal[here]]])
+            here = there[~seen[there]]
+        result = self.over()
+        rows = self.rows[seen[self.rows]]
+        result.__dict__.update(rows=rows, landing=self.edges.landing[rows].astype(np.int64))
         return result
 
     @property

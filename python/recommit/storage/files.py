@@ -164,6 +164,13 @@ def own_folder(path: Path) -> None:
         raise errors.WrongFolder(f"{path}: expected a folder, got a link")
 
 
+def refuse_links(folder: Path) -> None:
+    """Refuse links anywhere in a folder into which a library writes, which follows them to what is somebody's."""
+    for path in folder.rglob("*"):
+        if path.is_symlink():
+            raise errors.WrongFolder(f"{folder}: expected files, got a link: {path}; remove it")
+
+
 def sweep(files: Files, folder: Path) -> None:
     """Remove the temporary files and folders that interrupted writers left in ``folder``."""
     try:

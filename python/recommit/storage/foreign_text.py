@@ -25,6 +25,8 @@ _MARKDOWN = re.compile(r"[|\n<]|&(?=#|\w+;)|\]\(")
 _ESCAPES = {"|": "\\|", "\n": " ", "<": "&lt;", "&": "&amp;", "](": "]\\("}
 #: Takes away what a terminal shows on the line.
 _WIPE = "\r\x1b[K"
+#: Takes away all that a terminal shows, and goes to its first line.
+_CLEAR = "\x1b[H\x1b[J"
 
 
 def plain(value: object) -> str:
@@ -47,6 +49,13 @@ def tell(text: object, *, end: str = "\n") -> None:
     """Write to standard output, by characters that it can write."""
     _lenient()
     sys.stdout.write(plain(text) + end)
+    sys.stdout.flush()
+
+
+def repaint(text: object) -> None:
+    """Write to a terminal in the place of all that it shows."""
+    _lenient()
+    sys.stdout.write(f"{_CLEAR}{plain(text)}\n")
     sys.stdout.flush()
 
 

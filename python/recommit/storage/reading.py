@@ -44,14 +44,14 @@ def content(folder: Path, name: str) -> bytes:
 
 def values(folder: Path, name: str, fields: Fields | None = None) -> dict[str, Any]:
     """The JSON object of a file, with at least these fields."""
-    value = _parsed(folder / name, content(folder, name))
+    value = parsed(folder / name, content(folder, name))
     expect(folder / name, value, dict(fields or {}))
     return value  # type: ignore[no-any-return]
 
 
 def rows(folder: Path, name: str, fields: Fields | None = None) -> list[dict[str, Any]]:
     """The JSON objects in the list of a file, each with at least these fields."""
-    listed = _parsed(folder / name, content(folder, name))
+    listed = parsed(folder / name, content(folder, name))
     expect(folder / name, listed, [dict(fields or {})])
     return listed  # type: ignore[no-any-return]
 
@@ -60,14 +60,15 @@ def lines(folder: Path, name: str) -> list[dict[str, Any]]:
     """The JSON objects of a file, one per line; a last line that is being written is left out."""
     path, every = folder / name, content(folder, name).split(b"\n")
     last = every.pop()
-    records = [_parsed(path, line) for line in every if line]
-    records += [_parsed(path, last)] if last.endswith(b"}") else []
+    records = [parsed(path, line) for line in every if line]
+    records += [parsed(path, last)] if last.endswith(b"}") else []
     for line in records:
         expect(path, line, {})
     return records
 
 
-def _parsed(path: Path, data: bytes) -> Any:
+def parsed(path: Path, data: bytes) -> Any:
+    """What the JSON of a file says."""
     try:
         return json.loads(data)
     except (ValueError, RecursionError) as error:

@@ -8,10 +8,11 @@ from recommit.storage.foreign_text import say
 
 
 class StatusLine:
-    """Stays one line on a terminal; elsewhere each text is a line of its own, or nothing where ``terminal_only``."""
+    """Stays one line on a terminal; elsewhere each text is a line of its own, or nothing where ``terminal_only``; and
+    ``quiet`` says nothing at all."""
 
-    def __init__(self, *, terminal_only: bool = False) -> None:
-        self.live, self.terminal_only = sys.stderr.isatty(), terminal_only
+    def __init__(self, *, terminal_only: bool = False, quiet: bool = False) -> None:
+        self.live, self.terminal_only = sys.stderr.isatty() and not quiet, terminal_only or quiet
         self._shown = False
 
     def show(self, text: str) -> None:

@@ -65,7 +65,7 @@ class Ensemble:
         if self.config.reached:
             states = landed(task, states, planner(states), self.config.reached, seed=seed, number=number)
         left = 1 + draws.below(draws.draw(draws.streams(seed, draws.Purpose.LEFT, number), 0), self.config.budget)
-        more = {"left": left} if self.teacher.config.show_budget else {}
+        more = {"left": left} if self.teacher.config.told_left else {}
         _, _, plans, chances = self.teacher.plan_with_probabilities(task, states, (MAX_ACTIONS,), **more)
         actions = plans[:, 0].astype(np.int64)
         outcome = task.execute(states, plans[:, 0], np.full(len(states), MAX_ACTIONS, np.int32))

@@ -31,7 +31,7 @@ def decisions(
     """One greedy decision per state. ``depth`` is that of a policy whose depth is fixed; else the depth head's
     likeliest one is committed. ``budget``: decisions left, for a policy that is told."""
     depths = policy.config.depths if depth is None else (depth,)
-    left = {"left": np.full(len(states), budget)} if policy.config.show_budget else {}
+    left = {"left": np.full(len(states), budget)} if policy.config.told_left else {}
     _, logits, plans = run_pass(partial(policy.plan, task, states, depths, **left))
     chance = softmax(logits)
     column = chance.argmax(axis=1) if depth is None else np.zeros(len(states), np.int64)

@@ -75,7 +75,7 @@ class Trainer(ABC):
 
     def __init__(self, config: Any, folder: RunDirectory, team: Team, *, quiet: bool) -> None:
         self.config, self.folder, self.team, self.quiet = config, folder, team, quiet
-        self.at = Progressed()
+        self.at, self.meter = Progressed(), Meter()
 
     @abstractmethod
     def _step(self) -> dict[str, float]:
@@ -157,7 +157,7 @@ class Trainer(ABC):
             step=self.at.step,
         )
         progress.say(self._introduction())
-        meter = Meter()
+        self.meter = meter = Meter(self.meter.steps)  # its clock begins here
         try:
             while self.at.step < self.config.optim.steps and not self._stopped_early():
                 states = self.at.states
@@ -247,7 +247,8 @@ class Trainer(ABC):
             replace(Files(), folder / f"random-{self.team.rank}.json", json.dumps(random_state.capture()).encode())
             if self.team.lead:
                 sizes = {"log": log.size(), "samples": self.samples.size()}
-                rest = {"at": vars(self.at), **self._more(), **sizes, "logs_sha256": self.folder.log_digests()}
+                logs = {**sizes, "unlogged": self.meter.steps, "logs_sha256": self.folder.log_digests()}
+                rest = {"at": vars(self.at), **self._more(), **logs}
                 replace(Files(), folder / "state.json", json.dumps(rest).encode())
 
         if self.at.skipped:
@@ -275,7 +276,7 @@ class Trainer(ABC):
             return
         state = reading.values(newest.folder, "state.json", {"at": dict, "log": int, "samples": int})
         self.engine.load(newest.folder)
-        self.at = Progressed(**state["at"])
+        self.at, self.meter = Progressed(**state["at"]), Meter(state.get("unlogged", ()))
         self._take_up(state)
         log.cut(state["log"])
         self.samples.cut(state["samples"])

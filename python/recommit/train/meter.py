@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 class Meter:
     """What the steps since the last line found, and the pace."""
 
-    def __init__(self) -> None:
-        self._steps: list[dict[str, float]] = []
+    def __init__(self, steps: Sequence[dict[str, float]] = ()) -> None:
+        #: No line tells of them yet: a checkpoint holds them, so that the next line is that of an undisturbed run.
+        self.steps = list(steps)
         self._wall, self._cpu, self._states = time.monotonic(), time.process_time(), 0
 
     def add(self, step: dict[str, float], states: int) -> None:
         """One step."""
-        self._steps.append(step)
+        self.steps.append(step)
         self._states += states
 
     def take(self) -> list[dict[str, float]]:
         """What the steps since the last call summed up."""
-        steps, self._steps = self._steps, []
+        steps, self.steps = self.steps, []
         return steps
 
     def pace(self) -> dict[str, float]:

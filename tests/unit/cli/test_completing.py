@@ -14,8 +14,9 @@ pytest.importorskip("tyro")
 #: Line -> words that are offered; the last word is what has been typed of it.
 LINES = {
     "recommit eva": ["evaluate"],
-    "recommit train ": ["sft", "grpo", "family", "foresight"],
+    "recommit train ": ["sft", "grpo", "family", "foresight", "stakes"],
     "recommit train sft --rec": ["--recipe"],
+    "recommit levels check levels.txt --so": ["--solution"],
     "recommit solve --task s": ["sliding", "sokoban"],
     "recommit data build --ties ": ["first", "random"],
     "recommit zero-shot --nothing-like-this": [],

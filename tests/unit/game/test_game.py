@@ -16,6 +16,10 @@ from recommit.puzzles.registry import TASKS
 PUZZLES = {"sliding": recommit.Sliding(3), "sokoban": recommit.Sokoban(7, 2), "ice": recommit.Ice(8)}
 
 
+#: Answers whose length, depth or letters are meant to hurt a reader.
+HOSTILE = [["up"] * 10**5, [["up"]], [None], [10**5000], "{" * 10**6, '{"h":' * 10**5, "\ud800"]
+
+
 def start(task):
     return PUZZLES[task].generate(1, seed=7).states[0]
 
@@ -111,6 +115,20 @@ def test_text_and_words_are_read_alike():
         assert played.words(played.read(text)) == ["up", "left"]
     assert game(moves="tile").read(text).actions == (1, 3)
     assert game(lenient=True).read(["up"] * 3) == Commitment(AnswerOutcome.OK, 3, (0, 0, 0))
+
+
+@pytest.mark.parametrize("answer", [None, 5, 1.5, {"up": 1}, b"up", object()], ids=lambda answer: type(answer).__name__)
+def test_what_is_no_list_of_words_spends_a_look(answer):
+    one = game()
+    assert (one.commit(answer).outcome, one.left) == ("wrong_fields", 9)
+
+
+@pytest.mark.parametrize("answer", HOSTILE, ids=range(len(HOSTILE)))
+def test_hostile_answers_change_nothing(answer):
+    one = game()
+    before = one.state.copy()
+    assert one.commit(answer).depth == 0
+    assert (one.state == before).all()
 
 
 def test_looks_show_the_state():

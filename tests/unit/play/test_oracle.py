@@ -25,7 +25,7 @@ DEPTHS = (1, 2, 4)
 class Scripted:
     """Plans that are right or wrong by a hash of the state."""
 
-    config = SimpleNamespace(depths=DEPTHS, show_budget=False)
+    config = SimpleNamespace(depths=DEPTHS, told_left=False)
     plans_first = True
     asked = 0
 

@@ -24,7 +24,7 @@ FREE, ACTIONS, LOOKS, BOTH = Prices(), Prices(0.01), Prices(look=0.02), Prices(0
 class Scripted:
     """Plans and depth logits by a hash of the state: wrong as often as right."""
 
-    config = SimpleNamespace(depths=DEPTHS, show_budget=False)
+    config = SimpleNamespace(depths=DEPTHS, told_left=False)
 
     def plan(self, task, states, depths):
         flat = states.reshape(len(states), -1).astype(np.uint64)

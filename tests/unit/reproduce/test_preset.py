@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 pytest.importorskip("torch")
@@ -12,6 +13,7 @@ pytest.importorskip("yaml")
 
 import yaml
 
+from recommit.data.starts import held_out
 from recommit.reproduce import preset
 
 PAPER = Path("OUT")
@@ -148,3 +150,23 @@ def test_files_that_are_no_presets(tmp_path):
         (tmp_path / "p.yaml").write_text(text)
         with pytest.raises(ValueError, match=message):
             preset.load(str(tmp_path / "p.yaml"))
+
+
+@pytest.mark.parametrize("name", ["laptop", "hard"])
+def test_a_fresh_split_is_drawn_in_full_and_lies_beside_what_was_read(name):
+    for plan in preset.entries(preset.load(name), PAPER):
+        told = plan.values["evaluate"]
+        drawn = held_out.fresh(plan.data, told["fresh"], told["instances"], tuple(told.get("length", ())))
+        assert len(drawn) == told["instances"]
+        assert plan.evaluation(0).name == "fresh-s0"
+    (plan,) = preset.entries(preset.load(name, ["evaluate.fresh=0"]), PAPER)[:1]
+    assert plan.evaluation(0).name == "eval-s0"
+
+
+def test_hard_levels_are_as_long_as_the_papers():
+    """8 to 32 actions; half of the instances have 17 or more."""
+    (plan,) = preset.entries(preset.load("hard"), PAPER)
+    drawn = held_out.fresh(plan.data, 23, plan.values["evaluate"]["instances"], ())
+    lengths = plan.data.puzzle().distance(np.ascontiguousarray(drawn.states))
+    assert (lengths.min(), np.median(lengths) >= 16, lengths.max()) == (8, True, 32)
+    assert [run.name for run in plan.main_runs()][:1] == ["adaptive-s0"]

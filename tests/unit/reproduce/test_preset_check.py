@@ -46,6 +46,7 @@ def test_a_preset_that_says_everything_is_fine():
         ({"zero_shot": ["tiny"]}, "tasks.sliding.zero_shot: expected mappings with a model, got ['tiny']"),
         ({"zero_shot": [{}]}, "tasks.sliding.zero_shot: expected mappings with a model, got {}"),
         ({"zero_shot": [{"model": 3}]}, "tasks.sliding.zero_shot.model: expected a text, got 3"),
+        ({"zero_shot": [{"model": "tiny"}], "evaluate": {"fresh": 3}}, "expected none beside evaluate.fresh"),
         ({"evaluate": {"out": "/x"}}, "tasks.sliding.evaluate: expected keys of instances"),
         (
             {"training_budgets": {"budgets": [3]}},

@@ -15,6 +15,7 @@ import recommit
 from recommit.graphs import build, files
 from recommit.graphs.judge import Judge, Setting
 from recommit.play.commitments import Prices
+from recommit.policy import views
 from recommit.policy.backbones.make import make_backbone
 from recommit.policy.config import DecoderConfig, PolicyConfig
 from recommit.rivals import fitted, fitting, into_policy
@@ -88,7 +89,7 @@ def test_a_graph_keeps_what_views_say(policy, graph, tmp_path):
     with torch.no_grad():
         z = policy.look(TASK, graph.states[nodes])
         index = policy.task_index(TASK)
-        apart = policy.disagreement(z, index, policy.decoder.plans(z, index)[1])
+        apart = views.plan_agreement(policy.decoder, z, index, policy.decoder.plans(z, index)[1])
     assert np.allclose(graph.disagreement[nodes], apart.numpy(), atol=1e-5)
     assert np.allclose(graph.features[nodes], z.mean(dim=1).numpy(), atol=1e-5)
     files.write(graph, tmp_path / "graph")

@@ -106,3 +106,17 @@ def test_the_folder_that_was_asked_for_may_be_a_link(tmp_path):
     build(SPEC, tmp_path / "data")
     assert (tmp_path / "large disk" / "manifest.json").is_file()
     files.own_folder(Path(tmp_path / "nowhere"))
+
+
+@pytest.mark.parametrize("name", ["adapter", "adapter/adapter_config.json", "tokenizer.json", "backbone"])
+def test_a_policy_is_not_saved_through_a_link(tmp_path, mine, name):
+    """Libraries write a part of it, and they follow links."""
+    pytest.importorskip("torch")
+    from recommit.policy.checkpoint import save_policy
+
+    policy = tmp_path / "policy"
+    (policy / name).parent.mkdir(parents=True)
+    (policy / name).symlink_to(mine / "COMMIT" if "." in name else mine)
+    with pytest.raises(WrongFolder, match="expected files, got a link"):
+        save_policy(None, policy)
+    assert (mine / "COMMIT").read_text() == "mine\n"

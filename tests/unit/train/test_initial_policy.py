@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -19,6 +20,9 @@ from recommit.policy.checkpoint import weights_of
 from recommit.policy.config import DecoderConfig, LoraConfig, PolicyConfig
 from recommit.runs.directory import best_policy
 from recommit.runs.ranks import Team
+from recommit.storage import digests
+from recommit.storage.errors import Damaged, WrongFolder
+from recommit.storage.files import Files
 from recommit.train import initial_policy
 from recommit.train.config import ModelConfig, SftConfig, TargetConfig, parse
 from recommit.train.grpo import run
@@ -160,3 +164,50 @@ def test_a_warm_start_goes_on_from_another_and_from_nothing_else(levels, tmp_pat
     teacher = replace(plan, targets=TargetConfig(kind="ensemble", teacher=str(first)))
     with pytest.raises(ValueError, match=r"init: expected none with targets\.teacher"):
         sft.train(teacher, levels, tmp_path / "third", init=first, quiet=True)
+
+
+class Alone:
+    lead, world = True, 1
+
+    def barrier(self):
+        """Nobody else is there."""
+
+
+class Folder:
+    trained = False
+
+    def __init__(self, folder):
+        self.folder = folder
+
+
+@pytest.mark.parametrize("planted", ["link", "device", "folder", "pipe"])
+def test_a_policy_from_a_stranger_brings_nothing_but_its_files(planted, tmp_path):
+    policy, secret = tmp_path / "policy", tmp_path / "secret"
+    policy.mkdir()
+    secret.mkdir()
+    (secret / "key").write_text("mine")
+    (policy / "config.json").write_text("{}")
+    if planted == "pipe":
+        os.mkfifo(policy / "notes")
+    else:
+        (policy / "notes").symlink_to({"link": secret / "key", "device": "/dev/zero", "folder": secret}[planted])
+    with pytest.raises(WrongFolder, match="init: expected files, got"):
+        initial_policy.warm_start(policy, Folder(tmp_path), Alone())
+    assert not (tmp_path / "init").exists()
+
+
+@pytest.mark.parametrize("changed", [False, True])
+def test_a_link_that_the_policy_lists_is_copied_if_it_is_what_it_lists(changed, tmp_path):
+    policy, blob = tmp_path / "policy", tmp_path / "blob"
+    policy.mkdir()
+    blob.write_text("{}")
+    (policy / "config.json").symlink_to(blob)
+    digests.seal(Files(), policy, ["config.json"])
+    if changed:
+        blob.write_text("[]")
+        with pytest.raises(Damaged):
+            initial_policy.warm_start(policy, Folder(tmp_path), Alone())
+    else:
+        own = initial_policy.warm_start(policy, Folder(tmp_path), Alone())
+        assert (own / "config.json").read_text() == "{}"
+        assert not (own / "config.json").is_symlink()

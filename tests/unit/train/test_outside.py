@@ -63,6 +63,17 @@ def test_a_function_that_takes_long_is_seen_where_it_is(stages):
     assert clock.outside()["targets"] == 6
 
 
+def test_the_stand_in_has_all_that_an_engine_has():
+    """The whole runs below are nightly."""
+    from bench.training.stand_in import StandInEngine
+
+    from recommit.train.engine.base import Engine
+
+    methods = {name for name in vars(Engine) if not name.startswith("_")}
+    assert {"judged", "step"} <= methods
+    assert sorted(methods - set(dir(StandInEngine))) == []
+
+
 @pytest.mark.parametrize(
     ("name", "stage"),
     [

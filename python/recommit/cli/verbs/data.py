@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import functools
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec
 
 from recommit.cli.flags import usual
 from recommit.cli.requests import SIZE
+from recommit.cli.verbs.data_answers import BuildLine, answer, answer_each, sentence, summary
 from recommit.puzzles.registry import Task
-from recommit.storage.foreign_text import say, tell
-from recommit.storage.status_line import StatusLine
+from recommit.storage.foreign_text import say
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from recommit.data.building.builder import BuildProgress
-    from recommit.data.manifest import Manifest
+    from collections.abc import Callable
 
 P = ParamSpec("P")
 
@@ -140,7 +136,7 @@ def build(
         "shard": shard,
     }
     changes = {k: v for k, v in flags.items() if v not in (None, [])}
-    progress = None if json else _BuildLine()
+    progress = None if json else BuildLine()
     options: dict[str, Any] = {"workers": workers, "threads": threads, "engine": engine, "progress": progress}
     if specs := data_request.several(recipe, changes, others=bool(boxes or length or states)):
         manifests = {out / name: manifest for name, manifest in make_each(specs, out, **options).items()}
@@ -149,31 +145,9 @@ def build(
         manifests = {out: make(spec, out, states=states, **options)}
     if progress:
         progress.end()
-    say = _summary if json else _sentence
-    _each([say(folder, manifest) for folder, manifest in manifests.items()])
+    text = summary if json else sentence
+    answer_each([text(folder, manifest) for folder, manifest in manifests.items()])
     return 0
-
-
-def _summary(folder: Path, manifest: Manifest) -> dict[str, Any]:
-    return {
-        "folder": str(folder),
-        "content_sha256": manifest.content,
-        "rows": manifest.total("rows"),
-        "overlap": manifest.overlap,
-    }
-
-
-def _sentence(folder: Path, manifest: Manifest) -> str:
-    return f"{folder}: {manifest.total('rows'):,} rows, content {manifest.content[:16]}{_overlap(manifest.overlap)}"
-
-
-def _overlap(counts: dict[str, int]) -> str:
-    if not counts:
-        return ""
-    return (
-        f"\noverlap: {counts['test_starts_on_training_paths']} of {counts['test_starts']} test starts and "
-        f"{counts['test_states_on_training_paths']} of {counts['test_states']} test states lie on training paths"
-    )
 
 
 @_status
@@ -190,7 +164,7 @@ def show(folder: Path, /, split: str = "all", picture: Path | None = None, json:
     from recommit.data.sizes import open_all
 
     described = {data: shown.describe(data) for data in open_all(folder, None if split == "all" else split)}
-    _each([statistics if json else shown.text(statistics) for statistics in described.values()])
+    answer_each([statistics if json else shown.text(statistics) for statistics in described.values()])
     if picture:
         for data, statistics in described.items():
             own = picture.with_stem(f"{picture.stem}-{data.folder.name}") if len(described) > 1 else picture
@@ -221,25 +195,18 @@ def export(
         states_per_file: at most so many states in one file.
         json: print as JSON.
     """
+    from recommit.cli import data_request
     from recommit.data.showing.exports import export as write
     from recommit.data.sizes import open_all
 
-    _at_least_one(cell=cell, states_per_file=states_per_file)
+    data_request.at_least_one(cell=cell, states_per_file=states_per_file)
     every, written = open_all(folder, None if split == "all" else split), []
     for data in every:
         place = out / data.folder.name if every[1:] else out
         names = write(data, place, form, cell=cell, states_per_file=states_per_file)
         written.append({"folder": str(place), "files": len(names)} if json else f"{place}: {len(names)} files")
-    _each(written)
+    answer_each(written)
     return 0
-
-
-def _at_least_one(**values: int) -> None:
-    from recommit.storage import errors
-
-    for name, value in values.items():
-        if value < 1:
-            raise errors.WrongDataSpec(f"{name}: expected at least 1, got {value}")
 
 
 @_status
@@ -257,7 +224,7 @@ def push(folder: Path, /, repo: str, hub: Path | None = None, send: bool = False
     from recommit.storage import hub as hubs
 
     upload = hubs.Upload(repo, "dataset", folder.absolute(), {"README.md": card(read(folder.absolute()), repo)})
-    _say(hubs.push(upload, hub, send))
+    answer(hubs.push(upload, hub, send))
     return 0
 
 
@@ -275,7 +242,7 @@ def verify(folder: Path, /, labels: bool = False, json: bool = False) -> int:
 
     checked = sum(check(dataset, labels=labels) for dataset in open_all(folder, None))
     right = {"folder": str(folder), "rows": checked, "labels": labels, "right": True}
-    _say(right if json else f"{folder}: {checked:,} rows, all as they should be")
+    answer(right if json else f"{folder}: {checked:,} rows, all as they should be")
     return 0
 
 
@@ -286,26 +253,6 @@ COMMANDS: dict[str, Callable[..., int]] = {
     "push": push,
     "verify": verify,
 }
-
-
-class _BuildLine(StatusLine):
-    """How far a build is."""
-
-    def __call__(self, now: BuildProgress) -> None:
-        left = f"{now.left:.0f} s left" if now.left < 1e9 else ""
-        self.show(f"{now.shards}/{now.all_shards} shards, {now.rows:,} rows, {now.rate:,.0f} rows/s, {left}")
-
-
-def _each(parts: Sequence[Any]) -> None:
-    """Print what there is to say of every data set of a folder; JSON of several is one list."""
-    if all(isinstance(part, str) for part in parts):
-        _say("\n".join(parts))
-    else:
-        _say(parts[0] if len(parts) == 1 else list(parts))
-
-
-def _say(what: object) -> None:
-    tell(what if isinstance(what, str) else json.dumps(what, indent=2))
 
 
 def main(arguments: list[str] | None = None) -> int:

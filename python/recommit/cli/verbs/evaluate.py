@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from recommit.cli.flags import usual
-from recommit.cli.requests import WrongCall
+from recommit.cli.requests import WrongCall, span
 from recommit.evaluate.agent_names import USUAL
 from recommit.storage.foreign_text import tell
 
@@ -32,6 +32,9 @@ def evaluate(
     price_look: float = 0.0,
     regret: bool = False,
     views: Literal[0, 1, 2, 4, 8] = 0,
+    split: Literal["test", "validation"] = "test",
+    fresh: int = 0,
+    again: bool = False,
     seed: int = 0,
     threads: int = 1,
     device: str = "auto",
@@ -57,7 +60,7 @@ def evaluate(
         task: Which puzzle of a run that has several: sliding, or sliding-3x3 with its size.
         instances: Test instances.
         validation: Instances that choices are made on.
-        length: Shortest and longest length of the instances; as in the data if not said.
+        length: Shortest and longest length of the instances, or one number for both; as in the data if not said.
         population: Instead of test instances: all starts there are, or all of the data's lengths. Exact values, no
             intervals; of agents whose plans are greedy and who have no memory; for sliding boards of up to ten cells.
         edges: What is near, mid and far: up to 8, up to 16 and more actions from the goal; thirds of the way from the
@@ -66,12 +69,18 @@ def evaluate(
             it.
         whole_commitments: Execute every commitment to its end; the goal counts only there.
         price_action: What an executed action costs, as a share of a solved episode. With a price, every table has the
-            value, solved less what actions and looks cost, and oracle-dp is the highest value.
+            value, solved less what actions and looks cost, and oracle-dp is the highest value. A head that reads the
+            stakes plays for these prices.
         price_look: What a look costs, however deep its commitment.
         regret: Also keep what every commitment cost against the best depth there, for the report. It looks at further
             states, and may be asked for later in the same folder.
         views: Look at so many views of every picture, turned and mirrored cell by cell; 0 for as many as the policy
             has. One agent alone: NAME+views8. Not for sliding, whose goal does not turn.
+        split: Which instances are played: whatever is chosen by figures wants those of validation. Choices within the
+            evaluation are then made on further ones.
+        fresh: Play test instances of this seed that nobody has looked at, apart from the data's own test split. The
+            folder that OUT lies in has one such split, and judges each run by it once; fresh.json there says so.
+        again: Draw another fresh split, or judge by it again, and note it in fresh.json.
         seed: With paper: which seed of the family. The test set is fixed by the data.
         threads: Threads of torch; 0 for as many as it likes.
         device: cpu, cuda, or auto. Under torchrun all processes share the work.
@@ -98,7 +107,7 @@ def evaluate(
     if threads:
         torch.set_num_threads(threads)
     try:
-        chosen, members = run, None
+        chosen, members, length = run, None, span(length)
         if paper or tables:
             members = Members(run, seed)
             experiments.require_paper(members)
@@ -107,10 +116,11 @@ def evaluate(
         other_reading = (
             edges != "fixed" or stop_on_deadlock or whole_commitments or price_action or price_look or regret
         )
+        other_reading = other_reading or (split, fresh) != ("test", 0)
         if population != "none" and (paper or tables or other_reading):
             raise WrongCall(
                 "population: expected none of paper, tables, edges, stop_on_deadlock, whole_commitments, price_action, "
-                "price_look, regret beside"
+                "price_look, regret, split, fresh beside"
             )
         if population != "none":
             return _whole(str(chosen), agents, budgets, length, population, task, out, device, json=json, quiet=quiet)
@@ -129,10 +139,12 @@ def evaluate(
             price_action,
             price_look,
             regret,
+            split,
+            fresh,
         )
         team = ranks.meet(device)
         with watched(team), EvaluationStore(out) if team.lead else nullcontext() as store:
-            summary = Evaluation(spec, store, team=team, quiet=quiet, anyway=anyway).run()
+            summary = Evaluation(spec, store, team=team, again=again, quiet=quiet, anyway=anyway).run()
             if store is None:
                 return 0
             if members:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from json import dumps
 from pathlib import Path
 
 from recommit.cli.flags import usual
-from recommit.cli.requests import WrongCall
+from recommit.cli.requests import WrongCall, check_place
 from recommit.storage.foreign_text import tell
+
+#: Endings of the files of a figure.
+FORMS = (".svg", ".pdf", ".csv")
 
 
 @usual(seeds="this evaluation alone", figures="none")
@@ -17,6 +21,7 @@ def report(
     seeds: tuple[Path, ...] = (),
     instances: int = 48,
     figures: Path | None = None,
+    json: bool = False,
     quiet: bool = False,
 ) -> int:
     """Write one page about an evaluation: figures, tables and episodes to watch; it needs no server and no network.
@@ -27,12 +32,15 @@ def report(
         seeds: Evaluations of the same family with other seeds; one table takes all of them together.
         instances: Episodes of so many instances can be watched at most.
         figures: Write every figure to this folder as well, as SVG, PDF and CSV.
+        json: Print JSON.
         quiet: Print nothing.
     """
     from recommit.report import page
 
     if instances < 0:
         raise WrongCall(f"instances: expected 0 or more, got {instances}")
+    check_place(out)
+    _refuse_other_files(out, figures)
     try:
         document = page.write(Path(eval), Path(out), instances, seeds)
     except ValueError as error:
@@ -43,7 +51,20 @@ def report(
         from recommit.report.pdf import write_folder
 
         write_folder(document.figures, Path(figures))
-    if not quiet:
-        text = f"{out}: {len(document.figures)} figures, {document.watched} of {document.of} instances to watch\n"
-        tell(text, end="")
+    counts = {"figures": len(document.figures), "watched": document.watched, "instances": document.of}
+    if json:
+        tell(dumps({"out": str(out), **counts}))
+    elif not quiet:
+        tell(f"{out}: {counts['figures']} figures, {counts['watched']} of {counts['instances']} instances to watch")
     return 0
+
+
+def _refuse_other_files(out: Path, figures: Path | None) -> None:
+    """Leave alone what is no page, and a folder that holds more than figures."""
+    from recommit.storage import opening
+
+    if out.exists() and b"<html" not in opening.content(out)[:1000].lower():
+        raise WrongCall(f"out: expected a new file or an HTML page, got {out}, which is neither")
+    others = figures is not None and figures.is_dir() and [e.name for e in figures.iterdir() if e.suffix not in FORMS]
+    if others:
+        raise WrongCall(f"figures: expected a new folder or one of figures, got {figures} with {min(others)}")

@@ -63,6 +63,8 @@ def reproduce(
     from recommit.reproduce import preset as presets
     from recommit.reproduce import stages as pipeline
 
+    if jobs < 1:
+        raise WrongCall(f"jobs: expected at least 1, got {jobs}")
     try:
         whole = presets.load(preset, set)
         fleet = fleet_of(gpus, gpus_per_run, hostfile, launcher, device, elsewhere=show)

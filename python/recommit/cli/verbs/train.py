@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recommit.cli.flags import usual
-from recommit.cli.requests import WrongCall
+from recommit.cli.requests import WrongCall, span
 from recommit.storage.foreign_text import tell
 from recommit.train.family.launch import Launcher
 
@@ -154,7 +154,7 @@ def grpo(
             credit.price_look are what an action and a look cost, in solved episodes.
         steps: Rounds of playing and learning.
         budget: Decisions per training episode.
-        length: Shortest and longest length of the instances.
+        length: Shortest and longest length of the instances, or one number for both.
         seed: Other seeds, other runs.
         threads: Threads of torch; 0 for as many as it likes.
         device: cpu, cuda, or auto.
@@ -173,7 +173,7 @@ def grpo(
         "tasks": list(task) or None,
         "optim.steps": steps,
         "rollout.budget": budget,
-        "rollout.length": None if length is None else list(length),
+        "rollout.length": list(span(length)) or None,
         "run.seed": seed,
         "run.threads": threads,
         "run.device": device,
@@ -246,6 +246,8 @@ def family(
     """
     from recommit.train.family.family import BUDGET, train
 
+    if jobs < 1:
+        raise WrongCall(f"jobs: expected at least 1, got {jobs}")
     fleet = fleet_of(gpus, gpus_per_run, hostfile, launcher, device)
     flags = {"tasks": list(task) or None, "optim.steps": steps, "run.threads": threads, "run.device": device}
     configs = {} if budgets else _family(recipe, variants, set, flags)

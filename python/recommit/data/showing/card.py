@@ -61,7 +61,9 @@ def _header(manifest: Manifest, title: str) -> str:
 
 
 def _back(repo: str) -> str:
-    """The line that loads it from where it was pushed to."""
+    """The line that loads it from where it was pushed to; nothing of a data set that was not pushed."""
+    if not repo:
+        return ""
     line = f'data = recommit.data.open(huggingface_hub.snapshot_download("{repo}", repo_type="dataset"))'
     return f"```python\n{line}\n```\n"
 
@@ -107,9 +109,24 @@ row = datasets.load_dataset("parquet", data_dir="FOLDER/data", split="train")[0]
 grid = np.frombuffer(row["state"], np.uint8).reshape(row["rows"], row["cols"])
 optimal = [a for a in range(4) if row["optimal"] >> a & 1]
 
+def padded(batch):                        # actions[B, 8] with -1 behind the n expert actions
+    n = torch.tensor([len(row["actions"]) for row in batch])
+    actions = torch.full((len(batch), 8), -1)
+    for row, content in zip(actions, batch):
+        row[: len(content["actions"])] = content["actions"]
+    rest = [{name: value for name, value in row.items() if name != "actions"} for row in batch]
+    return torch.utils.data.default_collate(rest) | {"actions": actions, "n": n}
+
+import torch                              # as it is, without an export
+rows = datasets.load_dataset("FOLDER", split="train").with_format("torch")
+batches = torch.utils.data.DataLoader(rows, batch_size=32, collate_fn=padded)
+
 import recommit.data                      # or with all columns as numpy, from the package that made it
 data = recommit.data.open("FOLDER")
 ```
+
+Rows near the goal have fewer than eight actions, which nobody can stack. `recommit data export FOLDER --form tensors
+--out OUT` writes rows of eight, padded with -1, for batches of torch.
 """
 
 _RECIPE = """

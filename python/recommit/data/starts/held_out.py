@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recommit.data.starts import sampling, symmetry
+from recommit.storage.errors import WrongDataSpec
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,6 +22,39 @@ def starts(spec: DataSpec, split: str, count: int, length: tuple[int, ...]) -> s
     wanted = spec.of_length(length)
     wanted = replace(wanted, test=count, validation=count, shard=max(spec.shard, count), states="")
     return sampling.starts(wanted, split, 0)
+
+
+def fresh(spec: DataSpec, seed: int, count: int, length: tuple[int, ...]) -> sampling.Starts:
+    """Test instances that nobody has looked at, of another seed than the data's.
+
+    None of them is in the data's own test split, nor among as many test instances of this length; with ``disjoint:
+    layouts`` no room is. What is trained or validated on cannot be among them, see ``symmetry``.
+    """
+    if seed == spec.seed:
+        raise WrongDataSpec(f"fresh: expected another seed than that of the data, got {seed}")
+    apart = _read_before(spec, count, length)
+    wanted = replace(spec.of_length(length), seed=seed, states="")
+    drawn = sampling.dealt(wanted, "fresh", 0, np.arange(count) % len(wanted.difficulties), apart=apart)
+    refuse_shared(spec, drawn.states, apart)
+    return drawn
+
+
+def refuse_shared(spec: DataSpec, states: NDArray[np.uint8], read_before: NDArray[np.uint64]) -> None:
+    """Refuse states that somebody may have trained, validated or been judged on, turned and mirrored ones included."""
+    keys = symmetry.split_keys(spec, states)
+    trained, judged = ~symmetry.belongs(keys, "test"), np.isin(keys, read_before)
+    if trained.any() or judged.any():
+        raise WrongDataSpec(
+            f"fresh: expected instances that nobody has read, got {trained.sum()} of training or validation and "
+            f"{judged.sum()} of the test split"
+        )
+
+
+def _read_before(spec: DataSpec, count: int, length: tuple[int, ...]) -> NDArray[np.uint64]:
+    """Sorted keys of the data's own test split, and of an evaluation's on instances of this length."""
+    many = max(count, spec.test)
+    every = [starts(spec, "test", many, reach) for reach in {(), length}]
+    return np.unique(np.concatenate([symmetry.split_keys(spec, each.states) for each in every]))
 
 
 def rooms(spec: DataSpec, states: NDArray[np.uint8]) -> NDArray[np.int64] | None:

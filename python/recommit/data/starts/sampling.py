@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from recommit.puzzles.instances import Instances
 
 #: Every split and shard reads its own stretch of a difficulty's stream of instances.
-_SPLIT_STRETCH = {"train": 0, "validation": 1 << 60, "test": 2 << 60}
+_SPLIT_STRETCH = {"train": 0, "validation": 1 << 60, "test": 2 << 60, "fresh": 3 << 60}
 _SHARD_STRETCH = 1 << 32
 #: Share of the candidates that a split accepts.
-_SHARE = {"train": 14 / 16, "validation": 1 / 16, "test": 1 / 16}
+_SHARE = {"train": 14 / 16, "validation": 1 / 16, "test": 1 / 16, "fresh": 1 / 16}
 
 
 @dataclass(frozen=True)
@@ -68,15 +68,17 @@ def dealt(
     *,
     threads: int | None = 1,
     exclude: NDArray[np.uint64] | None = None,
+    apart: NDArray[np.uint64] | None = None,
     fewer: bool = False,
 ) -> Starts:
-    """Make instance i of difficulty ``which[i]``. ``fewer``: if there are not enough of one, all that were met."""
+    """Make instance i of difficulty ``which[i]``. ``apart`` holds (sorted) keys of what splits do not share, starts or
+    layouts, that must not occur; ``fewer``: if there are not enough of one, all that were met."""
     parts, positions = [], []
     taken = np.zeros(0, np.uint64) if exclude is None else exclude
     for index in range(len(spec.difficulties)):
         place = np.flatnonzero(which == index)
         stream = _Stream(spec, split, shard, index, threads)
-        part, used = _accepted(stream, len(place), taken, fewer=fewer)
+        part, used = _accepted(stream, len(place), taken, apart, fewer=fewer)
         if split != "train":
             taken = np.union1d(taken, used)  # difficulties may overlap: the same start in both would be one too few
         parts.append(part)
@@ -122,7 +124,7 @@ def generate(spec: DataSpec, difficulty: Difficulty, start: int, count: int, thr
 
 
 def _accepted(
-    stream: _Stream, count: int, taken: NDArray[np.uint64], *, fewer: bool
+    stream: _Stream, count: int, taken: NDArray[np.uint64], apart: NDArray[np.uint64] | None, *, fewer: bool
 ) -> tuple[Starts, NDArray[np.uint64]]:
     """The first ``count`` candidates that belong to the split and are not taken; and their keys."""
     spec = stream.spec
@@ -143,6 +145,8 @@ def _accepted(
         keys = symmetry.keys(spec.task, candidates.states, stream.threads)
         deciding = keys if spec.disjoint == "starts" else symmetry.split_keys(spec, candidates.states)
         keep = symmetry.belongs(deciding, stream.split) & ~_contains(taken, keys)
+        if apart is not None:
+            keep &= ~_contains(apart, deciding)
         if distinct:
             keep &= _first(keys) & ~_contains(used, keys)
         chosen = np.flatnonzero(keep)[: count - have]

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 #: States per piece: the working set of one piece stays in the cache.
 _PIECE = 4096
-_BUCKETS = {"test": (0, 1), "validation": (1, 2), "train": (2, 16)}
+_BUCKETS = {"test": (0, 1), "fresh": (0, 1), "validation": (1, 2), "train": (2, 16)}
 
 
 def buckets(keys: Keys) -> NDArray[np.uint8]:

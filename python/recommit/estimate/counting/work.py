@@ -184,7 +184,7 @@ class Shadow(ABC):
             z, index = self.policy.look(self.task, self.states(passes.states), left), self.policy.task_index(self.task)
             plans, scores = self.policy.decoder.plans(z, index)
             cells = self.policy.vision.kinds(self.task, self.states(passes.states))
-            return plans, self.policy.depth_head(self.policy.read(z, index, scores, cells=cells))
+            return plans, self.policy.depth_head(self.policy.read(z, index, scores, cells=cells, left=left))
 
         return work
 

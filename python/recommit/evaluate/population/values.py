@@ -112,7 +112,7 @@ class Population:
     length: NDArray[np.int32]
 
     def __post_init__(self) -> None:
-        if self.player.policy.config.show_budget:
+        if self.player.policy.config.told_left:
             raise ValueError(
                 "population: expected a policy that is not told the decisions left, since one table holds all budgets, "
                 "got show_budget true"

@@ -72,7 +72,8 @@ def agents_of(members: Members, names: Sequence[str] = ()) -> tuple[str, ...]:
 def fill(results: FamilyResults, names: Sequence[str] = ()) -> PaperTables:
     """Fill the tables; all for no names."""
     filled = (TABLES[name](results.members).filled(results) for name in check(names))
-    return PaperTables(f"{results.task.capitalize()}: the paper's tables", tuple(filled))
+    title = f"{results.task.capitalize()}: the paper's tables, on {results.split}"
+    return PaperTables(title, tuple(filled))
 
 
 def write(store: EvaluationStore, results: FamilyResults, names: Sequence[str] = ()) -> str:

@@ -111,7 +111,7 @@ class Vision:
         """[N, rows, cols] the kind of what is drawn in every cell of the pictures, which is all that a cell shows; none
         where the depth head does not go by foresight."""
         config = self.config.foresight
-        if self.config.head.reads != "foresight" or config is None:
+        if self.config.head.reads not in ("foresight", "stakes") or config is None:
             return None
         seen, own = self._seen(task, states), (config.task, config.rows, config.cols)
         if own != (task.task, *seen.shape[1:]):

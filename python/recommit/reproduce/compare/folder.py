@@ -79,9 +79,16 @@ def compare(
             raise errors.WrongFolder(f"out: expected a new folder or a comparison, got {place} with {strangers[0]}")
         files.sweep(disk, place)
         for entry in entries:
+            _refuse_links(place / entry.name)
             values = Comparison(entry, place, seeds, **sizes, device=device, say=say, progress=progress).run()
             keep(disk, place, f"scores-{entry.name}.json", as_json(values).encode())
         return write(place)
+
+
+def _refuse_links(puzzle: Path) -> None:
+    graphs = puzzle / "graphs"
+    for folder in (puzzle, graphs, *graphs.glob("*")):
+        files.own_folder(folder)
 
 
 def keep(disk: files.Files, place: Path, name: str, data: bytes) -> None:
@@ -96,6 +103,7 @@ def write(place: Path) -> tuple[str, list[dict[str, Any]]]:
     """Tables, figures and page from the scores that are there."""
     disk = files.Files()
     scores = scores_in(place)
+    files.own_folder(place / ASSETS)
     files.make_folders(disk, place / ASSETS)
     files.sweep(disk, place / ASSETS)
     for one in scores:

@@ -24,7 +24,8 @@ VERDICT = 1.0
 
 def page(scores: Sequence[dict[str, Any]]) -> str:
     """All puzzles that were compared."""
-    parts = ["# The depth head and the rules without training", _filled(" ".join(_verdict(one) for one in scores))]
+    verdict = " ".join([words.AHEAD_OF_RULES, *(_verdict(one) for one in scores)])
+    parts = ["# The depth head and the rules without training", _filled(verdict)]
     parts += [_filled(words.MEANING), _worth(scores), words.COUNTED, _tallies(scores), words.HOW]
     return "\n\n".join([*parts, *map(_puzzle, scores)]) + "\n"
 

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 AHEAD = ("we are ahead",)
 TALLY = ("rules", "beat our head", "level", "behind")
+AHEAD_OF_RULES = "How many points our trained depth head is ahead of the best rule without training."
 MEANING = (
-    "These figures say how much more our depth head is worth than the best rule without training. A policy plans eight "
-    "actions at every look. Its *depth head* was trained to say how many of them to run before the next look. A *rule* "
-    "reads the plan and says so without training. An episode has at most K looks. Differences are in points, with 95 % "
-    "intervals; below zero the rule is worth more. A solved instance is worth 100 points. Here an action has the price "
-    "that the head was trained with, and a look costs as much as an action. The best rule is the one that is worth "
-    "most on validation instances, on whichever source of plans. Harder instances are longer or larger than those of "
-    "the test."
+    "A policy plans eight actions at every look. Its *depth head* was trained to say how many of them to run before "
+    "the next look. A *rule* reads the plan and says so without training. An episode has at most K looks. Differences "
+    "are in points, with 95 % intervals; below zero the rule is worth more. A solved instance is worth 100 points. "
+    "Here an action has the price that the head was trained with, and a look costs as much as an action. The best rule "
+    "is the one that is worth most on validation instances, on whichever source of plans. Harder instances are longer "
+    "or larger than those of the test."
 )
 COUNTED = "How many rules beat our head, over all prices and budgets (values of K):"
 HOW = """```console

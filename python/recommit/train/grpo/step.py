@@ -76,7 +76,7 @@ class Grpo(Trainer):
         quiet: bool,
         learner: Learner | None = None,
     ) -> None:
-        if policy.config.show_budget and config.credit.group == "exact":
+        if policy.config.told_left and config.credit.group == "exact":
             raise ValueError(
                 "credit.group: expected state, episode or branch with a policy that is told the decisions left "
                 "(show_budget): the exact program gives a state one plan whatever is left; got exact"

@@ -208,7 +208,7 @@ class Sft(Trainer):
 
     def _planned(self, task: Puzzle, states: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """What the learner would do now."""
-        left = {"left": np.ones(len(states), np.int64)} if self.policy.config.show_budget else {}
+        left = {"left": np.ones(len(states), np.int64)} if self.policy.config.told_left else {}
         plans = self.engine.run(partial(self.policy.plan, task, states, (MAX_ACTIONS,), **left))[2]
         return plans[:, 0]
 

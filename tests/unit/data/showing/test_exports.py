@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import subprocess
 import sys
 import warnings
@@ -62,6 +63,8 @@ def test_card(data):
     card = huggingface_hub.DatasetCard.load(data.folder / "README.md")
     assert card.data.license == "apache-2.0"
     assert [item["split"] for item in card.data.configs[0]["data_files"]] == ["train", "validation"]
+    assert "snapshot_download" not in card.text, "it was not pushed to anywhere"
+    assert "--form tensors" in card.text, "batches are explained"
 
 
 def test_parquet_with_images(data, tmp_path):
@@ -96,6 +99,29 @@ def test_tensors_are_stacked_into_batches(data, tmp_path):
     assert np.array_equal(batch["actions"].numpy(), expected)
     assert np.array_equal(batch["state"].numpy().reshape(content.states.shape), content.states)
     assert np.array_equal(batch["distance"].numpy(), content.distance)
+
+
+def test_the_code_of_the_card_makes_batches_of_the_folder_itself(data, monkeypatch, tmp_path):
+    torch = pytest.importorskip("torch")
+    datasets = pytest.importorskip("datasets")
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", str(tmp_path))
+    card = (data.folder / "README.md").read_text(encoding="utf-8")
+    (code,) = [each for each in re.findall(r"```python\n(.*?)```", card, re.DOTALL) if "DataLoader" in each]
+    names = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        exec(code.replace("FOLDER", str(data.folder)), names)  # noqa: S102  (our own card)
+    content, first = data.columns(), 0
+    for batch in names["batches"]:
+        part = content[first : first + len(batch["n"])]
+        expected = np.where(part.actions == rows.NO_ACTION, -1, part.actions.astype(np.int64))
+        assert batch["actions"].dtype == torch.int64
+        assert np.array_equal(batch["actions"].numpy(), expected)
+        assert np.array_equal(batch["n"].numpy(), part.count)
+        assert np.array_equal(batch["distance"].numpy(), part.distance)
+        first += len(part)
+    assert first == len(content)
+    assert min(content.count) < 8  # else nothing was padded
 
 
 def test_a_data_set_is_a_sequence(data):

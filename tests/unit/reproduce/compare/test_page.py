@@ -7,6 +7,7 @@ import json
 import os
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -79,9 +80,10 @@ def scores():
     }
 
 
-def test_the_first_five_lines_say_what_the_head_is_worth(scores):
+def test_the_first_paragraph_says_what_the_head_is_worth(scores):
     other = {**copy.deepcopy(scores), "puzzle": "sokoban", "title": "sokoban 7x7"}
-    first = " ".join(page.page([scores, other]).splitlines()[:5])
+    first = " ".join(page.page([scores, other]).split("\n\n")[1].splitlines())
+    assert first.startswith(words.AHEAD_OF_RULES)
     for title in ("Sliding 3x3", "Sokoban 7x7"):
         worth = r"-3\.0 \(-4\.0 \.\. -2\.0\)"
         value = rf"\*\*{title}: {worth} at K = 15, {worth} at K = 10\*\*"
@@ -204,6 +206,24 @@ def test_what_is_no_file_is_a_sentence(place, kind):
     {"pipe": os.mkfifo, "folder": Path.mkdir, "link to nowhere": lambda path: path.symlink_to("nowhere")}[kind](path)
     with pytest.raises(errors.Damaged, match=r"scores-another\.json"):
         folder.write(place)
+
+
+def test_nothing_is_swept_or_written_through_a_link(place, tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / ".settings.tmp").write_text("mine")
+    (place / folder.ASSETS).symlink_to(tmp_path / "mine")
+    with pytest.raises(errors.WrongFolder, match="assets: expected a folder, got a link"):
+        folder.write(place)
+    assert [path.name for path in (tmp_path / "mine").iterdir()] == [".settings.tmp"]
+
+
+@pytest.mark.parametrize("name", ["sliding", "sliding/graphs", "sliding/graphs/adaptive-s0"])
+def test_no_graph_is_written_through_a_link(place, tmp_path, name):
+    (tmp_path / "mine").mkdir()
+    (place / name).parent.mkdir(parents=True, exist_ok=True)
+    (place / name).symlink_to(tmp_path / "mine")
+    with pytest.raises(errors.WrongFolder, match=f"{name}: expected a folder, got a link"):
+        folder.compare([SimpleNamespace(name="sliding")], place, (), {}, "cpu", lambda _: None)
 
 
 def test_the_digests_of_another_folder_are_left_alone(tmp_path):

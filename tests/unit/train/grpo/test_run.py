@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import signal
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -132,20 +133,32 @@ def straight(init, tmp_path_factory):
 
 @pytest.mark.parametrize("stop", [1, 2, 3])
 def test_interrupted_runs_end_in_the_same_bits(init, straight, tmp_path, monkeypatch, stop):
+    interrupt_and_go_on(plan_of(), init, tmp_path / "run", monkeypatch, stop)
+    same(straight, tmp_path / "run")
+
+
+def interrupt_and_go_on(plan, init, out, monkeypatch, stop):
     step = run.Grpo._step
 
     def interrupted(self):
-        found = step(self)
+        measured = step(self)
         if self.at.step == stop:
             signal.raise_signal(signal.SIGINT)
-        return found
+        return measured
 
     monkeypatch.setattr(run.Grpo, "_step", interrupted)
-    assert run.train(plan_of(), init, tmp_path / "run", quiet=True) == 130
+    assert run.train(plan, init, out, quiet=True) == 130
     monkeypatch.setattr(run.Grpo, "_step", step)
     torch.manual_seed(4321)
-    assert run.train(plan_of(), init, tmp_path / "run", quiet=True) == 0
-    same(straight, tmp_path / "run")
+    assert run.train(plan, init, out, quiet=True) == 0
+
+
+def test_a_line_tells_of_the_steps_before_an_interruption_too(init, tmp_path, monkeypatch):
+    plan = plan_of()
+    rare = replace(plan, run=replace(plan.run, log_every=3))
+    assert run.train(rare, init, tmp_path / "straight", quiet=True) == 0
+    interrupt_and_go_on(rare, init, tmp_path / "run", monkeypatch, 1)
+    same(tmp_path / "straight", tmp_path / "run")
 
 
 class Killed(BaseException):

@@ -46,20 +46,33 @@ def test_a_run_is_complete(straight):
 
 @pytest.mark.parametrize("stop", [1, 4, 5])
 def test_interrupted_runs_end_in_the_same_bits(plan, data, straight, tmp_path, monkeypatch, stop):
+    interrupt_and_go_on(plan, data, tmp_path / "interrupted", monkeypatch, stop)
+    same(straight, tmp_path / "interrupted", steps=8)
+
+
+def interrupt_and_go_on(plan, data, out, monkeypatch, stop):
     step = run.Sft._step
 
     def interrupted(self):
-        found = step(self)
+        measured = step(self)
         if self.at.step == stop:
             signal.raise_signal(signal.SIGINT)
-        return found
+        return measured
 
     monkeypatch.setattr(run.Sft, "_step", interrupted)
-    assert run.train(plan, data, tmp_path / "interrupted", quiet=True) == 130
+    assert run.train(plan, data, out, quiet=True) == 130
     monkeypatch.setattr(run.Sft, "_step", step)
     torch.manual_seed(12345)  # whatever else the new process did
-    assert run.train(plan, data, tmp_path / "interrupted", quiet=True) == 0
-    same(straight, tmp_path / "interrupted", steps=8)
+    assert run.train(plan, data, out, quiet=True) == 0
+
+
+@pytest.mark.parametrize("stop", [1, 5])
+def test_a_line_tells_of_the_steps_before_an_interruption_too(plan, data, tmp_path, monkeypatch, stop):
+    rare = replace(plan, run=replace(plan.run, log_every=3))
+    assert run.train(rare, data, tmp_path / "straight", quiet=True) == 0
+    interrupt_and_go_on(rare, data, tmp_path / "interrupted", monkeypatch, stop)
+    assert [line["step"] for line in lines(tmp_path / "straight")] == [3, 6, 8]
+    same(tmp_path / "straight", tmp_path / "interrupted", steps=8)
 
 
 class Killed(BaseException):

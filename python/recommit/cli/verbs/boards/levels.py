@@ -1,4 +1,4 @@
-"""``recommit levels generate|show|import``: the signatures are the command line. Light to import."""
+"""``recommit levels generate|show|import|check``: the signatures are the command line. Light to import."""
 
 from __future__ import annotations
 
@@ -6,15 +6,29 @@ from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
 from recommit.cli.flags import usual
-from recommit.cli.requests import SIZE, WrongCall, puzzle, window
+from recommit.cli.requests import SIZE, WrongCall, check_place, puzzle, window
+from recommit.cli.verbs.boards.checking import check
 from recommit.puzzles.registry import Task
 from recommit.storage.foreign_text import plain, tell
+from recommit.storage.status_line import StatusLine
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from numpy.typing import NDArray
+
+    from recommit.puzzles.puzzle import Puzzle
+
+    Grids = NDArray[np.uint8]
+
     from recommit.levels import Levels
+
+
+#: Levels that are generated at a time: level i is the same in whatever piece it comes.
+PIECE = 256
 
 
 @usual(size=SIZE, length="any", generator="the first of these for the puzzle")
@@ -28,6 +42,7 @@ def generate(
     seed: int = 0,
     start: int = 0,
     generator: str = "",
+    json: bool = False,
 ) -> None:
     """Generate solvable levels and write them to a file.
 
@@ -41,19 +56,36 @@ def generate(
         seed: Level i depends on (task, size, boxes, length, generator, seed, start + i) alone.
         start: Number of the first level.
         generator: How levels are made: rooms or reverse (Sokoban); uniform, walk or walk_nobacktrack (sliding).
+        json: Print JSON.
     """
     import recommit
 
+    if count < 1:
+        raise WrongCall(f"count: expected at least 1, got {count}")
+    check_place(out)
     try:
         chosen = puzzle(task, size, boxes)
-        how = chosen.options(generator)
-        instances = chosen.generate(count, seed=seed, length=window(length), start=start, **how)
+        how = {"seed": seed, "length": window(length), **chosen.options(generator)}
+        states, titles = _generated(chosen, count, start, how)
     except ValueError as error:
         raise WrongCall(str(error)) from None
-    if not len(instances):
-        raise WrongCall("count: expected at least 1, got 0")
-    recommit.write_levels(out, instances.states, titles=instances.ids, task=task)
-    tell(f"{len(instances)} {task} levels written to {out}")
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"interrupted; nothing was written to {out}") from None
+    recommit.write_levels(out, states, titles=titles, task=task)
+    written = {"task": task, "levels": count, "out": str(out)}
+    tell(dumps(written) if json else f"{count} {task} levels written to {out}")
+
+
+def _generated(task: Puzzle, count: int, start: int, how: dict[str, Any]) -> tuple[Grids, list[str]]:
+    """So many levels, in pieces between which a terminal is told how many there are."""
+    line, states, titles = StatusLine(terminal_only=True), list[Any](), list[str]()
+    for begin in range(0, count, PIECE):
+        part = task.generate(min(PIECE, count - begin), start=start + begin, **how)
+        states.append(part.states)
+        titles += part.ids
+        line.show(f"{len(titles):,} of {count:,} levels")
+    line.clear()
+    return np.concatenate(states), titles
 
 
 def show(file: Path, /, index: int | None = None, json: bool = False) -> None:
@@ -92,7 +124,12 @@ def import_(file: Path, /, out: Path, format: Literal["xsb", "boxoban", "plain"]
 
 
 #: verb -> what it runs
-COMMANDS: dict[str, Callable[..., int | None]] = {"generate": generate, "show": show, "import": import_}
+COMMANDS: dict[str, Callable[..., int | None]] = {
+    "generate": generate,
+    "show": show,
+    "import": import_,
+    "check": check,
+}
 
 
 def _rows(levels: Levels) -> list[dict[str, Any]]:

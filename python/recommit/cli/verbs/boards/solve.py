@@ -71,12 +71,14 @@ def solve(
         json: Print JSON.
     """
     import recommit
-    from recommit.cli.verbs.boards.solving import SolveRequest, solve_all, totals
+    from recommit.cli.verbs.boards.solving import Solved, SolveRequest, solve_all, totals
 
     request = SolveRequest(
         _limits(nodes, bytes, seconds), ties, _at_least("seed", seed, 0), _at_least("threads", threads, 1)
     )
     if file is not None:
+        if task is not None:
+            raise WrongCall(f"task: expected none with a level file, which says its puzzle, got {task}")
         levels = recommit.read_levels(file)
         task_name, states, titles = levels.task, list(levels), list(levels.titles)
     else:
@@ -85,15 +87,20 @@ def solve(
     set_up = _prepare(task_name, states, database, line)
     if not json:
         tell(f"{len(states)} {task_name} levels")
-    solved = []
-    for level in solve_all(task_name, states, titles, request, line.levels(len(states))):
-        solved.append(level)
-        if not json:
-            line.clear()
-            tell(_text(level))
+    solved, stopped = list[Solved](), None
+    try:
+        for level in solve_all(task_name, states, titles, request, line.levels(len(states))):
+            solved.append(level)
+            if not json:
+                line.clear()
+                tell(_text(level))
+    except KeyboardInterrupt:
+        stopped = KeyboardInterrupt(f"interrupted; {len(solved)} of {len(states)} levels were solved and are printed")
     line.clear()
     sums = totals(solved)
     tell(dumps(_document(task_name, file, request, set_up, solved, sums), indent=2) if json else _sum_text(sums))
+    if stopped is not None:
+        raise stopped
 
 
 T = TypeVar("T", int, "int | None")

@@ -1,5 +1,5 @@
-"""Heads beside reinforcement, ``recommit graph fit|audit`` and ``recommit train foresight``: each command is a function
-whose signature is its command line."""
+"""Heads beside reinforcement, ``recommit graph fit|audit`` and ``recommit train foresight|stakes``: each command is a
+function whose signature is its command line."""
 
 from __future__ import annotations
 
@@ -149,7 +149,8 @@ def foresight(
 
     Args:
         run: A training run: its best policy, and the data whose training starts are used.
-        out: The folder of the policy with foresight, which recommit evaluate RUN --agents adaptive@OUT plays.
+        out: The folder of the policy with foresight, which recommit evaluate RUN --agents adaptive@OUT plays. The same
+            command goes on where it was interrupted.
         task: Which puzzle of a run that has several: foresight is of one puzzle and size.
         views: Plans of so many views of every picture; 0 for as many as the policy has. Not for sliding.
         steps: Steps of 256 states.
@@ -163,7 +164,9 @@ def foresight(
     from recommit.policy.checkpoint import local_folder
     from recommit.policy.policy import CommitPolicy
     from recommit.runs.directory import recipe_of
-    from recommit.train import foresight as teaching
+    from recommit.storage.lock import Lock
+    from recommit.train.foresight import teaching
+    from recommit.train.foresight.learning_file import NAME
 
     if threads:
         torch.set_num_threads(threads)
@@ -172,12 +175,74 @@ def foresight(
         policy = CommitPolicy.from_pretrained(local_folder(run)).eval()
         policy.replace_views(views or policy.config.views)
         training = teaching.ForesightTraining(steps, starts=starts, seed=seed)
-        result = teaching.train(policy, spec, training, _silent if quiet else say)
+        out.mkdir(parents=True, exist_ok=True)
+        with Lock(out, work="train"):
+            result = teaching.train(policy, spec, training, _silent if quiet else say, out)
+            policy.save_pretrained(out)
+            (out / NAME).unlink(missing_ok=True)
     except ValueError as error:
         raise WrongCall(str(error)) from None
-    policy.save_pretrained(out)
     share, pictures = 100 * result["exact"], 100 * result["pictures"]
     tell(f"{share:.1f} % of distances exact, {pictures:.1f} % of pictures right after an action, in {out}")
+    return 0
+
+
+def stakes(
+    policy: Path,
+    graph: Path,
+    /,
+    out: Path,
+    budget: tuple[int, ...] = (),
+    price_action: float = 0.01,
+    price_look: float = 0.01,
+    updates: int = 80,
+    held: float = 0.25,
+    seed: int = 0,
+    views: Literal[0, 1, 2, 4, 8] = 0,
+    threads: int = 1,
+    quiet: bool = False,
+) -> int:
+    """Give a policy with foresight one head for all prices and budgets: it reads what is at stake.
+
+    Args:
+        policy: The folder that recommit train foresight wrote.
+        graph: The plans of the same policy, from recommit graph build with as many views and training starts.
+        out: The folder of the policy with the head. recommit evaluate RUN --agents adaptive@OUT --price-action 0.01
+            --price-look 0.02 plays it for these prices.
+        budget: Numbers of looks, of equal parts of the episodes; those of the puzzle if not said.
+        price_action: What an action costs where nobody says a price; it learns under many.
+        price_look: What a look costs where nobody says a price.
+        updates: Updates, each under prices of its own.
+        held: Share of the starts' groups that no update sees: the best of eight checks is chosen there.
+        seed: Of weights, prices and draws, and of which starts are held out.
+        views: Plans of so many views of every picture; 0 for as many as the policy has. Not for sliding.
+        threads: Threads of torch; 0 for as many as it likes.
+        quiet: Print nothing while fitting.
+    """
+    import torch
+
+    from recommit.graphs import files
+    from recommit.play.commitments import Prices
+    from recommit.policy.policy import CommitPolicy
+    from recommit.rivals import fitting
+    from recommit.rivals import stakes as at_stake
+    from recommit.rivals.problem import HeadProblem
+
+    if threads:
+        torch.set_num_threads(threads)
+    try:
+        source, own = files.read(graph), CommitPolicy.from_pretrained(policy).eval()
+        own.replace_views(views or own.config.views)
+        budgets = budget or tuple(source.puzzle.usual.budgets.values())
+        problem = HeadProblem.of(source, own.config.depths, budgets, Prices(), "plan").within_reach()
+        learn, away = fitting.divided(problem, held, seed)
+        config = at_stake.StakesConfig(updates, seed=seed)
+        result = at_stake.fit(own, source.puzzle, learn, away, config, _silent if quiet else say)
+        own.replace_prices(price_action, price_look)
+        own.save_pretrained(out)
+    except ValueError as error:
+        raise WrongCall(str(error)) from None
+    tell(f"{100 * result['value']:.1f} on held-out starts over all prices after {result['updates']} updates, in {out}")
     return 0
 
 

@@ -7,6 +7,7 @@ import pytest
 from tests.unit.level_cases import B, L
 
 from recommit.cli import command_line
+from recommit.cli.verbs.boards import levels
 
 pytest.importorskip("tyro")
 
@@ -75,3 +76,29 @@ def test_generate_by_another_generator(tmp_path: Path, capsys: pytest.CaptureFix
     assert "generator: expected usual, got walk" in capsys.readouterr().err
     assert run("levels", "generate", "--out", out, "--task", "sliding", "--size", 3, "--generator", "walk") == 2
     assert "length: expected one for a generator that walks, got None" in capsys.readouterr().err
+
+
+def test_levels_are_the_same_in_whatever_pieces_they_come(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = ["--task", "sliding", "--size", 3, "--count", 7, "--seed", 4, "--out"]
+    assert run("levels", "generate", *words, tmp_path / "whole.txt") == 0
+    monkeypatch.setattr(levels, "PIECE", 2)
+    assert run("levels", "generate", *words, tmp_path / "pieces.txt") == 0
+    assert (tmp_path / "pieces.txt").read_bytes() == (tmp_path / "whole.txt").read_bytes()
+
+
+def test_an_interruption_says_that_nothing_was_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("recommit.puzzles.sliding.Sliding.generate", interrupted)
+    out = tmp_path / "levels.txt"
+    assert run("levels", "generate", "--task", "sliding", "--out", out) == 130
+    assert capsys.readouterr().err == f"recommit: interrupted; nothing was written to {out}\n"
+
+
+def test_generate_speaks_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "levels.txt"
+    assert run("levels", "generate", "--task", "sliding", "--count", 2, "--out", out, "--json") == 0
+    assert json.loads(capsys.readouterr().out) == {"task": "sliding", "levels": 2, "out": str(out)}

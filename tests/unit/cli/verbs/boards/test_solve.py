@@ -203,3 +203,32 @@ def test_interrupted_is_130() -> None:
     process.send_signal(signal.SIGINT)
     assert process.wait(timeout=HANG) == 130
     assert process.communicate()[1].decode().strip() == "recommit: interrupted"
+
+
+@pytest.mark.parametrize("json_too", [[], ["--json"]])
+def test_an_interruption_keeps_what_was_solved(
+    json_too: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from recommit.cli.verbs.boards import solving
+
+    whole = solving.solve_all
+
+    def stopped(*arguments: Any, **options: Any) -> Any:
+        answers = whole(*arguments, **options)
+        yield next(answers)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(solving, "solve_all", stopped)
+    assert run("solve", "--task", "sliding", "--count", 3, "--threads", 1, *json_too) == 130
+    captured = capsys.readouterr()
+    assert captured.err == "recommit: interrupted; 1 of 3 levels were solved and are printed\n"
+    if json_too:
+        assert len(json.loads(captured.out)["levels"]) == 1
+    else:
+        assert "1 of 1 solved" in captured.out
+
+
+def test_a_level_file_says_its_puzzle(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "one.txt").write_text("#####\n#@$.#\n#####\n")
+    assert run("solve", tmp_path / "one.txt", "--task", "ice") == 2
+    assert "task: expected none with a level file, which says its puzzle, got ice" in capsys.readouterr().err

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
+from safetensors.torch import save
+
 pytest.importorskip("transformers")
 
 import recommit
@@ -16,7 +19,11 @@ from recommit.graphs import build
 from recommit.policy.backbones.make import make_backbone
 from recommit.policy.config import DecoderConfig, ForesightConfig, HeadConfig, PolicyConfig
 from recommit.policy.foresight.net import Foresight
-from recommit.train import foresight
+from recommit.storage import digests, errors
+from recommit.storage import files as disk
+from recommit.train.foresight import learning_file
+from recommit.train.foresight import teaching as foresight
+from recommit.train.foresight.learning_file import NAME
 
 TASK = recommit.Sliding(2, 3)
 SPEC = DataSpec.from_dict(
@@ -154,9 +161,72 @@ def test_what_does_not_fit_is_refused(taught):
     policy, _, _ = taught
     with pytest.raises(ValueError, match="foresight: expected pictures of"):
         policy.act(recommit.Sliding(3), recommit.Sliding(3).generate(1, seed=0).states)
-    with pytest.raises(ValueError, match=r"head.reads: expected foresight of a policy that has one"):
+    with pytest.raises(ValueError, match=r"head.reads: expected foresight of a policy that has foresight"):
         PolicyConfig(head=HeadConfig("foresight"))
     with pytest.raises(ValueError, match=r"foresight.rows: expected 1..64, got 0"):
         ForesightConfig("sliding", 0, 3, 6)
     with pytest.raises(ValueError, match=r"foresight.steps: expected at least 1, got 0"):
         foresight.ForesightTraining(steps=0)
+
+
+class Killed(Exception):
+    """Stands for the end of a process."""
+
+
+def bytes_of(policy, place):
+    return (policy.save_pretrained(place) / "heads.safetensors").read_bytes()
+
+
+def test_what_was_killed_goes_on_to_the_same_bytes(folder, tmp_path):
+    few, whole = replace(TRAINING, steps=24, batch=16), new(folder)
+    result = foresight.train(whole, SPEC, few, lambda _line: None)
+    expected = bytes_of(whole, tmp_path / "whole")
+
+    def killed(_line):
+        raise Killed
+
+    for _ in range(foresight.CHECKS):  # every time as soon as something was kept
+        with pytest.raises(Killed):
+            foresight.train(new(folder), SPEC, few, killed, tmp_path)
+    again = new(folder)
+    assert foresight.train(again, SPEC, few, lambda _line: None, tmp_path) == result
+    assert bytes_of(again, tmp_path / "again") == expected
+    kept = tmp_path / NAME
+    data = kept.read_bytes()
+    with pytest.raises(errors.WrongFolder, match=r"foresight\.seed was 0, is 1"):
+        foresight.train(new(folder), SPEC, replace(few, seed=1), lambda _line: None, tmp_path)
+    kept.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+    with pytest.raises(errors.Damaged, match="learning: expected what was written there, got other bytes"):
+        foresight.train(new(folder), SPEC, few, lambda _line: None, tmp_path)
+
+
+def test_a_forgotten_moment_is_noticed(folder, tmp_path, monkeypatch):
+    few, whole = replace(TRAINING, steps=16, batch=16), new(folder)
+    foresight.train(whole, SPEC, few, lambda _line: None)
+
+    def killed(line):
+        if line.startswith("step 8,"):
+            raise Killed
+
+    with pytest.raises(Killed):
+        foresight.train(new(folder), SPEC, few, killed, tmp_path)
+    right = learning_file.check_and_copy
+
+    def forgets(wanted, weights, path):
+        right(wanted, weights, path)
+        wanted["exp_avg.last.bias"].zero_()
+
+    monkeypatch.setattr(learning_file, "check_and_copy", forgets)
+    planted = new(folder)
+    foresight.train(planted, SPEC, few, lambda _line: None, tmp_path)
+    assert bytes_of(planted, tmp_path / "planted") != bytes_of(whole, tmp_path / "whole")
+
+
+@pytest.mark.parametrize("about", [[], {}, {"begun": {}, "curve": []}, {"begun": 3, "curve": [{}]}, "x"], ids=str)
+def test_what_a_stranger_sealed_is_a_sentence(about, tmp_path):
+    net = torch.nn.Linear(1, 1)
+    data = save({})
+    line = {**about, "sha256": disk.sha256(data)} if isinstance(about, dict) else about
+    (tmp_path / NAME).write_bytes(digests.checkable(json.dumps(line)) + data)
+    with pytest.raises(errors.Damaged, match=NAME):
+        learning_file.LearningFile(tmp_path, {}).resume(net, torch.optim.AdamW(net.parameters()))

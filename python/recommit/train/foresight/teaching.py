@@ -8,7 +8,7 @@ actions should remain, a lost level counted as far.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,9 +20,11 @@ from recommit.data.starts import held_out
 from recommit.policy.config import MAX_ACTIONS, ForesightConfig, HeadConfig
 from recommit.policy.foresight.net import ACTIONS, Foresight
 from recommit.policy.pictures import symmetry
+from recommit.train.foresight.learning_file import LearningFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -35,6 +37,8 @@ if TYPE_CHECKING:
 
 #: Validation starts on whose ways foresight is judged, at most.
 JUDGED = 256
+#: How often it is judged, and kept.
+CHECKS = 8
 
 
 @dataclass(frozen=True)
@@ -98,9 +102,14 @@ def config_of(policy: CommitPolicy, task: Puzzle) -> ForesightConfig:
 
 
 def train(
-    policy: CommitPolicy, spec: DataSpec, training: ForesightTraining, tell: Callable[[str], None]
+    policy: CommitPolicy,
+    spec: DataSpec,
+    training: ForesightTraining,
+    tell: Callable[[str], None],
+    folder: Path | None = None,
 ) -> dict[str, Any]:
-    """Give a policy foresight and a depth head that goes by it; what it is worth on validation states."""
+    """Give a policy foresight and a depth head that goes by it; what it is worth on validation states. A ``folder`` is
+    where it goes on if it was interrupted."""
     task = spec.puzzle()
     config = config_of(policy, task)
     with torch.random.fork_rng(devices=[]):
@@ -111,8 +120,10 @@ def train(
     away = np.ascontiguousarray(held_out.starts(spec, "validation", min(spec.validation, JUDGED) or JUDGED, ()).states)
     judged = Visited(task, away, replace(training, batch=1024))
     optimizer = torch.optim.AdamW(net.parameters(), lr=training.lr, weight_decay=0.01)
-    curve = []
-    for step in range(training.steps):
+    begun = {"foresight": asdict(training), "net": asdict(config), "data": spec.to_dict()}
+    state = None if folder is None else LearningFile(folder, begun)
+    curve = [] if state is None else state.resume(net, optimizer)
+    for step in range(int(curve[-1]["step"]) if curve else 0, training.steps):
         for group in optimizer.param_groups:
             group["lr"] = training.lr * min(1.0, (step + 1) / 100) * (1.0 - step / training.steps)
         loss = _loss(net, visited, step, cut)
@@ -120,8 +131,10 @@ def train(
         loss.backward()
         torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)
         optimizer.step()
-        if (step + 1) % max(training.steps // 8, 1) == 0 or step + 1 == training.steps:
+        if (step + 1) % max(training.steps // CHECKS, 1) == 0 or step + 1 == training.steps:
             curve.append({"step": step + 1, **judge(net, judged, cut)})
+            if state is not None:
+                state.write(net, optimizer, curve)
             tell(", ".join(f"{name} {value:g}" for name, value in curve[-1].items()))
     replace_head(policy, net)
     return curve[-1] | {"curve": curve}

@@ -1,0 +1,267 @@
+"""Tables of docs/results-heads.md from evaluations of policies with foresight, one per seed; the sentences there stay.
+
+python bench/pages/heads.py gather EVAL-S0 EVAL-S1 EVAL-S2 --split "..."  # their figures -> docs/assets/heads-TASK.json
+python bench/pages/heads.py                                               # the tables of the page, from these files
+python bench/pages/heads.py --check                                       # writes nothing; 1 if the page has others
+
+An evaluation has agents of folders that are called by what they are (``FOLDERS``), with ``-sSEED`` behind it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+from recommit.evaluate.agent_names import AgentName
+from recommit.evaluate.text import grid
+from recommit.rivals import audit_page
+from recommit.rivals.audit import AuditRow
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+PAGE = DOCS / "results-heads.md"
+BLOCK = re.compile(r"<!-- (?P<task>[a-z]+) (?P<table>[a-z]+) -->\n.*?<!-- end -->", re.DOTALL)
+#: Folder of a policy, without its seed -> whose plans, in the tables' words.
+FOLDERS = {
+    "": "adaptive, after reinforcement",
+    "adaptive": "adaptive, after reinforcement",
+    "fixed-8": "plans trained for depth 8",
+    "foresight-views8": "warm start, eight views",
+    "foresight-views1": "warm start, one view",
+    "foresight-adaptive": "adaptive, after reinforcement",
+    "foresight-sliding": "adaptive, after reinforcement",
+    "stakes-sliding": "adaptive, after reinforcement",
+    "stakes-views1": "warm start, one view",
+}
+#: Who chooses the depth, by the agent and whether its folder has foresight.
+HEADS = {"foresight": "foresight", "stakes": "foresight and stakes", "": "own head"}
+#: Who else chooses.
+RULES = {"fixed-8": "always 8", "confidence-entropy": "entropy threshold", "oracle-dp": "perfect depths"}
+KEPT = ("solve_rate", "solve_low", "solve_high", "actions_per_episode", "decisions_per_episode")
+SHARES = ("gain", "gain_low", "gain_high")
+
+
+def gathered(folders: list[Path], split: str) -> dict[str, Any]:
+    """What the page needs of the evaluations of one task, seed by seed."""
+    rows, compared, looks, sets = [], [], [], set()
+    for seed, folder in enumerate(folders):
+        plan, summary = (json.loads((folder / name).read_text()) for name in ("plan.json", "summary.json"))
+        sets.add((plan["test_set"], plan["instances"]))
+        best = {(row["budget"], row.get("gain_constant")) for row in summary}
+        for row in summary:
+            if _other_constant(row["agent"], row["budget"], best):
+                continue
+            name = {"seed": seed, "budget": row["budget"], "decisions": row["decisions"], **_words(row["agent"])}
+            rows.append({**name, **{key: row[key] for key in KEPT}, **{key: row.get(key) for key in SHARES}})
+        first = AgentName.parse(summary[0]["agent"])
+        for row in json.loads((folder / "comparisons.json").read_text()):
+            other = _other_constant(row["against"], row["budget"], best)
+            if AgentName.parse(row["agent"]) == first and not other:
+                against = {"seed": seed, "budget": row["budget"], **_words(row["against"])}
+                compared.append({**against, "solved": row["solve_difference"], "actions": row["actions_difference"]})
+        looks += _looks(folder, seed)
+    rows, compared = _once(rows), _once(compared)
+    _share(rows)
+    ((name, instances),) = sets
+    task = summary[0]["task"]
+    about = {"task": task, "split": split, "test_set": name, "instances": instances, "first": _words(str(first))}
+    return {**about, "rows": rows, "compared": compared, "looks": looks}
+
+
+def _once(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The same plans may have been played as those of two folders."""
+    names = ("seed", "budget", "plans", "chooses")
+    return list({tuple(row[name] for name in names): row for row in reversed(rows)}.values())[::-1]
+
+
+def _share(rows: list[dict[str, Any]]) -> None:
+    """Gain shares of heads that were played without ceiling and constant: by those of the same plans."""
+    names = ("seed", "budget", "plans")
+    ends = {(*(row[name] for name in names), row["chooses"]): row["solve_rate"] for row in rows}
+    for row in rows:
+        least, most = (ends.get((*(row[name] for name in names), end)) for end in ("best constant", "perfect depths"))
+        if row["gain"] is None and least is not None and most is not None and most > least:
+            row["gain"] = (row["solve_rate"] - least) / (most - least)
+
+
+def _other_constant(agent: str, budget: str, best: set[tuple[str, str | None]]) -> bool:
+    """A fixed depth that is not the one which validation chose, nor what its plans were trained for."""
+    name = AgentName.parse(agent)
+    trained = Path(name.run).name.startswith(name.base)
+    return bool(name.depth) and not trained and (budget, agent) not in best
+
+
+def _words(agent: str) -> dict[str, str]:
+    """Whose plans, and who chooses how deep."""
+    name = AgentName.parse(agent)
+    folder = re.sub(r"-s\d+$", "", Path(name.run).name)
+    head = next(words for part, words in HEADS.items() if folder.startswith(part))
+    words = "best constant" if name.depth and folder != name.base else RULES.get(name.base, name.base)
+    return {"plans": FOLDERS[folder], "chooses": head if name.base == "adaptive" else words}
+
+
+def _looks(folder: Path, seed: int) -> list[dict[str, Any]]:
+    """What a look of each policy costs."""
+    counted = json.loads((folder / "compute.json").read_text())
+    timed: dict[str, list[float]] = {}
+    for line in (folder / "timing.jsonl").read_text().splitlines():
+        one = json.loads(line)
+        timed.setdefault(one["policy"], one["milliseconds"])
+    return [
+        {
+            "seed": seed,
+            **_words(f"adaptive{name}"),
+            "flops": about["flops"],
+            "views": about["views"],
+            "milliseconds": timed[name],
+        }
+        for name, about in counted.items()
+    ]
+
+
+def means(figures: dict[str, Any]) -> str:
+    """The first table: means over seeds, the least and the most of them, what a look costs."""
+    names = dict.fromkeys((row["plans"], row["chooses"], row["budget"]) for row in figures["rows"])
+    lines = []
+    for plans, chooses, budget in names:
+        own = [r for r in figures["rows"] if (r["plans"], r["chooses"], r["budget"]) == (plans, chooses, budget)]
+        solved = [100 * row["solve_rate"] for row in own]
+        gains = [row["gain"] for row in own if row["gain"] is not None]
+        look = [one for one in figures["looks"] if one["plans"] == plans and _played_by(chooses, one)]
+        cells = [
+            plans,
+            chooses,
+            f"{own[0]['decisions']}",
+            f"{mean(solved):.1f}",
+            f"{min(solved):.1f} .. {max(solved):.1f}",
+            f"{mean(row['actions_per_episode'] for row in own):.1f}",
+            f"{mean(row['decisions_per_episode'] for row in own):.2f}",
+            f"{mean(gains):.2f}" if gains else "",
+            f"{mean(one['flops'] for one in look) / 1e6:.1f}" if look else "",
+            f"{mean(one['milliseconds'] for one in look):.1f}" if look else "",
+        ]
+        lines.append(cells)
+    head = ["plans", "depth by", "K", "solved", "seeds", "actions", "looks", "gain share", "MFLOP a look", "ms a look"]
+    return grid(head, lines)
+
+
+def _played_by(chooses: str, look: dict[str, Any]) -> bool:
+    """Was this look measured with what chooses? Nobody measured constants and thresholds beside foresight."""
+    return chooses == look["chooses"] if chooses in HEADS.values() else chooses.startswith("always")
+
+
+def seeds(figures: dict[str, Any]) -> str:
+    """Every seed with its interval, of those whose depth a head chooses."""
+    lines = []
+    for row in figures["rows"]:
+        if row["chooses"] in HEADS.values():
+            low, high, gain = row["solve_low"], row["solve_high"], row["gain"]
+            ends = "" if row["gain_low"] is None else f" ({row['gain_low']:.2f} .. {row['gain_high']:.2f})"
+            share = "" if gain is None else f"{gain:.2f}{ends}"
+            solved = f"{100 * row['solve_rate']:.1f} ({100 * low:.1f} .. {100 * high:.1f})"
+            actions = f"{row['actions_per_episode']:.1f}"
+            lines.append(
+                [row["plans"], row["chooses"], str(row["decisions"]), str(row["seed"]), solved, actions, share]
+            )
+    return grid(["plans", "depth by", "K", "seed", "solved (95 %)", "actions", "gain share (95 %)"], lines)
+
+
+def ahead(figures: dict[str, Any]) -> str:
+    """By how much the first agent is ahead, on the same instances: points solved and actions, seed by seed."""
+    names = dict.fromkeys((row["plans"], row["chooses"], row["budget"]) for row in figures["compared"])
+    lines = []
+    for plans, chooses, budget in names:
+        own = [r for r in figures["compared"] if (r["plans"], r["chooses"], r["budget"]) == (plans, chooses, budget)]
+        solved = "; ".join(_points(row["solved"], 100, row["seed"]) for row in own)
+        actions = "; ".join(_points(row["actions"], 1, row["seed"]) for row in own)
+        lines.append([plans, chooses, budget, solved, actions])
+    return grid(["against the plans", "depth by", "budget", "solved, points", "actions"], lines)
+
+
+def _points(difference: dict[str, float], scale: float, seed: int) -> str:
+    centre, low, high = (scale * difference[key] for key in ("mean", "low", "high"))
+    return f"s{seed} {centre:+.1f} ({low:+.1f} .. {high:+.1f})"
+
+
+def causes(figures: dict[str, Any]) -> str:
+    """Where the remaining regret falls."""
+    names = ("round", "too deep", "too shallow", "lost level")
+    lines = [
+        [
+            row["rule"],
+            str(row["K"]),
+            f"{100 * row['solved']:.1f}",
+            f"{row['actions']:.1f}",
+            f"{row['gain']:.2f}",
+            *(f"{100 * row['causes'][name]:.0f} %" for name in names),
+        ]
+        for row in figures["rows"]
+    ]
+    return grid(["depth by", "K", "solved", "actions", "gain share", *names], lines)
+
+
+def prices(figures: dict[str, Any]) -> str:
+    """Gain shares in value at every price, of one head for all and of heads for one."""
+    settings = dict.fromkeys((row["K"], row["action"], row["look"]) for row in figures["rows"])
+    heads = list(dict.fromkeys(row["head"] for row in figures["rows"]))
+    lines = []
+    for setting in settings:
+        own = {row["head"]: row for row in figures["rows"] if (row["K"], row["action"], row["look"]) == setting}
+        first, (decisions, action, look) = own[heads[0]], setting
+        played = f"{100 * first['solved']:.1f} at {first['actions']:.1f}"
+        shares = (f"{own[head]['gain']:.2f}" if head in own else "" for head in heads)
+        lines.append([str(decisions), f"{action:g}", f"{look:g}", *shares, played])
+    every = [mean(row["gain"] for row in figures["rows"] if row["head"] == head) for head in heads]
+    lines.append(["all", "", "", *(f"{value:.3f}" for value in every), ""])
+    return grid(["K", "an action costs", "a look costs", *heads, f"{heads[0]}: solved at actions"], lines)
+
+
+def credit(figures: dict[str, Any]) -> str:
+    """The gradient of each credit against the exact one, by number of episodes."""
+    return audit_page.table([AuditRow(**row) for row in figures["rows"]]).strip()
+
+
+TABLES = {"credit": credit, "means": means, "seeds": seeds, "ahead": ahead, "causes": causes, "prices": prices}
+
+
+def filled(page: str, figures: dict[str, dict[str, Any]]) -> str:
+    """The page with the tables of every task that has figures."""
+
+    def block(match: re.Match[str]) -> str:
+        if match["task"] not in figures:
+            return match[0]
+        table = TABLES[match["table"]](figures[match["task"]])
+        return f"<!-- {match['task']} {match['table']} -->\n\n{table}\n\n<!-- end -->"
+
+    return BLOCK.sub(block, page)
+
+
+def stored() -> dict[str, dict[str, Any]]:
+    """The figures beside the page, by task."""
+    return {path.stem.removeprefix("heads-"): json.loads(path.read_text()) for path in DOCS.glob("assets/heads-*.json")}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("words", nargs="*", help="gather, and the folders of evaluations, seeds 0, 1, ... of one task")
+    parser.add_argument("--split", default="", help="which instances these are of")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 if the page has other figures")
+    arguments = parser.parse_args()
+    if arguments.words:
+        figures = gathered([Path(word) for word in arguments.words[1:]], arguments.split)
+        path = DOCS / "assets" / f"heads-{figures['task']}.json"
+        path.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+    page = PAGE.read_text(encoding="utf-8")
+    text = filled(page, stored())
+    if arguments.check:
+        return int(text != page)
+    PAGE.write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Which instances figures are of."""

@@ -1,0 +1,75 @@
+"""The page of heads that know: its tables are those of the figures beside it."""
+
+from __future__ import annotations
+
+import copy
+import json
+
+import pytest
+
+pytest.importorskip("torch")
+
+from bench.pages import heads
+
+
+def test_the_page_equals_its_figures():
+    page, figures = heads.PAGE.read_text(encoding="utf-8"), heads.stored()
+    blocks = {(match["task"], match["table"]) for match in heads.BLOCK.finditer(page)}
+    assert {task for task, _ in blocks} == set(figures)
+    assert heads.filled(page, figures) == page
+    for task in figures:  # a planted defect: another figure in any of the files
+        planted = copy.deepcopy(figures)
+        row = planted[task]["rows"][0]
+        key = next(name for name in ("solve_rate", "solved", "cosine") if name in row)
+        row[key] = row[key] / 2 + 0.01
+        assert heads.filled(page, planted) != page
+
+
+def summary(agent, budget="loose", **more):
+    rates = {"solve_rate": 0.5, "solve_low": 0.4, "solve_high": 0.6, "actions_per_episode": 10.0}
+    return {"agent": agent, "task": "sokoban", "budget": budget, "decisions": 6, "decisions_per_episode": 3.0} | {
+        **rates,
+        **more,
+    }
+
+
+@pytest.fixture
+def evaluations(tmp_path):
+    folders = []
+    for seed in (0, 1):
+        folder = tmp_path / f"e{seed}"
+        folder.mkdir()
+        first = f"adaptive@x/foresight-views8-s{seed}"
+        rows = [summary(first, gain=0.25 + seed / 2, gain_low=0.1, gain_high=0.9), summary("adaptive")]
+        ends = {"mean": 0.1, "low": 0.05, "high": 0.15}
+        pair = {"agent": first, "against": "adaptive", "budget": "loose"}
+        looks = {first.partition("@")[2]: {"flops": 3_000_000, "views": 8, "states": 32}}
+        written = {
+            "plan": {"test_set": "abc", "instances": 1024},
+            "summary": rows,
+            "comparisons": [{**pair, "solve_difference": ends, "actions_difference": ends}],
+            "compute": looks,
+        }
+        for name, values in written.items():
+            (folder / f"{name}.json").write_text(json.dumps(values))
+        times = [{"policy": name, "milliseconds": 2.0} for name in looks]
+        (folder / "timing.jsonl").write_text("".join(json.dumps(line) + "\n" for line in times))
+        folders.append(folder)
+    return folders
+
+
+def test_figures_are_gathered_seed_by_seed(evaluations):
+    figures = heads.gathered(evaluations, "fresh")
+    table = heads.means(figures)
+    assert "warm start, eight views" in table
+    assert "0.50" in table
+    assert "3.0" in table
+    assert "own head" in table
+    assert "s1 +10.0 (+5.0 .. +15.0)" in heads.ahead(figures)
+    assert "50.0 (40.0 .. 60.0)" in heads.seeds(figures)
+
+
+def test_two_test_sets_are_not_one_table(evaluations):
+    (evaluations[1] / "plan.json").write_text(json.dumps({"test_set": "other", "instances": 1024}))
+    with pytest.raises(ValueError, match="too many values"):
+        heads.gathered(evaluations, "fresh")

@@ -1,0 +1,92 @@
+"""Pictures of levels, plans and episodes: what is in them is what the core draws."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import recommit
+from recommit.cli import main
+
+pytest.importorskip("tyro")
+pytest.importorskip("PIL")
+
+LEVEL = "######\n#@$ .#\n######\n"
+
+
+@pytest.fixture
+def level(tmp_path: Path) -> Path:
+    path = tmp_path / "level.txt"
+    path.write_text(LEVEL)
+    return path
+
+
+def call(*words: object) -> int:
+    return main(["render", *map(str, words)])
+
+
+def pixels(path: Path) -> np.ndarray:
+    from PIL import Image
+
+    with Image.open(path) as image:
+        return np.asarray(image.convert("RGB"))
+
+
+def frames(path: Path) -> int:
+    from PIL import Image
+
+    with Image.open(path) as image:
+        return int(getattr(image, "n_frames", 1))
+
+
+def test_a_level_is_its_picture(level: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "level.png"
+    assert call(level, "--out", out, "--cell", 20, "--theme", "dark") == 0
+    state = recommit.read_levels(level)[0]
+    drawn = recommit.Sokoban((3, 6), boxes=1).render(state[None], 20, theme="dark")[0]
+    assert np.array_equal(pixels(out), drawn)
+    assert capsys.readouterr().out.startswith(f"{out}: 1 picture, ")
+
+
+@pytest.mark.parametrize("plan", ["solve", "RR", "rr"])
+def test_a_plan_is_a_picture_per_state(plan: str, level: Path, tmp_path: Path) -> None:
+    sheet, film = tmp_path / "plan.png", tmp_path / "plan.gif"
+    assert call(level, "--out", sheet, "--plan", plan, "--cell", 10) == 0
+    assert pixels(sheet).shape == (30, 3 * 60 + 2 * 8, 3)
+    assert call(level, "--out", film, "--plan", plan, "--cell", 10) == 0
+    assert frames(film) == 3
+    assert film.stat().st_size < 20_000
+
+
+def test_an_episode_of_the_solver(level: Path, tmp_path: Path) -> None:
+    assert call(level, "--out", tmp_path / "e.gif", "--agent", "solver") == 0
+    assert frames(tmp_path / "e.gif") == 4, "a look, two actions, the end"
+    assert call("--task", "sliding", "--length", 12, "--agent", "solver", "--out", tmp_path / "e.png", "--cell", 8) == 0
+    assert pixels(tmp_path / "e.png").shape == (24, 3 * 24 + 2 * 8, 3), "two looks and the end"
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--out", "x.jpg"], "out: expected a name that ends in .png or .gif, got x.jpg"),
+        (["--out", "x.png", "--plan", "rx"], "plan: expected the word solve, or letters of u d l r, got 'x'"),
+        (["--out", "x.png", "--plan", "r", "--agent", "solver"], "plan: expected one of --plan and --agent"),
+        (["--out", "x.png", "--index", "1"], "index: expected 0..0, got 1"),
+        (["--out", "x.png", "--cell", "2"], "cell: expected"),
+        (["--out", "x.gif", "--agent", "nosuch/run"], "run: expected the folder of a run or of a saved policy"),
+    ],
+)
+def test_a_wrong_call_is_a_sentence(
+    words: list[str],
+    sentence: str,
+    level: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert call(level, *words) == 2
+    assert sentence in capsys.readouterr().err
+    assert [entry.name for entry in tmp_path.iterdir()] == ["level.txt"]
