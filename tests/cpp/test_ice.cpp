@@ -141,7 +141,7 @@ TEST(sprites_differ) {
 }
 
 TEST(text_is_read_as_it_was_written) {
-  const Pack pack = ice::parse_levels(Text("first\n%%%%%\n%@-_%  \n% . %\n%%%%%\n\n; 7\n%%%\n%+%\n%%%\n"));
+  const Pack pack = ice::parse_levels(Text("; 6\nfirst\n%%%%%\n%@-_%  \n% . %\n%%%%%\n\n; 7\n%%%\n%+%\n%%%\n"));
   CHECK(pack.shapes.size() == 2 && pack.titles[0] == "first" && pack.titles[1] == "7");
   for (const PackFormat format : {PackFormat::Xsb, PackFormat::Plain}) {
     Pack plain = pack;

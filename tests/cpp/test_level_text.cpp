@@ -66,8 +66,9 @@ TEST(outside_becomes_wall) {
 TEST(titles_go_to_their_levels) {
   const std::string level(kLevel);
   const Pack pack = sokoban::parse_levels(
-      Text("Three\n\n" + level + "; 7\n" + level + "Author: x\nTITLE:  a b \t\n\nTitle: up\n; no\n" + level));
+      Text("; 6\nThree\n\n" + level + "; 7\n" + level + "Author: x\nTITLE:  a b \t\n\nTitle: up\n; no\n" + level));
   CHECK((pack.titles == std::vector<std::string>{"Three", "a b", "up"}));
+  CHECK((sokoban_error("Three\n\n" + level + "; 7\n" + level) == Place{6, 1}));
 }
 
 TEST(errors_have_places) {
