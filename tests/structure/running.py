@@ -41,7 +41,7 @@ NOT_RUN = {
 }
 
 #: The most that a number after a flag may be when a page is run.
-MOST = {"--count": 64, "--validation": 4, "--test": 8, "--instances": 4, "--steps": 1, "--workers": 1}
+MOST = {"--count": 64, "--validation": 4, "--test": 8, "--instances": 4, "--starts": 16, "--steps": 1, "--workers": 1}
 _VALIDATION = "validation={instances: 4, every: 1, budget: 3, length: [4, 14]}"
 #: What a verb gets in addition.
 SMALLER = {
@@ -70,6 +70,7 @@ SMALLER = {
         _VALIDATION,
         "run.tensorboard=false",
     ],
+    "train foresight": ["--steps", "1", "--starts", "16"],
     "evaluate": ["--instances", "4", "--validation", "2"],
     "reproduce": ["--jobs", "1"],
 }
@@ -96,7 +97,7 @@ BEFORE = {
 }
 #: Pages whose blocks are experiments of their own, each in a folder of its own; some go on where another one ended.
 SEPARATE: dict[str, dict[int, int]] = {
-    f"docs/results{which}.md": {} for which in ("", "-sliding", "-sokoban", "-more", "-older")
+    f"docs/results{which}.md": {} for which in ("", "-sliding", "-sokoban", "-heads", "-more", "-older")
 }
 
 #: Which file of tests runs a page, so that several processes share the work; what is not named here is run by "guides".
