@@ -35,6 +35,7 @@ NOT_RUN = {
     r"^recommit graph compare": "needs all runs of a preset; tests/unit/cli/test_comparing.py trains small ones",
     r"^recommit train .*--recipe paper-": "needs a GPU and 17 GB of weights",
     r"^recommit serve ": "serves until interrupted; tests/unit/adapters/with_openenv.py plays 64 sessions",
+    r"^recommit play ": "plays until somebody leaves; tests/unit/cli/verbs/boards/test_play.py presses keys",
     r"^ray ": "starts a cluster; tests/unit/data builds with a local one",
     r"--engine ray": "needs that cluster",
     r"^export ": "sets a variable",

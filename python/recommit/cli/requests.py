@@ -65,9 +65,9 @@ def span(length: tuple[int, ...] | None) -> tuple[int, ...]:
     return () if lengths is None else (lengths, lengths) if isinstance(lengths, int) else lengths
 
 
-def check_place(out: Path) -> None:
+def check_place(out: Path, makes_folders: bool = False) -> None:
     """Refuse an output file that could not be written, before the work is done."""
     if not out.name or out.is_dir():
         raise WrongCall(f"{out}: expected a file, got a folder")
-    if not out.absolute().parent.is_dir():
+    if not makes_folders and not out.absolute().parent.is_dir():
         raise WrongCall(f"{out}: there is no folder {out.parent}")

@@ -45,7 +45,7 @@ def tables(folder: Folder) -> Html | None:
 def _older(folder: Folder) -> Html | None:
     """Fill the tables of a folder that an older version left; its page says which they are."""
     page = folder.text(PAGE) or ""
-    if not re.match(r"# .*: the paper's tables\n", page):
+    if not re.match(r"# .*: the paper's tables(, on .*)?\n", page):
         return None
     try:
         return joined(*(_table(each) for each in _filled(folder, re.findall(r"^## (.+)$", page, re.MULTILINE))))

@@ -15,6 +15,7 @@ from safetensors.torch import load_file, save_file
 import recommit
 from recommit.policy.backbones.make import make_backbone
 from recommit.policy.config import DecoderConfig, LoraConfig, PolicyConfig
+from recommit.storage.errors import WrongFolder
 
 DECODER = DecoderConfig(width=32, layers=1, heads=4, ffn=64)
 CONFIGS = {
@@ -168,6 +169,9 @@ def test_weights_are_not_written_through_a_link(saved, tmp_path):
     for name in ("heads.safetensors", "config.json", "preprocessor_config.json"):
         (folder / name).unlink(missing_ok=True)
         (folder / name).symlink_to(tmp_path / "mine")
-    policy.save_pretrained(folder)
+        with pytest.raises(WrongFolder, match=rf"expected files, got a link: .*{name}"):
+            policy.save_pretrained(folder)
+        (folder / name).unlink()
     assert (tmp_path / "mine").read_text() == "mine"
+    policy.save_pretrained(folder)
     assert torch.equal(logits(recommit.CommitPolicy.from_pretrained(folder)), logits(policy))

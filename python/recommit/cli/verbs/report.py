@@ -39,7 +39,7 @@ def report(
 
     if instances < 0:
         raise WrongCall(f"instances: expected 0 or more, got {instances}")
-    check_place(out)
+    check_place(out, makes_folders=True)
     _refuse_other_files(out, figures)
     try:
         document = page.write(Path(eval), Path(out), instances, seeds)

@@ -15,7 +15,7 @@ pytest.importorskip("pyarrow")
     ("more", "said"),
     [
         (["--agents", "clever"], "agents: expected names of adaptive"),
-        (["--length", "3"], "length: expected two numbers or none, got (3,)"),
+        (["--length", "3", "4", "5"], "length: expected one length, or shortest and longest, got 3 numbers"),
         (["--instances", "0"], "instances: expected at least 1, got 0"),
         (["--population", "all", "--edges", "thirds"], "population: expected none of paper, tables, edges"),
         (["--edges", "halves"], "halves"),

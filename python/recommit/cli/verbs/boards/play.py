@@ -14,7 +14,7 @@ from recommit.storage.foreign_text import plain, repaint, tell
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from recommit.cli.verbs.boards.board_game import BoardGame
+    from recommit.cli.verbs.boards.game.board_game import BoardGame
 
 
 @usual(file="generated levels", size=SIZE, length="any", port="a free one")
@@ -49,16 +49,16 @@ def play(
         cell: Pixels per cell on that page.
         theme: Its colours.
     """
-    from recommit.cli.verbs.boards.board_game import BoardGame
     from recommit.cli.verbs.boards.chosen_level import LevelRequest
+    from recommit.cli.verbs.boards.game.board_game import BoardGame
 
     game = BoardGame(LevelRequest(file, task, size, boxes, length, seed).level, index)
     if browser:
-        from recommit.cli.verbs.boards import local_page
+        from recommit.cli.verbs.boards.game import local_page
 
         local_page.serve(game, port, cell, theme)
         return
-    from recommit.cli.verbs.boards.keyboard import keys
+    from recommit.cli.verbs.boards.game.keyboard import keys
 
     run(game, keys(sys.stdin.fileno()), live=sys.stdin.isatty() and sys.stdout.isatty())
 
@@ -79,6 +79,6 @@ def run(game: BoardGame, pressed: Iterable[str], *, live: bool) -> None:
 
 def screen(game: BoardGame) -> str:
     """Title, board, how it stands, and the keys."""
-    from recommit.cli.verbs.boards.keyboard import HELP
+    from recommit.cli.verbs.boards.game.keyboard import HELP
 
     return "\n".join([plain(game.chosen.title), "", game.board(), "", game.summary(), game.note, HELP])

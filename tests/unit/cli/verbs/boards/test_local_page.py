@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 from tests.unit.cli.verbs.boards.test_play import LEVELS
 
-from recommit.cli.verbs.boards.board_game import BoardGame
 from recommit.cli.verbs.boards.chosen_level import LevelRequest
-from recommit.cli.verbs.boards.local_page import LARGEST, LocalPage
+from recommit.cli.verbs.boards.game.board_game import BoardGame
+from recommit.cli.verbs.boards.game.local_page import LARGEST, LocalPage
 
 pytest.importorskip("PIL")
 

@@ -12,9 +12,9 @@ import pytest
 from tests.waiting import HANG
 
 from recommit.cli import command_line
-from recommit.cli.verbs.boards.board_game import BoardGame
 from recommit.cli.verbs.boards.chosen_level import LevelRequest
-from recommit.cli.verbs.boards.keyboard import parsed
+from recommit.cli.verbs.boards.game.board_game import BoardGame
+from recommit.cli.verbs.boards.game.keyboard import parsed
 
 pytest.importorskip("tyro")
 

@@ -15,11 +15,11 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
-from recommit.cli.verbs.boards.keyboard import WORDS
+from recommit.cli.verbs.boards.game.keyboard import WORDS
 from recommit.storage.foreign_text import plain, say
 
 if TYPE_CHECKING:
-    from recommit.cli.verbs.boards.board_game import BoardGame
+    from recommit.cli.verbs.boards.game.board_game import BoardGame
 
 HOST = "127.0.0.1"
 #: A move is a few bytes of JSON.

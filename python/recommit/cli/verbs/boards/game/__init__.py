@@ -1,0 +1,1 @@
+"""A level played by hand: keys, moves and a page for a browser."""
