@@ -1,7 +1,8 @@
-"""For all tests: Ctrl-C means what it means in a terminal, and without a GPU what needs one is skipped."""
+"""For all tests: Ctrl-C means what it means in a terminal, chance is the same each time, what needs a GPU is skipped."""
 
 from __future__ import annotations
 
+import itertools
 import signal
 
 import pytest
@@ -21,6 +22,17 @@ def _same_examples() -> None:
         return
     settings.register_profile("same", derandomize=True, deadline=None)  # a deadline is a clock
     settings.load_profile("same")
+
+
+@pytest.fixture(autouse=True)
+def _same_seeds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An environment that is reset without a seed has the same ones in every run of a test, each another."""
+    try:
+        from gymnasium.utils import seeding
+    except ImportError:
+        return
+    draw, seeds = seeding.np_random, itertools.count(1_000_003)
+    monkeypatch.setattr(seeding, "np_random", lambda seed=None: draw(next(seeds) if seed is None else seed))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

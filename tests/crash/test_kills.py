@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from tests.crash import killer
 from tests.crash.trees import SMALL, differences, findings, tree
-from tests.waiting import HANG, until
+from tests.waiting import HANG, ended, until
 
 from recommit.data.building.builder import build
 from recommit.data.spec import DataSpec
@@ -185,7 +185,7 @@ def test_a_million_rows_killed_a_hundred_times(tmp_path, record_property):
 
 def test_ctrl_c_stops_with_130(tmp_path):
     call = [*SLIDING, "--count", "120000", "--workers", "2", "--out", str(tmp_path / "set")]
-    with subprocess.Popen(call, stderr=subprocess.PIPE, start_new_session=True) as child:
+    with ended(subprocess.Popen(call, stderr=subprocess.PIPE, start_new_session=True)) as child:
         until(lambda: list(tmp_path.glob("set/data/*.parquet")), child)
         os.killpg(child.pid, signal.SIGINT)
         _, said = child.communicate(timeout=HANG)

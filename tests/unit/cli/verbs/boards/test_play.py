@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.waiting import HANG
+from tests.waiting import HANG, ended
 
 from recommit.cli import command_line
 from recommit.cli.verbs.boards.chosen_level import LevelRequest
@@ -98,7 +98,7 @@ def test_a_terminal_shows_every_move_and_is_left_as_it_was(pack: Path) -> None:
     controller, terminal = pty.openpty()
     before = termios.tcgetattr(terminal)
     words = [sys.executable, "-m", "recommit.cli", "play", str(pack)]
-    with subprocess.Popen(words, stdin=terminal, stdout=terminal, stderr=terminal) as process:
+    with ended(subprocess.Popen(words, stdin=terminal, stdout=terminal, stderr=terminal)) as process:
         os.write(controller, b"ddq")
         assert process.wait(timeout=HANG) == 0
         shown = os.read(controller, 1 << 16).decode()

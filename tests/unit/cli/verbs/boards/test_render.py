@@ -45,7 +45,7 @@ def test_a_level_is_its_picture(level: Path, tmp_path: Path, capsys: pytest.Capt
     out = tmp_path / "level.png"
     assert call(level, "--out", out, "--cell", 20, "--theme", "dark") == 0
     state = recommit.read_levels(level)[0]
-    drawn = recommit.Sokoban((3, 6), boxes=1).render(state[None], 20, theme="dark")[0]
+    drawn = recommit.Sokoban.of_states(state.shape).render(state[None], 20, theme="dark")[0]
     assert np.array_equal(pixels(out), drawn)
     assert capsys.readouterr().out.startswith(f"{out}: 1 picture, ")
 

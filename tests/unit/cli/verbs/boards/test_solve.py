@@ -202,7 +202,8 @@ def test_interrupted_is_130() -> None:
     process.stdout.readline()  # the levels are being solved
     process.send_signal(signal.SIGINT)
     assert process.wait(timeout=HANG) == 130
-    assert process.communicate()[1].decode().strip() == "recommit: interrupted"
+    said = process.communicate()[1].decode().strip()  # before the first level is begun there is nothing to count
+    assert said in ("recommit: interrupted", "recommit: interrupted; 0 of 4 levels were solved and are printed")
 
 
 @pytest.mark.parametrize("json_too", [[], ["--json"]])

@@ -58,7 +58,7 @@ def _at_once(descriptor: int) -> Iterator[None]:
 
     before = termios.tcgetattr(descriptor)
     try:
-        tty.setcbreak(descriptor)
+        tty.setcbreak(descriptor, termios.TCSANOW)  # what was typed while the level was read counts, too
         yield
     finally:
         termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
