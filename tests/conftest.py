@@ -1,11 +1,17 @@
-"""For all tests: Ctrl-C means what it means in a terminal, chance is the same each time, what needs a GPU is skipped."""
+"""For all tests: Ctrl-C is that of a terminal, seeds are the same each time, what hangs ends, GPUs are looked for."""
 
 from __future__ import annotations
 
 import itertools
 import signal
+from typing import TYPE_CHECKING
 
 import pytest
+from tests.waiting import HANG
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import FrameType
 
 
 def pytest_configure() -> None:
@@ -33,6 +39,24 @@ def _same_seeds(monkeypatch: pytest.MonkeyPatch) -> None:
         return
     draw, seeds = seeding.np_random, itertools.count(1_000_003)
     monkeypatch.setattr(seeding, "np_random", lambda seed=None: draw(next(seeds) if seed is None else seed))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """End a quick test that waits for ever, whatever it waits for: one that hangs would hang the whole suite."""
+    if item.get_closest_marker("nightly") or not hasattr(signal, "SIGALRM"):
+        return (yield)
+    before = signal.signal(signal.SIGALRM, _hangs)
+    signal.alarm(2 * HANG)
+    try:
+        return (yield)
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _hangs(_number: int, _frame: FrameType | None) -> None:
+    raise TimeoutError(f"nothing came within {2 * HANG} seconds")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
