@@ -59,8 +59,9 @@ def openenv(
     import uvicorn
 
     from recommit.adapters import openenv as adapter
+    from recommit.adapters.own_pages import OwnPages
 
-    app = adapter.app(spec, sessions=sessions, web=web, oracle=oracle, show_distance=show_distance)
+    app = OwnPages(adapter.app(spec, sessions=sessions, web=web, oracle=oracle, show_distance=show_distance), host)
     say(f"{task}, {count} games per split: http://{host}:{port}{'/web' if web else ''}")
     uvicorn.run(app, host=host, port=port, log_level="warning")
 

@@ -60,10 +60,17 @@ def test_a_hint_is_the_next_action_of_an_optimal_plan(game: BoardGame) -> None:
     assert game.note == "nothing solves it from here: undo"
 
 
-def test_a_level_that_is_not_there_is_refused(game: BoardGame) -> None:
+def test_after_the_last_level_the_game_goes_on(game: BoardGame) -> None:
     game.press("next")
-    with pytest.raises(command_line.WrongCall, match=r"index: expected 0\.\.1, got 2"):
+    board = game.board()
+    for _ in range(2):
         game.press("next")
+        assert (game.note, game.board(), game.index) == ("this is the last level", board, 1)
+
+
+def test_a_level_that_is_not_there_is_refused(pack: Path) -> None:
+    with pytest.raises(command_line.WrongCall, match=r"index: expected 0\.\.1, got 2"):
+        BoardGame(LevelRequest(pack, "sokoban", (), 2, None, 0).level, 2)
 
 
 @pytest.mark.parametrize(
