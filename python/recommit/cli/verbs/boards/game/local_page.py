@@ -84,11 +84,11 @@ class LocalPage(ThreadingHTTPServer):
         self.game, self.cell, self.theme = game, cell, theme
         self.path = f"/{secrets.token_urlsafe(16)}/"
         self.one_at_a_time = threading.Lock()
-        self._free = threading.Semaphore(MOST)
+        self.free = threading.Semaphore(MOST)
 
     def process_request(self, request: Any, client_address: Any) -> None:
         """A thread for each connection, as long as there are few."""
-        if self._free.acquire(blocking=False):
+        if self.free.acquire(blocking=False):
             super().process_request(request, client_address)
         else:
             self.shutdown_request(request)
@@ -98,7 +98,7 @@ class LocalPage(ThreadingHTTPServer):
         try:
             super().process_request_thread(request, client_address)
         finally:
-            self._free.release()
+            self.free.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Say nothing of a browser that has gone in the middle of an answer."""
