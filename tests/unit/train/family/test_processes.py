@@ -148,7 +148,7 @@ def test_nobody_outlives_the_command(tmp_path, how):
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs Linux")
 def test_a_rank_that_does_not_listen_is_seen_to_live_on(tmp_path):
     process = subprocess.Popen([sys.executable, "-c", BARE, str(tmp_path), "deaf"], start_new_session=True)
-    until((tmp_path / "deaf" / "timing.jsonl").exists)
+    until((tmp_path / "deaf" / "timing.jsonl").exists, process)
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
     before = last_step(tmp_path / "deaf")
