@@ -6,6 +6,7 @@ import errno
 import hashlib
 import io
 import os
+import re
 import shutil
 import time
 from contextlib import contextmanager, suppress
@@ -169,6 +170,22 @@ def refuse_links(folder: Path) -> None:
     for path in folder.rglob("*"):
         if path.is_symlink():
             raise errors.WrongFolder(f"{folder}: expected files, got a link: {path}; remove it")
+
+
+#: What ``temporary_name`` gives: nobody's own file is called like that.
+_UNFORESEEN = re.compile(rf"\..+\.\d+-[0-9a-f]{{8}}{re.escape(TEMPORARY)}")
+
+
+def sweep_files(files: Files, folder: Path) -> None:
+    """Remove the temporary files of interrupted writers from a folder that may hold anything else as well, and from the
+    folders in it."""
+    try:
+        for place in (folder, *(each for each in sorted(folder.iterdir()) if each.is_dir() and not each.is_symlink())):
+            for entry in sorted(place.iterdir()):
+                if _UNFORESEEN.fullmatch(entry.name) and not entry.is_dir():
+                    files.remove(entry)
+    except OSError as error:
+        raise errors.from_os(error, folder) from error
 
 
 def sweep(files: Files, folder: Path) -> None:
