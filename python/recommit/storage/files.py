@@ -105,6 +105,7 @@ def replacing(path: str | os.PathLike[str], files: Files | None = None) -> Itera
     as it is, but what the system says of the temporary name is said of ``path``.
     """
     files, target = files or Files(), Path(path)
+    opening.refuse_devices(target)
     temporary = temporary_name(target)
     try:
         descriptor = files.create(temporary)
@@ -128,6 +129,10 @@ def replace(files: Files, path: Path, data: bytes | memoryview) -> None:
     try:
         with replacing(path, files) as file:
             file.write(data)
+    except FileNotFoundError as error:
+        if path.parent.is_dir():  # as below /proc
+            raise errors.WrongFolder(f"{path}: no file can be made there") from error
+        raise errors.from_os(error, path) from error
     except OSError as error:
         raise errors.from_os(error, path) from error
 
@@ -155,6 +160,10 @@ def make_folders(files: Files, path: Path) -> None:
                 if not folder.is_dir():
                     raise
             files.flush_folder(folder.parent)
+    except FileNotFoundError as error:
+        if folder.parent.is_dir():  # as below /proc
+            raise errors.WrongFolder(f"{folder}: no folder can be made there") from error
+        raise errors.from_os(error, folder) from error
     except OSError as error:
         raise errors.from_os(error, folder) from error
 

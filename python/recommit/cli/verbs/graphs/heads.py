@@ -61,7 +61,9 @@ def fit(
         quiet: Print nothing while fitting.
     """
     from recommit.rivals import fitted, fitting
+    from recommit.storage.belonging import refuse_foreign
 
+    refuse_foreign(out, (fitted.WEIGHTS, fitted.ABOUT), "a fitted head")
     try:
         problem = _problem(graph, depths, budget, price_action, price_look, reads)
         learn, away = fitting.divided(problem, held, seed)
@@ -116,7 +118,10 @@ def audit(
     from recommit.rivals import audit_page
     from recommit.rivals import fitted as heads
     from recommit.rivals.network import Net
+    from recommit.storage.belonging import refuse_foreign
 
+    if out is not None:
+        refuse_foreign(out, ("audit.json",), "an audit")
     try:
         problem = _problem(graph, depths, budget, price_action, price_look, "both")
         net = Net(problem, len(problem.depths), 64, seed)
@@ -165,11 +170,13 @@ def foresight(
     from recommit.policy.checkpoint import local_folder
     from recommit.policy.policy import CommitPolicy
     from recommit.runs.directory import recipe_of
+    from recommit.storage.belonging import refuse_foreign
     from recommit.train.foresight import teaching
     from recommit.train.foresight.learning_file import NAME
 
     if threads:
         torch.set_num_threads(threads)
+    refuse_foreign(out, (NAME, "config.json"), "a policy with foresight")
     try:
         spec = recipe_of(str(run), task)
         policy = CommitPolicy.from_pretrained(local_folder(run)).eval()
@@ -226,9 +233,11 @@ def stakes(
     from recommit.rivals import fitting
     from recommit.rivals import stakes as at_stake
     from recommit.rivals.problem import HeadProblem
+    from recommit.storage.belonging import refuse_foreign
 
     if threads:
         torch.set_num_threads(threads)
+    refuse_foreign(out, ("config.json",), "a policy")
     try:
         source, own = files.read(graph), CommitPolicy.from_pretrained(policy).eval()
         own.replace_views(views or own.config.views)

@@ -82,7 +82,10 @@ def score(
     from recommit.graphs.optimal import split as parting
     from recommit.graphs.share import over_prices
     from recommit.report.commitments import graph_page
+    from recommit.storage.belonging import refuse_foreign
 
+    if out is not None:
+        refuse_foreign(out, ("scores.json",), "scores")
     try:
         judged = files.read(graph)
         settings = settings_of(judged, budget, price_action, price_look)

@@ -166,7 +166,7 @@ def test_random_ties_follow_the_seed(pack: Path, capsys: pytest.CaptureFixture[s
     [
         ([], "expected a level file, or --task"),
         (["--task", "chess"], "chess"),
-        (["--task", "sliding", "--size", "9"], "rows: expected 2..5, got 9"),
+        (["--task", "sliding", "--size", "9"], "size: expected 2..5, got 9"),
         (["--task", "sliding", "--size", "3", "--length", "40"], "length: expected 1..31"),
         (["--task", "sliding", "--size", "3", "--length", "1", "2", "3"], "got 3 numbers"),
         (["--task", "sliding", "--size", "3", "--count", "0"], "count: expected at least 1, got 0"),

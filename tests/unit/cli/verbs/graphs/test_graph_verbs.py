@@ -152,7 +152,7 @@ def test_every_state(init, tmp_path, capsys):  # noqa: F811
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["score", "nowhere"], "manifest.json: expected a file, got none"),
+        (["score", "nowhere"], "graph: expected a folder that recommit graph build wrote, or sliding-2x3, got nowhere"),
         (["score", "GRAPH", "--rules", "guess"], "rules: expected fixed-1 .. fixed-8"),
         (["score", "GRAPH", "--budget", "0"], "budget: expected numbers 1..64, got 0"),
         (["score", "GRAPH", "--price-look", "-1"], "look: expected a number of at least 0, got -1"),

@@ -16,6 +16,7 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
+from recommit.cli.requests import WrongCall
 from recommit.cli.verbs.boards.game.keyboard import WORDS
 from recommit.storage.foreign_text import plain, say
 
@@ -201,7 +202,11 @@ class _Handler(BaseHTTPRequestHandler):
 
 def serve(game: BoardGame, port: int, cell: int, theme: str) -> None:
     """Serve the page until Ctrl-C."""
-    with LocalPage(game, port, cell, theme) as server:
+    try:
+        page = LocalPage(game, port, cell, theme)
+    except OSError as error:
+        raise WrongCall(f"port: expected one that is free and that you may use, got {port}: {error.strerror}") from None
+    with page as server:
         say(f"open {server.address}\nCtrl-C ends it")
         try:
             server.serve_forever()

@@ -26,7 +26,7 @@ pytest.importorskip("PIL")
 @pytest.fixture
 def page(tmp_path: Path) -> Iterator[LocalPage]:
     (tmp_path / "pack.txt").write_text(LEVELS.replace("two", "<b>two</b>"))
-    game = BoardGame(LevelRequest(tmp_path / "pack.txt", "sokoban", (), 2, None, 0).level)
+    game = BoardGame(LevelRequest(tmp_path / "pack.txt", None, (), 2, None, 0).level)
     with LocalPage(game, cell=16) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
