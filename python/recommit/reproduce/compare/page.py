@@ -5,12 +5,12 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING, Any
 
-from recommit.evaluate.text import grid
 from recommit.reproduce.compare import reading, words
 from recommit.reproduce.compare.instances import HARDER, TEST
 from recommit.reproduce.compare.played import SHARED
 from recommit.reproduce.compare.reading import ScoredSetting
 from recommit.reproduce.compare.sources import SOURCES
+from recommit.storage.foreign_text import grid
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -62,7 +62,8 @@ def score(
         rules: fixed-1 to fixed-8, head, confidence-product, confidence-least, confidence-entropy, disagreement,
             entropy-jump, repetition, reversal, consecutive, and agreement where the graph has samples; each also as
             NAME+memory. And sampled and random, depths drawn by the head or evenly: by expectation.
-        rule: A file of Python that defines `rule`, a recommit.horizon.Rule. It is run: see run-code.
+        rule: A file of Python that defines `rule`: a function from plans to depths, or a recommit.horizon.Rule. It is
+            judged without and with a memory. The file is run: see run-code.
         run_code: Yes, run the file.
         table: A .npy file with a depth for every node, in the order of the graph.
         fitted: Folders of heads that recommit graph fit wrote; the graph needs features.
@@ -88,10 +89,13 @@ def score(
         settings = settings_of(judged, budget, price_action, price_look)
         every = (*rules, *(by_name.SAMPLED if rules == RULES and judged.samples is not None else ()))
         entries = [by_name.named(name) for name in every]
-        entries += [own_rule.from_code(rule, trusted=run_code)] if rule else []
-        entries += [own_rule.from_table(table)] if table else []
-        entries += _heads(fitted)
         judge = judging.Judge(judged, settings)
+        own = [(own_rule.from_code(rule, trusted=run_code), rule)] if rule else []
+        own += [(own_rule.from_table(table), table)] if table else []
+        for entry, path in own:
+            own_rule.ask_once(entry, path, judge.bench)
+            entries += own_rule.with_memory(entry)
+        entries += _heads(fitted)
         other = None if choose_on is None else judging.Judge(files.read(choose_on), settings)
         rows = scoring.score(judge, entries, other, None if quiet else lambda name: say(f"{name} ..."))
         budgets = dict.fromkeys(each.budget for each in settings) if price_action else ()
