@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from recommit.graphs.graph import CommitmentGraph
     from recommit.graphs.judge import Judge, Setting
     from recommit.graphs.optimal.split import RuleParts
+    from recommit.graphs.optimal.to_goal import RuleWays
     from recommit.graphs.score import RuleScore
     from recommit.graphs.share.over_prices import MeanGain
     from recommit.play.attribution import Attribution
@@ -113,6 +114,24 @@ def split(settings: Sequence[Setting], rows: Sequence[RuleParts]) -> str:
             ]
             lines.append([row.rule, f"{100 * row.value:.1f}", f"{100 * row.best:.1f}", *ends, *orders])
         parts.append(f"## Plans or depths, {setting.label()}\n\n{grid(head, lines)}\n")
+    return "\n".join(parts)
+
+
+def without_budget(rows: Sequence[RuleWays]) -> str:
+    """A table per price of a look, in Markdown: from where rules reach the goal, and what their ways cost."""
+    head = ("rule", "threshold", "reached", "goes round", "loses the level", "cost", "cheapest", "more", "95 %")
+    parts = []
+    for prices in dict.fromkeys((row.price_action, row.price_look) for row in rows):
+        own = [row for row in rows if (row.price_action, row.price_look) == prices]
+        lines = []
+        for row in sorted(own, key=lambda each: (-each.reached, each.cost or 0.0)):
+            threshold = "" if row.threshold is None else f"{row.threshold:.3g}"
+            costs = ["" if each is None else f"{100 * each:.1f}" for each in (row.cost, row.cheapest)]
+            shares = [f"{100 * each:.1f}" for each in (row.reached, row.rounds, row.lost)]
+            lines.append([row.rule, threshold, *shares, *costs, *(_points(row.more) if row.more else ("", ""))])
+        title = f"## Without a budget, {prices[0]:g} per action, {prices[1]:g} per look"
+        reachable = f"The best depths reach the goal from {100 * own[0].reachable:.1f} % of the starts."
+        parts.append(f"{title}\n\n{reachable}\n\n{grid(head, lines)}\n")
     return "\n".join(parts)
 
 

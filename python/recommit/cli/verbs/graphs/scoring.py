@@ -50,6 +50,7 @@ def score(
     price_action: float = 0.01,
     price_look: tuple[float, ...] = (),
     split: bool = False,
+    without_budget: bool = False,
     json: bool = False,
     quiet: bool = False,
 ) -> int:
@@ -73,6 +74,8 @@ def score(
         price_look: What a look costs. Every budget is judged without prices first, then at each of these.
         split: Also say what is missing to optimal play because of the plans, and what because of the depths, in both
             orders. The graph needs the solver's ways from its starts: recommit graph build --ways, or every state.
+        without_budget: Also say what the way to the goal costs where looks are not counted: at each price of a look,
+            or at the price of an action. Rounds cost infinity and are counted. Rules of the present plan only.
         json: Print scores.json instead of the tables.
         quiet: Print nothing while judging.
     """
@@ -81,7 +84,9 @@ def score(
     from recommit.graphs import rules as by_name
     from recommit.graphs import score as scoring
     from recommit.graphs.optimal import split as parting
+    from recommit.graphs.optimal import to_goal
     from recommit.graphs.share import over_prices
+    from recommit.play.commitments import Prices
     from recommit.report.commitments import graph_page
 
     try:
@@ -101,10 +106,17 @@ def score(
         budgets = dict.fromkeys(each.budget for each in settings) if price_action else ()
         means = [row for k in budgets for row in over_prices.mean_gains(judge, entries, k, price_action, other)]
         parts = parting.of_rules(judge, rows, entries) if split else []
+        ways = [
+            row
+            for look in (price_look or (price_action,) if without_budget else ())
+            for row in to_goal.of_rules(judge, entries, Prices(price_action, look), other)
+        ]
         value = _values(judge, other or judge, entries, rows) | {"over_prices": [row.to_dict() for row in means]}
         value |= {"split": [row.to_dict() for row in parts]} if split else {}
+        value |= {"without_budget": [row.to_dict() for row in ways]} if without_budget else {}
         text = page.scores(judge, rows, other) + ("\n" + page.over_prices(means) if means else "")
         text += "\n" + page.split(judge.settings, parts) if split else ""
+        text += "\n" + page.without_budget(ways) if ways else ""
     except ValueError as error:
         raise WrongCall(str(error)) from None
     if out is not None:

@@ -54,6 +54,15 @@ def test_depths_that_are_drawn_alone_have_nothing_to_watch(folders, tmp_path, ca
     assert "have no one episode to watch" in (tmp_path / "page.html").read_text()
 
 
+def test_costs_without_a_budget(capsys):
+    words = ["sliding-2x3", "--rules", "fixed-8", "head+memory", "--budget", "3", "--without-budget", "--quiet"]
+    assert main(["graph", "score", *words]) == 0
+    assert "## Without a budget, 0.01 per action, 0.01 per look" in capsys.readouterr().out
+    assert main(["graph", "score", *words, "--price-look", "0.02", "0.04", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["without_budget"]
+    assert [(row["rule"], row["price_look"]) for row in rows] == [("fixed-8", 0.02), ("fixed-8", 0.04)]
+
+
 def test_plans_or_depths(init, tmp_path, capsys):  # noqa: F811
     words = ["--split", "test", "--starts", "6", "--ways", "--quiet"]
     assert main(["graph", "build", str(init), "--out", str(tmp_path / "ways"), *words]) == 0
