@@ -64,8 +64,9 @@ def compare(
                 f"runs: expected a folder with {' or '.join(names)}, as --preset {preset} makes it, got {runs}"
             )
         sizes = {"test": instances, "validation": validation, "harder": harder}
-        heard = (_silent, None) if quiet else (say, LookedLine())
-        page, scores = folder.compare(wanted, out, seeds, sizes, device, *heard, call=_call(runs, out, preset, sizes))
+        heard, progress = (_silent, None) if quiet else (say, LookedLine())
+        call = _call(runs, out, preset, sizes)
+        page, scores = folder.compare(wanted, out, seeds, sizes, device, heard, progress, call)
     except ValueError as error:
         raise WrongCall(str(error)) from None
     tell(dumps(scores, indent=2) if json else page, end="")

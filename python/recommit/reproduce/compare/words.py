@@ -28,8 +28,8 @@ COUNTED = "How many rules beat our head, over all prices and budgets (values of 
 USUAL = "recommit graph compare laptop --out compared"
 MADE = (
     "The command writes this page, its figures and every row. `{runs}` is what `recommit reproduce --preset {preset}` "
-    "left. [The rules](guides/rules.md) have a page. Four policies of each seed make plans. Thresholds and constant "
-    "depths are chosen on validation instances, for each budget and price. The tables also have one threshold for all "
+    "left. [The rules](guides/rules.md) have a page. Up to four policies of each seed make plans. Thresholds and "
+    "constant depths are chosen on validation instances, for each budget and price. The tables also have one threshold for all "
     "budgets. All values are exact sums over [commitment graphs](guides/graphs.md), which hold what a policy would do "
     "in every state. Differences are paired: the same instances, the same seeds. A *memory* holds the states that an "
     "episode has seen. A rule with a memory is compared with our head with a memory."
@@ -49,7 +49,7 @@ BEST = (
     "value, in points solved, and in actions (below zero: it spends fewer)."
 )
 BEATS = (
-    "All rules on all four sources of plans, with and without a memory. Each has a threshold of its own budget and "
+    "All rules on all sources of plans, with and without a memory. Each has a threshold of its own budget and "
     "price. A rule beats our head if its whole 95 % interval lies above zero, and is behind if it lies below. "
     "Otherwise it is level. So many comparisons at once leave some to chance: one in forty of the level ones lies "
     "above."
