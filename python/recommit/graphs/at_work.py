@@ -136,8 +136,8 @@ def _actions(every: Plans, nodes: Ints, previous: Tail | None = None) -> Plans:
 def _all(every: Plans, nodes: Ints, previous: Tail | None = None) -> Plans:
     """All that is known of these plans, for a rule of somebody else that reads the last ones too."""
     arrays = {name: getattr(every, name) for name in ("probabilities", "samples", "features")}
-    known = {name: None if values is None else values[nodes] for name, values in arrays.items()}
-    return Plans(every.actions[nodes], previous=previous, **known)
+    rows = {name: None if values is None else values[nodes] for name, values in arrays.items()}
+    return Plans(every.actions[nodes], previous=previous, **rows)
 
 
 @dataclass(frozen=True, eq=False)

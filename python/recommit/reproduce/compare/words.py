@@ -29,9 +29,9 @@ USUAL = "recommit graph compare laptop --out compared"
 MADE = (
     "The command writes this page, its figures and every row. `{runs}` is what `recommit reproduce --preset {preset}` "
     "left. [The rules](guides/rules.md) have a page. Up to four policies of each seed make plans. Thresholds and "
-    "constant depths are chosen on validation instances, for each budget and price. The tables also have one threshold for all "
-    "budgets. All values are exact sums over [commitment graphs](guides/graphs.md), which hold what a policy would do "
-    "in every state. Differences are paired: the same instances, the same seeds. A *memory* holds the states that an "
+    "constant depths are chosen on validation instances, for each budget and price. The tables also have one threshold "
+    "for all budgets. All values are exact sums over [commitment graphs](guides/graphs.md), which hold what a policy "
+    "would do in every state. Differences are paired: the same instances, the same seeds. A *memory* holds the states that an "
     "episode has seen. A rule with a memory is compared with our head with a memory."
 )
 NAMES = (
