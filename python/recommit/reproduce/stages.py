@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recommit.reproduce import preset as presets
-from recommit.reproduce.course import Course
+from recommit.reproduce.schedule import StageSchedule
 from recommit.storage import files
 from recommit.storage.foreign_text import say
 from recommit.storage.lock import Lock
@@ -54,9 +54,9 @@ def reproduce(
         for task in tasks:
             task.prepare()
         stages = sorted((stage for task in tasks for stage in task.stages()), key=lambda stage: stage.turn)
-        course = Course([stage.seconds for stage in stages])
+        schedule = StageSchedule([stage.seconds for stage in stages])
         for stage in stages:
-            stage.run(course, quiet)
+            stage.run(schedule, quiet)
     return entries[0].folder / "report.html"
 
 
@@ -72,21 +72,21 @@ class PuzzleStage:
     #: What it takes on two quiet cores, where the preset says so.
     seconds: float | None = None
 
-    def run(self, course: Course, quiet: bool) -> None:
+    def run(self, schedule: StageSchedule, quiet: bool) -> None:
         """Do it, and say how long it took."""
         began, cpu = time.monotonic(), processor_seconds()
         if not quiet:
-            say(f"== {self.puzzle}: {self.what} ({course.place()})")
+            say(f"== {self.puzzle}: {self.what} ({schedule.place()})")
         self.work()
         took = time.monotonic() - began
-        course.passed(took)
+        schedule.passed(took)
         if not quiet:
             spent = processor_seconds() - cpu
             say(f"== {self.puzzle}: {self.what} took {took:.0f} s ({spent:.0f} s of processor time)")
 
 
 def processor_seconds() -> float:
-    """Of this process and those that it has waited for."""
+    """Seconds of this process and of those that it has waited for."""
     return sum(os.times()[:4])
 
 

@@ -30,9 +30,11 @@ addEventListener("load", () => {
   for (const folded of all("details")) folded.open = true;
   out.unfolded = over();
   const four = all(".grid").filter((grid) => grid.children.length === 4);
-  out.rows = four.map((grid) => new Set([...grid.children].map((one) => Math.round(one.getBoundingClientRect().top))).size);
+  const box_of = (one) => one.getBoundingClientRect();
+  out.rows = four.map((grid) => new Set([...grid.children].map((one) => Math.round(box_of(one).top))).size);
   const shown = all(".agents td small").filter((one) => one.getClientRects().length);
-  out.intervals = Math.max(...shown.map((one) => one.getBoundingClientRect().height / parseFloat(getComputedStyle(one).fontSize)));
+  const lines_of = (one) => box_of(one).height / parseFloat(getComputedStyle(one).fontSize);
+  out.intervals = Math.max(...shown.map(lines_of));
   out.tables = all(".agents .wide").map((box) => box.scrollWidth - box.clientWidth);
   all(".show-all").forEach((box) => box.click());
   all(".agents .wide").forEach((box) => { box.scrollLeft = 300; });

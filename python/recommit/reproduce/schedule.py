@@ -17,7 +17,7 @@ SKIPPED = 10
 
 
 @dataclass
-class Course:
+class StageSchedule:
     """The seconds that a preset expects of every stage, and those that were taken."""
 
     expected: Sequence[float | None]
