@@ -13,13 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from recommit.reproduce.preset_check import FORESIGHT_KEYS, HEAD_PLANS
 from recommit.storage import belonging, digests, files, reading
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-
-    from recommit.reproduce.preset import PresetEntry
 
 #: What a graph of plans takes of what a preset says of stakes; the rest is the head's own.
 _MADE = {"command": str, "options": dict, "sources": list}
@@ -77,22 +74,18 @@ def _digest(source: Path) -> str:
     return files.file_sha256(graph) if graph.is_file() else weights_of(local_folder(source))
 
 
-def steps(entry: PresetEntry, seed: int) -> list[HeadStep]:
-    """Those of one seed, in order; none of a preset that says nothing of heads."""
-    asked = entry.values.get("heads", {})
+def steps(asked: dict[str, Any], run: Path, folder: Path, seed: int, task: str = "") -> list[HeadStep]:
+    """Those of one seed, in order, on the plans of a ``run``; none of a preset that says nothing of heads. ``task`` is
+    needed where the run has learned several puzzles."""
     if not asked:
         return []
-    run = entry.starts()[seed] if asked.get("plans") == HEAD_PLANS[0] else entry.family / f"adaptive-s{seed}"
-    shared = {"views": asked["views"]} if "views" in asked else {}
-    if entry.joint is not None:  # whose run has learned several puzzles
-        shared["task"] = entry.data.task
-    foresight, graph, stakes = folders(entry, seed)
+    shared = {name: value for name, value in (("views", asked.get("views")), ("task", task)) if value}
+    foresight, graph, stakes = (folder / part for part in _parts(seed))
 
     def step(verb: str, sources: tuple[Path, ...], out: Path, options: dict[str, Any]) -> HeadStep:
-        return HeadStep(verb, sources, out, options, entry.launch / f"{out.name}.json")
+        return HeadStep(verb, sources, out, options, folder / "launch" / f"{out.name}.json")
 
-    first = {name: asked["foresight"][name] for name in FORESIGHT_KEYS if name in asked["foresight"]}
-    result = [step("train foresight", (run,), foresight, {**first, **shared, "seed": seed})]
+    result = [step("train foresight", (run,), foresight, {**asked["foresight"], **shared, "seed": seed})]
     if "stakes" in asked:
         plans = {name: asked["stakes"][name] for name in _OF_GRAPHS if name in asked["stakes"]}
         learning = {name: value for name, value in asked["stakes"].items() if name not in plans}
@@ -101,9 +94,9 @@ def steps(entry: PresetEntry, seed: int) -> list[HeadStep]:
     return result
 
 
-def folders(entry: PresetEntry, seed: int) -> tuple[Path, Path, Path]:
-    """Of foresight, of the graph of its plans, and of stakes."""
-    return entry.family / f"foresight-s{seed}", entry.folder / f"graph-s{seed}", entry.family / f"stakes-s{seed}"
+def _parts(seed: int) -> tuple[str, str, str]:
+    """Where foresight, the graph of its plans and stakes lie."""
+    return f"family/foresight-s{seed}", f"graph-s{seed}", f"family/stakes-s{seed}"
 
 
 def teach(every: Sequence[HeadStep], verbs: Mapping[str, Callable[..., int]], quiet: bool) -> int:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recommit.reproduce import heads
-from recommit.reproduce.preset_check import CHANGES, KEYS, MAPPINGS, check
+from recommit.reproduce.preset_check import CHANGES, HEAD_PLANS, KEYS, MAPPINGS, check
 from recommit.storage import recipe_text
 from recommit.storage.recipe_text import brief
 
@@ -153,9 +153,15 @@ class PresetEntry:
         kind = "fresh" if self.values.get("evaluate", {}).get("fresh") else "eval"
         return self.folder / f"{kind}-s{seed}"
 
-    def head_steps(self) -> list[HeadStep]:
-        """What teaches heads, seed by seed."""
-        return [step for seed in self.seeds for step in heads.steps(self, seed)]
+    def head_steps(self, *seeds: int) -> list[HeadStep]:
+        """What teaches heads, seed by seed; of all seeds for none."""
+        asked, every = self.values.get("heads", {}), list["HeadStep"]()
+        task = self.data.task if self.joint else ""
+        for seed in seeds or self.seeds:
+            of_warm_start = asked.get("plans") == HEAD_PLANS[0]
+            run = self.starts()[seed] if of_warm_start else self.family / f"adaptive-s{seed}"
+            every += heads.steps(asked, run, self.folder, seed, task)
+        return every
 
     @property
     def runs(self) -> list[Run]:

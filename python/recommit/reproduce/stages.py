@@ -152,7 +152,7 @@ class Task:
 
     def heads(self) -> None:
         """Foresight and stakes, several seeds at a time, in this machine's processes."""
-        work = [(heads.steps(self.entry, seed), self.verbs, self.quiet) for seed in self.entry.seeds]
+        work = [(self.entry.head_steps(seed), self.verbs, self.quiet) for seed in self.entry.seeds]
         if self.jobs == 1 or len(work) == 1:
             for each in work:
                 _fine(heads.teach(*each))
