@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 #: What a graph of plans takes of what a preset says of stakes; the rest is the head's own.
-_MADE = {"command": str, "options": dict, "sources": list}
 _OF_GRAPHS = ("starts", "length")
+#: What is written down of a step.
+_RECORD = {"command": str, "options": dict, "sources": list}
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class HeadStep:
     out: Path
     options: dict[str, Any]
     #: Where it is written down what it was made of.
-    made: Path
+    record: Path
 
     @property
     def command(self) -> list[str]:
@@ -45,7 +46,7 @@ class HeadStep:
     @property
     def there(self) -> bool:
         """Was it written, whole?"""
-        return self.made.is_file() and (self.out / digests.NAME).is_file()
+        return self.record.is_file() and (self.out / digests.NAME).is_file()
 
     def run(self, verbs: Mapping[str, Callable[..., int]], quiet: bool) -> int:
         """Do it unless it is there; the command's exit status."""
@@ -53,7 +54,7 @@ class HeadStep:
 
         now = {"command": self.verb, "options": self.options, "sources": [_digest(each) for each in self.sources]}
         if self.there:
-            belonging.check(self.out, reading.values(self.made.parent, self.made.name, _MADE), now)
+            belonging.check(self.out, reading.values(self.record.parent, self.record.name, _RECORD), now)
             return 0
         options = {name: tuple(value) if isinstance(value, list) else value for name, value in self.options.items()}
         threads = torch.get_num_threads()
@@ -61,12 +62,12 @@ class HeadStep:
             status = verbs[self.verb](*self.sources, out=self.out, **options, quiet=quiet)
         torch.set_num_threads(threads)  # which these commands change
         if status == 0:
-            files.replace(files.Files(), self.made, (json.dumps(now, indent=2) + "\n").encode())
+            files.replace(files.Files(), self.record, (json.dumps(now, indent=2) + "\n").encode())
         return status
 
 
 def _digest(source: Path) -> str:
-    """Of what a step begins with: a run's best policy, a saved one, or a graph."""
+    """Digest what a step begins with: a run's best policy, a saved one, or a graph."""
     from recommit.graphs.files import MANIFEST
     from recommit.policy.checkpoint import local_folder, weights_of
 
@@ -74,21 +75,21 @@ def _digest(source: Path) -> str:
     return files.file_sha256(graph) if graph.is_file() else weights_of(local_folder(source))
 
 
-def steps(asked: dict[str, Any], run: Path, folder: Path, seed: int, task: str = "") -> list[HeadStep]:
+def steps(wishes: dict[str, Any], run: Path, folder: Path, seed: int, task: str = "") -> list[HeadStep]:
     """Those of one seed, in order, on the plans of a ``run``; none of a preset that says nothing of heads. ``task`` is
     needed where the run has learned several puzzles."""
-    if not asked:
+    if not wishes:
         return []
-    shared = {name: value for name, value in (("views", asked.get("views")), ("task", task)) if value}
+    shared = {name: value for name, value in (("views", wishes.get("views")), ("task", task)) if value}
     foresight, graph, stakes = (folder / part for part in _parts(seed))
 
     def step(verb: str, sources: tuple[Path, ...], out: Path, options: dict[str, Any]) -> HeadStep:
         return HeadStep(verb, sources, out, options, folder / "launch" / f"{out.name}.json")
 
-    result = [step("train foresight", (run,), foresight, {**asked["foresight"], **shared, "seed": seed})]
-    if "stakes" in asked:
-        plans = {name: asked["stakes"][name] for name in _OF_GRAPHS if name in asked["stakes"]}
-        learning = {name: value for name, value in asked["stakes"].items() if name not in plans}
+    result = [step("train foresight", (run,), foresight, {**wishes["foresight"], **shared, "seed": seed})]
+    if "stakes" in wishes:
+        plans = {name: wishes["stakes"][name] for name in _OF_GRAPHS if name in wishes["stakes"]}
+        learning = {name: value for name, value in wishes["stakes"].items() if name not in plans}
         result.append(step("graph build", (run,), graph, {"split": "train", **plans, **shared}))
         result.append(step("train stakes", (foresight, graph), stakes, {**learning, "seed": seed}))
     return result

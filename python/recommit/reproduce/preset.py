@@ -155,12 +155,12 @@ class PresetEntry:
 
     def head_steps(self, *seeds: int) -> list[HeadStep]:
         """What teaches heads, seed by seed; of all seeds for none."""
-        asked, every = self.values.get("heads", {}), list["HeadStep"]()
+        wishes, every = self.values.get("heads", {}), list["HeadStep"]()
         task = self.data.task if self.joint else ""
         for seed in seeds or self.seeds:
-            of_warm_start = asked.get("plans") == HEAD_PLANS[0]
+            of_warm_start = wishes.get("plans") == HEAD_PLANS[0]
             run = self.starts()[seed] if of_warm_start else self.family / f"adaptive-s{seed}"
-            every += heads.steps(asked, run, self.folder, seed, task)
+            every += heads.steps(wishes, run, self.folder, seed, task)
         return every
 
     @property

@@ -52,7 +52,7 @@ def add(
 
 
 def _preferred(agent: AgentName) -> tuple[int, bool]:
-    """Of equal constants the shallower; of the same one that of the evaluation's own run."""
+    """Prefer of equal constants the shallower; of the same one that of the evaluation's own run."""
     return -agent.depth, not agent.run
 
 

@@ -34,6 +34,6 @@ def digest(policy: Path) -> str:
 
 
 def digests(agents: Iterable[AgentName], own: str) -> dict[str, str]:
-    """Of every run that agents ask, by its name in theirs; ``own`` is the run of those that name none."""
+    """Digest the plans of every run that agents ask, by its name; ``own`` is the run of those that name none."""
     runs = dict.fromkeys(agent.run for agent in agents if agent.asks_policy)
     return {run: digest(local_folder(run or own)) for run in runs} if len(runs) > 1 else {}
