@@ -12,6 +12,7 @@ so that each state is looked at once for all of them. What is in the folder is n
 
 from __future__ import annotations
 
+import re
 import time
 import warnings
 from functools import partial
@@ -25,7 +26,7 @@ from recommit.data.starts import held_out
 from recommit.evaluate import compute, metrics, summaries, thresholds, transcripts
 from recommit.evaluate.agent_names import ZERO_SHOT, AgentName, file_name, validation_name
 from recommit.evaluate.agents import PolicyPlayer
-from recommit.evaluate.ceiling import gain, regrets
+from recommit.evaluate.ceiling import gain, plans, regrets
 from recommit.evaluate.spec import split_words
 from recommit.evaluate.split import fresh, instances
 from recommit.evaluate.store import LATER, flat
@@ -102,7 +103,8 @@ class Evaluation:
                 self._line.show(f"{number}/{len(self.spec.agents)} {agent} plays {len(self.starts):,} instances ...")
                 self._play(agent)
                 self._line.clear()
-                self._say(f"{number}/{len(self.spec.agents)} {agent}: {time.monotonic() - began:.1f} s")
+                short = re.sub(r"@.*[/\\]", "@", str(agent))
+                self._say(f"{number}/{len(self.spec.agents)} {short}: {time.monotonic() - began:.1f} s")
             if self.spec.regret:
                 self._keep_regrets(policy, agents)
             self._let_go(policy)
@@ -234,7 +236,8 @@ class Evaluation:
                 summary.append({**head, **figures, **more})
             first = self._stored(agent, self._largest, 0)
             curves[name] = metrics.over_budgets(first, self.length, self._largest)
-        gain.add(summary, played, self.rooms, self.spec.prices)
+        same_plans = plans.digests(self.spec.names, self.spec.run)
+        gain.add(summary, played, self.rooms, self.spec.prices, same_plans)
         self.store.write_table("episodes.parquet", summaries.episode_columns(played))
         self.store.write_json("curves.json", curves)
         compared = summaries.compare(self.spec.agents, self.budgets, played, self.rooms, self.spec.prices)
