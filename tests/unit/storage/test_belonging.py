@@ -52,7 +52,7 @@ def test_what_a_command_that_was_killed_has_written_is_no_strangers(tmp_path):
         (tmp_path / name).touch()
     belonging.refuse_foreign(tmp_path, ("mine.json",), "a thing")
     (tmp_path / "thesis.tex").touch()
-    with pytest.raises(WrongFolder, match="or that of a thing; got one with thesis.tex"):
+    with pytest.raises(WrongFolder, match=r"or that of a thing; got one with thesis\.tex"):
         belonging.refuse_foreign(tmp_path, ("mine.json",), "a thing")
 
 
