@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import signal
 from typing import TYPE_CHECKING
@@ -64,6 +65,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if wanted and not _has_gpu():
         for item in wanted:
             item.add_marker(pytest.mark.skip(reason="no CUDA device"))
+
+
+def pytest_collection_finish() -> None:
+    # Thousands of tests and what they import stay to the end: no search for garbage need look at them again.
+    gc.collect()
+    gc.freeze()
 
 
 def _has_gpu() -> bool:

@@ -18,9 +18,9 @@ from statistics import mean
 from typing import Any
 
 from recommit.evaluate.agent_names import AgentName
-from recommit.evaluate.text import grid
 from recommit.rivals import audit_page
 from recommit.rivals.audit import AuditRow
+from recommit.storage.foreign_text import grid
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGE = DOCS / "results-heads.md"

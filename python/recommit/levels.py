@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import stat
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, overload
 import numpy as np
 
 from recommit import _core
+from recommit.storage import opening
 from recommit.storage.files import replacing
 
 if TYPE_CHECKING:
@@ -125,10 +125,8 @@ def parse_levels(text: str | bytes) -> Levels:
 def read_levels(path: str | os.PathLike[str]) -> Levels:
     """The levels of a file, whose size is checked before it is read."""
     file_path = Path(path)
-    if not stat.S_ISREG(file_path.stat().st_mode):
-        raise ValueError(f"path: expected a regular file, got {file_path}")
     try:
-        with file_path.open("rb") as file:
+        with opening.reading(file_path) as file:
             _check_size(os.fstat(file.fileno()).st_size)
             return parse_levels(file.read(MAX_FILE_BYTES + 1))
     except _core.LevelError as error:

@@ -1,5 +1,5 @@
-"""A family, an evaluation, a reproduction, a commitment graph, a head that is fitted on it and a comparison of rules go
-on after any change of the disk failed, or was the last."""
+"""A family, an evaluation, a reproduction, a commitment graph, a head that is fitted on it, foresight and a comparison
+of rules go on after any change of the disk failed, or was the last."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ tasks:
     evaluate: {{instances: 4, validation: 2, budgets: ["2"]}}
 """
 #: Points at the beginning, at the end, and between.
-SOME = {"evaluate": 1, "family": 1, "reproduce": 1, "graph": 1, "head": 1}
+SOME = {"evaluate": 1, "family": 1, "reproduce": 1, "graph": 1, "head": 1, "foresight": 1}
 #: In the nightly tier alone.
 MORE = ("comparison",)
 
@@ -82,6 +82,8 @@ def words_of(kind, place):
     if kind == "family":
         words = ["train", "family", "--recipe", "laptop-sliding", "--init", str(runs / "sft"), "--jobs", "1"]
         return [*words, "--variants", "adaptive", "fixed-4", "--set", *GRPO]
+    if kind == "foresight":
+        return ["train", "foresight", str(runs / "family" / "adaptive-s0"), "--steps", "2", "--starts", "4"]
     if kind == "comparison":
         words = ["graph", "compare", str(place / "whole"), "--preset", str(place / "small.yaml"), "--seeds", "0"]
         return [*words, "--instances", "4", "--validation", "4", "--harder", "2", "--device", "cpu"]

@@ -211,7 +211,7 @@ def test_folder_vanishes(tmp_path):
 def test_another_recipe(tmp_path):
     build(TINY, tmp_path / "set")
     before = tree(tmp_path / "set")
-    with pytest.raises(errors.WrongFolder, match=r"set: the folder belongs to another run: seed was 0, is 1$"):
+    with pytest.raises(errors.WrongFolder, match=r"set: the folder belongs to another run: seed was 0, is 1;"):
         build(TINY.changed(seed=1), tmp_path / "set")
     assert tree(tmp_path / "set") == before
 

@@ -15,9 +15,11 @@ from tests.waiting import HANG
 from recommit.runs.ports import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
+#: Seconds of a dozen runs and more, one after the other on a busy machine; gloo would wait longer.
+LIMIT = 2 * HANG
 
 
-def launch(module: str, arguments: list[str], world: int, log: Path, limit: float = HANG) -> list[tuple[int, str]]:
+def launch(module: str, arguments: list[str], world: int, log: Path, limit: float = LIMIT) -> list[tuple[int, str]]:
     """Start ``world`` ranks of ``python -m module arguments``; the exit status of each, and what it said (beside
     ``log``).
 
@@ -40,7 +42,7 @@ def launch(module: str, arguments: list[str], world: int, log: Path, limit: floa
             rank.kill()
 
 
-def succeed(module: str, arguments: list[str], world: int, log: Path, limit: float = HANG) -> None:
+def succeed(module: str, arguments: list[str], world: int, log: Path, limit: float = LIMIT) -> None:
     """``launch``, and every rank must end well."""
     said = launch(module, arguments, world, log, limit)
     assert [status for status, _ in said] == [0] * world, "\n".join(text[-2000:] for _, text in said)

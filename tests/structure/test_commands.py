@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import shlex
 
@@ -26,6 +27,11 @@ def test_every_command_is_understood(page):
         checking.check(command)
 
 
+@functools.cache
+def _help(verb):
+    return commands.call([*verb.split(), "--help"])[1]
+
+
 @pytest.mark.parametrize("page", [p for p in PAGES if commands.inline(p)], ids=name)
 def test_every_flag_in_running_text_exists(page):
     for text in commands.inline(page):
@@ -34,7 +40,7 @@ def test_every_flag_in_running_text_exists(page):
         if words[0] != "recommit" or "--out" in words or "--version" in words or verb in (None, "bench"):
             checking.check(Command(name(page), 0, 0, text))
         else:
-            _, said = commands.call([*verb.split(), "--help"])
+            said = _help(verb)
             for flag in (word for word in words if word.startswith("--")):
                 assert re.search(rf"{flag}\b", said), f"{name(page)}: {text}"
 

@@ -58,14 +58,17 @@ def _faults(call: ast.Call) -> list[str]:
     wrong = [what for pattern, what in FORBIDDEN.items() if re.fullmatch(pattern, name)]
     if re.fullmatch(SEEDED, name) and not call.args and not call.keywords:
         wrong.append("draws without a seed")
-    if name.endswith((".wait", ".communicate", ".get", ".run", ".result", ".join")) and _is_short(call):
+    if _is_short(call, name):
         wrong.append("limits in seconds")
     return wrong
 
 
-def _is_short(call: ast.Call) -> bool:
-    limits = [word.value for word in call.keywords if word.arg == "timeout"]
-    return any(isinstance(limit, ast.Constant) and limit.value < SHORT for limit in limits)
+def _is_short(call: ast.Call, name: str) -> bool:
+    limits = [word.value for word in call.keywords if word.arg in ("timeout", "seconds")]
+    if name.endswith((".wait", ".join", ".result", ".settimeout", ".alarm")):
+        limits += call.args
+    numbers = [each.value for each in limits if isinstance(each, ast.Constant)]
+    return any(isinstance(number, int | float) and number is not False and 0 < number < SHORT for number in numbers)
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(ROOT).as_posix())
@@ -96,6 +99,10 @@ def test_every_exception_is_needed() -> None:
         "secrets.token_hex()",
         "process.wait(timeout=60)",
         "subprocess.run(call, timeout=20)",
+        "connection = HTTPConnection(host, port, timeout=30)",
+        "wire.post(address, seconds=2.0)",
+        "thread.join(0.2)",
+        "link.settimeout(5)",
     ],
 )
 def test_what_waits_or_draws_is_noticed(line: str) -> None:
@@ -103,7 +110,15 @@ def test_what_waits_or_draws_is_noticed(line: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["random.Random(0)", "np.random.default_rng(0)", "process.wait(timeout=HANG)", "event.wait()"]
+    "line",
+    [
+        "random.Random(0)",
+        "np.random.default_rng(0)",
+        "process.wait(timeout=HANG)",
+        "event.wait()",
+        "', '.join(words)",
+        "link.settimeout(0)",
+    ],
 )
 def test_what_is_sure_is_not(line: str) -> None:
     assert faults(f"import random\n{line}") == []

@@ -4,6 +4,7 @@ import copy
 import os
 import pickle
 import re
+import stat
 import subprocess
 import sys
 import threading
@@ -157,13 +158,13 @@ def test_file_errors_name_the_file_and_the_place(tmp_path: Path) -> None:
 def test_what_is_no_file(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         recommit.read_levels(tmp_path / "absent")
-    with pytest.raises(ValueError, match="path: expected a regular file"):
+    with pytest.raises(OSError, match="expected a file, got a folder"):
         recommit.read_levels(tmp_path)
     if hasattr(os, "mkfifo"):
         os.mkfifo(tmp_path / "pipe")  # opening it would wait for ever
-        with pytest.raises(ValueError, match="path: expected a regular file"):
+        with pytest.raises(OSError, match="expected a file, got a pipe"):
             recommit.read_levels(tmp_path / "pipe")
-        with pytest.raises(ValueError, match="path: expected a regular file"):
+        with pytest.raises(OSError, match="expected a file, got a device"):
             recommit.read_levels("/dev/zero")
 
 
@@ -201,7 +202,8 @@ def test_a_file_that_grows_while_it_is_read_is_refused(tmp_path: Path, monkeypat
     monkeypatch.setattr(module, "MAX_FILE_BYTES", 20)
     path = tmp_path / "grown.txt"
     path.write_text(L + L)
-    monkeypatch.setattr(module.os, "fstat", lambda _: os.stat_result([0] * 10))  # as large as it was before
+    before = os.stat_result([stat.S_IFREG, *[0] * 9])
+    monkeypatch.setattr(module.os, "fstat", lambda _: before)
     with pytest.raises(recommit.LevelError, match="at most 20 bytes of text, got 21"):
         recommit.read_levels(path)
 

@@ -190,7 +190,7 @@ ROWS = (
     Row("F1", "recipes, presets, data recipes and answers of endpoints, mutated where they mean something: a sample",
         "quick", "success or a sentence, < 4,000 units of effort (some 2 s) each, < 256 MB",
         Pytest(("tests/unit/test_mutated_inputs.py",))),
-    Row("F1", "the next 20,000 of each in a campaign that goes on from night to night", "nightly",
+    Row("F1", "more of each in a campaign that goes on from night to night, 20,000 a night", "nightly",
         "success or a sentence, < 4,000 units of effort (some 2 s) each, < 256 MB", Harness("mutations")),
     Row("F11", "caps of zero-shot runs: 32 workers, questions of 60,000 tokens, starts with higher caps", "quick",
         "at most the cap plus one answer",

@@ -60,14 +60,33 @@ def compare(
             raise WrongCall(f"puzzles: expected some of {', '.join(names)}, got {wrong[0]}")
         wanted = [entry for entry in entries if (entry.name in puzzles if puzzles else entry.folder.is_dir())]
         if not wanted:
-            raise WrongCall(f"runs: expected a folder with {' or '.join(names)}, got {runs}")
+            raise WrongCall(
+                f"runs: expected a folder with {' or '.join(names)}, as --preset {preset} makes it, got {runs}"
+            )
         sizes = {"test": instances, "validation": validation, "harder": harder}
-        heard = (_silent, None) if quiet else (say, LookedLine())
-        page, scores = folder.compare(wanted, out, seeds, sizes, device, *heard)
+        heard, progress = (_silent, None) if quiet else (say, LookedLine())
+        call = _call(runs, out, preset, sizes)
+        page, scores = folder.compare(wanted, out, seeds, sizes, device, heard, progress, call)
     except ValueError as error:
         raise WrongCall(str(error)) from None
     tell(dumps(scores, indent=2) if json else page, end="")
     return 0
+
+
+#: Instances of every kind, if not said.
+SIZES = {"test": 1024, "validation": 512, "harder": 1024}
+
+
+def _call(runs: Path, out: Path, preset: str, sizes: dict[str, int]) -> str:
+    """The command that makes this page again, without places of this machine."""
+    words = [
+        "recommit graph compare",
+        runs.absolute().name,
+        "" if preset == "laptop" else f"--preset {Path(preset).name}",
+    ]
+    flags = {"test": "instances"}
+    words += [f"--{flags.get(name, name)} {size}" for name, size in sizes.items() if size != SIZES[name]]
+    return " ".join([*filter(None, words), "--out", out.absolute().name])
 
 
 def _silent(text: object) -> None:

@@ -4,23 +4,15 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 from pathlib import Path
+
+from recommit.storage import errors
 
 FAILED, WRONG_CALL = 1, 2
 
-#: What the system says of a path that the call named, in the words of an argument.
-_OF_PATHS = {
-    errno.EACCES: "you have no permission to read or write there",
-    errno.EPERM: "you have no permission to read or write there",
-    errno.EROFS: "this file system can only be read",
-    errno.EISDIR: "expected a file, got a folder",
-    errno.ENOTDIR: "expected a folder, got a file",
-    errno.EEXIST: "expected a folder or nothing there, got a file",
-    errno.ENOTEMPTY: "expected an empty folder, got one with files",
-    errno.ELOOP: "its links lead in a circle, or to where nothing is written through a link",
-    errno.ENAMETOOLONG: "the name is too long for this file system",
-    errno.EINVAL: "",
-}
+#: A message of ours about an argument: "cell: expected 4..112, got 3". Others have the name of their class before them.
+_OURS = re.compile(r"[^:\n]+: expected .")
 #: The call was right, and the machine could not go on.
 _OF_MACHINES = {
     errno.ENOSPC: "no room is left; make room and run the same command again",
@@ -31,14 +23,18 @@ _OF_MACHINES = {
 
 def explained(error: Exception) -> tuple[str, int]:
     """A sentence about what went wrong, and the exit status."""
-    from recommit.storage.errors import DataError
-
-    if isinstance(error, DataError):
+    if isinstance(error, errors.DataError):
         return str(error), error.exit_status
     if isinstance(error, OSError) and error.filename is not None:
         return of_path(error)
+    if isinstance(error, OSError) and error.strerror:
+        return f"the system says: {error.strerror}", FAILED
     if isinstance(error, ModuleNotFoundError) and error.name and (hint := _extra(error.name)):
         return hint, FAILED
+    if isinstance(error, ValueError) and type(error).__module__.startswith("recommit"):
+        return str(error), FAILED  # of a malformed level: the call was right
+    if isinstance(error, ValueError) and _OURS.match(str(error)):
+        return str(error), WRONG_CALL
     return f"{type(error).__name__}: {error}", FAILED
 
 
@@ -49,7 +45,7 @@ def of_path(error: OSError) -> tuple[str, int]:
         return _absent(path), WRONG_CALL
     if error.errno in _OF_MACHINES:
         return f"{path}: {_OF_MACHINES[error.errno]}", FAILED
-    reason = _OF_PATHS.get(error.errno or 0) or error.strerror or str(error)
+    reason = errors.OF_PATHS.get(error.errno or 0) or error.strerror or str(error)
     return f"{path}: {reason}", WRONG_CALL
 
 

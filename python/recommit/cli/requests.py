@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from inspect import signature
 from typing import TYPE_CHECKING
 
@@ -38,6 +39,7 @@ def gathered(words: list[str], command: Callable[..., object]) -> list[str]:
 #: What a flag of a verb takes where it is not set, in the words of its help.
 SIZE = "8 of sokoban and ice, 3 of sliding"
 BOXES = 2
+PORTS = 1 << 16
 
 
 def puzzle(task: str, size: tuple[int, ...], boxes: int = BOXES) -> Puzzle:
@@ -47,7 +49,10 @@ def puzzle(task: str, size: tuple[int, ...], boxes: int = BOXES) -> Puzzle:
     kind = registry.puzzle(task)
     if len(size) > 2:
         raise WrongCall(f"size: expected rows, or rows and columns, got {len(size)} numbers")
-    return kind.of((size[0], size[-1]) if size else kind.usual.size, boxes)
+    try:
+        return kind.of((size[0], size[-1]) if size else kind.usual.size, boxes)
+    except ValueError as error:  # rows and columns are no flags
+        raise WrongCall(re.sub(r"^(rows|columns):", "size:", str(error))) from None
 
 
 def window(length: tuple[int, ...] | None) -> int | tuple[int, int] | None:
@@ -63,6 +68,12 @@ def span(length: tuple[int, ...] | None) -> tuple[int, ...]:
     """``--length`` as shortest and longest; one number is both, and nothing stays nothing."""
     lengths = window(length)
     return () if lengths is None else (lengths, lengths) if isinstance(lengths, int) else lengths
+
+
+def check_port(port: int) -> None:
+    """Refuse a number that no port has; 0 is any free one."""
+    if not 0 <= port < PORTS:
+        raise WrongCall(f"port: expected 0..{PORTS - 1}, got {port}")
 
 
 def check_place(out: Path, makes_folders: bool = False) -> None:

@@ -119,9 +119,10 @@ def _shard(folder: Path, spec: DataSpec, record: Record) -> LabelledRows:
 
 
 def open_folder(folder: str | Path, split: str | None = "train") -> Dataset:
-    """A finished data set; ``split=None`` for all splits together."""
+    """A finished data set; ``split=None`` or ``"all"`` for all splits together."""
+    split = None if split == "all" else split
     if split is not None and split not in SPLITS:
-        raise errors.WrongDataSpec(f"split: expected one of {', '.join(SPLITS)} or None, got {split!r}")
+        raise errors.WrongDataSpec(f"split: expected one of {', '.join(SPLITS)} or all, got {split}")
     path = Path(folder).absolute()
     if (path / INDEX).is_file():
         raise errors.WrongFolder(

@@ -84,7 +84,10 @@ def read(folder: Path) -> Manifest:
             raise errors.Damaged(f"{path}: expected at most {_MOST_BYTES} bytes, got {path.stat().st_size}")
         plain = json.loads(content(path))
     except FileNotFoundError:
-        raise errors.WrongFolder(f"{folder}: expected a finished data set, found no {NAME}") from None
+        missing = NAME if folder.is_dir() else "such folder"
+        raise errors.WrongFolder(f"{folder}: expected a finished data set, found no {missing}") from None
+    except NotADirectoryError:
+        raise errors.WrongFolder(f"{folder}: expected the folder of a data set, got a file") from None
     except OSError as error:
         raise errors.from_os(error, path) from error
     except (ValueError, RecursionError) as error:

@@ -169,8 +169,10 @@ def plain(path: Path) -> Any:
         return parsed(opening.text(path))
     except UnicodeDecodeError as error:
         raise errors.WrongDataSpec(f"{path}: not UTF-8: {error}") from None
+    except FileNotFoundError:
+        raise errors.WrongDataSpec(f"{path}: expected a recipe file, found none") from None
     except OSError as error:
-        raise errors.WrongDataSpec(f"{path}: expected a recipe file, got: {error.strerror}") from None
+        raise errors.WrongDataSpec(str(errors.from_os(error, path))) from None
 
 
 def parsed(text: str) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 
@@ -12,13 +12,17 @@ from recommit.evaluate.evaluation import Evaluation
 from recommit.evaluate.spec import EvaluationSpec
 from recommit.evaluate.store import EvaluationStore
 from recommit.runs import ranks
+from recommit.runs.directory import recipe_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 def evaluate(
     run: str | Path,
     out: str | Path,
-    agents: tuple[str, ...] = USUAL,
-    budgets: tuple[str | int, ...] = ("loose", "tight"),
+    agents: str | Sequence[str] = USUAL,
+    budgets: str | int | Sequence[str | int] = ("loose", "tight"),
     *,
     task: str = "",
     instances: int = 1024,
@@ -40,7 +44,7 @@ def evaluate(
     Args:
         run: A training run; its data say what to play.
         out: The folder for rows and figures. The same call goes on where it was interrupted, and agents may be added.
-        agents: Who plays; ``NAME@RUN`` is played by the policy of another run.
+        agents: Who plays, one name or several; ``NAME@RUN`` is played by the policy of another run.
         budgets: loose, tight, or numbers of decisions.
         task: Which puzzle of a run that has several.
         instances: Test instances.
@@ -61,8 +65,8 @@ def evaluate(
         torch.set_num_threads(threads)
     spec = EvaluationSpec(
         str(run),
-        tuple(agents),
-        tuple(str(budget) for budget in budgets),
+        (agents,) if isinstance(agents, str) else tuple(agents),
+        tuple(str(budget) for budget in ((budgets,) if isinstance(budgets, str | int) else budgets)),
         instances,
         validation,
         tuple(length),
@@ -75,6 +79,7 @@ def evaluate(
         price_look,
         regret,
     )
+    recipe_of(run, task)  # a run that is none leaves no folder behind
     team = ranks.meet(device)
     with EvaluationStore(out) as store:
         return Evaluation(spec, store, team=team, quiet=quiet).run()

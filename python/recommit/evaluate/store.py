@@ -73,9 +73,9 @@ class EvaluationStore:
 
     def begin(self, spec: dict[str, Any]) -> None:
         """Write down what is asked for. Other agents may be asked for in the same folder, and regrets; nothing else may
-        change."""
+        change once somebody has played."""
         now = json.loads(json.dumps(spec))
-        if reading.there(self.folder, "plan.json"):
+        if reading.there(self.folder, "plan.json") and any((self.folder / "decisions").iterdir()):
             earlier = reading.values(self.folder, "plan.json")
             belonging.check(self.folder, {**earlier, **{name: now.get(name) for name in ADDED}}, now)
         self.write_json("plan.json", now)

@@ -9,7 +9,7 @@ from recommit.evaluate import metrics
 from recommit.evaluate.agent_names import AgentName
 from recommit.evaluate.spec import split_words
 from recommit.storage import reading
-from recommit.storage.foreign_text import cell
+from recommit.storage.foreign_text import cell, grid
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,19 +19,6 @@ if TYPE_CHECKING:
 _COLUMNS = ("agent", "solved %", "95 %", "actions", "looks", "SPL", "lost %", "depth")
 #: Further ones where actions or looks have a price.
 _VALUE = ("value", "95 %")
-
-
-def grid(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A Markdown table, padded so that it reads as plain text too; every column but the first to the right."""
-    rows = [[cell(value) for value in row] for row in rows]
-    widths = [max(len(line[i]) for line in [head, *rows]) for i in range(len(head))]
-
-    def line(cells: Sequence[str]) -> str:
-        padded = [c.ljust(w) if i == 0 else c.rjust(w) for i, (c, w) in enumerate(zip(cells, widths, strict=True))]
-        return "| " + " | ".join(padded) + " |"
-
-    rule = "|" + "|".join("-" * (w + 1) + ("-" if i == 0 else ":") for i, w in enumerate(widths)) + "|"
-    return "\n".join([line(head), rule, *map(line, rows)])
 
 
 @dataclass(frozen=True)

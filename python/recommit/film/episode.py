@@ -15,7 +15,7 @@ from recommit.solver import puzzle_of
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -79,7 +79,7 @@ class PlayedEpisode:
 
 def episode(
     agent: ActingPolicy | Choose | str | os.PathLike[str],
-    state: State | Instance,
+    state: State | Sequence[Sequence[int]] | Instance,
     budget: int | None = None,
     *,
     task: Puzzle | None = None,
@@ -90,14 +90,25 @@ def episode(
     function of states [1, rows, columns] and turn that gives depths [1] and actions [1, 8]. The cells of the state tell
     which ``task`` it is.
     """
-    start = np.ascontiguousarray(state.state if isinstance(state, Instance) else state)
-    if start.ndim != 2:
-        raise ValueError(f"state: expected 2 dimensions [rows, columns], got shape {start.shape}")
+    start = _start(state)
     puzzle = task or puzzle_of(start)
     looks = puzzle.usual.budgets["loose"] if budget is None else budget
     if looks < 1:
         raise ValueError(f"budget: expected at least 1, got {budget}")
     return _play(_choose(agent, puzzle), puzzle, start, looks)
+
+
+def _start(state: Any) -> State:
+    """The cells of a state, which may be lists of numbers."""
+    start = state.state if isinstance(state, Instance) else state
+    if not isinstance(start, np.ndarray):
+        wide = np.array(start, np.int64)
+        start = wide.astype(np.uint8)
+        if (start != wide).any():
+            raise ValueError(f"state: expected cells of 0..255, got {wide.min()}..{wide.max()}")
+    if start.ndim != 2:
+        raise ValueError(f"state: expected 2 dimensions [rows, columns], got shape {start.shape}")
+    return np.ascontiguousarray(start)
 
 
 def _play(choose: Choose, task: Puzzle, start: State, budget: int) -> PlayedEpisode:

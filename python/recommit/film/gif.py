@@ -46,13 +46,25 @@ def write(path: Path, frames: Sequence[FilmFrame], theme: str) -> Path:
         raise ValueError(f"path: expected a name that ends in .gif, got {path}")
     checks.choice("theme", theme, THEMES)
     pictures = [_draw(frame, theme) for frame in frames]
-    palette = pictures[0].quantize(64)
+    palette = _together(pictures).quantize(64)
     first, *rest = (each.quantize(palette=palette, dither=0) for each in pictures)
     content, times = io.BytesIO(), [frame.time for frame in frames]
     first.save(content, "GIF", save_all=True, append_images=rest, duration=times, loop=0, optimize=True)
     with replacing(path) as file:
         file.write(content.getvalue())
     return path
+
+
+def _together(pictures: Sequence[Any]) -> Any:
+    """The first, middle and last picture beside each other: a box has the colour of its goal at the end alone."""
+    from PIL import Image
+
+    chosen = [pictures[0], pictures[len(pictures) // 2], pictures[-1]]
+    width, height = pictures[0].size
+    page = Image.new("RGB", (len(chosen) * width, height))
+    for place, picture in enumerate(chosen):
+        page.paste(picture, (place * width, 0))
+    return page
 
 
 def _draw(frame: FilmFrame, theme: str) -> Any:

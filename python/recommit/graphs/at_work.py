@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from recommit.graphs.graph import PLAN
-from recommit.horizon import Fixed, Plans, Rule, Tail, near
+from recommit.horizon import Consecutive, Fixed, Plans, Rule, Tail, near
 from recommit.horizon.rule import ThresholdRule
 
 if TYPE_CHECKING:
@@ -123,13 +123,21 @@ def on_finished(entry: NamedRule, every: Plans, orders: NDArray[np.int32] | None
     depths 1..8. ``orders`` of all nodes need not be asked for where they are at hand."""
     if orders is None and not entry.reads_last_plan:
         orders = entry.orders(every)
-    episodes = EpisodesUnderRule(entry, partial(_some, every), orders)
+    part = _actions if isinstance(entry.rule, Consecutive) else _all
+    episodes = EpisodesUnderRule(entry, partial(part, every), orders)
     return lambda _left, who, path: episodes.depths(len(path) - 1, who, path[-1]).astype(np.int64) - 1
 
 
-def _some(every: Plans, nodes: Ints, previous: Tail | None = None) -> Plans:
-    """Actions alone: a rule that reads the last plan compares these, and looks are many."""
+def _actions(every: Plans, nodes: Ints, previous: Tail | None = None) -> Plans:
+    """Actions alone, which are all that ``Consecutive`` reads: its looks are many."""
     return Plans(every.actions[nodes], previous=previous)
+
+
+def _all(every: Plans, nodes: Ints, previous: Tail | None = None) -> Plans:
+    """All that is known of these plans, for a rule of somebody else that reads the last ones too."""
+    arrays = {name: getattr(every, name) for name in ("probabilities", "samples", "features")}
+    rows = {name: None if values is None else values[nodes] for name, values in arrays.items()}
+    return Plans(every.actions[nodes], previous=previous, **rows)
 
 
 @dataclass(frozen=True, eq=False)

@@ -129,6 +129,10 @@ def read(folder: str | Path) -> CommitmentGraph:
     place = Path(folder)
     if not place.exists() and (EXAMPLES / place).is_dir() and len(place.parts) == 1:
         place = EXAMPLES / place
+    if not reading.there(place, MANIFEST):
+        raise errors.WrongFolder(
+            f"graph: expected a folder that recommit graph build wrote, or sliding-2x3, got {folder}"
+        )
     manifest = reading.values(place, MANIFEST, FIELDS)
     if manifest["format"] != FORMAT:
         raise errors.Damaged(f"{place / MANIFEST}: format: expected {FORMAT!r}, got {manifest['format']!r}")

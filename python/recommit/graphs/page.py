@@ -8,6 +8,7 @@ import numpy as np
 
 from recommit.graphs.share.over_prices import RATIOS
 from recommit.play.attribution import CAUSES
+from recommit.storage.foreign_text import grid
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from recommit.graphs.graph import CommitmentGraph
     from recommit.graphs.judge import Judge, Setting
     from recommit.graphs.optimal.split import RuleParts
+    from recommit.graphs.optimal.to_goal import RuleWays
     from recommit.graphs.score import RuleScore
     from recommit.graphs.share.over_prices import MeanGain
     from recommit.play.attribution import Attribution
@@ -89,13 +91,12 @@ def over_prices(rows: Sequence[MeanGain]) -> str:
         )
         some = [RATIOS.index(ratio) for ratio in (0.125, 0.5, 1.0, 2.0, 4.0, 8.0)]
         head = ["rule", "threshold", "mean", "95 %", *(f"at {RATIOS[i]:g}" for i in some)]
-        lines = [f"| {' | '.join(head)} |", "|" + "---|" * len(head)]
+        lines = []
         for row in sorted(own, key=lambda each: -np.inf if each.gain is None else each.gain, reverse=True):
             threshold = "" if row.threshold is None else f"{row.threshold:.3g}"
             between = "" if row.gain_low is None else f"{row.gain_low:.2f} to {row.gain_high:.2f}"
-            cells = [row.rule, threshold, _share(row.gain), between, *(_share(row.by_price[i]) for i in some)]
-            lines.append(f"| {' | '.join(cells)} |")
-        parts.append(title + "\n" + "\n".join(lines) + "\n")
+            lines.append([row.rule, threshold, _share(row.gain), between, *(_share(row.by_price[i]) for i in some)])
+        parts.append(f"{title}\n{grid(head, lines)}\n")
     return "\n".join(parts)
 
 
@@ -104,16 +105,33 @@ def split(settings: Sequence[Setting], rows: Sequence[RuleParts]) -> str:
     head = ["rule", "value", "optimal", "plans lose", "95 %", "depths lose", "95 %", "plans first", "depths first"]
     parts = []
     for setting in settings:
-        lines = [f"| {' | '.join(head)} |", "|" + "---|" * len(head)]
+        lines = []
         for row in sorted((each for each in rows if each.under(setting)), key=lambda each: -each.value):
             ends = [cell for part in (row.plans_lose, row.depths_lose) for cell in _points(part)]
             orders = [
                 "{:.1f}, then {:.1f}".format(*(100 * value for value in pair))
                 for pair in (row.plans_first, row.depths_first)
             ]
-            cells = [row.rule, f"{100 * row.value:.1f}", f"{100 * row.best:.1f}", *ends, *orders]
-            lines.append(f"| {' | '.join(cells)} |")
-        parts.append(f"## Plans or depths, {setting.label()}\n\n" + "\n".join(lines) + "\n")
+            lines.append([row.rule, f"{100 * row.value:.1f}", f"{100 * row.best:.1f}", *ends, *orders])
+        parts.append(f"## Plans or depths, {setting.label()}\n\n{grid(head, lines)}\n")
+    return "\n".join(parts)
+
+
+def without_budget(rows: Sequence[RuleWays]) -> str:
+    """A table per price of a look, in Markdown: from where rules reach the goal, and what their ways cost."""
+    head = ("rule", "threshold", "reached", "goes round", "loses the level", "cost", "cheapest", "more", "95 %")
+    parts = []
+    for prices in dict.fromkeys((row.price_action, row.price_look) for row in rows):
+        own = [row for row in rows if (row.price_action, row.price_look) == prices]
+        lines = []
+        for row in sorted(own, key=lambda each: (-each.reached, each.cost or 0.0)):
+            threshold = "" if row.threshold is None else f"{row.threshold:.3g}"
+            costs = ["" if each is None else f"{100 * each:.1f}" for each in (row.cost, row.cheapest)]
+            shares = [f"{100 * each:.1f}" for each in (row.reached, row.rounds, row.lost)]
+            lines.append([row.rule, threshold, *shares, *costs, *(_points(row.more) if row.more else ("", ""))])
+        title = f"## Without a budget, {prices[0]:g} per action, {prices[1]:g} per look"
+        reachable = f"The best depths reach the goal from {100 * own[0].reachable:.1f} % of the starts."
+        parts.append(f"{title}\n\n{reachable}\n\n{grid(head, lines)}\n")
     return "\n".join(parts)
 
 
@@ -133,8 +151,8 @@ def _ends(judge: Judge, chosen_on: Judge, setting: Setting) -> str:
 
 
 def _table(rows: Sequence[RuleScore]) -> str:
-    head = "| rule | threshold | solved | actions | looks | value | gain share | 95 % | most is lost by |"
-    lines = [head, "|---|---|---|---|---|---|---|---|---|"]
+    head = ("rule", "threshold", "solved", "actions", "looks", "value", "gain share", "95 %", "most is lost by")
+    lines = []
     for row in sorted(rows, key=lambda each: -each.value):
         threshold = "" if row.threshold is None else f"{row.threshold:.3g}{' (one for all)' if row.shared else ''}"
         between = "" if row.gain_low is None else f"{row.gain_low:.2f} to {row.gain_high:.2f}"
@@ -150,8 +168,8 @@ def _table(rows: Sequence[RuleScore]) -> str:
             between,
             _most(row.causes),
         ]
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
+        lines.append(cells)
+    return grid(head, lines) + "\n"
 
 
 def _most(causes: dict[str, float]) -> str:

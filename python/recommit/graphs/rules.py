@@ -83,9 +83,14 @@ class NamedRule:
         return isinstance(self.rule, ThresholdRule)
 
     @property
+    def reads(self) -> tuple[str, ...]:
+        """What of a plan, beyond what is always at hand."""
+        return () if self.rule is None else self.rule.reads
+
+    @property
     def reads_last_plan(self) -> bool:
         """Does what it says of a plan depend on the plan before?"""
-        return isinstance(self.rule, Consecutive)
+        return "previous" in self.reads
 
     @property
     def draws(self) -> bool:
@@ -95,7 +100,7 @@ class NamedRule:
     @property
     def reads_samples(self) -> bool:
         """Does it need other plans of the same look?"""
-        return isinstance(self.rule, Agreement)
+        return "samples" in self.reads
 
     def orders(self, plans: Plans) -> Depths:
         """[N, depths] which depth it takes at the first visit, the second, ...; one column without a memory."""

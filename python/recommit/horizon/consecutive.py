@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -29,6 +29,7 @@ class Consecutive(Rule):
     the coherence of the greedy plan is ours. ``first`` is the depth where nothing is left to compare.
     """
 
+    reads: ClassVar[tuple[str, ...]] = ("previous",)
     tolerance: float = 0.0
     first: int = 1
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -25,9 +25,11 @@ class Rule(ABC):
     """Says how many actions of each plan to commit to before the next look.
 
     A rule of one's own has ``propose``. ``depths`` restricts it to a list such as (1, 2, 4, 8): what it proposes is
-    rounded down to the largest of them, or is the least where all are larger.
+    rounded down to the largest of them, or is the least where all are larger. ``reads`` names what it reads of a plan
+    beyond what is always at hand, so that whoever plays it brings that: "previous", "samples".
     """
 
+    reads: ClassVar[tuple[str, ...]] = ()
     depths: tuple[int, ...] | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -74,6 +74,7 @@ class Agreement(ThresholdRule):
     and the tolerance are ours. Its draft is the sample nearest to all others: ``medoid`` finds it.
     """
 
+    reads: ClassVar[tuple[str, ...]] = ("samples",)
     tolerance: float = 0.0
 
     def __post_init__(self) -> None:

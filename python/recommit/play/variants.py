@@ -28,6 +28,8 @@ def variant(name: str) -> Variant:
         "random": Variant("random", head=False),
         "depth-only": Variant("depth-only", rest=False),
     }
+    if not isinstance(name, str):  # as a recipe may say
+        raise ValueError(f"variant: expected text, got {type(name).__name__}")  # noqa: TRY004
     if name in others:
         return others[name]
     if match := re.fullmatch(rf"fixed-([1-{MAX_ACTIONS}])", name):

@@ -19,9 +19,13 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load, save
+from torch import nn
 
+from recommit.policy.action_decoder import ActionDecoder
 from recommit.policy.backbones.backbone import load_backbone
 from recommit.policy.config import ADAPTER, DecoderConfig, ForesightConfig, HeadConfig, LoraConfig, PolicyConfig
+from recommit.policy.depth_head import DepthHead
+from recommit.policy.foresight.net import Foresight
 from recommit.storage import digests, hub, reading
 from recommit.storage.digests import NAME
 from recommit.storage.files import Files, file_sha256, refuse_links, replace, sha256
@@ -35,8 +39,6 @@ if TYPE_CHECKING:
 FORMAT = 1
 #: What a backbone's weights may be kept in.
 DTYPES = ("float32", "bfloat16", "float16")
-
-
 #: Values of each tensor that a fingerprint reads.
 SAMPLE = 4096
 
@@ -46,9 +48,9 @@ class Parts(Protocol):
 
     config: PolicyConfig
     backbone: Backbone
-    depth_head: torch.nn.Module
-    decoder: torch.nn.Module
-    foresight: torch.nn.Module | None
+    depth_head: nn.Module
+    decoder: nn.Module
+    foresight: nn.Module | None
     source: str
     known_fingerprint: str
 
@@ -111,8 +113,7 @@ _ENDINGS = (".json", ".safetensors", ".jinja", ".txt")
 def _written(folder: Path) -> list[str]:
     """Names of the files of a policy, those for servers included."""
     inner = [*folder.iterdir(), *(path for part in ("adapter", "backbone") for path in (folder / part).rglob("*"))]
-    files = (path for path in inner if path.is_file() and path.suffix in _ENDINGS)
-    return sorted(path.relative_to(folder).as_posix() for path in files)
+    return sorted(p.relative_to(folder).as_posix() for p in inner if p.is_file() and p.suffix in _ENDINGS)
 
 
 def load_policy(
@@ -133,10 +134,12 @@ def load_policy(
     source = folder / "backbone" if config.lora is None else (backbone or about["backbone"]["source"])
     dtype = dtype or saved_dtype(about["backbone"], folder / "config.json")
     weights = load_backbone(source, dtype=dtype, device=device, **options)
+    stored = read_weights(path := folder / "heads.safetensors")
+    check_shapes(_imagined_heads(config, weights.width), stored, path)
     policy = make(weights, config, str(source))
     if config.lora is not None:
         load_adapter(policy, folder / "adapter")
-    load_heads(policy, folder / "heads.safetensors")
+    check_and_copy(heads(policy), stored, path)
     _check_backbone(policy, about["backbone"], folder)
     return policy
 
@@ -188,15 +191,20 @@ def _fetched(name: str | Path) -> Path:
 
 def heads(policy: Parts) -> dict[str, torch.Tensor]:
     """The weights beside the backbone, by name."""
-    parts: dict[str, torch.nn.Module] = {"depth_head": policy.depth_head, "decoder": policy.decoder}
-    if policy.foresight is not None:
-        parts["foresight"] = policy.foresight
+    return _named(policy.depth_head, policy.decoder, policy.foresight)
+
+
+def _named(depth_head: nn.Module, decoder: nn.Module, foresight: nn.Module | None) -> dict[str, torch.Tensor]:
+    parts = {"depth_head": depth_head, "decoder": decoder} | ({} if foresight is None else {"foresight": foresight})
     return {f"{part}.{k}": v.contiguous() for part, module in parts.items() for k, v in module.state_dict().items()}
 
 
-def load_heads(policy: Parts, path: Path) -> None:
-    """Strict: names, shapes and finite values must all fit."""
-    check_and_copy(heads(policy), read_weights(path), path)
+def _imagined_heads(config: PolicyConfig, width: int) -> dict[str, torch.Tensor]:
+    """The same without numbers, to be compared with a file: a stranger's configuration may ask for any size."""
+    with torch.device("meta"):
+        foresight = None if config.foresight is None else Foresight(config.foresight)
+        depth_head = DepthHead(width, len(config.depths), config.head)
+        return _named(depth_head, ActionDecoder(width, len(config.tasks), config.decoder), foresight)
 
 
 def save_adapter(policy: Parts, folder: Path) -> None:
@@ -234,14 +242,20 @@ def read_weights(path: Path) -> dict[str, torch.Tensor]:
         raise ValueError(f"{path}: expected a whole safetensors file, got one that is damaged ({error})") from None
 
 
-def check_and_copy(wanted: dict[str, torch.Tensor], weights: dict[str, torch.Tensor], path: Path) -> None:
-    """Copy ``weights`` into ``wanted`` once everything about them is known to be right."""
+def check_shapes(wanted: dict[str, torch.Tensor], weights: dict[str, torch.Tensor], path: Path) -> None:
+    """Refuse weights of which names or shapes are others."""
     missing, extra = sorted(wanted.keys() - weights.keys()), sorted(weights.keys() - wanted.keys())
     if missing or extra:
         raise ValueError(f"{path}: expected the tensors {missing[:3]} besides, got {extra[:3]} that nobody asked for")
     for name, tensor in weights.items():
         if tensor.shape != wanted[name].shape:
             raise ValueError(f"{path}: expected {name} of shape {tuple(wanted[name].shape)}, got {tuple(tensor.shape)}")
+
+
+def check_and_copy(wanted: dict[str, torch.Tensor], weights: dict[str, torch.Tensor], path: Path) -> None:
+    """Copy ``weights`` into ``wanted`` once their names, shapes and numbers are known to be right."""
+    check_shapes(wanted, weights, path)
+    for name, tensor in weights.items():
         if not tensor.isfinite().all():
             raise ValueError(f"{path}: expected finite numbers, got NaN or infinity in {name}")
     with torch.no_grad():
@@ -273,11 +287,11 @@ def parse_config(values: Any, path: Path | str = "config") -> PolicyConfig:
 
 def _parse(values: dict[str, Any]) -> PolicyConfig:
     plain: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
-    plain["decoder"] = DecoderConfig(**plain["decoder"])
-    plain["head"] = HeadConfig(**plain.get("head", {}))
-    plain["foresight"] = ForesightConfig(**plain["foresight"]) if plain.get("foresight") else None
-    plain["lora"] = None if plain["lora"] is None else LoraConfig(**plain["lora"])
-    return PolicyConfig(**plain)
+    plain["decoder"] = reading.typed(DecoderConfig, plain["decoder"])
+    plain["head"] = reading.typed(HeadConfig, plain.get("head", {}))
+    plain["foresight"] = reading.typed(ForesightConfig, plain["foresight"]) if plain.get("foresight") else None
+    plain["lora"] = None if plain["lora"] is None else reading.typed(LoraConfig, plain["lora"])
+    return reading.typed(PolicyConfig, plain)
 
 
 def weights_of(policy: Path) -> str:

@@ -14,6 +14,8 @@ ADAPTER = "default"
 MOST_LEFT = 99
 #: Far more than any decoder has: a stranger's policy that asks for more would only take this machine's memory.
 MOST = {"width": 1 << 16, "layers": 1 << 8, "heads": 1 << 12, "ffn": 1 << 18}
+#: Of low-rank adapters likewise.
+MOST_RANK = 1 << 12
 #: How many views of a picture there can be: see ``recommit.policy.pictures.symmetry``.
 VIEWS = (1, 2, 4, 8)
 #: States per pass where nobody learns: more of them leave a processor's caches (1,024 at once take 1.3 times as long).
@@ -123,8 +125,8 @@ class LoraConfig:
     dropout: float = 0.05
 
     def __post_init__(self) -> None:
-        if self.rank < 1:
-            raise ValueError(f"lora.rank: expected at least 1, got {self.rank}")
+        if not 1 <= self.rank <= MOST_RANK:
+            raise ValueError(f"lora.rank: expected 1..{MOST_RANK}, got {self.rank}")
         if not 0 <= self.dropout < 1:
             raise ValueError(f"lora.dropout: expected 0 <= dropout < 1, got {self.dropout}")
 

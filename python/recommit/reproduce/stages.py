@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from recommit.reproduce import preset as presets
 from recommit.reproduce.schedule import StageSchedule
-from recommit.storage import files
+from recommit.storage import belonging, files
 from recommit.storage.foreign_text import say
 from recommit.storage.lock import Lock
 
@@ -48,6 +48,7 @@ def reproduce(
     """Run what is missing of a preset in ``out``; the report of its first puzzle. ``play_model``: see ``Task``."""
     folder = Path(out).absolute()
     entries = presets.entries(presets.load(preset, changes), folder, device)
+    belonging.refuse_foreign(folder, tuple(entry.name for entry in entries), "a reproduction of this preset")
     files.make_folders(files.Files(), folder)
     with Lock(folder, work="reproduction"):  # two would sweep each other's files away
         tasks = [Task(entry, jobs, fleet, quiet, play_model) for entry in entries]

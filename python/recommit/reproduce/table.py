@@ -7,8 +7,8 @@ import sys
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from recommit.evaluate.text import grid
 from recommit.reproduce.preset import every_run
+from recommit.storage.foreign_text import grid
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -210,6 +210,8 @@ def of_tasks(specs: list[DataSpec], tasks: tuple[str, ...]) -> list[DataSpec]:
 
 def recipes_of(run: str | Path) -> list[DataSpec]:
     """What each of a run's data sets was made from."""
+    if not Path(run).is_dir():
+        raise ValueError(f"run: expected the folder of a training run, found no folder {run}")
     there = reading.there(Path(run), "config.json")
     content = reading.values(Path(run), "config.json").get("data", {}) if there else {}
     every = content if isinstance(content, list) else [content]

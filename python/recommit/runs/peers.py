@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 _GOODBYE = b"."
 _TOKEN = 16
-#: Seconds until all ranks are connected; they have just met, so that it takes none.
-_MEETING = 60.0
+#: Seconds until all ranks are connected; they have just met, so that it takes none but on a very busy machine.
+_MEETING = 300.0
 #: Seconds that a rank which hears of another's end waits for an error of its own, which would say more; and seconds
 #: that a rank whose collective operation failed waits to hear who is the reason.
 _HEARING = 5.0

@@ -13,10 +13,16 @@ if TYPE_CHECKING:
     from recommit.storage.files import Files
 
 
+#: So many differences are named, and so many characters of a value.
+SHOWN, LONGEST = 4, 60
+_REMEDY = "; take another --out, or the flags of before"
+
+
 def check(folder: Path, before: Any, now: Any) -> None:
     """Refuse to mix two runs: a folder that was begun with ``before`` is asked to go on with ``now``."""
     if changed := differences(before, now):
-        raise errors.WrongFolder(f"{folder}: the folder belongs to another run: {changed}")
+        shown = ", ".join(changed[:SHOWN]) + (f" and {len(changed) - SHOWN} more" if changed[SHOWN:] else "")
+        raise errors.WrongFolder(f"{folder}: the folder belongs to another run: {shown}{_REMEDY}")
 
 
 def take(work: Files, folder: Path, names: Iterable[str], what: str) -> None:
@@ -34,8 +40,13 @@ def _left(name: str) -> bool:
 
 
 def refuse_foreign(folder: Path, marks: tuple[str, ...], work: str) -> None:
-    """Refuse a folder with somebody's files; one of ours holds one of the ``marks``, and hidden files do not count."""
+    """Refuse a folder with somebody's files, and what is no folder, before ``work`` begins.
+
+    One of ours holds one of the ``marks``; hidden files do not count.
+    """
     if not folder.is_dir():
+        if folder.exists():
+            raise errors.WrongFolder(f"{folder}: expected a folder or nothing there, got a file")
         return
     names = sorted(entry.name for entry in folder.iterdir() if not entry.name.startswith("."))
     if names and not set(names) & set(marks):
@@ -44,13 +55,18 @@ def refuse_foreign(folder: Path, marks: tuple[str, ...], work: str) -> None:
         )
 
 
-def differences(before: Any, now: Any, name: str = "") -> str:
+def differences(before: Any, now: Any, name: str = "") -> list[str]:
     """Which fields differ, with both values; a field that is not there is like one without a value."""
     if isinstance(before, dict) and isinstance(now, dict):
         keys = sorted(before.keys() | now.keys())
         each = (differences(before.get(key), now.get(key), f"{name}.{key}".lstrip(".")) for key in keys)
-        return ", ".join(filter(None, each))
-    return "" if before == now else f"{name} was {_word(before)}, is {_word(now)}"
+        return [one for several in each for one in several]
+    if before == now:
+        return []
+    words = [_word(before), _word(now)]
+    begins = [word if len(word) <= LONGEST else f"{word[:LONGEST]}..." for word in words]
+    was, is_ = words if begins[0] == begins[1] else begins
+    return [f"{name} was {was}, is {is_}"]
 
 
 def _word(value: Any) -> str:

@@ -63,9 +63,19 @@ class NotEnough(WrongDataSpec):
     """There are fewer distinct instances than the spec asks for."""
 
 
+#: What the system says of a path that a call named, in the words of an argument.
+OF_PATHS = {
+    errno.EACCES: "you have no permission to read or write there",
+    errno.EPERM: "you have no permission to read or write there",
+    errno.EROFS: "this file system can only be read",
+    errno.EISDIR: "expected a file, got a folder",
+    errno.ENOTDIR: "expected a folder, got a file",
+    errno.EEXIST: "expected a folder or nothing there, got a file",
+    errno.ENOTEMPTY: "expected an empty folder, got one with files",
+    errno.ELOOP: "its links lead in a circle, or to where nothing is written through a link",
+    errno.ENAMETOOLONG: "the name is too long for this file system",
+}
 _FULL = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
-_REFUSED = {errno.EACCES, errno.EPERM, errno.EROFS}
-_NO_FOLDER = {errno.ENOTDIR, errno.EEXIST, errno.ELOOP, errno.ENAMETOOLONG}
 
 
 def from_os(error: OSError, path: Path | str) -> DataError:
@@ -75,12 +85,8 @@ def from_os(error: OSError, path: Path | str) -> DataError:
         return WrongFolder(f"{error.filename}: {why}")
     if error.errno in _FULL:
         return DiskFull(f"{path}: {why}; finished shards are intact, make room and run the same command again")
-    if error.errno in _REFUSED:
-        return WrongFolder(f"{path}: expected a folder that may be written, got: {why}")
-    if error.errno == errno.EISDIR:
-        return WrongFolder(f"{path}: expected a file, got a folder")
-    if error.errno in _NO_FOLDER:
-        return WrongFolder(f"{path}: expected a folder, got: {why}")
+    if error.errno in OF_PATHS:
+        return WrongFolder(f"{path}: {OF_PATHS[error.errno]}")
     if error.errno == errno.ENOENT:
         return FolderVanished(f"{path}: is gone")
     return DataError(f"{path}: {why}")

@@ -6,6 +6,7 @@ import errno
 import hashlib
 import io
 import os
+import re
 import shutil
 import time
 from contextlib import contextmanager, suppress
@@ -104,6 +105,7 @@ def replacing(path: str | os.PathLike[str], files: Files | None = None) -> Itera
     as it is, but what the system says of the temporary name is said of ``path``.
     """
     files, target = files or Files(), Path(path)
+    opening.refuse_devices(target)
     temporary = temporary_name(target)
     try:
         descriptor = files.create(temporary)
@@ -127,6 +129,10 @@ def replace(files: Files, path: Path, data: bytes | memoryview) -> None:
     try:
         with replacing(path, files) as file:
             file.write(data)
+    except FileNotFoundError as error:
+        if path.parent.is_dir():  # as below /proc
+            raise errors.WrongFolder(f"{path}: no file can be made there") from error
+        raise errors.from_os(error, path) from error
     except OSError as error:
         raise errors.from_os(error, path) from error
 
@@ -154,6 +160,10 @@ def make_folders(files: Files, path: Path) -> None:
                 if not folder.is_dir():
                     raise
             files.flush_folder(folder.parent)
+    except FileNotFoundError as error:
+        if folder.parent.is_dir():  # as below /proc
+            raise errors.WrongFolder(f"{folder}: no folder can be made there") from error
+        raise errors.from_os(error, folder) from error
     except OSError as error:
         raise errors.from_os(error, folder) from error
 
@@ -169,6 +179,22 @@ def refuse_links(folder: Path) -> None:
     for path in folder.rglob("*"):
         if path.is_symlink():
             raise errors.WrongFolder(f"{folder}: expected files, got a link: {path}; remove it")
+
+
+#: What ``temporary_name`` gives: nobody's own file is called like that.
+_UNFORESEEN = re.compile(rf"\..+\.\d+-[0-9a-f]{{8}}{re.escape(TEMPORARY)}")
+
+
+def sweep_files(files: Files, folder: Path) -> None:
+    """Remove the temporary files of interrupted writers from a folder that may hold anything else as well, and from the
+    folders in it."""
+    try:
+        for place in (folder, *(each for each in sorted(folder.iterdir()) if each.is_dir() and not each.is_symlink())):
+            for entry in sorted(place.iterdir()):
+                if _UNFORESEEN.fullmatch(entry.name) and not entry.is_dir():
+                    files.remove(entry)
+    except OSError as error:
+        raise errors.from_os(error, folder) from error
 
 
 def sweep(files: Files, folder: Path) -> None:

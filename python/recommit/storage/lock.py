@@ -35,7 +35,7 @@ class Lock:
     a second opinion where a file system has no working locks. A file whose holder is dead is taken over.
     """
 
-    def __init__(self, folder: Path, patience: float = 10.0, *, work: str = "build") -> None:
+    def __init__(self, folder: Path, patience: float = 60.0, *, work: str = "build") -> None:
         self.path, self.work = folder / NAME, work
         #: How long to wait for the workers of a dead holder to end.
         self.patience = patience

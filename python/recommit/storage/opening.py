@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from pathlib import Path
 from typing import IO
 
 #: Windows has neither links that a folder from a stranger could bring nor pipes in folders.
@@ -47,6 +48,18 @@ def content(path: str | os.PathLike[str]) -> bytes:
 def text(path: str | os.PathLike[str]) -> str:
     """All of a file of UTF-8."""
     return content(path).decode("utf-8")
+
+
+def refuse_devices(path: str | os.PathLike[str]) -> None:
+    """Refuse what a new file must not take the place of: a device, or a link such as /dev/stdout that leads to none of
+    our files. Whoever may write in /dev would break the machine for everybody."""
+    try:
+        here, there = os.lstat(path).st_mode, Path(path).stat().st_mode
+    except OSError:  # nothing is there, or whoever makes the file learns what is wrong
+        return
+    leads_elsewhere = stat.S_ISLNK(here) and not stat.S_ISREG(there) and not stat.S_ISDIR(there)
+    if stat.S_ISCHR(here) or stat.S_ISBLK(here) or leads_elsewhere:
+        raise _not_a_file(path, there)
 
 
 def _regular(path: str | os.PathLike[str], flags: int) -> int:

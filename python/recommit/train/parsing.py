@@ -27,13 +27,19 @@ def parse(cls: type[Any], values: Any, name: str = "") -> Any:
     A class may have ``completed``, which makes of the values of a recipe those of its fields. Nested configurations may
     be there already.
     """
-    values = _mapping(values, name or "recipe")
+    values = mapping(values, name or "recipe")
     if hasattr(cls, "completed"):
         values = cls.completed(values)
     hints, fields = typing.get_type_hints(cls), field_names(cls)
     if unknown := [str(key) for key in values if key not in fields]:
         raise ValueError(f"{name or 'recipe'}: expected fields of {', '.join(fields)}, got {', '.join(unknown)[:200]}")
+    if absent := [field.name for field in dataclasses.fields(cls) if field.name not in values and _is_needed(field)]:
+        raise ValueError(f"{name or 'recipe'}: expected a value of {', '.join(absent)}, got none")
     return cls(**{key: _value(hints[key], value, f"{name}.{key}".lstrip(".")) for key, value in values.items()})
+
+
+def _is_needed(field: dataclasses.Field[Any]) -> bool:
+    return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
 
 
 def field_names(cls: type[Any]) -> list[str]:
@@ -62,7 +68,8 @@ def listed(words: typing.Sequence[Any], last: str) -> str:
     return f"{', '.join(first)} {last} {end}" if first else end
 
 
-def _mapping(values: Any, name: str) -> dict[str, Any]:
+def mapping(values: Any, name: str) -> dict[str, Any]:
+    """Refuse what is none."""
     if not isinstance(values, dict):
         raise ValueError(f"{name}: expected a mapping, got {type(values).__name__}")  # noqa: TRY004
     return values
@@ -93,8 +100,8 @@ def _class_of(classes: list[Any], values: Any, name: str) -> Any:
     """The one of several classes whose kind the values name, the first where they name none; refused is what it does
     not read and another does."""
     kinds = {getattr(cls, KIND, ""): cls for cls in classes}
-    chosen = _mapping(values, name).get(KIND, next(iter(kinds)))
-    if chosen not in kinds:
+    chosen = mapping(values, name).get(KIND, next(iter(kinds)))
+    if not isinstance(chosen, str) or chosen not in kinds:
         raise ValueError(f"{name}.{KIND}: expected {listed(list(kinds), 'or')}, got {brief(chosen)}")
     for field, value in values.items():
         readers = [kind for kind, cls in kinds.items() if field in field_names(cls)]

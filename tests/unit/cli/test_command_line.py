@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.waiting import HANG
+from tests.waiting import HANG, ended
 
 import recommit
 from recommit.cli import command_line
@@ -164,11 +164,12 @@ sys.exit(main())
 @pytest.mark.skipif(os.name == "nt", reason="Ctrl-C cannot be sent to one process there")
 def test_interrupted_is_130(tmp_path: Path) -> None:
     words = ["levels", "generate", "--size", "30", "--boxes", "20", "--count", "1000000", "--out", str(tmp_path / "x")]
-    process = subprocess.Popen([sys.executable, "-c", BEGUN, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    assert process.stdout is not None
-    process.stdout.readline()
-    process.send_signal(signal.SIGINT)
-    assert process.wait(timeout=HANG) == 130
-    said = process.communicate()[1].decode().strip()
+    call = [sys.executable, "-c", BEGUN, *words]
+    with ended(subprocess.Popen(call, stdout=subprocess.PIPE, stderr=subprocess.PIPE)) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        said = process.communicate(timeout=HANG)[1].decode().strip()
+    assert process.returncode == 130
     assert said == f"recommit: interrupted; nothing was written to {tmp_path / 'x'}"
     assert list(tmp_path.iterdir()) == []

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import recommit
 from recommit.cli import command_line, failures
 from recommit.storage import errors, files
 
@@ -71,6 +72,56 @@ def test_a_full_disk_is_no_wrong_call() -> None:
 def test_an_error_of_ours_has_its_status_and_no_class_name() -> None:
     assert failures.explained(errors.WrongFolder("out: expected a folder")) == ("out: expected a folder", 2)
     assert failures.explained(errors.FolderBusy("out: busy")) == ("out: busy", 1)
+
+
+def test_what_the_system_says_of_no_path_has_no_class_name() -> None:
+    error = OSError(errno.EMFILE, "Too many open files")
+    assert failures.explained(error) == ("the system says: Too many open files", 1)
+
+
+def test_an_argument_that_a_function_refuses_is_a_wrong_call() -> None:
+    assert failures.explained(ValueError("cell: expected 4..112, got 3")) == ("cell: expected 4..112, got 3", 2)
+    assert failures.explained(recommit.LevelError("a.txt: line 3")) == ("a.txt: line 3", 1)
+    assert failures.explained(ValueError("no sentence of ours")) == ("ValueError: no sentence of ours", 1)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no devices in folders there")
+def test_no_device_is_written_over(capsys: pytest.CaptureFixture[str]) -> None:
+    assert generate(Path(os.devnull)) == 2
+    assert capsys.readouterr().err == f"recommit: {os.devnull}: expected a file, got a device\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("levels", "show", "FOLDER"), "FOLDER: expected a file, got a folder"),
+        (("solve", "FOLDER"), "FOLDER: expected a file, got a folder"),
+        (("play", "FOLDER"), "FOLDER: expected a file, got a folder"),
+        (("render", "FOLDER", "--out", "a.png"), "FOLDER: expected a file, got a folder"),
+        (("data", "show", "NONE"), "NONE: expected a finished data set, found no such folder"),
+        (("data", "show", "FILE"), "FILE: expected the folder of a data set, got a file"),
+        (
+            ("data", "build", "--task", "sliding", "--count", "5", "--out", "FILE"),
+            "FILE: expected a folder, got a file",
+        ),
+        (("data", "build", "--recipe", "NONE", "--out", "NEW"), "NONE: expected a recipe file, found none"),
+        (("gallery", "--out", "FILE"), "FILE: expected a folder or nothing there, got a file"),
+        (("play", "--browser", "--port", "99999"), "port: expected 0..65535, got 99999"),
+        (("levels", "generate", "--task", "sliding", "--size", "9", "--out", "NEW"), "size: expected 2..5, got 9"),
+    ],
+)
+def test_a_wrong_place_is_a_sentence_and_leaves_nothing(
+    words: tuple[str, ...], sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "FOLDER").mkdir()
+    (tmp_path / "FILE").touch()
+    places = ("FOLDER", "FILE", "NONE", "NEW")
+    assert call(*(tmp_path / word if word in places else word for word in words)) == 2
+    out, said = capsys.readouterr()
+    assert said.replace(f"{tmp_path}{os.sep}", "").startswith(f"recommit: {sentence}")
+    assert out == ""
+    assert "Error" not in said
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["FILE", "FOLDER"]
 
 
 def test_other_errors_keep_their_name() -> None:

@@ -115,7 +115,7 @@ def test_files_that_are_no_recipes(tmp_path):
         with pytest.raises(errors.WrongDataSpec):
             DataSpec.read(tmp_path / name)
     for path in (tmp_path, tmp_path / "absent"):
-        with pytest.raises(errors.WrongDataSpec, match="expected a recipe file"):
+        with pytest.raises(errors.WrongDataSpec, match=r"expected a recipe file|expected a file, got a folder"):
             DataSpec.read(path)
 
 
@@ -131,5 +131,5 @@ def test_shards_cover_the_instances():
 def test_nothing_is_read_but_a_file(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     for path, kind in ((tmp_path / "pipe", "a pipe"), (Path(os.devnull), "a device")):
-        with pytest.raises(errors.WrongDataSpec, match=f"expected a recipe file, got: expected a file, got {kind}"):
+        with pytest.raises(errors.WrongDataSpec, match=f"expected a file, got {kind}"):
             DataSpec.read(path)

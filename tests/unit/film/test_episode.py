@@ -17,6 +17,13 @@ def scripted(_, turn):
     return np.array([2 ** min(turn, 3)]), np.array([[0, 1] * 4], np.uint8)
 
 
+def test_a_state_may_be_lists():
+    played = recommit.episode("solver", [[1, 2, 3], [4, 5, 6], [7, 0, 8]])
+    assert (played.solved, played.actions) == (True, (3,))
+    with pytest.raises(ValueError, match=r"state: expected cells of 0\.\.255, got -1\.\.8"):
+        recommit.episode("solver", [[1, 2, 3], [4, 5, 6], [7, -1, 8]])
+
+
 def test_the_states_follow_from_the_actions():
     played = recommit.episode(scripted, START, budget=3)
     assert (played.depths, played.executed, len(played), played.looks) == ((1, 2, 4), (1, 2, 4), 7, 3)
@@ -77,3 +84,17 @@ def test_a_film_has_a_picture_per_look_and_action_and_an_end(tmp_path, theme):
 def test_what_cannot_be_is_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_end_has_its_own_colours(theme, tmp_path):
+    """A box on its goal is green, which no picture before the last one is."""
+    image = pytest.importorskip("PIL.Image")
+    start = recommit.Sokoban(size=7, boxes=1).generate(1, seed=0, length=8)[0]
+    played = recommit.episode("solver", start)
+    with image.open(played.save(tmp_path / "a.gif", theme=theme)) as film:
+        film.seek(film.n_frames - 1)
+        whole = np.asarray(film.convert("RGB")).astype(int)
+    drawn = whole[gif.HEAD : -gif.MARGIN, gif.MARGIN : -gif.MARGIN]
+    apart = abs(drawn - played.task.render(played.states[-1], 48, theme=theme)).max(axis=2)
+    assert (apart > 40).mean() < 0.001  # all but single pixels of a smooth edge

@@ -1,4 +1,4 @@
-"""Rules in graphs: the depths they choose, what they are worth, thresholds from elsewhere, rules of one's own."""
+"""Rules in graphs: the depths they choose, what they are worth, thresholds from elsewhere."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.reference import horizon as slow_rules
 from tests.unit.graphs import cases
 
 from recommit.graphs import judge as judging
-from recommit.graphs import own_rule, rules, score
+from recommit.graphs import rules, score
 from recommit.graphs.at_work import RuleBench
 from recommit.graphs.share import gain_interval
 from recommit.graphs.share.over_prices import mean_gains
@@ -256,87 +256,6 @@ def test_a_graph_that_was_cut_is_not_judged(graph):
 def test_a_name_that_is_none_is_refused(judge, name):
     with pytest.raises(ValueError, match="rules: expected"):
         judge.bench.chooser(rules.named(name))
-
-
-RULE = """
-from dataclasses import dataclass
-from recommit.horizon import Rule
-
-@dataclass(frozen=True)
-class Two(Rule):
-    def propose(self, plans):
-        return plans.actions[:, 0] * 0 + 2
-
-rule = Two()
-"""
-
-
-def test_a_rule_of_ones_own(judge, tmp_path):
-    path = tmp_path / "two.py"
-    path.write_text(RULE)
-    with pytest.raises(ValueError, match="rule: expected --run-code"):
-        own_rule.from_code(path, trusted=False)
-    own, fixed = (
-        score.score(judge, [entry]) for entry in (own_rule.from_code(path, trusted=True), rules.named("fixed-2"))
-    )
-    assert [row.value for row in own] == [row.value for row in fixed]
-    assert own[0].rule == "two"
-    path.write_text("rule = 3")
-    with pytest.raises(ValueError, match=r"got int$"):
-        own_rule.from_code(path, trusted=True)
-
-
-def test_a_table_of_ones_own(judge, graph, tmp_path):
-    np.save(tmp_path / "four.npy", np.full(len(graph), 4))
-    table, fixed = (
-        score.score(judge, [entry]) for entry in (own_rule.from_table(tmp_path / "four.npy"), rules.named("fixed-4"))
-    )
-    assert [row.value for row in table] == [row.value for row in fixed]
-    np.save(tmp_path / "short.npy", np.full(3, 4))
-    with pytest.raises(ValueError, match="table: expected a depth for each of"):
-        score.score(judge, [own_rule.from_table(tmp_path / "short.npy")])
-    np.save(tmp_path / "floats.npy", np.full(3, 4.0))
-    with pytest.raises(ValueError, match=r"table: expected whole numbers \[nodes\], got float64"):
-        own_rule.from_table(tmp_path / "floats.npy")
-    np.save(tmp_path / "objects.npy", np.array([{}], object), allow_pickle=True)
-    with pytest.raises(ValueError, match=r"table: expected a \.npy file of numbers"):
-        own_rule.from_table(tmp_path / "objects.npy")
-
-
-def header(text):
-    """Of a file of that kind, with no numbers behind it."""
-    return b"\x93NUMPY\x01\x00" + (len(text) + 1).to_bytes(2, "little") + text.encode() + b"\n"
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        b"",
-        b"PK\x03\x04" + bytes(40),
-        header("[" * 50),
-        header("{'descr': '<i8', 'fortran_order': False, 'shape': (1000000000000,)}"),
-        header("{'descr': '<i8', 'fortran_order': False, 'shape': (-5,)}"),
-    ],
-)
-def test_a_file_that_is_no_table_is_a_sentence(tmp_path, data):
-    (tmp_path / "table.npy").write_bytes(data)
-    with pytest.raises(ValueError, match=r"table: expected a \.npy file of numbers, got .*table\.npy"):
-        own_rule.from_table(tmp_path / "table.npy")
-
-
-@pytest.mark.parametrize("depth", [2**63, -(2**40), 2**32 + 4])
-def test_depths_of_a_table_are_not_cut_to_fewer_bits(judge, graph, tmp_path, depth):
-    np.save(tmp_path / "table.npy", np.full(len(graph), depth, np.uint64 if depth >= 2**63 else np.int64))
-    with pytest.raises(ValueError, match=r"propose: expected depths in 1\.\.8"):
-        score.score(judge, [own_rule.from_table(tmp_path / "table.npy")])
-
-
-@pytest.mark.parametrize("text", ["def(", "1 / 0", "import sys; sys.exit(0)"])
-def test_a_file_of_python_that_fails_is_a_sentence(tmp_path, text):
-    """One that ends the process would else look like success."""
-    (tmp_path / "mine.py").write_text(text)
-    with pytest.raises(ValueError, match=r"rule: .*mine\.py: (SyntaxError|ZeroDivisionError|SystemExit): "):
-        own_rule.from_code(tmp_path / "mine.py", trusted=True)
 
 
 def test_the_gain_of_constant_ceiling_and_half():

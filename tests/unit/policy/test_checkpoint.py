@@ -136,6 +136,33 @@ def test_configurations_that_do_not_fit_are_refused(saved, key, value):
         recommit.CommitPolicy.from_pretrained(folder)
 
 
+@pytest.mark.parametrize(
+    ("place", "value", "complaint"),
+    [
+        ("decoder.width", 65536, r"heads.safetensors: expected decoder\.\S+ of shape \(.*\), got"),
+        ("head.hidden", 10**8, "depth_head"),
+        ("foresight", {"task": "sliding", "rows": 64, "cols": 64, "kinds": 256, "width": 1024, "blocks": 64}, "fores"),
+        ("lora", {"rank": 10**9, "alpha": 32, "dropout": 0.0}, r"lora.rank: expected 1\.\.4096"),
+        ("decoder.heads", 4.0, r"heads: expected int, got 4\.0"),
+        ("decoder", None, "expected values by name, got NoneType"),
+        ("depths", [1.0, 2, 4, 8], "depths: expected"),
+        ("tasks", "ab", "tasks: expected"),
+        ("crop", "no", "crop: expected bool"),
+    ],
+)
+def test_a_configuration_of_more_than_the_file_has_makes_nothing(saved, place, value, complaint, monkeypatch):
+    """A few bytes of a stranger's would take gigabytes; the digests are the stranger's too."""
+    _, folder = saved
+    (folder / "DIGESTS").unlink()
+    about = json.loads((folder / "config.json").read_text())
+    *part, last = place.split(".")
+    (about["policy"][part[0]] if part else about["policy"])[last] = value
+    (folder / "config.json").write_text(json.dumps(about))
+    monkeypatch.setattr(recommit.CommitPolicy, "__init__", lambda *_, **__: pytest.fail("made before it was checked"))
+    with pytest.raises(ValueError, match=complaint):
+        recommit.CommitPolicy.from_pretrained(folder)
+
+
 @pytest.mark.parametrize("name", ["config.json", "heads.safetensors", "adapter/adapter_model.safetensors", "DIGESTS"])
 def test_a_bit_that_flips_is_noticed(saved, name):
     path = saved[1] / name

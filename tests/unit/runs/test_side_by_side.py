@@ -9,7 +9,7 @@ import sys
 import textwrap
 
 import pytest
-from tests.waiting import HANG, until
+from tests.waiting import HANG, ended, until
 
 from recommit.runs import side_by_side
 
@@ -53,8 +53,8 @@ def test_ctrl_c_begins_nothing_else(tmp_path):
     )
     runs = tmp_path / "runs"
     runs.mkdir()
-    process = subprocess.Popen([sys.executable, str(script), str(runs)], start_new_session=True)
-    until(lambda: len(list(runs.iterdir())) == 2, process)
-    os.killpg(process.pid, signal.SIGINT)
-    assert process.wait(timeout=HANG) == 130
+    with ended(subprocess.Popen([sys.executable, str(script), str(runs)], start_new_session=True)) as process:
+        until(lambda: len(list(runs.iterdir())) == 2, process)
+        os.killpg(process.pid, signal.SIGINT)
+        assert process.wait(timeout=HANG) == 130
     assert {p.name: p.read_text() for p in runs.iterdir()} == {"0": "saved", "1": "saved"}

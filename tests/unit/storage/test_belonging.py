@@ -28,7 +28,23 @@ def test_the_same_goes_on(tmp_path):
 def test_another_is_refused_with_the_folder_the_field_and_both_values(now, sentence, tmp_path):
     with pytest.raises(WrongFolder) as refused:
         belonging.check(tmp_path, BEGUN, now)
-    assert str(refused.value) == f"{tmp_path}: the folder belongs to another run: {sentence}"
+    remedy = "; take another --out, or the flags of before"
+    assert str(refused.value) == f"{tmp_path}: the folder belongs to another run: {sentence}{remedy}"
+
+
+def test_of_many_differences_some_are_named_and_long_values_begin(tmp_path):
+    before, now = ({str(i): word * 99 for i in range(9)} for word in "ab")
+    with pytest.raises(WrongFolder, match=r"another run: 0 was 'a{59}\.\.\., is 'b{59}\.\.\., 1 was .* and 5 more;"):
+        belonging.check(tmp_path, before, now)
+    before, now = ({"hash": "c" * 99 + word} for word in "ab")
+    with pytest.raises(WrongFolder, match=r"hash was 'c{99}a', is 'c{99}b';"):
+        belonging.check(tmp_path, before, now)
+
+
+def test_a_file_is_no_folder_of_ours(tmp_path):
+    (tmp_path / "out").touch()
+    with pytest.raises(WrongFolder, match="out: expected a folder or nothing there, got a file"):
+        belonging.refuse_foreign(tmp_path / "out", ("mine.json",), "a thing")
 
 
 def test_what_a_dead_writer_left_is_swept_and_no_strangers_file(tmp_path):

@@ -17,7 +17,7 @@ from recommit.data.building import own_states
 from recommit.data.building.builder import build
 from recommit.data.spec import DataSpec, Difficulty
 from recommit.storage import errors
-from recommit.storage.files import sha256
+from recommit.storage.files import Files, sha256, sweep_files, temporary_name
 
 PACKAGE = Path(recommit.__file__).parent
 PLAN = DataSpec("sokoban", (6, 6), (Difficulty((2, 9), 1),), count=4)
@@ -284,3 +284,17 @@ def test_planted_pickle_is_never_run(tmp_path, monkeypatch):
         with pytest.raises(errors.WrongDataSpec, match="states"):
             own_states.load(tmp_path / name)
     assert not (tmp_path / "payload-ran").exists()
+
+
+def test_only_what_an_interrupted_writer_left_is_swept_from_a_folder_of_anything(tmp_path):
+    own = [temporary_name(tmp_path / "config.json"), temporary_name(tmp_path / "backbone" / "config.json")]
+    others = [tmp_path / ".mine.tmp", tmp_path / "config.json", tmp_path / ".x.12-0123456.tmp", tmp_path / "notes.tmp"]
+    (tmp_path / "backbone").mkdir()
+    (tmp_path / "elsewhere").symlink_to(tmp_path.parent, target_is_directory=True)
+    outside = temporary_name(tmp_path.parent / "config.json")
+    for path in (*own, *others, outside):
+        path.write_text("")
+    sweep_files(Files(), tmp_path)
+    assert not any(path.exists() for path in own)
+    assert all(path.exists() for path in (*others, outside))
+    outside.unlink()

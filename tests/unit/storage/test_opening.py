@@ -74,6 +74,16 @@ def test_files_are_replaced_and_links_not_followed(path):
     assert sorted(p.name for p in path.parent.iterdir() if p.name.endswith(".tmp")) == []
 
 
+@pytest.mark.skipif(os.name == "nt", reason="no devices in folders there")
+def test_no_device_is_replaced(tmp_path):
+    """A file that took the place of /dev/null would break the machine; root may put one there."""
+    (tmp_path / "out").symlink_to(os.devnull)
+    for place in (Path(os.devnull), tmp_path / "out"):
+        with pytest.raises(OSError, match="expected a file, got a device"), data_files.replacing(place):
+            pytest.fail("began to write")
+    assert (tmp_path / "out").is_symlink()
+
+
 def test_levels_are_written_over_a_link_and_not_through_it(tmp_path):
     link(tmp_path / "levels.txt")
     write_levels(tmp_path / "levels.txt", Sliding(3).generate(2, seed=0).states, task="sliding")

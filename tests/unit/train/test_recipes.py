@@ -196,3 +196,21 @@ def test_launch_recipes_start_a_verb_with_its_flags(name, given, expected, tmp_p
     missing = subprocess.run(command, env={**environment, "OUT": ""}, capture_output=True, text=True, check=False)
     assert missing.returncode != 0
     assert "OUT: the folder of the run" in missing.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("grpo: {credit: {group: [[]]}}", "credit.group: expected .* got"),
+        ("grpo: {credit: {group: {a: 1}}}", "credit.group: expected .* got"),
+        ("grpo: {optim: soon, phases: [{steps: 1}]}", "optim: expected a mapping, got str"),
+        ("grpo: {phases: [{head_moves: 1}]}", r"phases\[0\]: expected a value of steps, got none"),
+        ("family: {adaptive: true}", "family.adaptive: expected a mapping, got bool"),
+        ("family: {adaptive: {variant: []}}", "variant: expected text, got"),
+    ],
+)
+def test_values_of_another_kind_are_refused_with_a_sentence(text, complaint, tmp_path):
+    """Mutated recipes showed them: each was a TypeError or an AttributeError."""
+    (tmp_path / "r.yaml").write_text(text)
+    with pytest.raises(ValueError, match=complaint):
+        configs.family(str(tmp_path / "r.yaml"), ("adaptive",), (), {})

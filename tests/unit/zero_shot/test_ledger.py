@@ -7,6 +7,7 @@ import threading
 
 import pytest
 from tests.unit.zero_shot.conftest import Kept
+from tests.waiting import until
 
 from recommit.storage.errors import Damaged
 from recommit.zero_shot.errors import CapReached, StopRequested
@@ -165,7 +166,7 @@ def test_one_that_may_fit_later_waits():
     first, second = shared.begin({}), []
     waiting = threading.Thread(target=lambda: second.append(shared.begin({})))
     waiting.start()
-    waiting.join(0.2)
+    until(lambda: shared._changed._waiters)
     assert not second
     shared.answered(first, 50, 10)
     waiting.join()

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec
 
 from recommit.cli.flags import usual
-from recommit.cli.requests import SIZE
+from recommit.cli.requests import SIZE, check_place
 from recommit.cli.verbs.data_answers import BuildLine, answer, answer_each, sentence, summary
 from recommit.puzzles.registry import Task
 from recommit.storage.foreign_text import say
@@ -28,18 +28,20 @@ def _status(command: Callable[P, int]) -> Callable[P, int]:
         try:
             return command(*args, **kwargs)
         except DataError as error:
-            say(f"recommit data: {error}")
+            say(f"recommit: {error}")
             return error.exit_status
         except MemoryError as error:
-            say(f"recommit data: out of memory: {error}")
+            say(f"recommit: out of memory: {error}")
             return 1
         except KeyboardInterrupt:
-            say("recommit data: interrupted; the same command goes on where it was")
+            say("recommit: interrupted; the same command goes on where it was")
             return 130
 
     return run
 
 
+#: Endings of pictures that are drawn of a data set.
+PICTURES = (".png", ".svg", ".pdf")
 #: What a build takes where neither a flag nor a recipe says it; a test compares it with ``DataSpec``.
 USUAL = {
     "size": SIZE,
@@ -157,12 +159,14 @@ def show(folder: Path, /, split: str = "all", picture: Path | None = None, json:
     Args:
         folder: the data set.
         split: train, validation, test or all.
-        picture: also draw into this file (default: nothing is drawn).
+        picture: also draw into this file, .png, .svg or .pdf (default: nothing is drawn).
         json: print as JSON.
     """
     from recommit.data.showing import show as shown
     from recommit.data.sizes import open_all
 
+    if picture:
+        _check_picture(picture)
     described = {data: shown.describe(data) for data in open_all(folder, None if split == "all" else split)}
     answer_each([statistics if json else shown.text(statistics) for statistics in described.values()])
     if picture:
@@ -170,6 +174,15 @@ def show(folder: Path, /, split: str = "all", picture: Path | None = None, json:
             own = picture.with_stem(f"{picture.stem}-{data.folder.name}") if len(described) > 1 else picture
             shown.picture(data, own, statistics)
     return 0
+
+
+def _check_picture(picture: Path) -> None:
+    """Refuse a picture that cannot be written, before anything is printed."""
+    from recommit.storage.errors import WrongDataSpec
+
+    if picture.suffix.lower() not in PICTURES:
+        raise WrongDataSpec(f"picture: expected a name that ends in {', '.join(PICTURES)}, got {picture}")
+    check_place(picture)
 
 
 @_status

@@ -102,6 +102,7 @@ def evaluate(
     from recommit.paper.family import FamilyResults, Members
     from recommit.paper.tables import experiments
     from recommit.runs import ranks
+    from recommit.runs.directory import recipe_of
     from recommit.runs.peers import watched
 
     if threads:
@@ -123,6 +124,7 @@ def evaluate(
                 "price_look, regret, split, fresh beside"
             )
         if population != "none":
+            recipe_of(chosen, task)  # a run that is none leaves no folder behind
             return _whole(str(chosen), agents, budgets, length, population, task, out, device, json=json, quiet=quiet)
         spec = EvaluationSpec(
             str(chosen),
@@ -142,6 +144,7 @@ def evaluate(
             split,
             fresh,
         )
+        recipe_of(chosen, task)
         team = ranks.meet(device)
         with watched(team), EvaluationStore(out) if team.lead else nullcontext() as store:
             summary = Evaluation(spec, store, team=team, again=again, quiet=quiet, anyway=anyway).run()

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Literal
 
 from recommit.cli.flags import usual
-from recommit.cli.requests import WrongCall
+from recommit.cli.requests import WrongCall, check_port
 from recommit.puzzles.registry import Task
+from recommit.storage.errors import need
 from recommit.storage.foreign_text import say
 
 
@@ -51,16 +52,21 @@ def openenv(
     """
     from recommit.game.spec import GameSpec
 
+    check_port(port)
     try:
         spec = GameSpec(task, size, boxes, length, budget, count, seed, view, cell, lenient=lenient)
         spec.game("test", 0)
     except ValueError as error:
         raise WrongCall(str(error)) from None
-    import uvicorn
+    try:
+        import uvicorn
+    except ImportError:
+        raise need("uvicorn", "openenv") from None
 
     from recommit.adapters import openenv as adapter
+    from recommit.adapters.own_pages import OwnPages
 
-    app = adapter.app(spec, sessions=sessions, web=web, oracle=oracle, show_distance=show_distance)
+    app = OwnPages(adapter.app(spec, sessions=sessions, web=web, oracle=oracle, show_distance=show_distance), host)
     say(f"{task}, {count} games per split: http://{host}:{port}{'/web' if web else ''}")
     uvicorn.run(app, host=host, port=port, log_level="warning")
 

@@ -248,6 +248,7 @@ def family(
 
     if jobs < 1:
         raise WrongCall(f"jobs: expected at least 1, got {jobs}")
+    _refuse_foreign(out)
     fleet = fleet_of(gpus, gpus_per_run, hostfile, launcher, device)
     flags = {"tasks": list(task) or None, "optim.steps": steps, "run.threads": threads, "run.device": device}
     configs = {} if budgets else _family(recipe, variants, set, flags)
@@ -258,6 +259,15 @@ def family(
         return train(configs, init, out, seeds, jobs=jobs, quiet=quiet, fleet=fleet)
     except ValueError as error:
         raise WrongCall(str(error)) from None
+
+
+def _refuse_foreign(out: Path) -> None:
+    """A family may lie beside its data and its warm start, and nowhere among somebody's files."""
+    from recommit.storage.belonging import refuse_foreign
+
+    entries = list(out.iterdir()) if out.is_dir() else []
+    ours = [each.name for each in entries if any((each / mark).exists() for mark in ("config.json", "manifest.json"))]
+    refuse_foreign(out, (*ours, "launch"), "a family of runs")
 
 
 def fleet_of(

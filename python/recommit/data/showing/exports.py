@@ -21,7 +21,7 @@ from recommit.data.dataset import Dataset
 from recommit.data.feeding import samples
 from recommit.data.showing import png
 from recommit.puzzles.registry import TASKS
-from recommit.storage import errors, files
+from recommit.storage import belonging, errors, files
 from recommit.storage.files import Files
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ def export(
         raise errors.WrongDataSpec(f"states_per_file: expected at least 1, got {states_per_file}")
     ending, make = FORMS[form]
     target, work, names = Path(folder).absolute(), Files(), []
+    _refuse_strangers(target)
     files.make_folders(work, target)
     for number, (split, content) in enumerate(_pieces(dataset, states_per_file)):
         pictures = [] if form == "tensors" else _pictures(dataset, content, cell, threads)
@@ -65,6 +66,16 @@ def export(
 
 def _pictures(dataset: Dataset, content: LabelledRows, cell: int, threads: int | None) -> list[bytes]:
     return [png.encode(image) for image in dataset.puzzle.render(content.states, cell=cell, threads=threads)]
+
+
+#: Name of a file of an export.
+_OURS = re.compile(r"(train|validation|test)-[0-9]{5,}\.(parquet|tar|jsonl)", re.ASCII)
+
+
+def _refuse_strangers(folder: Path) -> None:
+    """A reader takes every file of the folder, so that somebody else's do not belong there."""
+    ours = [entry.name for entry in folder.iterdir() if _OURS.fullmatch(entry.name)] if folder.is_dir() else []
+    belonging.refuse_foreign(folder, tuple(ours), "an export")
 
 
 def _remove_others(work: Files, folder: Path, ending: str, names: set[str]) -> None:

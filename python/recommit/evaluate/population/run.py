@@ -11,9 +11,9 @@ from recommit.evaluate.agent_names import renamed
 from recommit.evaluate.agents import PolicyPlayer
 from recommit.evaluate.population import values as population
 from recommit.evaluate.population.values import Population
-from recommit.evaluate.text import grid, number, percent
+from recommit.evaluate.text import number, percent
 from recommit.runs.directory import recipe_of
-from recommit.storage.foreign_text import say
+from recommit.storage.foreign_text import grid, say
 
 if TYPE_CHECKING:
     from recommit.evaluate.store import EvaluationStore

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from recommit.evaluate.spec import EvaluationSpec
 
 NAME = "fresh.json"
-#: Evaluations of several seeds begin together; each holds the folder for milliseconds.
-_PATIENCE = 30.0
+#: Evaluations of several seeds begin together; each holds the folder for milliseconds
+#: of an idle machine.
+_PATIENCE = 300.0
 
 
 def judge(spec: EvaluationSpec, evaluation: Path, test_set: str, policies: dict[str, str], *, again: bool) -> None:

@@ -14,7 +14,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from recommit.reproduce.compare import figures, page, reading
+from recommit.reproduce.compare import figures, page, reading, words
 from recommit.reproduce.compare.comparison import Comparison
 from recommit.reproduce.compare.instances import TEST, VALIDATION
 from recommit.reproduce.compare.sources import SOURCES
@@ -69,9 +69,10 @@ def compare(
     device: str,
     say: Callable[[str], None],
     progress: Callable[[int, int], None] | None = None,
+    call: str = words.USUAL,
 ) -> tuple[str, list[dict[str, Any]]]:
     """Compare the puzzles, and write everything; the page and the scores of all puzzles in the folder. ``progress`` is
-    called while graphs are built."""
+    called while graphs are built; ``call`` is the command that the page names."""
     place, disk = out.absolute(), files.Files()
     files.make_folders(disk, place)
     with Lock(place, work="comparison"):
@@ -82,7 +83,7 @@ def compare(
             _refuse_links(place / entry.name)
             values = Comparison(entry, place, seeds, **sizes, device=device, say=say, progress=progress).run()
             keep(disk, place, f"scores-{entry.name}.json", as_json(values).encode())
-        return write(place)
+        return write(place, call)
 
 
 def _refuse_links(puzzle: Path) -> None:
@@ -99,7 +100,7 @@ def keep(disk: files.Files, place: Path, name: str, data: bytes) -> None:
     digests.write(disk, place, {**others, name: files.sha256(data)})
 
 
-def write(place: Path) -> tuple[str, list[dict[str, Any]]]:
+def write(place: Path, call: str = words.USUAL) -> tuple[str, list[dict[str, Any]]]:
     """Tables, figures and page from the scores that are there."""
     disk = files.Files()
     scores = scores_in(place)
@@ -113,7 +114,7 @@ def write(place: Path) -> tuple[str, list[dict[str, Any]]]:
             files.replace(disk, place / ASSETS / f"{figure.name}.csv", figure.csv().encode())
         name = f"{PAGE.removesuffix('.md')}-{one['puzzle']}.json"
         files.replace(disk, place / ASSETS / name, reading.as_json(_printed(one)).encode())
-    text = page.page(scores)
+    text = page.page(scores, call)
     files.replace(disk, place / PAGE, text.encode())
     return text, scores
 

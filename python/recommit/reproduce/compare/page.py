@@ -5,12 +5,12 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING, Any
 
-from recommit.evaluate.text import grid
 from recommit.reproduce.compare import reading, words
 from recommit.reproduce.compare.instances import HARDER, TEST
 from recommit.reproduce.compare.played import SHARED
 from recommit.reproduce.compare.reading import ScoredSetting
 from recommit.reproduce.compare.sources import SHORT, SOURCES
+from recommit.storage.foreign_text import grid
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,11 +22,12 @@ WIDTH = 119
 VERDICT = 1.0
 
 
-def page(scores: Sequence[dict[str, Any]]) -> str:
-    """All puzzles that were compared."""
+def page(scores: Sequence[dict[str, Any]], call: str = words.USUAL) -> str:
+    """All puzzles that were compared; ``call`` is the command that does it."""
     verdict = " ".join([words.AHEAD_OF_RULES, *(_verdict(one) for one in scores)])
     parts = ["# The depth head and the rules without training", _filled(verdict)]
-    parts += [_filled(words.MEANING), _worth(scores), words.COUNTED, _tallies(scores), words.HOW]
+    parts += [_filled(words.MEANING), _worth(scores), words.COUNTED, _tallies(scores)]
+    parts += [f"```console\n{call}\n```", _filled(words.how(call)), _filled(words.NAMES)]
     return "\n\n".join([*parts, *map(_puzzle, scores)]) + "\n"
 
 

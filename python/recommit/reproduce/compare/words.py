@@ -24,19 +24,20 @@ MEANING = (
     "or larger than those of the test."
 )
 COUNTED = "How many rules beat our head, over all prices and budgets (values of K):"
-HOW = """```console
-recommit graph compare laptop --out compared
-```
-
-The command writes this page, its figures and every row. `laptop` is what `recommit reproduce --preset laptop` left.
-[The rules](guides/rules.md) have a page. Four policies of each seed make plans. Thresholds and constant depths are
-chosen on validation instances, for each budget and price. The tables also have one threshold for all budgets. All
-values are exact sums over [commitment graphs](guides/graphs.md), which hold what a policy would do in every state.
-Differences are paired: the same instances, the same seeds. A *memory* holds the states that an episode has seen. A rule
-with a memory is compared with our head with a memory.
-
-`Agreement` needs samples; of infinitely many it is confidence-product. `WithMemory` is the ending `+memory`. `Fixed` is
-`fixed`, with the depth that validation chooses. `FirstEvent` is `reversal`."""
+#: What made the published page.
+USUAL = "recommit graph compare laptop --out compared"
+MADE = (
+    "The command writes this page, its figures and every row. `{runs}` is what `recommit reproduce --preset {preset}` "
+    "left. [The rules](guides/rules.md) have a page. Up to four policies of each seed make plans. Thresholds and "
+    "constant depths are chosen on validation instances, for each budget and price. The tables also have one threshold "
+    "for all budgets. All values are exact sums over [commitment graphs](guides/graphs.md), which hold what a policy "
+    "would do in every state. Differences are paired: the same instances, the same seeds. A *memory* holds the states "
+    "that an episode has seen. A rule with a memory is compared with our head with a memory."
+)
+NAMES = (
+    "`Agreement` needs samples; of infinitely many it is confidence-product. `WithMemory` is the ending `+memory`. "
+    "`Fixed` is `fixed`, with the depth that validation chooses. `FirstEvent` is `reversal`."
+)
 FIGURE = "Our head ahead of the best rule, over the price of a look"
 LINES = (
     "Up is better for our head; the band is the 95 % interval. There is a line per source of plans, each with the rule "
@@ -52,7 +53,7 @@ BEST = (
     "value, in points solved, and in actions (below zero: it spends fewer)."
 )
 BEATS = (
-    "All rules on all four sources of plans, with and without a memory. Each has a threshold of its own budget and "
+    "All rules on all sources of plans, with and without a memory. Each has a threshold of its own budget and "
     "price. A rule beats our head if its whole 95 % interval lies above zero, and is behind if it lies below. "
     "Otherwise it is level. So many comparisons at once leave some to chance: one in forty of the level ones lies "
     "above."
@@ -63,6 +64,13 @@ SPLIT = (
     "depths lose what perfect depths would add. What is mended first counts more, so each is the mean of both orders. "
     "The scores have both. First our head, then the best rule of the same setting."
 )
+
+
+def how(call: str) -> str:
+    """What a page of this call is made of."""
+    words = call.split()
+    preset = words[words.index("--preset") + 1] if "--preset" in words else "laptop"
+    return MADE.format(runs=words[3], preset=preset)
 
 
 def title(one: dict[str, Any]) -> str:

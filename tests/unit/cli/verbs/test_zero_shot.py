@@ -79,7 +79,7 @@ def test_data_decide_what_is_played(tmp_path):
         ({"boxes": 1}, "boxes: expected none beside data, which decides it, got 1"),
         ({"seed": 1}, "seed: expected none beside data, which decides it, got 1"),
         ({"instances": 100}, "expected 100 distinct instances"),
-        ({"data": tmp_path}, "expected a recipe file, got: No such file"),
+        ({"data": tmp_path}, "expected a recipe file, found none"),
     ):
         with pytest.raises(WrongCall, match=re.escape(said)):
             zero_shot("tiny", tmp_path / "out", **flags | changed)

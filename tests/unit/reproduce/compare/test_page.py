@@ -251,6 +251,15 @@ def test_the_published_page_is_that_of_its_figures(published):
             assert figure.csv() == (DOCS / "assets" / f"{figure.name}.csv").read_text()
 
 
+def test_the_published_page_of_caves_is_that_of_its_figures():
+    one = reading.of_json((DOCS / "assets" / "rules-compared-ice.json").read_text())
+    flags = "--preset caves --instances 512 --validation 256 --harder 64"
+    call = f"recommit graph compare caves {flags} --out compared-caves"
+    assert page.page([one], call) == (DOCS / "rules-compared-caves.md").read_text()
+    for figure in figures.of(one):
+        assert figure.alone() == (DOCS / "assets" / f"{figure.name}.svg").read_text()
+
+
 def test_another_figure_is_another_page(published):
     """The planted defect: one number of the scores, in its fourth digit."""
     planted = copy.deepcopy(published["sliding"])

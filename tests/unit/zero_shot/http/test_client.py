@@ -8,6 +8,7 @@ from datetime import datetime, timezone
 import pytest
 from tests.unit.zero_shot.conftest import CANARY, SHORT
 from tests.unit.zero_shot.servers import answer, chat, error, hang_up, reply, silence
+from tests.waiting import HANG
 
 from recommit.zero_shot.errors import CapReached, GaveUp, StopRequested
 from recommit.zero_shot.http import wire
@@ -241,11 +242,12 @@ def test_a_stop_is_heard_before_the_next_request(serve, client_of):
     assert server.connections == 0
 
 
-def test_nobody_there(client_of, serve):
-    server = serve()
-    server.close()
-    with pytest.raises(GaveUp, match="unreachable"):
-        client_of(server.url).ask(LOOK, PLACE)
+def test_nobody_there(client_of):
+    """At a port that this test has, so that nobody else begins to listen there."""
+    with socket.socket() as deaf:
+        deaf.bind(("127.0.0.1", 0))
+        with pytest.raises(GaveUp, match="unreachable"):
+            client_of(f"http://127.0.0.1:{deaf.getsockname()[1]}/v1").ask(LOOK, PLACE)
 
 
 def test_a_name_that_nobody_knows(client_of, monkeypatch):
@@ -288,7 +290,7 @@ def test_errors_carry_no_trace_of_the_exchange(serve):
 
     header = [("Authorization", ("Bearer ", Key(CANARY, "CANARY")))]
     with pytest.raises(wire.Broken) as caught:
-        wire.post(wire.Address.parse(server.url), "/x", header, b"{}", seconds=2.0)
+        wire.post(wire.Address.parse(server.url), "/x", header, b"{}", seconds=HANG)
     assert caught.value.__context__ is None
     assert caught.value.__cause__ is None
     assert caught.value.sent

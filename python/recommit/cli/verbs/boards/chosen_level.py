@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from recommit.puzzles.puzzle import Puzzle
 
 
+#: The puzzle of generated levels where nobody says one.
+USUAL = "sokoban"
+
+
 @dataclass(frozen=True, eq=False)
 class ChosenLevel:
     """A state, its puzzle and what it is called."""
@@ -29,7 +33,7 @@ class LevelRequest:
     """Flags that say which levels there are; without a file they are generated, one after the other."""
 
     file: Path | None
-    task: str
+    task: str | None
     size: tuple[int, ...]
     boxes: int
     length: tuple[int, ...] | None
@@ -44,6 +48,8 @@ class LevelRequest:
     def _read(self, file: Path, index: int) -> ChosenLevel:
         import recommit
 
+        if self.task:
+            raise WrongCall(f"task: expected none with a level file, which says its puzzle, got {self.task}")
         levels = recommit.read_levels(file)
         if index >= len(levels):
             raise WrongCall(f"index: expected 0..{len(levels) - 1}, got {index}")
@@ -51,9 +57,10 @@ class LevelRequest:
         return ChosenLevel(puzzle_of(state, levels.task), state, levels.titles[index] or f"level {index}")
 
     def _generated(self, index: int) -> ChosenLevel:
+        task = self.task or USUAL
         try:
-            kind = puzzle(self.task, self.size, self.boxes)
+            kind = puzzle(task, self.size, self.boxes)
             (state,) = kind.generate(1, seed=self.seed, length=window(self.length), start=index).states
         except ValueError as error:
             raise WrongCall(str(error)) from None
-        return ChosenLevel(puzzle_of(state, self.task), state, f"{self.task}, seed {self.seed}, number {index}")
+        return ChosenLevel(puzzle_of(state, task), state, f"{task}, seed {self.seed}, number {index}")

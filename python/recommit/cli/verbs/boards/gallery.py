@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 def main(folder: Path) -> None:
     """Play every task, print what happened, and leave ``gallery.png`` in ``folder``."""
+    folder.mkdir(parents=True, exist_ok=True)  # where that fails, nothing was timed in vain
     tell("2,048 boards of each puzzle, up to 256 random actions on each, one thread:\n")
     tell(bench.table(bench.play(task) for task in bench.TASKS))
-    folder.mkdir(parents=True, exist_ok=True)
     path = folder / "gallery.png"
     gallery(path)
     tell(f"\nA picture of the puzzles: {path}")

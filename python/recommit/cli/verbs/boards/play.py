@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from recommit.cli.flags import usual
-from recommit.cli.requests import SIZE
+from recommit.cli.requests import SIZE, check_port
 from recommit.puzzles.registry import Task
 from recommit.storage.foreign_text import plain, repaint, tell
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from recommit.cli.verbs.boards.game.board_game import BoardGame
 
 
-@usual(file="generated levels", size=SIZE, length="any", port="a free one")
+@usual(task="sokoban", file="generated levels", size=SIZE, length="any", port="a free one")
 def play(
     file: Path | None = None,
     /,
-    task: Task = "sokoban",
+    task: Task | None = None,
     size: tuple[int, ...] = (),
     boxes: int = 2,
     length: tuple[int, ...] | None = None,
@@ -56,10 +56,14 @@ def play(
     if browser:
         from recommit.cli.verbs.boards.game import local_page
 
+        check_port(port)
         local_page.serve(game, port, cell, theme)
         return
     from recommit.cli.verbs.boards.game.keyboard import keys
 
+    if sys.stdin is None:  # closed by whoever started this: there are no keys
+        run(game, (), live=False)
+        return
     run(game, keys(sys.stdin.fileno()), live=sys.stdin.isatty() and sys.stdout.isatty())
 
 

@@ -15,13 +15,21 @@ if TYPE_CHECKING:
     from recommit.film.episode import PlayedEpisode
 
 
-@usual(file="a generated level", size=SIZE, length="any", plan="none", agent="none", budget="that of the puzzle")
+@usual(
+    task="sokoban",
+    file="a generated level",
+    size=SIZE,
+    length="any",
+    plan="none",
+    agent="none",
+    budget="that of the puzzle",
+)
 def render(
     file: Path | None = None,
     /,
     *,
     out: Path,
-    task: Task = "sokoban",
+    task: Task | None = None,
     size: tuple[int, ...] = (),
     boxes: int = 2,
     length: tuple[int, ...] | None = None,

@@ -63,9 +63,11 @@ def build(
     from recommit.policy.policy import CommitPolicy
     from recommit.runs.directory import recipe_of
     from recommit.runs.ranks import find_device
+    from recommit.storage.belonging import refuse_foreign
 
     if threads:
         torch.set_num_threads(threads)
+    refuse_foreign(out, (files.MANIFEST, files.NODES, files.STARTS), "a commitment graph")
     try:
         spec = recipe_of(str(run), task)
         spec = replace(spec, size=_two("size", size)) if size else spec

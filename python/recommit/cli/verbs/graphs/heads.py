@@ -4,6 +4,7 @@ function whose signature is its command line."""
 from __future__ import annotations
 
 import json as json_module
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -11,7 +12,7 @@ from recommit.cli.requests import WrongCall
 from recommit.storage.foreign_text import say, tell
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from recommit.rivals.fitted import FittedHead
     from recommit.rivals.problem import HeadProblem
@@ -60,7 +61,9 @@ def fit(
         quiet: Print nothing while fitting.
     """
     from recommit.rivals import fitted, fitting
+    from recommit.storage.belonging import refuse_foreign
 
+    refuse_foreign(out, (fitted.WEIGHTS, fitted.ABOUT), "a fitted head")
     try:
         problem = _problem(graph, depths, budget, price_action, price_look, reads)
         learn, away = fitting.divided(problem, held, seed)
@@ -115,7 +118,10 @@ def audit(
     from recommit.rivals import audit_page
     from recommit.rivals import fitted as heads
     from recommit.rivals.network import Net
+    from recommit.storage.belonging import refuse_foreign
 
+    if out is not None:
+        refuse_foreign(out, ("audit.json",), "an audit")
     try:
         problem = _problem(graph, depths, budget, price_action, price_look, "both")
         net = Net(problem, len(problem.depths), 64, seed)
@@ -164,19 +170,19 @@ def foresight(
     from recommit.policy.checkpoint import local_folder
     from recommit.policy.policy import CommitPolicy
     from recommit.runs.directory import recipe_of
-    from recommit.storage.lock import Lock
+    from recommit.storage.belonging import refuse_foreign
     from recommit.train.foresight import teaching
     from recommit.train.foresight.learning_file import NAME
 
     if threads:
         torch.set_num_threads(threads)
+    refuse_foreign(out, (NAME, "config.json"), "a policy with foresight")
     try:
         spec = recipe_of(str(run), task)
         policy = CommitPolicy.from_pretrained(local_folder(run)).eval()
         policy.replace_views(views or policy.config.views)
         training = teaching.ForesightTraining(steps, starts=starts, seed=seed)
-        out.mkdir(parents=True, exist_ok=True)
-        with Lock(out, work="train"):
+        with _held(out):
             result = teaching.train(policy, spec, training, _silent if quiet else say, out)
             policy.save_pretrained(out)
             (out / NAME).unlink(missing_ok=True)
@@ -227,9 +233,11 @@ def stakes(
     from recommit.rivals import fitting
     from recommit.rivals import stakes as at_stake
     from recommit.rivals.problem import HeadProblem
+    from recommit.storage.belonging import refuse_foreign
 
     if threads:
         torch.set_num_threads(threads)
+    refuse_foreign(out, ("config.json",), "a policy")
     try:
         source, own = files.read(graph), CommitPolicy.from_pretrained(policy).eval()
         own.replace_views(views or own.config.views)
@@ -239,11 +247,24 @@ def stakes(
         config = at_stake.StakesConfig(updates, seed=seed)
         result = at_stake.fit(own, source.puzzle, learn, away, config, _silent if quiet else say)
         own.replace_prices(price_action, price_look)
-        own.save_pretrained(out)
+        with _held(out):
+            own.save_pretrained(out)
     except ValueError as error:
         raise WrongCall(str(error)) from None
     tell(f"{100 * result['value']:.1f} on held-out starts over all prices after {result['updates']} updates, in {out}")
     return 0
+
+
+@contextmanager
+def _held(out: Path) -> Iterator[None]:
+    """The folder of a policy, locked, without what an interrupted command left half written."""
+    from recommit.storage import files
+    from recommit.storage.lock import Lock
+
+    out.mkdir(parents=True, exist_ok=True)
+    with Lock(out, work="train"):
+        files.sweep_files(files.Files(), out)
+        yield
 
 
 def _save(run: Path, head: FittedHead, graph: Path, folder: Path) -> None:

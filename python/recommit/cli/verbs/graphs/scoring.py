@@ -50,6 +50,7 @@ def score(
     price_action: float = 0.01,
     price_look: tuple[float, ...] = (),
     split: bool = False,
+    without_budget: bool = False,
     json: bool = False,
     quiet: bool = False,
 ) -> int:
@@ -62,7 +63,8 @@ def score(
         rules: fixed-1 to fixed-8, head, confidence-product, confidence-least, confidence-entropy, disagreement,
             entropy-jump, repetition, reversal, consecutive, and agreement where the graph has samples; each also as
             NAME+memory. And sampled and random, depths drawn by the head or evenly: by expectation.
-        rule: A file of Python that defines `rule`, a recommit.horizon.Rule. It is run: see run-code.
+        rule: A file of Python that defines `rule`: a function from plans to depths, or a recommit.horizon.Rule. It is
+            judged without and with a memory. The file is run: see run-code.
         run_code: Yes, run the file.
         table: A .npy file with a depth for every node, in the order of the graph.
         fitted: Folders of heads that recommit graph fit wrote; the graph needs features.
@@ -72,6 +74,8 @@ def score(
         price_look: What a look costs. Every budget is judged without prices first, then at each of these.
         split: Also say what is missing to optimal play because of the plans, and what because of the depths, in both
             orders. The graph needs the solver's ways from its starts: recommit graph build --ways, or every state.
+        without_budget: Also say what the way to the goal costs where looks are not counted: at each price of a look,
+            or at the price of an action. Rounds cost infinity and are counted. Rules of the present plan only.
         json: Print scores.json instead of the tables.
         quiet: Print nothing while judging.
     """
@@ -80,27 +84,42 @@ def score(
     from recommit.graphs import rules as by_name
     from recommit.graphs import score as scoring
     from recommit.graphs.optimal import split as parting
+    from recommit.graphs.optimal import to_goal
     from recommit.graphs.share import over_prices
+    from recommit.play.commitments import Prices
     from recommit.report.commitments import graph_page
+    from recommit.storage.belonging import refuse_foreign
 
+    if out is not None:
+        refuse_foreign(out, ("scores.json",), "scores")
     try:
         judged = files.read(graph)
         settings = settings_of(judged, budget, price_action, price_look)
         every = (*rules, *(by_name.SAMPLED if rules == RULES and judged.samples is not None else ()))
         entries = [by_name.named(name) for name in every]
-        entries += [own_rule.from_code(rule, trusted=run_code)] if rule else []
-        entries += [own_rule.from_table(table)] if table else []
-        entries += _heads(fitted)
         judge = judging.Judge(judged, settings)
+        own = [(own_rule.from_code(rule, trusted=run_code), rule)] if rule else []
+        own += [(own_rule.from_table(table), table)] if table else []
+        for entry, path in own:
+            own_rule.ask_once(entry, path, judge.bench)
+            entries += own_rule.with_memory(entry)
+        entries += _heads(fitted)
         other = None if choose_on is None else judging.Judge(files.read(choose_on), settings)
         rows = scoring.score(judge, entries, other, None if quiet else lambda name: say(f"{name} ..."))
         budgets = dict.fromkeys(each.budget for each in settings) if price_action else ()
         means = [row for k in budgets for row in over_prices.mean_gains(judge, entries, k, price_action, other)]
         parts = parting.of_rules(judge, rows, entries) if split else []
+        ways = [
+            row
+            for look in (price_look or (price_action,) if without_budget else ())
+            for row in to_goal.of_rules(judge, entries, Prices(price_action, look), other)
+        ]
         value = _values(judge, other or judge, entries, rows) | {"over_prices": [row.to_dict() for row in means]}
         value |= {"split": [row.to_dict() for row in parts]} if split else {}
+        value |= {"without_budget": [row.to_dict() for row in ways]} if without_budget else {}
         text = page.scores(judge, rows, other) + ("\n" + page.over_prices(means) if means else "")
         text += "\n" + page.split(judge.settings, parts) if split else ""
+        text += "\n" + page.without_budget(ways) if ways else ""
     except ValueError as error:
         raise WrongCall(str(error)) from None
     if out is not None:

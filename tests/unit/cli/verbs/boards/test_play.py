@@ -12,6 +12,7 @@ import pytest
 from tests.waiting import HANG, ended
 
 from recommit.cli import command_line
+from recommit.cli.requests import WrongCall
 from recommit.cli.verbs.boards.chosen_level import LevelRequest
 from recommit.cli.verbs.boards.game.board_game import BoardGame
 from recommit.cli.verbs.boards.game.keyboard import parsed
@@ -31,7 +32,7 @@ def pack(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def game(pack: Path) -> BoardGame:
-    return BoardGame(LevelRequest(pack, "sokoban", (), 2, None, 0).level)
+    return BoardGame(LevelRequest(pack, None, (), 2, None, 0).level)
 
 
 def test_moves_are_taken_back_and_counted(game: BoardGame) -> None:
@@ -60,10 +61,17 @@ def test_a_hint_is_the_next_action_of_an_optimal_plan(game: BoardGame) -> None:
     assert game.note == "nothing solves it from here: undo"
 
 
-def test_a_level_that_is_not_there_is_refused(game: BoardGame) -> None:
+def test_after_the_last_level_the_game_goes_on(game: BoardGame) -> None:
     game.press("next")
-    with pytest.raises(command_line.WrongCall, match=r"index: expected 0\.\.1, got 2"):
+    board = game.board()
+    for _ in range(2):
         game.press("next")
+        assert (game.note, game.board(), game.index) == ("this is the last level", board, 1)
+
+
+def test_a_level_that_is_not_there_is_refused(pack: Path) -> None:
+    with pytest.raises(command_line.WrongCall, match=r"index: expected 0\.\.1, got 2"):
+        BoardGame(LevelRequest(pack, "sokoban", (), 2, None, 0).level, 2)
 
 
 @pytest.mark.parametrize(
@@ -115,3 +123,8 @@ def test_a_generated_level_is_that_of_generate() -> None:
     game = BoardGame(LevelRequest(None, "sliding", (3,), 2, (8,), 5).level, 3)
     expected = recommit.Sliding(3).generate(4, seed=5, length=8).states[3]
     assert game.state.tolist() == expected.tolist()
+
+
+def test_a_file_says_its_puzzle_itself(tmp_path):
+    with pytest.raises(WrongCall, match="task: expected none with a level file, which says its puzzle, got ice"):
+        LevelRequest(tmp_path / "pack.txt", "ice", (), 2, None, 0).level(0)

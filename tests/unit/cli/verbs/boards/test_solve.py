@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.waiting import HANG
+from tests.waiting import HANG, ended
 
 import recommit
 from recommit.cli import command_line
@@ -166,7 +166,7 @@ def test_random_ties_follow_the_seed(pack: Path, capsys: pytest.CaptureFixture[s
     [
         ([], "expected a level file, or --task"),
         (["--task", "chess"], "chess"),
-        (["--task", "sliding", "--size", "9"], "rows: expected 2..5, got 9"),
+        (["--task", "sliding", "--size", "9"], "size: expected 2..5, got 9"),
         (["--task", "sliding", "--size", "3", "--length", "40"], "length: expected 1..31"),
         (["--task", "sliding", "--size", "3", "--length", "1", "2", "3"], "got 3 numbers"),
         (["--task", "sliding", "--size", "3", "--count", "0"], "count: expected at least 1, got 0"),
@@ -196,13 +196,15 @@ def test_interrupted_is_130() -> None:
     pytest.importorskip("tyro")
     code = "import sys; from recommit.cli import main; print('ready', flush=True); sys.exit(main())"
     words = ["solve", "--task", "sliding", "--size", "5", "--count", "4", "--threads", "2"]
-    process = subprocess.Popen([sys.executable, "-c", code, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    assert process.stdout is not None
-    process.stdout.readline()
-    process.stdout.readline()  # the levels are being solved
-    process.send_signal(signal.SIGINT)
-    assert process.wait(timeout=HANG) == 130
-    said = process.communicate()[1].decode().strip()  # before the first level is begun there is nothing to count
+    call = [sys.executable, "-c", code, *words]
+    with ended(subprocess.Popen(call, stdout=subprocess.PIPE, stderr=subprocess.PIPE)) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        process.stdout.readline()  # the levels are being solved
+        process.send_signal(signal.SIGINT)
+        said = process.communicate(timeout=HANG)[1].decode().strip()
+    assert process.returncode == 130
+    # Before the first level is begun there is nothing to count.
     assert said in ("recommit: interrupted", "recommit: interrupted; 0 of 4 levels were solved and are printed")
 
 

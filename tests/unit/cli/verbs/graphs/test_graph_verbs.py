@@ -34,8 +34,8 @@ def test_a_graph_is_built_shown_and_scored(folders, tmp_path, capsys):
     assert main(["graph", "score", str(folders / "test"), *words, "--quiet"]) == 0
     text = capsys.readouterr().out
     assert text.count("## K = ") == 4
-    assert "| confidence-least | " in text
-    assert "| agreement | " in text
+    assert "| confidence-least " in text
+    assert "| agreement " in text
     assert (tmp_path / "scores" / "scores.md").read_text() == text
     assert text.count("## Gain share over prices of a look, K = ") == 2
     assert "<h2>Where regret falls</h2>" in (tmp_path / "scores" / "page.html").read_text()
@@ -49,9 +49,18 @@ def test_a_graph_is_built_shown_and_scored(folders, tmp_path, capsys):
 def test_depths_that_are_drawn_alone_have_nothing_to_watch(folders, tmp_path, capsys):
     words = ["--rules", "sampled", "random", "--budget", "3", "--out", str(tmp_path), "--quiet"]
     assert main(["graph", "score", str(folders / "test"), *words]) == 0
-    assert "| sampled | " in capsys.readouterr().out
+    assert "| sampled " in capsys.readouterr().out
     assert json.loads((tmp_path / "scores.json").read_text())["worst"] == {"rule": None, "commitments": []}
     assert "have no one episode to watch" in (tmp_path / "page.html").read_text()
+
+
+def test_costs_without_a_budget(capsys):
+    words = ["sliding-2x3", "--rules", "fixed-8", "head+memory", "--budget", "3", "--without-budget", "--quiet"]
+    assert main(["graph", "score", *words]) == 0
+    assert "## Without a budget, 0.01 per action, 0.01 per look" in capsys.readouterr().out
+    assert main(["graph", "score", *words, "--price-look", "0.02", "0.04", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["without_budget"]
+    assert [(row["rule"], row["price_look"]) for row in rows] == [("fixed-8", 0.02), ("fixed-8", 0.04)]
 
 
 def test_plans_or_depths(init, tmp_path, capsys):  # noqa: F811
@@ -83,7 +92,7 @@ def test_a_table_goes_with_its_graph(folders, tmp_path, capsys):
     words = ["--rules", "fixed-2", "--table", str(tmp_path / "mine.npy"), "--budget", "3", "--json", "--quiet"]
     assert main(["graph", "score", str(folders / "test"), *words]) == 0
     rows = json.loads(capsys.readouterr().out)["rows"]
-    assert [row["rule"] for row in rows] == ["fixed-2", "mine"]
+    assert [row["rule"] for row in rows] == ["fixed-2", "mine", "mine+memory"]
     assert rows[0]["solved"] == rows[1]["solved"]
 
 
@@ -152,7 +161,7 @@ def test_every_state(init, tmp_path, capsys):  # noqa: F811
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["score", "nowhere"], "manifest.json: expected a file, got none"),
+        (["score", "nowhere"], "graph: expected a folder that recommit graph build wrote, or sliding-2x3, got nowhere"),
         (["score", "GRAPH", "--rules", "guess"], "rules: expected fixed-1 .. fixed-8"),
         (["score", "GRAPH", "--budget", "0"], "budget: expected numbers 1..64, got 0"),
         (["score", "GRAPH", "--price-look", "-1"], "look: expected a number of at least 0, got -1"),

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from recommit.cli.requests import WrongCall
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -45,8 +47,7 @@ class BoardGame:
         elif key == "hint":
             self.note = self._hint()
         elif key == "next":
-            self.index += 1
-            self._begin()
+            self._next()
         elif key == "quit":
             self.over = True
 
@@ -65,6 +66,15 @@ class BoardGame:
     def _begin(self) -> None:
         self.chosen = self.level(self.index)
         self.path = [self.chosen.state]
+
+    def _next(self) -> None:
+        """The next level, if there is one: the game goes on where there is none."""
+        self.index += 1
+        try:
+            self._begin()
+        except WrongCall:
+            self.index -= 1
+            self.note = "this is the last level"
 
     def _move(self, action: int) -> None:
         after = self.chosen.task.step(self.state[None], np.array([action], np.uint8))[0]

@@ -11,10 +11,12 @@ import base64
 import io
 import json
 import secrets
+import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
+from recommit.cli.requests import WrongCall
 from recommit.cli.verbs.boards.game.keyboard import WORDS
 from recommit.storage.foreign_text import plain, say
 
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 HOST = "127.0.0.1"
 #: A move is a few bytes of JSON.
 LARGEST = 200
+#: Connections at once, and seconds that one may be silent: whoever else is on this machine can open some, too.
+MOST, SILENT = 32, 300
 
 _PAGE = """<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
@@ -81,6 +85,26 @@ class LocalPage(ThreadingHTTPServer):
         self.game, self.cell, self.theme = game, cell, theme
         self.path = f"/{secrets.token_urlsafe(16)}/"
         self.one_at_a_time = threading.Lock()
+        self.free = threading.Semaphore(MOST)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """A thread for each connection, as long as there are few."""
+        if self.free.acquire(blocking=False):
+            super().process_request(request, client_address)
+        else:
+            self.shutdown_request(request)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        """Answer one connection."""
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self.free.release()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of a browser that has gone in the middle of an answer."""
+        if not isinstance(sys.exc_info()[1], OSError):
+            super().handle_error(request, client_address)
 
     @property
     def address(self) -> str:
@@ -112,6 +136,7 @@ class LocalPage(ThreadingHTTPServer):
 
 class _Handler(BaseHTTPRequestHandler):
     server: LocalPage
+    timeout = SILENT
 
     def do_GET(self) -> None:
         """The page."""
@@ -138,7 +163,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _key(self) -> str | None:
         length = self.headers.get("Content-Length", "")
-        if not length.isdecimal() or int(length) > LARGEST:
+        # More digits than the limit has are not made a number, which Python refuses to do with thousands.
+        if not length.isdecimal() or len(length) > len(str(LARGEST)) or int(length) > LARGEST:
             return None
         try:
             body: Any = json.loads(self.rfile.read(int(length)))
@@ -176,7 +202,11 @@ class _Handler(BaseHTTPRequestHandler):
 
 def serve(game: BoardGame, port: int, cell: int, theme: str) -> None:
     """Serve the page until Ctrl-C."""
-    with LocalPage(game, port, cell, theme) as server:
+    try:
+        page = LocalPage(game, port, cell, theme)
+    except OSError as error:
+        raise WrongCall(f"port: expected one that is free and that you may use, got {port}: {error.strerror}") from None
+    with page as server:
         say(f"open {server.address}\nCtrl-C ends it")
         try:
             server.serve_forever()

@@ -7,16 +7,18 @@ import http.client
 import io
 import json
 import re
+import socket
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.unit.cli.verbs.boards.test_play import LEVELS
+from tests.waiting import HANG, until
 
 from recommit.cli.verbs.boards.chosen_level import LevelRequest
 from recommit.cli.verbs.boards.game.board_game import BoardGame
-from recommit.cli.verbs.boards.game.local_page import LARGEST, LocalPage
+from recommit.cli.verbs.boards.game.local_page import LARGEST, MOST, LocalPage
 
 pytest.importorskip("PIL")
 
@@ -24,7 +26,7 @@ pytest.importorskip("PIL")
 @pytest.fixture
 def page(tmp_path: Path) -> Iterator[LocalPage]:
     (tmp_path / "pack.txt").write_text(LEVELS.replace("two", "<b>two</b>"))
-    game = BoardGame(LevelRequest(tmp_path / "pack.txt", "sokoban", (), 2, None, 0).level)
+    game = BoardGame(LevelRequest(tmp_path / "pack.txt", None, (), 2, None, 0).level)
     with LocalPage(game, cell=16) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
@@ -36,7 +38,7 @@ def page(tmp_path: Path) -> Iterator[LocalPage]:
 def ask(
     page: LocalPage, method: str, path: str, body: bytes | None = None, **headers: str
 ) -> tuple[int, dict[str, str], bytes]:
-    connection = http.client.HTTPConnection("127.0.0.1", page.server_port, timeout=30)
+    connection = http.client.HTTPConnection("127.0.0.1", page.server_port, timeout=HANG)
     names = {name.replace("_", "-"): value for name, value in headers.items()}
     connection.request(method, path, body, names)
     answer = connection.getresponse()
@@ -119,3 +121,49 @@ def test_it_listens_to_this_machine_alone(page: LocalPage) -> None:
     assert page.server_address[0] == "127.0.0.1"
     assert len(page.path) > 20
     assert page.address.startswith(f"http://127.0.0.1:{page.server_port}/")
+
+
+@pytest.mark.parametrize("length", ["", "-1", "9" * 5000, "1e2", "\u0663"])
+def test_a_length_that_is_none_is_refused(page: LocalPage, length: str, capfd: pytest.CaptureFixture[str]) -> None:
+    with socket.create_connection(("127.0.0.1", page.server_port)) as link:
+        lines = [
+            f"POST {page.path}key HTTP/1.0",
+            f"Host: 127.0.0.1:{page.server_port}",
+            "Content-Type: application/json",
+            f"Content-Length: {length}",
+        ]
+        link.sendall("\r\n".join([*lines, "", ""]).encode("utf-8"))
+        assert b" 404 " in link.makefile("rb").readline()
+    assert capfd.readouterr().err == ""
+
+
+def test_silent_connections_are_few_and_hold_nobody_up_for_ever(page: LocalPage) -> None:
+    """Whoever is on this machine can open connections; without a limit each of them would be a thread for ever."""
+    silent = [socket.create_connection(("127.0.0.1", page.server_port)) for _ in range(MOST)]
+    until(lambda: page.free._value == 0)
+    with socket.create_connection(("127.0.0.1", page.server_port)) as one_more:
+        assert one_more.recv(1) == b""
+    for link in silent:
+        link.close()
+    until(lambda: page.free._value == MOST)
+    assert press(page, "right")[0] == 200
+
+
+def test_a_browser_that_leaves_is_no_news(page: LocalPage, capfd: pytest.CaptureFixture[str]) -> None:
+    try:
+        raise BrokenPipeError
+    except BrokenPipeError:
+        page.handle_error(None, None)
+    assert capfd.readouterr().err == ""
+    try:
+        raise ValueError
+    except ValueError:
+        page.handle_error(None, None)
+    assert "ValueError" in capfd.readouterr().err
+
+
+def test_next_after_the_last_level_is_said(page: LocalPage) -> None:
+    for _ in range(3):
+        status, _, content = press(page, "next")
+        assert status == 200
+    assert json.loads(content)["note"] == "this is the last level"
