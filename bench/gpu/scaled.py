@@ -18,7 +18,7 @@ from typing import Any
 import yaml
 from sft_7b import write
 
-from recommit.cli.verbs.zero_shot import zero_shot
+from recommit.cli.verbs.reproduce import verbs
 from recommit.reproduce import preset, stages
 
 #: What the preset takes by plan, and how much of the given time is promised to it.
@@ -75,7 +75,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as place:
         (Path(place) / "plan.yaml").write_text(yaml.safe_dump(plan))
         began = time.monotonic()
-        stages.reproduce(str(Path(place) / "plan.yaml"), Path(place) / "out", jobs=1, play_model=zero_shot)
+        stages.reproduce(str(Path(place) / "plan.yaml"), Path(place) / "out", jobs=1, verbs=verbs())
         folder = Path(place) / "out" / "sliding"
         figures = {
             "share": share,

@@ -1,6 +1,7 @@
 """Tables of docs/results-heads.md from evaluations of policies with foresight, one per seed; the sentences there stay.
 
 python bench/pages/heads.py gather EVAL-S0 EVAL-S1 EVAL-S2 --split "..."  # their figures -> docs/assets/heads-TASK.json
+python bench/pages/heads.py gather laptop/sliding/fresh-s? --name stakes   # of a preset, under another name
 python bench/pages/heads.py                                               # the tables of the page, from these files
 python bench/pages/heads.py --check                                       # writes nothing; 1 if the page has others
 
@@ -37,6 +38,8 @@ FOLDERS = {
     "stakes-sliding": "adaptive, after reinforcement",
     "stakes-views1": "warm start, one view",
 }
+#: Of folders of a preset, whose plans its heads go by.
+OF_PRESET = {"sliding": FOLDERS["adaptive"], "sokoban": FOLDERS["foresight-views8"]}
 #: Who chooses the depth, by the agent and whether its folder has foresight.
 HEADS = {"foresight": "foresight", "stakes": "foresight and stakes", "": "own head"}
 #: Who else chooses.
@@ -45,31 +48,32 @@ KEPT = ("solve_rate", "solve_low", "solve_high", "actions_per_episode", "decisio
 SHARES = ("gain", "gain_low", "gain_high")
 
 
-def gathered(folders: list[Path], split: str) -> dict[str, Any]:
+def gathered(folders: list[Path], split: str, name: str = "") -> dict[str, Any]:
     """What the page needs of the evaluations of one task, seed by seed."""
     rows, compared, looks, sets = [], [], [], set()
     for seed, folder in enumerate(folders):
         plan, summary = (json.loads((folder / name).read_text()) for name in ("plan.json", "summary.json"))
         sets.add((plan["test_set"], plan["instances"]))
         best = {(row["budget"], row.get("gain_constant")) for row in summary}
+        task = summary[0]["task"]
         for row in summary:
-            if _other_constant(row["agent"], row["budget"], best):
+            words = _words(row["agent"], task)
+            if words is None or _other_constant(row["agent"], row["budget"], best):
                 continue
-            name = {"seed": seed, "budget": row["budget"], "decisions": row["decisions"], **_words(row["agent"])}
-            rows.append({**name, **{key: row[key] for key in KEPT}, **{key: row.get(key) for key in SHARES}})
+            about = {"seed": seed, "budget": row["budget"], "decisions": row["decisions"], **words}
+            rows.append({**about, **{key: row[key] for key in KEPT}, **{key: row.get(key) for key in SHARES}})
         first = AgentName.parse(summary[0]["agent"])
         for row in json.loads((folder / "comparisons.json").read_text()):
-            other = _other_constant(row["against"], row["budget"], best)
-            if AgentName.parse(row["agent"]) == first and not other:
-                against = {"seed": seed, "budget": row["budget"], **_words(row["against"])}
+            words, other = _words(row["against"], task), _other_constant(row["against"], row["budget"], best)
+            if AgentName.parse(row["agent"]) == first and words is not None and not other:
+                against = {"seed": seed, "budget": row["budget"], **words}
                 compared.append({**against, "solved": row["solve_difference"], "actions": row["actions_difference"]})
-        looks += _looks(folder, seed)
+        looks += _looks(folder, seed, task)
     rows, compared = _once(rows), _once(compared)
     _share(rows)
-    ((name, instances),) = sets
-    task = summary[0]["task"]
-    about = {"task": task, "split": split, "test_set": name, "instances": instances, "first": _words(str(first))}
-    return {**about, "rows": rows, "compared": compared, "looks": looks}
+    ((test_set, instances),) = sets
+    about = {"task": name or task, "split": split, "test_set": test_set, "instances": instances}
+    return {**about, "first": _words(str(first), task), "rows": rows, "compared": compared, "looks": looks}
 
 
 def _once(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -95,16 +99,19 @@ def _other_constant(agent: str, budget: str, best: set[tuple[str, str | None]]) 
     return bool(name.depth) and not trained and (budget, agent) not in best
 
 
-def _words(agent: str) -> dict[str, str]:
-    """Whose plans, and who chooses how deep."""
+def _words(agent: str, task: str) -> dict[str, str] | None:
+    """Whose plans, and who chooses how deep; None of whom the tables do not show."""
     name = AgentName.parse(agent)
     folder = re.sub(r"-s\d+$", "", Path(name.run).name)
+    plans = OF_PRESET[task] if folder in HEADS else FOLDERS.get(folder)
+    plans = FOLDERS[""] if not folder else plans
     head = next(words for part, words in HEADS.items() if folder.startswith(part))
-    words = "best constant" if name.depth and folder != name.base else RULES.get(name.base, name.base)
-    return {"plans": FOLDERS[folder], "chooses": head if name.base == "adaptive" else words}
+    words = "best constant" if name.depth and folder != name.base else RULES.get(name.base, "")
+    words = head if name.base == "adaptive" else words
+    return {"plans": plans, "chooses": words} if plans and words else None
 
 
-def _looks(folder: Path, seed: int) -> list[dict[str, Any]]:
+def _looks(folder: Path, seed: int, task: str) -> list[dict[str, Any]]:
     """What a look of each policy costs."""
     counted = json.loads((folder / "compute.json").read_text())
     timed: dict[str, list[float]] = {}
@@ -112,14 +119,9 @@ def _looks(folder: Path, seed: int) -> list[dict[str, Any]]:
         one = json.loads(line)
         timed.setdefault(one["policy"], one["milliseconds"])
     return [
-        {
-            "seed": seed,
-            **_words(f"adaptive{name}"),
-            "flops": about["flops"],
-            "views": about["views"],
-            "milliseconds": timed[name],
-        }
+        {"seed": seed, **words, "flops": about["flops"], "views": about["views"], "milliseconds": timed[name]}
         for name, about in counted.items()
+        if (words := _words(f"adaptive{name}", task)) is not None
     ]
 
 
@@ -249,10 +251,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("words", nargs="*", help="gather, and the folders of evaluations, seeds 0, 1, ... of one task")
     parser.add_argument("--split", default="", help="which instances these are of")
+    parser.add_argument("--name", default="", help="what the tables are called on the page; the puzzle if not said")
     parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 if the page has other figures")
     arguments = parser.parse_args()
     if arguments.words:
-        figures = gathered([Path(word) for word in arguments.words[1:]], arguments.split)
+        figures = gathered([Path(word) for word in arguments.words[1:]], arguments.split, arguments.name)
         path = DOCS / "assets" / f"heads-{figures['task']}.json"
         path.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
     page = PAGE.read_text(encoding="utf-8")

@@ -118,6 +118,7 @@ tasks:
     variants: [adaptive, fixed-4, fixed-8]
     seeds: [0]
     ablations: [paper]
+    heads: {foresight: {steps: 1, starts: 16}, stakes: {starts: 4, length: [4, 14], updates: 1, budget: [2]}}
     evaluate: {instances: 4, validation: 2, budgets: ["2"]}
   sokoban:
     data:
@@ -129,6 +130,7 @@ tasks:
     variants: [adaptive]
     seeds: [0]
     warm_starts: each
+    heads: {plans: warm-start, views: 8, foresight: {steps: 1, starts: 16}}
     evaluate: {instances: 4, validation: 2, budgets: ["2"]}
 """
 

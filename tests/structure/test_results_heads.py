@@ -73,3 +73,12 @@ def test_two_test_sets_are_not_one_table(evaluations):
     (evaluations[1] / "plan.json").write_text(json.dumps({"test_set": "other", "instances": 1024}))
     with pytest.raises(ValueError, match="too many values"):
         heads.gathered(evaluations, "fresh")
+
+
+def test_folders_of_a_preset_say_whose_plans_they_are():
+    plans = {"plans": "adaptive, after reinforcement"}
+    assert heads._words("adaptive@out/family/stakes-s1", "sliding") == plans | {"chooses": "foresight and stakes"}
+    assert heads._words("fixed-4", "sliding") == plans | {"chooses": "best constant"}
+    warm = {"plans": "warm start, eight views", "chooses": "perfect depths"}
+    assert heads._words("oracle-dp@out/family/foresight-s1", "sokoban") == warm
+    assert heads._words("shuffled", "sliding") is heads._words("fixed-4@adaptive-s0/init", "sliding") is None

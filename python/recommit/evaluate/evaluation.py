@@ -26,7 +26,7 @@ from recommit.data.starts import held_out
 from recommit.evaluate import compute, metrics, summaries, thresholds, transcripts
 from recommit.evaluate.agent_names import ZERO_SHOT, AgentName, file_name, validation_name
 from recommit.evaluate.agents import PolicyPlayer
-from recommit.evaluate.ceiling import gain, regrets
+from recommit.evaluate.ceiling import gain, plans, regrets
 from recommit.evaluate.spec import split_words
 from recommit.evaluate.split import fresh, instances
 from recommit.evaluate.store import LATER, flat
@@ -236,7 +236,8 @@ class Evaluation:
                 summary.append({**head, **figures, **more})
             first = self._stored(agent, self._largest, 0)
             curves[name] = metrics.over_budgets(first, self.length, self._largest)
-        gain.add(summary, played, self.rooms, self.spec.prices)
+        same_plans = plans.digests(self.spec.names, self.spec.run)
+        gain.add(summary, played, self.rooms, self.spec.prices, same_plans)
         self.store.write_table("episodes.parquet", summaries.episode_columns(played))
         self.store.write_json("curves.json", curves)
         compared = summaries.compare(self.spec.agents, self.budgets, played, self.rooms, self.spec.prices)

@@ -35,11 +35,17 @@ _TRAINED = {
     "random": "plans trained under random depths",
     "depth-only": "plans of the warm start, the depth head trained alone",
     "paper": "the paper's recipe",
+    "foresight": "the plans that foresight goes by",
+    "stakes": "the plans that foresight goes by",
 }
+#: Heads that were taught on the plans of a run; the folder says which.
+_HEADS = {"foresight": "depth by foresight", "stakes": "depth by foresight and stakes"}
 
 
 def readable(agent: AgentName) -> str:
     """Say whose plans, and how deep. Unknown names stay as they are."""
+    if agent.base == "adaptive" and (taught := _HEADS.get(_head(agent.run))):
+        return taught
     depth = _rule(agent) if agent.rule else _WORDS.get(agent.base, agent.base)
     if agent.depth:
         depth = f"always {agent.depth}" + (", actions drawn" if agent.draws_actions else "")
@@ -57,9 +63,14 @@ def _rule(agent: AgentName) -> str:
     return _WORDS[name] + threshold + (", with a memory" if agent.rule != name else "")
 
 
+def _head(run: str) -> str:
+    """The name of a folder without its seed."""
+    return re.sub(r"-s\d+$", "", PurePath(run).name)
+
+
 def _whose_plans(run: str) -> str:
     """By the name of the run's folder, as ``recommit train family`` gives it, with its seed or without."""
-    trained = re.fullmatch(r"(?:.*/)?(fixed-([1-8])|adaptive|random|depth-only|paper)(?:-s\d+)?", run)
+    trained = re.fullmatch(r"(?:.*/)?(fixed-([1-8])|adaptive|random|depth-only|paper|foresight|stakes)(?:-s\d+)?", run)
     if not trained:
         return f"plans of {'the warm start' if PurePath(run).name == 'init' else run}"
     return f"plans trained for depth {trained[2]}" if trained[2] else _TRAINED[trained[1]]
@@ -82,6 +93,8 @@ _BRIEF_RUNS = {"init": "warm start"}
 
 def brief(agent: AgentName) -> str:
     """Say the same in a few letters, for a place beside a mark: "trained for 8"."""
+    if agent.base == "adaptive" and _head(agent.run) in _HEADS:
+        return _head(agent.run)
     depth = f"always {agent.depth}" if agent.depth else _BRIEF.get(agent.base, agent.base.replace("-", " "))
     depth += ", drawn" if agent.draws_actions else ""
     depth += f", {agent.views} views" if agent.views else ""

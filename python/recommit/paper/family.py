@@ -1,6 +1,7 @@
 """Who is in a family of runs, by the names of their folders, and the names under which their policies are played.
 
 adaptive-s0  fixed-4-s0  random-s0  depth-only-s0    what recommit train family makes, by variant and seed
+foresight-s0  stakes-s0                              heads taught on the plans of one of these
 adaptive-k5-s0                                       the same with five decisions per training episode
 single-4-init  single-4-s0                           one depth alone: the warm start, and its reinforcement with a copy
 of it zero-shot-NAME                                       a run of recommit zero-shot
@@ -19,6 +20,7 @@ from recommit.evaluate.spec import split_words
 from recommit.runs.checkpoints import TornCheckpoint, verify
 from recommit.runs.directory import best_policy, recipe_of
 from recommit.storage import reading
+from recommit.storage.digests import NAME as DIGESTS
 from recommit.train.family.family import BUDGET, member
 
 if TYPE_CHECKING:
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 #: All depths that a policy can be clamped to, and those that a depth head chooses from.
 EVERY = tuple(range(1, 9))
 DEPTHS = (1, 2, 4, 8)
+#: Heads that are taught beside reinforcement; the later ones read more.
+HEADS = ("foresight", "stakes")
 #: Thirds of a training run; each is shown by its last checkpoint.
 STAGES = ("early", "middle", "late")
 
@@ -73,6 +77,12 @@ class Members:
         if (folder / "best.json").is_file():
             return folder
         return None if reinforced is None else reinforced / "init"  # of all puzzles, so it lies in no family
+
+    @cached_property
+    def heads(self) -> dict[str, Path]:
+        """Policies with heads that were taught on a run's plans, by ``HEADS``: all of them whole."""
+        folders = {name: member(self.family, name, self.seed) for name in HEADS}
+        return {name: folder for name, folder in folders.items() if (folder / DIGESTS).is_file()}
 
     @cached_property
     def task(self) -> str:
@@ -173,6 +183,11 @@ class FamilyResults:
     def task(self) -> str:
         """Puzzle of all rows."""
         return str(self.rows[0]["task"])
+
+    @property
+    def budgets(self) -> list[str]:
+        """Names of the budgets, in order."""
+        return list(dict.fromkeys(row["budget"] for row in self.rows))
 
     @property
     def split(self) -> str:

@@ -34,6 +34,8 @@ CEILING = "oracle-dp"
 #: The agents of the table, in its order: a pattern of names without folders and seeds.
 ROWS = (
     "adaptive",
+    "adaptive@stakes",
+    "adaptive@foresight",
     "adaptive-memory",
     "sampled",
     "shuffled",
@@ -46,7 +48,9 @@ ROWS = (
     "adaptive@paper",
     "shuffled@paper",
     "fixed-[1-8]@init",
-    "oracle-dp",
+    "confidence-entropy(@foresight)?",
+    "fixed-[1-8]@foresight",
+    "oracle-dp(@foresight)?",
 )
 HEAD = ("agent", "seeds", "solved %", "actions", "adaptive is ahead, points", "95 %", "by seed", "its actions", "95 %")
 #: Further columns, where every seed's evaluation has what they need.
@@ -109,11 +113,12 @@ def _ends(folder: str | Path) -> dict[tuple[str, str], tuple[str, str]]:
     if not reading.there(Path(folder), "summary.json"):
         return {}
     rows = [row for row in reading.rows(Path(folder), "summary.json") if row.get("gain_constant")]
-    ceilings = {(row["agent"], row["budget"]): replace(AgentName.parse(row["agent"]), base=CEILING) for row in rows}
-    return {
-        (row["agent"], row["budget"]): (kind(row["gain_constant"]), kind(str(ceilings[row["agent"], row["budget"]])))
-        for row in rows
-    }
+    return {(row["agent"], row["budget"]): (kind(row["gain_constant"]), kind(_ceiling(row))) for row in rows}
+
+
+def _ceiling(row: dict[str, Any]) -> str:
+    """That of its plans; older summaries say none, where it was of the same run."""
+    return str(row.get("gain_ceiling") or replace(AgentName.parse(row["agent"]), base=CEILING))
 
 
 def rooms_of(folder: str | Path) -> NDArray[np.int64] | None:

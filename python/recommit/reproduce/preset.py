@@ -11,7 +11,8 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from recommit.reproduce.preset_check import CHANGES, KEYS, MAPPINGS, check
+from recommit.reproduce import heads
+from recommit.reproduce.preset_check import CHANGES, HEAD_PLANS, KEYS, MAPPINGS, check
 from recommit.storage import recipe_text
 from recommit.storage.recipe_text import brief
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from recommit.data.spec import DataSpec
+    from recommit.reproduce.heads import HeadStep
     from recommit.train.family.runs import Run
 
 #: The folder of presets in the package.
@@ -143,12 +145,23 @@ class PresetEntry:
     def folders(self) -> list[Path]:
         """All that are made of it besides those of runs."""
         shared = [self.folder, self.imitation.folder, self.launch, self.family, self.folder / "data"]
+        shared += [step.out for step in self.head_steps()]
         return [*shared, *map(self.evaluation, self.seeds), *self.zero_shot()]
 
     def evaluation(self, seed: int) -> Path:
         """Where the figures of a seed lie; those of a fresh split stand beside what was measured without it."""
         kind = "fresh" if self.values.get("evaluate", {}).get("fresh") else "eval"
         return self.folder / f"{kind}-s{seed}"
+
+    def head_steps(self, *seeds: int) -> list[HeadStep]:
+        """What teaches heads, seed by seed; of all seeds for none."""
+        wishes, every = self.values.get("heads", {}), list["HeadStep"]()
+        task = self.data.task if self.joint else ""
+        for seed in seeds or self.seeds:
+            of_warm_start = wishes.get("plans") == HEAD_PLANS[0]
+            run = self.starts()[seed] if of_warm_start else self.family / f"adaptive-s{seed}"
+            every += heads.steps(wishes, run, self.folder, seed, task)
+        return every
 
     @property
     def runs(self) -> list[Run]:

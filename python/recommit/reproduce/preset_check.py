@@ -21,12 +21,17 @@ KEYS = (
     "ablations",
     "singles",
     "training_budgets",
+    "heads",
     "evaluate",
     "zero_shot",
     "seconds",
 )
 #: What ``joint``, ``training_budgets`` and ``evaluate`` may say.
 JOINT_KEYS, BUDGET_KEYS = ("recipe", "sft"), ("budgets", "variants")
+#: What ``heads`` may say: of whose plans, and what the commands that teach them take.
+HEADS_KEYS, HEAD_PLANS = ("plans", "views", "foresight", "stakes"), ("warm-start", "adaptive")
+FORESIGHT_KEYS = ("steps", "starts")
+STAKES_KEYS = ("starts", "length", "updates", "budget", "price_action", "price_look")
 EVALUATE_KEYS = (
     "instances",
     "validation",
@@ -42,7 +47,7 @@ EVALUATE_KEYS = (
     "regret",
 )
 #: Lists of changes to the stages of the recipe, and mappings.
-CHANGES, MAPPINGS = ("sft", "grpo"), ("data", "training_budgets", "evaluate", "seconds")
+CHANGES, MAPPINGS = ("sft", "grpo"), ("data", "training_budgets", "heads", "evaluate", "seconds")
 #: Lists, with what stands in them.
 _TEXTS, _NUMBERS = (*CHANGES, "variants", "ablations"), ("seeds", "singles")
 #: Puzzles name folders.
@@ -83,6 +88,7 @@ def _check(name: str, values: Any) -> None:
     if values.get("zero_shot") and values.get("evaluate", {}).get("fresh"):
         raise ValueError(f"{name}.zero_shot: expected none beside evaluate.fresh, whose instances no model was asked")
     _check_budgets(f"{name}.training_budgets", values.get("training_budgets", {}))
+    _check_heads(f"{name}.heads", values.get("heads", {}))
     if values.get("warm_starts", "one") not in ("one", "each"):
         raise ValueError(f"{name}.warm_starts: expected one or each, got {str(values['warm_starts'])[:80]}")
 
@@ -93,6 +99,22 @@ def _check_budgets(name: str, values: dict[str, Any]) -> None:
         raise ValueError(f"{name}: expected {' and '.join(BUDGET_KEYS)}, got {', '.join(values)}")
     _list(f"{name}.budgets", values.get("budgets", []), int)
     _list(f"{name}.variants", values.get("variants", []), str)
+
+
+def _check_heads(name: str, values: dict[str, Any]) -> None:
+    _keys(name, values, HEADS_KEYS)
+    if values and "foresight" not in values:
+        raise ValueError(f"{name}: expected foresight, which stakes begin with, got {', '.join(values)}")
+    if values.get("plans", HEAD_PLANS[1]) not in HEAD_PLANS:
+        raise ValueError(f"{name}.plans: expected {' or '.join(HEAD_PLANS)}, got {brief(values['plans'])}")
+    for key, names in (("foresight", FORESIGHT_KEYS), ("stakes", STAKES_KEYS)):
+        _keys(f"{name}.{key}", values.get(key, {}), names)
+        for each in set(values.get(key, {})) & {"length", "budget"}:
+            _list(f"{name}.{key}.{each}", values[key][each], int)
+    numbers = {"views": values.get("views", 0), **values.get("foresight", {}), **values.get("stakes", {})}
+    for key, value in numbers.items():
+        if key not in ("length", "budget") and (isinstance(value, bool) or not isinstance(value, int | float)):
+            raise ValueError(f"{name}: expected a number for {key}, got {brief(value)}")
 
 
 def _check_joint(joint: Any, tasks: dict[str, Any]) -> None:

@@ -15,14 +15,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from recommit.reproduce import heads
 from recommit.reproduce import preset as presets
 from recommit.reproduce.schedule import StageSchedule
+from recommit.runs import side_by_side
 from recommit.storage import belonging, files
 from recommit.storage.foreign_text import say
 from recommit.storage.lock import Lock
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from recommit.reproduce.preset import PresetEntry
     from recommit.train.family.launch import Fleet
@@ -41,17 +43,17 @@ def reproduce(
     jobs: int = 2,
     fleet: Fleet | None = None,
     device: str | None = None,
-    play_model: Callable[..., int],
+    verbs: Mapping[str, Callable[..., int]],
     changes: Sequence[str] = (),
     quiet: bool = False,
 ) -> Path:
-    """Run what is missing of a preset in ``out``; the report of its first puzzle. ``play_model``: see ``Task``."""
+    """Run what is missing of a preset in ``out``; the report of its first puzzle. ``verbs``: see ``Task``."""
     folder = Path(out).absolute()
     entries = presets.entries(presets.load(preset, changes), folder, device)
     belonging.refuse_foreign(folder, tuple(entry.name for entry in entries), "a reproduction of this preset")
     files.make_folders(files.Files(), folder)
     with Lock(folder, work="reproduction"):  # two would sweep each other's files away
-        tasks = [Task(entry, jobs, fleet, quiet, play_model) for entry in entries]
+        tasks = [Task(entry, jobs, fleet, quiet, verbs) for entry in entries]
         for task in tasks:
             task.prepare()
         stages = sorted((stage for task in tasks for stage in task.stages()), key=lambda stage: stage.turn)
@@ -99,8 +101,8 @@ class Task:
     jobs: int
     fleet: Fleet | None
     quiet: bool
-    #: ``recommit zero-shot``, whose flags a preset has by name.
-    play_model: Callable[..., int]
+    #: ``zero-shot``, ``train foresight``, ``graph build`` and ``train stakes``, whose flags a preset has by name.
+    verbs: Mapping[str, Callable[..., int]]
 
     def stages(self) -> list[PuzzleStage]:
         """All of them, in order. A joint warm start needs the data of all puzzles; on a fleet the main tables come
@@ -110,6 +112,8 @@ class Task:
         if self.fleet is not None:
             main |= {"main runs": self.main_runs, "main table": self.main_table}
         rest = {"reinforcement": self.reinforcement}
+        if self.entry.head_steps():
+            rest |= {"heads": self.heads}
         if self.entry.zero_shot():
             rest |= {"zero-shot": self.zero_shot}
         rest |= {"evaluation": self.evaluation, "report": self.report}
@@ -160,11 +164,20 @@ class Task:
         self._train([*self.entry.reinforced(), *imitated, *self.entry.budget_runs()])
         self._train(reinforced)
 
+    def heads(self) -> None:
+        """Foresight and stakes, several seeds at a time, in this machine's processes."""
+        work = [(self.entry.head_steps(seed), self.verbs, self.quiet) for seed in self.entry.seeds]
+        if self.jobs == 1 or len(work) == 1:
+            for each in work:
+                _fine(heads.teach(*each))
+        else:
+            _fine(side_by_side.run(heads.teach, work, self.jobs))
+
     def zero_shot(self) -> None:
         """Models behind an endpoint, untrained; their keys and caps are those of ``recommit zero-shot``."""
         for folder, flags in self.entry.zero_shot().items():
             with contextlib.redirect_stdout(sys.stderr):  # whose last line is the report's path
-                _fine(self.play_model(out=folder, quiet=self.quiet, **flags))
+                _fine(self.verbs["zero-shot"](out=folder, quiet=self.quiet, **flags))
 
     def _train(self, every: list[Run]) -> None:
         from recommit.train.family import processes, runs
@@ -182,11 +195,13 @@ class Task:
         first, *others = self.entry.seeds
         self._evaluate({first: (), **dict.fromkeys(others, experiments.OF_ONE_SEED)})
         folders = [self.entry.evaluation(seed) for seed in self.entry.seeds]
-        files.replace(files.Files(), self.entry.folder / "results.md", seeds.together(folders).encode())
+        table = seeds.together(folders)
+        files.replace(files.Files(), self.entry.folder / "results.md", table.encode())
+        if not self.quiet:
+            say(table)
 
     def _evaluate(self, tables: dict[int, tuple[str, ...]]) -> None:
         """The tables (none named: all) of each seed."""
-        from recommit.runs import side_by_side
         from recommit.train.family import processes
 
         if self.fleet is not None:
@@ -284,4 +299,5 @@ def figures(folder: str | Path) -> dict[str, Any]:
     by_kind = (sorted(Path(folder).glob(f"{kind}-s*/summary.json")) for kind in ("fresh", "eval"))
     path = next(path for paths in by_kind for path in paths)
     rows = reading.rows(path.parent, path.name, {"agent": str, "budget": str, "solve_rate": float})
-    return {f"{row['agent'].partition('@')[0]} {row['budget']}": row["solve_rate"] for row in rows}
+    own = [row for row in rows if not row["agent"].startswith("adaptive@")]  # not other recipes and heads
+    return {f"{row['agent'].partition('@')[0]} {row['budget']}": row["solve_rate"] for row in own}

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from recommit.estimate import Machine
+    from recommit.reproduce.heads import HeadStep
     from recommit.reproduce.preset import PresetEntry
     from recommit.train.family.launch import Fleet
     from recommit.train.family.runs import Run
@@ -92,7 +93,24 @@ def rows(entries: Sequence[PresetEntry], fleet: Fleet | None, *, looked: bool, c
     """One per run, in the order of training; ``looked``: with its state in its folder; with what it needs on a card."""
     ranks = fleet.places()[0].ranks if fleet else 1
     planner = Planner(card, ranks)
-    return [_row(entry, run, fleet, planner(entry, run), looked) for entry, run in every_run(entries)]
+    runs = [_row(entry, run, fleet, planner(entry, run), looked) for entry, run in every_run(entries)]
+    return [*runs, *(_head_row(entry, step, looked) for entry in entries for step in entry.head_steps())]
+
+
+def _head_row(entry: PresetEntry, step: HeadStep, looked: bool) -> Row:
+    out = entry.folder.parent
+    many = next((step.options[name] for name in ("steps", "updates") if name in step.options), 0)
+    return Row(
+        step.out.relative_to(out).as_posix(),
+        " ".join(source.relative_to(out).as_posix() for source in step.sources),
+        step.verb,
+        many,
+        1,
+        ("finished" if step.there else "missing") if looked else "",
+        None,
+        None,
+        shlex.join(step.command),
+    )
 
 
 def _row(entry: PresetEntry, run: Run, fleet: Fleet | None, need: Needs, looked: bool) -> Row:
@@ -133,7 +151,7 @@ def text(listed: Sequence[Row]) -> str:
             r.run,
             r.starts_from,
             r.recipe,
-            str(r.steps),
+            str(r.steps or "-"),
             str(r.ranks),
             r.state or "-",
             _number(r.gib_per_rank),
@@ -141,10 +159,11 @@ def text(listed: Sequence[Row]) -> str:
         ]
         for r in listed
     ]
-    warm = sum(" sft" in r.recipe for r in listed)
-    total = f"{len(listed) - warm} reinforcement runs, {warm} warm starts"
-    if all(r.hours is not None for r in listed):
-        total += f"; {sum(r.hours or 0.0 for r in listed):.1f} hours of passes, one run after the other"
+    warm, heads = (sum(word in r.recipe for r in listed) for word in (" sft", "train foresight"))
+    runs = [r for r in listed if " sft" in r.recipe or " grpo" in r.recipe]
+    total = f"{len(runs) - warm} reinforcement runs, {warm} warm starts" + (f", {heads} with heads" if heads else "")
+    if all(r.hours is not None for r in runs):
+        total += f"; {sum(r.hours or 0.0 for r in runs):.1f} hours of passes, one run after the other"
     elif all(r.gib_per_rank is None for r in listed):
         total += "; memory and hours of each: --card a100 (minutes)"
     return "\n\n".join([grid(head, cells), total, "\n".join(r.command for r in listed)]) + "\n"

@@ -88,7 +88,9 @@ class Reader:
         graph, rows = problem.graph, problem.rows
         sure = head_inputs(None, graph.probabilities[rows], "plan").astype(np.float32)
         ahead = [_foreseen(policy, task, problem, rows[at : at + PIECE]) for at in range(0, len(rows), PIECE)]
-        self._own = torch.cat([torch.from_numpy(sure), torch.cat(ahead)], dim=1)
+        #: What foresight says of the nodes.
+        self.ahead = torch.cat(ahead)
+        self._own = torch.cat([torch.from_numpy(sure), self.ahead], dim=1)
 
     @property
     def width(self) -> int:

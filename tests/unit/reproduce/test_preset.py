@@ -170,3 +170,20 @@ def test_hard_levels_are_as_long_as_the_papers():
     lengths = plan.data.puzzle().distance(np.ascontiguousarray(drawn.states))
     assert (lengths.min(), np.median(lengths) >= 16, lengths.max()) == (8, True, 32)
     assert [run.name for run in plan.main_runs()][:1] == ["adaptive-s0"]
+
+
+def test_heads_are_steps_of_every_seed():
+    """Foresight on the plans of the warm start or of the adaptive run; stakes on a graph of the same plans besides."""
+    (boxes,) = (entry for entry in preset.entries(preset.load("laptop"), PAPER) if entry.name == "sokoban")
+    first = boxes.head_steps()[0]
+    assert first.command[:4] == ["recommit", "train", "foresight", "OUT/sokoban/sft-s0"]
+    assert first.command[4:6] == ["--out", "OUT/sokoban/family/foresight-s0"]
+    assert "--views" in first.command
+    (tiles,) = (entry for entry in preset.entries(preset.load("laptop"), PAPER) if entry.name == "sliding")
+    verbs = [step.verb for step in tiles.head_steps()]
+    assert verbs == ["train foresight", "graph build", "train stakes"] * 3
+    foresight, graph, stakes = tiles.head_steps()[3:6]
+    assert foresight.sources == graph.sources == (PAPER / "sliding" / "family" / "adaptive-s1",)
+    assert stakes.sources == (foresight.out, graph.out)
+    assert {step.out for step in tiles.head_steps()} <= set(tiles.folders())
+    assert not plans()["sliding"].head_steps()

@@ -23,6 +23,12 @@ def test_a_preset_that_says_everything_is_fine():
         "singles": [1, 4],
         "warm_starts": "each",
         "training_budgets": {"budgets": [3, 6], "variants": ["adaptive"]},
+        "heads": {
+            "plans": "warm-start",
+            "views": 8,
+            "foresight": {"steps": 3, "starts": 9},
+            "stakes": {"starts": 8, "length": [4, 8], "updates": 2, "budget": [3], "price_action": 0.01},
+        },
         "zero_shot": [{"model": "tiny", "endpoint": "vllm"}],
         "evaluate": {"instances": 8, "length": [4, 8], "budgets": ["loose"], "stop_on_deadlock": True},
     }
@@ -57,6 +63,12 @@ def test_a_preset_that_says_everything_is_fine():
             {"training_budgets": {"budgets": [3.5], "variants": []}},
             "training_budgets.budgets: expected numbers, got [3.5]",
         ),
+        ({"heads": {"stakes": {}}}, "tasks.sliding.heads: expected foresight, which stakes begin with, got stakes"),
+        ({"heads": {"foresight": {"lr": 1}}}, "tasks.sliding.heads.foresight: expected keys of steps, starts, got lr"),
+        ({"heads": {"foresight": 3}}, "tasks.sliding.heads.foresight: expected keys of steps, starts, got int"),
+        ({"heads": {"foresight": {"steps": "3"}}}, "tasks.sliding.heads: expected a number for steps, got '3'"),
+        ({"heads": {"foresight": {}, "plans": "mine"}}, "heads.plans: expected warm-start or adaptive, got 'mine'"),
+        ({"heads": {"foresight": {}, "stakes": {"budget": 3}}}, "heads.stakes.budget: expected a list, got 3"),
         ({"warm_starts": "all"}, "tasks.sliding.warm_starts: expected one or each, got all"),
     ],
 )

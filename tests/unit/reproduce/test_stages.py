@@ -25,7 +25,7 @@ def test_a_second_one_is_refused_before_it_touches_anything(tmp_path, monkeypatc
     being_written = tmp_path / "out" / "one" / ".report.html.1-00000000.tmp"
 
     def reproduce():
-        stages.reproduce(str(tmp_path / "preset.yaml"), tmp_path / "out", play_model=pytest.fail, quiet=True)
+        stages.reproduce(str(tmp_path / "preset.yaml"), tmp_path / "out", verbs={}, quiet=True)
 
     def meanwhile(_task):
         monkeypatch.setattr(stages.Task, "data", pytest.fail)

@@ -12,6 +12,8 @@ from recommit.storage.foreign_text import tell
 from recommit.train.family.launch import Launcher
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from recommit.train.family.launch import Fleet
 
 
@@ -59,7 +61,6 @@ def reproduce(
         quiet: Say nothing while working.
     """
     from recommit.cli.verbs.train import fleet_of
-    from recommit.cli.verbs.zero_shot import zero_shot
     from recommit.reproduce import preset as presets
     from recommit.reproduce import stages as pipeline
 
@@ -73,7 +74,7 @@ def reproduce(
         if out is None:
             raise WrongCall("out: expected a folder, got none")
         report = pipeline.reproduce(
-            preset, out, jobs=jobs, fleet=fleet, device=device, play_model=zero_shot, changes=set, quiet=quiet
+            preset, out, jobs=jobs, fleet=fleet, device=device, verbs=verbs(), changes=set, quiet=quiet
         )
     except pipeline.StageFailed as stopped:
         return int(stopped.args[0])
@@ -81,6 +82,15 @@ def reproduce(
         raise WrongCall(str(error)) from None
     tell(report)
     return 0
+
+
+def verbs() -> dict[str, Callable[..., int]]:
+    """Commands whose flags a preset has by name."""
+    from recommit.cli.verbs.graphs.building import build
+    from recommit.cli.verbs.graphs.heads import foresight, stakes
+    from recommit.cli.verbs.zero_shot import zero_shot
+
+    return {"zero-shot": zero_shot, "train foresight": foresight, "graph build": build, "train stakes": stakes}
 
 
 def _show(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from recommit.paper import printed
 from recommit.paper.tables.behaviour import DepthShares, Efficiency, StateDependence
 from recommit.paper.tables.front import Front, Oracle, ZeroShotModels
+from recommit.paper.tables.heads import Heads
 from recommit.paper.tables.solving import Ablation, FixedDepths, Main, OneDepth
 from recommit.paper.tables.table import FILE, PAGE, PaperTables
 from recommit.paper.tables.training import Emergence, Entropy, Seeds, TrainingBudgets
@@ -35,11 +36,12 @@ _ORDER: tuple[type[Table], ...] = (
     TrainingBudgets,
     Oracle,
     Front,
+    Heads,
     ZeroShotModels,
 )
 TABLES = {table.name: table for table in _ORDER}
 #: Those that need no other seed's runs, nor those that are made with one seed alone.
-OF_ONE_SEED = ("main", "sweep", "ablation", "state", "efficiency", "depths", "entropy", "oracle", "pareto")
+OF_ONE_SEED = ("main", "sweep", "ablation", "state", "efficiency", "depths", "entropy", "oracle", "pareto", "heads")
 
 
 def check(names: Sequence[str]) -> tuple[str, ...]:

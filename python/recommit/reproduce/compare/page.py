@@ -27,7 +27,7 @@ def page(scores: Sequence[dict[str, Any]], call: str = words.USUAL) -> str:
     verdict = " ".join([words.AHEAD_OF_RULES, *(_verdict(one) for one in scores)])
     parts = ["# The depth head and the rules without training", _filled(verdict)]
     parts += [_filled(words.MEANING), _worth(scores), words.COUNTED, _tallies(scores)]
-    parts += [f"```console\n{call}\n```", _filled(words.how(call)), _filled(words.NAMES)]
+    parts += [f"```console\n{call}\n```", _filled(words.method(call)), _filled(words.NAMES)]
     return "\n\n".join([*parts, *map(_puzzle, scores)]) + "\n"
 
 

@@ -26,13 +26,13 @@ MEANING = (
 COUNTED = "How many rules beat our head, over all prices and budgets (values of K):"
 #: What made the published page.
 USUAL = "recommit graph compare laptop --out compared"
-MADE = (
-    "The command writes this page, its figures and every row. `{runs}` is what `recommit reproduce --preset {preset}` "
-    "left. [The rules](guides/rules.md) have a page. Up to four policies of each seed make plans. Thresholds and "
-    "constant depths are chosen on validation instances, for each budget and price. The tables also have one threshold "
-    "for all budgets. All values are exact sums over [commitment graphs](guides/graphs.md), which hold what a policy "
-    "would do in every state. Differences are paired: the same instances, the same seeds. A *memory* holds the states "
-    "that an episode has seen. A rule with a memory is compared with our head with a memory."
+METHOD = (
+    "The command writes this page, its figures and every row. `{runs}` is what `recommit reproduce --preset {preset}`"
+    " left. [The rules](guides/rules.md) have a page. Up to four policies of each seed make plans. Thresholds and "
+    "constant depths are chosen on validation instances, for each budget and price. The tables also have one "
+    "threshold for all budgets. All values are exact sums over [commitment graphs](guides/graphs.md), which hold what"
+    " a policy would do in every state. Differences are paired: the same instances, the same seeds. A *memory* holds "
+    "the states that an episode has seen. A rule with a memory is compared with our head with a memory."
 )
 NAMES = (
     "`Agreement` needs samples; of infinitely many it is confidence-product. `WithMemory` is the ending `+memory`. "
@@ -66,11 +66,11 @@ SPLIT = (
 )
 
 
-def how(call: str) -> str:
+def method(call: str) -> str:
     """What a page of this call is made of."""
     words = call.split()
     preset = words[words.index("--preset") + 1] if "--preset" in words else "laptop"
-    return MADE.format(runs=words[3], preset=preset)
+    return METHOD.format(runs=words[3], preset=preset)
 
 
 def title(one: dict[str, Any]) -> str:

@@ -48,6 +48,8 @@ tasks:
     evaluate: {instances: 4, validation: 2, budgets: ["3", "2"]}
 """
 
+#: What is taught beside, in a second or two.
+HEADS = "heads: {foresight: {steps: 2, starts: 16}, stakes: {starts: 8, length: [4, 14], updates: 2}}"
 #: One variant, played at one budget.
 FEW = PRESET.replace("variants: [adaptive, fixed-4]", "variants: [adaptive]").replace('["3", "2"]', '["2"]')
 
@@ -79,6 +81,40 @@ def test_everything_is_made_once(tmp_path, capsys):
     assert stages.figures(tmp_path / "out" / "small")
     assert main([*call, "--quiet"]) == 0
     assert times(tmp_path / "out") == made
+
+
+def test_heads_are_taught_and_play_beside_the_others(tmp_path, capsys):
+    """A stage of its own: what is there is not made again, and what is made of something else is refused."""
+    taught = FEW.replace("ablations: [paper]", HEADS).replace("seeds: [0, 1]", "seeds: [0]")
+    (tmp_path / "taught.yaml").write_text(taught)
+    call = ["reproduce", "--preset", str(tmp_path / "taught.yaml"), "--out", str(tmp_path / "out"), "--jobs", "1"]
+    assert main(call) == 0
+    small, said = tmp_path / "out" / "small", capsys.readouterr()
+    assert said.out.splitlines()[-1] == str(small / "report.html")
+    rows = json.loads((small / "eval-s0" / "summary.json").read_text())
+    heads = [f"adaptive@{small}/family/{name}-s0" for name in ("foresight", "stakes")]
+    by_agent = {row["agent"]: row for row in rows}
+    assert [by_agent[head]["uses"] for head in heads] == ["picture", "picture"]
+    for key in ("gain_constant", "gain_ceiling"):
+        ends = {by_agent[agent][key].partition("@")[1:] for agent in ("adaptive", *heads)}
+        assert ends == {("", "")}, "the same plans have the same ends, and nobody looks again for them"
+    table = (small / "eval-s0" / "tables.md").read_text().partition("## Heads that go by where a plan leads")[2]
+    for text in (table.partition("## ")[0], said.err, (small / "report.html").read_text()):
+        assert "depth by foresight and stakes" in text
+    made = times(tmp_path / "out")
+    (small / "launch" / "stakes-s0.json").unlink()  # as if it had been killed before its last word
+    assert main([*call, "--quiet"]) == 0
+    again = times(tmp_path / "out")
+    changed = {name for name in made if made[name] != again[name]}
+    assert {name.split("/")[2] for name in changed} == {"stakes-s0"}
+    capsys.readouterr()
+    assert main([*call, "--show"]) == 0
+    shown = capsys.readouterr().out
+    assert "1 reinforcement runs, 1 warm starts, 1 with heads" in shown
+    assert f"recommit train stakes {small}/family/foresight-s0 {small}/graph-s0 --out {small}/family/stakes-s0" in shown
+    (tmp_path / "taught.yaml").write_text(taught.replace("steps: 2, starts: 16", "steps: 3, starts: 16"))
+    assert main(call) == 2
+    assert "foresight-s0: the folder belongs to another run: options.steps was 2, is 3" in capsys.readouterr().err
 
 
 def test_a_warm_start_for_every_seed(tmp_path, capsys):

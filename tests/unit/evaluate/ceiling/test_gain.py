@@ -54,6 +54,19 @@ def test_shares_equal_plain_python():
     assert not any("gain" in rows[name] for name in OTHERS), "other plans, or no ceiling of theirs"
 
 
+def test_heads_on_the_same_plans_share_their_ends():
+    rates = RATES | {"adaptive@head": 0.7, "adaptive@there": 0.8, "fixed-8@head": 0.45}
+    summary, played = evaluated(rates)
+    summary[-1]["validation_solve_rate"] = 0.5
+    gain.add(summary, played, plans={"": "one", "head": "one", "there": "other"})
+    rows = {row["agent"]: row for row in summary}
+    assert (rows["adaptive@head"]["gain_constant"], rows["adaptive@head"]["gain_ceiling"]) == ("fixed-1", "oracle-dp")
+    solved = {name: played[name, "5"][0].solved.mean() for name in ("adaptive@head", "fixed-1", "oracle-dp")}
+    head, constant, ceiling = solved.values()
+    assert rows["adaptive@head"]["gain"] == pytest.approx((head - constant) / (ceiling - constant))
+    assert "gain" not in rows["adaptive@there"]
+
+
 def test_at_prices_shares_are_of_values():
     summary, played = evaluated(RATES)
     prices, looks = Prices(look=0.1), {"adaptive": 2, "random": 3, "fixed-1": 8, "fixed-8": 1, "oracle-dp": 1}

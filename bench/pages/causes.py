@@ -1,0 +1,69 @@
+"""Where the regret of heads that see ahead falls, on the graph of their plans -> docs/assets/heads-remaining.json.
+
+recommit graph build FAMILY/adaptive-s0 --split validation --starts 512 --length 8 20 --out validation
+python bench/pages/causes.py validation FAMILY/foresight-s0 FAMILY/stakes-s0   # then python bench/pages/heads.py
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from recommit.graphs import files, judge
+from recommit.play import attribution
+from recommit.play.commitments import Prices
+from recommit.policy.policy import CommitPolicy
+from recommit.rivals.problem import HeadProblem
+from recommit.rivals.stakes import Reader
+
+if TYPE_CHECKING:
+    from recommit.graphs.graph import CommitmentGraph
+    from recommit.play.attribution import Choose
+
+OUT = Path(__file__).resolve().parents[2] / "docs" / "assets" / "heads-remaining.json"
+
+
+def chooser(policy: CommitPolicy, graph: CommitmentGraph, budget: int) -> Choose:
+    """What a policy's head chooses at the nodes of its plans' graph, with every number of looks left."""
+    problem = HeadProblem.of(graph, policy.config.depths, (budget,), Prices(), "plan")
+    reader, depths = Reader(policy, graph.puzzle, problem), np.array(policy.config.depths)
+    columns, prices = np.zeros((budget + 1, len(graph)), np.int64), Prices(*policy.config.prices)
+    for left in range(1, budget + 1):
+        with torch.no_grad():
+            read = reader(slice(None), left, prices)
+            if policy.config.head.reads == "foresight":
+                read = reader.ahead
+            columns[left, problem.rows] = depths[policy.depth_head(read).argmax(dim=1).numpy()] - 1
+    return lambda left, _episodes, path: columns[left, path[-1]]
+
+
+def row(graph: CommitmentGraph, folder: Path, budget: int) -> dict[str, Any]:
+    """What a policy comes to on the graph, without prices, and where its regret falls."""
+    setting = judge.Setting(budget, Prices())
+    court = judge.Judge(graph, (setting,))
+    policy = CommitPolicy.from_pretrained(folder).eval()
+    every: attribution.Attribution = court.attributed(chooser(policy, graph, budget), setting)
+    solved, actions, looks = (float(column.mean()) for column in every.outcome())
+    least = float(court.of_constant(setting, court.constant(setting)).mean())
+    most = float(court.ceiling(setting).mean())
+    figures = {"solved": solved, "actions": actions, "looks": looks, "gain": (solved - least) / (most - least)}
+    name = {"foresight": "foresight", "stakes": "foresight and stakes"}[policy.config.head.reads]
+    return {"K": budget, "rule": name, **figures, "regret": float(every.total().mean()), "causes": every.shares()}
+
+
+def main() -> int:
+    graph = files.read(Path(sys.argv[1]))
+    budgets = tuple(graph.puzzle.usual.budgets.values())
+    rows = [row(graph, Path(folder), budget) for budget in budgets for folder in sys.argv[2:]]
+    value = {"task": "remaining", "split": f"{len(graph.starts)} validation starts", "rows": rows}
+    OUT.write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,105 @@
+"""Heads that are taught on what a preset has trained: foresight of every seed, and stakes on a graph of its plans.
+
+Every step is a command of its own, ``recommit train foresight``, ``graph build`` or ``train stakes``. What it was made
+of stands beside the recipes of the runs; a step that is there is skipped, and one made of something else is refused.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from recommit.storage import belonging, digests, files, reading
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+#: What a graph of plans takes of what a preset says of stakes; the rest is the head's own.
+_OF_GRAPHS = ("starts", "length")
+#: What is written down of a step.
+_RECORD = {"command": str, "options": dict, "sources": list}
+
+
+@dataclass(frozen=True)
+class HeadStep:
+    """One command: which, on what, and what it writes."""
+
+    verb: str
+    sources: tuple[Path, ...]
+    out: Path
+    options: dict[str, Any]
+    #: Where it is written down what it was made of.
+    record: Path
+
+    @property
+    def command(self) -> list[str]:
+        """As a person would call it."""
+        words = [*self.verb.split(), *map(str, self.sources), "--out", str(self.out)]
+        for name, value in self.options.items():
+            words += [f"--{name.replace('_', '-')}", *map(str, value if isinstance(value, list) else [value])]
+        return ["recommit", *words]
+
+    @property
+    def there(self) -> bool:
+        """Was it written, whole?"""
+        return self.record.is_file() and (self.out / digests.NAME).is_file()
+
+    def run(self, verbs: Mapping[str, Callable[..., int]], quiet: bool) -> int:
+        """Do it unless it is there; the command's exit status."""
+        import torch
+
+        now = {"command": self.verb, "options": self.options, "sources": [_digest(each) for each in self.sources]}
+        if self.there:
+            belonging.check(self.out, reading.values(self.record.parent, self.record.name, _RECORD), now)
+            return 0
+        options = {name: tuple(value) if isinstance(value, list) else value for name, value in self.options.items()}
+        threads = torch.get_num_threads()
+        with contextlib.redirect_stdout(sys.stderr):  # whose last line is the report's path
+            status = verbs[self.verb](*self.sources, out=self.out, **options, quiet=quiet)
+        torch.set_num_threads(threads)  # which these commands change
+        if status == 0:
+            files.replace(files.Files(), self.record, (json.dumps(now, indent=2) + "\n").encode())
+        return status
+
+
+def _digest(source: Path) -> str:
+    """Digest what a step begins with: a run's best policy, a saved one, or a graph."""
+    from recommit.graphs.files import MANIFEST
+    from recommit.policy.checkpoint import local_folder, weights_of
+
+    graph = source / MANIFEST
+    return files.file_sha256(graph) if graph.is_file() else weights_of(local_folder(source))
+
+
+def steps(wishes: dict[str, Any], run: Path, folder: Path, seed: int, task: str = "") -> list[HeadStep]:
+    """Those of one seed, in order, on the plans of a ``run``; none of a preset that says nothing of heads. ``task`` is
+    needed where the run has learned several puzzles."""
+    if not wishes:
+        return []
+    shared = {name: value for name, value in (("views", wishes.get("views")), ("task", task)) if value}
+    foresight, graph, stakes = (folder / part for part in _parts(seed))
+
+    def step(verb: str, sources: tuple[Path, ...], out: Path, options: dict[str, Any]) -> HeadStep:
+        return HeadStep(verb, sources, out, options, folder / "launch" / f"{out.name}.json")
+
+    result = [step("train foresight", (run,), foresight, {**wishes["foresight"], **shared, "seed": seed})]
+    if "stakes" in wishes:
+        plans = {name: wishes["stakes"][name] for name in _OF_GRAPHS if name in wishes["stakes"]}
+        learning = {name: value for name, value in wishes["stakes"].items() if name not in plans}
+        result.append(step("graph build", (run,), graph, {"split": "train", **plans, **shared}))
+        result.append(step("train stakes", (foresight, graph), stakes, {**learning, "seed": seed}))
+    return result
+
+
+def _parts(seed: int) -> tuple[str, str, str]:
+    """Where foresight, the graph of its plans and stakes lie."""
+    return f"family/foresight-s{seed}", f"graph-s{seed}", f"family/stakes-s{seed}"
+
+
+def teach(every: Sequence[HeadStep], verbs: Mapping[str, Callable[..., int]], quiet: bool) -> int:
+    """All steps of a seed; the first status that is not 0."""
+    return next((status for step in every if (status := step.run(verbs, quiet))), 0)

@@ -1,0 +1,45 @@
+"""What an agent's ``uses`` promises, kept by heads that see ahead: no question to the puzzle while they look."""
+
+from __future__ import annotations
+
+import pytest
+
+import recommit
+from recommit.evaluate.agent_names import AgentName
+from recommit.evaluate.agents import PolicyPlayer
+from recommit.policy.config import HeadConfig
+from recommit.policy.foresight.net import Foresight
+from recommit.train.foresight import teaching
+
+#: Whatever a puzzle answers that no policy can ask.
+ASKED = ("solve", "optimal_actions", "distance", "step", "execute", "is_solved", "action_masks")
+
+
+@pytest.mark.parametrize("reads", ["foresight", "stakes", "planted"])
+def test_a_head_that_sees_ahead_asks_no_simulator(run, monkeypatch, reads):
+    """Foresight draws where plans lead, and stakes read the looks left: neither asks the puzzle while it looks."""
+    policy, task = recommit.CommitPolicy.from_pretrained(run).eval(), recommit.Sliding(2, 3)
+    teaching.replace_head(policy, Foresight(teaching.config_of(policy, task)))
+    if reads != "foresight":
+        policy.replace_head(HeadConfig("stakes", 8, gelu="tanh"), depths=policy.config.depths)
+    player = PolicyPlayer(policy, task, task.generate(8, seed=1, length=(4, 10)).states, 4)
+    questions, during, look = [], [], policy.plan_with_probabilities
+    for name in ASKED:
+        real = getattr(type(task), name)
+        monkeypatch.setattr(
+            type(task), name, lambda self, *a, _n=name, _real=real, **k: (questions.append(_n), _real(self, *a, **k))[1]
+        )
+
+    def watched(*asked):
+        before = len(questions)
+        if reads == "planted":
+            task.distance(asked[1])
+        seen = look(*asked)
+        during.append(questions[before:])
+        return seen
+
+    monkeypatch.setattr(policy, "plan_with_probabilities", lambda *asked, **more: watched(*asked, *more.values()))
+    player.rows("adaptive", 4)
+    assert during
+    assert AgentName("adaptive", "family/stakes-s0").uses == "picture"
+    assert any(during) == (reads == "planted"), during
