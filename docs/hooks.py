@@ -24,11 +24,17 @@ def _filled(entry: dict[str, Any], pages: list[str]) -> dict[str, Any]:
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """``<!-- notebook: NAME -->`` becomes the notebook NAME beside the page; a block ``console`` without prompts,
-    ``sh``.
+    ``sh``; an interval in a table stays on one line.
     """
     folder = Path(page.file.abs_src_path).parent
     markdown = re.sub(r"^```console\n(?=(?:(?!```|[\w-]*\$ ).*\n)*```)", "```sh\n", markdown, flags=re.MULTILINE)
+    markdown = re.sub(r"^```.*?^```|^\|[^\n]*", _unbroken, markdown, flags=re.MULTILINE | re.DOTALL)
     return re.sub(r"<!-- notebook: (\S+) -->", lambda match: notebook(folder / match[1]), markdown)
+
+
+def _unbroken(match: re.Match[str]) -> str:
+    """A row of a table with its intervals on one line; a block of code as it is."""
+    return match[0] if match[0].startswith("```") else match[0].replace(" .. ", "\u00a0..\u00a0")
 
 
 def notebook(path: Path) -> str:

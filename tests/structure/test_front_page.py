@@ -3,8 +3,10 @@ pages of results."""
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,6 +22,7 @@ FIRST = {
     "what was not run": r"7B weights have not been run here",
     "what was found on sliding puzzles": r"Sliding puzzles.*?: depths of its own solve [\d.]+ % with [\d.]+ actions",
     "what was found on Sokoban": r"Sokoban.*?: depths of its own solve [\d.]+ % with [\d.]+ actions",
+    "what was found with foresight": r"Sokoban with foresight.*? solves [\d.]+ % with [\d.]+ actions",
     "how to repeat it": r"recommit reproduce --preset laptop --out laptop",
 }
 #: A row of the README, and of the puzzle's page of results.
@@ -72,6 +75,21 @@ def test_figures_are_those_of_the_results(readme: str) -> None:
     assert differences(readme) == []
     for solved, actions in (table(readme, head)["depths of its own"] for head in ("3x3 sliding", "7x7 Sokoban")):
         assert f"depths of its own solve {solved} % with {actions} actions" in readme
+
+
+def foresight(figures: dict[str, Any]) -> str:
+    """Solved and actions of the best head that knows where its plan leads, as the README has them."""
+    names = {"plans": "warm start, eight views", "chooses": "foresight", "budget": "loose"}
+    rows = [row for row in figures["rows"] if all(row[key] == value for key, value in names.items())]
+    solved, actions = (sum(row[key] for row in rows) / len(rows) for key in ("solve_rate", "actions_per_episode"))
+    return f"solves {100 * solved:.1f} % with {actions:.1f} actions"
+
+
+def test_the_figures_of_foresight_are_those_of_its_page(readme: str) -> None:
+    text = (ROOT / "docs" / "assets" / "heads-sokoban.json").read_text(encoding="utf-8")
+    screen = " ".join(readme.split())
+    assert foresight(json.loads(text)) in screen
+    assert foresight(json.loads(text.replace('"solve_rate": 0.9', '"solve_rate": 0.8'))) not in screen
 
 
 def test_the_picture_is_light() -> None:

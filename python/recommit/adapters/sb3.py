@@ -35,9 +35,8 @@ class PuzzleVecEnv(VecEnv):
     def __init__(self, envs: PuzzleVectorEnv | VectorCommit, seed: int = 0) -> None:
         if envs.autoreset_mode is not AutoresetMode.SAME_STEP:
             raise ValueError(f"envs: expected autoreset_mode SAME_STEP, got {envs.autoreset_mode.name}")
-        self.render_mode = envs.render_mode
+        self.envs = envs  # whose render mode the next line asks for
         super().__init__(envs.num_envs, envs.single_observation_space, envs.single_action_space)
-        self.envs = envs
         self._advance = _puzzles(envs) if isinstance(envs, PuzzleVectorEnv) else _decisions(envs)
         self._first: int | None = seed
         self._returns = np.zeros(self.num_envs, np.float32)

@@ -12,6 +12,7 @@ so that each state is looked at once for all of them. What is in the folder is n
 
 from __future__ import annotations
 
+import re
 import time
 import warnings
 from functools import partial
@@ -102,7 +103,8 @@ class Evaluation:
                 self._line.show(f"{number}/{len(self.spec.agents)} {agent} plays {len(self.starts):,} instances ...")
                 self._play(agent)
                 self._line.clear()
-                self._say(f"{number}/{len(self.spec.agents)} {agent}: {time.monotonic() - began:.1f} s")
+                short = re.sub(r"@.*[/\\]", "@", str(agent))
+                self._say(f"{number}/{len(self.spec.agents)} {short}: {time.monotonic() - began:.1f} s")
             if self.spec.regret:
                 self._keep_regrets(policy, agents)
             self._let_go(policy)

@@ -72,10 +72,10 @@ SECTIONS = {
         "Seeds",
     ),
     "pareto": Section(
-        "Everybody's solved against actions",
+        "All agents: solved against actions",
         "Up is better and left is better; bars are 95 % intervals; an agent above and to the left of another dominates "
         "it.",
-        "Plane",
+        "Solved and actions",
     ),
     "depth": Section(
         "Depth and distance",
@@ -283,7 +283,8 @@ def viewer(packed: dict[str, Any] | None) -> Html:
         return tag("p", "There are no episodes to watch.", class_="missing")
     count = len(packed["instances"])
     many = (
-        f"{count} of {packed['of']:,} puzzles, of every kind; {packed['budget']} budget; of agents that draw, one seed."
+        f"{count} of {packed['of']:,} puzzles, of every kind, with the {packed['budget']} budget. Agents that draw "
+        "their depths are shown with one seed."
     )
     rule = tag("p", packed["rule"], class_="quiet rule") if packed.get("rule") else Html()
     return joined(rule, Html(axes.asset("viewer.html")), tag("p", many, class_="quiet"))

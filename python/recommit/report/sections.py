@@ -103,19 +103,19 @@ def limits(folder: Folder) -> Html:
 
 
 def _dominated(folder: Folder, budget: str, never: list[int]) -> str:
-    """Name those of the fixed depths that could be dominated which are."""
-    by_verdict: dict[str, list[str]] = {
-        "dominated beyond chance (95 %)": [],
-        "dominated within chance": [],
-        "not dominated": [],
-    }
+    """How many of the fixed depths that could be dominated are, beyond chance, and the names of the rest."""
+    by_verdict: dict[str, list[str]] = {"beyond chance": [], "Within chance": [], "Not dominated": []}
     for agent in folder.agents:
         one = compared(folder, agent, budget)
         if one is not None and agent.depth and agent.depth not in never:
             kind = 0 if one["dominates_surely"] else 1 if one["dominates"] else 2
             by_verdict[list(by_verdict)[kind]].append(agent.brief)
-    parts = [f"{kind}: {'; '.join(names)}" for kind, names in by_verdict.items() if names]
-    return f". Of the others played: {'. '.join(parts)}." if parts else "."
+    beyond, *rest = by_verdict.items()
+    count = sum(map(len, by_verdict.values()))
+    if not count:
+        return "."
+    parts = [f"{kind}: {'; '.join(names)}" for kind, names in rest if names]
+    return ". ".join([f". Of the {count} others, {len(beyond[1])} are dominated beyond chance (95 %)", *parts]) + "."
 
 
 def prices(folder: Folder) -> str:

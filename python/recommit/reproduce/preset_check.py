@@ -3,6 +3,7 @@ value."""
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
@@ -23,6 +24,7 @@ KEYS = (
     "heads",
     "evaluate",
     "zero_shot",
+    "seconds",
 )
 #: What ``joint``, ``training_budgets`` and ``evaluate`` may say.
 JOINT_KEYS, BUDGET_KEYS = ("recipe", "sft"), ("budgets", "variants")
@@ -45,7 +47,7 @@ EVALUATE_KEYS = (
     "regret",
 )
 #: Lists of changes to the stages of the recipe, and mappings.
-CHANGES, MAPPINGS = ("sft", "grpo"), ("data", "training_budgets", "heads", "evaluate")
+CHANGES, MAPPINGS = ("sft", "grpo"), ("data", "training_budgets", "heads", "evaluate", "seconds")
 #: Lists, with what stands in them.
 _TEXTS, _NUMBERS = (*CHANGES, "variants", "ablations"), ("seeds", "singles")
 #: Puzzles name folders.
@@ -80,6 +82,9 @@ def _check(name: str, values: Any) -> None:
             raise ValueError(f"{name}.zero_shot: expected mappings with a model, got {brief(asking)}")
         _text(f"{name}.zero_shot.model", asking["model"])
     _keys(f"{name}.evaluate", values.get("evaluate", {}), EVALUATE_KEYS)
+    for stage, seconds in values.get("seconds", {}).items():
+        if not isinstance(seconds, (int, float)) or isinstance(seconds, bool) or not 0 < seconds < math.inf:
+            raise ValueError(f"{name}.seconds: expected seconds above 0 of each stage, got {brief({stage: seconds})}")
     if values.get("zero_shot") and values.get("evaluate", {}).get("fresh"):
         raise ValueError(f"{name}.zero_shot: expected none beside evaluate.fresh, whose instances no model was asked")
     _check_budgets(f"{name}.training_budgets", values.get("training_budgets", {}))

@@ -8,6 +8,7 @@ and the main table of every puzzle comes before all that is trained besides.
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 import time
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from recommit.reproduce import heads
 from recommit.reproduce import preset as presets
+from recommit.reproduce.schedule import StageSchedule
 from recommit.runs import side_by_side
 from recommit.storage import belonging, files
 from recommit.storage.foreign_text import say
@@ -54,9 +56,10 @@ def reproduce(
         tasks = [Task(entry, jobs, fleet, quiet, verbs) for entry in entries]
         for task in tasks:
             task.prepare()
-        stages = [stage for task in tasks for stage in task.stages()]
-        for stage in sorted(stages, key=lambda stage: stage.turn):
-            stage.run(quiet)
+        stages = sorted((stage for task in tasks for stage in task.stages()), key=lambda stage: stage.turn)
+        schedule = StageSchedule([stage.seconds for stage in stages])
+        for stage in stages:
+            stage.run(schedule, quiet)
     return entries[0].folder / "report.html"
 
 
@@ -69,15 +72,25 @@ class PuzzleStage:
     work: Callable[[], None]
     #: Those of all puzzles with a lower number come first.
     turn: int
+    #: What it takes on two quiet cores, where the preset says so.
+    seconds: float | None = None
 
-    def run(self, quiet: bool) -> None:
+    def run(self, schedule: StageSchedule, quiet: bool) -> None:
         """Do it, and say how long it took."""
-        began = time.monotonic()
+        began, cpu = time.monotonic(), processor_seconds()
         if not quiet:
-            say(f"== {self.puzzle}: {self.what}")
+            say(f"== {self.puzzle}: {self.what} ({schedule.place()})")
         self.work()
+        took = time.monotonic() - began
+        schedule.passed(took)
         if not quiet:
-            say(f"== {self.puzzle}: {self.what} took {time.monotonic() - began:.0f} s")
+            spent = processor_seconds() - cpu
+            say(f"== {self.puzzle}: {self.what} took {took:.0f} s ({spent:.0f} s of processor time)")
+
+
+def processor_seconds() -> float:
+    """Seconds of this process and of those that it has waited for."""
+    return sum(os.times()[:4])
 
 
 @dataclass(frozen=True)
@@ -106,7 +119,7 @@ class Task:
         rest |= {"evaluation": self.evaluation, "report": self.report}
         turns = (first, main, rest) if self.fleet is not None else (first, main | rest)
         return [
-            PuzzleStage(self.entry.name, what, call, turn)
+            PuzzleStage(self.entry.name, what, call, turn, self.entry.values.get("seconds", {}).get(what))
             for turn, work in enumerate(turns)
             for what, call in work.items()
         ]

@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from recommit.storage.foreign_text import say
@@ -17,6 +18,20 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from typing_extensions import Self
+
+
+#: Whose lines these are, where several runs write to one terminal.
+_WHOSE = ContextVar("_WHOSE", default="")
+
+
+@contextmanager
+def named(run: str) -> Iterator[None]:
+    """Lines of progress within begin with the run's name."""
+    token = _WHOSE.set(f"{run}: ")
+    try:
+        yield
+    finally:
+        _WHOSE.reset(token)
 
 
 class Interrupt:
@@ -54,12 +69,17 @@ class Progress:
         """Maybe say where the run is."""
         if not self.due() and (self.quiet or step < self.total):
             return
-        left = (time.monotonic() - self._begin) / max(step - self.first, 1) * (self.total - step)
-        line = (
-            f"step {step:,}/{self.total:,}  loss {loss:.4f}  {states_per_second:,.0f} states/s  "
-            f"{tokens_per_second:,.0f} tokens/s  {clock(left)} left"
-        )
-        self.write(line)
+        pace = f"loss {loss:.4f}  {states_per_second:,.0f} states/s  {tokens_per_second:,.0f} tokens/s"
+        self.write(f"step {step:,}/{self.total:,}  {pace}  {self._left(step)}")
+
+    def between(self, step: int) -> None:
+        """Maybe say where the run is after a step that is not logged: few and long ones would leave it silent."""
+        if step < self.total and self.due():
+            self.write(f"step {step:,}/{self.total:,}  {self._left(step)}")
+
+    def _left(self, step: int) -> str:
+        each = (time.monotonic() - self._begin) / max(step - self.first, 1)
+        return f"{clock(each * (self.total - step))} left"
 
     def due(self) -> bool:
         """Was the last line long enough ago? Then the next one is counted from now."""
@@ -71,12 +91,12 @@ class Progress:
 
     def write(self, line: str) -> None:
         """Replace the line."""
-        say(line, over=self.live, end="" if self.live else "\n")
+        say(_WHOSE.get() + line, over=self.live, end="" if self.live else "\n")
 
     def say(self, text: str) -> None:
         """A line that stays."""
         if not self.quiet:
-            say(text, over=self.live)
+            say(_WHOSE.get() + text, over=self.live)
 
 
 def clock(seconds: float) -> str:

@@ -188,6 +188,7 @@ class Trainer(ABC):
     def _tell(self, meter: Meter, log: JsonLines, timing: JsonLines, curves: Curves, progress: Progress) -> None:
         """JsonLines every few steps."""
         if self.at.step % self.config.run.log_every and self.at.step < self.config.optim.steps:
+            progress.between(self.at.step)
             return
         line = self._summary(meter.take())
         values = {

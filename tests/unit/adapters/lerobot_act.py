@@ -1,24 +1,9 @@
-"""A small ACT of LeRobot, random weights: with a fixed depth our queue gives its own queue's actions.
-
-The package's ``__init__`` imports every policy, and one of them needs an older transformers: it is passed by.
-"""
+"""A small ACT of LeRobot, random weights: with a fixed depth our queue gives its own queue's actions."""
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-import types
-from pathlib import Path
-
+import lerobot_act_alone  # noqa: F401  (before LeRobot)
 import torch
-
-library = torch.library.Library("torchvision", "DEF")  # torchvision may have been compiled for another torch
-for name in ("nms", "qnms"):
-    library.define(f"{name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
-policies = types.ModuleType("lerobot.policies")
-policies.__path__ = [str(Path(importlib.util.find_spec("lerobot").origin).parent / "policies")]
-sys.modules["lerobot.policies"] = policies
-
 from lerobot import __version__
 from lerobot.configs.types import FeatureType, PolicyFeature
 from lerobot.policies.act.configuration_act import ACTConfig

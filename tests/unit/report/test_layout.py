@@ -29,6 +29,12 @@ addEventListener("load", () => {
   out.lines = new Set(all("nav a").map((link) => Math.round(link.getBoundingClientRect().top))).size;
   for (const folded of all("details")) folded.open = true;
   out.unfolded = over();
+  const four = all(".grid").filter((grid) => grid.children.length === 4);
+  const box_of = (one) => one.getBoundingClientRect();
+  out.rows = four.map((grid) => new Set([...grid.children].map((one) => Math.round(box_of(one).top))).size);
+  const shown = all(".agents td small").filter((one) => one.getClientRects().length);
+  const lines_of = (one) => box_of(one).height / parseFloat(getComputedStyle(one).fontSize);
+  out.intervals = Math.max(...shown.map(lines_of));
   out.tables = all(".agents .wide").map((box) => box.scrollWidth - box.clientWidth);
   all(".show-all").forEach((box) => box.click());
   all(".agents .wide").forEach((box) => { box.scrollLeft = 300; });
@@ -81,6 +87,9 @@ def test_the_first_screen_and_every_width(made, task, tmp_path):
         assert (one["over"], one["unfolded"], one["every"]) == (0, 0, 0), f"nothing is wider than {width}"
         assert one["lines"] == 1, "navigation is one line"
         assert one["sticky"] <= 4, "the first column stays"
+        assert one["intervals"] < 2, "an interval is on one line"
+        assert len(one["rows"]) > 0
+        assert all(rows == 1 for rows in one["rows"]) or width < 1344, "no figure stands alone in its row"
         assert max(one["tables"]) <= 0, "tables fit, before all columns are asked for"
         assert all(bottoms for bottoms in one["first"]), "everything is there"
         if width >= 1110:
@@ -96,6 +105,7 @@ def test_the_first_screen_and_every_width(made, task, tmp_path):
         (".front { margin-top: 500px }", lambda one: max(one["first"][2]) > one["height"]),
         ("nav ul { flex-wrap: wrap; max-width: 9rem }", lambda one: one["lines"] > 1),
         (".agents td { min-width: 900px; display: inline-block }", lambda one: max(one["tables"]) > 0),
+        (".agents td small { white-space: normal !important; width: 2rem }", lambda one: one["intervals"] > 2),
         ("th:first-child { position: static !important }", lambda one: one["sticky"] < -4 or one["width"] == 1920),
     ],
 )

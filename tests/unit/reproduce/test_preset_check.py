@@ -53,6 +53,7 @@ def test_a_preset_that_says_everything_is_fine():
         ({"zero_shot": [{}]}, "tasks.sliding.zero_shot: expected mappings with a model, got {}"),
         ({"zero_shot": [{"model": 3}]}, "tasks.sliding.zero_shot.model: expected a text, got 3"),
         ({"zero_shot": [{"model": "tiny"}], "evaluate": {"fresh": 3}}, "expected none beside evaluate.fresh"),
+        ({"seconds": {"data": 0}}, "tasks.sliding.seconds: expected seconds above 0 of each stage, got {'data': 0}"),
         ({"evaluate": {"out": "/x"}}, "tasks.sliding.evaluate: expected keys of instances"),
         (
             {"training_budgets": {"budgets": [3]}},

@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from recommit.runs.progress import Curves, Interrupt, Progress, clock
+from recommit.runs.progress import Curves, Interrupt, Progress, clock, named
 
 
 def test_the_first_ctrl_c_asks_and_the_second_ends():
@@ -42,3 +42,14 @@ def test_curves_are_written(tmp_path):
     curves.add(1, {"loss": 1.0, "solved": {"1": 0.5}, "accuracy": [0.1, 0.2], "text": "no number"})
     curves.close()
     assert list((tmp_path / "tensorboard").iterdir())
+
+
+def test_a_run_of_few_long_steps_is_not_silent(capsys):
+    progress = Progress(4, 1, pause=0.0)
+    with named("adaptive-s0"):
+        progress.between(2)
+        progress.say("finished")
+    progress.between(4)  # the last step is always logged
+    Progress(4, 1, pause=0.0, quiet=True).between(2)
+    Progress(4, 1, pause=1e9).between(2)
+    assert capsys.readouterr().err == "adaptive-s0: step 2/4  0:00 left\nadaptive-s0: finished\n"

@@ -204,6 +204,7 @@ def test_launch_recipes_start_a_verb_with_its_flags(name, given, expected, tmp_p
         ("grpo: {credit: {group: [[]]}}", "credit.group: expected .* got"),
         ("grpo: {credit: {group: {a: 1}}}", "credit.group: expected .* got"),
         ("grpo: {optim: soon, phases: [{steps: 1}]}", "optim: expected a mapping, got str"),
+        ("grpo: {optim: {steps: soon}, phases: [{steps: 1}]}", "optim.steps: expected int, got"),
         ("grpo: {phases: [{head_moves: 1}]}", r"phases\[0\]: expected a value of steps, got none"),
         ("family: {adaptive: true}", "family.adaptive: expected a mapping, got bool"),
         ("family: {adaptive: {variant: []}}", "variant: expected text, got"),

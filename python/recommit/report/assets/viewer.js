@@ -106,12 +106,12 @@ const VIEWER = (() => {
 
     function spark(one, most, steps, width) {
       const svg = make("svg", { class: "spark", viewBox: `0 0 ${width} 76`, role: "img", "aria-label": `distance after every decision: ${one.distances.map(said).join(", ")}` });
-      const x = (k) => 22 + (width - 34) * k / Math.max(steps, 1), y = (d) => 60 - 50 * Math.max(d, 0) / Math.max(most, 1);
-      for (const d of [0, most]) svg.append(make("line", { x1: 22, x2: width - 10, y1: y(d), y2: y(d), style: { stroke: "var(--rule)" } }), make("text", { x: 18, y: y(d) + 3, "text-anchor": "end" }, String(d)));
+      const x = (k) => 30 + (width - 42) * k / Math.max(steps, 1), y = (d) => 60 - 50 * Math.max(d, 0) / Math.max(most, 1);
+      for (const d of [0, most]) svg.append(make("line", { x1: 30, x2: width - 10, y1: y(d), y2: y(d), style: { stroke: "var(--rule)" } }), make("text", { x: 18, y: y(d) + 3, "text-anchor": "end" }, String(d)));
       for (const [name, budget] of Object.entries(data.budgets)) if (budget < steps) {
         svg.append(make("line", { x1: x(budget), x2: x(budget), y1: 8, y2: 60, style: { stroke: "var(--soft)", "stroke-dasharray": "2 3" } }), make("text", { x: x(budget), y: 74, "text-anchor": "middle" }, `${name} K = ${budget}`));
       }
-      svg.append(make("text", { x: 22, y: 74 }, "d(s)"));
+      svg.append(make("text", { x: 4, y: 74 }, "distance"));
       const alive = one.distances.map((d, k) => [k, d]).filter(([, d]) => d >= 0);
       svg.append(make("polyline", { points: alive.map(([k, d]) => `${x(k)},${y(d)}`).join(" "), style: { fill: "none", stroke: "var(--ink)", "stroke-width": "1.6" } }));
       one.distances.forEach((d, k) => {

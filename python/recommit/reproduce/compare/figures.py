@@ -7,18 +7,13 @@ from typing import TYPE_CHECKING, Any
 from recommit.report.figures import Series, lines
 from recommit.reproduce.compare import reading, words
 from recommit.reproduce.compare.instances import TEST
-from recommit.reproduce.compare.sources import SOURCES
+from recommit.reproduce.compare.sources import SHORT, SOURCES
 
 if TYPE_CHECKING:
     from recommit.report.axes import Figure
 
-#: What stands at the end of a line, and its colour.
-NAMES = {
-    "adaptive": ("own plans", "first"),
-    "fixed-8": ("depth 8", "fixed"),
-    "random": ("random depths", "control"),
-    "init": ("warm start", "other"),
-}
+#: The colour of a line.
+COLOURS = {"adaptive": "first", "fixed-8": "fixed", "random": "control", "init": "other"}
 
 
 def of(one: dict[str, Any]) -> list[Figure]:
@@ -39,6 +34,6 @@ def _ahead(one: dict[str, Any], budget: int) -> Figure:
 def _series(one: dict[str, Any], settings: list[reading.ScoredSetting], source: str) -> Series:
     bests = [(each.looks, reading.best(each.of(one["rows"][TEST]), source=source)) for each in settings]
     points = [(looks, *row["ahead"]) for looks, row in bests if row is not None]
-    label, class_ = NAMES[source]
     xs, means, lows, highs = zip(*points, strict=True) if points else ((), (), (), ())
-    return Series(label, class_, xs, [-100 * v for v in means], [-100 * v for v in highs], [-100 * v for v in lows])
+    ys, low, high = ([-100 * value for value in values] for values in (means, highs, lows))
+    return Series(SHORT[source], COLOURS[source], xs, ys, low, high)

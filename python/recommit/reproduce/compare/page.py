@@ -9,7 +9,7 @@ from recommit.reproduce.compare import reading, words
 from recommit.reproduce.compare.instances import HARDER, TEST
 from recommit.reproduce.compare.played import SHARED
 from recommit.reproduce.compare.reading import ScoredSetting
-from recommit.reproduce.compare.sources import SOURCES
+from recommit.reproduce.compare.sources import SHORT, SOURCES
 from recommit.storage.foreign_text import grid
 
 if TYPE_CHECKING:
@@ -27,12 +27,17 @@ def page(scores: Sequence[dict[str, Any]], call: str = words.USUAL) -> str:
     verdict = " ".join([words.AHEAD_OF_RULES, *(_verdict(one) for one in scores)])
     parts = ["# The depth head and the rules without training", _filled(verdict)]
     parts += [_filled(words.MEANING), _worth(scores), words.COUNTED, _tallies(scores)]
-    parts += [f"```console\n{call}\n```", _filled(words.made(call)), _filled(words.NAMES)]
+    parts += [f"```console\n{call}\n```", _filled(words.method(call)), _filled(words.NAMES)]
     return "\n\n".join([*parts, *map(_puzzle, scores)]) + "\n"
 
 
 def _filled(text: str) -> str:
     return textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False)
+
+
+def _folded(title: str, table: str) -> str:
+    """What opens when its title is clicked."""
+    return f"<details markdown>\n<summary>{title}</summary>\n\n{table}\n\n</details>"
 
 
 def _verdict(one: dict[str, Any]) -> str:
@@ -84,14 +89,16 @@ def _over(one: dict[str, Any], name: str) -> dict[int, dict[float, str]]:
 def _puzzle(one: dict[str, Any]) -> str:
     rows = one["rows"][TEST]
     parts = [f"## {words.title(one)}", _filled(words.about(one))]
-    parts += [f"![{words.FIGURE}, K = {k}](assets/rules-compared-{one['puzzle']}-k{k}.svg)" for k in _ks(one)]
     parts.append(_filled(words.LINES))
+    for k in _ks(one):
+        name = f"assets/rules-compared-{one['puzzle']}-k{k}"
+        parts += [f"**At most {k} looks** ([its points]({name}.csv)):", f"![{words.FIGURE}, K = {k}]({name}.svg)"]
     parts += ["### Our head and the best rule", _filled(words.BEST), _bests(rows, reading.settings(one))]
     parts += ["### What beats our head, and what does not", _filled(words.BEATS), _counts(one), _ahead(one)]
-    parts.append("### Every rule on every source of plans")
+    parts += ["### Every rule on every source of plans", _filled(words.EVERY)]
     for setting in reading.settings(one):
         if setting.looks in (0.0, VERDICT):
-            parts += [f"{setting.label()}{words.unit(setting)}:", _matrix(setting.of(rows))]
+            parts.append(_folded(f"{setting.label()}{words.unit(setting)}", _matrix(setting.of(rows))))
     if harder := one["rows"].get(HARDER):
         label = one["instances"][HARDER]["label"]
         parts += [f"### Harder: {label}", _filled(words.harder(one)), _bests(harder, reading.settings(one))]
@@ -112,7 +119,7 @@ def _bests(rows: list[Row], settings: Sequence[ScoredSetting]) -> str:
             rule = reading.best(own, memory=memory) if own else None
             if rule is None:
                 continue
-            shown = [words.outcome(reading.head(own, memory=memory)), reading.rule_words(rule), SOURCES[rule["source"]]]
+            shown = [words.outcome(reading.head(own, memory=memory)), reading.rule_words(rule), SHORT[rule["source"]]]
             differences = [*words.ends(rule["ahead"], -100), *words.both(rule)]
             name = setting.label() + (", memory" if memory else "")
             lines.append([name, *shown, words.outcome(rule), *differences])
@@ -149,11 +156,11 @@ def _ahead(one: dict[str, Any]) -> str:
             other = reading.same_rule(shared, row)
             single = "" if other is None else words.difference(other["ahead"], 100)
             figures = [words.outcome(row), *words.ends(row["ahead"], 100), *words.both(row, -1), single]
-            lines.append([name, reading.rule_words(row), SOURCES[row["source"]], *figures])
+            lines.append([name, reading.rule_words(row), SHORT[row["source"]], *figures])
     if not lines:
         return words.NOTHING
     head = ("instances, looks, price", "rule", "its plans", "it", "ahead", "95 %", "solved", "actions")
-    return grid((*head, "one threshold for all K"), lines)
+    return _folded("Each rule that beats our head", grid((*head, "one threshold for all K"), lines))
 
 
 def _matrix(rows: list[Row]) -> str:
@@ -189,7 +196,7 @@ def _split(one: dict[str, Any]) -> str:
                 if row is not None:
                     values = [f"{100 * row['value']:.1f}", f"{100 * row['best']:.1f}"]
                     lost = [*words.ends(row["plans_lose"], 100), *words.ends(row["depths_lose"], 100)]
-                    place = [about["label"], setting.label(), row["rule"], SOURCES[row["source"]]]
+                    place = [about["label"], setting.label(), row["rule"], SHORT[row["source"]]]
                     lines.append([*place, *values, *lost])
     return grid(head, lines)
 

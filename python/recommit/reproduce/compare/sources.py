@@ -32,6 +32,8 @@ SOURCES = {
     "random": "plans trained under random depths",
     "init": "plans of the warm start",
 }
+#: The same in two words, for cells of tables and ends of lines.
+SHORT = {OURS: "own plans", "fixed-8": "depth 8", "random": "random depths", "init": "warm start"}
 
 
 @dataclass(frozen=True)

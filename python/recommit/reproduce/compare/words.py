@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from recommit.reproduce.compare.instances import HARDER, TEST, VALIDATION
-from recommit.reproduce.compare.sources import SOURCES
+from recommit.reproduce.compare.sources import SHORT, SOURCES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -26,13 +26,13 @@ MEANING = (
 COUNTED = "How many rules beat our head, over all prices and budgets (values of K):"
 #: What made the published page.
 USUAL = "recommit graph compare laptop --out compared"
-MADE = (
-    "The command writes this page, its figures and every row. `{runs}` is what `recommit reproduce --preset {preset}` "
-    "left. [The rules](guides/rules.md) have a page. Up to four policies of each seed make plans. Thresholds and "
-    "constant depths are chosen on validation instances, for each budget and price. The tables also have one threshold "
-    "for all budgets. All values are exact sums over [commitment graphs](guides/graphs.md), which hold what a policy "
-    "would do in every state. Differences are paired: the same instances, the same seeds. A *memory* holds the states that an "
-    "episode has seen. A rule with a memory is compared with our head with a memory."
+METHOD = (
+    "The command writes this page, its figures and every row. `{runs}` is what `recommit reproduce --preset {preset}`"
+    " left. [The rules](guides/rules.md) have a page. Up to four policies of each seed make plans. Thresholds and "
+    "constant depths are chosen on validation instances, for each budget and price. The tables also have one "
+    "threshold for all budgets. All values are exact sums over [commitment graphs](guides/graphs.md), which hold what"
+    " a policy would do in every state. Differences are paired: the same instances, the same seeds. A *memory* holds "
+    "the states that an episode has seen. A rule with a memory is compared with our head with a memory."
 )
 NAMES = (
     "`Agreement` needs samples; of infinitely many it is confidence-product. `WithMemory` is the ending `+memory`. "
@@ -40,8 +40,12 @@ NAMES = (
 )
 FIGURE = "Our head ahead of the best rule, over the price of a look"
 LINES = (
-    "Up is better for our head. There is a line per source of plans, each with the rule that validation chooses there. "
-    "The points are in tables beside the figures."
+    "Up is better for our head; the band is the 95 % interval. There is a line per source of plans, each with the rule "
+    "that validation chooses there."
+)
+EVERY = (
+    "Per cent solved at actions per episode, then points of value ahead of our head with the 95 % interval. *Gain* is "
+    "the gain share: how much of the way from the best constant depth to the ceiling."
 )
 BEST = (
     "The best rule of each line is chosen on validation instances. The price of a look is in actions. Figures are "
@@ -62,11 +66,11 @@ SPLIT = (
 )
 
 
-def made(call: str) -> str:
+def method(call: str) -> str:
     """What a page of this call is made of."""
     words = call.split()
     preset = words[words.index("--preset") + 1] if "--preset" in words else "laptop"
-    return MADE.format(runs=words[3], preset=preset)
+    return METHOD.format(runs=words[3], preset=preset)
 
 
 def title(one: dict[str, Any]) -> str:
@@ -85,10 +89,10 @@ def about(one: dict[str, Any]) -> str:
     sets = one["instances"]
     text = f"{sets[TEST]['starts']:,} test instances, {sets[VALIDATION]['starts']:,} for validation. "
     text += f"An action costs {100 * one['price_action']:g} % of a solved instance. "
-    for name, words in SOURCES.items():
+    for name, source in SOURCES.items():
         numbers: list[int] = next((row["seeds"] for row in one["rows"][TEST] if row["source"] == name), [])
         listed = f"seed{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))}" if numbers else "none"
-        text += f"{words.capitalize()}: {listed}. "
+        text += f"{source.capitalize()} (*{SHORT[name]}*): {listed}. "
     if one["missing"]:
         text += f"**Left out, not finished or not asked for: {', '.join(one['missing'])}.** "
     return text.strip()

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from recommit.runs import side_by_side
 from recommit.runs.checkpoints import COMMIT, Checkpoints
+from recommit.runs.progress import named
 from recommit.storage import belonging, files, reading
-from recommit.storage.foreign_text import say
 from recommit.train.config import plain
 from recommit.train.grpo.old_config import updated
 
@@ -99,11 +99,11 @@ class Run:
         from recommit.train.grpo import run as grpo
         from recommit.train.sft import run as sft
 
-        if self.verb == "sft":
-            return sft.train(self.config, self.source, self.folder, quiet=quiet)  # type: ignore[arg-type]
-        if not quiet:
-            say(self.name)
-        return grpo.train(self.config, self.sources[0], self.folder, data=self.data, quiet=quiet)  # type: ignore[arg-type]
+        with named(self.name):
+            if self.verb == "sft":
+                return sft.train(self.config, self.source, self.folder, quiet=quiet)  # type: ignore[arg-type]
+            start = self.sources[0]
+            return grpo.train(self.config, start, self.folder, data=self.data, quiet=quiet)  # type: ignore[arg-type]
 
 
 def train(runs: Sequence[Run], *, jobs: int = 1, quiet: bool = False) -> int:

@@ -131,8 +131,8 @@ class GrpoConfig:
         if not phases:
             return values
         optim = values.get("optim", {})
-        if not isinstance(optim, dict):
-            return values  # which is refused when it is read
+        if not isinstance(optim, dict) or not isinstance(optim.get("steps", 0), int):
+            return values  # which are refused when they are read
         steps = optim.get("steps") or sum(phase.steps for phase in phases)
         own = phases if variant(values.get("variant", cls.variant)).head else without_head(phases)
         return {**values, "phases": simplest(stretched(own, steps)), "optim": {**optim, "steps": steps}}

@@ -1,0 +1,100 @@
+"""The programs of the adapters' guides print what stands under them; nightly, each with the real package."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from tests.unit.adapters import foreign, guides, peers
+from tests.waiting import until
+
+from recommit.runs.ports import free_port
+
+#: Page, heading, and whose environment.
+PROGRAMS = [
+    ("adapters", "OpenEnv", "openenv"),
+    ("adapters", "TRL", "trl"),
+    ("adapters", "Inspect", "inspect"),
+    ("chunks", "LeRobot", "lerobot"),
+    ("chunks", "openpi", "openpi"),
+    ("rl-libraries", "Stable-Baselines3", "sb3"),
+    ("rl-libraries", "torchrl", "torchrl"),
+]
+PAGE = "# A page\n\n## One\n\n```py\nprint(1)\n```\n\nWords.\n\n```py\nprint(2)\n```\n\n```text\n2\n```\n\n## Two\n"
+
+
+def printed(name: str, code: str, folder: Path) -> str:
+    """What the program prints in an empty folder, in the environment called ``name``."""
+    python = foreign.interpreter(name) if name in foreign.NEEDS else peers.interpreter(name)
+    (folder / "program.py").write_text(code, encoding="utf-8")
+    words = [python, "program.py"]
+    if name == "lerobot":  # whose own needs are not all installed: see lerobot_act.py
+        words = [python, "-c", "import lerobot_act_alone, runpy; runpy.run_path('program.py')"]
+    seen = [str(Path(__file__).parent)] if name == "lerobot" else []
+    path = os.pathsep.join([*seen, peers.PATH if name not in foreign.NEEDS else ""])
+    environment = {**peers.environment(name), "PYTHONPATH": path}
+    done = subprocess.run(words, check=False, cwd=folder, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    return done.stdout
+
+
+@contextmanager
+def server(port: int, folder: Path):
+    """``recommit serve openenv`` as the page starts it."""
+    words = ["serve", "openenv", "--task", "sliding", "--oracle", "--port", str(port)]
+    log = folder / "server.log"
+    with log.open("w") as out:
+        started = subprocess.Popen(
+            [peers.interpreter("openenv"), "-m", "recommit.cli", *words], env=peers.environment("openenv"), stdout=out
+        )
+        try:
+            until(lambda: "http" in log.read_text() and listens(port))
+            yield
+        finally:
+            started.terminate()
+            started.wait()
+
+
+def listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize(("page", "heading", "name"), PROGRAMS)
+def test_it_prints_what_stands_there(page, heading, name, tmp_path):
+    program = guides.program(page, heading)
+    if name != "openenv":
+        out = printed(name, program.code, tmp_path)
+    else:
+        port = free_port()
+        with server(port, tmp_path):
+            out = printed(name, program.code.replace("8000", str(port)), tmp_path)
+    assert program.agrees(out), out
+
+
+@pytest.mark.parametrize(("page", "heading", "name"), PROGRAMS)
+def test_a_page_has_a_program_and_its_output(page, heading, name):
+    program = guides.program(page, heading)
+    compile(program.code, page, "exec")
+    assert len(guides.first(program.shown)) == 10
+    assert name in program.code.replace("stable_baselines3", "sb3")
+
+
+def test_the_program_with_output_below_its_heading():
+    program = guides.of(PAGE, "One")
+    assert (program.code, program.shown) == ("print(2)\n", "2\n")
+    assert program.agrees("2\n")
+    assert not program.agrees("3\n")
+    with pytest.raises(AssertionError, match="Two: expected a py block"):
+        guides.of(PAGE, "Two")
+
+
+def test_times_may_differ_and_nothing_else():
+    shown = guides.Program("", "| fps | 12492    |\n| iterations | 1 |\n")
+    assert shown.agrees("| fps | 7   |\n| iterations | 1 |\n")
+    assert not shown.agrees("| fps | 7   |\n| iterations | 2 |\n")
