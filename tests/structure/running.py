@@ -34,7 +34,7 @@ NOT_RUN = {
     r"^recommit reproduce .*--gpus": "needs GPUs; tests/invariant/test_launchers.py launches two ranks on processors",
     r"^recommit graph compare": "needs all runs of a preset; tests/unit/cli/test_comparing.py trains small ones",
     r"^recommit train .*--recipe paper-": "needs a GPU and 17 GB of weights",
-    r"^recommit serve ": "serves until interrupted; tests/unit/adapters/with_openenv.py plays 64 sessions",
+    r"^recommit serve (?!.*--package)": "serves until interrupted; row A12 plays 64 sessions",
     r"^recommit play ": "plays until somebody leaves; tests/unit/cli/verbs/boards/test_play.py presses keys",
     r"^ray ": "starts a cluster; tests/unit/data builds with a local one",
     r"--engine ray": "needs that cluster",

@@ -1,6 +1,6 @@
 """A task of Inspect: its models, its log viewer, our looks and verdicts.
 
-inspect eval python/recommit/adapters/inspect_task.py@commitments --model openai/gpt-5.5 -T task=sokoban -T count=16
+inspect eval recommit/commitments --model openai/gpt-5.5 -T task=sokoban -T count=16
 """
 
 from __future__ import annotations

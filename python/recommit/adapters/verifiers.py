@@ -1,6 +1,6 @@
 """A taskset and an environment of verifiers (``verifiers.v1``): games whose looks reach the model as pictures.
 
-vf-eval recommit.adapters.verifiers -m MODEL --no-push
+PYTHONPATH=. vf-eval recommit_v1 -m MODEL --no-push    # recommit_v1.py: see docs/guides/adapters.md
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ CHANGES = re.compile(r"(\| +(?:fps|time_elapsed) +\| )\S+ *(?=\|)")
 
 
 @dataclass(frozen=True)
-class Program:
+class PageProgram:
     """A block of a page, and the lines under it."""
 
     code: str
@@ -29,14 +29,14 @@ def first(text: str) -> list[str]:
     return [CHANGES.sub(r"\1* ", line.rstrip()) for line in text.splitlines()[:10]]
 
 
-def program(page: str, heading: str) -> Program:
+def program(page: str, heading: str) -> PageProgram:
     """The first program with output below a heading of a guide."""
     return of((ROOT / "docs" / "guides" / f"{page}.md").read_text(encoding="utf-8"), heading)
 
 
-def of(text: str, heading: str) -> Program:
+def of(text: str, heading: str) -> PageProgram:
     """The same of a page's text."""
     section = re.split(r"^## ", text.split(f"\n## {heading}\n", 1)[1], maxsplit=1, flags=re.MULTILINE)[0]
     found = PROGRAM.search(section)
     assert found, f"{heading}: expected a py block and a text block under it"
-    return Program(found[1], found[2])
+    return PageProgram(found[1], found[2])

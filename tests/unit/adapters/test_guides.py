@@ -95,6 +95,6 @@ def test_the_program_with_output_below_its_heading():
 
 
 def test_times_may_differ_and_nothing_else():
-    shown = guides.Program("", "| fps | 12492    |\n| iterations | 1 |\n")
+    shown = guides.PageProgram("", "| fps | 12492    |\n| iterations | 1 |\n")
     assert shown.agrees("| fps | 7   |\n| iterations | 1 |\n")
     assert not shown.agrees("| fps | 7   |\n| iterations | 2 |\n")

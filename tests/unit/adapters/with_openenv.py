@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tempfile
 import threading
 from pathlib import Path
 from urllib.request import urlopen
@@ -13,7 +14,7 @@ import uvicorn
 from openenv.core.generic_client import GenericEnvClient
 from tests.waiting import until
 
-from recommit.adapters import openenv
+from recommit.adapters import openenv, openenv_package
 from recommit.game.spec import GameSpec
 from recommit.runs.ports import free_port
 
@@ -28,6 +29,12 @@ def play(clients):
             if not seen[i].done:
                 seen[i] = client.step({"actions": seen[i].observation["optimal"]})
     return [each.reward for each in seen]
+
+
+def validate(*words):
+    """What its validator says."""
+    tool = [str(Path(sys.executable).with_name("openenv")), "validate", *words]
+    return subprocess.run(tool, check=False, capture_output=True, text=True)
 
 
 def main():
@@ -47,9 +54,10 @@ def main():
         client.close()
     with urlopen(f"{base}/web") as web, urlopen(f"{base}/recommit/splits") as splits:
         shown = {"web": web.status, "splits": [split["name"] for split in json.load(splits)]}
-    tool = [str(Path(sys.executable).with_name("openenv")), "validate", "--url", base]
-    validated = subprocess.run(tool, check=False, capture_output=True, text=True)
+    validated = validate("--url", base)
     shown |= {"validate": validated.returncode == 0, "said": validated.stdout[-1500:]}
+    with tempfile.TemporaryDirectory() as folder:
+        shown["package"] = validate(str(openenv_package.write(spec, folder)), "--level", "static").stdout
     print(json.dumps({"sessions": len(rewards), "solved": int(sum(rewards)), "injected": injected, **shown}))
 
 

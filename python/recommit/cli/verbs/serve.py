@@ -27,6 +27,7 @@ def openenv(
     show_distance: bool = False,
     web: bool = True,
     sessions: int = 64,
+    package: str = "",
     host: str = "127.0.0.1",
     port: int = 8000,
 ) -> None:
@@ -47,6 +48,7 @@ def openenv(
         show_distance: Add the exact distance to every observation.
         web: Show a board to play at /web.
         sessions: Most sessions at once.
+        package: Write the manifest and the oracle for `openenv validate` into this folder; nothing is served.
         host: The address to listen at.
         port: The port to listen at.
     """
@@ -58,6 +60,14 @@ def openenv(
         spec.game("test", 0)
     except ValueError as error:
         raise WrongCall(str(error)) from None
+    if package:
+        from recommit.adapters import openenv_package
+
+        try:
+            say(f"{openenv_package.write(spec, package)}: openenv.yaml, oracle.json")
+        except ValueError as error:
+            raise WrongCall(str(error)) from None
+        return
     try:
         import uvicorn
     except ImportError:
