@@ -44,9 +44,9 @@ tasks:
     evaluate: {{instances: 4, validation: 2, budgets: ["2"]}}
 """
 #: Points at the beginning, at the end, and between.
-SOME = {"evaluate": 1, "family": 1, "reproduce": 1, "graph": 1, "head": 1, "foresight": 1}
+SOME = {"evaluate": 1, "family": 1, "reproduce": 1, "graph": 1, "head": 1}
 #: In the nightly tier alone.
-MORE = ("comparison",)
+MORE = ("comparison", "foresight")
 
 
 @pytest.fixture(scope="module", autouse=True)

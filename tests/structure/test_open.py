@@ -20,7 +20,6 @@ READERS = {
     "estimate/counting/names.py": "prompts of the package",
     "estimate/paper.py": "figures of the package",
     "estimate/recipes.py": "presets of the package",
-    "levels.py": "a file of levels that is named in the call, a pipe too",
     "storage/lock.py": "/proc",
     "policy/prompt.py": "prompts of the package",
     "reproduce/preset.py": "presets of the package, or named in the call",

@@ -42,13 +42,15 @@ def _left(name: str) -> bool:
 def refuse_foreign(folder: Path, marks: tuple[str, ...], work: str) -> None:
     """Refuse a folder with somebody's files, and what is no folder, before ``work`` begins.
 
-    One of ours holds one of the ``marks``; hidden files do not count.
+    One of ours holds one of the ``marks``; hidden files do not count, nor do digests: they may be all that a command
+    that was killed has written.
     """
     if not folder.is_dir():
         if folder.exists():
             raise errors.WrongFolder(f"{folder}: expected a folder or nothing there, got a file")
         return
-    names = sorted(entry.name for entry in folder.iterdir() if not entry.name.startswith("."))
+    shown = (entry.name for entry in folder.iterdir() if not entry.name.startswith("."))
+    names = sorted(name for name in shown if name != digests.NAME)
     if names and not set(names) & set(marks):
         raise errors.WrongFolder(
             f"{folder}: expected a new or empty folder, or that of {work}; got one with {names[0]}"

@@ -200,5 +200,5 @@ def test_a_folder_of_somebody_else_is_left_alone(graph, tmp_path):
 
 
 def test_a_folder_that_is_none_is_a_sentence(tmp_path):
-    with pytest.raises(errors.Damaged, match=r"manifest\.json: expected a file, got none"):
+    with pytest.raises(errors.WrongFolder, match="graph: expected a folder that recommit graph build wrote"):
         files.read(tmp_path / "nowhere")

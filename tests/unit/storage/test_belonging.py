@@ -47,6 +47,15 @@ def test_a_file_is_no_folder_of_ours(tmp_path):
         belonging.refuse_foreign(tmp_path / "out", ("mine.json",), "a thing")
 
 
+def test_what_a_command_that_was_killed_has_written_is_no_strangers(tmp_path):
+    for name in (".lock", "DIGESTS"):
+        (tmp_path / name).touch()
+    belonging.refuse_foreign(tmp_path, ("mine.json",), "a thing")
+    (tmp_path / "thesis.tex").touch()
+    with pytest.raises(WrongFolder, match=r"or that of a thing; got one with thesis\.tex"):
+        belonging.refuse_foreign(tmp_path, ("mine.json",), "a thing")
+
+
 def test_what_a_dead_writer_left_is_swept_and_no_strangers_file(tmp_path):
     for name in ("mine.json", "DIGESTS", ".lock", ".mine.json.7-ab.tmp"):
         (tmp_path / name).write_text("")

@@ -156,6 +156,8 @@ def evaluate(
                 text = experiments.write_plain(store, printed.text(summary, out))
     except ValueError as error:
         raise WrongCall(str(error)) from None
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt("interrupted; the same command goes on, and plays no agent again") from None
     tell(json_module.dumps(summary, indent=2) + "\n" if json else text, end="")
     return 0
 

@@ -237,6 +237,6 @@ def test_presets(capsys):
             assert set(plans) == set(names)
     assert "recipe: laptop-sliding" in capsys.readouterr().out
     assert main(["reproduce", "--preset", "nothing", "--out", "x"]) == 2
-    assert "preset: expected a file or one of demo" in capsys.readouterr().err
+    assert "preset: expected a file or one of caves, demo" in capsys.readouterr().err
     assert main(["reproduce"]) == 2
     assert "out: expected a folder, got none" in capsys.readouterr().err

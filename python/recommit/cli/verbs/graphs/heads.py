@@ -237,7 +237,7 @@ def stakes(
 
     if threads:
         torch.set_num_threads(threads)
-    refuse_foreign(out, ("config.json",), "a policy")
+    refuse_foreign(out, ("heads.safetensors", "config.json"), "a policy")
     try:
         source, own = files.read(graph), CommitPolicy.from_pretrained(policy).eval()
         own.replace_views(views or own.config.views)
