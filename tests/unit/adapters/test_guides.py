@@ -46,17 +46,16 @@ def printed(name: str, code: str, folder: Path) -> str:
 def server(port: int, folder: Path):
     """``recommit serve openenv`` as the page starts it."""
     words = ["serve", "openenv", "--task", "sliding", "--oracle", "--port", str(port)]
-    log = folder / "server.log"
-    with log.open("w") as out:
-        started = subprocess.Popen(
-            [peers.interpreter("openenv"), "-m", "recommit.cli", *words], env=peers.environment("openenv"), stdout=out
-        )
-        try:
-            until(lambda: "http" in log.read_text() and listens(port))
-            yield
-        finally:
-            started.terminate()
-            started.wait()
+    environment = peers.environment("openenv")
+    started = subprocess.Popen(
+        [peers.interpreter("openenv"), "-m", "recommit.cli", *words], cwd=folder, env=environment
+    )
+    try:
+        until(lambda: started.poll() is not None or listens(port))
+        yield
+    finally:
+        started.terminate()
+        started.wait()
 
 
 def listens(port: int) -> bool:
