@@ -23,9 +23,9 @@ pytest.importorskip("tyro")
 pytest.importorskip("pyarrow")
 
 #: Sets a window's title, wipes the screen, turns what follows around, is not seen.
-ORDER = "\x1b]0;own\x07\x1b[2J\u202e\u200b"
+ORDER = "\x1b]0;0wned\x07\x1b[2J\u202e\u200b"
 #: The same in a quoted text of YAML and JSON.
-QUOTED = '"\\u001b]0;own\\u0007\\u001b[2J\\u202e\\u200b"'
+QUOTED = '"\\u001b]0;0wned\\u0007\\u001b[2J\\u202e\\u200b"'
 LEVEL = "#####\n#@$.#\n#####\n"
 
 
@@ -53,6 +53,8 @@ def plan_key(folder):
     from recommit.evaluate.store import EvaluationStore
 
     (folder / "plan.json").write_text(json.dumps({ORDER: 1}))
+    (folder / "decisions").mkdir()
+    (folder / "decisions" / "somebody.parquet").write_bytes(b"")  # who has played: the plan may not change
     return lambda: EvaluationStore(folder).begin({})
 
 
@@ -73,7 +75,7 @@ def manifest_model(folder):
 
 
 def lock_host(folder):
-    text = "\x1b]0;own\x07\x1b[2J"
+    text = "\x1b]0;0wned\x07\x1b[2J"
     (folder / ".lock").write_text(f"1 boot {text} build\n")
     held = os.open(folder / ".lock", os.O_RDWR)
     fcntl.flock(held, fcntl.LOCK_EX)
@@ -115,15 +117,15 @@ def test_foreign_text_is_shown_and_not_obeyed(way, tmp_path, monkeypatch, capsys
         does = ["doctor"]
     command_line.main([str(word) for word in does])
     said = "".join(capsys.readouterr())
-    assert any(sign in said for sign in ("\ufffd", "own", "unacceptable character")), "it is there"
     orders = [c for c in said if c not in "\n\t" and unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp")]
-    assert not orders, "and no order"
+    assert not orders, "no order"
+    assert any(sign in said for sign in ("\ufffd", "0wned", "unacceptable character")), "but it is there"
 
 
 def test_a_filter_that_is_left_out_is_caught(tmp_path, monkeypatch, capsys):
     """The planted defect."""
     monkeypatch.setattr(foreign_text, "plain", str)
-    with pytest.raises(AssertionError, match="and no order"):
+    with pytest.raises(AssertionError, match="no order"):
         test_foreign_text_is_shown_and_not_obeyed("key of plan.json", tmp_path, monkeypatch, capsys)
 
 

@@ -75,7 +75,8 @@ class EvaluationStore:
         """Write down what is asked for. Other agents may be asked for in the same folder, and regrets; nothing else may
         change once somebody has played."""
         now = json.loads(json.dumps(spec))
-        if reading.there(self.folder, "plan.json") and any((self.folder / "decisions").iterdir()):
+        decisions = self.folder / "decisions"
+        if reading.there(self.folder, "plan.json") and decisions.is_dir() and any(decisions.iterdir()):
             earlier = reading.values(self.folder, "plan.json")
             belonging.check(self.folder, {**earlier, **{name: now.get(name) for name in ADDED}}, now)
         self.write_json("plan.json", now)

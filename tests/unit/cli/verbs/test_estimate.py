@@ -60,7 +60,10 @@ def test_what_does_not_fit_is_an_answer(capsys):
         (["paper-sliding", "--backbone", "nobody/nothing"], "model.backbone: expected a local folder"),
         (["paper-sliding", "--card", "abacus"], "card: expected one of a100"),
         (["paper-sliding", "--zero", "2", "--deepspeed", "zero2"], "deepspeed: expected one of --zero and --deepspeed"),
-        (["laptop-ice", "--stage", "evaluate"], "stage: expected sft or grpo, since no preset evaluates"),
+        (
+            ["quick-sliding", "--task", "sliding", "--stage", "evaluate"],
+            "stage: expected sft or grpo, since no preset evaluates",
+        ),
         (["paper-sliding", "--set", "optim.nothing=1"], "optim: expected fields of"),
     ],
 )

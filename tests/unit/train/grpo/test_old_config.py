@@ -85,7 +85,7 @@ def test_a_run_of_that_time_is_the_same_run(name):
     values = json.loads(json.dumps(plain(config)))
     credit, finish = ({**usual, **OLD[name].get(part, {})} for part, usual in (("credit", CREDIT), ("finish", FINISH)))
     now = json.loads(json.dumps(updated(old(values, credit, finish))))
-    assert differences({"kind": "grpo", **values}, now) == ""
+    assert differences({"kind": "grpo", **values}, now) == []
     other = updated(old(values, credit, {**finish, "share": 0.2, "budgets": [9]}))
     assert differences({"kind": "grpo", **values}, json.loads(json.dumps(other)))
 
@@ -115,7 +115,7 @@ def test_a_run_from_before_looks_had_a_price_is_the_same_run():
     phases = [{name: value for name, value in phase.items() if name != "price_look"} for phase in now["phases"]]
     before = {**now, "phases": phases}
     assert differences(before, now)
-    assert differences(json.loads(json.dumps(updated(before))), now) == ""
+    assert differences(json.loads(json.dumps(updated(before))), now) == []
     assert updated(now) is now
     with_price = {**CREDIT, "price_decision": 0.1}
     assert updated(old(now, with_price, FINISH))["credit"]["price_look"] == 0.0, "exact credit did not read it"

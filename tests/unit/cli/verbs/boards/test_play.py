@@ -71,7 +71,7 @@ def test_after_the_last_level_the_game_goes_on(game: BoardGame) -> None:
 
 def test_a_level_that_is_not_there_is_refused(pack: Path) -> None:
     with pytest.raises(command_line.WrongCall, match=r"index: expected 0\.\.1, got 2"):
-        BoardGame(LevelRequest(pack, "sokoban", (), 2, None, 0).level, 2)
+        BoardGame(LevelRequest(pack, None, (), 2, None, 0).level, 2)
 
 
 @pytest.mark.parametrize(
