@@ -41,7 +41,8 @@ def evaluated(folder, text=WRITTEN):
 
 def test_the_page_has_every_table_of_both_puzzles(script):
     blocks = [(match["puzzle"], match["table"]) for match in script.BLOCK.finditer(script.PAGE.read_text())]
-    assert sorted(blocks) == sorted((puzzle, name) for puzzle in ("sliding", "sokoban") for name in TABLES)
+    names = TABLES.keys() - {"heads"}  # which is no experiment of the paper
+    assert sorted(blocks) == sorted((puzzle, name) for puzzle in ("sliding", "sokoban") for name in names)
 
 
 def test_tables_are_filled_in_and_sentences_stay(script, tmp_path, monkeypatch, capsys):
