@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from recommit.train.family.processes import Job
     from recommit.train.family.runs import Run
 
+#: What `recommit gallery` leaves: scripts/demo lets it write into the same folder, before.
+GALLERY = "gallery.png"
+
 
 class StageFailed(Exception):
     """A stage ended with another status than 0, which is in ``args[0]``."""
@@ -50,7 +53,8 @@ def reproduce(
     """Run what is missing of a preset in ``out``; the report of its first puzzle. ``verbs``: see ``Task``."""
     folder = Path(out).absolute()
     entries = presets.entries(presets.load(preset, changes), folder, device)
-    belonging.refuse_foreign(folder, tuple(entry.name for entry in entries), "a reproduction of this preset")
+    marks = (*(entry.name for entry in entries), GALLERY)
+    belonging.refuse_foreign(folder, marks, "a reproduction of this preset")
     files.make_folders(files.Files(), folder)
     with Lock(folder, work="reproduction"):  # two would sweep each other's files away
         tasks = [Task(entry, jobs, fleet, quiet, verbs) for entry in entries]
