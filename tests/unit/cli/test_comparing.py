@@ -123,3 +123,10 @@ def test_icy_caves_are_compared_with_larger_ones(tmp_path):
     assert {row["rule"] for row in scores["rows"]["harder"]} == set(played.RULES)
     assert {row["instances"] for row in scores["split"]} == {"test", "harder"}
     assert all(row["best"] >= row["value"] - 1e-9 for row in scores["split"])
+
+
+def test_somebodys_folder_stays_as_it_is(runs, tmp_path, capsys):
+    (tmp_path / "letter.txt").write_text("mine")
+    assert compare(runs, tmp_path) != 0
+    assert "expected a new or empty folder, or that of a comparison; got one with letter.txt" in capsys.readouterr().err
+    assert [each.name for each in tmp_path.iterdir()] == ["letter.txt"]

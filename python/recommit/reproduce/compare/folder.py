@@ -18,7 +18,7 @@ from recommit.reproduce.compare import figures, page, reading, words
 from recommit.reproduce.compare.comparison import Comparison
 from recommit.reproduce.compare.instances import TEST, VALIDATION
 from recommit.reproduce.compare.sources import SOURCES
-from recommit.storage import digests, errors, files
+from recommit.storage import belonging, digests, errors, files
 from recommit.storage import reading as stored
 from recommit.storage.lock import Lock
 
@@ -74,6 +74,7 @@ def compare(
     """Compare the puzzles, and write everything; the page and the scores of all puzzles in the folder. ``progress`` is
     called while graphs are built; ``call`` is the command that the page names."""
     place, disk = out.absolute(), files.Files()
+    belonging.refuse_foreign(place, (*(entry.name for entry in entries), PAGE), "a comparison")
     files.make_folders(disk, place)
     with Lock(place, work="comparison"):
         if strangers := sorted(name for name in digests.read(place) if not fnmatch(name, SCORES)):
