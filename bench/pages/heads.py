@@ -207,16 +207,17 @@ def causes(figures: dict[str, Any]) -> str:
 
 
 def prices(figures: dict[str, Any]) -> str:
-    """Gain shares in value at every price, of one head for all and of heads for one."""
+    """Gain shares in value at every price, of one head for all and of heads for one: means of seeds."""
     settings = dict.fromkeys((row["K"], row["action"], row["look"]) for row in figures["rows"])
     heads = list(dict.fromkeys(row["head"] for row in figures["rows"]))
     lines = []
-    for setting in settings:
-        own = {row["head"]: row for row in figures["rows"] if (row["K"], row["action"], row["look"]) == setting}
-        first, (decisions, action, look) = own[heads[0]], setting
-        played = f"{100 * first['solved']:.1f} at {first['actions']:.1f}"
-        shares = (f"{own[head]['gain']:.2f}" if head in own else "" for head in heads)
-        lines.append([str(decisions), f"{action:g}", f"{look:g}", *shares, played])
+    for decisions, action, look in settings:
+        where = (decisions, action, look)
+        own = [row for row in figures["rows"] if (row["K"], row["action"], row["look"]) == where]
+        by_head = {head: [row for row in own if row["head"] == head] for head in heads}
+        solved, actions = (mean(row[key] for row in by_head[heads[0]]) for key in ("solved", "actions"))
+        shares = (f"{mean(row['gain'] for row in each):.2f}" if each else "" for each in by_head.values())
+        lines.append([str(decisions), f"{action:g}", f"{look:g}", *shares, f"{100 * solved:.1f} at {actions:.1f}"])
     every = [mean(row["gain"] for row in figures["rows"] if row["head"] == head) for head in heads]
     lines.append(["all", "", "", *(f"{value:.3f}" for value in every), ""])
     return grid(["K", "an action costs", "a look costs", *heads, f"{heads[0]}: solved at actions"], lines)
