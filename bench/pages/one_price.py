@@ -4,7 +4,7 @@ recommit graph build FAMILY/adaptive-s0 --split validation --starts 512 --length
 python -m bench.pages.one_price laptop/sliding --graphs rivals --out heads   # then python bench/pages/heads.py
 
 The folder is one puzzle of a reproduction with foresight and stakes. Graphs are ``validation-sSEED`` and
-``train-sSEED``, as ``fit_rivals`` makes them. A head that lies in the output folder is not taught again. All have as many updates.
+``train-sSEED``, as ``fit_rivals`` makes them. A head that lies in the output folder is not taught again.
 """
 
 from __future__ import annotations
