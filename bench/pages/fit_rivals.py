@@ -38,14 +38,13 @@ if TYPE_CHECKING:
 ASSETS = Path(__file__).resolve().parents[2] / "docs" / "assets"
 ACTION = 0.01
 #: What a look costs, in actions; ``MIDDLE`` is the one where every method is fitted.
-RATIOS, MIDDLE = (0.5, 1.0, 2.0, 4.0), 2.0
+RATIOS, MIDDLE = (2.0, 0.5, 1.0, 4.0), 2.0
 #: Name -> method and what the head reads; the first are fitted at every price.
 EVERYWHERE = {name: (name, "both") for name in ("exact", "ppo", "q", "hazard", "verifier")}
 ONCE = {
     "paper": ("paper", "both"),
     "paper-z": ("paper", "z"),
     "exact-z": ("exact", "z"),
-    "exact-plan": ("exact", "plan"),
     "episode": ("episode", "both"),
     "branch": ("branch", "both"),
 }
@@ -66,6 +65,8 @@ class Campaign:
     validation: int
     length: tuple[int, ...]
     views: int
+    #: Seeds that have every price; the others have ``MIDDLE`` alone.
+    price_seeds: tuple[int, ...]
 
     @property
     def warm(self) -> bool:
@@ -83,9 +84,13 @@ class Campaign:
             subprocess.run(["recommit", "graph", "build", str(run), *words, "--out", str(out)], check=True)
         return files.read(out)
 
+    def ratios(self, seed: int) -> tuple[float, ...]:
+        """What a look costs, in actions."""
+        return RATIOS if seed in self.price_seeds else (MIDDLE,)
+
     def heads(self, seed: int) -> Iterator[tuple[str, str, str, Prices]]:
         """Name, method, what it reads and prices of every fit of a seed."""
-        for ratio in RATIOS:
+        for ratio in self.ratios(seed):
             names = {**EVERYWHERE, **(ONCE if ratio == MIDDLE else {})}
             for name, (method, reads) in names.items():
                 yield f"{name}-{ratio:g}-s{seed}", method, reads, Prices(ACTION, ACTION * ratio)
@@ -110,7 +115,7 @@ class Campaign:
     def scores(self, seed: int) -> list[dict[str, Any]]:
         """A row per setting and head, rule or constant: what it comes to, and how far the head ahead is from it."""
         graph = self.graph(seed, "validation")
-        prices = [Prices(ACTION, ACTION * ratio) for ratio in RATIOS]
+        prices = [Prices(ACTION, ACTION * ratio) for ratio in self.ratios(seed)]
         settings = tuple(judge.Setting(k, each) for k in graph.puzzle.usual.budgets.values() for each in prices)
         court, other = judge.Judge(graph, settings), judge.Judge(self.graph(seed, "train"), settings)
         entries = [rules.named(f"fixed-{depth}") for depth in (1, 2, 4, 8)]
@@ -199,6 +204,7 @@ def main() -> int:
     parser.add_argument("--validation", type=int, default=512, help="starts that are scored")
     parser.add_argument("--length", type=int, nargs="*", default=[], help="of both; as in the data if not said")
     parser.add_argument("--views", type=int, default=1, help="with several, the plans are those of warm starts")
+    parser.add_argument("--price-seeds", type=int, nargs="*", default=[0], help="those with every price of a look")
     parser.add_argument("--only", nargs="+", default=[], help="fit these heads, and score nothing")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
@@ -210,6 +216,7 @@ def main() -> int:
         arguments.validation,
         tuple(arguments.length),
         arguments.views,
+        tuple(arguments.price_seeds),
     )
     for seed in arguments.seeds:
         campaign.fit(seed, arguments.only)
