@@ -1,17 +1,12 @@
 """Solved against the arithmetic of an episode, from the figures of the heads -> docs/assets/heads-compute.svg.
 
-python bench/pages/compute.py   # needs matplotlib
+python -m bench.pages.compute   # needs matplotlib
 """
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from statistics import mean
 from typing import Any
-
-if __package__ in (None, ""):
-    sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from bench.pages import heads
 

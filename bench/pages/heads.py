@@ -16,12 +16,15 @@ import re
 import sys
 from pathlib import Path
 from statistics import mean
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from recommit.evaluate.agent_names import AgentName
 from recommit.rivals import audit_page
 from recommit.rivals.audit import AuditRow
 from recommit.storage.foreign_text import grid
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGE = DOCS / "results-heads.md"
@@ -228,19 +231,22 @@ def credit(figures: dict[str, Any]) -> str:
     return audit_page.table([AuditRow(**row) for row in figures["rows"]]).strip()
 
 
-TABLES = {"credit": credit, "means": means, "seeds": seeds, "ahead": ahead, "causes": causes, "prices": prices}
+Tables = dict[str, "Callable[[dict[str, Any]], str]"]
+TABLES: Tables = {"credit": credit, "means": means, "seeds": seeds, "ahead": ahead, "causes": causes, "prices": prices}
 
 
-def filled(page: str, figures: dict[str, dict[str, Any]]) -> str:
+def filled(
+    page: str, figures: dict[str, dict[str, Any]], tables: Tables = TABLES, blocks: re.Pattern[str] = BLOCK
+) -> str:
     """The page with the tables of every task that has figures."""
 
     def block(match: re.Match[str]) -> str:
         if match["task"] not in figures:
             return match[0]
-        table = TABLES[match["table"]](figures[match["task"]])
+        table = tables[match["table"]](figures[match["task"]])
         return f"<!-- {match['task']} {match['table']} -->\n\n{table}\n\n<!-- end -->"
 
-    return BLOCK.sub(block, page)
+    return blocks.sub(block, page)
 
 
 def stored() -> dict[str, dict[str, Any]]:

@@ -1,7 +1,7 @@
 """Tables and figure of docs/rivals.md from what ``fit_rivals.py`` wrote to docs/assets; the sentences there stay.
 
-python bench/pages/rivals.py           # the page, and docs/assets/rivals.svg; needs matplotlib
-python bench/pages/rivals.py --check   # writes nothing; exits with 1 if the page has other figures
+python -m bench.pages.rivals           # the page, and docs/assets/rivals.svg; needs matplotlib
+python -m bench.pages.rivals --check   # writes nothing; exits with 1 if the page has other figures
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ import sys
 from pathlib import Path
 from statistics import mean
 from typing import Any
+
+from bench.pages import heads
 
 from recommit.storage.foreign_text import grid
 
@@ -133,19 +135,12 @@ def fits(figures: Figures) -> str:
     return grid(["head, price, seed", "tries (value on held-out starts)", "updates", "value"], lines)
 
 
-TABLES = {"scores": scores, "prices": prices, "ends": ends, "fits": fits}
+TABLES: heads.Tables = {"scores": scores, "prices": prices, "ends": ends, "fits": fits}
 
 
 def filled(page: str, figures: dict[str, Figures]) -> str:
     """The page with the tables of every puzzle that has figures."""
-
-    def block(match: re.Match[str]) -> str:
-        if match["task"] not in figures:
-            return match[0]
-        table = TABLES[match["table"]](figures[match["task"]])
-        return f"<!-- {match['task']} {match['table']} -->\n\n{table}\n\n<!-- end -->"
-
-    return BLOCK.sub(block, page)
+    return heads.filled(page, figures, TABLES, BLOCK)
 
 
 def stored() -> dict[str, Figures]:
