@@ -59,6 +59,9 @@ class Upload:
     def copy(self, hub: Path) -> Path:
         """Write it below a local folder as a hub would have it: KINDs/OWNER/NAME."""
         work, place = files.Files(), hub.absolute() / f"{self.kind}s" / self.repo
+        inner = {folder for path in self.paths for folder in (place / path).parents if place in folder.parents}
+        for folder in (place.parents[1], place.parent, place, *sorted(inner)):
+            files.own_folder(folder)
         for path in self.paths:
             files.make_folders(work, (place / path).parent)
             files.replace(work, place / path, opening.content(self.folder / path))

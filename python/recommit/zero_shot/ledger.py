@@ -16,10 +16,12 @@ if TYPE_CHECKING:
     from recommit.storage.jsonl import JsonLines
 
 
-#: Taken for the tokens of a question until a server has said how many one has. It may be far too little, so that until
-#: then a run with a cap on tokens or money has one request under way: what one answer costs is the most that a cap is
-#: broken by.
+#: Taken for the tokens of a question until a server has said how many one has, or its bytes if they are more: a token
+#: of text has one at least. A picture may have more tokens, so that until then a run with a cap on tokens or money has
+#: one request under way: what one answer costs is the most that a cap is broken by.
 QUESTION_TOKENS = 4096
+#: An answer that says so many times more than any before is a surprise: the next may be as large.
+SURPRISE = 2
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,8 @@ class Ledger:
         self.spent = Spent()
         #: The largest question and answer so far. No server has said how large a question is while it is 0.
         self._largest = (0, answer_tokens)
+        #: Answers since the last surprise that said how large their questions were.
+        self._sized = 0
         #: What questions are charged with whose size no server said: never less than the largest.
         self._unsaid: list[int] = []
         self._under_way: dict[int, tuple[int, int]] = {}
@@ -87,26 +91,28 @@ class Ledger:
                     Lesson.read(record)
             for record in decisions:
                 if record["number"] is not None:  # else the cache knew the answer
-                    open_.pop(record["number"])
+                    reserved, _ = open_.pop(record["number"])
+                    self._compare(reserved, _size(record, "tokens_in"))
                     self._charge(_pair(record["charged"]), _size(record, "tokens_in"), _size(record, "tokens_out"))
         except (KeyError, TypeError, ValueError):
             raise Damaged("attempts.jsonl: expected one start and at most one end per request, got others") from None
-        for reserved in open_.values():
-            self._charge(reserved, None, None)
+        for lost in open_.values():
+            self._charge(lost, None, None)
 
-    def begin(self, record: dict[str, Any]) -> Ticket:
-        """Reserve the most that a request can cost and write it down; waits while others may leave room."""
+    def begin(self, record: dict[str, Any], size: int = 0) -> Ticket:
+        """Reserve the most that a request of ``size`` bytes can cost and write it down; waits while others may leave
+        room."""
         with self._changed:
-            while (ticket := self.admit(record)) is None:
+            while (ticket := self.admit(record, size)) is None:
                 self._changed.wait(0.1)
             return ticket
 
-    def admit(self, record: dict[str, Any]) -> Ticket | None:
+    def admit(self, record: dict[str, Any], size: int = 0) -> Ticket | None:
         """As ``begin``, but None instead of the wait."""
         with self._changed:
             if self.stop.is_set():
                 raise StopRequested("no request is made any more")
-            reserved = (self._largest[0] or QUESTION_TOKENS, self._largest[1])
+            reserved = (self._largest[0] or max(QUESTION_TOKENS, size), self._largest[1])
             over = self._over(reserved)
             if over is not None and (not self._under_way or over.startswith("max_requests")):
                 raise CapReached(over)
@@ -119,15 +125,16 @@ class Ledger:
             return ticket
 
     def _must_wait(self) -> bool:
-        """Is the answer under way to say first what one costs?"""
+        """Are the answers under way to say first what they cost? There are as many as answers were not surprising: each
+        round trip doubles them, and a first question that is small tells little about the others."""
         unlimited = self.caps.tokens is None and self.caps.money is None
-        return not unlimited and not self._largest[0] and bool(self._under_way)
+        return not unlimited and len(self._under_way) >= max(1, self._sized)
 
-    def answered(self, ticket: Ticket, tokens_in: int | None, tokens_out: int | None) -> tuple[int, int]:
-        """A request got its answer; what it is charged with. The decision's record keeps that."""
+    def answered(self, ticket: Ticket, tokens_in: int | None, tokens_out: int | None, size: int = 0) -> tuple[int, int]:
+        """A request got its answer, of ``size`` bytes; what it is charged with. The decision's record keeps that."""
         charged = (
             ticket.reserved[0] if tokens_in is None else tokens_in,
-            ticket.reserved[1] if tokens_out is None else tokens_out,
+            max(ticket.reserved[1], size) if tokens_out is None else tokens_out,
         )
         self._settle(ticket, charged, tokens_in, tokens_out)
         return charged
@@ -141,8 +148,16 @@ class Ledger:
     def _settle(self, ticket: Ticket, charged: tuple[int, int], tokens_in: int | None, tokens_out: int | None) -> None:
         with self._changed:
             del self._under_way[ticket.number]
+            self._compare(ticket.reserved[0], tokens_in)
             self._charge(charged, tokens_in, tokens_out)
             self._changed.notify_all()
+
+    def _compare(self, reserved: int, tokens_in: int | None) -> None:
+        """Is an answer as large as it was taken for? Those that were under way at a surprise say nothing more."""
+        if tokens_in is not None and tokens_in > SURPRISE * (self._largest[0] or tokens_in):
+            self._sized = 0
+        elif tokens_in is not None and SURPRISE * reserved >= self._largest[0]:
+            self._sized += 1
 
     def _charge(self, charged: tuple[int, int], tokens_in: int | None, tokens_out: int | None) -> None:
         """Count what a request cost; the tokens are what a server said of it, None where it did not."""

@@ -78,3 +78,15 @@ def test_a_path_is_no_repository(name, repository, tmp_path, monkeypatch):
     assert hub.is_repository(name) == repository
     (tmp_path / "me").mkdir()
     assert not hub.is_repository(name)
+
+
+@pytest.mark.parametrize("name", ["datasets", "datasets/me", "datasets/me/set", "datasets/me/set/data"])
+def test_a_link_in_the_place_of_a_hubs_folder_is_refused(upload, tmp_path, name):
+    victim = tmp_path / "victim"
+    victim.mkdir()
+    link = tmp_path / "hub" / name
+    link.parent.mkdir(parents=True)
+    link.symlink_to(victim)
+    with pytest.raises(errors.WrongFolder, match=f"{name}: expected a folder, got a link"):
+        upload.copy(tmp_path / "hub")
+    assert not list(victim.iterdir())

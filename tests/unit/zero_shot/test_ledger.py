@@ -138,7 +138,52 @@ def test_one_request_is_under_way_until_a_server_says_what_it_took():
     second = shared.admit({})
     assert shared.admit({}) is None
     shared.answered(second, 50, 10)
-    assert all(shared.admit({}) for _ in range(8))
+    under_way = [shared.admit({})]
+    for many in (1, 2, 4, 8):
+        assert all(under_way)
+        assert len(under_way) == many
+        assert shared.admit({}) is None
+        for ticket in under_way:
+            shared.answered(ticket, 50, 10)
+        under_way = [shared.admit({}) for _ in range(2 * many)]
+
+
+#: Of a first question, whose answer is small, and of all others.
+SMALL = (1_000, 100)
+
+
+@pytest.mark.parametrize("caps", THREE)
+def test_a_first_answer_that_is_small_says_little_of_the_others(caps):
+    shared = ledger(caps)
+    shared.answered(shared.admit({}), *SMALL)
+    assert crowd(shared) == 3
+    assert overrun(shared) <= 0
+    naive = Naive(caps, Kept(), 100, threading.Event())
+    naive.answered(naive.admit({}), *SMALL)
+    crowd(naive)
+    assert overrun(naive) > 25
+
+
+def test_after_a_surprise_one_request_is_under_way_again():
+    shared = ledger(Caps(tokens=10**6))
+    for _ in range(8):
+        shared.answered(shared.admit({}), *SMALL)
+    first, *others = [shared.admit({}) for _ in range(8)]
+    shared.answered(first, *LARGE)
+    for ticket in others:
+        assert shared.admit({}) is None
+        shared.answered(ticket, *SMALL)
+    assert shared.admit({}) is not None
+
+
+def test_a_server_that_says_nothing_is_charged_with_the_bytes_of_question_and_answer():
+    shared = ledger(Caps(tokens=200_000))
+    charged = shared.answered(shared.admit({}, size=60_000), None, None, size=5_000)
+    assert charged == (60_000, 5_000)
+    assert shared.answered(shared.admit({}, size=50), None, None, size=5) == (QUESTION_TOKENS, 100)
+    shared.answered(shared.admit({}, size=60_000), None, None, size=5_000)
+    with pytest.raises(CapReached, match=r"max_tokens: 200,000 allowed"):
+        [shared.answered(shared.admit({}, size=60_000), None, None) for _ in range(2)]
 
 
 @pytest.mark.parametrize("caps", [Caps(), Caps(requests=9)])

@@ -130,13 +130,14 @@ class Client:
         self, body: bytes, name: str, place: DecisionPlace, sent: dict[str, Any], attempt: int
     ) -> Answer | Failure:
         where = {"instance": place.instance, "decision": place.decision, "attempt": attempt, "request": name}
-        ticket, begin = self.ledger.begin(where), self.clock.now()
+        ticket, begin = self.ledger.begin(where, len(body)), self.clock.now()
         result = _without(self._posted(body), self.service.key)
         seconds = round(self.clock.now() - begin, 3)
         if isinstance(result, Failure):
             self._note(ticket, result, seconds)
             return result
-        charged = self.ledger.answered(ticket, result.tokens_in, result.tokens_out)
+        size = len(result.text.encode())
+        charged = self.ledger.answered(ticket, result.tokens_in, result.tokens_out, size)
         return Answer(result, name, ticket.number, charged, sent, attempt, seconds, str(self.service.address))
 
     def _posted(self, body: bytes) -> Completion | Failure:
