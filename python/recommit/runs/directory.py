@@ -99,7 +99,8 @@ class RunDirectory:
         if before is not None:
             self._go_on(_lasting(_completed(before, usual)), _lasting(now))
         digests.verify(self.folder, LOGS)
-        files.Files().remove(self.folder / digests.NAME)
+        if digests.read(self.folder):
+            digests.write(files.Files(), self.folder, {})  # not removed: a run without any counts as an older one
         self.write("config.json", now)
         self.write("versions.json", versions())
         self._seal(BEGUN)  # it says which data a run goes on with

@@ -175,10 +175,19 @@ def own_folder(path: Path) -> None:
 
 
 def refuse_links(folder: Path) -> None:
-    """Refuse links anywhere in a folder into which a library writes, which follows them to what is somebody's."""
+    """Refuse links anywhere in a folder into which a library writes, which follows them to what is somebody's, and what
+    it would wait for."""
     for path in folder.rglob("*"):
         if path.is_symlink():
             raise errors.WrongFolder(f"{folder}: expected files, got a link: {path}; remove it")
+    refuse_pipes(folder)
+
+
+def refuse_pipes(folder: Path) -> None:
+    """Refuse what is neither file nor folder in a folder that a library reads: it waits for a pipe for ever."""
+    for path in folder.rglob("*"):
+        if path.exists() and not path.is_file() and not path.is_dir():
+            raise errors.WrongFolder(f"{path}: expected a file, got something else")
 
 
 #: What ``temporary_name`` gives, and what safetensors calls a file that it writes: nobody's own are called like that.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 
 import numpy as np
@@ -212,3 +213,18 @@ def test_weights_are_not_written_through_a_link(saved, tmp_path):
     assert (tmp_path / "mine").read_text() == "mine"
     policy.save_pretrained(folder)
     assert torch.equal(logits(recommit.CommitPolicy.from_pretrained(folder)), logits(policy))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes in folders")
+@pytest.mark.parametrize("saved", ["whole"], indirect=True)
+def test_nobody_waits_for_a_pipe_in_the_place_of_a_file(saved):
+    """Under a name that nobody opens, so that without the check nothing is refused and nothing waits."""
+    policy, folder = saved
+    (folder / "DIGESTS").unlink()
+    os.mkfifo(pipe := folder / "backbone" / "pipe.json")
+    with pytest.raises(WrongFolder, match=r"pipe.json: expected a file, got something else"):
+        recommit.CommitPolicy.from_pretrained(folder)
+    with pytest.raises(WrongFolder, match=r"pipe.json: expected a file, got something else"):
+        policy.save_pretrained(folder)
+    pipe.unlink()
+    policy.save_pretrained(folder)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -65,10 +66,11 @@ class Run:
 
     @property
     def _settled(self) -> bool:
-        """Is the best policy named, and everything sealed? A run that died after its last checkpoint may lack both, and
-        goes on to them. Runs from before there were digests have none."""
-        listed = digests.read(self.folder)
-        return BEST in listed if listed else (self.folder / BEST).is_file()
+        """Is the best policy named, and everything sealed? A run that died after its last checkpoint, or while it was
+        begun again, may lack both, and goes on to them. Runs from before there were digests have none."""
+        if os.path.lexists(self.folder / digests.NAME):
+            return BEST in digests.read(self.folder)
+        return (self.folder / BEST).is_file()
 
     @property
     def state(self) -> str:

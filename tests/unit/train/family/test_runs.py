@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("torch")
 from tests.unit.train.runs import FINISHED, plan_of
 
-from recommit.runs.directory import BEGUN, best_policy
+from recommit.runs.directory import BEGUN, SEALED, RunDirectory, best_policy
 from recommit.storage import digests
 from recommit.storage.files import Files
 from recommit.train import config
@@ -63,8 +63,12 @@ def test_a_warm_start_of_other_data_is_refused(init, data, tmp_path):
     )
 
 
-@pytest.mark.parametrize("lost", ["best.json", "DIGESTS"])
-def test_a_run_that_died_after_its_last_checkpoint_is_not_skipped(init, data, tmp_path, lost):
+def killed(*_):
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("lost", ["best.json", "DIGESTS", "begun again"])
+def test_a_run_that_died_after_its_last_checkpoint_is_not_skipped(init, data, tmp_path, lost, monkeypatch):
     """The pointer to the best policy and the digests come after it; a run from before there were digests has none."""
     folder = tmp_path / "run"
     shutil.copytree(init, folder)
@@ -73,7 +77,14 @@ def test_a_run_that_died_after_its_last_checkpoint_is_not_skipped(init, data, tm
     run = Run("sft", config.parse(config.SftConfig, {key: written[key] for key in sections}), data, folder)
     (folder / "DIGESTS").unlink()
     assert run.finished
-    if lost == "best.json":
+    if lost == "begun again":
+        digests.seal(Files(), folder, SEALED)
+        assert run.finished
+        monkeypatch.setattr(RunDirectory, "_seal", killed)
+        with pytest.raises(KeyboardInterrupt):
+            run.train(True)
+        monkeypatch.undo()
+    elif lost == "best.json":
         (folder / lost).unlink()
         assert run.state.startswith("can go on after step ")
     else:
