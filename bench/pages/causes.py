@@ -28,11 +28,12 @@ if TYPE_CHECKING:
 OUT = Path(__file__).resolve().parents[2] / "docs" / "assets" / "heads-remaining.json"
 
 
-def chooser(policy: CommitPolicy, graph: CommitmentGraph, budget: int) -> Choose:
-    """What a policy's head chooses at the nodes of its plans' graph, with every number of looks left."""
+def chooser(policy: CommitPolicy, graph: CommitmentGraph, budget: int, prices: Prices | None = None) -> Choose:
+    """What a policy's head chooses at the nodes of its plans' graph, with every number of looks left, for its own
+    prices or for others."""
     problem = HeadProblem.of(graph, policy.config.depths, (budget,), Prices(), "plan")
     reader, depths = Reader(policy, graph.puzzle, problem), np.array(policy.config.depths)
-    columns, prices = np.zeros((budget + 1, len(graph)), np.int64), Prices(*policy.config.prices)
+    columns, prices = np.zeros((budget + 1, len(graph)), np.int64), prices or Prices(*policy.config.prices)
     for left in range(1, budget + 1):
         with torch.no_grad():
             read = reader(slice(None), left, prices)

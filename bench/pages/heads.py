@@ -16,12 +16,15 @@ import re
 import sys
 from pathlib import Path
 from statistics import mean
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from recommit.evaluate.agent_names import AgentName
 from recommit.rivals import audit_page
 from recommit.rivals.audit import AuditRow
 from recommit.storage.foreign_text import grid
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGE = DOCS / "results-heads.md"
@@ -207,16 +210,17 @@ def causes(figures: dict[str, Any]) -> str:
 
 
 def prices(figures: dict[str, Any]) -> str:
-    """Gain shares in value at every price, of one head for all and of heads for one."""
+    """Gain shares in value at every price, of one head for all and of heads for one: means of seeds."""
     settings = dict.fromkeys((row["K"], row["action"], row["look"]) for row in figures["rows"])
     heads = list(dict.fromkeys(row["head"] for row in figures["rows"]))
     lines = []
-    for setting in settings:
-        own = {row["head"]: row for row in figures["rows"] if (row["K"], row["action"], row["look"]) == setting}
-        first, (decisions, action, look) = own[heads[0]], setting
-        played = f"{100 * first['solved']:.1f} at {first['actions']:.1f}"
-        shares = (f"{own[head]['gain']:.2f}" if head in own else "" for head in heads)
-        lines.append([str(decisions), f"{action:g}", f"{look:g}", *shares, played])
+    for decisions, action, look in settings:
+        where = (decisions, action, look)
+        own = [row for row in figures["rows"] if (row["K"], row["action"], row["look"]) == where]
+        by_head = {head: [row for row in own if row["head"] == head] for head in heads}
+        solved, actions = (mean(row[key] for row in by_head[heads[0]]) for key in ("solved", "actions"))
+        shares = (f"{mean(row['gain'] for row in each):.2f}" if each else "" for each in by_head.values())
+        lines.append([str(decisions), f"{action:g}", f"{look:g}", *shares, f"{100 * solved:.1f} at {actions:.1f}"])
     every = [mean(row["gain"] for row in figures["rows"] if row["head"] == head) for head in heads]
     lines.append(["all", "", "", *(f"{value:.3f}" for value in every), ""])
     return grid(["K", "an action costs", "a look costs", *heads, f"{heads[0]}: solved at actions"], lines)
@@ -227,19 +231,22 @@ def credit(figures: dict[str, Any]) -> str:
     return audit_page.table([AuditRow(**row) for row in figures["rows"]]).strip()
 
 
-TABLES = {"credit": credit, "means": means, "seeds": seeds, "ahead": ahead, "causes": causes, "prices": prices}
+Tables = dict[str, "Callable[[dict[str, Any]], str]"]
+TABLES: Tables = {"credit": credit, "means": means, "seeds": seeds, "ahead": ahead, "causes": causes, "prices": prices}
 
 
-def filled(page: str, figures: dict[str, dict[str, Any]]) -> str:
+def filled(
+    page: str, figures: dict[str, dict[str, Any]], tables: Tables = TABLES, blocks: re.Pattern[str] = BLOCK
+) -> str:
     """The page with the tables of every task that has figures."""
 
     def block(match: re.Match[str]) -> str:
         if match["task"] not in figures:
             return match[0]
-        table = TABLES[match["table"]](figures[match["task"]])
+        table = tables[match["table"]](figures[match["task"]])
         return f"<!-- {match['task']} {match['table']} -->\n\n{table}\n\n<!-- end -->"
 
-    return BLOCK.sub(block, page)
+    return blocks.sub(block, page)
 
 
 def stored() -> dict[str, dict[str, Any]]:

@@ -384,6 +384,8 @@ ROWS = (
     Row("K1", "wheel and sdist: built clean, installed offline, removed without trace, reproducible", "nightly",
         "two builds byte-identical, nothing left behind", Harness("package")),
     Row("K3", "symbols and hardening of the extension", "nightly", "pass", Harness("symbols")),
+    Row("R1", "the Python tests again and again, beside four programs that never rest; ten runs of a commit", "nightly",
+        "no failure", Harness("again")),
     Row("K5", "import without extras",
         "quick", "< 1,000 units of effort (0.1 s are 200), clear message", Harness("imports")),
 )  # fmt: skip

@@ -142,7 +142,7 @@ def fit(
         learner = make(problem, config, seed)
     judge, best, curve = HeldOut(held), None, []
     done, checked = 0, 0.0
-    while extent.share(done, watch.seconds) < 1.0:
+    while not done or extent.share(done, watch.seconds) < 1.0:  # what a method does before its first update counts
         with watch:
             learner.update(done)
         done += 1
@@ -155,7 +155,7 @@ def fit(
         curve.append({"updates": done, "seconds": round(watch.seconds, 3), "value": value})
         if best is None or value > best.record["value"]:
             best = replace(head, threshold=threshold, record={"value": value, "updates": done})
-    assert best is not None
+    assert best is not None  # after the last update there was a check
     record = {"seed": seed, "config": asdict(config), "curve": curve, "seconds": round(watch.seconds, 3)}
     return replace(best, record={**best.record, **record, **_task(problem)})
 

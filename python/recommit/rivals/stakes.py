@@ -53,6 +53,8 @@ class StakesConfig:
     states: int = 2048
     steps: int = 12
     seed: int = 0
+    #: Those of every update and every check; other ones each time if there are none.
+    prices: Prices | None = None
 
     def __post_init__(self) -> None:
         for name in ("updates", "hidden", "states", "steps"):
@@ -145,7 +147,8 @@ class StakesLearner:
         """One program under prices of its own, and the steps on it."""
         config, (first, second) = self.config, _uniform(self.config.seed, number, 2)
         action = ACTION[0] * (ACTION[1] / ACTION[0]) ** first
-        prices = Prices(action, action * LOOK[0] * (LOOK[1] / LOOK[0]) ** second) if number % FREE else Prices()
+        drawn = Prices(action, action * LOOK[0] * (LOOK[1] / LOOK[0]) ** second) if number % FREE else Prices()
+        prices = config.prices or drawn
         chance = self.chances(prices)
         share, advantage = credit(self.problem.over(prices=prices), chance)
         edges = np.cumsum(share.ravel())
@@ -164,8 +167,10 @@ class StakesLearner:
         self._optimizer.step()
 
     def worth(self, held: HeadProblem) -> float:
-        """The mean value of its likeliest depths on held-out starts, over the prices of ``CHECKED``."""
-        return float(np.mean([value for prices in CHECKED for value in self._values(held.over(prices=prices))]))
+        """The mean value of its likeliest depths on held-out starts, over the prices of ``CHECKED``,
+        or under its own."""
+        checked = (self.config.prices,) if self.config.prices else CHECKED
+        return float(np.mean([value for prices in checked for value in self._values(held.over(prices=prices))]))
 
     def _values(self, held: HeadProblem) -> Iterator[float]:
         columns = np.zeros((held.longest + 1, len(held.graph)), np.int64)

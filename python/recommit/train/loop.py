@@ -16,7 +16,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from recommit.runs import random_state
+from recommit.runs import process, random_state
 from recommit.runs.progress import Curves, Progress
 from recommit.storage import reading
 from recommit.storage.files import Files, replace
@@ -67,6 +67,8 @@ class Trainer(ABC):
 
     #: The verb, and the prefix of its curves.
     kind: str
+    #: After so many steps memory goes back to the system: seldom enough to cost nothing.
+    steps_between_trims = 100
     policy: CommitPolicy
     engine: Engine
     #: What is validated on; nothing if nobody asked for it.
@@ -163,6 +165,8 @@ class Trainer(ABC):
                 states = self.at.states
                 meter.add(self._step(), self.at.states - states)
                 self._tell(meter, log, timing, curves, progress)
+                if self.at.step % self.steps_between_trims == 0:
+                    process.trim()
                 due = self._due(log, curves, progress)
                 if self.team.largest(interrupt.number):
                     self._save(log)

@@ -114,6 +114,11 @@ def test_the_best_check_is_a_fit_of_as_many_updates(problem):
     assert all(np.array_equal(whole.weights[name], part.weights[name]) for name in whole.weights)
 
 
+def test_hardly_any_time_is_one_update(problem):
+    """Its preparation alone had taken longer than that: there was nothing to check, and an assertion failed."""
+    assert fitting.fit(problem, problem, "exact", 0, fitting.Extent(0, 1e-9)).record["updates"] == 1
+
+
 def test_held_out_starts_are_whole_groups(problem):
     several = np.unique(problem.graph.starts)
     groups = np.arange(len(several), dtype=np.int32) // 2

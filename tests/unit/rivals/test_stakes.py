@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 
 import numpy as np
@@ -172,6 +173,24 @@ def test_a_head_that_learned_is_worth_more_and_the_same_by_its_seed(folder, grap
     assert not torch.equal(weights[0], weights[2])
     assert values[0] == values[1]
     assert max(values[0]) >= values[0][0]
+
+
+def test_a_head_of_one_price_learns_and_is_judged_under_it_alone(folder, graph, monkeypatch):
+    asked, credit = set(), stakes.credit
+
+    def noting(problem, chance):
+        asked.add(problem.prices)
+        return credit(problem, chance)
+
+    monkeypatch.setattr(stakes, "credit", noting)
+    for prices in (Prices(0.01, 0.04), None):
+        asked.clear()
+        policy, problem = new(folder), problem_of(graph)
+        config = dataclasses.replace(FEW, prices=prices)
+        value = stakes.fit(policy, TASK, problem, problem, config, str)["value"]
+        assert (asked == {prices}) == (prices is not None)
+        if prices is not None:
+            assert value < 1.0 - prices.action - prices.look  # of whoever solves everything with one action and look
 
 
 def test_what_does_not_fit_is_refused(fitted, folder):

@@ -99,6 +99,7 @@ class Joint(Trainer):
     """One policy, one engine, and a ``Grpo`` for each puzzle, none of which takes steps of its own."""
 
     kind = "grpo"
+    steps_between_trims = 5
     config: GrpoConfig
 
     def __init__(

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from recommit.policy.checkpoint import weights_of
 from recommit.policy.policy import CommitPolicy
 from recommit.runs import ranks
-from recommit.runs.arithmetic import settle
 from recommit.runs.directory import RunDirectory, recipes_of
 from recommit.runs.peers import watched
+from recommit.runs.process import settle
 from recommit.runs.progress import Interrupt
 from recommit.train import initial_policy
 from recommit.train.config import plain

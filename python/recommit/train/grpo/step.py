@@ -63,6 +63,7 @@ class Grpo(Trainer):
     """Groups of commitments, compared; see ``recommit.train.grpo.reward`` and ``recommit.play.values``."""
 
     kind = "grpo"
+    steps_between_trims = 5
     config: GrpoConfig
 
     def __init__(

@@ -29,9 +29,9 @@ from recommit.policy.config import MAX_ACTIONS
 from recommit.policy.policy import CommitPolicy
 from recommit.policy.transfer import to_device, to_host
 from recommit.runs import random_state, ranks
-from recommit.runs.arithmetic import settle
 from recommit.runs.directory import RunDirectory
 from recommit.runs.peers import watched
+from recommit.runs.process import settle
 from recommit.runs.progress import Interrupt
 from recommit.train import imitation_loss, initial_policy, targets, validate
 from recommit.train.config import plain

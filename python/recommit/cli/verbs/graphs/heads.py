@@ -201,6 +201,7 @@ def stakes(
     budget: tuple[int, ...] = (),
     price_action: float = 0.01,
     price_look: float = 0.01,
+    one_price: bool = False,
     updates: int = 80,
     held: float = 0.25,
     seed: int = 0,
@@ -218,6 +219,7 @@ def stakes(
         budget: Numbers of looks, of equal parts of the episodes; those of the puzzle if not said.
         price_action: What an action costs where nobody says a price; it learns under many.
         price_look: What a look costs where nobody says a price.
+        one_price: Learn under these two prices alone, to compare.
         updates: Updates, each under prices of its own.
         held: Share of the starts' groups that no update sees: the best of eight checks is chosen there.
         seed: Of weights, prices and draws, and of which starts are held out.
@@ -244,14 +246,16 @@ def stakes(
         budgets = budget or tuple(source.puzzle.usual.budgets.values())
         problem = HeadProblem.of(source, own.config.depths, budgets, Prices(), "plan").within_reach()
         learn, away = fitting.divided(problem, held, seed)
-        config = at_stake.StakesConfig(updates, seed=seed)
+        prices = Prices(price_action, price_look) if one_price else None
+        config = at_stake.StakesConfig(updates, seed=seed, prices=prices)
         result = at_stake.fit(own, source.puzzle, learn, away, config, _silent if quiet else say)
         own.replace_prices(price_action, price_look)
         with _held(out):
             own.save_pretrained(out)
     except ValueError as error:
         raise WrongCall(str(error)) from None
-    tell(f"{100 * result['value']:.1f} on held-out starts over all prices after {result['updates']} updates, in {out}")
+    where = "under its prices" if one_price else "over all prices"
+    tell(f"{100 * result['value']:.1f} on held-out starts {where} after {result['updates']} updates, in {out}")
     return 0
 
 

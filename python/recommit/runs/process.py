@@ -1,6 +1,11 @@
-"""How torch computes in this process: its threads, and who multiplies matrices on a CPU."""
+"""How this process computes: its threads, who multiplies matrices on a CPU, and memory that it gives back."""
 
 from __future__ import annotations
+
+import ctypes
+import sys
+from functools import cache
+from typing import Any
 
 import torch
 
@@ -18,3 +23,21 @@ def settle(threads: int, products: str, device: str = "auto") -> None:
     fast = products == "fast" and (device == "cpu" or not torch.cuda.is_available())
     torch.backends.mkldnn.matmul.fp32_precision = "bf16" if fast else "none"
     torch.backends.cuda.enable_flash_sdp(not fast)
+
+
+@cache
+def _library() -> Any:
+    """The C library, if it can give memory back."""
+    own = ctypes.CDLL(None) if sys.platform == "linux" else None
+    return own if hasattr(own, "malloc_trim") else None
+
+
+def trim() -> None:
+    """Give back whole pages that nobody uses; some 40 milliseconds.
+
+    A step's tensors have many sizes. glibc keeps what they leave between smaller blocks, so that a run of hours grew
+    from 0.6 to 2.8 GiB. Where the library is another one, nothing is done.
+    """
+    library = _library()
+    if library is not None:
+        library.malloc_trim(ctypes.c_size_t(0))

@@ -1,0 +1,88 @@
+"""One head for every price beside heads that learned one price alone -> docs/assets/heads-prices.json.
+
+recommit graph build FAMILY/adaptive-s0 --split validation --starts 512 --length 8 20 --features --out validation-s0
+python -m bench.pages.one_price laptop/sliding --graphs rivals --out heads   # then python bench/pages/heads.py
+
+The folder is one puzzle of a reproduction with foresight and stakes. Graphs are ``validation-sSEED`` and
+``train-sSEED``, as ``fit_rivals`` makes them. A head that lies in the output folder is not taught again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from bench.pages.causes import chooser
+
+from recommit.graphs import files, judge
+from recommit.play.commitments import Prices
+from recommit.policy.policy import CommitPolicy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+OUT = Path(__file__).resolve().parents[2] / "docs" / "assets" / "heads-prices.json"
+#: What an action and a look cost.
+PRICES = (*(Prices(0.01, 0.01 * ratio) for ratio in (0.125, 0.5, 1.0, 2.0, 4.0)), Prices())
+ALL, ONE = "one for all", "one for this price"
+
+
+def taught(foresight: Path, graph: Path, prices: Prices, seed: int, out: Path) -> Path:
+    """The head that learns these prices alone."""
+    if not (out / "config.json").exists():
+        words = ["--one-price", "--price-action", str(prices.action), "--price-look", str(prices.look)]
+        call = ["recommit", "train", "stakes", str(foresight), str(graph), *words, "--seed", str(seed), "--quiet"]
+        subprocess.run([*call, "--out", str(out)], check=True)
+    return out
+
+
+def heads(folder: Path, graphs: Path, out: Path, seed: int) -> Iterator[tuple[str, Prices, Path]]:
+    """Name, price and folder of every head of a seed."""
+    family = folder / "family"
+    for prices in PRICES:
+        yield ALL, prices, family / f"stakes-s{seed}"
+        own = out / f"one-{prices.action:g}-{prices.look:g}-s{seed}"
+        yield ONE, prices, taught(family / f"foresight-s{seed}", graphs / f"train-s{seed}", prices, seed, own)
+
+
+def rows(folder: Path, graphs: Path, out: Path, seed: int) -> list[dict[str, Any]]:
+    """What every head of a seed comes to on validation starts, with every number of looks."""
+    graph = files.read(graphs / f"validation-s{seed}")
+    budgets = tuple(graph.puzzle.usual.budgets.values())
+    court = judge.Judge(graph, tuple(judge.Setting(k, prices) for k in budgets for prices in PRICES))
+    result = []
+    for name, prices, place in heads(folder, graphs, out, seed):
+        policy = CommitPolicy.from_pretrained(place).eval()
+        for budget in budgets:
+            setting = judge.Setting(budget, prices)
+            episodes = court.attributed(chooser(policy, graph, budget, prices), setting)
+            solved, actions, looks = (float(column.mean()) for column in episodes.outcome())
+            value, most = setting.value(solved, actions, looks), float(court.ceiling(setting).mean())
+            least = float(court.of_constant(setting, court.constant(setting)).mean())
+            about = {"head": name, "seed": seed, "K": budget, "action": prices.action, "look": prices.look}
+            figures = {"solved": solved, "actions": actions, "looks": looks, "value": value}
+            result.append({**about, **figures, "gain": (value - least) / (most - least)})
+    return result
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path, help="one puzzle of a reproduction: laptop/sliding")
+    parser.add_argument("--graphs", type=Path, required=True, help="the folder of validation-s0, train-s0, ...")
+    parser.add_argument("--out", type=Path, required=True, help="of heads for one price")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
+    words = parser.parse_args()
+    torch.set_num_threads(1)
+    every = [row for seed in words.seeds for row in rows(words.folder, words.graphs, words.out, seed)]
+    value = {"task": "prices", "split": "validation starts, sliding 3x3", "seeds": words.seeds, "rows": every}
+    OUT.write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
