@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 MAX_ACTIONS = 1_000_000
 #: All solutions of a text together.
 MAX_LETTERS = 2**24
+#: More lines are refused before any is looked at: one of them costs far more than its byte.
+MAX_LINES = 1_000_000
 _ACTIONS = "udlr"
 _TOKEN = re.compile(r"([0-9]*)([lurdLURD])|[ \t]+")
 _KEY = re.compile(r"[ \t]*([A-Za-z][A-Za-z0-9 _-]*):(.*)")
@@ -66,6 +68,8 @@ def parse_solutions(text: str) -> list[Written]:
 
     Blank lines, comments (``;``, ``::``) and key lines stand between solutions; one may begin behind ``Solution:``.
     """
+    if text.count("\n") >= MAX_LINES:
+        raise _error(f"expected at most {MAX_LINES} lines, got {text.count(chr(10)) + 1}", 0, 0)
     solutions: list[Written] = []
     first, parts, length, total = 0, list[str](), 0, 0
     for number, line in enumerate([*re.split(r"\r?\n", text), ""], 1):

@@ -45,6 +45,14 @@ def agree(*texts: str) -> None:
         assert outcome(text) == by_twin(text), text
 
 
+def test_more_lines_than_a_file_of_people_has_are_refused_at_once(monkeypatch):
+    """A list of 64 million empty lines takes a gigabyte before anything is read."""
+    monkeypatch.setattr(lurd, "MAX_LINES", 3)
+    assert [each.line for each in parse_solutions("\n\nl")] == [3]
+    with pytest.raises(recommit.LevelError, match="expected at most 3 lines, got 4"):
+        parse_solutions("\n\n\nl")
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

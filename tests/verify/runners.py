@@ -92,7 +92,8 @@ def count(results: Path, paths: tuple[str, ...]) -> Ran:
         name = f"{case.get('classname')}::{case.get('name')}"
         if not any(_below(name, path) for path in paths):
             continue
-        expect(case.find("failure") is None and case.find("error") is None, f"failed: {name}")
+        broken = [each for each in case if each.tag in ("failure", "error")]
+        expect(not broken, f"failed: {name}\n" + "\n".join(f"{b.get('message', '')}\n{b.text or ''}" for b in broken))
         seconds += float(case.get("time", 0))
         if case.find("skipped") is not None:
             skipped += 1

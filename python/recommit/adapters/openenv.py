@@ -21,7 +21,7 @@ from recommit.data.showing import png
 from recommit.data.spec import SPLITS
 from recommit.game import prompt
 from recommit.game.spec import GameSpec
-from recommit.puzzles.solutions import UNKNOWN, Limits
+from recommit.puzzles.solutions import UNKNOWN, UNSOLVABLE, Limits
 from recommit.version import VERSION
 
 if TYPE_CHECKING:
@@ -101,6 +101,7 @@ class CommitEnvironment(Environment):  # type: ignore[misc, unused-ignore]
         game = self.spec.of_state(state)
         if game.task.distance(game.state[None], SOON, threads=1)[0] == UNKNOWN:
             raise ValueError(f"injected_state: expected a board that {SOON.nodes} nodes of a search decide, got none")
+        game.limit = SOON  # its own moves may lead to harder ones, and the server has other clients
         return game
 
     def step(self, action: CommitAction, timeout_s: float | None = None, **_: Any) -> BoardObservation:  # noqa: ARG002
@@ -122,8 +123,8 @@ class CommitEnvironment(Environment):  # type: ignore[misc, unused-ignore]
             prompt=first,
             image=base64.b64encode(png.encode(game.picture)).decode() if self.spec.view == "image" else None,
             decisions_left=game.left,
-            lost=game.distance < 0,
-            distance=game.distance if self.show_distance else None,
+            lost=game.distance == UNSOLVABLE,
+            distance=game.distance if self.show_distance and game.distance != UNKNOWN else None,
             optimal=game.words(best) if best else None,
             **after,
         )

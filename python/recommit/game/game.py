@@ -22,6 +22,7 @@ from recommit.game import parser, prompt
 from recommit.game.parser import AnswerOutcome, Commitment
 from recommit.play.commitments import Prices
 from recommit.play.regret import optimal_values
+from recommit.puzzles.solutions import UNKNOWN, UNSOLVABLE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recommit.puzzles.puzzle import Puzzle
+    from recommit.puzzles.solutions import Limits
 
     State = NDArray[np.uint8]
 
@@ -89,6 +91,7 @@ class Game:
         lenient: bool = False,
         moves: str = prompt.MOVES[0],
         prices: Prices | None = None,
+        limit: Limits | None = None,
     ) -> None:
         if budget < 1:
             raise ValueError(f"budget: expected at least 1, got {budget}")
@@ -97,6 +100,8 @@ class Game:
         self.prompts = prompt.of(task.task, moves, view)
         #: Where a word means the tile's way, the blank goes the opposite one, whose code differs in the last bit.
         self.turned = int(moves != prompt.MOVES[0])
+        #: What the distance of one state may cost; hard boards can take minutes, and whoever plays needs none.
+        self.limit = limit
         self.state: State = task.check(np.ascontiguousarray(state)[None])[0]
         self.solved = bool(task.is_solved(self.state[None], threads=1)[0])
         self.steps: list[Step] = []
@@ -115,7 +120,8 @@ class Game:
 
     @property
     def distance(self) -> int:
-        """Exact number of actions to the goal, ``UNSOLVABLE`` where there is no way."""
+        """Exact number of actions to the goal, ``UNSOLVABLE`` where there is no way, ``UNKNOWN`` where the limit was
+        hit."""
         return self.distances[-1]
 
     @property
@@ -123,7 +129,7 @@ class Game:
         """Distances of the start and of the state after each decision."""
         fresh = np.stack(self._trail[len(self._distances) :]) if len(self._distances) < len(self._trail) else None
         if fresh is not None:
-            self._distances += self.task.distance(fresh, threads=1).tolist()
+            self._distances += self.task.distance(fresh, self.limit, threads=1).tolist()
         return list(self._distances)
 
     @property
@@ -194,8 +200,8 @@ class Game:
     def optimal(self) -> Commitment | None:
         """A commitment of optimal play: the next eight actions, or the least depth that ends at the goal.
 
-        None where the game is solved, or where nobody can solve it. A commitment ends at the goal, so what fills its
-        last places is never carried out.
+        None where the game is solved, where nobody can solve it or where the limit was hit. A commitment ends at the
+        goal, so what fills its last places is never carried out.
         """
         if self.distance <= 0:
             return None
@@ -206,14 +212,17 @@ class Game:
     def regrets(self) -> list[float]:
         """What each decision gave away against optimal play, in solved games and at this game's prices.
 
-        Their sum is what the start was worth, less what is left of it and plus what was paid.
+        Their sum is what the start was worth, less what is left of it and plus what was paid. NaN where the limit was
+        hit.
         """
         distance = np.array(self.distances)
         value = optimal_values(distance, parser.DEPTHS, self.budget, self.prices)
         executed = np.array([step.executed for step in self.steps], np.int64)
         left = self.budget - np.arange(len(self.steps))
         row = np.arange(len(self.steps))
-        result: list[float] = (value[left, row] - (value[left - 1, row + 1] - self.prices.of(executed))).tolist()
+        lost = value[left, row] - (value[left - 1, row + 1] - self.prices.of(executed))
+        lost[(distance[:-1] == UNKNOWN) | (distance[1:] == UNKNOWN)] = np.nan
+        result: list[float] = lost.tolist()
         return result
 
     def score(self) -> Score:
@@ -221,7 +230,7 @@ class Game:
         executed = sum(step.executed for step in self.steps)
         return Score(
             self.solved,
-            self.distance < 0,
+            self.distance == UNSOLVABLE,
             len(self.steps),
             executed,
             executed - sum(step.moved for step in self.steps),
@@ -231,5 +240,7 @@ class Game:
 
 
 def spl(length: int, executed: int, solved: bool) -> float:
-    """Success weighted by the share of necessary actions."""
+    """Success weighted by the share of necessary actions; NaN where nobody knows how many were."""
+    if length == UNKNOWN:
+        return float("nan") if solved else 0.0
     return length / max(executed, length, 1) if solved else 0.0

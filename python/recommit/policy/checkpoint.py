@@ -28,7 +28,7 @@ from recommit.policy.depth_head import DepthHead
 from recommit.policy.foresight.net import Foresight
 from recommit.storage import digests, hub, reading
 from recommit.storage.digests import NAME
-from recommit.storage.files import Files, file_sha256, refuse_links, replace, sha256
+from recommit.storage.files import Files, file_sha256, refuse_links, replace, sha256, sweep_files
 from recommit.storage.opening import content
 
 if TYPE_CHECKING:
@@ -83,6 +83,7 @@ def save_policy(policy: Parts, folder: str | Path) -> Path:
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     refuse_links(folder)
+    sweep_files(Files(), folder)  # safetensors writes the backbone, and leaves its half of a file where it is killed
     (folder / digests.NAME).unlink(missing_ok=True)
     replace(Files(), folder / "heads.safetensors", save(heads(policy)))
     whole = policy.config.lora is None

@@ -120,9 +120,13 @@ class RunDirectory:
         return self.checkpoints.any()
 
     def seal(self) -> None:
-        """Note what the files of a run hold that has taken its last step; ``begin`` checks and forgets it."""
-        if self.lead:
-            self._seal(SEALED)
+        """Note what the files of a run hold that has taken its last step; ``begin`` checks and forgets it. A run whose
+        best policy somebody has removed is not finished."""
+        if not self.lead:
+            return
+        if not (best := best_policy(self.folder)).is_dir():
+            raise errors.Damaged(f"{best}: expected the best policy of the run, got none: it was removed")
+        self._seal(SEALED)
 
     def _seal(self, names: tuple[str, ...]) -> None:
         digests.seal(files.Files(), self.folder, [name for name in names if (self.folder / name).is_file()])

@@ -181,8 +181,8 @@ def refuse_links(folder: Path) -> None:
             raise errors.WrongFolder(f"{folder}: expected files, got a link: {path}; remove it")
 
 
-#: What ``temporary_name`` gives: nobody's own file is called like that.
-_UNFORESEEN = re.compile(rf"\..+\.\d+-[0-9a-f]{{8}}{re.escape(TEMPORARY)}")
+#: What ``temporary_name`` gives, and what safetensors calls a file that it writes: nobody's own are called like that.
+_UNFORESEEN = re.compile(rf"\..+\.\d+-[0-9a-f]{{8}}{re.escape(TEMPORARY)}|\.tmp[0-9A-Za-z]{{6}}")
 
 
 def sweep_files(files: Files, folder: Path) -> None:

@@ -75,7 +75,7 @@ def repaint(text: object) -> None:
 
 def _lenient() -> None:
     """A character that is not in the output's encoding is written by its number, as Python does on standard error."""
-    if getattr(sys.stdout, "errors", "") == "strict" and hasattr(sys.stdout, "reconfigure"):
+    if getattr(sys.stdout, "errors", "") in ("strict", "surrogateescape") and hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="backslashreplace")
 
 

@@ -140,16 +140,17 @@ class Trainer(ABC):
         with ExitStack() as logs:
             log, timing, self.samples = (logs.enter_context(self._log(name)) for name in LOGS)
             self._resume(log)
-            status = self._steps(log, timing, interrupt)
+            progress = Progress(self.config.optim.steps, self.at.step, quiet=self.quiet)
+            status = self._steps(log, timing, interrupt, progress)
         if status == 0:
             self.folder.seal()
+            progress.say(f"finished: {self.folder.folder / 'best.json'} names the best policy")
         return status
 
     def _log(self, name: str) -> JsonLines:
         return (JsonLines if self.team.lead else NoLines)(self.folder.folder / f"{name}.jsonl", durable=False)
 
-    def _steps(self, log: JsonLines, timing: JsonLines, interrupt: Interrupt) -> int:
-        progress = Progress(self.config.optim.steps, self.at.step, quiet=self.quiet)
+    def _steps(self, log: JsonLines, timing: JsonLines, interrupt: Interrupt, progress: Progress) -> int:
         run = self.config.run
         curves = Curves(
             self.folder.folder if self.team.lead else None,
@@ -178,7 +179,6 @@ class Trainer(ABC):
             curves.close()
         if self.at.skipped:
             raise Diverged(f"step {self.at.step}: the gradient of the last step was not finite; lower optim.lr")
-        progress.say(f"finished: {self.folder.folder / 'best.json'} names the best policy")
         return 0
 
     def _watch_for_nan(self, norm: float) -> None:

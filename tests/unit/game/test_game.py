@@ -12,6 +12,7 @@ from recommit.game.game import Game, spl
 from recommit.game.parser import ACTIONS, AnswerOutcome, Commitment
 from recommit.play.commitments import Prices
 from recommit.puzzles.registry import TASKS
+from recommit.puzzles.solutions import UNKNOWN, Limits
 
 PUZZLES = {"sliding": recommit.Sliding(3), "sokoban": recommit.Sokoban(7, 2), "ice": recommit.Ice(8)}
 
@@ -30,6 +31,20 @@ def game(task="sliding", budget=10, **how):
 
 def test_every_puzzle_is_played_here():
     assert PUZZLES.keys() == TASKS.keys()
+
+
+def test_distances_cost_no_more_than_a_limit():
+    """Of a board that no table knows: nobody claims anything, and the game goes on."""
+    big = recommit.Sliding(5)
+    board = big.generate(1, seed=3, generator="uniform").states[0]
+    played = Game(big, board, 2, limit=Limits(nodes=1000))
+    played.commit(["up"])
+    played.commit(["left"])
+    assert (played.distances, played.optimal()) == ([UNKNOWN] * 3, None)
+    score = played.score()
+    assert (score.lost, score.spl, score.decisions) == (False, 0.0, 2)
+    assert np.isnan(score.regret)
+    assert np.isnan(spl(UNKNOWN, 3, True))
 
 
 @pytest.mark.parametrize("task", TASKS)

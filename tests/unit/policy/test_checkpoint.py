@@ -190,6 +190,16 @@ def test_what_is_saved_over_another_policy_is_listed_anew(saved):
     assert torch.equal(logits(recommit.CommitPolicy.from_pretrained(folder)), logits(policy))
 
 
+def test_what_a_killed_writer_of_weights_left_is_swept(saved):
+    """safetensors writes beside the file, under a name that is not ours."""
+    policy, folder = saved
+    half = folder / ("adapter" if (folder / "adapter").is_dir() else "backbone") / ".tmp7ELL8Y"
+    half.parent.mkdir(exist_ok=True)
+    half.write_text("half")
+    policy.save_pretrained(folder)
+    assert not half.exists()
+
+
 def test_weights_are_not_written_through_a_link(saved, tmp_path):
     policy, folder = saved
     (tmp_path / "mine").write_text("mine")

@@ -7,7 +7,7 @@ import pytest
 from recommit.data import DataSpec, Difficulty
 from recommit.runs.directory import RunDirectory, best_policy, recipe_of
 from recommit.storage import digests
-from recommit.storage.errors import FolderBusy
+from recommit.storage.errors import Damaged, FolderBusy
 
 
 def test_only_one_run_at_a_time(tmp_path):
@@ -36,8 +36,16 @@ def finished(folder):
         run.begin({"seed": 1})
         run.write("best.json", {"policy": "checkpoints/step-1/policy"})
         (folder / "metrics.jsonl").write_text('{"step": 1}\n')
+        (folder / "checkpoints/step-1/policy").mkdir(parents=True)
         run.seal()
     return folder
+
+
+def test_a_run_whose_best_policy_is_gone_is_not_finished(tmp_path):
+    folder = finished(tmp_path / "run")
+    (folder / "checkpoints/step-1/policy").rmdir()
+    with RunDirectory(folder) as run, pytest.raises(Damaged, match="expected the best policy of the run, got none"):
+        run.seal()
 
 
 def test_a_finished_run_notices_other_bytes(tmp_path):
@@ -56,6 +64,7 @@ def test_a_run_that_goes_on_has_no_digests_of_what_changes(tmp_path):
     with RunDirectory(folder) as run:
         run.begin({"seed": 1})
         assert sorted(digests.read(folder)) == ["config.json", "versions.json"]
+        (folder / "elsewhere").mkdir()
         run.write("best.json", {"policy": "elsewhere"})
         assert run.read("best.json") == {"policy": "elsewhere"}
         run.seal()

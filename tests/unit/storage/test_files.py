@@ -288,6 +288,7 @@ def test_planted_pickle_is_never_run(tmp_path, monkeypatch):
 
 def test_only_what_an_interrupted_writer_left_is_swept_from_a_folder_of_anything(tmp_path):
     own = [temporary_name(tmp_path / "config.json"), temporary_name(tmp_path / "backbone" / "config.json")]
+    own.append(tmp_path / "backbone" / ".tmp7ELL8Y")  # of safetensors
     others = [tmp_path / ".mine.tmp", tmp_path / "config.json", tmp_path / ".x.12-0123456.tmp", tmp_path / "notes.tmp"]
     (tmp_path / "backbone").mkdir()
     (tmp_path / "elsewhere").symlink_to(tmp_path.parent, target_is_directory=True)

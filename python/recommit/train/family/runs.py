@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from recommit.runs import side_by_side
 from recommit.runs.checkpoints import COMMIT, Checkpoints
 from recommit.runs.progress import named
-from recommit.storage import belonging, files, reading
+from recommit.storage import belonging, digests, files, reading
 from recommit.train.config import plain
 from recommit.train.grpo.old_config import updated
 
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
     from recommit.train.config import SftConfig
     from recommit.train.grpo.config import GrpoConfig
+
+#: Names the best policy; see ``recommit.runs.directory``.
+BEST = "best.json"
 
 
 @dataclass(frozen=True)
@@ -57,15 +60,22 @@ class Run:
 
     @property
     def finished(self) -> bool:
-        """Has it taken all its steps, and kept the last one whole?"""
-        return self.step >= self.config.optim.steps
+        """Has it taken all its steps, kept the last one whole, and written what follows from that?"""
+        return self.step >= self.config.optim.steps and self._settled
+
+    @property
+    def _settled(self) -> bool:
+        """Is the best policy named, and everything sealed? A run that died after its last checkpoint may lack both, and
+        goes on to them. Runs from before there were digests have none."""
+        listed = digests.read(self.folder)
+        return BEST in listed if listed else (self.folder / BEST).is_file()
 
     @property
     def state(self) -> str:
         """In words; unlike ``finished`` it does not read checkpoints to see that they are whole."""
         sealed = sorted(self.folder.glob(f"checkpoints/step-*/{COMMIT}"))
         step = int(sealed[-1].parent.name.removeprefix("step-")) if sealed else 0
-        if step >= self.config.optim.steps:
+        if step >= self.config.optim.steps and (self.folder / BEST).is_file():
             return "finished"
         return f"can go on after step {step}" if step else "missing"
 

@@ -85,7 +85,7 @@ def _chat(reply: dict[str, Any]) -> Completion:
     if not isinstance(message, dict):
         raise Malformed("the reply has no message")
     finish, usage = _word(choices[0].get("finish_reason")), reply.get("usage")
-    tokens_in, tokens_out = _count(usage, "prompt_tokens"), _count(usage, "completion_tokens")
+    tokens_in, tokens_out = _question(usage, "prompt_tokens"), _count(usage, "completion_tokens")
     total = _count(usage, "total_tokens")
     if tokens_in is not None and tokens_out is not None and total is not None:
         tokens_out = max(tokens_out, total - tokens_in)  # hidden thoughts may be in the total alone
@@ -112,7 +112,7 @@ def _messages(reply: dict[str, Any]) -> Completion:
         finish in ("max_tokens", "model_context_window_exceeded"),
         _word(reply.get("model")),
         _word(reply.get("id")),
-        _count(usage, "input_tokens"),
+        _question(usage, *_INPUT),
         _count(usage, "output_tokens"),
     )
 
@@ -133,8 +133,19 @@ def _word(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
+#: What a question may be divided into: what of it was in a cache is counted apart, and costs.
+_INPUT = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+
+
+def _question(usage: Any, *names: str) -> int | None:
+    """Tokens of a question. None has 0: a server that says so does not count, and no cap would ever be reached."""
+    return sum(_count(usage, name) or 0 for name in names) or None
+
+
 def _count(usage: Any, name: str) -> int | None:
     value = usage.get(name) if isinstance(usage, dict) else None
+    if isinstance(value, float) and value.is_integer():  # JSON has one kind of number
+        value = int(value)
     return value if type(value) is int and 0 <= value <= _MOST_TOKENS else None
 
 

@@ -11,6 +11,9 @@ import pytest
 pytest.importorskip("torch")
 from tests.unit.train.runs import FINISHED, plan_of
 
+from recommit.runs.directory import BEGUN, best_policy
+from recommit.storage import digests
+from recommit.storage.files import Files
 from recommit.train import config
 from recommit.train.family import processes
 from recommit.train.family.launch import Fleet
@@ -58,6 +61,27 @@ def test_a_warm_start_of_other_data_is_refused(init, data, tmp_path):
     assert replace(mine, config=replace(plan, optim=replace(plan.optim, steps=10**6)), folder=half).state.startswith(
         "can go on after step "
     )
+
+
+@pytest.mark.parametrize("lost", ["best.json", "DIGESTS"])
+def test_a_run_that_died_after_its_last_checkpoint_is_not_skipped(init, data, tmp_path, lost):
+    """The pointer to the best policy and the digests come after it; a run from before there were digests has none."""
+    folder = tmp_path / "run"
+    shutil.copytree(init, folder)
+    written = json.loads((folder / "config.json").read_text())
+    sections = ("model", "optim", "targets", "validation", "engine", "run")
+    run = Run("sft", config.parse(config.SftConfig, {key: written[key] for key in sections}), data, folder)
+    (folder / "DIGESTS").unlink()
+    assert run.finished
+    if lost == "best.json":
+        (folder / lost).unlink()
+        assert run.state.startswith("can go on after step ")
+    else:
+        digests.seal(Files(), folder, BEGUN)
+    assert not run.finished
+    assert run.train(True) == 0
+    assert run.finished
+    assert best_policy(folder).is_dir()
 
 
 def test_a_recipe_of_one_process_is_not_shared_by_ranks(tmp_path):

@@ -70,6 +70,9 @@ def test_answers_in_the_chat_dialect():
     assert read(finish="length").cut_off
     assert read(usage=None).tokens_in is None
     assert read(usage=(-1, 10**12)).tokens_out is None
+    assert read(usage=(60_000.0, 2.5)).tokens_in == 60_000
+    zero = read(usage=(0, 0))  # no question has none: such a server does not count, and no cap would be reached
+    assert (zero.tokens_in, zero.tokens_out) == (None, 0)
     hidden = chat()
     hidden["usage"] = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 1015}
     assert bodies.read(ENDPOINTS["gemini"], json.dumps(hidden).encode()).tokens_out == 1005
@@ -89,6 +92,8 @@ def test_answers_in_the_messages_dialect():
     }
     said = bodies.read(ENDPOINTS["anthropic"], json.dumps(reply).encode())
     assert (said.text, said.tokens_in, said.tokens_out, said.refused, said.cut_off) == ("ab", 7, 3, False, False)
+    usage = {"input_tokens": 7, "cache_read_input_tokens": 900, "cache_creation_input_tokens": 50}
+    assert bodies.read(ENDPOINTS["anthropic"], json.dumps(reply | {"usage": usage}).encode()).tokens_in == 957
     for reason, refused, cut_off in (("refusal", True, False), ("max_tokens", False, True)):
         said = bodies.read(ENDPOINTS["anthropic"], json.dumps(reply | {"stop_reason": reason}).encode())
         assert (said.refused, said.cut_off) == (refused, cut_off)
