@@ -19,6 +19,8 @@ ENVIRONMENT = {
     "UBSAN_OPTIONS": f"{STOPS_AT_ONCE}:print_stacktrace=1",
     "TSAN_OPTIONS": STOPS_AT_ONCE,
 }
+#: What a process holds says nothing where blocks that were freed are kept back to be watched.
+OF_MEMORY = tuple(f"tests/unit/envs/test_lifetime.py::test_{name}" for name in ("nothing_leaks", "a_leak_is_noticed"))
 NIGHTLY = False
 PLANTED = {"asan": ("overflow", "leak", "undefined"), "tsan": ("race",)}
 
@@ -90,7 +92,8 @@ def python_under_asan(site: Path) -> int:
     libraries = [run(["g++", f"-print-file-name={name}"]).strip() for name in ("libasan.so", "libstdc++.so")]
     env = {
         **ENVIRONMENT,
-        "ASAN_OPTIONS": f"{STOPS_AT_ONCE}:detect_leaks=0",  # the interpreter itself never frees everything
+        # The interpreter itself never frees everything; and a table that claims a terabyte must be refused, not fatal.
+        "ASAN_OPTIONS": f"{STOPS_AT_ONCE}:detect_leaks=0:allocator_may_return_null=1",
         "LD_PRELOAD": " ".join(libraries),
         "PYTHONPATH": str(site),
         "PYTHONMALLOC": "malloc",
@@ -103,6 +106,7 @@ def python_under_asan(site: Path) -> int:
     expect(caught, "asan: a write behind a block went unnoticed in Python")
     tests = ["-q", "-p", "no:cacheprovider", "-m", "not nightly", "tests/unit"]
     tests += [f"--ignore=tests/unit/{folder}" for folder in ("data", "policy", "train")]  # other people's native code
+    tests += [f"--deselect={name}" for name in OF_MEMORY]
     output = run([sys.executable, "-c", PYTEST_IN, site, *tests], env=env)
     passed = re.search(r"(\d+) passed", output)
     expect(passed, f"no test ran:\n{output[-2000:]}")
