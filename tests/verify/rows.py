@@ -11,6 +11,18 @@ from dataclasses import dataclass
 TIERS = ("quick", "nightly", "release")
 
 
+#: Commands that C16 tries at every change of the disk, a row each, and the ways in which a change goes wrong.
+EVERY_CHANGE = "tests/crash/test_commands.py::test_every_change_that_fails_or_is_the_last"
+COMMANDS = (
+    ("evaluations", ("evaluate",)),
+    ("families", ("family",)),
+    ("reproductions", ("reproduce",)),
+    ("graphs and fitted heads", ("graph", "head")),
+    ("comparisons and foresight", ("comparison", "foresight")),
+)
+ACTS = ("full disk", "no permission", "killed")
+
+
 @dataclass(frozen=True)
 class Pytest:
     """pytest: every test below these paths (a file, a folder, or file::name); `marks` as for pytest -m."""
@@ -340,8 +352,11 @@ ROWS = (
         "the last",
         "quick", "the same command ends in the same bytes; nothing ends well without them",
         Pytest(("tests/unit/train/test_disk.py", "tests/crash/test_commands.py"))),
-    Row("C16", "the same at every change: full disk, no permission, killed", "nightly", "the same",
-        Pytest(("tests/unit/train/test_disk.py", "tests/crash/test_commands.py"), marks="nightly")),
+    Row("C16", "runs at every change: full disk, no permission, killed", "nightly", "the same",
+        Pytest(("tests/unit/train/test_disk.py",), marks="nightly")),
+    *(Row("C16", f"{what} at every change: full disk, no permission, killed", "nightly", "the same",
+          Pytest(tuple(f"{EVERY_CHANGE}[{kind}-{act}]" for kind in kinds for act in ACTS), marks="nightly"))
+      for what, kinds in COMMANDS),
     Row("C12", "an evaluation that lost files, or was interrupted, is completed", "quick", "byte-identical",
         Pytest(("tests/unit/evaluate/test_evaluation.py",))),
     Row("S1", "a 7B checkpoint in a hub's layout, read by one process and by two at once", "release",
