@@ -37,6 +37,8 @@ SMALL = ["--preset", "tiny", "--device", "cpu", "--size", "6"]
 PAUSE = 15.0
 #: In a dry run limits are so many times as long, since a loaded CPU says nothing about them.
 PATIENCE = 30
+#: Seconds in which no part can begin.
+LEAST = 5.0
 
 
 @dataclass(frozen=True)
@@ -121,7 +123,7 @@ class Visit:
     def take(self, part: Part, log: Path) -> None:
         """Run a part and note its figures, or why there are none."""
         limit, began = min(part.limit * (PATIENCE if self.dry else 1), self.left()), time.monotonic()
-        if limit <= 5:
+        if limit <= LEAST:
             self.parts[part.name] = {"status": "failed", "reason": "no time left", "seconds": 0.0}
             return
         with tempfile.TemporaryDirectory() as folder:

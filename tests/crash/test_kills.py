@@ -83,7 +83,7 @@ def undisturbed(tmp_path_factory):
 
 
 #: Of the operations that a build dies at, every so many in the quick tier; half way through a write there are few.
-STRIDES = {"before": 4, "middle": 1, "after": 3}
+STRIDES = {"before": 8, "middle": 1, "after": 6}
 
 
 @pytest.mark.parametrize("moment", STRIDES)

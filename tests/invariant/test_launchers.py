@@ -102,6 +102,30 @@ def test_a_slurm_job_trains_on_two_ranks(start):
     CommitPolicy.from_pretrained(start)
 
 
+#: In the place of DeepSpeed's launcher: one word a line.
+SAYS = '#!/bin/sh\nprintf "%s\\n" "$@"\n'
+
+
+def test_a_hostfile_is_handed_to_the_launcher(place, start, environment, tmp_path):
+    """What the script says to DeepSpeed's launcher, which another test starts; the words for the ranks train."""
+    plain = (place / "plan.yaml").read_text().replace("{kind: deepspeed, stage: 2}", "{kind: plain}")
+    (tmp_path / "plain.yaml").write_text(plain)
+    (tmp_path / "deepspeed").write_text(SAYS)
+    (tmp_path / "deepspeed").chmod(0o755)
+    said = {"RECIPE": str(tmp_path / "plain.yaml"), "INIT": str(start), "OUT": str(tmp_path / "two"), "VERB": "grpo"}
+    said |= {"HOSTFILE": str(place / "hostfile"), "ZERO": "0", "PATH": f"{tmp_path}:{environment['PATH']}"}
+    words = shell("deepspeed.sh", {**environment, **said}).splitlines()
+    first = words.index("--module")
+    assert words[:first] == ["--hostfile", str(place / "hostfile"), "--master_port", environment["PORT"]]
+    assert words[first + 1] == "recommit.train.grpo"
+    flags = words[first + 2 :]
+    assert flags[flags.index("--zero") + 1] == "0"
+    del flags[flags.index("--zero") : flags.index("--zero") + 2]  # of DeepSpeed, which one process does not need
+    assert main([*VERBS["recommit.train.grpo"], *flags]) == 0
+    assert ranks(tmp_path / "two") == 1
+
+
+@pytest.mark.nightly
 def test_a_hostfile_of_two_machines(place, start, environment):
     """Each has one rank; DeepSpeed's launcher believes that it reached them by ssh."""
     said = {"RECIPE": str(place / "plan.yaml"), "INIT": str(start), "OUT": str(place / "two"), "VERB": "grpo"}

@@ -17,7 +17,7 @@ from tests.unit.train.runs import lines, small_boards, warm_start
 #: is next to nothing.
 NEAR = {"0": 2e-6, "1": 2e-6, "2": 2e-6, "3": 2e-5}
 #: Cases of the quick tier by stage; a planted defect stands behind the @.
-QUICK = {"2": ["sound", "state", *(f"sound@{name}" for name in DEFECTS)], "3": ["sound"]}
+QUICK = {"2": ["sound", "state", *(f"sound@{name}" for name in DEFECTS)]}
 
 
 @pytest.fixture(scope="module")

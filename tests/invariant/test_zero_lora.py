@@ -123,14 +123,10 @@ def place(tmp_path_factory):
     shortly = zero("3", "optim.steps=1", "validation.budget=1")
     jobs = [job("sft", f"sft-{s}", "data", *zero(s), quiet=s != "3") for s in STAGES]
     jobs += [job("grpo", f"rl-{s}", "one", *zero(s)) for s in STAGES]
-    jobs += [
-        job("sft", "offload-3", "data", *shortly, "engine.offload=true", "engine.bf16=true", patch="unequal"),
-        job("grpo", "no-states", "offload-3", *shortly, "engine.bf16=true", "rollout.budget=1", patch="no states"),
-    ]
-    jobs += [job("sft", "again-2", "data", *zero("2"), patch=patch) for patch in ("interrupted", "")]
+    jobs += [job("sft", "offload-3", "data", *shortly, "engine.offload=true", "engine.bf16=true", patch="unequal")]
     jobs += [
         job("sft", "begun-alone", "data", *zero("2")),
-        job("sft", "begun-by-two", "data", *zero("3"), patch="interrupted"),
+        job("sft", "begun-by-two", "data", *zero("1"), patch="interrupted"),
         job("sft", "joint-2", *JOINT, *zero("2")),
         job("grpo", "joint-rl-2", *TOGETHER, *zero("2")),
     ]
@@ -161,12 +157,16 @@ def more(place):
         job("grpo", "rl-of-bf16-3", "bf16-3", *zero("3", "engine.bf16=true")),
         job("grpo", "joint-rl-3", *TOGETHER, *zero("3")),
     ]
-    jobs += [job("sft", "again-3", "data", *zero("3"), patch=patch) for patch in ("interrupted", "")]
+    jobs += [job("sft", f"again-{s}", "data", *zero(s), patch=patch) for s in STAGES for patch in ("interrupted", "")]
+    shortly = zero("3", "optim.steps=1", "validation.budget=1", "engine.bf16=true", "rollout.budget=1")
+    jobs += [job("grpo", "no-states", "offload-3", *shortly, patch="no states")]
+    jobs += [job("sft", "begun-at-3", "data", *zero("3"), patch="interrupted")]
     jobs += [job("sft", "killed", "data", *zero("2"))]
     first, second = run([job("sft", "killed", "data", *zero("2"), patch="killed")], 2, place.folder)
     assert (first[0], second[0]) == (1, -9)
     (place.folder / "mourner.txt").write_text(first[1])
     place.together(jobs)
+    assert train(job("sft", "begun-at-3")) == 0
     return place
 
 
@@ -228,13 +228,13 @@ def loads(place, name):
 SAVED = [
     "one",
     *(f"{kind}-{s}" for kind in ("sft", "rl") for s in STAGES),
-    *("offload-3", "no-states", "joint-2"),
+    *("offload-3", "joint-2"),
 ]
 #: In the nightly tier.
 SAVED_TOO = [
     *(f"{kind}-{s}" for kind in ("sft", "rl") for s in OTHERS),
     *(name for name in BF16 if name != "offload-3"),
-    *("unequal", "nothing-to-play", "rl-of-3", "rl-of-bf16-3", "joint-3", "joint-rl-3"),
+    *("unequal", "nothing-to-play", "no-states", "rl-of-3", "rl-of-bf16-3", "joint-3", "joint-rl-3"),
 ]
 
 
@@ -254,8 +254,16 @@ def test_loading_sees_heads_that_were_not_gathered(place):
         CommitPolicy.from_pretrained(place.folder / "planted-heads")
 
 
-@pytest.mark.parametrize("name", ["rl-3", "no-states"])
-def test_what_is_saved_plays(place, name, tmp_path):
+def test_what_is_saved_plays(place, tmp_path):
+    plays(place, "rl-3", tmp_path)
+
+
+@pytest.mark.nightly
+def test_what_was_saved_without_a_state_plays(more, tmp_path):
+    plays(more, "no-states", tmp_path)
+
+
+def plays(place, name, tmp_path):
     spec = EvaluationSpec(str(place.folder / name), ("adaptive", "fixed-4"), ("tight",), instances=4, validation=2)
     with EvaluationStore(tmp_path / "eval") as store:
         rows = Evaluation(spec, store, quiet=True).run()
@@ -268,19 +276,20 @@ def again(place, stage):
     assert place.losses(f"sft-{stage}") == place.losses(f"again-{stage}")
 
 
-def test_an_interrupted_run_goes_on_to_the_bit(place):
-    again(place, "2")
-
-
 @pytest.mark.nightly
-def test_an_interrupted_run_goes_on_to_the_bit_at_stage_3(more):
-    again(more, "3")
+@pytest.mark.parametrize("stage", STAGES)
+def test_an_interrupted_run_goes_on_to_the_bit(more, stage):
+    again(more, stage)
 
 
 @pytest.mark.parametrize("name", ["begun-alone", "begun-by-two"])
 def test_a_run_goes_on_with_another_number_of_ranks(place, name):
-    assert place.apart("one", name) <= (2e-5 if name == "begun-by-two" else 2e-6)
-    assert place.losses("one") == pytest.approx(place.losses(name), abs=2e-6)
+    same(place, "one", name, 2e-6)
+
+
+@pytest.mark.nightly
+def test_a_run_of_stage_3_goes_on_in_one_process(more):
+    same(more, "one", "begun-at-3", 2e-5)
 
 
 @pytest.mark.nightly

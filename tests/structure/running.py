@@ -10,16 +10,15 @@ import io
 import re
 import runpy
 import shlex
+import shutil
 import sys
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.structure.commands import PAGES, ROOT, Command, Wrong, call, commands
 
 from recommit.cli import command_line
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 #: Commands that are checked but not run: what matches, and why.
 NOT_RUN = {
@@ -104,7 +103,13 @@ SEPARATE: dict[str, dict[int, int]] = {
 #: Which file of tests runs a page, so that several processes share the work; what is not named here is run by "guides".
 FILES = {
     "start": ("README.md", "docs/index.md", "docs/start.md"),
-    "training": ("docs/guides/evaluation.md", "docs/guides/reinforcement.md", *SEPARATE),
+    "training": (
+        "docs/guides/evaluation.md",
+        "docs/guides/reinforcement.md",
+        "docs/paper-small.md",
+        "docs/rivals.md",
+        *SEPARATE,
+    ),
 }
 
 #: `recommit reproduce --preset NAME` runs this instead.
@@ -188,11 +193,35 @@ def _without(words: list[str], flag: str) -> list[str]:
     return words[:first] + words[last:]
 
 
+#: Where an earlier command has made what these words make: a copy takes a moment.
+_MADE: dict[tuple[str, ...], Path] = {}
+
+
+def _make(words: list[str]) -> tuple[int, str]:
+    """All presets become the small one, and warm starts of a page that differ in their steps become one: each is made
+    once, and what follows on a page goes on from a copy.
+    """
+    out, place = Path(words[words.index("--out") + 1]), "" if words[0] == "reproduce" else str(Path.cwd())
+    same = (place, *_without(words, "--out"))
+    if out.exists():
+        return call(words)
+    if same in _MADE:
+        shutil.copytree(_MADE[same], out)
+        return 0, ""
+    status, said = call(words)
+    if not status:
+        _MADE[same] = shutil.copytree(out, out.with_name(f"{out.name}-as-made")).absolute()
+    return status, said
+
+
 def run(command: Command, server: str) -> None:
     """Run it here and now."""
     words = command.words
     if words[0] == "recommit":
-        status, said = call(words[1:] if words[1] == "--version" else scaled(words[1:], server))
+        small = words[1:] if words[1] == "--version" else scaled(words[1:], server)
+        made = small[0] == "reproduce" or small[:2] == ["train", "sft"]
+        made &= "--out" in small and "--show" not in small
+        status, said = _make(small) if made else call(small)
         if status:
             raise Wrong(f"{command}: exit status {status}: {said}")
     elif words[:2] == ["python", "-c"]:

@@ -53,6 +53,8 @@ def results(tmp_path: Path) -> Path:
     [
         ("tests/unit/test_a.py", runners.Ran(1000, "in 2 tests", 2.0)),
         ("tests/unit/test_a.py::test_one", runners.Ran(1, "tests", 0.5)),
+        ("tests/unit/test_a.py::test_one[x]", runners.Ran(1, "tests", 0.5)),
+        ("tests/unit/test_a.py::test_one[y]", runners.Ran(0, "tests", 0.0)),
         ("tests/unit/test_ab.py", runners.Ran(0, "tests (1 skipped)", 0.1)),
     ],
 )

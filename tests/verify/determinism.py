@@ -72,16 +72,17 @@ def tree(folder: Path) -> str:
 
 def threads(plant: bool) -> tuple[int, str]:
     """D1."""
-    found = {n: json.loads(run([sys.executable, "-c", COMPUTE, n, _flag(plant)])) for n in THREADS}
-    expect(all(found[n] == found[1] for n in THREADS), f"results depend on the number of threads: {found}")
-    return len(THREADS) * len(found[1]), "digests"
+    tried = THREADS[:2] if plant else THREADS
+    found = {n: json.loads(run([sys.executable, "-c", COMPUTE, n, _flag(plant)])) for n in tried}
+    expect(all(found[n] == found[1] for n in tried), f"results depend on the number of threads: {found}")
+    return len(tried) * len(found[1]), "digests"
 
 
 def processes(plant: bool) -> tuple[int, str]:
     """D2: pieces written by several processes at once, in any order, are the pieces of one run."""
     order = list(range(PIECES))
     trees = {}
-    for workers in PROCESSES:
+    for workers in PROCESSES[-1:] if plant else PROCESSES:
         random.Random(workers).shuffle(order)
         with tempfile.TemporaryDirectory() as folder:
             for begin in range(0, PIECES, workers):
@@ -98,7 +99,7 @@ def processes(plant: bool) -> tuple[int, str]:
 def environment(plant: bool) -> tuple[int, str]:
     """D3: the same command in different surroundings, twice in the first."""
     digests = []
-    for where in (*SURROUNDINGS, SURROUNDINGS[0]):
+    for where in SURROUNDINGS[:2] if plant else (*SURROUNDINGS, SURROUNDINGS[0]):
         folder, cwd = Path(tempfile.mkdtemp()), Path(tempfile.mkdtemp())
         env = {name: value for name, value in where.items() if name != "umask"}
         words = [sys.executable, "-c", WRITE_FILES, folder, _flag(plant)]

@@ -29,7 +29,6 @@ PARTS = (
     "tests/unit/runs/test_ranks.py",
     "tests/unit/cli/verbs/test_doctor.py",
     "tests/unit/cli/test_command_line.py",
-    "tests/unit/test_registration.py",
 )
 #: Drives a browser, which looks for its maker's servers whatever it shows.
 BROWSER = "tests/unit/report/test_browser.py"

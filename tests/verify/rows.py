@@ -11,6 +11,18 @@ from dataclasses import dataclass
 TIERS = ("quick", "nightly", "release")
 
 
+#: Commands that C16 tries at every change of the disk, a row each, and the ways in which a change goes wrong.
+EVERY_CHANGE = "tests/crash/test_commands.py::test_every_change_that_fails_or_is_the_last"
+COMMANDS = (
+    ("evaluations", ("evaluate",)),
+    ("families", ("family",)),
+    ("reproductions", ("reproduce",)),
+    ("graphs and fitted heads", ("graph", "head")),
+    ("comparisons and foresight", ("comparison", "foresight")),
+)
+ACTS = ("full disk", "no permission", "killed")
+
+
 @dataclass(frozen=True)
 class Pytest:
     """pytest: every test below these paths (a file, a folder, or file::name); `marks` as for pytest -m."""
@@ -121,8 +133,10 @@ ROWS = (
     Row("L9", "decode(render(s)) == s; golden frames", "quick", "100%", Pytest(("tests/unit/test_render.py",))),
     Row("L10", "signature: one number each for what every part computes", "quick", "equal to the committed ones",
         Harness("signature")),
-    Row("M1", "C++ tests and fuzz corpus under ASan, UBSan and LSan", "quick", "zero", Harness("sanitizers")),
-    Row("M1", "the same, and unit tests through Python", "nightly", "zero", Harness("sanitizers", ("--nightly",))),
+    Row("M1", "C++ tests of parsers, pictures, episodes, buffers and icy caves, fuzz corpus: ASan, UBSan and LSan",
+        "quick", "zero", Harness("sanitizers")),
+    Row("M1", "every C++ test and the fuzz corpus, and unit tests through Python", "nightly", "zero",
+        Harness("sanitizers", ("--nightly",))),
     Row("M2", "every C++ test under TSan, and 20 minutes of stress of pool, simulators and generators",
         "nightly", "zero, no suppressions",
         Harness("sanitizers", ("--races", "--nightly"))),
@@ -159,6 +173,8 @@ ROWS = (
         "quick", "byte-identical", Harness("determinism", ("threads",))),
     Row("D2", "the same bytes from 1, 2 and 4 processes in shuffled order", "quick", "byte-identical",
         Harness("determinism", ("processes",))),
+    Row("D2", "an evaluation by two processes at once", "nightly", "the bytes of one",
+        Pytest(("tests/unit/play/test_shared.py",), marks="nightly")),
     Row("D3", "the same bytes whatever cwd, TZ, LANG, PYTHONHASHSEED and umask", "quick", "byte-identical",
         Harness("determinism", ("environment",))),
     Row("D1", "data sets: the same bytes for any threads and workers", "quick", "byte-identical",
@@ -176,7 +192,7 @@ ROWS = (
     Row("D7", "a slot of a vector is the single environment with its seed, in every autoreset mode", "quick", "bitwise",
         Pytest(("tests/unit/envs/test_vector.py",))),
     Row("C10", "two processes build one solver table", "quick", "both right, one whole file",
-        Harness("builders", ("4",))),
+        Harness("builders", ("2",))),
     Row("C10", "the same, 50 times", "nightly", "50 of 50", Harness("builders", ("50",))),
     Row("F1", "saved inputs of every parser", "quick", "zero crashes", Ctest("test_fuzz_corpus")),
     Row("F1", "a campaign of libFuzzer on every parser, 100 million inputs each, night by night",
@@ -238,20 +254,21 @@ ROWS = (
         Pytest(("tests/invariant/test_zero_lora.py::test_two_ranks_equal_one_process_at_other_stages",
                 "tests/invariant/test_zero_lora.py::test_both_puzzles_are_learned_and_reinforced_alike_at_stage_3",
                 "tests/invariant/test_zero_lora.py::test_what_else_is_saved_loads",
-                "tests/invariant/test_zero_lora.py::test_an_interrupted_run_goes_on_to_the_bit_at_stage_3"),
+                "tests/invariant/test_zero_lora.py::test_what_was_saved_without_a_state_plays",
+                "tests/invariant/test_zero_lora.py::test_a_run_of_stage_3_goes_on_in_one_process"),
                marks="nightly")),
-    Row("C5", "ranks that are killed, fail, or all fail alike; a run goes on with other ranks, stages, engines",
-        "quick", "the others end with a sentence; bitwise, 2e-6 over ranks",
-        Pytest(("tests/invariant/test_zero_lora.py::test_an_interrupted_run_goes_on_to_the_bit",
-                "tests/invariant/test_zero_lora.py::test_a_run_goes_on_with_another_number_of_ranks",
+    Row("C5", "ranks that are killed, fail, or all fail alike; a run goes on with other ranks and engines",
+        "quick", "the others end with a sentence; 2e-6 over ranks",
+        Pytest(("tests/invariant/test_zero_lora.py::test_a_run_goes_on_with_another_number_of_ranks",
                 "tests/unit/runs/test_peers.py"))),
-    Row("C5", "a rank is killed once, and 14 times each at ZeRO 1, 2 and 3; over three and two ranks and three stages",
-        "nightly", "the other rank ends with a sentence; bitwise, 2e-6 over ranks",
+    Row("C5",
+        "a run is interrupted at ZeRO 2 and 3; a rank is killed once, and 14 times each at ZeRO 1, 2 and 3; over three "
+        "and two ranks and three stages", "nightly", "the other rank ends with a sentence; bitwise, 2e-6 over ranks",
         Pytest(("tests/invariant/test_zero_lora.py",), marks="nightly")),
     Row("T4", "two ranks at ZeRO 0, 1, 2 and 3 against one process, 20 steps; resumed; with unequal rows", "nightly",
         "1e-6, bitwise, no hang", Pytest(("tests/invariant/test_zero.py",), marks="nightly")),
-    Row("T4", "our recipe, state and exact credit on two ranks at ZeRO 2 and 3 against one process; planted omissions",
-        "quick", "2e-6 (ZeRO 3: 2e-5), no state seen twice", Pytest(("tests/invariant/test_zero_credit.py",))),
+    Row("T4", "our recipe, state and exact credit on two ranks at ZeRO 2 against one process; planted omissions",
+        "quick", "2e-6, no state seen twice", Pytest(("tests/invariant/test_zero_credit.py",))),
     Row("T4", "every credit, variant and finish on two and four ranks at ZeRO 0, 1, 2 and 3; resumed; weights put in",
         "nightly", "2e-6 (ZeRO 3: 2e-5), no state seen twice, bitwise",
         Pytest(("tests/invariant/test_zero_credit.py",), marks="nightly")),
@@ -263,6 +280,8 @@ ROWS = (
         "each decision answered once in the journal", Pytest(("tests/unit/zero_shot/test_kills.py",))),
     Row("F11", "the same, killed 200 times", "nightly", "the same; repeated calls <= kills x workers",
         Pytest(("tests/unit/zero_shot/test_kills.py",), marks="nightly")),
+    Row("F11", "a real model's run, killed ten times", "nightly", "no decision asked twice but the one under way",
+        Pytest(("tests/unit/zero_shot/test_real_model.py",), marks="nightly")),
     Row("F13",
         "names, titles and words that are HTML, formulas, Markdown and orders to a terminal, everywhere they are shown",
         "quick", "text everywhere", Pytest(("tests/unit/report/test_injection.py", "tests/unit/report/test_embed.py"))),
@@ -296,6 +315,8 @@ ROWS = (
         "NaN, infinity and overflow in losses, gradients, rewards and the depth head's own moves, at random steps",
         "quick", "nothing moves or the run ends; logged, never judged, best or kept",
         Pytest(("tests/unit/train/test_not_finite.py",))),
+    Row("T9", "plans: every stage of the paper's recipes counted anew, and seven kinds of step against what they say",
+        "nightly", "what is kept; 5 %", Pytest(("tests/unit/estimate",), marks="nightly or not nightly")),
     Row("T6", "a policy learns 2x3 sliding by imitation, and reinforcement keeps it: three seeds, all 359 boards",
         "nightly",
         ">= 95 % solved; at most 2 points fewer", Pytest(("tests/invariant/test_learns.py",), marks="nightly")),
@@ -304,6 +325,8 @@ ROWS = (
     Row("G2", "what a GPU is asked to prove, with the CPU in its place; wrong weights, lost moments, thawed pictures",
         "quick", "within tolerance, defects noticed",
         Pytest(("tests/gpu/test_equal.py", "tests/gpu/test_runs.py", "tests/gpu/test_stages.py"))),
+    Row("G2", "ZeRO 1, 2 and 3 of DeepSpeed against plain steps, with the CPU in the GPU's place", "nightly",
+        "losses within 2e-4", Pytest(("tests/gpu/test_stages.py",), marks="nightly and not gpu")),
     Row("G3", "a visit to a GPU in small: a part reports a figure; parts that fail, hang or say nothing", "quick",
         "reported, and the others go on", Pytest(("tests/unit/train/test_gpu_benches.py",))),
     Row("G3", "the same with every part", "nightly", "a figure of each",
@@ -329,8 +352,11 @@ ROWS = (
         "the last",
         "quick", "the same command ends in the same bytes; nothing ends well without them",
         Pytest(("tests/unit/train/test_disk.py", "tests/crash/test_commands.py"))),
-    Row("C16", "the same at every change: full disk, no permission, killed", "nightly", "the same",
-        Pytest(("tests/unit/train/test_disk.py", "tests/crash/test_commands.py"), marks="nightly")),
+    Row("C16", "runs at every change: full disk, no permission, killed", "nightly", "the same",
+        Pytest(("tests/unit/train/test_disk.py",), marks="nightly")),
+    *(Row("C16", f"{what} at every change: full disk, no permission, killed", "nightly", "the same",
+          Pytest(tuple(f"{EVERY_CHANGE}[{kind}-{act}]" for kind in kinds for act in ACTS), marks="nightly"))
+      for what, kinds in COMMANDS),
     Row("C12", "an evaluation that lost files, or was interrupted, is completed", "quick", "byte-identical",
         Pytest(("tests/unit/evaluate/test_evaluation.py",))),
     Row("S1", "a 7B checkpoint in a hub's layout, read by one process and by two at once", "release",
@@ -343,12 +369,15 @@ ROWS = (
         "what runs beside ends well or saves itself; no rank outlives the command",
         Pytest(("tests/unit/train/family/test_launch.py", "tests/unit/train/family/test_processes.py"))),
     Row("C14",
-        "two ranks by DeepSpeed's launcher, a hostfile of two machines and srun (programs stand in for ssh and SLURM); "
-        "every run of a preset launched by a call in the launcher's place",
+        "two ranks by srun (programs stand in for SLURM); what DeepSpeed's launcher is told of a hostfile; every run "
+        "of a preset launched by a call in the launcher's place",
         "quick", "every run finished once", Pytest(("tests/invariant/test_launchers.py",))),
-    Row("C14", "a preset by torchrun, again, and in a SLURM job; families on two machines, Ctrl-C by two launchers",
-        "nightly",
+    Row("C14",
+        "two ranks by DeepSpeed's launcher on two machines of a hostfile; a preset by torchrun, again, and in a SLURM "
+        "job; families on two machines, Ctrl-C by two launchers", "nightly",
         "every run finished once", Pytest(("tests/invariant/test_launchers.py",), marks="nightly")),
+    Row("C14", "a preset of two puzzles with one warm start of both, from nothing and again", "nightly",
+        "every run made once", Pytest(("tests/unit/cli/verbs/test_reproduce.py",), marks="nightly")),
     Row("C15", "every table of the paper in one command, in small: LoRA, two ranks, ZeRO 2 and 3, killed three times",
         "nightly", "the bytes of runs and tables left alone; every policy loads",
         Pytest(("tests/crash/test_paper_preset.py",), marks="nightly")),

@@ -116,8 +116,12 @@ def began(results: Path) -> datetime:
 
 
 def _below(name: str, path: str) -> bool:
-    """Is the test `package.module[.Class]::name` part of `package/module.py[::name]`, or of the folder `package`?"""
+    """Is the test `package.module[.Class]::name` part of `package/module.py[::name]`, or of the folder `package`?
+
+    Where the path names no case in brackets, every case counts.
+    """
     file, _, function = path.partition("::")
     module = file.removesuffix(".py").replace("/", ".")
     inside = name.startswith((f"{module}.", f"{module}::"))
-    return inside and (not function or name.split("::")[1].split("[")[0] == function)
+    own = name.split("::", 1)[1]
+    return inside and function in ("", own, own.split("[")[0])

@@ -58,6 +58,7 @@ def test_what_nothing_helps_is_said(config):
     assert "no setting was found" in text(said)
 
 
+@pytest.mark.nightly
 def test_more_is_split_on_a_gpu(config):
     on = machine("a100", 4)
     whole = estimate(config, config.model, TASK, on)

@@ -23,8 +23,13 @@ CASES = {
     ),
 }
 
+#: In the nightly tier: the same two engines, models and stages in other combinations.
+MORE = ("adapter in bfloat16", "of an adapter, computed again", "of a fixed depth by episodes")
 
-@pytest.mark.parametrize("name", CASES)
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.nightly) if name in MORE else name for name in CASES]
+)
 def test_a_step_takes_what_was_planned(name, data, tmp_path):
     config, model = CASES[name]
     real, said = taken(config, data, tmp_path / "run", model), planned(config, model)

@@ -43,11 +43,6 @@ def test_a_page_that_shows_something_else_is_seen(page, monkeypatch):
     assert page.written(text) != text
 
 
-def test_a_stage_that_is_counted_anew_is_what_is_kept(page):
-    was = next(f for f in counted_before()[0] if (f.recipe, f.stage, f.gpus) == ("paper-sliding", "sft", 8))
-    assert page.count("paper-sliding", "sft", "a100", 8) == was
-
-
 @pytest.mark.nightly
 @pytest.mark.parametrize(("card", "gpus"), MACHINES)
 @pytest.mark.parametrize(("recipe", "stage"), STAGES)

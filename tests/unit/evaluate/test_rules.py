@@ -35,7 +35,7 @@ def player_of(task, seed=3, count=25, **more):
 @pytest.fixture(scope="module", params=list(TASKS))
 def player(request):
     task = TASKS[request.param]
-    return player_of(task, validation=player_of(task, seed=4), budgets=(4, BUDGET))
+    return player_of(task, count=12, validation=player_of(task, seed=4, count=12), budgets=(4, BUDGET))
 
 
 def plan_of(task):

@@ -73,6 +73,7 @@ def files_of(folder):
     return {p.relative_to(folder).as_posix(): p.read_bytes() for p in files}
 
 
+@pytest.mark.nightly
 def test_two_processes_write_the_same_bytes_as_one(larger, tmp_path):
     port = free_port()
     called = [start(larger, tmp_path / "one"), *(start(larger, tmp_path / "two", rank, 2, port) for rank in (0, 1))]

@@ -149,8 +149,8 @@ def test_a_warm_start_for_every_seed(tmp_path, capsys):
     assert "warm_starts: expected one or each, got all" in capsys.readouterr().err
 
 
-def test_one_warm_start_of_both_puzzles(tmp_path):
-    """Every run of either puzzle begins with it, and those at one depth alone with one of that depth."""
+def both(folder):
+    """The words that reproduce two puzzles from one warm start."""
     whole = yaml.safe_load(FEW)
     (small,) = whole["tasks"].values()
     small |= {"variants": ["adaptive"], "seeds": [0], "ablations": [], "singles": [4]}
@@ -159,17 +159,27 @@ def test_one_warm_start_of_both_puzzles(tmp_path):
     boxes = {"task": "sokoban", "size": 6, "variants": [{"length": [2, 10], "boxes": 1}]}
     grpo = [change.replace("[4, 14]", "[2, 10]") for change in small["grpo"]]
     whole["tasks"]["boxes"] = {**small, "data": {**small["data"], **boxes}, "grpo": grpo}
-    (tmp_path / "both.yaml").write_text(yaml.safe_dump(whole))
-    call = [
-        "reproduce",
-        "--preset",
-        str(tmp_path / "both.yaml"),
-        "--out",
-        str(tmp_path / "out"),
-        "--jobs",
-        "1",
-        "--quiet",
-    ]
+    (folder / "both.yaml").write_text(yaml.safe_dump(whole))
+    return ["reproduce", "--preset", str(folder / "both.yaml"), "--out", str(folder / "out")]
+
+
+def test_one_warm_start_of_both_puzzles_is_planned(tmp_path, capsys):
+    """Every run of either puzzle begins with it, and those at one depth alone with one of that depth."""
+    assert main([*both(tmp_path), "--show", "--json"]) == 0
+    out, runs = tmp_path / "out", json.loads(capsys.readouterr().out)["runs"]
+    commands = {run["run"]: run["command"] for run in runs}
+    for name in ("sft", "single-4-init"):
+        assert f"--data {out}/boxes/data {out}/small/data --out " in commands.pop(f"joint/{name}")
+    for task in ("small", "boxes"):
+        for name, init in (("adaptive-s0", "sft"), ("single-4-s0", "single-4-init")):
+            assert f"--init {out}/joint/{init} " in commands.pop(f"{task}/family/{name}")
+    assert commands == {}
+
+
+@pytest.mark.nightly
+def test_one_warm_start_of_both_puzzles(tmp_path):
+    """It is made once, and tables know the runs."""
+    call = [*both(tmp_path), "--jobs", "1", "--quiet"]
     assert main(call) == 0
     out = tmp_path / "out"
     assert {path.name for path in (out / "joint").iterdir()} == {"sft", "single-4-init"}

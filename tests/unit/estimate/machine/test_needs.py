@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from recommit.cli import main
 
 
+@pytest.mark.nightly
 def test_every_run_has_its_bytes_and_its_time(capsys):
     assert main(["reproduce", "--preset", "demo", "--show", "--card", "h200", "--json"]) == 0
     runs = {row["run"]: row for row in json.loads(capsys.readouterr().out)["runs"]}
