@@ -37,9 +37,10 @@ def write_folder(figures: Iterable[Figure], folder: Path) -> None:
     """Make a folder of figures, each as SVG, PDF and CSV."""
     files.make_folders(files.Files(), folder.absolute())
     for figure in figures:
+        name = re.sub(r"[/\\\0]", "_", figure.name)  # a budget of somebody's evaluation is in it
         forms = {"svg": figure.alone().encode(), "pdf": pdf(figure), "csv": figure.csv().encode()}
         for ending, content in forms.items():
-            files.replace(files.Files(), folder / f"{figure.name}.{ending}", content)
+            files.replace(files.Files(), folder / f"{name}.{ending}", content)
 
 
 def settings() -> Any:

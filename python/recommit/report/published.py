@@ -10,6 +10,7 @@ from recommit.paper.tables.table import FILE, PAGE, PaperTables
 from recommit.report.embed import Html, joined, tag
 from recommit.report.sections import MINUS, NONE, table
 from recommit.storage import reading
+from recommit.storage.errors import Damaged
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,6 +40,9 @@ def tables(folder: Folder) -> Html | None:
     if not folder.has(FILE):
         return _older(folder)
     values = reading.values(folder.path, FILE, {"title": str, "tables": [_TABLE]})
+    for grid in (grid for each in values["tables"] for grid in each["grids"]):
+        if any(len(row) != len(grid["head"]) for row in grid["rows"]):
+            raise Damaged(f"{folder.path / FILE}: expected rows of as many cells as their head, got others")
     return joined(*(_table(each) for each in PaperTables.from_dict(values).tables))
 
 

@@ -151,6 +151,10 @@ def test_the_papers_tables_are_shown_if_they_were_made(evaluations, tmp_path):
     (copy / "tables.json").write_text('{"title": "x", "tables": [{"name": 3}]}')
     with pytest.raises(ValueError, match=r"tables\.json: tables\.0\.name: expected text, got"):
         page.make(Folder(copy), 0)
+    short = {"title": "x", "tables": [table_of("Main table", (["row", "ours"], [["a"]]))]}
+    (copy / "tables.json").write_text(json.dumps(short))
+    with pytest.raises(ValueError, match=r"tables\.json: expected rows of as many cells as their head"):
+        page.make(Folder(copy), 0)
 
 
 def test_a_table_that_was_not_measured_is_a_line_with_its_commands(evaluations, tmp_path):

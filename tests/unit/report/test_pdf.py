@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -76,3 +77,13 @@ def test_nothing_is_left_out_in_silence():
 
 def test_no_text_is_taken_for_a_formula():
     assert len(pdf.pdf(figure(axes.words(10, 10, "$\\frac{1}$ and $", "label")))) > 1000
+
+
+def test_a_name_leads_nowhere_else(tmp_path):
+    """A budget of somebody's evaluation is part of a figure's name."""
+    (tmp_path / "figures" / "pareto-").mkdir(parents=True)
+    pdf.write_folder([replace(figure(*PARTS), name="pareto-/../../mine")], tmp_path / "figures")
+    assert sorted(p.name for p in tmp_path.rglob("*") if p.is_file()) == [
+        f"pareto-_.._.._mine.{ending}" for ending in ("csv", "pdf", "svg")
+    ]
+    assert [p.name for p in tmp_path.iterdir()] == ["figures"]
