@@ -95,6 +95,22 @@ def test_a_run_that_died_after_its_last_checkpoint_is_not_skipped(init, data, tm
     assert best_policy(folder).is_dir()
 
 
+def test_nothing_is_called_finished_that_was_not_sealed(init, data, tmp_path, monkeypatch, capsys):
+    """The digests are what comes last, and may fail."""
+    folder = tmp_path / "run"
+    shutil.copytree(init, folder)
+    written = json.loads((folder / "config.json").read_text())
+    sections = ("model", "optim", "targets", "validation", "engine", "run")
+    run = Run("sft", config.parse(config.SftConfig, {key: written[key] for key in sections}), data, folder)
+    with monkeypatch.context() as patch:
+        patch.setattr(RunDirectory, "seal", killed)
+        with pytest.raises(KeyboardInterrupt):
+            run.train(False)
+    assert "finished" not in capsys.readouterr().err
+    assert run.train(False) == 0
+    assert "finished" in capsys.readouterr().err
+
+
 def test_a_recipe_of_one_process_is_not_shared_by_ranks(tmp_path):
     run = Run("grpo", plan_of(), "from", tmp_path / "run")
     fleet = Fleet("torchrun", ("0", "1"), 2, device="cpu")

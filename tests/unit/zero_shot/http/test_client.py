@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from dataclasses import replace
 from datetime import datetime, timezone
 
 import pytest
@@ -294,3 +295,11 @@ def test_errors_carry_no_trace_of_the_exchange(serve):
     assert caught.value.__context__ is None
     assert caught.value.__cause__ is None
     assert caught.value.sent
+
+
+def test_what_a_server_does_not_count_is_charged_by_bytes(client_of, serve):
+    server = serve(answer("x" * 9_000, usage=None))
+    client = client_of(server.url)
+    charged = client.ask(replace(LOOK, text="y" * 50_000), PLACE).charged
+    assert charged == (len(server.seen[0].raw.partition(b"\r\n\r\n")[2]), 9_000)
+    assert charged[0] > 50_000
