@@ -60,7 +60,7 @@ def scores(figures: Figures) -> str:
                     f"{mean(row['actions'] for row in rows):.1f}",
                     f"{mean(row['looks'] for row in rows):.2f}",
                     f"{100 * mean(row['value'] for row in rows):.1f}",
-                    f"{mean(shares):.2f} ({min(shares):.2f} .. {max(shares):.2f})",
+                    f"{mean(shares):.2f}" + (f" ({min(shares):.2f} .. {max(shares):.2f})" if shares[1:] else ""),
                     "; ".join(_points(row["ahead"]) for row in rows) if name != first(figures) else "",
                 ]
             )
@@ -72,7 +72,7 @@ def scores(figures: Figures) -> str:
         "looks",
         "value",
         "gain share (seeds)",
-        "ahead of it by, seed by seed",
+        "the first is ahead by",
     ]
     return grid(head, lines)
 

@@ -30,8 +30,8 @@ PARTS = (
     "tests/unit/cli/verbs/test_doctor.py",
     "tests/unit/cli/test_command_line.py",
 )
-#: Drives a browser, which looks for its maker's servers whatever it shows.
-BROWSER = "tests/unit/report/test_browser.py"
+#: What tests say that drive a browser, which looks for its maker's servers whatever it shows.
+DRIVES_A_BROWSER = "pytestmark = browser.NEEDED"
 NIGHTLY = False
 #: The loopback is brought up first: servers and ranks of the tests are there.
 ALONE = ("unshare", "--user", "--map-root-user", "--net", "--mount", "sh", "-c")
@@ -102,7 +102,10 @@ def check(plant: bool) -> tuple[int, str]:
         if plant:
             raise Finding(f"{what}: {seen[0]}")
     paths = ["tests/unit", "tests/property", "tests/structure"] if NIGHTLY else list(PARTS)
-    paths.append(f"--ignore={BROWSER}")
+    files = (path for folder in ("unit", "structure") for path in (ROOT / "tests" / folder).rglob("test_*.py"))
+    browsers = [path for path in files if DRIVES_A_BROWSER in path.read_text(encoding="utf-8")]
+    expect(browsers, f"no test says {DRIVES_A_BROWSER}")
+    paths += [f"--ignore={path.relative_to(ROOT)}" for path in browsers]
     status, said, seen = run_alone([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *paths])
     expect(not seen, "asked of other machines:\n" + "\n".join(sorted(set(seen))[:20]))
     expect(status == 0, f"without a network the tests ended with {status}:\n{said[-3000:]}")

@@ -244,30 +244,31 @@ def family(
         device: cpu, cuda, or auto.
         quiet: Say nothing while training.
     """
-    from recommit.train.family.family import BUDGET, train
+    from recommit.train.family.family import BUDGET, member, train
 
     if jobs < 1:
         raise WrongCall(f"jobs: expected at least 1, got {jobs}")
-    _refuse_foreign(out)
     fleet = fleet_of(gpus, gpus_per_run, hostfile, launcher, device)
     flags = {"tasks": list(task) or None, "optim.steps": steps, "run.threads": threads, "run.device": device}
     configs = {} if budgets else _family(recipe, variants, set, flags)
     for budget in budgets:
         of_budget = _family(recipe, variants, set, {**flags, "rollout.budget": budget})
         configs |= {f"{name}{BUDGET}{budget}": config for name, config in of_budget.items()}
+    _refuse_foreign(out, {member(out, name, seed).name for name in configs for seed in seeds})
     try:
         return train(configs, init, out, seeds, jobs=jobs, quiet=quiet, fleet=fleet)
     except ValueError as error:
         raise WrongCall(str(error)) from None
 
 
-def _refuse_foreign(out: Path) -> None:
-    """A family may lie beside its data and its warm start, and nowhere among somebody's files."""
+def _refuse_foreign(out: Path, names: set[str]) -> None:
+    """A family may lie beside its data and its warm start, and nowhere among somebody's files. The folder of a run that
+    died at once has nothing but one of its ``names``."""
     from recommit.storage.belonging import refuse_foreign
 
     entries = list(out.iterdir()) if out.is_dir() else []
     ours = [each.name for each in entries if any((each / mark).exists() for mark in ("config.json", "manifest.json"))]
-    refuse_foreign(out, (*ours, "launch"), "a family of runs")
+    refuse_foreign(out, (*ours, *names, "launch"), "a family of runs")
 
 
 def fleet_of(
