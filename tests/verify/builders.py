@@ -1,7 +1,8 @@
 """C10: processes that build one solver table at the same time.
 
 ``python -m tests.verify.builders [ROUNDS] [--plant]``: two processes start at once on an empty folder; both must answer
-right, and one whole file must be left. Planted: one that writes its file in place, and dies half-way.
+right, and one whole file must be left. Planted: one that writes its file in place, and dies half-way; the
+other has ended by then, or it might put the file right again.
 """
 
 from __future__ import annotations
@@ -34,6 +35,11 @@ def digests(folder: Path) -> dict[str, str]:
     return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(folder.iterdir())}
 
 
+def started(kind: str, env: dict[str, str]) -> subprocess.Popen[str]:
+    """One builder."""
+    return subprocess.Popen([sys.executable, "-c", BUILD, kind], env=env, stdout=subprocess.PIPE, text=True)
+
+
 def check(plant: bool) -> tuple[int, str]:
     """Against what one process alone answers and leaves behind."""
     with tempfile.TemporaryDirectory() as name:
@@ -44,11 +50,10 @@ def check(plant: bool) -> tuple[int, str]:
     for number in range(ROUNDS):
         with tempfile.TemporaryDirectory() as name:
             env = {**os.environ, "RECOMMIT_CACHE": name}
-            kinds = ("-", "plant" if plant else "-")
-            both = [
-                subprocess.Popen([sys.executable, "-c", BUILD, kind], env=env, stdout=subprocess.PIPE, text=True)
-                for kind in kinds
-            ]
+            both = [started("-", env)]
+            if plant:
+                both[0].wait(timeout=HANG)
+            both.append(started("plant" if plant else "-", env))
             said = [process.communicate(timeout=HANG)[0] for process in both]
             expect(all(process.returncode == 0 for process in both), f"round {number}: a builder failed")
             expect(plant or said == [answer, answer], f"round {number}: other answers")

@@ -136,7 +136,7 @@ class Client:
         if isinstance(result, Failure):
             self._note(ticket, result, seconds)
             return result
-        size = len(result.text.encode())
+        size = len(result.text.encode("utf-8", "surrogatepass"))
         charged = self.ledger.answered(ticket, result.tokens_in, result.tokens_out, size)
         return Answer(result, name, ticket.number, charged, sent, attempt, seconds, str(self.service.address))
 
