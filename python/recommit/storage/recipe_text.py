@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,11 @@ DEEPEST = 32
 
 def read(text: str) -> Any:
     """Mappings with text for keys, lists, texts, numbers, truth values and None; anything else is a ``ValueError``."""
+    return _apart(_values(text))
+
+
+@functools.lru_cache(maxsize=256)  # a preset reads one recipe for each of its runs
+def _values(text: str) -> Any:
     import yaml
 
     if len(text) > MOST_CHARACTERS:
@@ -40,6 +46,13 @@ def read(text: str) -> Any:
             loader.dispose()
     _check(value)
     return value
+
+
+def _apart(value: Any) -> Any:
+    """The same values, in which a caller may change what he likes."""
+    if isinstance(value, dict):
+        return {key: _apart(each) for key, each in value.items()}
+    return [_apart(each) for each in value] if isinstance(value, list) else value
 
 
 def _built(loader: Any, node: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import math
 import types
 import typing
@@ -30,12 +31,17 @@ def parse(cls: type[Any], values: Any, name: str = "") -> Any:
     values = mapping(values, name or "recipe")
     if hasattr(cls, "completed"):
         values = cls.completed(values)
-    hints, fields = typing.get_type_hints(cls), field_names(cls)
+    hints, fields = _hints(cls), field_names(cls)
     if unknown := [str(key) for key in values if key not in fields]:
         raise ValueError(f"{name or 'recipe'}: expected fields of {', '.join(fields)}, got {', '.join(unknown)[:200]}")
     if absent := [field.name for field in dataclasses.fields(cls) if field.name not in values and _is_needed(field)]:
         raise ValueError(f"{name or 'recipe'}: expected a value of {', '.join(absent)}, got none")
     return cls(**{key: _value(hints[key], value, f"{name}.{key}".lstrip(".")) for key, value in values.items()})
+
+
+@functools.cache  # which compiles every hint
+def _hints(cls: type[Any]) -> dict[str, Any]:
+    return typing.get_type_hints(cls)
 
 
 def _is_needed(field: dataclasses.Field[Any]) -> bool:
@@ -56,7 +62,7 @@ def check_least(owner: str, config: Any, **least: float) -> None:
 
 def check_choices(owner: str, config: Any) -> None:
     """Refuse values that a ``Literal`` field does not name."""
-    for name, hint in typing.get_type_hints(type(config)).items():
+    for name, hint in _hints(type(config)).items():
         choices = typing.get_args(hint) if typing.get_origin(hint) is typing.Literal else ()
         if choices and getattr(config, name) not in choices:
             raise ValueError(f"{owner}.{name}: expected {listed(choices, 'or')}, got {getattr(config, name)}")

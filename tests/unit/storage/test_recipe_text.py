@@ -64,6 +64,15 @@ def test_aliases_that_do_not_grow_are_fine():
     assert len(read("- &a {x: 1}\n" + "- *a\n" * (MOST_VALUES // 3 - 1))) == MOST_VALUES // 3
 
 
+def test_what_was_read_belongs_to_its_reader():
+    """A text is parsed once, and an alias is a value of its own."""
+    first = read("a: &a {x: [1]}\nb: *a\n")
+    first["a"]["x"].append(2)
+    first["a"]["y"] = 3
+    assert first == {"a": {"x": [1, 2], "y": 3}, "b": {"x": [1]}}
+    assert read("a: &a {x: [1]}\nb: *a\n") == {"a": {"x": [1]}, "b": {"x": [1]}}
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
