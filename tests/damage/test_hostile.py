@@ -85,9 +85,15 @@ def elsewhere(path):
     return victim(path).with_name("elsewhere")
 
 
+#: A data set that is built in no time.
+SMALL = (
+    *("--task", "sliding", "--size", "2", "3", "--length", "4", "14", "--count", "40", "--validation", "6"),
+    *("--test", "6", "--ties", "random"),
+)
+
+
 def build(place):
-    one = ("--task", "sliding", "--size", "2", "3", "--length", "4", "14", "--count", "40", "--validation", "6")
-    return ["data", "build", *one, "--test", "6", "--ties", "random", "--out", f"{place}/data"]
+    return ["data", "build", *SMALL, "--out", f"{place}/data"]
 
 
 #: By the folder that a file lies in: what reads it, and where what it makes of it lies (nowhere: it prints it).

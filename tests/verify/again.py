@@ -1,7 +1,8 @@
 """R1: the Python tests again and again, beside programs that keep every core busy: none may fail by chance.
 
-``python -m tests.verify.again [--plant]`` runs them beside four busy loops, RECOMMIT_RUNS (1) times. How many runs a
-commit has had, and how each ended, is noted in ``build/reports/again.jsonl``: the campaign goes on from night to night.
+``python -m tests.verify.again [--plant]`` runs them beside four busy loops, RECOMMIT_RUNS (1) times, of which
+RECOMMIT_SIDE (1) go on side by side. How many runs a commit has had, and how each ended, is noted in
+``build/reports/again.jsonl``: the campaign goes on from night to night.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import xml.etree.ElementTree as ET
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 LOG = ROOT / "build" / "reports" / "again.jsonl"
-RUNS = int(os.environ.get("RECOMMIT_RUNS", "1"))
+RUNS, SIDE = int(os.environ.get("RECOMMIT_RUNS", "1")), int(os.environ.get("RECOMMIT_SIDE", "1"))
 #: Programs that do nothing but count, and a test that fails beside them: it expects to have a core for itself.
 LOOPS, LOOP = 4, "while True: pass"
 PLANTED = """
@@ -85,12 +87,11 @@ def check(plant: bool) -> tuple[int, str]:
         return 1, "planted test"
     name = commit()
     LOG.parent.mkdir(parents=True, exist_ok=True)
-    for _ in range(RUNS):
-        with busy(LOOPS):
-            passed, failed = once([], os.cpu_count() or 1)
-        with LOG.open("a", encoding="utf-8") as log:
-            log.write(json.dumps({"commit": name, "passed": passed, "failed": failed}) + "\n")
-        expect(not failed, f"failed beside {LOOPS} busy loops: {', '.join(failed)}")
+    with busy(LOOPS), ThreadPoolExecutor(SIDE) as suites:
+        for passed, failed in suites.map(lambda _: once([], os.cpu_count() or 1), range(RUNS)):
+            with LOG.open("a", encoding="utf-8") as log:
+                log.write(json.dumps({"commit": name, "passed": passed, "failed": failed}) + "\n")
+            expect(not failed, f"failed beside {LOOPS} busy loops: {', '.join(failed)}")
     every = earlier(name)
     red = sum(bool(line["failed"]) for line in every)
     expect(not red, f"{red} of {len(every)} runs of {name} failed: {LOG}")

@@ -31,7 +31,7 @@ def parse(cls: type[Any], values: Any, name: str = "") -> Any:
     values = mapping(values, name or "recipe")
     if hasattr(cls, "completed"):
         values = cls.completed(values)
-    hints, fields = _hints(cls), field_names(cls)
+    hints, fields = _hints(cls), field_names(cls)  # type: ignore[arg-type]  # a class can be hashed
     if unknown := [str(key) for key in values if key not in fields]:
         raise ValueError(f"{name or 'recipe'}: expected fields of {', '.join(fields)}, got {', '.join(unknown)[:200]}")
     if absent := [field.name for field in dataclasses.fields(cls) if field.name not in values and _is_needed(field)]:
@@ -62,7 +62,7 @@ def check_least(owner: str, config: Any, **least: float) -> None:
 
 def check_choices(owner: str, config: Any) -> None:
     """Refuse values that a ``Literal`` field does not name."""
-    for name, hint in _hints(type(config)).items():
+    for name, hint in _hints(type(config)).items():  # type: ignore[arg-type]
         choices = typing.get_args(hint) if typing.get_origin(hint) is typing.Literal else ()
         if choices and getattr(config, name) not in choices:
             raise ValueError(f"{owner}.{name}: expected {listed(choices, 'or')}, got {getattr(config, name)}")
