@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import itertools
+import os
 import signal
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,10 @@ from tests.waiting import HANG
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import FrameType
+
+
+# As scripts/test has it, for whoever calls pytest: threads of torch that wait leave the core to the tests beside them.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 
 def pytest_configure() -> None:
