@@ -1,9 +1,9 @@
 """Tables of docs/results-heads.md from evaluations of policies with foresight, one per seed; the sentences there stay.
 
-python bench/pages/heads.py gather EVAL-S0 EVAL-S1 EVAL-S2 --split "..."  # their figures -> docs/assets/heads-TASK.json
-python bench/pages/heads.py gather laptop/sliding/fresh-s? --name stakes   # of a preset, under another name
-python bench/pages/heads.py                                               # the tables of the page, from these files
-python bench/pages/heads.py --check                                       # writes nothing; 1 if the page has others
+python -m bench.pages.heads gather EVAL-S0 EVAL-S1 EVAL-S2 --split "..."  # their figures -> docs/assets/heads-TASK.json
+python -m bench.pages.heads gather laptop/sliding/fresh-s? --name stakes   # of a preset, under another name
+python -m bench.pages.heads                                               # the tables of the page, from these files
+python -m bench.pages.heads --check                                       # writes nothing; 1 if the page has others
 
 An evaluation has agents of folders that are called by what they are (``FOLDERS``), with ``-sSEED`` behind it.
 """
@@ -17,6 +17,8 @@ import sys
 from pathlib import Path
 from statistics import mean
 from typing import TYPE_CHECKING, Any
+
+from bench.pages import charged
 
 from recommit.evaluate.agent_names import AgentName
 from recommit.rivals import audit_page
@@ -233,6 +235,7 @@ def credit(figures: dict[str, Any]) -> str:
 
 Tables = dict[str, "Callable[[dict[str, Any]], str]"]
 TABLES: Tables = {"credit": credit, "means": means, "seeds": seeds, "ahead": ahead, "causes": causes, "prices": prices}
+TABLES |= {"value": charged.value, "lead": charged.ahead}
 
 
 def filled(

@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("torch")
 
-from bench.pages import heads
+from bench.pages import charged, heads
 
 
 def test_the_page_equals_its_figures():
@@ -20,7 +20,7 @@ def test_the_page_equals_its_figures():
     for task in figures:  # a planted defect: another figure in any of the files
         planted = copy.deepcopy(figures)
         row = planted[task]["rows"][0]
-        key = next(name for name in ("solve_rate", "solved", "cosine") if name in row)
+        key = next(name for name in ("solve_rate", "solved", "cosine", "value") if name in row)
         row[key] = row[key] / 2 + 0.01
         assert heads.filled(page, planted) != page
 
@@ -82,3 +82,28 @@ def test_folders_of_a_preset_say_whose_plans_they_are():
     warm = {"plans": "warm start, eight views", "chooses": "perfect depths"}
     assert heads._words("oracle-dp@out/family/foresight-s1", "sokoban") == warm
     assert heads._words("shuffled", "sliding") is heads._words("fixed-4@adaptive-s0/init", "sliding") is None
+
+
+def test_where_looks_cost_something_seeds_are_those_of_runs(tmp_path):
+    """Another constant than the chosen one is not shown, and the first agent is the one that is ahead."""
+    folders = []
+    for seed, look in ((0, 0.01), (2, 0.01), (0, 0.04)):
+        folder = tmp_path / f"price-{look}-s{seed}"
+        folder.mkdir()
+        first = f"adaptive@family/stakes-s{seed}"
+        shares = {"gain": 0.5 + look, "gain_constant": "fixed-2", "gain_low": 0.4, "gain_high": 0.6}
+        rows = [summary(first, value=0.5 + seed / 10, **shares)]
+        rows += [summary(name, value=0.25, **shares) for name in ("adaptive", f"adaptive@family/foresight-s{seed}")]
+        rows += [summary(name, value=0.125) for name in ("fixed-2", "fixed-4")]
+        ends = {"mean": 0.1, "low": 0.05, "high": 0.15}
+        pairs = [{"agent": first, "against": row["agent"], "budget": "loose", "value_difference": ends} for row in rows]
+        plan = {"run": f"family/adaptive-s{seed}", "price_look": look, "fresh": 23, "test_set": "abc", "instances": 4}
+        for name, values in {"plan": plan, "summary": rows, "comparisons": pairs[1:]}.items():
+            (folder / f"{name}.json").write_text(json.dumps(values))
+        folders.append(folder)
+    figures = charged.gathered(folders)
+    assert {row["chooses"] for row in figures["rows"]} == {*charged.HEADS.values(), "best constant"}
+    table = charged.value(figures).splitlines()
+    assert [cell.strip() for cell in table[2].split("|")[1:5]] == ["6", "0.01", "0.125", "0.600"]
+    assert "s2 +0.100 (+0.050 .. +0.150)" in charged.ahead(figures)
+    assert "perfect" not in charged.ahead(figures)

@@ -20,7 +20,11 @@ ENVIRONMENT = {
     "TSAN_OPTIONS": STOPS_AT_ONCE,
 }
 #: What a process holds says nothing where blocks that were freed are kept back to be watched.
-OF_MEMORY = tuple(f"tests/unit/envs/test_lifetime.py::test_{name}" for name in ("nothing_leaks", "a_leak_is_noticed"))
+OF_MEMORY = (
+    "tests/unit/envs/test_lifetime.py::test_nothing_leaks",
+    "tests/unit/envs/test_lifetime.py::test_a_leak_is_noticed",
+    "tests/unit/runs/test_process.py::test_what_lies_between_blocks_goes_back",
+)
 NIGHTLY = False
 PLANTED = {"asan": ("overflow", "leak", "undefined"), "tsan": ("race",)}
 
