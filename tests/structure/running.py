@@ -42,7 +42,13 @@ NOT_RUN = {
 
 #: The most that a number after a flag may be when a page is run.
 MOST = {
-    **{"--count": 64, "--validation": 4, "--test": 8, "--instances": 4, "--starts": 16, "--steps": 1, "--workers": 1},
+    "--count": 64,
+    "--validation": 4,
+    "--test": 8,
+    "--instances": 4,
+    "--starts": 16,
+    "--steps": 1,
+    "--workers": 1,
     "--updates": 2,
 }
 _VALIDATION = "validation={instances: 4, every: 1, budget: 3, length: [4, 14]}"
