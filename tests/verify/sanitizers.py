@@ -19,11 +19,12 @@ ENVIRONMENT = {
     "UBSAN_OPTIONS": f"{STOPS_AT_ONCE}:print_stacktrace=1",
     "TSAN_OPTIONS": STOPS_AT_ONCE,
 }
-#: What a process holds says nothing where blocks that were freed are kept back to be watched.
+#: What a process holds says nothing where blocks that were freed are kept back to be watched, in terabytes of addresses.
 OF_MEMORY = (
     "tests/unit/envs/test_lifetime.py::test_nothing_leaks",
     "tests/unit/envs/test_lifetime.py::test_a_leak_is_noticed",
     "tests/unit/runs/test_process.py::test_what_lies_between_blocks_goes_back",
+    "tests/unit/test_levels.py::test_a_giant_file_is_refused_unread",
 )
 NIGHTLY = False
 PLANTED = {"asan": ("overflow", "leak", "undefined"), "tsan": ("race",)}
