@@ -19,7 +19,7 @@ ENVIRONMENT = {
     "UBSAN_OPTIONS": f"{STOPS_AT_ONCE}:print_stacktrace=1",
     "TSAN_OPTIONS": STOPS_AT_ONCE,
 }
-#: What a process holds says nothing where blocks that were freed are kept back to be watched, in terabytes of addresses.
+#: What a process holds says nothing where blocks that were freed are kept back, and addresses are terabytes.
 OF_MEMORY = (
     "tests/unit/envs/test_lifetime.py::test_nothing_leaks",
     "tests/unit/envs/test_lifetime.py::test_a_leak_is_noticed",
