@@ -173,8 +173,8 @@ def test_every_policy_loads_everywhere(out, tmp_path, capsys):
     ):
         task, place = name.partition("/")[0].replace("joint", "sliding"), tmp_path / name.replace("/", "-")
         recipe = out / task / "launch" / "adaptive-s42.yaml"
-        words = ["--recipe", str(recipe), "--init", str(out / name), "--out", str(place), "--set", *plain]
-        assert main(["train", "grpo", *words, "--quiet"]) == 0
+        words = ["--recipe", str(recipe), "--init", str(out / name), "--task", task, "--out", str(place), "--quiet"]
+        assert main(["train", "grpo", *words, "--set", *plain]) == 0
         assert best_policy(place).is_dir()
     words = ["--agents", "adaptive", "fixed-8", "--instances", "4", "--validation", "2", "--budgets", "2"]
     assert (

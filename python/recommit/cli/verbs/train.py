@@ -106,7 +106,7 @@ def sft(
 
 @usual(
     variant="adaptive",
-    task="the puzzles of the warm start",
+    task="that of the warm start, which has one",
     data="the recipes of the warm start",
     set="nothing more",
     steps="that of the recipe",
@@ -195,7 +195,7 @@ def grpo(
 
 @usual(
     budgets="that of the recipe",
-    task="the puzzles of the warm start",
+    task="that of the warm start, which has one",
     set="nothing more",
     steps="that of the recipe",
     threads="that of the recipe",
