@@ -37,8 +37,8 @@ def gathered(folders: list[Path]) -> dict[str, Any]:
         constants = {row["budget"]: row["gain_constant"] for row in summary if row.get("gain_constant")}
         for row in summary:
             if chooses := _chooses(row["agent"], constants[row["budget"]]):
-                kept = {key: row.get(key) for key in KEPT}
-                rows.append({**about, "K": row["decisions"], "chooses": chooses, **kept})
+                values = {key: row.get(key) for key in KEPT}
+                rows.append({**about, "K": row["decisions"], "chooses": chooses, **values})
         decisions = {row["budget"]: row["decisions"] for row in summary}
         first = AgentName.parse(summary[0]["agent"])
         for row in json.loads((folder / "comparisons.json").read_text()):
