@@ -22,9 +22,9 @@ from recommit.storage.foreign_text import grid
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 #: Folder of a policy, without its seed -> who chooses the depth; all of them go by the same plans.
 HEADS = {"stakes": "foresight and stakes", "foresight": "foresight", "": "own head"}
-RULES = {"confidence-entropy": "entropy threshold", "oracle-dp": "perfect depths"}
 CONSTANT, CEILING = "best constant", "perfect depths"
-KEPT = ("value", "gain", "gain_low", "gain_high")
+RULES = {"confidence-entropy": "entropy threshold", "oracle-dp": CEILING}
+KEPT = ("value", "gain")
 
 
 def gathered(folders: list[Path]) -> dict[str, Any]:

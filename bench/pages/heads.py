@@ -46,9 +46,9 @@ FOLDERS = {
 #: Of folders of a preset, whose plans its heads go by.
 OF_PRESET = {"sliding": FOLDERS["adaptive"], "sokoban": FOLDERS["foresight-views8"]}
 #: Who chooses the depth, by the agent and whether its folder has foresight.
-HEADS = {"foresight": "foresight", "stakes": "foresight and stakes", "": "own head"}
+HEADS = charged.HEADS
 #: Who else chooses.
-RULES = {"fixed-8": "always 8", "confidence-entropy": "entropy threshold", "oracle-dp": "perfect depths"}
+RULES = {"fixed-8": "always 8", **charged.RULES}
 KEPT = ("solve_rate", "solve_low", "solve_high", "actions_per_episode", "decisions_per_episode")
 SHARES = ("gain", "gain_low", "gain_high")
 
