@@ -1,4 +1,4 @@
-"""For all tests: Ctrl-C is that of a terminal, seeds are the same each time, what hangs ends, GPUs are looked for."""
+"""For all tests: Ctrl-C is a terminal's, seeds are the same, what hangs ends, no hub is asked, GPUs are looked for."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 # As scripts/test has it, for whoever calls pytest: threads of torch that wait leave the core to the tests beside them.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+# Whatever is opened with `datasets`, a folder of this machine too, is counted at Hugging Face unless this is set.
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 
 def pytest_configure() -> None:
