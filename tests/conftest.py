@@ -6,6 +6,7 @@ import gc
 import itertools
 import os
 import signal
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -51,7 +52,12 @@ def _same_seeds(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    """End a quick test that waits for ever, whatever it waits for: one that hangs would hang the whole suite."""
+    """End a quick test that waits for ever, whatever it waits for: one that hangs would hang the whole suite.
+
+    And torch draws the same in it every time, whatever ran before in the same process.
+    """
+    if torch := sys.modules.get("torch"):
+        torch.default_generator.manual_seed(1)
     if item.get_closest_marker("nightly") or not hasattr(signal, "SIGALRM"):
         return (yield)
     before = signal.signal(signal.SIGALRM, _hangs)

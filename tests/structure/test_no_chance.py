@@ -122,3 +122,9 @@ def test_what_waits_or_draws_is_noticed(line: str) -> None:
 )
 def test_what_is_sure_is_not(line: str) -> None:
     assert faults(f"import random\n{line}") == []
+
+
+@pytest.mark.parametrize("time", ["first", "second"])
+def test_torch_draws_the_same_in_every_test(time: str) -> None:
+    torch = pytest.importorskip("torch")
+    assert torch.equal(torch.rand(3), torch.rand(3, generator=torch.Generator().manual_seed(1))), time

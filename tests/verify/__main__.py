@@ -117,6 +117,13 @@ def publish(figures: list[Figure], path: Path = PUBLISHED) -> None:
     write([figure for figure in named.values() if figure], path, table)
 
 
+def longest_first(rows: Sequence[Row], path: Path = PUBLISHED) -> list[Row]:
+    """By the seconds that they took last: so the last of them end at about the same time."""
+    before = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
+    seconds = {(entry["row"], entry["what"]): entry["seconds"] for entry in before}
+    return sorted(rows, key=lambda row: -seconds.get((row.id, row.what), 0.0))
+
+
 def side_by_side(rows: Sequence[Row]) -> int:
     """How many at a time: two quick ones, of which none measures seconds or fills the memory; others are alone."""
     return 2 if all(row.tier == "quick" for row in rows) else 1
@@ -142,8 +149,10 @@ def main() -> int:
     results = arguments.results if arguments.results and arguments.results.exists() else None
     now, figures = commit(), []
     then = now if results is None else commit(runners.began(results))
-    with ThreadPoolExecutor(side_by_side(chosen)) as threads:
-        for last in threads.map(lambda row: verify(row, results, then if runners.taken(row.check) else now), chosen):
+    side = side_by_side(chosen)
+    ordered = longest_first(chosen) if side > 1 else chosen
+    with ThreadPoolExecutor(side) as threads:
+        for last in threads.map(lambda row: verify(row, results, then if runners.taken(row.check) else now), ordered):
             figures.append(last)
             print(
                 f"{last.row:<4} {last.seconds:8.1f} s  {last.executed:>10,}  {last.result[:60]:<60} {last.what}",

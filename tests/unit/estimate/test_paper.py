@@ -61,8 +61,8 @@ def test_what_fits_a_card_is_read_from_there():
 def test_the_file_is_what_the_command_says(capsys):
     from recommit.cli import main
 
-    assert main(["estimate", "paper-sliding", "--stage", "sft", "--gpus", "8", "--json"]) == 0
+    assert main(["estimate", "paper-sliding", "--stage", "evaluate", "--gpus", "8", "--json"]) == 0
     (said,) = json.loads(capsys.readouterr().out)
-    was = next(f for f in counted_before()[0] if (f.recipe, f.stage, f.gpus) == ("paper-sliding", "sft", 8))
+    was = next(f for f in counted_before()[0] if (f.recipe, f.stage, f.gpus) == ("paper-sliding", "evaluate", 8))
     assert (said["peak"], said["fits"], said["seconds"]) == (was.peak, was.fits, was.seconds)
     assert paper.COUNTED_FILE
