@@ -114,8 +114,8 @@ def best_plain(figures: Figures) -> str:
 def ends(figures: Figures) -> str:
     """The best constant and the ceiling under every setting, in hundredths of a solved episode."""
     lines = []
-    settings = dict.fromkeys((row["K"], row["ratio"]) for row in figures["rows"])
-    for budget, ratio in settings:
+    settings = {(row["K"], row["ratio"]) for row in figures["rows"]}
+    for budget, ratio in sorted(settings, key=lambda setting: (-setting[0], setting[1])):
         rows = of_rule(figures, first(figures), budget, ratio)
         depth = " / ".join(str(row["ends"][0]) for row in rows)
         least, most = (" / ".join(f"{100 * row['ends'][at]:.1f}" for row in rows) for at in (1, 2))
@@ -124,15 +124,20 @@ def ends(figures: Figures) -> str:
 
 
 def fits(figures: Figures) -> str:
-    """What was tried for each head, and what the best came to on the held-out starts."""
-    lines = []
+    """What was tried for each head, and what the best came to on the held-out starts; seeds by a slash."""
+    seeds: dict[str, list[Figures]] = {}
     for name, record in sorted(figures["fits"].items()):
+        seeds.setdefault(name.rpartition("-s")[0], []).append(record)
+    lines = []
+    for name, records in seeds.items():
         tries = "; ".join(
-            f"{', '.join(f'{key} {value:g}' for key, value in each['changes'].items())}: {100 * each['value']:.1f}"
-            for each in record["tries"]
+            f"{', '.join(f'{key} {value:g}' for key, value in each[0]['changes'].items())}: "
+            + " / ".join(f"{100 * one['value']:.1f}" for one in each)
+            for each in zip(*(record["tries"] for record in records), strict=True)
         )
-        lines.append([name, tries, f"{record['updates']:,}", f"{100 * record['value']:.1f}"])
-    return grid(["head, price, seed", "tries (value on held-out starts)", "updates", "value"], lines)
+        updates = " / ".join(f"{record['updates']:,}" for record in records)
+        lines.append([name, tries, updates, " / ".join(f"{100 * record['value']:.1f}" for record in records)])
+    return grid(["head, price", "tries (value on held-out starts)", "updates", "value"], lines)
 
 
 TABLES: heads.Tables = {"scores": scores, "prices": prices, "ends": ends, "fits": fits}
