@@ -18,7 +18,7 @@ from pathlib import Path
 from statistics import mean
 from typing import TYPE_CHECKING, Any
 
-from bench.pages import charged
+from bench.pages import charged, ladder
 
 from recommit.evaluate.agent_names import AgentName
 from recommit.rivals import audit_page
@@ -235,7 +235,7 @@ def credit(figures: dict[str, Any]) -> str:
 
 Tables = dict[str, "Callable[[dict[str, Any]], str]"]
 TABLES: Tables = {"credit": credit, "means": means, "seeds": seeds, "ahead": ahead, "causes": causes, "prices": prices}
-TABLES |= {"value": charged.value, "lead": charged.ahead}
+TABLES |= {"value": charged.value, "lead": charged.ahead, "rungs": ladder.rungs}
 
 
 def filled(
