@@ -105,10 +105,17 @@ class Evaluation:
                 self._line.clear()
                 short = re.sub(r"@.*[/\\]", "@", str(agent))
                 self._say(f"{number}/{len(self.spec.agents)} {short}: {time.monotonic() - began:.1f} s")
+            if self.team.lead:
+                self._keep_look(policy, agents)
             if self.spec.regret:
                 self._keep_regrets(policy, agents)
             self._let_go(policy)
         return self._figures() if self.team.lead else []
+
+    def _keep_look(self, policy: AgentName, agents: list[AgentName]) -> None:
+        """What a policy's look costs, if nobody was played now and the file of an earlier call is lost."""
+        if any(agent.base != ZERO_SHOT for agent in agents) and str(policy) not in self.store.compute():
+            self._player(policy)
 
     def _keep_regrets(self, policy: AgentName, agents: list[AgentName]) -> None:
         """What the commitments of a policy's agents cost, of those that have none yet."""
