@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("torch")
 
-from bench.pages import charged, heads
+from bench.pages import charged, heads, ladder
 
 
 def test_the_page_equals_its_figures():
@@ -107,3 +107,25 @@ def test_where_looks_cost_something_seeds_are_those_of_runs(tmp_path):
     assert [cell.strip() for cell in table[2].split("|")[1:5]] == ["6", "0.01", "0.125", "0.600"]
     assert "s2 +0.100 (+0.050 .. +0.150)" in charged.ahead(figures)
     assert "perfect" not in charged.ahead(figures)
+
+
+def test_the_ladder_has_a_row_per_change_in_its_order(tmp_path):
+    evaluation = tmp_path / "eval-s0"
+    evaluation.mkdir()
+    runs = [tmp_path / "family" / f"{name}-s0" for name in ("adaptive", "ladder-exact", "paper")]
+    for seconds, run in enumerate(runs, 1):
+        run.mkdir(parents=True)
+        (run / "timing.jsonl").write_text(json.dumps({"cpu_s": seconds}) + "\n" + json.dumps({"cpu_s": 10}) + "\n")
+    others = [summary(f"adaptive@{run}", solve_rate=0.1 * seconds) for seconds, run in enumerate(runs[1:], 2)]
+    rows = [summary("adaptive", solve_rate=0.1), summary("fixed-4"), *others]
+    (evaluation / "summary.json").write_text(json.dumps(rows))
+    (evaluation / "plan.json").write_text(json.dumps({"run": str(runs[0]), "test_set": "abc", "instances": 8}))
+    figures = ladder.gathered(tmp_path)
+    assert [row["rung"] for row in figures["rows"]] == ["paper", "ladder-exact", "adaptive"]
+    assert [row["cpu_s"] for row in figures["rows"]] == [13, 12, 11]
+    lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in ladder.rungs(figures).splitlines()[2:]]
+    assert [(line[0], line[2], line[-1]) for line in lines] == [
+        ("paper", "30.0 (40.0 .. 60.0)", "13"),
+        ("ladder-exact", "20.0 (40.0 .. 60.0)", "12"),
+        ("adaptive", "10.0 (40.0 .. 60.0)", "11"),
+    ]
