@@ -60,9 +60,11 @@ class DepthHead(nn.Linear):
 
     def forward(self, inputs: Tensor) -> Tensor:
         """Logits of the depths for ``inputs`` [batch, self.inputs]."""
-        if self.hidden is not None:
-            inputs = F.gelu(self.hidden(inputs), approximate=self._gelu)
-        return super().forward(inputs)
+        return super().forward(inputs) if self.hidden is None else self.from_hidden(self.hidden(inputs))
+
+    def from_hidden(self, sums: Tensor) -> Tensor:
+        """Logits of the depths from what the hidden layer sums up [batch, config.hidden]."""
+        return super().forward(F.gelu(sums, approximate=self._gelu))
 
 
 def at_stake(left: NDArray[np.integer] | None, prices: tuple[float, float], rows: int) -> Tensor:

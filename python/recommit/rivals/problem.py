@@ -128,19 +128,26 @@ class HeadProblem:
             self.reads,
         )
         result.__dict__.update({name: getattr(self, name) for name in ("edges", "rows", "landing", "_read")})
+        if starts is None:
+            result.__dict__["earliest"] = self.earliest
         return result
 
     def within_reach(self) -> HeadProblem:
         """The same without nodes that no episode comes to: graphs have all depths, a head some of them."""
-        seen = np.zeros(len(self.graph), bool)
-        here = np.unique(self.starts)
-        for _ in range(self.longest):
-            seen[here] = True
-            there = np.unique(self.edges.landing[here[~self.graph.goal[here]]])
-            here = there[~seen[there]]
         result = self.over()
-        rows = self.rows[seen[self.rows]]
+        rows = self.rows[self.earliest[self.rows] < self.longest]
         result.__dict__.update(rows=rows, landing=self.edges.landing[rows].astype(np.int64))
+        return result
+
+    @cached_property
+    def earliest(self) -> Nodes:
+        """[N] after how many commitments an episode may be at a node; as many as there are nodes if never."""
+        result = np.full(len(self.graph), len(self.graph))
+        here, commitments = np.unique(self.starts), 0
+        while len(here):
+            result[here] = commitments
+            there = np.unique(self.edges.landing[here[~self.graph.goal[here]]])
+            here, commitments = there[result[there] == len(self.graph)], commitments + 1
         return result
 
     @property

@@ -92,16 +92,17 @@ class Reader:
         ahead = [_foreseen(policy, task, problem, rows[at : at + PIECE]) for at in range(0, len(rows), PIECE)]
         #: What foresight says of the nodes.
         self.ahead = torch.cat(ahead)
-        self._own = torch.cat([torch.from_numpy(sure), self.ahead], dim=1)
+        #: What is read of a node whatever is at stake.
+        self.own = torch.cat([torch.from_numpy(sure), self.ahead], dim=1)
 
     @property
     def width(self) -> int:
         """Numbers in all."""
-        return int(self._own.shape[1]) + STAKES
+        return int(self.own.shape[1]) + STAKES
 
     def __call__(self, rows: NDArray[np.int64] | slice, left: NDArray[np.int64] | int, prices: Prices) -> torch.Tensor:
         """[rows, width] of places in ``problem.rows``."""
-        own = self._own[rows]
+        own = self.own[rows]
         looks = np.broadcast_to(left, len(own))
         return torch.cat([own, at_stake(looks, (prices.action, prices.look), len(own))], dim=1)
 
@@ -135,13 +136,28 @@ class StakesLearner:
         read = (self.reader(rows, left, prices) - self.mean) / self.deviation
         return F.log_softmax(self.head(read), dim=-1)
 
-    def chances(self, prices: Prices) -> Floats:
-        """[K + 1, rows, depths]."""
+    def chances(self, problem: HeadProblem) -> Floats:
+        """[K + 1, rows, depths]; 0 where no episode of the problem comes with so many looks left.
+
+        What the hidden layer sums up of a node is the same with any number of looks left, but for a constant.
+        """
+        result = np.zeros((problem.longest + 1, len(problem.rows), len(problem.depths)))
+        head, looks, prices = self.folded(), np.arange(1, problem.longest + 1), problem.prices
+        assert head.hidden is not None
+        earliest = problem.earliest[problem.rows]
+        order = np.argsort(earliest, kind="stable")
+        within = np.searchsorted(earliest[order], problem.longest - looks, side="right")
+        own, stakes = head.hidden.weight[:, :-STAKES], head.hidden.weight[:, -STAKES:]
         with torch.no_grad():
-            each = [
-                self.logs(slice(None), k, prices).double().exp().numpy() for k in range(1, self.problem.longest + 1)
-            ]
-        return np.stack([np.zeros_like(each[0]), *each])
+            shifts = at_stake(looks, (prices.action, prices.look), len(looks)) @ stakes.T
+            for at in range(0, len(order), PIECE):
+                rows = order[at : at + PIECE]
+                sums = F.linear(self.reader.own[rows], own, head.hidden.bias)
+                for k, shift, most in zip(looks, shifts, within - at, strict=True):
+                    near = rows[: max(most, 0)]
+                    logits = head.from_hidden(sums[: len(near)] + shift)
+                    result[k, near] = logits.double().softmax(dim=-1).numpy()
+        return result
 
     def update(self, number: int) -> None:
         """One program under prices of its own, and the steps on it."""
@@ -149,8 +165,8 @@ class StakesLearner:
         action = ACTION[0] * (ACTION[1] / ACTION[0]) ** first
         drawn = Prices(action, action * LOOK[0] * (LOOK[1] / LOOK[0]) ** second) if number % FREE else Prices()
         prices = config.prices or drawn
-        chance = self.chances(prices)
-        share, advantage = credit(self.problem.over(prices=prices), chance)
+        problem = self.problem.over(prices=prices)
+        share, advantage = credit(problem, self.chances(problem))
         edges = np.cumsum(share.ravel())
         for step in range(config.steps):
             uniform = _uniform(config.seed, (1 << 32) + number * config.steps + step, config.states)
@@ -174,7 +190,7 @@ class StakesLearner:
 
     def _values(self, held: HeadProblem) -> Iterator[float]:
         columns = np.zeros((held.longest + 1, len(held.graph)), np.int64)
-        columns[:, held.rows] = self.chances(held.prices).argmax(axis=2)
+        columns[:, held.rows] = self.chances(held).argmax(axis=2)
         for budget in held.budgets:
             solved, actions, looks = attribution.outcome(
                 held.edges, held.starts, budget, lambda left, _episodes, path: columns[left, path[-1]]

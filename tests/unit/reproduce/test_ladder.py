@@ -15,7 +15,7 @@ ROWS = ("paper", "ladder-inputs", "ladder-looks", "ladder-objective", "ladder-ep
 #: Fields that may differ from the row before, and the one that must.
 CHANGES = {
     "ladder-inputs": ({"head"}, "head"),
-    "ladder-looks": ({"rollout"}, "rollout"),
+    "ladder-looks": ({"rollout", "optim"}, "rollout"),
     "ladder-objective": ({"objective"}, "objective"),
     "ladder-episode": ({"credit", "rollout"}, "credit"),
     "ladder-exact": ({"credit", "optim", "validation"}, "credit"),

@@ -162,6 +162,25 @@ def test_episodes_tell_it_the_looks_left(fitted):
         here[on] = TASK.execute(np.ascontiguousarray(here[on]), plans, depths.astype(np.int32)).states
 
 
+def test_chances_are_the_heads_wherever_an_episode_comes_to(folder, graph):
+    problem, prices = problem_of(graph).within_reach(), Prices(0.01, 0.04)
+    learner = stakes.StakesLearner(problem, stakes.Reader(new(folder), TASK, problem), FEW)
+    for number in range(4):
+        learner.update(number)
+    priced = problem.over(prices=prices)
+    with torch.no_grad():
+        each = [learner.logs(slice(None), k, prices).exp().numpy() for k in range(1, problem.longest + 1)]
+    whole, fast = np.stack([np.zeros_like(each[0]), *each]).astype(float), learner.chances(priced)
+    (share, advantage), (same, fewer) = stakes.credit(priced, whole), stakes.credit(priced, fast)
+    seen, left = share > 0, np.arange(problem.longest + 1)[:, None]
+    assert np.allclose(fast[seen], whole[seen], atol=1e-5)
+    assert np.allclose(same, share, atol=1e-6)
+    assert np.allclose(fewer[seen], advantage[seen], atol=1e-3)
+    assert np.array_equal(fast.sum(axis=2) > 0, (left > 0) & (problem.earliest[problem.rows] + left <= problem.longest))
+    assert not fast[left.max()].all()
+    assert not np.allclose(fast[1][seen[1]], whole[2][seen[1]], atol=1e-3)  # planted: the looks left are off by one
+
+
 def test_a_head_that_learned_is_worth_more_and_the_same_by_its_seed(folder, graph):
     weights, values = [], []
     for seed in (0, 0, 1):
