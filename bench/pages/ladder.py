@@ -12,19 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from recommit.evaluate.agent_names import AgentName
+from recommit.paper.tables.recipe_changes import RUNGS
 from recommit.storage.foreign_text import grid
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-#: Folder of a run, without its seed -> what changes there, from the row above.
-RUNGS = {
-    "paper": "the paper's recipe",
-    "ladder-inputs": "the head reads how sure the plan is, too, and has a hidden layer",
-    "ladder-looks": "a training episode has 15 looks instead of 5",
-    "ladder-objective": "objective: clip 0.2 for 0.05, no KL, less entropy",
-    "ladder-episode": "credit: solved episodes less actions, in groups of four",
-    "ladder-exact": "credit: exact values",
-    "adaptive": "the finish: more moves of the head, at last alone",
-}
 KEPT = ("solve_rate", "solve_low", "solve_high", "actions_per_episode", "decisions_per_episode", "gain")
 
 

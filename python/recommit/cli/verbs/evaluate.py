@@ -88,7 +88,7 @@ def evaluate(
         paper: RUN is the folder of a family (see recommit train family); play everybody in it and write every table of
             the paper, beside the paper's numbers.
         tables: With paper, only these, and only whom they need: main, sweep, ablation, single, state, emergence,
-            efficiency, depths, entropy, seeds, budgets, oracle, pareto, heads, zero-shot.
+            efficiency, depths, entropy, seeds, budgets, oracle, pareto, heads, ladder, zero-shot.
         json: Print the summary as JSON.
         quiet: Print nothing while playing.
     """

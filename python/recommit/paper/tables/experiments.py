@@ -11,6 +11,7 @@ from recommit.paper import printed
 from recommit.paper.tables.behaviour import DepthShares, Efficiency, StateDependence
 from recommit.paper.tables.front import Front, Oracle, ZeroShotModels
 from recommit.paper.tables.heads import Heads
+from recommit.paper.tables.recipe_changes import RecipeChanges
 from recommit.paper.tables.solving import Ablation, FixedDepths, Main, OneDepth
 from recommit.paper.tables.table import FILE, PAGE, PaperTables
 from recommit.paper.tables.training import Emergence, Entropy, Seeds, TrainingBudgets
@@ -37,11 +38,24 @@ _ORDER: tuple[type[Table], ...] = (
     Oracle,
     Front,
     Heads,
+    RecipeChanges,
     ZeroShotModels,
 )
 TABLES = {table.name: table for table in _ORDER}
 #: Those that need no other seed's runs, nor those that are made with one seed alone.
-OF_ONE_SEED = ("main", "sweep", "ablation", "state", "efficiency", "depths", "entropy", "oracle", "pareto", "heads")
+OF_ONE_SEED = (
+    "main",
+    "sweep",
+    "ablation",
+    "state",
+    "efficiency",
+    "depths",
+    "entropy",
+    "oracle",
+    "pareto",
+    "heads",
+    "ladder",
+)
 
 
 def check(names: Sequence[str]) -> tuple[str, ...]:
