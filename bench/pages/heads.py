@@ -18,7 +18,7 @@ from pathlib import Path
 from statistics import mean
 from typing import TYPE_CHECKING, Any
 
-from bench.pages import charged, ladder
+from bench.pages import charged, ladder, leads
 
 from recommit.evaluate.agent_names import AgentName
 from recommit.rivals import audit_page
@@ -35,6 +35,7 @@ BLOCK = re.compile(r"<!-- (?P<task>[a-z]+) (?P<table>[a-z]+) -->\n.*?<!-- end --
 FOLDERS = {
     "": "adaptive, after reinforcement",
     "adaptive": "adaptive, after reinforcement",
+    "fixed-4": "plans trained for depth 4",
     "fixed-8": "plans trained for depth 8",
     "foresight-views8": "warm start, eight views",
     "foresight-views1": "warm start, one view",
@@ -48,7 +49,7 @@ OF_PRESET = {"sliding": FOLDERS["adaptive"], "sokoban": FOLDERS["foresight-views
 #: Who chooses the depth, by the agent and whether its folder has foresight.
 HEADS = charged.HEADS
 #: Who else chooses.
-RULES = {"fixed-8": "always 8", **charged.RULES}
+RULES = {"fixed-4": "always 4", "fixed-8": "always 8", **charged.RULES}
 KEPT = ("solve_rate", "solve_low", "solve_high", "actions_per_episode", "decisions_per_episode")
 SHARES = ("gain", "gain_low", "gain_high")
 
@@ -235,7 +236,7 @@ def credit(figures: dict[str, Any]) -> str:
 
 Tables = dict[str, "Callable[[dict[str, Any]], str]"]
 TABLES: Tables = {"credit": credit, "means": means, "seeds": seeds, "ahead": ahead, "causes": causes, "prices": prices}
-TABLES |= {"value": charged.value, "lead": charged.ahead, "rungs": ladder.rungs}
+TABLES |= {"value": charged.value, "lead": charged.ahead, "rungs": ladder.rungs, "leads": leads.leads}
 
 
 def filled(

@@ -8,8 +8,9 @@ import json
 import pytest
 
 pytest.importorskip("torch")
+pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
 
-from bench.pages import charged, heads, ladder
+from bench.pages import charged, heads, ladder, leads
 
 
 def test_the_page_equals_its_figures():
@@ -129,3 +130,36 @@ def test_the_ladder_has_a_row_per_change_in_its_order(tmp_path):
         ("ladder-exact", "20.0 (40.0 .. 60.0)", "12"),
         ("adaptive", "10.0 (40.0 .. 60.0)", "11"),
     ]
+
+
+def test_leads_are_of_the_same_episodes(tmp_path):
+    """Value is worked out by hand; another constant than the chosen one and other seeds' runs are left out."""
+    solved, actions, looks = [True, True, False, True], [10, 20, 30, 10], [2, 4, 6, 2]
+    agents = {
+        "adaptive@f/stakes-s1": (solved, actions, looks),
+        "adaptive": ([False] * 4, [40] * 4, [8] * 4),
+        "fixed-8@f/fixed-8-s1": (solved, actions, looks),
+        "fixed-8@f/fixed-8-s0": ([False] * 4, [40] * 4, [8] * 4),
+        "fixed-2": ([False] * 4, actions, looks),
+        "fixed-1": (solved, actions, looks),
+    }
+    columns = {name: [] for name in ("agent", "budget", *leads.FIGURES)}
+    for agent, (each, taken, looked) in agents.items():
+        columns["agent"] += [agent] * 4
+        columns["budget"] += ["loose"] * 4
+        for name, values in zip(leads.FIGURES, (each, taken, looked), strict=True):
+            columns[name] += values
+    pq.write_table(pa.table(columns), tmp_path / "episodes.parquet")
+    rows = [summary("adaptive", gain_constant="fixed-2"), summary("fixed-2")]
+    (tmp_path / "summary.json").write_text(json.dumps(rows))
+    (tmp_path / "plan.json").write_text(json.dumps({"run": "f/adaptive-s1", "test_set": "abc", "instances": 4}))
+    figures = leads.gathered([tmp_path])
+    own, same, constant = figures["rows"]
+    assert [row["against"] for row in figures["rows"]] == ["own head", leads.OTHERS["fixed-8@fixed-8"], "best constant"]
+    assert own["solved"]["mean"] == 0.75
+    assert own["0.02"]["mean"] == pytest.approx(0.75 + 0.01 * (40 - 17.5) + 0.02 * (8 - 3.5))
+    assert same["0.02"]["mean"] == 0.0
+    assert constant["actions"]["mean"] == 0.0
+    lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in leads.leads(figures).splitlines()[2:]]
+    assert lines[0][:4] == ["6", "own head", "+75.0 (+1 -0)", "-22.5 (+0 -1)"]
+    assert lines[1][2] == "+0.0 (+0 -0)"

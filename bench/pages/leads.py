@@ -1,0 +1,104 @@
+"""Table of docs/results-heads.md: foresight and stakes against each other agent, episode by episode, at four prices.
+
+python -m bench.pages.leads laptop/sliding/fresh-s?    # writes docs/assets/heads-leads.json, for bench.pages.heads
+
+The evaluations are those of a preset, one per seed; nobody plays again. So the head plays for its usual price, and its
+value at the other prices is a bound from below.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+
+from recommit.paper import seeds
+from recommit.stats import bootstrap
+from recommit.storage.foreign_text import grid
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+#: What a look costs; an action costs ``ACTION``.
+LOOKS, ACTION = (0.005, 0.01, 0.02, 0.04), 0.01
+FIRST = "adaptive@stakes"
+#: Agents by kind -> the table's words; the chosen constant comes beside them.
+OTHERS = {
+    "adaptive": "own head",
+    "adaptive@foresight": "foresight",
+    "fixed-4@fixed-4": "plans trained for depth 4, always 4",
+    "fixed-8@fixed-8": "plans trained for depth 8, always 8",
+    "confidence-entropy": "entropy threshold",
+}
+FIGURES = ("solved", "actions", "decisions")
+
+
+def gathered(folders: list[Path]) -> dict[str, Any]:
+    """Every pair's differences, seed by seed."""
+    rows, sets = [], set()
+    for folder in folders:
+        plan, summary = (json.loads((folder / name).read_text()) for name in ("plan.json", "summary.json"))
+        sets.add((plan["test_set"], plan["instances"]))
+        columns = pq.read_table(folder / "episodes.parquet").to_pydict()
+        agents, budgets = (np.array(columns[name], object) for name in ("agent", "budget"))
+        every = {name: np.array(columns[name], np.float64) for name in FIGURES}
+        looks = {row["budget"]: row["decisions"] for row in summary}
+        own = seeds.seed_of(plan["run"])
+        for budget, decisions in looks.items():
+            constant = next(r["gain_constant"] for r in summary if r["budget"] == budget and r.get("gain_constant"))
+            names = {agent: seeds.kind(agent) for agent in dict.fromkeys(agents) if _own(agent, own)}
+            words = {agent: OTHERS[kind] for agent, kind in names.items() if kind in OTHERS} | {
+                constant: "best constant"
+            }
+            played = {
+                agent: {name: values[(agents == agent) & (budgets == budget)] for name, values in every.items()}
+                for agent in (*words, next(agent for agent, kind in names.items() if kind == FIRST))
+            }
+            *others, first = played
+            for other in others:
+                about = {"seed": int(own), "K": decisions, "against": words[other]}
+                rows.append({**about, **_differences(played[first], played[other])})
+    ((test_set, instances),) = sets
+    return {"task": "leads", "test_set": test_set, "instances": instances, "rows": rows}
+
+
+def _own(agent: str, seed: str) -> bool:
+    return seeds.seed_of(str(agent)) in ("", seed)
+
+
+def _differences(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    less = {name: one[name] - other[name] for name in FIGURES}
+    values = {f"{look:g}": less["solved"] - ACTION * less["actions"] - look * less["decisions"] for look in LOOKS}
+    return {name: vars(bootstrap(column)) for name, column in ({**less, **values}).items()}
+
+
+def leads(figures: dict[str, Any]) -> str:
+    """Means over seeds; of values also how many seeds are ahead beyond chance."""
+    names = dict.fromkeys((row["K"], row["against"]) for row in figures["rows"])
+    lines = []
+    for decisions, against in sorted(names, key=lambda each: -each[0]):
+        own = [row for row in figures["rows"] if (row["K"], row["against"]) == (decisions, against)]
+        prices = (_of(own, f"{look:g}", 1) for look in LOOKS)
+        lines.append([str(decisions), against, _of(own, "solved", 100), _of(own, "actions", 1), *prices])
+    words = (f"value, a look costs {look:g}" for look in LOOKS)
+    return grid(["K", "against", "solved, points", "actions", *words], lines)
+
+
+def _of(rows: list[dict[str, Any]], name: str, scale: float) -> str:
+    """The mean of the seeds, and of how many the interval is above 0 and below it."""
+    above, below = (sum(row[name]["low"] > 0 for row in rows), sum(row[name]["high"] < 0 for row in rows))
+    digits = 3 if scale == 1 and name not in FIGURES else 1
+    return f"{scale * mean(row[name]['mean'] for row in rows):+.{digits}f} (+{above} -{below})"
+
+
+def main(words: list[str]) -> int:
+    figures = gathered([Path(word) for word in words])
+    (DOCS / "assets" / "heads-leads.json").write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
