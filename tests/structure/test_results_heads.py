@@ -22,7 +22,8 @@ def test_the_page_equals_its_figures():
         planted = copy.deepcopy(figures)
         row = planted[task]["rows"][0]
         key = next(name for name in ("solve_rate", "solved", "cosine", "value") if name in row)
-        row[key] = row[key] / 2 + 0.01
+        own = row[key]
+        row[key] = own | {"mean": own["mean"] / 2 + 0.01} if isinstance(own, dict) else own / 2 + 0.01
         assert heads.filled(page, planted) != page
 
 
