@@ -8,14 +8,13 @@ and the main table of every puzzle comes before all that is trained besides.
 from __future__ import annotations
 
 import contextlib
-import os
 import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from recommit.reproduce import heads
+from recommit.reproduce import evaluations, heads, training
 from recommit.reproduce import preset as presets
 from recommit.reproduce.schedule import StageSchedule
 from recommit.runs import side_by_side
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 
     from recommit.reproduce.preset import PresetEntry
     from recommit.train.family.launch import Fleet
-    from recommit.train.family.processes import Job
     from recommit.train.family.runs import Run
 
 #: What `recommit gallery` leaves: scripts/demo lets it write into the same folder, before.
@@ -81,20 +79,15 @@ class PuzzleStage:
 
     def run(self, schedule: StageSchedule, quiet: bool) -> None:
         """Do it, and say how long it took."""
-        began, cpu = time.monotonic(), processor_seconds()
+        began, cpu = time.monotonic(), side_by_side.processor_seconds()
         if not quiet:
             say(f"== {self.puzzle}: {self.what} ({schedule.place()})")
         self.work()
         took = time.monotonic() - began
         schedule.passed(took)
         if not quiet:
-            spent = processor_seconds() - cpu
+            spent = side_by_side.processor_seconds() - cpu
             say(f"== {self.puzzle}: {self.what} took {took:.0f} s ({spent:.0f} s of processor time)")
-
-
-def processor_seconds() -> float:
-    """Seconds of this process and of those that it has waited for."""
-    return sum(os.times()[:4])
 
 
 @dataclass(frozen=True)
@@ -112,19 +105,19 @@ class Task:
         """All of them, in order. A joint warm start needs the data of all puzzles; on a fleet the main tables come
         before what they can do without."""
         first: dict[str, Callable[[], None]] = {"data": self.data}
-        main: dict[str, Callable[[], None]] = {"warm start": self.warm_start}
+        main: dict[str, Callable[[], None]] = {}
+        rest: dict[str, Callable[[], None]] = {"training": self.training}
         if self.fleet is not None:
-            main |= {"main runs": self.main_runs, "main table": self.main_table}
-        rest = {"reinforcement": self.reinforcement}
-        if self.entry.head_steps():
-            rest |= {"heads": self.heads}
+            main = {"warm start": self.warm_start, "main runs": self.main_runs, "main table": self.main_table}
+            rest = {"reinforcement": self.reinforcement}
+            if self.entry.head_steps():
+                rest |= {"heads": self.heads}
         if self.entry.zero_shot():
             rest |= {"zero-shot": self.zero_shot}
         rest |= {"evaluation": self.evaluation, "report": self.report}
-        turns = (first, main, rest) if self.fleet is not None else (first, main | rest)
         return [
             PuzzleStage(self.entry.name, what, call, turn, self.entry.values.get("seconds", {}).get(what))
-            for turn, work in enumerate(turns)
+            for turn, work in enumerate((first, main, rest))
             for what, call in work.items()
         ]
 
@@ -146,6 +139,10 @@ class Task:
         import recommit.data
 
         recommit.data.build(self.entry.data, self.entry.folder / "data", workers=self.jobs)
+
+    def training(self) -> None:
+        """Everything that learns, in processes of this machine; with several seeds, their evaluations too."""
+        _fine(training.train(self.entry, self.verbs, self.jobs, self.quiet))
 
     def warm_start(self) -> None:
         """Imitation."""
@@ -184,12 +181,10 @@ class Task:
                 _fine(self.verbs["zero-shot"](out=folder, quiet=self.quiet, **flags))
 
     def _train(self, every: list[Run]) -> None:
-        from recommit.train.family import processes, runs
+        from recommit.train.family import processes
 
-        if self.fleet is None:
-            _fine(runs.train(every, jobs=self.jobs, quiet=self.quiet))
-        else:
-            _fine(processes.train(self.fleet, every, self.entry.launch, quiet=self.quiet))
+        assert self.fleet is not None
+        _fine(processes.train(self.fleet, every, self.entry.launch, quiet=self.quiet))
 
     def evaluation(self) -> None:
         """Everybody, several seeds at a time; then all seeds in one table."""
@@ -197,7 +192,8 @@ class Task:
         from recommit.paper.tables import experiments
 
         first, *others = self.entry.seeds
-        self._evaluate({first: (), **dict.fromkeys(others, experiments.OF_ONE_SEED)})
+        if self.fleet is not None or self.jobs == 1 or not training.evaluation_pieces(self.entry, self.quiet):
+            self._evaluate({first: (), **dict.fromkeys(others, experiments.OF_ONE_SEED)})
         folders = [self.entry.evaluation(seed) for seed in self.entry.seeds]
         table = seeds.together(folders)
         files.replace(files.Files(), self.entry.folder / "results.md", table.encode())
@@ -209,14 +205,14 @@ class Task:
         from recommit.train.family import processes
 
         if self.fleet is not None:
-            work = [evaluation_job(self.entry, seed, names) for seed, names in tables.items()]
+            work = [evaluations.job(self.entry, seed, names) for seed, names in tables.items()]
             _fine(processes.run(self.fleet, work, self.entry.launch, quiet=self.quiet))
         elif self.jobs == 1 or len(tables) == 1:
             for seed, names in tables.items():
-                _evaluate(self.entry, seed, names, self.quiet)
+                evaluations.play(self.entry, seed, names, self.quiet)
         else:
             calls = [(self.entry, seed, names, self.quiet, 1) for seed, names in tables.items()]
-            _fine(side_by_side.run(_evaluate, calls, self.jobs))
+            _fine(side_by_side.run(evaluations.play, calls, self.jobs))
 
     def report(self) -> None:
         """A page to look at."""
@@ -224,71 +220,6 @@ class Task:
 
         first, *others = (self.entry.evaluation(seed) for seed in self.entry.seeds)
         page.write(first, self.entry.folder / "report.html", seeds=others)
-
-
-def evaluation_job(entry: PresetEntry, seed: int, tables: tuple[str, ...]) -> Job:
-    """What plays everybody of one seed: ``recommit evaluate`` on every rank."""
-    from recommit.runs.board import last_agent
-    from recommit.train.family.processes import Job
-
-    out = entry.evaluation(seed)
-    log, written, before = entry.launch / f"{out.name}.log", out / "tables.md", _changed(out / "tables.md")
-    words = ["evaluate", *_whom(entry, seed, tables), "--seed", str(seed), "--out", str(out)]
-    words += ["--device", entry.device or "auto"]
-    for name, value in entry.values.get("evaluate", {}).items():
-        words += _option(name, value)
-    return Job(out.name, "recommit.cli", tuple(words), lambda: _changed(written) != before, lambda: last_agent(log))
-
-
-def _option(name: str, value: Any) -> list[str]:
-    """As the command line has it: a switch stands alone, or not at all."""
-    if isinstance(value, bool):
-        return [f"--{name}"] if value else []
-    return [f"--{name}", *map(str, value if isinstance(value, list) else [value])]
-
-
-def _whom(entry: PresetEntry, seed: int, tables: tuple[str, ...]) -> list[str]:
-    """The family, or of a puzzle that the paper does not have everybody in it by name."""
-    from recommit.paper.family import Members
-    from recommit.paper.tables import experiments
-
-    members = Members(entry.family, seed)
-    if experiments.in_paper(members):
-        return [str(entry.family), "--paper", *(["--tables", *tables] if tables else [])]
-    return [str(members.adaptive), "--agents", *experiments.agents_of(members, tables)]
-
-
-def _changed(file: Path) -> int:
-    """When it was written; 0 if it was not."""
-    return file.stat().st_mtime_ns if file.is_file() else 0
-
-
-def _evaluate(entry: PresetEntry, seed: int, tables: tuple[str, ...], quiet: bool, threads: int = 0) -> int:
-    """The same in this process."""
-    import torch
-
-    from recommit.evaluate import text as printed
-    from recommit.evaluate.evaluation import Evaluation
-    from recommit.evaluate.spec import EvaluationSpec
-    from recommit.evaluate.store import EvaluationStore
-    from recommit.paper.family import FamilyResults, Members
-    from recommit.paper.tables import experiments
-    from recommit.runs.ranks import Team, find_device
-
-    if threads:
-        torch.set_num_threads(threads)
-    settings = entry.values.get("evaluate", {})
-    options: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in settings.items()}
-    members = Members(entry.family, seed)
-    wanted = EvaluationSpec(str(members.adaptive), experiments.agents_of(members, tables), seed=seed, **options)
-    team = Team(device=find_device(entry.device or "auto"))
-    with EvaluationStore(entry.evaluation(seed)) as store:
-        summary = Evaluation(wanted, store, team=team, quiet=quiet).run()
-        if experiments.in_paper(members):
-            experiments.write(store, FamilyResults(summary, members), tables)
-        else:
-            experiments.write_plain(store, printed.text(summary, store.folder))
-    return 0
 
 
 def _fine(status: int) -> None:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import ctypes
 import sys
+from contextlib import contextmanager
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 def settle(threads: int, products: str, device: str = "auto") -> None:
@@ -23,6 +27,20 @@ def settle(threads: int, products: str, device: str = "auto") -> None:
     fast = products == "fast" and (device == "cpu" or not torch.cuda.is_available())
     torch.backends.mkldnn.matmul.fp32_precision = "bf16" if fast else "none"
     torch.backends.cuda.enable_flash_sdp(not fast)
+
+
+@contextmanager
+def unsettled() -> Iterator[None]:
+    """Threads and products afterwards as before, for other work in this process."""
+    threads = torch.get_num_threads()
+    precision = torch.backends.mkldnn.matmul.fp32_precision
+    flash = torch.backends.cuda.flash_sdp_enabled()
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+        torch.backends.mkldnn.matmul.fp32_precision = precision
+        torch.backends.cuda.enable_flash_sdp(flash)
 
 
 @cache

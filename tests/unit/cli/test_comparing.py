@@ -42,8 +42,8 @@ def everything(folder, text):
     disk.make_folders(disk.Files(), entry.folder)
     task = stages.Task(entry, 1, None, True, pytest.fail)
     task.prepare()
-    for stage in (task.data, task.warm_start, task.reinforcement):
-        stage()
+    task.data()
+    task.training()
     return folder
 
 

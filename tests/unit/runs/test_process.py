@@ -81,3 +81,15 @@ def test_what_lies_between_blocks_goes_back():
 def test_another_library_is_left_alone(monkeypatch):
     monkeypatch.setattr(process, "_library", lambda: None)
     process.trim()
+
+
+def test_other_work_in_the_process_finds_it_as_it_was():
+    threads, flash = torch.get_num_threads(), torch.backends.cuda.flash_sdp_enabled()
+    precision = torch.backends.mkldnn.matmul.fp32_precision
+    with process.unsettled():
+        settle(threads + 1, "fast", "cpu")
+        assert torch.get_num_threads() == threads + 1
+        assert torch.backends.mkldnn.matmul.fp32_precision == "bf16"
+    assert torch.get_num_threads() == threads
+    assert torch.backends.mkldnn.matmul.fp32_precision == precision
+    assert torch.backends.cuda.flash_sdp_enabled() == flash

@@ -12,6 +12,7 @@ import pytest
 from tests.waiting import HANG, ended, until
 
 from recommit.runs import side_by_side
+from recommit.runs.side_by_side import Piece
 
 
 def touch(folder, name, status):
@@ -58,3 +59,45 @@ def test_ctrl_c_begins_nothing_else(tmp_path):
         os.killpg(process.pid, signal.SIGINT)
         assert process.wait(timeout=HANG) == 130
     assert {p.name: p.read_text() for p in runs.iterdir()} == {"0": "saved", "1": "saved"}
+
+
+def write_after(folder, name, *others):
+    """Fails where one of the others was not written before."""
+    if all((folder / other).exists() for other in others):
+        (folder / name).write_text("")
+        return 0
+    return 4
+
+
+def piece(folder, name, *others, needs=None):
+    return Piece(write_after, (folder, name, *others), name, frozenset(others if needs is None else needs))
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_nothing_begins_before_what_it_needs(tmp_path, jobs):
+    """Whatever the order in which it is written down; names that nobody has are not waited for."""
+    work = [
+        piece(tmp_path, "last", "left", "right"),
+        piece(tmp_path, "left", "first"),
+        piece(tmp_path, "right", "first"),
+        piece(tmp_path, "first", needs=("data",)),
+    ]
+    over = []
+    assert side_by_side.in_order(work, jobs, lambda ended: over.append(ended.piece.name)) == 0
+    assert (over[0], {*over[1:3]}, over[3]) == ("first", {"left", "right"}, "last")
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_after_a_failure_nothing_that_waits_begins(tmp_path, jobs):
+    work = [piece(tmp_path, "early", "missing", needs=()), piece(tmp_path, "late", needs=("early",))]
+    over = []
+    assert side_by_side.in_order(work, jobs, over.append) == 4
+    assert [(ended.piece.name, ended.status) for ended in over] == [("early", 4)]
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_pieces_that_wait_for_each_other_are_refused(tmp_path, jobs):
+    work = [piece(tmp_path, "egg", needs=("hen",)), piece(tmp_path, "hen", needs=("egg",))]
+    with pytest.raises(ValueError, match="expected an order, got pieces that wait for each other: egg"):
+        side_by_side.in_order(work, jobs)

@@ -130,7 +130,7 @@ def test_a_warm_start_for_every_seed(tmp_path, capsys):
         str(tmp_path / "out"),
         "--quiet",
         "--jobs",
-        "1",
+        "2",  # so that the seeds do not wait for each other
     ]
     assert main(call) == 0
     out = tmp_path / "out" / "small"

@@ -1,0 +1,76 @@
+"""Evaluations of a preset: everybody of one seed, as a command for several ranks or in this process."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from recommit.reproduce.preset import PresetEntry
+    from recommit.train.family.processes import Job
+
+
+def job(entry: PresetEntry, seed: int, tables: tuple[str, ...]) -> Job:
+    """What plays everybody of one seed: ``recommit evaluate`` on every rank."""
+    from recommit.runs.board import last_agent
+    from recommit.train.family.processes import Job
+
+    out = entry.evaluation(seed)
+    log, written, before = entry.launch / f"{out.name}.log", out / "tables.md", _changed(out / "tables.md")
+    words = ["evaluate", *_whom(entry, seed, tables), "--seed", str(seed), "--out", str(out)]
+    words += ["--device", entry.device or "auto"]
+    for name, value in entry.values.get("evaluate", {}).items():
+        words += _option(name, value)
+    return Job(out.name, "recommit.cli", tuple(words), lambda: _changed(written) != before, lambda: last_agent(log))
+
+
+def _option(name: str, value: Any) -> list[str]:
+    """As the command line has it: a switch stands alone, or not at all."""
+    if isinstance(value, bool):
+        return [f"--{name}"] if value else []
+    return [f"--{name}", *map(str, value if isinstance(value, list) else [value])]
+
+
+def _whom(entry: PresetEntry, seed: int, tables: tuple[str, ...]) -> list[str]:
+    """The family, or of a puzzle that the paper does not have everybody in it by name."""
+    from recommit.paper.family import Members
+    from recommit.paper.tables import experiments
+
+    members = Members(entry.family, seed)
+    if experiments.in_paper(members):
+        return [str(entry.family), "--paper", *(["--tables", *tables] if tables else [])]
+    return [str(members.adaptive), "--agents", *experiments.agents_of(members, tables)]
+
+
+def _changed(file: Path) -> int:
+    """When it was written; 0 if it was not."""
+    return file.stat().st_mtime_ns if file.is_file() else 0
+
+
+def play(entry: PresetEntry, seed: int, tables: tuple[str, ...], quiet: bool, threads: int = 0) -> int:
+    """Play everybody of one seed in this process, and fill its tables; 0."""
+    import torch
+
+    from recommit.evaluate import text as printed
+    from recommit.evaluate.evaluation import Evaluation
+    from recommit.evaluate.spec import EvaluationSpec
+    from recommit.evaluate.store import EvaluationStore
+    from recommit.paper.family import FamilyResults, Members
+    from recommit.paper.tables import experiments
+    from recommit.runs.ranks import Team, find_device
+
+    if threads:
+        torch.set_num_threads(threads)
+    settings = entry.values.get("evaluate", {})
+    options: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in settings.items()}
+    members = Members(entry.family, seed)
+    wanted = EvaluationSpec(str(members.adaptive), experiments.agents_of(members, tables), seed=seed, **options)
+    team = Team(device=find_device(entry.device or "auto"))
+    with EvaluationStore(entry.evaluation(seed)) as store:
+        summary = Evaluation(wanted, store, team=team, quiet=quiet).run()
+        if experiments.in_paper(members):
+            experiments.write(store, FamilyResults(summary, members), tables)
+        else:
+            experiments.write_plain(store, printed.text(summary, store.folder))
+    return 0
