@@ -1,9 +1,10 @@
-"""Table of docs/results-heads.md: foresight and stakes against each other agent, episode by episode, at four prices.
+"""Tables of docs/results-heads.md: the head of a preset against each other agent, episode by episode, at four prices.
 
 python -m bench.pages.leads laptop/sliding/fresh-s?    # writes docs/assets/heads-leads.json, for bench.pages.heads
+python -m bench.pages.leads laptop/sokoban/fresh-s?    # writes docs/assets/heads-rooms.json
 
 The evaluations are those of a preset, one per seed; nobody plays again. So the head plays for its usual price, and its
-value at the other prices is a bound from below.
+value at the other prices is a bound from below. Where instances share rooms, intervals are over rooms.
 """
 
 from __future__ import annotations
@@ -24,55 +25,69 @@ from recommit.storage.foreign_text import grid
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 #: What a look costs; an action costs ``ACTION``.
 LOOKS, ACTION = (0.005, 0.01, 0.02, 0.04), 0.01
-FIRST = "adaptive@stakes"
-#: Agents by kind -> the table's words; the chosen constant comes beside them.
+#: Of each puzzle: the head that is compared, and what its table is called.
+FIRST = {"sliding": ("adaptive@stakes", "leads"), "sokoban": ("adaptive@foresight", "rooms")}
+#: Agents by kind -> the table's words; the chosen constants come beside them.
 OTHERS = {
     "adaptive": "own head",
     "adaptive@foresight": "foresight",
     "fixed-4@fixed-4": "plans trained for depth 4, always 4",
     "fixed-8@fixed-8": "plans trained for depth 8, always 8",
     "confidence-entropy": "entropy threshold",
+    "confidence-entropy@foresight": "entropy threshold, eight views",
 }
 FIGURES = ("solved", "actions", "decisions")
 
 
 def gathered(folders: list[Path]) -> dict[str, Any]:
     """Every pair's differences, seed by seed."""
-    rows, sets = [], set()
+    rows, sets, tables = [], set(), set()
     for folder in folders:
         plan, summary = (json.loads((folder / name).read_text()) for name in ("plan.json", "summary.json"))
         sets.add((plan["test_set"], plan["instances"]))
+        first, table = FIRST[summary[0]["task"]]
+        tables.add(table)
         columns = pq.read_table(folder / "episodes.parquet").to_pydict()
         agents, budgets = (np.array(columns[name], object) for name in ("agent", "budget"))
         every = {name: np.array(columns[name], np.float64) for name in FIGURES}
-        looks = {row["budget"]: row["decisions"] for row in summary}
-        own = seeds.seed_of(plan["run"])
-        for budget, decisions in looks.items():
-            constant = next(r["gain_constant"] for r in summary if r["budget"] == budget and r.get("gain_constant"))
-            names = {agent: seeds.kind(agent) for agent in dict.fromkeys(agents) if _own(agent, own)}
-            words = {agent: OTHERS[kind] for agent, kind in names.items() if kind in OTHERS} | {
-                constant: "best constant"
-            }
+        rooms, own = seeds.rooms_of(folder), seeds.seed_of(plan["run"])
+        for budget, decisions in {row["budget"]: row["decisions"] for row in summary}.items():
+            words = _words([row for row in summary if row["budget"] == budget], own)
+            (head,) = (row["agent"] for row in summary if row["budget"] == budget and _is(row["agent"], first, own))
             played = {
                 agent: {name: values[(agents == agent) & (budgets == budget)] for name, values in every.items()}
-                for agent in (*words, next(agent for agent, kind in names.items() if kind == FIRST))
+                for agent in (head, *words)
             }
-            *others, first = played
-            for other in others:
-                about = {"seed": int(own), "K": decisions, "against": words[other]}
-                rows.append({**about, **_differences(played[first], played[other])})
-    ((test_set, instances),) = sets
-    return {"task": "leads", "test_set": test_set, "instances": instances, "rows": rows}
+            for other in words:
+                if other != head:
+                    about = {"seed": int(own), "K": decisions, "against": words[other]}
+                    rows.append({**about, **_differences(played[head], played[other], rooms)})
+    ((test_set, instances),), (table,) = sets, tables
+    return {"task": table, "test_set": test_set, "instances": instances, "rows": rows}
+
+
+def _words(summary: list[dict[str, Any]], own: str) -> dict[str, str]:
+    """What the agents of one budget are called: those of the table, and the best constant of each policy's plans."""
+    names = dict.fromkeys(row["agent"] for row in summary)
+    words = {agent: OTHERS[seeds.kind(agent)] for agent in names if seeds.kind(agent) in OTHERS and _own(agent, own)}
+    for constant in dict.fromkeys(row["gain_constant"] for row in summary if row.get("gain_constant")):
+        views = ", eight views" if "@" in constant else ""
+        words.setdefault(constant, f"best constant{views}")
+    return words
+
+
+def _is(agent: str, kind: str, own: str) -> bool:
+    return seeds.kind(agent) == kind and _own(agent, own)
 
 
 def _own(agent: str, seed: str) -> bool:
-    return seeds.seed_of(str(agent)) in ("", seed)
+    return seeds.seed_of(agent) in ("", seed)
 
 
-def _differences(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+def _differences(one: dict[str, Any], other: dict[str, Any], rooms: Any) -> dict[str, Any]:
     less = {name: one[name] - other[name] for name in FIGURES}
     values = {f"{look:g}": less["solved"] - ACTION * less["actions"] - look * less["decisions"] for look in LOOKS}
-    return {name: vars(bootstrap(column)) for name, column in ({**less, **values}).items()}
+    return {name: vars(bootstrap(column, rooms)) for name, column in ({**less, **values}).items()}
 
 
 def leads(figures: dict[str, Any]) -> str:
@@ -96,7 +111,9 @@ def _of(rows: list[dict[str, Any]], name: str, scale: float) -> str:
 
 def main(words: list[str]) -> int:
     figures = gathered([Path(word) for word in words])
-    (DOCS / "assets" / "heads-leads.json").write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+    (DOCS / "assets" / f"heads-{figures['task']}.json").write_text(
+        json.dumps(figures, indent=1) + "\n", encoding="utf-8"
+    )
     return 0
 
 

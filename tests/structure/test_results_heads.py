@@ -133,29 +133,39 @@ def test_the_ladder_has_a_row_per_change_in_its_order(tmp_path):
     ]
 
 
-def test_leads_are_of_the_same_episodes(tmp_path):
-    """Value is worked out by hand; another constant than the chosen one and other seeds' runs are left out."""
-    solved, actions, looks = [True, True, False, True], [10, 20, 30, 10], [2, 4, 6, 2]
-    agents = {
-        "adaptive@f/stakes-s1": (solved, actions, looks),
-        "adaptive": ([False] * 4, [40] * 4, [8] * 4),
-        "fixed-8@f/fixed-8-s1": (solved, actions, looks),
-        "fixed-8@f/fixed-8-s0": ([False] * 4, [40] * 4, [8] * 4),
-        "fixed-2": ([False] * 4, actions, looks),
-        "fixed-1": (solved, actions, looks),
-    }
+def played(folder, task, agents, constants, rooms=None):
+    """An evaluation of four instances; of some agents there is a constant that was chosen for their plans."""
     columns = {name: [] for name in ("agent", "budget", *leads.FIGURES)}
     for agent, (each, taken, looked) in agents.items():
         columns["agent"] += [agent] * 4
         columns["budget"] += ["loose"] * 4
         for name, values in zip(leads.FIGURES, (each, taken, looked), strict=True):
             columns[name] += values
-    pq.write_table(pa.table(columns), tmp_path / "episodes.parquet")
-    rows = [summary("adaptive", gain_constant="fixed-2"), summary("fixed-2")]
-    (tmp_path / "summary.json").write_text(json.dumps(rows))
-    (tmp_path / "plan.json").write_text(json.dumps({"run": "f/adaptive-s1", "test_set": "abc", "instances": 4}))
-    figures = leads.gathered([tmp_path])
+    pq.write_table(pa.table(columns), folder / "episodes.parquet")
+    pq.write_table(pa.table({"index": range(4)} | ({"room": rooms} if rooms else {})), folder / "instances.parquet")
+    rows = [summary(agent, task=task, gain_constant=constants.get(agent)) for agent in agents]
+    (folder / "summary.json").write_text(json.dumps(rows))
+    (folder / "plan.json").write_text(json.dumps({"run": "f/adaptive-s1", "test_set": "abc", "instances": 4}))
+    return leads.gathered([folder])
+
+
+SOLVED, ACTIONS, LOOKS = [True, True, False, True], [10, 20, 30, 10], [2, 4, 6, 2]
+BEST, WORST = (SOLVED, ACTIONS, LOOKS), ([False] * 4, [40] * 4, [8] * 4)
+
+
+def test_leads_are_of_the_same_episodes(tmp_path):
+    """Value is worked out by hand; another constant than the chosen one and other seeds' runs are left out."""
+    agents = {
+        "adaptive@f/stakes-s1": BEST,
+        "adaptive": WORST,
+        "fixed-8@f/fixed-8-s1": BEST,
+        "fixed-8@f/fixed-8-s0": WORST,
+        "fixed-2": ([False] * 4, ACTIONS, LOOKS),
+        "fixed-1": BEST,
+    }
+    figures = played(tmp_path, "sliding", agents, {"adaptive": "fixed-2"})
     own, same, constant = figures["rows"]
+    assert figures["task"] == "leads"
     assert [row["against"] for row in figures["rows"]] == ["own head", leads.OTHERS["fixed-8@fixed-8"], "best constant"]
     assert own["solved"]["mean"] == 0.75
     assert own["0.02"]["mean"] == pytest.approx(0.75 + 0.01 * (40 - 17.5) + 0.02 * (8 - 3.5))
@@ -164,3 +174,24 @@ def test_leads_are_of_the_same_episodes(tmp_path):
     lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in leads.leads(figures).splitlines()[2:]]
     assert lines[0][:4] == ["6", "own head", "+75.0 (+1 -0)", "-22.5 (+0 -1)"]
     assert lines[1][2] == "+0.0 (+0 -0)"
+
+
+def test_leads_where_instances_share_rooms(tmp_path):
+    """Whole rooms are drawn again, so that one room of all instances leaves no interval; and both policies have a
+    constant of their own."""
+    agents = {
+        "adaptive": WORST,
+        "adaptive@f/foresight-s1": BEST,
+        "fixed-4": WORST,
+        "fixed-4@f/foresight-s1": BEST,
+        "fixed-2": BEST,
+    }
+    constants = {"adaptive": "fixed-4", "adaptive@f/foresight-s1": "fixed-4@f/foresight-s1"}
+    figures = played(tmp_path, "sokoban", agents, constants, rooms=[7, 7, 7, 7])
+    assert figures["task"] == "rooms"
+    words = ["own head", "best constant", "best constant, eight views"]
+    assert [row["against"] for row in figures["rows"]] == words
+    own, worst, same = (row["solved"] for row in figures["rows"])
+    assert own == worst
+    assert own == {"mean": 0.75, "low": 0.75, "high": 0.75}
+    assert same["mean"] == 0.0
