@@ -50,7 +50,9 @@ class DecoderConfig:
 
 
 #: What a depth head may read.
-READS = ("z", "plan", "views", "sure", "agreement", "foresight", "stakes")
+READS = ("z", "plan", "views", "sure", "agreement", "foresight", "stakes", "stakes-z")
+#: Of these: what is read of where the plan should lead, and of what is at stake.
+OF_FORESIGHT, OF_STAKES = ("foresight", "stakes", "stakes-z"), ("stakes", "stakes-z")
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,8 @@ class HeadConfig:
     #: are the last two without z: fewer numbers, which need fewer states to learn from. ``foresight``: what the policy
     #: expects the plan to lead to, and nothing else (see ``foresight`` of the policy). ``stakes``: that, how sure the
     #: plan is, how many looks are left, and what an action and a look cost (see ``prices`` of the policy).
-    reads: Literal["z", "plan", "views", "sure", "agreement", "foresight", "stakes"] = "z"
+    #: ``stakes-z``: z as well.
+    reads: Literal["z", "plan", "views", "sure", "agreement", "foresight", "stakes", "stakes-z"] = "z"
     #: Width of a hidden layer; 0: none.
     hidden: int = 0
     #: How its last map begins: ``zero``, exactly uniform; ``default``, torch's own; ``normal:STD``, such as
@@ -165,7 +168,7 @@ class PolicyConfig:
     trained: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.head.reads in ("foresight", "stakes") and self.foresight is None:
+        if self.head.reads in OF_FORESIGHT and self.foresight is None:
             raise ValueError(
                 f"head.reads: expected {self.head.reads} of a policy that has foresight (recommit train foresight)"
             )
@@ -190,7 +193,7 @@ class PolicyConfig:
     @property
     def told_left(self) -> bool:
         """Is it told how many decisions are left, by its prompt or as a number for its depth head?"""
-        return self.show_budget or self.head.reads == "stakes"
+        return self.show_budget or self.head.reads in OF_STAKES
 
     def refuse_untrained(self, task: str, shape: tuple[int, int]) -> None:
         """Refuse a puzzle or a size that the policy has never seen: its answer would be a guess."""

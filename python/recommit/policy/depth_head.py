@@ -2,8 +2,8 @@
 
 It may also read how sure the action decoder is of its greedy plan (``head.reads: plan``), how far several views of the
 picture agree on it (``views``), both without z (``sure``, ``agreement``), and have a hidden layer; or what the policy
-expects the plan to lead to, alone (``foresight``) or with what is at stake (``stakes``). Which actions these are is for
-``action_decoder.py``.
+expects the plan to lead to, alone (``foresight``) or with what is at stake (``stakes``; ``stakes-z`` with z). Which
+actions these are is for ``action_decoder.py``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from recommit.policy.config import MAX_ACTIONS, HeadConfig
+from recommit.policy.config import MAX_ACTIONS, OF_FORESIGHT, OF_STAKES, HeadConfig
 from recommit.policy.views import DISAGREEMENTS
 
 if TYPE_CHECKING:
@@ -32,11 +32,12 @@ NUMBERS = {
     "agreement": CONFIDENCES + DISAGREEMENTS,
     "foresight": 0,
     "stakes": CONFIDENCES,
+    "stakes-z": CONFIDENCES,
 }
 #: What is read of the views, and what is read without z.
 OF_VIEWS, WITHOUT_Z = ("views", "agreement"), ("sure", "agreement", "foresight", "stakes")
-#: What is read of where the plan should lead, and how many numbers are at stake.
-OF_FORESIGHT, STAKES = ("foresight", "stakes"), 4
+#: How many numbers are at stake.
+STAKES = 4
 
 
 class DepthHead(nn.Linear):
@@ -46,7 +47,7 @@ class DepthHead(nn.Linear):
     def __init__(self, width: int, depths: int, config: HeadConfig) -> None:
         inputs = (0 if config.reads in WITHOUT_Z else width) + MAX_ACTIONS * NUMBERS[config.reads]
         if config.reads in OF_FORESIGHT:
-            inputs += 2 * (1 + depths) + STAKES * (config.reads == "stakes")
+            inputs += 2 * (1 + depths) + STAKES * (config.reads in OF_STAKES)
         super().__init__(config.hidden or inputs, depths)
         #: Numbers that it reads.
         self.inputs = inputs

@@ -20,8 +20,8 @@ from recommit.policy.backbones.adapter import adapt
 from recommit.policy.backbones.backbone import load_backbone
 from recommit.policy.card import upload
 from recommit.policy.checkpoint import load_policy, save_policy
-from recommit.policy.config import MAX_ACTIONS, PASS, PolicyConfig
-from recommit.policy.depth_head import OF_FORESIGHT, OF_VIEWS, WITHOUT_Z, DepthHead, at_stake, confidence
+from recommit.policy.config import MAX_ACTIONS, OF_FORESIGHT, OF_STAKES, PASS, PolicyConfig
+from recommit.policy.depth_head import OF_VIEWS, WITHOUT_Z, DepthHead, at_stake, confidence
 from recommit.policy.foresight.net import Foresight, foreseen
 from recommit.policy.pictures.geometry import Geometries
 from recommit.policy.pictures.vision import Vision
@@ -184,7 +184,7 @@ class CommitPolicy(nn.Module):
             if reads in OF_FORESIGHT:
                 plans = likeliest(scores) if z.ndim == 3 else scores.argmax(-1)
                 about.append(foreseen(self.foresight, cells, plans, self.config.depths))
-            if reads == "stakes":
+            if reads in OF_STAKES:
                 about.append(at_stake(left, self.config.prices, len(z)).to(z.device))
             if reads in OF_VIEWS:
                 about.append(plan_agreement(decoder, z, index, scores))

@@ -40,7 +40,8 @@ class HeadStep:
         """As a person would call it."""
         words = [*self.verb.split(), *map(str, self.sources), "--out", str(self.out)]
         for name, value in self.options.items():
-            words += [f"--{name.replace('_', '-')}", *map(str, value if isinstance(value, list) else [value])]
+            values = value if isinstance(value, list) else [] if value is True else [value]
+            words += [f"--{name.replace('_', '-')}", *map(str, values)]
         return ["recommit", *words]
 
     @property
@@ -90,6 +91,7 @@ def steps(wishes: dict[str, Any], run: Path, folder: Path, seed: int, task: str 
     if "stakes" in wishes:
         plans = {name: wishes["stakes"][name] for name in _OF_GRAPHS if name in wishes["stakes"]}
         learning = {name: value for name, value in wishes["stakes"].items() if name not in plans}
+        plans |= {"features": True} if learning.get("z") else {}
         result.append(step("graph build", (run,), graph, {"split": "train", **plans, **shared}))
         result.append(step("train stakes", (foresight, graph), stakes, {**learning, "seed": seed}))
     return result

@@ -31,7 +31,7 @@ JOINT_KEYS, BUDGET_KEYS = ("recipe", "sft"), ("budgets", "variants")
 #: What ``heads`` may say: of whose plans, and what the commands that teach them take.
 HEADS_KEYS, HEAD_PLANS = ("plans", "views", "foresight", "stakes"), ("warm-start", "adaptive")
 FORESIGHT_KEYS = ("steps", "starts")
-STAKES_KEYS = ("starts", "length", "updates", "budget", "price_action", "price_look")
+STAKES_KEYS = ("starts", "length", "z", "hidden", "updates", "budget", "price_action", "price_look")
 EVALUATE_KEYS = (
     "instances",
     "validation",
@@ -113,7 +113,9 @@ def _check_heads(name: str, values: dict[str, Any]) -> None:
             _list(f"{name}.{key}.{each}", values[key][each], int)
     numbers = {"views": values.get("views", 0), **values.get("foresight", {}), **values.get("stakes", {})}
     for key, value in numbers.items():
-        if key not in ("length", "budget") and (isinstance(value, bool) or not isinstance(value, int | float)):
+        if key == "z" and not isinstance(value, bool):
+            raise ValueError(f"{name}: expected true or false for z, got {brief(value)}")
+        if key not in ("length", "budget", "z") and (isinstance(value, bool) or not isinstance(value, int | float)):
             raise ValueError(f"{name}: expected a number for {key}, got {brief(value)}")
 
 

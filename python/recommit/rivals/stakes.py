@@ -2,7 +2,7 @@
 
 It learns on a commitment graph of the policy's own plans by exact credit, as ``methods.exact`` does, but under other
 prices at every update, and with a program that has a row of probabilities for each number of looks left. What it reads
-of a state is what the policy will read: its foresight and how sure its plan is.
+of a state is what the policy will read: its foresight, how sure its plan is, and z if that is wanted.
 """
 
 from __future__ import annotations
@@ -55,6 +55,13 @@ class StakesConfig:
     seed: int = 0
     #: Those of every update and every check; other ones each time if there are none.
     prices: Prices | None = None
+    #: Whether it reads z.
+    z: bool = False
+
+    @property
+    def head_config(self) -> HeadConfig:
+        """That of the policy's head."""
+        return HeadConfig("stakes-z" if self.z else "stakes", self.hidden, gelu="tanh")
 
     def __post_init__(self) -> None:
         for name in ("updates", "hidden", "states", "steps"):
@@ -86,9 +93,10 @@ def credit(problem: HeadProblem, chance: Floats) -> tuple[Floats, Floats]:
 class Reader:
     """What the head reads at the nodes of a graph, under prices and with so many looks left."""
 
-    def __init__(self, policy: CommitPolicy, task: Puzzle, problem: HeadProblem) -> None:
+    def __init__(self, policy: CommitPolicy, task: Puzzle, problem: HeadProblem, z: bool = False) -> None:
         graph, rows = problem.graph, problem.rows
-        sure = head_inputs(None, graph.probabilities[rows], "plan").astype(np.float32)
+        looked = None if graph.features is None or not z else graph.features[rows]
+        sure = head_inputs(looked, graph.probabilities[rows], "both" if z else "plan").astype(np.float32)
         ahead = [_foreseen(policy, task, problem, rows[at : at + PIECE]) for at in range(0, len(rows), PIECE)]
         #: What foresight says of the nodes.
         self.ahead = torch.cat(ahead)
@@ -124,12 +132,17 @@ class StakesLearner:
         self.problem, self.reader, self.config = problem, reader, config
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(config.seed)
-            self.head = DepthHead(1, len(problem.depths), HeadConfig("stakes", config.hidden, gelu="tanh"))
+            self.head = self._new()
         some = [reader(slice(None, None, 17), k, prices) for k in (1, problem.longest) for prices in CHECKED]
         every = torch.cat(some)
         #: The head reads numbers of about mean 0 and deviation 1 while it learns.
         self.mean, self.deviation = every.mean(dim=0), every.std(dim=0).clamp(min=1e-3)
         self._optimizer = torch.optim.Adam(self.head.parameters(), lr=config.lr)
+
+    def _new(self) -> DepthHead:
+        features = self.problem.graph.features
+        width = 0 if features is None else features.shape[1]
+        return DepthHead(width, len(self.problem.depths), self.config.head_config)
 
     def logs(self, rows: NDArray[np.int64] | slice, left: NDArray[np.int64] | int, prices: Prices) -> torch.Tensor:
         """Logarithms of the depths' probabilities."""
@@ -200,7 +213,7 @@ class StakesLearner:
     def folded(self) -> DepthHead:
         """The head for numbers as they are."""
         assert self.head.hidden is not None
-        result = DepthHead(1, len(self.problem.depths), HeadConfig("stakes", self.config.hidden, gelu="tanh"))
+        result = self._new()
         result.load_state_dict(self.head.state_dict())
         assert result.hidden is not None
         with torch.no_grad():
@@ -222,7 +235,7 @@ def fit(
     if policy.foresight is None:
         raise ValueError("policy: expected one with foresight (recommit train foresight), got one without")
     _refuse_other_plans(policy, task, learn)
-    learner = StakesLearner(learn, Reader(policy, task, learn), config)
+    learner = StakesLearner(learn, Reader(policy, task, learn, config.z), config)
     best, curve = None, []
     for number in range(config.updates):
         learner.update(number)
@@ -233,7 +246,7 @@ def fit(
         if best is None or curve[-1]["value"] > best[0]["value"]:
             best = curve[-1], learner.folded()
     assert best is not None
-    policy.replace_head(HeadConfig("stakes", config.hidden, gelu="tanh"), depths=learn.depths)
+    policy.replace_head(config.head_config, depths=learn.depths)
     policy.depth_head.load_state_dict(best[1].state_dict())
     return best[0] | {"curve": curve}
 

@@ -15,13 +15,15 @@ from recommit.train.foresight import teaching
 ASKED = ("solve", "optimal_actions", "distance", "step", "execute", "is_solved", "action_masks")
 
 
-@pytest.mark.parametrize("reads", ["foresight", "stakes", "planted"])
+@pytest.mark.parametrize("reads", ["foresight", "stakes", "stakes-z", "planted"])
 def test_a_head_that_sees_ahead_asks_no_simulator(run, monkeypatch, reads):
     """Foresight draws where plans lead, and stakes read the looks left: neither asks the puzzle while it looks."""
     policy, task = recommit.CommitPolicy.from_pretrained(run).eval(), recommit.Sliding(2, 3)
     teaching.replace_head(policy, Foresight(teaching.config_of(policy, task)))
     if reads != "foresight":
-        policy.replace_head(HeadConfig("stakes", 8, gelu="tanh"), depths=policy.config.depths)
+        policy.replace_head(
+            HeadConfig("stakes-z" if reads == "stakes-z" else "stakes", 8, gelu="tanh"), depths=policy.config.depths
+        )
     player = PolicyPlayer(policy, task, task.generate(8, seed=1, length=(4, 10)).states, 4)
     questions, during, look = [], [], policy.plan_with_probabilities
     for name in ASKED:

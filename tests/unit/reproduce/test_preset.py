@@ -187,3 +187,11 @@ def test_heads_are_steps_of_every_seed():
     assert stakes.sources == (foresight.out, graph.out)
     assert {step.out for step in tiles.head_steps()} <= set(tiles.folders())
     assert not plans()["sliding"].head_steps()
+
+
+def test_a_graph_has_what_its_head_will_read():
+    whole = preset.load("laptop", ["sliding.heads.stakes={starts: 8, z: true, hidden: 256}"])
+    (tiles,) = (entry for entry in preset.entries(whole, PAPER) if entry.name == "sliding")
+    _, graph, stakes = tiles.head_steps()[:3]
+    assert graph.command[-3:] == ["--starts", "8", "--features"]
+    assert stakes.command[-5:] == ["--z", "--hidden", "256", "--seed", "0"]

@@ -29,6 +29,7 @@ from recommit.train.foresight import teaching
 
 TASK = recommit.Sliding(2, 3)
 FEW = stakes.StakesConfig(updates=16, lr=0.02, hidden=8, states=64, steps=2)
+WITH_Z = dataclasses.replace(FEW, z=True)
 TWO = ((Prices(0.01, 0.08), 1), (Prices(0.01, 0.00125), 3))
 
 
@@ -104,18 +105,18 @@ def new(folder):
 
 @pytest.fixture(scope="module")
 def graph(folder):
-    return build.build(new(folder), TASK, TASK.generate(24, seed=1).states)
+    return build.build(new(folder), TASK, TASK.generate(24, seed=1).states, features=True)
 
 
 def problem_of(graph):
     return HeadProblem.of(graph, graph.depths, (2, 3), Prices(), "plan")
 
 
-@pytest.fixture(scope="module")
-def fitted(folder, graph):
+@pytest.fixture(scope="module", params=[FEW, WITH_Z], ids=["without z", "with z"])
+def fitted(folder, graph, request):
     policy, problem = new(folder), problem_of(graph)
     learn, held = fitting.divided(problem, 0.25, 0)
-    result = stakes.fit(policy, TASK, learn, held, FEW, lambda _line: None)
+    result = stakes.fit(policy, TASK, learn, held, request.param, lambda _line: None)
     with torch.no_grad():  # so that no depth is always the best
         policy.depth_head.weight.add_(torch.randn(policy.depth_head.weight.shape, generator=torch.manual_seed(0)))
     return policy, result, problem
@@ -126,7 +127,8 @@ def test_a_policy_plays_what_the_head_says_of_prices_and_looks_left(fitted, fold
     assert len(result["curve"]) == 8
     assert result["value"] == max(each["value"] for each in result["curve"])
     again = recommit.CommitPolicy.from_pretrained(policy.save_pretrained(tmp_path / "policy")).eval()
-    reader, states = stakes.Reader(new(folder), TASK, problem), problem.graph.states[problem.rows]
+    z = policy.config.head.reads == "stakes-z"
+    reader, states = stakes.Reader(new(folder), TASK, problem, z), problem.graph.states[problem.rows]
     answers = []
     for prices, left in TWO:
         again.replace_prices(prices.action, prices.look)
@@ -162,9 +164,10 @@ def test_episodes_tell_it_the_looks_left(fitted):
         here[on] = TASK.execute(np.ascontiguousarray(here[on]), plans, depths.astype(np.int32)).states
 
 
-def test_chances_are_the_heads_wherever_an_episode_comes_to(folder, graph):
+@pytest.mark.parametrize("config", [FEW, WITH_Z], ids=["without z", "with z"])
+def test_chances_are_the_heads_wherever_an_episode_comes_to(folder, graph, config):
     problem, prices = problem_of(graph).within_reach(), Prices(0.01, 0.04)
-    learner = stakes.StakesLearner(problem, stakes.Reader(new(folder), TASK, problem), FEW)
+    learner = stakes.StakesLearner(problem, stakes.Reader(new(folder), TASK, problem, config.z), config)
     for number in range(4):
         learner.update(number)
     priced = problem.over(prices=prices)
@@ -231,6 +234,9 @@ def test_what_does_not_fit_is_refused(fitted, folder):
     other.decoder.outputs[0].bias.data.add_(torch.tensor([9.0, 0.0, 0.0, 0.0]))
     with pytest.raises(ValueError, match="graph: expected one of this policy's plans"):
         stakes.fit(other, TASK, problem, problem, FEW, str)
+    without = dataclasses.replace(problem, graph=dataclasses.replace(problem.graph, features=None))
+    with pytest.raises(ValueError, match="graph: expected one with features"):
+        stakes.fit(new(folder), TASK, without, without, WITH_Z, str)
     bare = new(folder)
     bare.foresight = None
     with pytest.raises(ValueError, match="policy: expected one with foresight"):

@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from recommit.policy.config import OF_FORESIGHT
 from recommit.policy.pictures import symmetry
 from recommit.policy.pictures.store import FeatureStore, key_of, weights_of
 from recommit.policy.transfer import to_device
@@ -111,7 +112,7 @@ class Vision:
         """[N, rows, cols] the kind of what is drawn in every cell of the pictures, which is all that a cell shows; none
         where the depth head does not go by foresight."""
         config = self.config.foresight
-        if self.config.head.reads not in ("foresight", "stakes") or config is None:
+        if self.config.head.reads not in OF_FORESIGHT or config is None:
             return None
         seen, own = self._seen(task, states), (config.task, config.rows, config.cols)
         if own != (task.task, *seen.shape[1:]):

@@ -202,6 +202,8 @@ def stakes(
     price_action: float = 0.01,
     price_look: float = 0.01,
     one_price: bool = False,
+    z: bool = False,
+    hidden: int = 64,
     updates: int = 80,
     held: float = 0.25,
     seed: int = 0,
@@ -220,6 +222,8 @@ def stakes(
         price_action: What an action costs where nobody says a price; it learns under many.
         price_look: What a look costs where nobody says a price.
         one_price: Learn under these two prices alone, to compare.
+        z: Read z too, what a look gave; the graph then needs --features.
+        hidden: Width of the hidden layer.
         updates: Updates, each under prices of its own.
         held: Share of the starts' groups that no update sees: the best of eight checks is chosen there.
         seed: Of weights, prices and draws, and of which starts are held out.
@@ -247,7 +251,7 @@ def stakes(
         problem = HeadProblem.of(source, own.config.depths, budgets, Prices(), "plan").within_reach()
         learn, away = fitting.divided(problem, held, seed)
         prices = Prices(price_action, price_look) if one_price else None
-        config = at_stake.StakesConfig(updates, seed=seed, prices=prices)
+        config = at_stake.StakesConfig(updates, hidden=hidden, seed=seed, prices=prices, z=z)
         result = at_stake.fit(own, source.puzzle, learn, away, config, _silent if quiet else say)
         own.replace_prices(price_action, price_look)
         with _held(out):
