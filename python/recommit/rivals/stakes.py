@@ -1,7 +1,9 @@
 """One depth head for every price and every number of looks left: it reads both, beside where the plan should lead.
 
 It learns on a commitment graph of the policy's own plans by exact credit, as ``methods.exact`` does, but under other
-prices at every update, and with a program that has a row of probabilities for each number of looks left. What it reads
+prices at every update, and with a program that has a row of probabilities for each number of looks left. It does not
+climb a gradient: it imitates what is a little better than itself, its own probabilities times e to the advantage. So
+many steps on one program do no harm, where a gradient that is out of date goes too far. What it reads
 of a state is what the policy will read: its foresight, how sure its plan is, and z if that is wanted.
 """
 
@@ -40,16 +42,17 @@ FREE = 8
 CHECKED = (Prices(), *(Prices(0.01, 0.01 * ratio) for ratio in (0.125, 0.5, 1.0, 2.0, 4.0)))
 #: Nodes whose numbers are worked out at once.
 PIECE = 8192
+#: The least probability and the most advantage that an improvement goes by.
+LEAST, MOST = 1e-6, 8.0
 
 
 @dataclass(frozen=True)
 class StakesConfig:
-    """How it learns; the values of ``methods.exact`` where they have the same names."""
+    """How it learns."""
 
     updates: int = 80
     lr: float = 3e-3
     hidden: int = 64
-    entropy: float = 0.003
     states: int = 2048
     steps: int = 12
     seed: int = 0
@@ -88,6 +91,14 @@ def credit(problem: HeadProblem, chance: Floats) -> tuple[Floats, Floats]:
     share /= share.sum()
     scale = np.sqrt((share[..., None] * chance * advantage**2).sum())
     return share, advantage / max(float(scale), 1e-9)
+
+
+def improved(chance: Floats, advantage: Floats) -> Floats:
+    """[N, depths] probabilities that are better than ``chance``: times e to the advantage. No depth is ever out of
+    question, and no advantage counts for more than ``MOST``."""
+    result: Floats = np.maximum(chance, LEAST) * np.exp(advantage.clip(-MOST, MOST))
+    result /= result.sum(axis=-1, keepdims=True)
+    return result
 
 
 class Reader:
@@ -179,19 +190,20 @@ class StakesLearner:
         drawn = Prices(action, action * LOOK[0] * (LOOK[1] / LOOK[0]) ** second) if number % FREE else Prices()
         prices = config.prices or drawn
         problem = self.problem.over(prices=prices)
-        share, advantage = credit(problem, self.chances(problem))
+        chance = self.chances(problem)
+        share, advantage = credit(problem, chance)
         edges = np.cumsum(share.ravel())
         for step in range(config.steps):
             uniform = _uniform(config.seed, (1 << 32) + number * config.steps + step, config.states)
             picks = np.searchsorted(edges, uniform * edges[-1], side="right").clip(max=len(edges) - 1)
             left, rows = np.divmod(picks, len(self.problem.rows))
             logs = self.logs(rows, left, prices)
-            worth = (logs.exp() * torch.from_numpy(advantage[left, rows]).to(logs)).sum(-1)
-            self._climb((worth - config.entropy * (logs.exp() * logs).sum(-1)).mean())
+            better = torch.from_numpy(improved(chance[left, rows], advantage[left, rows])).to(logs)
+            self._descend(-(better * logs).sum(-1).mean())
 
-    def _climb(self, gain: torch.Tensor) -> None:
+    def _descend(self, loss: torch.Tensor) -> None:
         self._optimizer.zero_grad()
-        (-gain).backward()
+        loss.backward()
         torch.nn.utils.clip_grad_norm_(self.head.parameters(), 10.0)
         self._optimizer.step()
 

@@ -72,6 +72,42 @@ def test_credit_is_that_of_the_definition():
     assert not np.allclose(planted[seen], expected[seen] / scale, atol=1e-3)
 
 
+def test_an_improvement_is_its_own_probabilities_times_e_to_the_advantage():
+    chance = np.array([[0.5, 0.25, 0.25], [0.2, 0.3, 0.5], [1.0, 0.0, 0.0]])
+    advantage = np.array([[np.log(2.0), 0.0, np.log(2.0)], [0.0, 0.0, 0.0], [-100.0, 0.0, 0.0]])
+    better = stakes.improved(chance, advantage)
+    assert np.allclose(better[:2], [[4 / 7, 1 / 7, 2 / 7], [0.2, 0.3, 0.5]])
+    ruled_out = stakes.LEAST / (np.exp(-stakes.MOST) + 2 * stakes.LEAST)
+    assert np.allclose(better[2], [1 - 2 * ruled_out, ruled_out, ruled_out])
+
+
+def worth(problem, chance):
+    """The mean value of episodes whose depths have these probabilities [K + 1, rows, depths]."""
+    value, means = np.zeros(len(problem.graph)), []
+    value[problem.graph.goal] = 1.0
+    for k in range(1, problem.longest + 1):
+        value[problem.rows] = (chance[k] * (value[problem.landing] - problem.cost)).sum(axis=1)
+        means += [value[problem.starts].mean()] if k in problem.budgets else []
+    return np.mean(means)
+
+
+def test_more_steps_on_a_program_come_nearer_to_its_improvement(folder, graph, monkeypatch):
+    """A gradient that is out of date would go too far. Planted: the worse is imitated."""
+    prices, plain = Prices(0.01, 0.01), stakes.improved
+    problem = problem_of(graph).within_reach().over(prices=prices)
+    reader = stakes.Reader(new(folder), TASK, problem)
+
+    def after(steps, sign):
+        config = dataclasses.replace(FEW, prices=prices, steps=max(steps, 1), lr=0.003, hidden=32)
+        learner = stakes.StakesLearner(problem, reader, config)
+        monkeypatch.setattr(stakes, "improved", lambda chance, advantage: plain(chance, sign * advantage))
+        if steps:
+            learner.update(0)
+        return worth(problem, learner.chances(problem))
+
+    assert after(200, -1) < after(0, 1) < after(10, 1) < after(200, 1)
+
+
 def test_nodes_out_of_reach_change_nothing():
     whole = cases.problem(count=3, budgets=(1, 2), reads="plan")
     near = whole.within_reach()
