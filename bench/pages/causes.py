@@ -32,7 +32,8 @@ def chooser(policy: CommitPolicy, graph: CommitmentGraph, budget: int, prices: P
     """What a policy's head chooses at the nodes of its plans' graph, with every number of looks left, for its own
     prices or for others."""
     problem = HeadProblem.of(graph, policy.config.depths, (budget,), Prices(), "plan")
-    reader, depths = Reader(policy, graph.puzzle, problem), np.array(policy.config.depths)
+    z = policy.config.head.reads == "stakes-z"
+    reader, depths = Reader(policy, graph.puzzle, problem, z), np.array(policy.config.depths)
     columns, prices = np.zeros((budget + 1, len(graph)), np.int64), prices or Prices(*policy.config.prices)
     for left in range(1, budget + 1):
         with torch.no_grad():
@@ -53,7 +54,7 @@ def row(graph: CommitmentGraph, folder: Path, budget: int) -> dict[str, Any]:
     least = float(court.of_constant(setting, court.constant(setting)).mean())
     most = float(court.ceiling(setting).mean())
     figures = {"solved": solved, "actions": actions, "looks": looks, "gain": (solved - least) / (most - least)}
-    name = {"foresight": "foresight", "stakes": "foresight and stakes"}[policy.config.head.reads]
+    name = "foresight" if policy.config.head.reads == "foresight" else "foresight and stakes"
     return {"K": budget, "rule": name, **figures, "regret": float(every.total().mean()), "causes": every.shares()}
 
 

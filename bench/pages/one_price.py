@@ -1,10 +1,11 @@
 """One head for every price beside heads that learned one price alone -> docs/assets/heads-prices.json.
 
 recommit graph build FAMILY/adaptive-s0 --split validation --starts 512 --length 8 20 --features --out validation-s0
+recommit graph build FAMILY/adaptive-s0 --split train --starts 4096 --length 8 20 --features --out train-s0
 python -m bench.pages.one_price laptop/sliding --graphs rivals --out heads   # then python bench/pages/heads.py
 
 The folder is one puzzle of a reproduction with foresight and stakes. Graphs are ``validation-sSEED`` and
-``train-sSEED``, as ``fit_rivals`` makes them. A head that lies in the output folder is not taught again.
+``train-sSEED``. A head for one price reads what the head for all reads. One that is there already is not taught again.
 """
 
 from __future__ import annotations
@@ -32,10 +33,17 @@ PRICES = (*(Prices(0.01, 0.01 * ratio) for ratio in (0.125, 0.5, 1.0, 2.0, 4.0))
 ALL, ONE = "one for all", "one for this price"
 
 
-def taught(foresight: Path, graph: Path, prices: Prices, seed: int, out: Path) -> Path:
+def taught(foresight: Path, graph: Path, prices: Prices, seed: int, out: Path, z: bool) -> Path:
     """The head that learns these prices alone."""
     if not (out / "config.json").exists():
-        words = ["--one-price", "--price-action", str(prices.action), "--price-look", str(prices.look)]
+        words = [
+            *(["--z"] if z else []),
+            "--one-price",
+            "--price-action",
+            str(prices.action),
+            "--price-look",
+            str(prices.look),
+        ]
         call = ["recommit", "train", "stakes", str(foresight), str(graph), *words, "--seed", str(seed), "--quiet"]
         subprocess.run([*call, "--out", str(out)], check=True)
     return out
@@ -44,10 +52,11 @@ def taught(foresight: Path, graph: Path, prices: Prices, seed: int, out: Path) -
 def heads(folder: Path, graphs: Path, out: Path, seed: int) -> Iterator[tuple[str, Prices, Path]]:
     """Name, price and folder of every head of a seed."""
     family = folder / "family"
+    z = CommitPolicy.from_pretrained(family / f"stakes-s{seed}").config.head.reads == "stakes-z"
     for prices in PRICES:
         yield ALL, prices, family / f"stakes-s{seed}"
         own = out / f"one-{prices.action:g}-{prices.look:g}-s{seed}"
-        yield ONE, prices, taught(family / f"foresight-s{seed}", graphs / f"train-s{seed}", prices, seed, own)
+        yield ONE, prices, taught(family / f"foresight-s{seed}", graphs / f"train-s{seed}", prices, seed, own, z)
 
 
 def rows(folder: Path, graphs: Path, out: Path, seed: int) -> list[dict[str, Any]]:
