@@ -6,14 +6,23 @@ python -m bench.pages.compute   # needs matplotlib
 from __future__ import annotations
 
 from statistics import mean
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bench.pages import heads
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 OUT = heads.DOCS / "assets" / "heads-compute.svg"
 #: Panels: whose figures.
 PANELS = ("sokoban", "stakes")
-COLOURS = {"foresight": "#1c5fb8", "foresight and stakes": "#2f8f5b", "own head": "#e0a458", "always 8": "#8a8a94"}
+COLOURS = {
+    "foresight": "#1c5fb8",
+    "foresight and stakes": "#2f8f5b",
+    "own head": "#e0a458",
+    "always 8": "#8a8a94",
+    "always 4": "#b8433c",
+}
 SHAPES = "os^Dv"
 
 
@@ -30,7 +39,7 @@ def points(figures: dict[str, Any]) -> list[tuple[str, str, int, float, float]]:
     return result
 
 
-def draw(every: dict[str, dict[str, Any]]) -> None:
+def draw(every: dict[str, dict[str, Any]], out: Path = OUT) -> None:
     """A panel per puzzle; the two numbers of looks of one agent are joined."""
     import matplotlib as mpl
 
@@ -48,11 +57,13 @@ def draw(every: dict[str, dict[str, Any]]) -> None:
             place.plot([mark[3] for mark in own], [mark[4] for mark in own], kind, color=COLOURS[chooses], label=label)
         title = {"sokoban": "Sokoban 7x7, 4 and 6 looks", "stakes": "sliding 3x3, 10 and 15 looks"}[name]
         place.set(xlabel="million operations per episode", ylabel="solved, %", title=title)
-        place.set(xlim=(0, 1.15 * max(mark[3] for mark in marks)), ylim=(60, 100))
+        place.set(
+            xlim=(0, 1.15 * max(mark[3] for mark in marks)), ylim=(min(60.0, min(mark[4] for mark in marks) - 4), 100)
+        )
         place.grid(visible=True, alpha=0.3)
         place.legend(fontsize=7, loc="lower right" if name == "sokoban" else "lower left")
     figure.tight_layout()
-    figure.savefig(OUT, metadata={"Date": None}, facecolor="white")
+    figure.savefig(out, metadata={"Date": None}, facecolor="white")
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("torch")
 pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
 
-from bench.pages import charged, heads, ladder, leads
+from bench.pages import charged, compute, heads, ladder, leads
 
 
 def test_the_page_equals_its_figures():
@@ -195,3 +195,15 @@ def test_leads_where_instances_share_rooms(tmp_path):
     assert own == worst
     assert own == {"mean": 0.75, "low": 0.75, "high": 0.75}
     assert same["mean"] == 0.0
+
+
+def test_the_picture_is_of_the_figures_beside_it(tmp_path):
+    """Every agent has a colour, and who gathers other figures draws again."""
+    pytest.importorskip("matplotlib")
+    figures = heads.stored()
+    compute.draw(figures, tmp_path / "again.svg")
+    assert (tmp_path / "again.svg").read_bytes() == compute.OUT.read_bytes()
+    for row in figures["stakes"]["rows"]:
+        row["solve_rate"] *= 0.9
+    compute.draw(figures, tmp_path / "other.svg")
+    assert (tmp_path / "other.svg").read_bytes() != compute.OUT.read_bytes()
