@@ -28,12 +28,23 @@ if TYPE_CHECKING:
 OUT = Path(__file__).resolve().parents[2] / "docs" / "assets" / "heads-remaining.json"
 
 
-def chooser(policy: CommitPolicy, graph: CommitmentGraph, budget: int, prices: Prices | None = None) -> Choose:
+def reader_of(policy: CommitPolicy, graph: CommitmentGraph) -> Reader:
+    """What a policy's head reads at the nodes of its plans' graph; the same for all heads that read the same."""
+    problem = HeadProblem.of(graph, policy.config.depths, (1,), Prices(), "plan")
+    return Reader(policy, graph.puzzle, problem, policy.config.head.reads == "stakes-z")
+
+
+def chooser(
+    policy: CommitPolicy,
+    graph: CommitmentGraph,
+    budget: int,
+    prices: Prices | None = None,
+    reader: Reader | None = None,
+) -> Choose:
     """What a policy's head chooses at the nodes of its plans' graph, with every number of looks left, for its own
     prices or for others."""
     problem = HeadProblem.of(graph, policy.config.depths, (budget,), Prices(), "plan")
-    z = policy.config.head.reads == "stakes-z"
-    reader, depths = Reader(policy, graph.puzzle, problem, z), np.array(policy.config.depths)
+    reader, depths = reader or reader_of(policy, graph), np.array(policy.config.depths)
     columns, prices = np.zeros((budget + 1, len(graph)), np.int64), prices or Prices(*policy.config.prices)
     for left in range(1, budget + 1):
         with torch.no_grad():

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
-from bench.pages.causes import chooser
+from bench.pages.causes import chooser, reader_of
 
 from recommit.graphs import files, judge
 from recommit.play.commitments import Prices
@@ -64,12 +64,13 @@ def rows(folder: Path, graphs: Path, out: Path, seed: int) -> list[dict[str, Any
     graph = files.read(graphs / f"validation-s{seed}")
     budgets = tuple(graph.puzzle.usual.budgets.values())
     court = judge.Judge(graph, tuple(judge.Setting(k, prices) for k in budgets for prices in PRICES))
-    result = []
+    result, reader = [], None
     for name, prices, place in heads(folder, graphs, out, seed):
         policy = CommitPolicy.from_pretrained(place).eval()
+        reader = reader or reader_of(policy, graph)  # all heads of a seed go by the same foresight
         for budget in budgets:
             setting = judge.Setting(budget, prices)
-            episodes = court.attributed(chooser(policy, graph, budget, prices), setting)
+            episodes = court.attributed(chooser(policy, graph, budget, prices, reader), setting)
             solved, actions, looks = (float(column.mean()) for column in episodes.outcome())
             value, most = setting.value(solved, actions, looks), float(court.ceiling(setting).mean())
             least = float(court.of_constant(setting, court.constant(setting)).mean())
