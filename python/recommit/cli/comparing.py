@@ -46,13 +46,12 @@ def compare(
         json: Print the scores instead of the page.
         quiet: Say nothing while working.
     """
-    import torch
 
     from recommit.reproduce import preset as presets
     from recommit.reproduce.compare import folder
+    from recommit.runs.process import settle_to_look
 
-    if threads:
-        torch.set_num_threads(threads)
+    settle_to_look(threads)
     try:
         entries = presets.entries(presets.load(preset, set), runs.absolute())
         names = [entry.name for entry in entries]

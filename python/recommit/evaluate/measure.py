@@ -5,14 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-import torch
-
 from recommit.evaluate.agent_names import USUAL
 from recommit.evaluate.evaluation import Evaluation
 from recommit.evaluate.spec import EvaluationSpec
 from recommit.evaluate.store import EvaluationStore
 from recommit.runs import ranks
 from recommit.runs.directory import recipe_of
+from recommit.runs.process import settle_to_look
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,8 +60,7 @@ def evaluate(
         device: cpu, cuda, or auto.
         quiet: Print nothing while playing.
     """
-    if threads:
-        torch.set_num_threads(threads)
+    settle_to_look(threads)
     spec = EvaluationSpec(
         str(run),
         (agents,) if isinstance(agents, str) else tuple(agents),

@@ -50,7 +50,6 @@ def _changed(file: Path) -> int:
 
 def play(entry: PresetEntry, seed: int, tables: tuple[str, ...], quiet: bool, threads: int = 0) -> int:
     """Play everybody of one seed in this process, and fill its tables; 0."""
-    import torch
 
     from recommit.evaluate import text as printed
     from recommit.evaluate.evaluation import Evaluation
@@ -58,10 +57,10 @@ def play(entry: PresetEntry, seed: int, tables: tuple[str, ...], quiet: bool, th
     from recommit.evaluate.store import EvaluationStore
     from recommit.paper.family import FamilyResults, Members
     from recommit.paper.tables import experiments
+    from recommit.runs.process import settle_to_look
     from recommit.runs.ranks import Team, find_device
 
-    if threads:
-        torch.set_num_threads(threads)
+    settle_to_look(threads)
     settings = entry.values.get("evaluate", {})
     options: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in settings.items()}
     members = Members(entry.family, seed)

@@ -10,7 +10,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 from recommit.runs import process
-from recommit.runs.process import settle
+from recommit.runs.process import settle, settle_to_look
 
 #: Many blocks below the size that is mapped alone, every other one kept: what is freed lies between what is not.
 PROGRAM = """
@@ -28,6 +28,23 @@ for block in blocks[::2]:
 before = resident()
 if "trim" in sys.argv:
     process.trim()
+print(before - resident())
+"""
+
+#: A block that is large enough to be mapped alone; what goes back when it is freed.
+LARGE = """
+import ctypes, sys
+from recommit.runs import process
+own = ctypes.CDLL(None)
+own.malloc.restype, own.free.argtypes, size = ctypes.c_void_p, [ctypes.c_void_p], 64 << 20
+def resident():
+    return int(open("/proc/self/statm").read().split()[1]) * 4096
+if "keep" in sys.argv:
+    process.settle_to_look(0)
+block = own.malloc(ctypes.c_size_t(size))
+ctypes.memset(block, 1, size)
+before = resident()
+own.free(block)
 print(before - resident())
 """
 
@@ -78,9 +95,28 @@ def test_what_lies_between_blocks_goes_back():
     assert back["nothing"] < 10 * 65536
 
 
+@pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "malloc_trim"), reason="the C library is not glibc")
+def test_what_looks_free_does_not_go_back():
+    back = {
+        word: int(subprocess.run([sys.executable, "-c", LARGE, word], capture_output=True, check=True).stdout)
+        for word in ("keep", "nothing")
+    }
+    assert back["keep"] < 1 << 20
+    assert back["nothing"] > 60 << 20
+
+
+def test_looks_take_the_threads_that_are_asked_for():
+    threads = torch.get_num_threads()
+    settle_to_look(threads + 1)
+    assert torch.get_num_threads() == threads + 1
+    settle_to_look(0)
+    assert torch.get_num_threads() == threads + 1
+
+
 def test_another_library_is_left_alone(monkeypatch):
     monkeypatch.setattr(process, "_library", lambda: None)
     process.trim()
+    settle_to_look(0)
 
 
 def test_other_work_in_the_process_finds_it_as_it_was():

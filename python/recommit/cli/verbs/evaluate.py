@@ -92,7 +92,6 @@ def evaluate(
         json: Print the summary as JSON.
         quiet: Print nothing while playing.
     """
-    import torch
 
     from recommit.evaluate import text as printed
     from recommit.evaluate.agent_names import with_views
@@ -104,9 +103,9 @@ def evaluate(
     from recommit.runs import ranks
     from recommit.runs.directory import recipe_of
     from recommit.runs.peers import watched
+    from recommit.runs.process import settle_to_look
 
-    if threads:
-        torch.set_num_threads(threads)
+    settle_to_look(threads)
     try:
         chosen, members, length = run, None, span(length)
         if paper or tables:

@@ -53,7 +53,6 @@ def build(
         quiet: Print nothing while looking.
     """
     import numpy as np
-    import torch
 
     from recommit.data.starts import held_out
     from recommit.graphs import build as building
@@ -62,11 +61,11 @@ def build(
     from recommit.policy.checkpoint import local_folder, weights_of
     from recommit.policy.policy import CommitPolicy
     from recommit.runs.directory import recipe_of
+    from recommit.runs.process import settle_to_look
     from recommit.runs.ranks import find_device
     from recommit.storage.belonging import refuse_foreign
 
-    if threads:
-        torch.set_num_threads(threads)
+    settle_to_look(threads)
     refuse_foreign(out, (files.MANIFEST, files.NODES, files.STARTS), "a commitment graph")
     try:
         spec = recipe_of(str(run), task)

@@ -165,17 +165,16 @@ def foresight(
         threads: Threads of torch; 0 for as many as it likes.
         quiet: Print nothing while training.
     """
-    import torch
 
     from recommit.policy.checkpoint import local_folder
     from recommit.policy.policy import CommitPolicy
     from recommit.runs.directory import recipe_of
+    from recommit.runs.process import settle_to_look
     from recommit.storage.belonging import refuse_foreign
     from recommit.train.foresight import teaching
     from recommit.train.foresight.learning_file import NAME
 
-    if threads:
-        torch.set_num_threads(threads)
+    settle_to_look(threads)
     refuse_foreign(out, (NAME, "config.json"), "a policy with foresight")
     try:
         spec = recipe_of(str(run), task)
@@ -231,7 +230,6 @@ def stakes(
         threads: Threads of torch; 0 for as many as it likes.
         quiet: Print nothing while fitting.
     """
-    import torch
 
     from recommit.graphs import files
     from recommit.play.commitments import Prices
@@ -239,10 +237,10 @@ def stakes(
     from recommit.rivals import fitting
     from recommit.rivals import stakes as at_stake
     from recommit.rivals.problem import HeadProblem
+    from recommit.runs.process import settle_to_look
     from recommit.storage.belonging import refuse_foreign
 
-    if threads:
-        torch.set_num_threads(threads)
+    settle_to_look(threads)
     refuse_foreign(out, ("heads.safetensors", "config.json"), "a policy")
     try:
         source, own = files.read(graph), CommitPolicy.from_pretrained(policy).eval()
