@@ -7,10 +7,14 @@ What does all the same stands in ``REASONS``. Limits in seconds are there to end
 from __future__ import annotations
 
 import ast
+import contextlib
 import re
 from pathlib import Path
 
 import pytest
+
+with contextlib.suppress(ImportError):  # before any test, as where a test of torch came first
+    import torch
 
 ROOT = Path(__file__).resolve().parents[2]
 #: A call by its full or last name, and what is wrong with it.
@@ -126,5 +130,5 @@ def test_what_is_sure_is_not(line: str) -> None:
 
 @pytest.mark.parametrize("time", ["first", "second"])
 def test_torch_draws_the_same_in_every_test(time: str) -> None:
-    torch = pytest.importorskip("torch")
+    pytest.importorskip("torch")
     assert torch.equal(torch.rand(3), torch.rand(3, generator=torch.Generator().manual_seed(1))), time
