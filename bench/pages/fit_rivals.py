@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from bench.pages.causes import chooser
+from bench.pages.causes import chooser, reader_of
 
 from recommit.graphs import files, judge, rules, score
 from recommit.graphs.rules import NamedRule
@@ -126,9 +126,12 @@ class Campaign:
             for part, words in AHEAD.items()
             if (self.folder / "family" / f"{part}-s{seed}").is_dir()
         ]
+        read = [(words, policy, reader_of(policy, graph)) for words, policy in policies]
         rows = []
         for setting in settings:
-            played = dict(self._heads_ahead(policies, graph, setting))
+            played = {
+                words: chooser(policy, graph, setting.budget, setting.prices, reader) for words, policy, reader in read
+            }
             for one in entries:
                 rule = one.at(chosen[one.name][setting]) if one.swept else one
                 played[one.name] = court.bench.chooser(rule)
@@ -136,12 +139,6 @@ class Campaign:
                 played[name] = court.bench.chooser(rule)
             rows += _rows(court, other, setting, played, seed)
         return rows
-
-    def _heads_ahead(
-        self, policies: list[tuple[str, CommitPolicy]], graph: CommitmentGraph, setting: judge.Setting
-    ) -> Iterator[tuple[str, Callable[..., Any]]]:
-        for words, policy in policies:
-            yield words, chooser(policy, graph, setting.budget, setting.prices)
 
     def _fitted(self, seed: int, setting: judge.Setting) -> Iterator[tuple[str, NamedRule]]:
         for name, _, _, prices in self.heads(seed):
