@@ -25,9 +25,9 @@ import torch
 from sft_7b import Clock, arguments, build, naive_inputs, write
 
 import recommit
-from recommit.play.plan_graph import PlanGraph
-from recommit.play.rollout import Actor
-from recommit.play.variants import variant
+from recommit.graph.plan_graph import PlanGraph
+from recommit.rollout.sampling import Actor
+from recommit.rollout.variants import variant
 from recommit.runs.ranks import Team
 from recommit.train.config import OptimConfig
 from recommit.train.engine.base import groups

@@ -16,7 +16,7 @@ import torch
 from sft_7b import Clock, arguments, build, write
 
 import recommit
-from recommit.play.plan_graph import PlanGraph, head, walk
+from recommit.graph.plan_graph import PlanGraph, head, walk
 
 
 def measure(policy: Any, task: Any, options: argparse.Namespace) -> dict[str, Any]:

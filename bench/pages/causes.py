@@ -14,16 +14,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from recommit.graphs import files, judge
-from recommit.play import attribution
-from recommit.play.commitments import Prices
+from recommit.graph import attribution, files, judge
+from recommit.graph.commitments import Prices
 from recommit.policy.policy import CommitPolicy
-from recommit.rivals.problem import HeadProblem
-from recommit.rivals.stakes import Reader
+from recommit.train.baselines.problem import HeadProblem
+from recommit.train.baselines.stakes import Reader
 
 if TYPE_CHECKING:
-    from recommit.graphs.graph import CommitmentGraph
-    from recommit.play.attribution import Choose
+    from recommit.graph.attribution import Choose
+    from recommit.graph.graph import CommitmentGraph
 
 OUT = Path(__file__).resolve().parents[2] / "docs" / "assets" / "heads-remaining.json"
 

@@ -4,7 +4,7 @@ python -m bench.pages.fit_rivals laptop/sliding --out rivals   # -> docs/assets/
 
 Graphs and heads that lie in the output folder already are not made again; ``--only exact-2-s0`` makes these heads alone
 and scores nothing, so that several processes may share the work. Every fit has the same CPU seconds, and its best of
-three tries, which differ as ``recommit.rivals.fitting.TRIES`` says; checks and tries are chosen on held-out starts of
+three tries (``recommit.train.baselines.fitting.TRIES``); checks and tries are chosen on held-out starts of
 the training split, scores are of validation.
 """
 
@@ -22,18 +22,18 @@ import numpy as np
 import torch
 from bench.pages.causes import chooser, reader_of
 
-from recommit.graphs import files, judge, rules, score
-from recommit.graphs.rules import NamedRule
-from recommit.play.commitments import Prices
+from recommit.graph import files, judge, rules, score
+from recommit.graph.commitments import Prices
+from recommit.graph.rules import NamedRule
 from recommit.policy.policy import CommitPolicy
-from recommit.rivals import fitted, fitting
-from recommit.rivals.problem import HeadProblem
 from recommit.stats import bootstrap
+from recommit.train.baselines import fitted, fitting
+from recommit.train.baselines.problem import HeadProblem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from recommit.graphs.graph import CommitmentGraph
+    from recommit.graph.graph import CommitmentGraph
 
 ASSETS = Path(__file__).resolve().parents[2] / "docs" / "assets"
 ACTION = 0.01

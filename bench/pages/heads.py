@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any
 from bench.pages import charged, ladder, leads
 
 from recommit.evaluate.agent_names import AgentName
-from recommit.rivals import audit_page
-from recommit.rivals.audit import AuditRow
 from recommit.storage.foreign_text import grid
+from recommit.train.baselines import audit_page
+from recommit.train.baselines.audit import AuditRow
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from recommit.evaluate.agent_names import AgentName
-from recommit.paper.tables.recipe_changes import RUNGS
+from recommit.evaluate.tables.recipe_changes import RUNGS
 from recommit.storage.foreign_text import grid
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 
-from recommit.paper import seeds
+from recommit.evaluate import seeds
 from recommit.stats import bootstrap
 from recommit.storage.foreign_text import grid
 

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 from bench.pages.causes import chooser, reader_of
 
-from recommit.graphs import files, judge
-from recommit.play.commitments import Prices
+from recommit.graph import files, judge
+from recommit.graph.commitments import Prices
 from recommit.policy.policy import CommitPolicy
 
 if TYPE_CHECKING:

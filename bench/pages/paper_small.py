@@ -11,7 +11,7 @@ import re
 import sys
 from pathlib import Path
 
-from recommit.paper.tables.experiments import TABLES
+from recommit.evaluate.tables.experiments import TABLES
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "paper-small.md"
 BLOCK = re.compile(r"<!-- (?P<puzzle>[a-z]+) (?P<table>[a-z-]+) -->\n.*?<!-- end -->", re.DOTALL)

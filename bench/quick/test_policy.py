@@ -14,10 +14,10 @@ pytest.importorskip("transformers", reason="policies need the policy extra")
 from bench.answers import group
 
 import recommit
-from recommit.play.rollout import Actor, play
-from recommit.play.variants import variant
 from recommit.policy.backbones.make import BACKBONES, Shape, make_backbone
 from recommit.policy.config import LoraConfig, PolicyConfig
+from recommit.rollout.sampling import Actor, play
+from recommit.rollout.variants import variant
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

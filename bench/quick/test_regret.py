@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from bench.answers import group
 
-from recommit.play import attribution, ceiling_values, regret
-from recommit.play.commitments import Commitments, Prices
+from recommit.graph import attribution, ceiling_values, regret
+from recommit.graph.commitments import Commitments, Prices
 
 if TYPE_CHECKING:
     from bench.conftest import Timed

@@ -19,11 +19,10 @@ from typing import Any
 import numpy as np
 
 import recommit
-from recommit import draws
-from recommit.graphs import files, judge, rules
-from recommit.graphs.graph import NEVER, PLAN, CommitmentGraph
-from recommit.play import attribution, ceiling_values, regret
-from recommit.play.commitments import Prices
+from recommit import rng
+from recommit.graph import attribution, ceiling_values, files, judge, regret, rules
+from recommit.graph.commitments import Prices
+from recommit.graph.graph import NEVER, PLAN, CommitmentGraph
 
 BUDGET, PRICES = 15, Prices(0.01, 0.01)
 BOARDS = ((2, 2), (2, 3), (2, 4), (3, 3))
@@ -50,13 +49,13 @@ def boards(rows: int, columns: int) -> CommitmentGraph:
         goal = task.step(goal, np.array([int(task.optimal_actions(goal)[0].argmax())], np.uint8))
     states = np.concatenate([states, goal])
     open_, number = ~task.is_solved(states), {state.tobytes(): i for i, state in enumerate(states)}
-    words = draws.draw(draws.streams(0, 63, np.arange(len(states))), 0)
+    words = rng.draw(rng.streams(0, 63, np.arange(len(states))), 0)
     plans, landing = np.zeros((len(states), PLAN), np.uint8), np.zeros((len(states), PLAN), np.int32)
     stop, here = np.full(len(states), NEVER, np.uint8), states
     for place in range(PLAN):
-        word = draws.draw(words, place)
-        right, guess = task.optimal_actions(here).argmax(axis=1), draws.below(word, 4)
-        plans[:, place] = np.where(draws.below(draws.draw(word, 1), 5) == 0, guess, right)
+        word = rng.draw(words, place)
+        right, guess = task.optimal_actions(here).argmax(axis=1), rng.below(word, 4)
+        plans[:, place] = np.where(rng.below(rng.draw(word, 1), 5) == 0, guess, right)
         after = task.step(here, np.ascontiguousarray(plans[:, place]))
         here = np.where((stop == NEVER)[:, None, None], after, here)
         stop[(stop == NEVER) & task.is_solved(here) & open_] = place + 1
@@ -121,7 +120,7 @@ def built(run: str, size: tuple[int, int] | None, count: int, limit: int) -> tup
     from dataclasses import replace
 
     from recommit.data.starts import held_out
-    from recommit.graphs import build
+    from recommit.graph import build
     from recommit.policy.checkpoint import local_folder
     from recommit.policy.policy import CommitPolicy
     from recommit.runs.directory import recipe_of

@@ -29,13 +29,14 @@ from recommit.data import DataSpec, Difficulty
 from recommit.data.feeding.mixture import Mixture
 from recommit.data.starts import sampling
 from recommit.estimate import CARDS, Machine, estimate
-from recommit.play import rollout, values
-from recommit.play.plan_graph import PlanGraph
+from recommit.graph import values
+from recommit.graph.plan_graph import PlanGraph
 from recommit.policy.action_decoder import ActionDecoder
 from recommit.policy.depth_head import DepthHead
 from recommit.policy.pictures.vision import Vision
 from recommit.policy.policy import CommitPolicy
 from recommit.policy.reference import Reference
+from recommit.rollout import sampling as rollout_sampling
 from recommit.runs import ranks
 from recommit.runs.directory import RunDirectory
 from recommit.runs.progress import Interrupt
@@ -102,7 +103,7 @@ def watch(stages: Stages) -> None:
         (task, "step", "simulation"),
         (task, "distance", "distances"),
         (task, "optimal_actions", "distances"),
-        (rollout.Actor, "propose", "rollout"),
+        (rollout_sampling.Actor, "propose", "rollout"),
         (PlanGraph, "expand", "graph"),
         (collect, "explore", "graph"),
         (values.Program, "values", "program"),

@@ -18,8 +18,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from recommit.evaluate import metrics
-from recommit.paper.family import DEPTHS, EVERY, STAGES, FamilyResults, Members, best, depth_of
-from recommit.paper.tables.training import steps_of
+from recommit.evaluate.family import DEPTHS, EVERY, STAGES, FamilyResults, Members, best, depth_of
+from recommit.evaluate.tables.training import steps_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -17,7 +17,7 @@ mpl.use("svg")
 import matplotlib.pyplot as plt
 import numpy as np
 
-from recommit.paper import seeds
+from recommit.evaluate import seeds
 
 #: Legend, pattern of agents, colour, marker, size, joined?
 SERIES = (

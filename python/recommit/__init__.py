@@ -5,21 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from recommit._core import LevelError
-from recommit.levels import Levels, format_levels, parse_levels, read_levels, write_levels
 from recommit.puzzles.ice import Ice
 from recommit.puzzles.instances import Instances
+from recommit.puzzles.levels import Levels, format_levels, parse_levels, read_levels, write_levels
 from recommit.puzzles.outcomes import Outcome
 from recommit.puzzles.puzzle import Puzzle
 from recommit.puzzles.sliding import Sliding
 from recommit.puzzles.sokoban import Sokoban
 from recommit.puzzles.solutions import UNKNOWN, UNSOLVABLE, Limits, Solutions, Status
+from recommit.puzzles.solver import Solution, solve
 from recommit.registration import register_when_imported
-from recommit.solver import Solution, solve
 from recommit.version import VERSION
 
 if TYPE_CHECKING:
-    from recommit.film.episode import PlayedEpisode, episode
     from recommit.policy.policy import CommitPolicy
+    from recommit.report.animation import PlayedEpisode, episode
 
 __version__ = VERSION
 
@@ -55,11 +55,11 @@ __all__ = [
 ]
 
 #: Packages that are imported when they are first asked for.
-PACKAGES = ("data", "envs", "evaluate", "game", "horizon", "policy", "theory", "train", "zero_shot")
+PACKAGES = ("data", "envs", "evaluate", "horizon", "policy", "theory", "train", "zero_shot")
 _HOME = {
     "CommitPolicy": "policy.policy",
-    "PlayedEpisode": "film.episode",
-    "episode": "film.episode",
+    "PlayedEpisode": "report.animation",
+    "episode": "report.animation",
 }
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recommit import draws
+from recommit import rng
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -94,7 +94,7 @@ def bootstrap(
         whole = np.stack([np.bincount(rooms, each), sizes], axis=1)[sizes > 0]
         values, counts = np.unique(whole, axis=0, return_counts=True)
     total = int(counts.sum())
-    generator = np.random.Generator(np.random.Philox(key=draws.derived_seed(seed, draws.Purpose.BOOTSTRAP, 0)))
+    generator = np.random.Generator(np.random.Philox(key=rng.derived_seed(seed, rng.Purpose.BOOTSTRAP, 0)))
     sums = generator.multinomial(total, counts / total, size=rounds) @ values
     low, high = np.quantile(sums[:, 0] / sums[:, 1], (0.025, 0.975))
     mean = counts @ values

@@ -53,7 +53,7 @@ MORE = ("comparison", "foresight")
 def no_clock():
     """A fitted head writes how many seconds its fit took."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("recommit.rivals.fitting.time", types.SimpleNamespace(process_time=lambda: 0.0))
+        patch.setattr("recommit.train.baselines.fitting.time", types.SimpleNamespace(process_time=lambda: 0.0))
         yield
 
 

@@ -22,7 +22,7 @@ from tests.waiting import until
 
 from recommit import CommitPolicy
 from recommit.cli import main
-from recommit.paper.tables.experiments import TABLES
+from recommit.evaluate.tables.experiments import TABLES
 from recommit.runs.directory import best_policy
 
 pytestmark = pytest.mark.nightly

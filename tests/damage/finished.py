@@ -15,20 +15,20 @@ from tests.unit.train.runs import TINY, plan_of
 
 from recommit.cli import main
 from recommit.data import DataSpec, Difficulty, build, open_all
+from recommit.evaluate import seeds
 from recommit.evaluate.evaluation import Evaluation
 from recommit.evaluate.spec import EvaluationSpec
 from recommit.evaluate.store import EvaluationStore
-from recommit.graphs import files as graph_files
-from recommit.paper import seeds
+from recommit.graph import files as graph_files
 from recommit.policy.backbones.backbone import load_backbone
 from recommit.policy.policy import CommitPolicy
 from recommit.report.reading import Folder
 from recommit.reproduce.compare import folder as compared
-from recommit.rivals import fitted
 from recommit.runs.checkpoints import Checkpoints
 from recommit.runs.directory import LOGS, best_policy, recipes_of
 from recommit.storage import digests, reading
 from recommit.storage.files import Files
+from recommit.train.baselines import fitted
 from recommit.train.config import SftConfig, parse, plain
 from recommit.train.grpo import run as grpo
 from recommit.train.sft import run as sft

@@ -16,11 +16,11 @@ torch = pytest.importorskip("torch")
 
 import recommit
 from recommit.data.building import labels
-from recommit.play.plan_graph import PlanGraph, head, walk
-from recommit.play.rollout import Actor, play
-from recommit.play.variants import variant
+from recommit.graph.plan_graph import PlanGraph, head, walk
 from recommit.policy.config import DecoderConfig, PolicyConfig
 from recommit.policy.policy import CommitPolicy
+from recommit.rollout.sampling import Actor, play
+from recommit.rollout.variants import variant
 from recommit.train import imitation_loss, targets
 from recommit.train.config import TargetConfig
 from recommit.train.grpo import loss as objective

@@ -14,7 +14,7 @@ from unittest import mock
 import torch
 from tests.unit.train.runs import plan_of
 
-from recommit.play import plan_graph as graph
+from recommit.graph import plan_graph as graph
 from recommit.runs import ranks
 from recommit.train.engine import deepspeed_state
 from recommit.train.grpo import head_moves, run

@@ -13,7 +13,7 @@ pytest.importorskip("transformers")
 pytest.importorskip("pyarrow")
 
 import recommit
-from recommit.play.plan_graph import PlanGraph, always, head, walk
+from recommit.graph.plan_graph import PlanGraph, always, head, walk
 from recommit.train import config
 from recommit.train.grpo import run as grpo
 from recommit.train.grpo.config import GrpoConfig

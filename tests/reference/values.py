@@ -1,4 +1,4 @@
-"""The program of values in plain Python, from its description in ``recommit.play.values``: slow, node by node, one
+"""The program of values in plain Python, from its description in ``recommit.graph.values``: slow, node by node, one
 budget after the other, also where states were not looked at."""
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import numpy as np
 
 
 def values(graph, roots, chance, budget, prices, budgets=()):
-    """By node and decisions left; see ``recommit.play.values.Values``."""
+    """By node and decisions left; see ``recommit.graph.values.Values``."""
     distance = [int(d) for d in graph.task.distance(graph.states)]
     nodes, depths = range(len(graph)), range(graph.landing.shape[1])
     looked = [node for node in nodes if graph.expanded[node]]

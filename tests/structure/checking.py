@@ -18,7 +18,7 @@ from tests.structure.commands import ROOT, Command, Wrong, call
 
 from recommit.cli import command_line
 from recommit.estimate import recipes
-from recommit.paper.tables import experiments
+from recommit.evaluate.tables import experiments
 from recommit.reproduce import preset
 from recommit.train.family import configs
 

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from recommit.paper.tables.experiments import TABLES
+from recommit.evaluate.tables.experiments import TABLES
 
 WRITTEN = """# Sliding: the paper's tables
 

@@ -22,12 +22,12 @@ from tests.verify.harness import ROOT, Finding, expect, main
 
 from recommit.cli.requests import WrongCall
 from recommit.data.spec import DataSpec
-from recommit.game import parser
 from recommit.reproduce import preset
 from recommit.storage.errors import DataError
 from recommit.train import config
 from recommit.train.family import configs
 from recommit.train.grpo.config import GrpoConfig
+from recommit.zero_shot import parser
 from recommit.zero_shot.http import bodies, verdicts, wire
 from recommit.zero_shot.http.endpoints import ENDPOINTS
 from recommit.zero_shot.http.parameters import Parameters

@@ -1,1 +1,1 @@
-"""Thin adapters to what other people already use. Each needs its own extra, and plays through ``recommit.game``."""
+"""Thin adapters to other libraries. Each needs its own extra, and plays through ``recommit.zero_shot.game``."""

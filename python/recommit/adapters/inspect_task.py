@@ -19,13 +19,13 @@ from inspect_ai.model import (
 from inspect_ai.scorer import Score, Target, mean, scorer, stderr
 from inspect_ai.solver import Generate, TaskState, solver
 
-from recommit.game.spec import GameSpec
+from recommit.zero_shot.game_spec import GameSpec
 
 if TYPE_CHECKING:
     from inspect_ai.scorer import Scorer
     from inspect_ai.solver import Solver
 
-    from recommit.game.game import Look
+    from recommit.zero_shot.game import Look
 
 #: The names of a score, in the order of a log's columns.
 FIGURES = ("solved", "lost", "decisions", "actions", "spl", "regret")
@@ -33,7 +33,7 @@ FIGURES = ("solved", "lost", "decisions", "actions", "spl", "regret")
 
 @task  # type: ignore[untyped-decorator, unused-ignore]
 def commitments(split: str = "test", forget: bool = True, **fields: Any) -> Task:
-    """Games of a split. ``fields`` are those of ``recommit.game.spec.GameSpec``.
+    """Games of a split. ``fields`` are those of ``recommit.zero_shot.game_spec.GameSpec``.
 
     Each look is a conversation of its own, as in ``recommit zero-shot``, unless ``forget`` is false.
     """

@@ -19,15 +19,15 @@ from openenv.core.env_server.types import Action, EnvironmentMetadata, Observati
 
 from recommit.data.showing import png
 from recommit.data.spec import SPLITS
-from recommit.game import prompt
-from recommit.game.spec import GameSpec
 from recommit.puzzles.solutions import UNKNOWN, UNSOLVABLE, Limits
 from recommit.version import VERSION
+from recommit.zero_shot import prompt
+from recommit.zero_shot.game_spec import GameSpec
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-    from recommit.game.game import Game, Step
+    from recommit.zero_shot.game import Game, Step
 
 #: Sessions at once where nobody says more.
 SESSIONS = 64

@@ -14,7 +14,7 @@ from recommit.storage.files import Files, make_folders, replace
 from recommit.version import VERSION
 
 if TYPE_CHECKING:
-    from recommit.game.spec import GameSpec
+    from recommit.zero_shot.game_spec import GameSpec
 
 MANIFEST, ORACLE = "openenv.yaml", "oracle.json"
 #: What a server of small boards takes.

@@ -12,13 +12,13 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from recommit.game import prompt
-from recommit.game.spec import GameSpec
+from recommit.zero_shot import prompt
+from recommit.zero_shot.game_spec import GameSpec
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from recommit.game.game import Game
+    from recommit.zero_shot.game import Game
 
 #: Where a tool is called, the answer is no JSON object in the text.
 CALL = 'Each commitment is one call of the tool "commit" with a list of 1, 2, 4 or 8 actions.'

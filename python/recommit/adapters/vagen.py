@@ -1,17 +1,17 @@
 """An environment for VAGEN's trainer, by the methods of its ``GymImageEnv``: VAGEN itself is not imported.
 
 In its ``env_registry.yaml``: ``VagenPuzzle: recommit.adapters.vagen.VagenPuzzle``. The values of ``env_config`` are the
-fields of ``recommit.game.spec.GameSpec``, and ``split``.
+fields of ``recommit.zero_shot.game_spec.GameSpec``, and ``split``.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from recommit.game.spec import GameSpec
+from recommit.zero_shot.game_spec import GameSpec
 
 if TYPE_CHECKING:
-    from recommit.game.game import Game
+    from recommit.zero_shot.game import Game
 
 #: Stands in a text where the picture belongs.
 IMAGE = "<image>"

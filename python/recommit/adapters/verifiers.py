@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import verifiers.v1 as vf
 
-from recommit.game.spec import GameSpec
+from recommit.zero_shot.game_spec import GameSpec
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from recommit.game.game import Game, Look
+    from recommit.zero_shot.game import Game, Look
 
 __all__ = ["RecommitEnv", "RecommitTaskset"]
 
 
 class RecommitConfig(vf.TasksetConfig):  # type: ignore[misc, unused-ignore]
-    """Which games: see ``recommit.game.spec.GameSpec``."""
+    """Which games: see ``recommit.zero_shot.game_spec.GameSpec``."""
 
     puzzle: Literal["sliding", "sokoban", "ice"] = "sliding"
     size: list[int] = []

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recommit.levels import Levels, read_levels
 from recommit.puzzles import checks
 from recommit.puzzles.instances import Instances
+from recommit.puzzles.levels import Levels, read_levels
 from recommit.puzzles.sliding import Sliding
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from gymnasium import spaces
 
-from recommit import levels
+from recommit.puzzles import levels
 from recommit.puzzles.frames import style
 
 if TYPE_CHECKING:

@@ -56,7 +56,7 @@ USUAL = (
     "oracle-rate",
     "solver",
 )
-#: Rules that read the plan and were never trained (``recommit.graphs.rules``); those of ``SWEPT`` have a threshold.
+#: Rules that read the plan and were never trained (``recommit.graph.rules``); those of ``SWEPT`` have a threshold.
 SWEPT = {
     "confidence-product": "deep as the probability of the plan so far is at least a threshold",
     "confidence-least": "deep as the probability of every action so far is at least a threshold",
@@ -120,7 +120,7 @@ class AgentName:
 
     @property
     def rule(self) -> str:
-        """The name of its rule in ``recommit.graphs.rules``; empty if it has none."""
+        """The name of its rule in ``recommit.graph.rules``; empty if it has none."""
         plain = self.base.removesuffix(MEMORY)
         name = plain.removesuffix(SHARED)
         names = RULES if name == plain else SWEPT

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recommit import draws
+from recommit import rng
 from recommit.evaluate import thresholds
 from recommit.evaluate.agent_names import ACTION_SEEDS, AgentName
-from recommit.graphs import rules, side_by_side
-from recommit.graphs.at_work import RuleAtWork
-from recommit.play import episodes, oracle, shared
-from recommit.play.plan_graph import PlanGraph, adaptive_memory, always, drawn, head
-from recommit.play.rollout import Actor
-from recommit.play.variants import variant
+from recommit.graph import oracle, rules, side_by_side
+from recommit.graph.at_work import RuleAtWork
+from recommit.graph.plan_graph import PlanGraph, adaptive_memory, always, drawn, head
 from recommit.policy.config import MAX_ACTIONS
+from recommit.rollout import episodes, shared
+from recommit.rollout.sampling import Actor
+from recommit.rollout.variants import variant
 from recommit.runs.ranks import Team
 
 if TYPE_CHECKING:
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from recommit.graphs.rules import NamedRule
-    from recommit.play.commitments import Prices
-    from recommit.play.episodes import DecisionRows
-    from recommit.play.plan_graph import Chooser
+    from recommit.graph.commitments import Prices
+    from recommit.graph.plan_graph import Chooser
+    from recommit.graph.rules import NamedRule
     from recommit.policy.policy import CommitPolicy
     from recommit.puzzles.puzzle import Puzzle
+    from recommit.rollout.episodes import DecisionRows
 
 
 @dataclass
@@ -189,9 +189,9 @@ def random_actions(seed: int) -> episodes.Agent:
     """Random depths of 1, 2, 4, 8 and random actions, by the turn and the place in the batch."""
 
     def agent(states: NDArray[np.uint8], turn: int) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
-        stream = draws.streams(seed, draws.Purpose.RANDOM_ACTIONS, turn * (1 << 32) + np.arange(len(states)))
-        depth = 1 << draws.below(draws.draw(stream, 0), 4)
-        columns = [draws.below(draws.draw(stream, 1 + i), 4) for i in range(MAX_ACTIONS)]
+        stream = rng.streams(seed, rng.Purpose.RANDOM_ACTIONS, turn * (1 << 32) + np.arange(len(states)))
+        depth = 1 << rng.below(rng.draw(stream, 0), 4)
+        columns = [rng.below(rng.draw(stream, 1 + i), 4) for i in range(MAX_ACTIONS)]
         return depth, np.stack(columns, axis=1).astype(np.uint8)
 
     return agent

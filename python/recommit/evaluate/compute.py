@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recommit.evaluate.agent_names import AgentName
-    from recommit.play.commitments import Prices
+    from recommit.graph.commitments import Prices
     from recommit.policy.policy import CommitPolicy
     from recommit.puzzles.puzzle import Puzzle
 

@@ -30,7 +30,7 @@ from recommit.evaluate.ceiling import gain, plans, regrets
 from recommit.evaluate.spec import split_words
 from recommit.evaluate.split import fresh, instances
 from recommit.evaluate.store import LATER, flat
-from recommit.play.commitments import Prices
+from recommit.graph.commitments import Prices
 from recommit.puzzles import registry
 from recommit.runs.directory import recipe_of
 from recommit.runs.ranks import Team
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from recommit.evaluate.metrics import EpisodeRows
     from recommit.evaluate.spec import EvaluationSpec
     from recommit.evaluate.store import EvaluationStore
-    from recommit.play.episodes import DecisionRows
+    from recommit.rollout.episodes import DecisionRows
 
 
 def decisions_of(budget: str, task: str) -> int:

@@ -10,8 +10,8 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from recommit.play.commitments import Prices
-    from recommit.play.episodes import DecisionRows
+    from recommit.graph.commitments import Prices
+    from recommit.rollout.episodes import DecisionRows
 
 #: Distances up to which a state is near, and up to which it is half-way.
 NEAR, MID = 8, 16

@@ -24,7 +24,7 @@ import numpy as np
 
 from recommit.data.table import pa, parsed, pq
 from recommit.evaluate.agent_names import file_names
-from recommit.play.episodes import DecisionRows
+from recommit.rollout.episodes import DecisionRows
 from recommit.storage import belonging, digests, files, reading
 from recommit.storage.jsonl import JsonLines
 from recommit.storage.lock import Lock

@@ -14,8 +14,8 @@ from recommit.evaluate.metrics import EpisodeRows
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from recommit.play.commitments import Prices
-    from recommit.play.episodes import DecisionRows
+    from recommit.graph.commitments import Prices
+    from recommit.rollout.episodes import DecisionRows
 
 
 def row(

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from recommit.graphs.at_work import RuleAtWork
-from recommit.graphs.side_by_side import scores
+from recommit.graph.at_work import RuleAtWork
+from recommit.graph.plan_graph import head, turns_on_graph
+from recommit.graph.side_by_side import scores
 from recommit.horizon import Plans
 from recommit.horizon.rule import ThresholdRule
-from recommit.play.plan_graph import head, turns_on_graph
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from recommit.evaluate.agent_names import AgentName
     from recommit.evaluate.store import EvaluationStore
-    from recommit.graphs.rules import NamedRule
-    from recommit.play.plan_graph import PlanGraph
+    from recommit.graph.plan_graph import PlanGraph
+    from recommit.graph.rules import NamedRule
     from recommit.runs.ranks import Team
 
 #: Thresholds to choose from. Each is played on all validation and test instances.

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recommit.game.game import Game
-from recommit.game.parser import ACTIONS, AnswerOutcome, Commitment
-from recommit.play.episodes import NOT_ASKED, DecisionRows, packed
 from recommit.policy.config import MAX_ACTIONS
+from recommit.rollout.episodes import NOT_ASKED, DecisionRows, packed
 from recommit.storage import jsonl, reading
+from recommit.zero_shot.game import Game
+from recommit.zero_shot.parser import ACTIONS, AnswerOutcome, Commitment
 from recommit.zero_shot.spec import MANIFEST
 
 if TYPE_CHECKING:

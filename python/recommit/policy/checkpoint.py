@@ -25,7 +25,7 @@ from recommit.policy.action_decoder import ActionDecoder
 from recommit.policy.backbones.backbone import load_backbone
 from recommit.policy.config import ADAPTER, DecoderConfig, ForesightConfig, HeadConfig, LoraConfig, PolicyConfig
 from recommit.policy.depth_head import DepthHead
-from recommit.policy.foresight.net import Foresight
+from recommit.policy.world_model import Foresight
 from recommit.storage import digests, hub, reading
 from recommit.storage.digests import NAME
 from recommit.storage.files import Files, file_sha256, refuse_links, replace, sha256, sweep_files

@@ -22,11 +22,11 @@ from recommit.policy.card import upload
 from recommit.policy.checkpoint import load_policy, save_policy
 from recommit.policy.config import MAX_ACTIONS, OF_FORESIGHT, OF_STAKES, PASS, PolicyConfig
 from recommit.policy.depth_head import OF_VIEWS, WITHOUT_Z, DepthHead, at_stake, confidence
-from recommit.policy.foresight.net import Foresight, foreseen
 from recommit.policy.pictures.geometry import Geometries
 from recommit.policy.pictures.vision import Vision
 from recommit.policy.transfer import ActedDepths, PlannedChances, PlannedDepths, parted, single, to_device, to_host
 from recommit.policy.views import likeliest, plan_agreement
+from recommit.policy.world_model import Foresight, foreseen
 from recommit.puzzles import checks
 
 if TYPE_CHECKING:

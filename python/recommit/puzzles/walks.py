@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recommit import draws
+from recommit import rng
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -80,8 +80,8 @@ class BoardWalks:
         for first in range(0, count, BLOCK):
             number = np.uint64(start) + np.arange(first, min(first + BLOCK, count), dtype=np.uint64)
             block = slice(first, first + len(number))
-            stream = draws.streams(seed, draws.Purpose.WALK, number)
-            lengths[block] = self.shortest + draws.below(draws.draw(stream, 0), self.longest - self.shortest + 1)
+            stream = rng.streams(seed, rng.Purpose.WALK, number)
+            lengths[block] = self.shortest + rng.below(rng.draw(stream, 0), self.longest - self.shortest + 1)
             for length in np.unique(lengths[block]).tolist():
                 place = np.flatnonzero(lengths[block] == length)
                 states[first + place] = _Walker(self, length, threads).boards(stream[place], number[place])
@@ -129,7 +129,7 @@ class _Walker:
         base = np.arange(count) * cells
         blank, last = np.full(count, cells - 1), np.full(count, NONE)
         for move in range(self.length):
-            words = draws.draw(stream, 1 + attempt * self.length + move)
+            words = rng.draw(stream, 1 + attempt * self.length + move)
             uniform = (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
             bound = self.thresholds[self.length - 1 - move, blank, last]
             last = (uniform[:, None] >= bound[:, :3]).sum(axis=1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from recommit.paper import printed as paper
+from recommit.evaluate import reported as paper
 from recommit.report import axes
 from recommit.report.agents import groups, marks
 from recommit.report.agents.plotted import PlottedAgent, points

@@ -21,7 +21,7 @@ from importlib import resources
 from string import Template
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from recommit.paper import seeds as across
+from recommit.evaluate import seeds as across
 from recommit.report import axes, depths, embed, episodes, failures, figures, published, sections, training
 from recommit.report.agents import marks, tables
 from recommit.report.commitments import regret

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from recommit.paper.seeds import seed_of
-from recommit.paper.tables.table import FILE, PAGE, PaperTables
+from recommit.evaluate.seeds import seed_of
+from recommit.evaluate.tables.table import FILE, PAGE, PaperTables
 from recommit.report.embed import Html, joined, tag
 from recommit.report.sections import MINUS, NONE, table
 from recommit.storage import reading
@@ -15,8 +15,8 @@ from recommit.storage.errors import Damaged
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from recommit.evaluate.tables.table import FilledTable
     from recommit.evaluate.text import Grid
-    from recommit.paper.tables.table import FilledTable
     from recommit.report.reading import Folder
 
 #: Of what was not run.
@@ -31,7 +31,7 @@ _TABLE: reading.Fields = {"name": str, "title": str, "grids": [_GRID], "notes": 
 
 
 def seeds(grids: Mapping[str, Grid]) -> Html:
-    """One table per budget, of ``recommit.paper.seeds``."""
+    """One table per budget, of ``recommit.evaluate.seeds``."""
     return joined(*(_shown(grid, f"{budget.capitalize()} budget") for budget, grid in grids.items()))
 
 
@@ -59,8 +59,8 @@ def _older(folder: Folder) -> Html | None:
 
 def _filled(folder: Folder, titles: list[str]) -> tuple[FilledTable, ...]:
     """The tables of these titles, from an evaluation's figures and the family that its run is of."""
-    from recommit.paper.family import FamilyResults, Members  # torch comes with it
-    from recommit.paper.tables.experiments import TABLES, fill
+    from recommit.evaluate.family import FamilyResults, Members  # torch comes with it
+    from recommit.evaluate.tables.experiments import TABLES, fill
 
     results = FamilyResults(folder.summary, Members(folder.run.parent, int(seed_of(str(folder.run)) or 0)))
     return fill(results, [name for name, each in TABLES.items() if each.title in titles]).tables

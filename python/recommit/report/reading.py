@@ -13,7 +13,7 @@ import numpy as np
 
 from recommit.data.table import parsed
 from recommit.evaluate.agent_names import AgentName, file_names
-from recommit.paper.seeds import seed_of
+from recommit.evaluate.seeds import seed_of
 from recommit.report.agents.agent import Agent, agents_of
 from recommit.storage import digests, opening, reading
 

@@ -34,8 +34,8 @@ def _option(name: str, value: Any) -> list[str]:
 
 def _whom(entry: PresetEntry, seed: int, tables: tuple[str, ...]) -> list[str]:
     """The family, or of a puzzle that the paper does not have everybody in it by name."""
-    from recommit.paper.family import Members
-    from recommit.paper.tables import experiments
+    from recommit.evaluate.family import Members
+    from recommit.evaluate.tables import experiments
 
     members = Members(entry.family, seed)
     if experiments.in_paper(members):
@@ -53,10 +53,10 @@ def play(entry: PresetEntry, seed: int, tables: tuple[str, ...], quiet: bool, th
 
     from recommit.evaluate import text as printed
     from recommit.evaluate.evaluation import Evaluation
+    from recommit.evaluate.family import FamilyResults, Members
     from recommit.evaluate.spec import EvaluationSpec
     from recommit.evaluate.store import EvaluationStore
-    from recommit.paper.family import FamilyResults, Members
-    from recommit.paper.tables import experiments
+    from recommit.evaluate.tables import experiments
     from recommit.runs.process import settle_to_look
     from recommit.runs.ranks import Team, find_device
 

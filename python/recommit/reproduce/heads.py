@@ -69,7 +69,7 @@ class HeadStep:
 
 def _digest(source: Path) -> str:
     """Digest what a step begins with: a run's best policy, a saved one, or a graph."""
-    from recommit.graphs.files import MANIFEST
+    from recommit.graph.files import MANIFEST
     from recommit.policy.checkpoint import local_folder, weights_of
 
     graph = source / MANIFEST

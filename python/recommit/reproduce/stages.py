@@ -188,8 +188,8 @@ class Task:
 
     def evaluation(self) -> None:
         """Everybody, several seeds at a time; then all seeds in one table."""
-        from recommit.paper import seeds
-        from recommit.paper.tables import experiments
+        from recommit.evaluate import seeds
+        from recommit.evaluate.tables import experiments
 
         first, *others = self.entry.seeds
         if self.fleet is not None or self.jobs == 1 or not training.evaluation_pieces(self.entry, self.quiet):

@@ -60,7 +60,7 @@ def pieces(entry: PresetEntry, verbs: Mapping[str, Callable[..., int]], quiet: b
 def evaluation_pieces(entry: PresetEntry, quiet: bool) -> list[Piece]:
     """Every seed's evaluation, after all that it plays. None of a single seed, which may have every core later, nor
     where models behind an endpoint play before."""
-    from recommit.paper.tables import experiments
+    from recommit.evaluate.tables import experiments
 
     first, *others = entry.seeds
     if not others or entry.zero_shot():
@@ -92,6 +92,6 @@ def _train(run: Run, quiet: bool) -> int:
 
 
 def _seed(name: str) -> str:
-    from recommit.paper import seeds
+    from recommit.evaluate import seeds
 
     return seeds.seed_of(name)

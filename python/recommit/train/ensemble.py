@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recommit import draws
+from recommit import rng
 from recommit.policy.config import MAX_ACTIONS
 from recommit.policy.policy import CommitPolicy
 from recommit.train import targets
@@ -64,7 +64,7 @@ class Ensemble:
             states = targets.turned(states, targets.symmetries(seed, number))
         if self.config.reached:
             states = landed(task, states, planner(states), self.config.reached, seed=seed, number=number)
-        left = 1 + draws.below(draws.draw(draws.streams(seed, draws.Purpose.LEFT, number), 0), self.config.budget)
+        left = 1 + rng.below(rng.draw(rng.streams(seed, rng.Purpose.LEFT, number), 0), self.config.budget)
         more = {"left": left} if self.teacher.config.told_left else {}
         _, _, plans, chances = self.teacher.plan_with_probabilities(task, states, (MAX_ACTIONS,), **more)
         actions = plans[:, 0].astype(np.int64)
@@ -84,9 +84,9 @@ def landed(
     number: NDArray[np.uint64],
 ) -> NDArray[np.uint8]:
     """A share of states left for where 1 to 8 actions of their plans lead, unless that is the goal."""
-    stream = draws.streams(seed, draws.Purpose.REACHED, number)
-    moves = (draws.draw(stream, 0) >> np.uint64(11)).astype(np.float64) * 2.0**-53 < share
-    depth = (1 + draws.below(draws.draw(stream, 1), MAX_ACTIONS)).astype(np.int32)
+    stream = rng.streams(seed, rng.Purpose.REACHED, number)
+    moves = (rng.draw(stream, 0) >> np.uint64(11)).astype(np.float64) * 2.0**-53 < share
+    depth = (1 + rng.below(rng.draw(stream, 1), MAX_ACTIONS)).astype(np.int32)
     outcome = task.execute(states, plans, depth)
     moves &= ~outcome.solved
     return np.ascontiguousarray(np.where(moves[:, None, None], outcome.states, states))

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recommit.play.plan_graph import run_directly, softmax
+from recommit.graph.plan_graph import run_directly, softmax
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from recommit.play.plan_graph import RunPass
+    from recommit.graph.plan_graph import RunPass
     from recommit.policy.policy import CommitPolicy
     from recommit.puzzles.puzzle import Puzzle
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from recommit import draws
+from recommit import rng
 from recommit.data.feeding.samples import covered
 from recommit.policy.config import MAX_ACTIONS
 
@@ -51,7 +51,7 @@ def make(
     if config.augment and task.turns:
         states = turned(states, symmetries(seed, number))
     path = content.actions if config.paths == "dataset" else None
-    stream = draws.streams(seed, draws.Purpose.PATH, number)
+    stream = rng.streams(seed, rng.Purpose.PATH, number)
     optimal = np.zeros((len(states), MAX_ACTIONS, 4), bool)
     actions = np.zeros((len(states), MAX_ACTIONS), np.int64)
     here = states
@@ -59,7 +59,7 @@ def make(
         optimal[:, i] = task.optimal_actions(here, threads=threads)
         live = optimal[:, i].any(axis=1)
         if path is None:
-            chosen = pick(optimal[:, i], draws.draw(stream, i))
+            chosen = pick(optimal[:, i], rng.draw(stream, i))
         else:
             chosen = np.where(live, path[:, i], 0).astype(np.int64)
         actions[:, i] = np.where(live, chosen, 0)
@@ -68,7 +68,7 @@ def make(
             here = np.where(
                 live.reshape(-1, 1, 1), task.step(here, actions[:, i].astype(np.uint8), threads=threads), here
             )
-    left = 1 + draws.below(draws.draw(draws.streams(seed, draws.Purpose.LEFT, number), 0), config.budget)
+    left = 1 + rng.below(rng.draw(rng.streams(seed, rng.Purpose.LEFT, number), 0), config.budget)
     return Targets(states, actions, optimal, content.distance.astype(np.int32), left)
 
 
@@ -80,14 +80,14 @@ def nothing(batch: T) -> T:
 def pick(optimal: NDArray[np.bool_], words: NDArray[np.uint64]) -> NDArray[np.int64]:
     """One of each row's true columns, evenly; 0 where there is none."""
     count = optimal.sum(axis=1)
-    which = draws.below(words, np.maximum(count, 1))
+    which = rng.below(words, np.maximum(count, 1))
     result: NDArray[np.int64] = (np.cumsum(optimal, axis=1) > which[:, None]).argmax(axis=1)
     return result
 
 
 def symmetries(seed: int, number: NDArray[np.uint64]) -> NDArray[np.int64]:
     """One of the eight, drawn for each number."""
-    return draws.below(draws.draw(draws.streams(seed, draws.Purpose.AUGMENT, number), 0), 8)
+    return rng.below(rng.draw(rng.streams(seed, rng.Purpose.AUGMENT, number), 0), 8)
 
 
 def turned(states: NDArray[np.uint8], symmetry: NDArray[np.int64]) -> NDArray[np.uint8]:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from recommit import draws
+from recommit import rng
 from recommit.data.building import labels
 from recommit.data.starts import sampling
-from recommit.play.plan_graph import PlanGraph, always, drawn, head, run_directly, walk
+from recommit.graph.plan_graph import PlanGraph, always, drawn, head, run_directly, walk
 from recommit.policy.config import MAX_ACTIONS
 from recommit.runs.division import divided, turns
 from recommit.runs.ranks import Team
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recommit.data.spec import DataSpec
-    from recommit.play.commitments import Prices
-    from recommit.play.plan_graph import Chooser, Episodes
-    from recommit.play.variants import Variant
+    from recommit.graph.commitments import Prices
+    from recommit.graph.plan_graph import Chooser, Episodes
     from recommit.policy.policy import CommitPolicy
     from recommit.puzzles.puzzle import Puzzle
+    from recommit.rollout.variants import Variant
     from recommit.train.config import ValidationConfig
     from recommit.train.engine.base import Engine
     from recommit.train.targets import Targets
@@ -69,9 +69,7 @@ def instances(spec: DataSpec, config: ValidationConfig, *, threads: int | None =
     starts = _starts(wanted, threads)
     solutions = task.solve(starts.states, ties="random", seed=1, threads=threads)
     length = np.asarray(solutions.length)
-    place = draws.below(
-        draws.draw(draws.streams(1, draws.Purpose.PLACE, np.arange(len(length))), 0), np.maximum(length, 1)
-    )
+    place = rng.below(rng.draw(rng.streams(1, rng.Purpose.PLACE, np.arange(len(length))), 0), np.maximum(length, 1))
     plans = np.zeros((len(length), max(int(place.max(initial=0)), 1)), np.uint8)
     for i, (begin, steps) in enumerate(zip(solutions.offsets[:-1], place, strict=True)):
         plans[i, :steps] = solutions.actions[begin : begin + steps]

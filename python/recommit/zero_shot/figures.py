@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recommit.game.game import spl
-from recommit.game.parser import AnswerOutcome
 from recommit.puzzles import registry
 from recommit.stats import share
+from recommit.zero_shot.game import spl
+from recommit.zero_shot.parser import AnswerOutcome
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from recommit.game.game import Step
+    from recommit.zero_shot.game import Step
     from recommit.zero_shot.player import Episode
     from recommit.zero_shot.spec import ZeroShotSpec
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from recommit.game import parser
-from recommit.game.game import Game, Step
-from recommit.game.parser import Commitment
-from recommit.game.prompt import MOVES
 from recommit.storage import files
 from recommit.storage.errors import Damaged
+from recommit.zero_shot import parser
+from recommit.zero_shot.game import Game, Step
 from recommit.zero_shot.http.bodies import Question
 from recommit.zero_shot.http.client import DecisionPlace
+from recommit.zero_shot.parser import Commitment
+from recommit.zero_shot.prompt import MOVES
 
 if TYPE_CHECKING:
     from collections.abc import Callable

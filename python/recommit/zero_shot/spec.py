@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recommit import draws
+from recommit import rng
 from recommit.data.spec import DataSpec
 from recommit.data.starts import held_out
-from recommit.game import prompt
 from recommit.puzzles import registry
 from recommit.puzzles.instances import Instances
 from recommit.storage import belonging, files, reading
 from recommit.version import VERSION
+from recommit.zero_shot import prompt
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -89,7 +89,7 @@ class ZeroShotSpec:
         """The instances; a larger number begins with the same ones."""
         if self.data is not None:
             return self._of_data()
-        seed = draws.derived_seed(self.seed, draws.Purpose.INSTANCES, 0)
+        seed = rng.derived_seed(self.seed, rng.Purpose.INSTANCES, 0)
         try:
             return self.puzzle().generate(
                 self.instances, seed=seed, length=(self.length[0], self.length[-1]), threads=1

@@ -9,7 +9,7 @@ import types
 import pytest
 from tests.unit.adapters import peers
 
-from recommit.game.spec import GameSpec
+from recommit.zero_shot.game_spec import GameSpec
 
 FIELDS = {"task": "sliding", "size": 3, "length": [8, 12], "count": 3, "view": "text", "budget": 4}
 SPEC = GameSpec(**FIELDS)

@@ -10,10 +10,10 @@ import pytest
 from tests.unit.adapters import peers
 from tests.unit.zero_shot.servers import pixels
 
-from recommit import levels
 from recommit.adapters import openenv_package
-from recommit.game.spec import GameSpec
+from recommit.puzzles import levels
 from recommit.puzzles.solutions import Limits
+from recommit.zero_shot.game_spec import GameSpec
 
 SPEC = GameSpec("sliding", (3,), length=(8, 12), count=8, cell=28)
 

@@ -15,8 +15,8 @@ from openenv.core.generic_client import GenericEnvClient
 from tests.waiting import until
 
 from recommit.adapters import openenv, openenv_package
-from recommit.game.spec import GameSpec
 from recommit.runs.ports import free_port
+from recommit.zero_shot.game_spec import GameSpec
 
 SESSIONS, GAMES = 64, 32
 

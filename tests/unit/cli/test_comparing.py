@@ -14,7 +14,7 @@ pytest.importorskip("pyarrow")
 from tests.unit.cli.verbs.test_reproduce import PRESET
 
 from recommit.cli import main
-from recommit.graphs import build, files
+from recommit.graph import build, files
 from recommit.reproduce import preset, stages
 from recommit.reproduce.compare import played
 from recommit.storage import digests

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import recommit
-from recommit import draws
+from recommit import rng
 from recommit.data import rows, table
 from recommit.data.building import labels
 from recommit.data.feeding import samples
@@ -132,7 +132,7 @@ def test_sokoban_keys():
 
 
 def test_splits_partition_the_keys():
-    keys = draws.draw(draws.streams(0, 0, np.arange(4000)), 0)
+    keys = rng.draw(rng.streams(0, 0, np.arange(4000)), 0)
     member = [symmetry.belongs(keys, split) for split in ("train", "validation", "test")]
     assert (np.sum(member, axis=0) == 1).all()
 

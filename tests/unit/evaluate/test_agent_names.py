@@ -43,7 +43,7 @@ def test_decisions_of_older_names_are_looked_for():
 
 def test_what_an_older_version_played_is_not_played_again(tmp_path):
     from recommit.evaluate.store import EvaluationStore
-    from recommit.play.episodes import join
+    from recommit.rollout.episodes import join
 
     with EvaluationStore(tmp_path) as store:
         store.keep("wary@15", join([]))

@@ -10,8 +10,8 @@ pytest.importorskip("torch")
 
 from recommit.evaluate import metrics
 from recommit.evaluate.metrics import ParetoPoint
-from recommit.play.commitments import Prices
-from recommit.play.episodes import DecisionRows
+from recommit.graph.commitments import Prices
+from recommit.rollout.episodes import DecisionRows
 
 LARGEST = 6
 

@@ -12,8 +12,8 @@ pq = pytest.importorskip("pyarrow.parquet")
 import recommit
 from recommit.cli import main
 from recommit.evaluate.agents import PolicyPlayer
-from recommit.play.episodes import of_bytes
 from recommit.policy.config import DecoderConfig, PolicyConfig
+from recommit.rollout.episodes import of_bytes
 
 TASK = recommit.Sliding(2, 3)
 BUDGET = 4

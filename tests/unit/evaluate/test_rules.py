@@ -11,16 +11,16 @@ from tests.reference.rule_episodes import play
 
 pytest.importorskip("torch")
 
-from tests.unit.play.test_oracle import DEPTHS, Scripted
+from tests.unit.graph.test_oracle import DEPTHS, Scripted
 
 import recommit
 from recommit.cli import main
 from recommit.evaluate import agent_names, thresholds
 from recommit.evaluate.agent_names import AgentName
 from recommit.evaluate.agents import PolicyPlayer
-from recommit.graphs import rules
-from recommit.graphs.at_work import RuleAtWork
-from recommit.play import episodes
+from recommit.graph import rules
+from recommit.graph.at_work import RuleAtWork
+from recommit.rollout import episodes
 
 BUDGET = 7
 TASKS = {"sliding": recommit.Sliding(2, 3), "sokoban": recommit.Sokoban(6, 1)}

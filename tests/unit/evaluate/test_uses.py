@@ -8,8 +8,8 @@ import recommit
 from recommit.evaluate.agent_names import AgentName
 from recommit.evaluate.agents import PolicyPlayer
 from recommit.policy.config import HeadConfig
-from recommit.policy.foresight.net import Foresight
-from recommit.train.foresight import teaching
+from recommit.policy.world_model import Foresight
+from recommit.train.world_model import teaching
 
 #: Whatever a puzzle answers that no policy can ask.
 ASKED = ("solve", "optimal_actions", "distance", "step", "execute", "is_solved", "action_masks")

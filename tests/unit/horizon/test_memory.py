@@ -78,7 +78,7 @@ class Likeliest(Rule):
 @given(looks=LOOKS, seed=st.integers(0, 99))
 def test_with_the_order_of_a_depth_head_it_is_our_agent_with_a_memory(looks, seed):
     """Against ``play.plan_graph.adaptive_memory``."""
-    graph = pytest.importorskip("recommit.play.plan_graph")
+    graph = pytest.importorskip("recommit.graph.plan_graph")
     from types import SimpleNamespace
 
     logits = np.random.default_rng(seed).normal(size=(3, 4)).astype(np.float32).round(1)

@@ -49,7 +49,7 @@ def test_a_puzzle_has_its_files(task):
     assert hasattr(_core, task)
     for path in (
         f"policy/prompts/{task}-v1.txt",
-        f"game/prompts/{task}-v1.txt",
+        f"zero_shot/prompts/{task}-v1.txt",
         f"report/assets/puzzles/{task}.js",
         f"recipes/laptop-{task}.yaml",
     ):

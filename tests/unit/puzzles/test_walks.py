@@ -7,7 +7,7 @@ import pytest
 from tests.reference import sliding as slow
 
 import recommit
-from recommit import draws
+from recommit import rng
 from recommit.puzzles import walks
 
 #: Share of the walks from the goal of a 3x3 board that are nowhere shorter: the method's figures, with and without
@@ -65,11 +65,11 @@ def test_boards_are_those_of_the_slow_twin(shape, length, generator):
     boards = recommit.Sliding(*shape).generate(12, seed=3, start=40, length=length, generator=generator)
     low, high = length if isinstance(length, tuple) else (length, length)
     for i, state in enumerate(boards.states):
-        stream = draws.streams(3, draws.Purpose.WALK, 40 + i)
-        chosen = low + int(draws.below(draws.draw(stream, 0), high - low + 1)[0])
+        stream = rng.streams(3, rng.Purpose.WALK, 40 + i)
+        chosen = low + int(rng.below(rng.draw(stream, 0), high - low + 1)[0])
 
         def numbers(n, stream=stream):
-            return int(draws.draw(stream, 1 + n)[0] >> np.uint64(11)) * 2.0**-53
+            return int(rng.draw(stream, 1 + n)[0] >> np.uint64(11)) * 2.0**-53
 
         assert boards.length[i] == chosen
         twin = slow.walked(*shape, chosen, numbers, turns_back=generator == "walk")

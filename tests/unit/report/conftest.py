@@ -16,8 +16,8 @@ import recommit
 from recommit import stats
 from recommit.data.table import pa, pq
 from recommit.evaluate import metrics
-from recommit.play import episodes as play
 from recommit.puzzles import registry
+from recommit.rollout import episodes as play
 
 COUNT, BUDGETS = 24, {"loose": 6, "tight": 4}
 #: How deep, and how often an action is drawn at random instead of solved.

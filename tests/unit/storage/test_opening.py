@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from recommit.data.building.journal import ShardJournal
-from recommit.levels import write_levels
+from recommit.puzzles.levels import write_levels
 from recommit.puzzles.sliding import Sliding
 from recommit.storage import files as data_files
 from recommit.storage import opening

@@ -12,9 +12,9 @@ from safetensors.torch import load_file
 
 import recommit
 from recommit.data import DataSpec, Difficulty, build
-from recommit.play.rollout import Actor
-from recommit.play.variants import variant
 from recommit.policy.policy import CommitPolicy
+from recommit.rollout.sampling import Actor
+from recommit.rollout.variants import variant
 from recommit.runs.directory import best_policy
 from recommit.train.config import SftConfig, parse
 from recommit.train.grpo.config import GrpoConfig

@@ -11,11 +11,11 @@ torch = pytest.importorskip("torch")
 from tests.unit.train import runs
 
 import recommit
-from recommit.play.plan_graph import PlanGraph
-from recommit.play.rollout import Actor
-from recommit.play.variants import variant
+from recommit.graph.plan_graph import PlanGraph
 from recommit.policy.policy import CommitPolicy
 from recommit.policy.reference import Reference
+from recommit.rollout.sampling import Actor
+from recommit.rollout.variants import variant
 from recommit.runs.directory import best_policy
 from recommit.train.grpo import loss as objective
 from recommit.train.grpo import run as grpo

@@ -17,9 +17,9 @@ from recommit.train.grpo import run
 
 def test_the_head_alone_raises_the_return_and_moves_nothing_else(init):
     """Many moves on one graph: the program's own value grows, and state by state rather than by the mean."""
-    from recommit.play import values
-    from recommit.play.commitments import Prices
-    from recommit.play.plan_graph import PlanGraph, softmax
+    from recommit.graph import values
+    from recommit.graph.commitments import Prices
+    from recommit.graph.plan_graph import PlanGraph, softmax
     from recommit.runs.ranks import Team
     from recommit.train.engine.base import groups
     from recommit.train.engine.torch import TorchEngine

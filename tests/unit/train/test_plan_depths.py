@@ -10,10 +10,10 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import recommit
-from recommit.play.plan_graph import PlanGraph
-from recommit.play.rollout import Actor
-from recommit.play.variants import variant
+from recommit.graph.plan_graph import PlanGraph
 from recommit.policy.policy import CommitPolicy
+from recommit.rollout.sampling import Actor
+from recommit.rollout.variants import variant
 from recommit.runs.directory import best_policy
 from recommit.train.config import parse
 from recommit.train.grpo.collect import ExactCollector

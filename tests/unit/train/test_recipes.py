@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from recommit.estimate.counting.passes import schedule
-from recommit.play.variants import variant
+from recommit.rollout.variants import variant
 from recommit.train import config
 from recommit.train.config import SftConfig, plain
 from recommit.train.family import configs

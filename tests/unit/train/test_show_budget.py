@@ -18,10 +18,10 @@ from recommit.cli import main
 from recommit.evaluate import metrics
 from recommit.evaluate.agents import PolicyPlayer
 from recommit.evaluate.population.values import Population
-from recommit.play.rollout import Actor
-from recommit.play.variants import variant
 from recommit.policy.policy import CommitPolicy
 from recommit.policy.reference import Reference
+from recommit.rollout.sampling import Actor
+from recommit.rollout.variants import variant
 from recommit.runs.directory import best_policy
 from recommit.train.grpo import loss, run
 from recommit.train.grpo.collect import SampledCollector

@@ -20,7 +20,7 @@ from PIL import Image
 from transformers import AutoModelForImageTextToText, AutoTokenizer
 from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
 
-from recommit.game.parser import ACTIONS
+from recommit.zero_shot.parser import ACTIONS
 
 
 class Model:

@@ -14,8 +14,8 @@ import zlib
 import numpy as np
 from tests.waiting import HANG
 
-from recommit.game.parser import ACTIONS
 from recommit.storage import jsonl
+from recommit.zero_shot.parser import ACTIONS
 
 GOOD = '{"h": 1, "actions": ["up"]}'
 

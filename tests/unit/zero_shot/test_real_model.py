@@ -98,7 +98,7 @@ def test_a_run_that_is_killed_asks_every_decision_once(server, tmp_path, kills):
 def test_the_model_sees_the_picture(model):
     """The planted defect would be a server, or a client, that drops it: other boards, same chances."""
     from recommit.data.showing import png
-    from recommit.game import prompt
+    from recommit.zero_shot import prompt
     from recommit.zero_shot.http import bodies
     from recommit.zero_shot.http.endpoints import ENDPOINTS
 

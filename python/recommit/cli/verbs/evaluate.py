@@ -96,10 +96,10 @@ def evaluate(
     from recommit.evaluate import text as printed
     from recommit.evaluate.agent_names import with_views
     from recommit.evaluate.evaluation import Evaluation
+    from recommit.evaluate.family import FamilyResults, Members
     from recommit.evaluate.spec import EvaluationSpec
     from recommit.evaluate.store import EvaluationStore
-    from recommit.paper.family import FamilyResults, Members
-    from recommit.paper.tables import experiments
+    from recommit.evaluate.tables import experiments
     from recommit.runs import ranks
     from recommit.runs.directory import recipe_of
     from recommit.runs.peers import watched

@@ -52,7 +52,7 @@ def openenv(
         host: The address to listen at.
         port: The port to listen at.
     """
-    from recommit.game.spec import GameSpec
+    from recommit.zero_shot.game_spec import GameSpec
 
     check_port(port)
     try:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from recommit import draws
+from recommit import rng
 from recommit.data import rows
 from recommit.data.rows import LabelledRows
 
@@ -80,9 +80,7 @@ def path_states(
 def shard_rows(spec: DataSpec, split: str, shard: int, starts: Starts, threads: int | None = 1) -> LabelledRows:
     """Everything a shard holds, instance by instance: the expert path, then the perturbed states."""
     puzzle = spec.puzzle()
-    ties = draws.derived_seed(
-        draws.derived_seed(spec.seed, draws.Purpose.PERTURB, spec.epoch), _SPLIT_CODE[split], shard
-    )
+    ties = rng.derived_seed(rng.derived_seed(spec.seed, rng.Purpose.PERTURB, spec.epoch), _SPLIT_CODE[split], shard)
     solutions = puzzle.solve(starts.states, ties=spec.ties, seed=ties, threads=threads)
     plan, offsets = solutions.actions.astype(np.uint8, copy=False), solutions.offsets
     lengths = np.diff(offsets)
@@ -121,12 +119,12 @@ def _perturbed(
     """States a few random actions off the expert path; and which instance each comes from."""
     owner = np.repeat(np.arange(len(starts)), spec.perturbed)
     which = np.tile(np.arange(spec.perturbed), len(starts))
-    stream = draws.streams(seed, draws.Purpose.PERTURB, owner * 256 + which)
-    leave = draws.below(draws.draw(stream, 0), starts.length[owner])
-    steps = 1 + draws.below(draws.draw(stream, 1), spec.deviation)
+    stream = rng.streams(seed, rng.Purpose.PERTURB, owner * 256 + which)
+    leave = rng.below(rng.draw(stream, 0), starts.length[owner])
+    steps = 1 + rng.below(rng.draw(stream, 1), spec.deviation)
     states = path[offsets[owner] + leave]
     for step in range(spec.deviation):
-        moved = _random_step(puzzle, states, draws.draw(stream, 2 + step), threads)
+        moved = _random_step(puzzle, states, rng.draw(stream, 2 + step), threads)
         states = np.where((step < steps)[:, None, None], moved, states)
     labelled = label(
         puzzle,
@@ -146,7 +144,7 @@ def _perturbed(
 def _random_step(puzzle: Puzzle, states: States, words: NDArray[np.uint64], threads: int | None) -> States:
     """One of the actions that change the state, evenly; a state stays as it is rather than reach the goal."""
     possible = puzzle.action_masks(states, threads=threads)
-    number = draws.below(words, np.maximum(possible.sum(axis=1), 1))
+    number = rng.below(words, np.maximum(possible.sum(axis=1), 1))
     action = (np.cumsum(possible, axis=1) <= number[:, None]).sum(axis=1)
     moved = puzzle.step(states, np.minimum(action, 3).astype(np.uint8), threads=threads)
     result: States = np.where(puzzle.is_solved(moved, threads=threads)[:, None, None], states, moved)

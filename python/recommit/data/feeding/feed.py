@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recommit import draws
+from recommit import rng
 from recommit.data import rows, shards, table
 from recommit.data.feeding.resumable import Resumable
 from recommit.storage import errors
@@ -127,11 +127,11 @@ class Feed(Resumable):
     def _order(self, epoch: int, window: int, count: int) -> NDArray[np.intp]:
         if not self.shuffle:
             return np.arange(count)
-        seed = draws.derived_seed(self.seed, draws.Purpose.SHUFFLE, epoch)
-        stream = draws.streams(
-            draws.derived_seed(seed, draws.Purpose.SHUFFLE, window + 1), draws.Purpose.SHUFFLE, np.arange(count)
+        seed = rng.derived_seed(self.seed, rng.Purpose.SHUFFLE, epoch)
+        stream = rng.streams(
+            rng.derived_seed(seed, rng.Purpose.SHUFFLE, window + 1), rng.Purpose.SHUFFLE, np.arange(count)
         )
-        return np.argsort(draws.draw(stream, 0), kind="stable")
+        return np.argsort(rng.draw(stream, 0), kind="stable")
 
     def _load(self, blocks: list[_Block], begin: int, end: int) -> LabelledRows:
         """The wanted rows of the blocks that hold rows begin..end of an epoch."""

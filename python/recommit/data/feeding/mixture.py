@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recommit import draws
+from recommit import rng
 from recommit.data.feeding.feed import Feed
 from recommit.data.feeding.resumable import Resumable
 from recommit.storage import errors
@@ -85,7 +85,7 @@ class Mixture(Resumable):
         places = np.arange(len(sets), dtype=np.uint64)
         number = blocks.astype(np.uint64)[:, None] * np.uint64(len(sets)) + places
         result: NDArray[np.int64] = sets[
-            np.argsort(draws.draw(draws.streams(self.seed, draws.Purpose.MIX, number), 0), axis=1)
+            np.argsort(rng.draw(rng.streams(self.seed, rng.Purpose.MIX, number), 0), axis=1)
         ]
         return result
 

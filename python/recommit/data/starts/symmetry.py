@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recommit import draws
+from recommit import rng
 from recommit.puzzles.registry import TASKS
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def keys(task: str, states: States, threads: int | None = 1) -> Keys:
     for begin in range(0, len(states), _PIECE):
         piece = states[begin : begin + _PIECE]
         result[begin : begin + _PIECE] = np.min([_hash(image) for image in kind.images(piece)], axis=0)
-    return draws.mix(result)  # the smaller of two hashes is small: buckets need an even key
+    return rng.mix(result)  # the smaller of two hashes is small: buckets need an even key
 
 
 def split_keys(spec: DataSpec, states: States, threads: int | None = 1) -> Keys:
@@ -65,7 +65,7 @@ def split_keys(spec: DataSpec, states: States, threads: int | None = 1) -> Keys:
         return keys(spec.task, states, threads)
     kind = TASKS[spec.task]
     images = kind.images(kind.layouts(states))
-    return draws.mix(np.min([_hash(_aligned(image)) for image in images], axis=0))
+    return rng.mix(np.min([_hash(_aligned(image)) for image in images], axis=0))
 
 
 def _aligned(grids: States) -> States:
@@ -83,7 +83,7 @@ def _hash(states: States) -> Keys:
     words = -(-rows * columns // 8)
     padded = np.zeros((count, words * 8), np.uint8)
     padded[:, : rows * columns] = states.reshape(count, -1)
-    state = draws.streams(rows, columns, np.zeros(count, np.uint64))
+    state = rng.streams(rows, columns, np.zeros(count, np.uint64))
     for word in padded.view("<u8").astype(np.uint64).T:
-        state = draws.draw(state ^ word, 0)
+        state = rng.draw(state ^ word, 0)
     return state

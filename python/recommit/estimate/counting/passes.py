@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
-from recommit.play.variants import variant
 from recommit.policy.config import PASS
+from recommit.rollout.variants import variant
 from recommit.train.config import EngineConfig, SftConfig
 from recommit.train.grpo.settings.credit import ExactCredit
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 EARLY = "episodes that end early look less often"
 MEET = "episodes that end early or meet look less often"
-#: States that the search for the best depths may look at besides; see ``recommit.play.oracle``.
+#: States that the search for the best depths may look at besides; see ``recommit.graph.oracle``.
 CEILING = 1 << 18
 #: Agents that do not walk among the states of greedy plans.
 OFF_GRAPH = ("fixed-4-sampled", "solver", "random-actions", "zero-shot")
@@ -175,7 +175,7 @@ class EvaluationStage:
 def evaluation(config: EvaluationStage, world: int) -> Schedule:
     """The run whose ceilings are looked for, and each of the others."""
     from recommit.evaluate.agent_names import ACTION_SEEDS, AGENTS
-    from recommit.play.shared import PIECE
+    from recommit.rollout.shared import PIECE
 
     episodes = (config.instances + config.validation) * config.budget
     walks = CEILING + episodes * len(AGENTS.keys() - OFF_GRAPH)

@@ -10,9 +10,9 @@ import torch
 
 from recommit.estimate.counting.passes import EvaluationStage
 from recommit.estimate.counting.work import Shadow
-from recommit.play.variants import variant
 from recommit.policy.config import MAX_ACTIONS
 from recommit.policy.reference import Reference
+from recommit.rollout.variants import variant
 from recommit.train.config import SftConfig
 from recommit.train.grpo import loss
 from recommit.train.grpo.batch import GrpoBatch

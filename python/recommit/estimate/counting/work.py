@@ -12,10 +12,10 @@ import torch
 
 from recommit.data.building.labels import label
 from recommit.estimate.counting import shadow
-from recommit.play.rollout import Actor
 from recommit.policy.config import MAX_ACTIONS
 from recommit.policy.counting import Cost, Watch, cost
 from recommit.policy.reference import REFERENCE
+from recommit.rollout.sampling import Actor
 from recommit.train import imitation_loss as loss
 from recommit.train import targets
 from recommit.train.config import TargetConfig
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from torch import nn
 
     from recommit.estimate.counting.passes import Passes
-    from recommit.play.variants import Variant
     from recommit.policy.policy import CommitPolicy
     from recommit.puzzles.puzzle import Puzzle
+    from recommit.rollout.variants import Variant
     from recommit.train.config import ModelConfig
 
     Work = Callable[[], Any]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from recommit.evaluate.agent_names import AgentName
 from recommit.evaluate.summaries import per_instance, value
-from recommit.graphs.share import gain_interval
+from recommit.graph.share import gain_interval
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recommit.evaluate.metrics import EpisodeRows
-    from recommit.play.commitments import Prices
+    from recommit.graph.commitments import Prices
 
 CEILING = "oracle-dp"
 

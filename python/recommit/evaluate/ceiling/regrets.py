@@ -2,7 +2,7 @@
 
 The states that an agent looked at are known. From each of them, and from wherever the head's other depths would have
 led, the best way on is looked for under the looks that were left, as the ceiling does it for starts
-(``recommit.play.oracle``). So all depths of every commitment have their exact value, under the largest budget.
+(``recommit.graph.oracle``). So all depths of every commitment have their exact value, under the largest budget.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recommit.evaluate.agent_names import file_name
-from recommit.play import attribution, oracle, regret
-from recommit.play.commitments import Commitments, Prices
-from recommit.play.plan_graph import softmax, turns_on_graph
+from recommit.graph import attribution, oracle, regret
+from recommit.graph.commitments import Commitments, Prices
+from recommit.graph.plan_graph import softmax, turns_on_graph
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from recommit.evaluate.agent_names import AgentName
     from recommit.evaluate.agents import PolicyPlayer
     from recommit.evaluate.store import EvaluationStore
-    from recommit.play.attribution import Attribution
-    from recommit.play.episodes import DecisionRows
-    from recommit.play.plan_graph import Chooser
+    from recommit.graph.attribution import Attribution
+    from recommit.graph.plan_graph import Chooser
+    from recommit.rollout.episodes import DecisionRows
     from recommit.runs.ranks import Team
 
     Floats = NDArray[np.float64]

@@ -14,9 +14,9 @@ import numpy as np
 
 from recommit.evaluate import agent_names
 from recommit.evaluate.agent_names import AgentName
-from recommit.graphs.at_work import RuleAtWork
-from recommit.play import oracle
-from recommit.play.plan_graph import always, head, softmax
+from recommit.graph import oracle
+from recommit.graph.at_work import RuleAtWork
+from recommit.graph.plan_graph import always, head, softmax
 from recommit.policy.config import MAX_ACTIONS
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from recommit.data.spec import DataSpec
     from recommit.evaluate.agents import PolicyPlayer
-    from recommit.play.plan_graph import PlanGraph
+    from recommit.graph.plan_graph import PlanGraph
 
 #: Whose value follows from the state and the looks left alone, and whose plans are greedy; fixed depths besides.
 EXACT = (

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 
 from recommit.evaluate.agent_names import AgentName
-from recommit.paper.agent_words import brief, readable
-from recommit.paper.seeds import seed_of
+from recommit.evaluate.agent_words import brief, readable
+from recommit.evaluate.seeds import seed_of
 
 #: Depths drawn without a look at the state: what adaptive depth has to beat.
 CONTROLS = ("random", "shuffled", "mixture")

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recommit.graphs import page as text
-from recommit.play.attribution import CAUSES
+from recommit.graph import page as text
+from recommit.graph.attribution import CAUSES
 from recommit.report import axes, page
 from recommit.report.commitments import regret
 from recommit.report.embed import Html, tag
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from recommit.graphs.expectation import Expectation
-    from recommit.graphs.judge import Judge, Setting
-    from recommit.graphs.rules import NamedRule
-    from recommit.graphs.score import RuleScore
-    from recommit.play.attribution import Attribution
+    from recommit.graph.attribution import Attribution
+    from recommit.graph.expectation import Expectation
+    from recommit.graph.judge import Judge, Setting
+    from recommit.graph.rules import NamedRule
+    from recommit.graph.score import RuleScore
     from recommit.report.axes import Figure
 
 #: In the order of the page.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recommit.evaluate.agent_names import AgentName, file_name
-from recommit.play.attribution import CAUSES
+from recommit.graph.attribution import CAUSES
 from recommit.policy.config import MAX_ACTIONS
 from recommit.report import axes
 from recommit.report.axes import Figure

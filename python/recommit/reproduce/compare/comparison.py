@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from recommit.evaluate.evaluation import decisions_of
-from recommit.graphs.judge import Setting
-from recommit.play.commitments import Prices
+from recommit.graph.commitments import Prices
+from recommit.graph.judge import Setting
 from recommit.reproduce.compare import instances, played, sources, split, table
 from recommit.reproduce.compare.redraws import Redraws
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from recommit.graphs.graph import CommitmentGraph
-    from recommit.graphs.optimal.split import FourValues
+    from recommit.graph.graph import CommitmentGraph
+    from recommit.graph.optimal.split import FourValues
     from recommit.reproduce.compare.instances import GraphStarts, StartSet
     from recommit.reproduce.preset import PresetEntry
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recommit.data.starts import held_out
-from recommit.graphs import build, optimal
+from recommit.graph import build, optimal
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -7,18 +7,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recommit.graphs import judge as judging
-from recommit.graphs import rules
-from recommit.play import attribution, ceiling_values
+from recommit.graph import attribution, ceiling_values, rules
+from recommit.graph import judge as judging
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
-    from recommit.graphs.at_work import RuleBench
-    from recommit.graphs.judge import Judge, Setting
-    from recommit.play.attribution import Choose
+    from recommit.graph.at_work import RuleBench
+    from recommit.graph.attribution import Choose
+    from recommit.graph.judge import Judge, Setting
 
     Floats = NDArray[np.float64]
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recommit import draws
-from recommit.graphs.share import LEAST
+from recommit import rng
+from recommit.graph.share import LEAST
 from recommit.stats import Interval
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class Redraws:
     def _drawn(self) -> Floats:
         """[rounds, rooms] how often each room is drawn."""
         count = int(self._numbers.max()) + 1
-        generator = np.random.Generator(np.random.Philox(key=draws.derived_seed(0, draws.Purpose.BOOTSTRAP, 0)))
+        generator = np.random.Generator(np.random.Philox(key=rng.derived_seed(0, rng.Purpose.BOOTSTRAP, 0)))
         return generator.multinomial(count, np.full(count, 1 / count), size=self.rounds).astype(np.float64)
 
     def _sums(self, columns: Floats) -> Floats:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recommit.graphs import build, files
-from recommit.graphs.judge import Judge
+from recommit.graph import build, files
+from recommit.graph.judge import Judge
 from recommit.policy.checkpoint import local_folder, weights_of
 from recommit.storage import digests
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from recommit.graphs.graph import CommitmentGraph
-    from recommit.graphs.judge import Setting
+    from recommit.graph.graph import CommitmentGraph
+    from recommit.graph.judge import Setting
     from recommit.reproduce.compare.instances import GraphStarts, StartSet
     from recommit.reproduce.preset import PresetEntry
 

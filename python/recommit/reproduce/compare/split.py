@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recommit.graphs.optimal.split import BothPlans, FourValues
-from recommit.play import regret
+from recommit.graph import regret
+from recommit.graph.optimal.split import BothPlans, FourValues
 from recommit.reproduce.compare import played
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from recommit.graphs.graph import CommitmentGraph
-    from recommit.graphs.judge import Setting
+    from recommit.graph.graph import CommitmentGraph
+    from recommit.graph.judge import Setting
     from recommit.reproduce.compare.instances import StartSet
     from recommit.reproduce.compare.redraws import Redraws
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from recommit.graphs.judge import Setting
+    from recommit.graph.judge import Setting
     from recommit.reproduce.compare.redraws import Redraws
     from recommit.stats import Interval
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from recommit.play.variants import variant
+from recommit.rollout.variants import variant
 from recommit.train.config import changed, section
 from recommit.train.grpo.config import GrpoConfig
 from recommit.train.parsing import mapping

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from recommit import draws
-from recommit.play.plan_graph import softmax
-from recommit.play.rollout import play
-from recommit.play.values import Program, Values, explore, plan_advantages
+from recommit import rng
+from recommit.graph.plan_graph import softmax
+from recommit.graph.values import Program, Values, explore, plan_advantages
 from recommit.policy.config import MAX_ACTIONS
+from recommit.rollout.sampling import play
 from recommit.runs.ranks import Team
 from recommit.train.grpo import reward
 from recommit.train.grpo.batch import GrpoBatch, gathered
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from recommit.play.plan_graph import PlanGraph
-    from recommit.play.rollout import Actor
-    from recommit.play.trace import Proposals, Trace
+    from recommit.graph.plan_graph import PlanGraph
+    from recommit.rollout.sampling import Actor
+    from recommit.rollout.trace import Proposals, Trace
     from recommit.train.grpo.config import RolloutConfig
     from recommit.train.grpo.settings.credit import ExactCredit, StateCredit
 
@@ -99,8 +99,8 @@ class SampledCollector:
             return reward.by_state(trace, credit).argmax(axis=1)
         if credit.follow == "random":
             number = numbers[trace.episode] * np.uint64(256) + trace.left.astype(np.uint64)
-            words = draws.draw(draws.streams(self.actor.seed, draws.Purpose.FOLLOW, number), 0)
-            return draws.below(words, trace.executed.shape[1])
+            words = rng.draw(rng.streams(self.actor.seed, rng.Purpose.FOLLOW, number), 0)
+            return rng.below(words, trace.executed.shape[1])
         return np.zeros(len(trace), np.int64)
 
     def _play(self, starts: NDArray[np.uint8], budget: Any, numbers: NDArray[np.uint64], **options: Any) -> Trace:
@@ -188,8 +188,8 @@ class ExactCollector:
         for _ in range(60):
             middle = (low + high) / 2
             low, high = (middle, high) if np.minimum(mass / middle, 1.0).sum() > limit else (low, middle)
-        streams = draws.streams(self.actor.seed, draws.Purpose.FOLLOW, np.uint64(first) + nodes.astype(np.uint64))
-        uniform = (draws.draw(streams, 1) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+        streams = rng.streams(self.actor.seed, rng.Purpose.FOLLOW, np.uint64(first) + nodes.astype(np.uint64))
+        uniform = (rng.draw(streams, 1) >> np.uint64(11)).astype(np.float64) * 2.0**-53
         chosen = uniform < mass / high
         return nodes[chosen], np.maximum(mass[chosen], high)
 

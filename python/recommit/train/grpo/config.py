@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from recommit.play.variants import variant
 from recommit.policy.config import VIEWS, HeadConfig
 from recommit.puzzles import registry
+from recommit.rollout.variants import variant
 from recommit.train.config import EngineConfig, OptimConfig, RunConfig, ValidationConfig
 from recommit.train.grpo.settings.credit import Credit, ExactCredit, StateCredit, at_prices
 from recommit.train.grpo.settings.phases import EXACT, GrpoPhase, begun, simplest, stretched, without_head
@@ -20,7 +20,7 @@ from recommit.train.parsing import check_choices, check_least, parse, parse_list
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from recommit.play.commitments import Prices
+    from recommit.graph.commitments import Prices
 
 #: Sections that a puzzle may have values of its own in.
 OWN = ("credit", "objective", "rollout", "validation")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from recommit.play.plan_graph import softmax
+from recommit.graph.plan_graph import softmax
 from recommit.policy.depth_head import DepthHead
 from recommit.policy.distributions import entropy
 from recommit.train.grpo import loss, reward
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor
 
-    from recommit.play.plan_graph import PlanGraph
-    from recommit.play.values import Program
+    from recommit.graph.plan_graph import PlanGraph
+    from recommit.graph.values import Program
     from recommit.policy.policy import CommitPolicy
     from recommit.runs.ranks import Team
     from recommit.train.engine.base import Engine

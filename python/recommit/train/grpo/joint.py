@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recommit import draws
+from recommit import rng
 from recommit.data.feeding.mixture import names
 from recommit.runs.directory import of_tasks
 from recommit.train import initial_policy
@@ -60,7 +60,7 @@ def parts(config: GrpoConfig, specs: list[DataSpec]) -> list[PuzzlePart]:
         raise ValueError(f"optim.batch: expected a multiple of {len(each)} puzzles, got {config.optim.batch}")
     for part in each:
         _check(part, config)
-    seeds = [draws.derived_seed(config.run.seed, draws.Purpose.GAME, number) for number in range(len(each))]
+    seeds = [rng.derived_seed(config.run.seed, rng.Purpose.GAME, number) for number in range(len(each))]
     return [
         replace(
             part,

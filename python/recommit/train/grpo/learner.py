@@ -7,8 +7,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from recommit.play.variants import variant
 from recommit.policy.reference import Reference
+from recommit.rollout.variants import variant
 from recommit.runs import random_state
 from recommit.train import initial_policy
 from recommit.train.engine.make import make_engine

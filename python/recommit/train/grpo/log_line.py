@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recommit.play.plan_graph import softmax
+from recommit.graph.plan_graph import softmax
 from recommit.policy.config import MAX_ACTIONS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from recommit.play import values as exact
-    from recommit.play.plan_graph import PlanGraph
-    from recommit.play.trace import Trace
+    from recommit.graph import values as exact
+    from recommit.graph.plan_graph import PlanGraph
+    from recommit.rollout.trace import Trace
     from recommit.train.grpo.batch import GrpoBatch
 
     Floats = NDArray[np.float64]

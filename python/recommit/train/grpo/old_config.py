@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from recommit.play.variants import variant
+from recommit.rollout.variants import variant
 from recommit.train.grpo.settings.credit import BranchCredit, EpisodeCredit, ExactCredit, StateCredit
 from recommit.train.grpo.settings.phases import GrpoPhase, simplest, without_head
 from recommit.train.parsing import field_names, parse_list, plain

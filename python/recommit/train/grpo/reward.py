@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from recommit.play.trace import Trace
-    from recommit.play.variants import Variant
+    from recommit.rollout.trace import Trace
+    from recommit.rollout.variants import Variant
     from recommit.train.grpo.settings.credit import ExactCredit, SampledCredit
 
     Floats = NDArray[np.float64]

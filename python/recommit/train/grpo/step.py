@@ -1,7 +1,7 @@
 """One step of reinforcement: play, judge, learn.
 
 1. Play from fresh start states, and judge what was committed: ``collect.py``. Sampled commitments are compared within
-   groups by a reward (``reward.py``); with exact credit every depth has its exact value instead (``play/values.py``).
+   groups by a reward (``reward.py``); with exact credit every depth has its exact value instead (``graph/values.py``).
 2. With exact credit the depth head may move alone, many times on the same graph: ``head_moves.py``.
 3. Learn: batches of ``GrpoBatch`` (``batch.py``) through the clipped loss on both heads (``loss.py``), then a log line.
 
@@ -20,14 +20,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import torch
 
-from recommit import draws
+from recommit import rng
 from recommit.data.starts import sampling
-from recommit.play import plan_graph as reach
-from recommit.play.plan_graph import PlanGraph
-from recommit.play.rollout import Actor
-from recommit.play.variants import variant
+from recommit.graph import plan_graph as reach
+from recommit.graph.plan_graph import PlanGraph
 from recommit.policy.policy import CommitPolicy
 from recommit.policy.transfer import to_device, to_host
+from recommit.rollout.sampling import Actor
+from recommit.rollout.variants import variant
 from recommit.runs.directory import RunDirectory
 from recommit.runs.progress import Clock
 from recommit.storage import errors
@@ -60,7 +60,7 @@ T = TypeVar("T")
 
 
 class Grpo(Trainer):
-    """Groups of commitments, compared; see ``recommit.train.grpo.reward`` and ``recommit.play.values``."""
+    """Groups of commitments, compared; see ``recommit.train.grpo.reward`` and ``recommit.graph.values``."""
 
     kind = "grpo"
     steps_between_trims = 5
@@ -173,7 +173,7 @@ class Grpo(Trainer):
         """In which the states of a step are learned from."""
         number = self.at.step * self.config.objective.epochs + epoch
         places = np.uint64(number << 32) + np.arange(len(batch), dtype=np.uint64)
-        return np.argsort(draws.draw(draws.streams(self.config.run.seed, draws.Purpose.ORDER, places), 0))
+        return np.argsort(rng.draw(rng.streams(self.config.run.seed, rng.Purpose.ORDER, places), 0))
 
     def gradient(self, batch: GrpoBatch, whole: NDArray[np.intp], *, fresh: bool, among: int = 1) -> Tensor:
         """Add the gradient of some states of all ranks, as the mean over them, divided by ``among`` puzzles; see

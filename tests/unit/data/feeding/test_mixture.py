@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import recommit.data
-from recommit import draws
+from recommit import rng
 from recommit.data.feeding import mixture
 from recommit.data.feeding.feed import Feed
 from recommit.data.feeding.mixture import Mixture
@@ -47,7 +47,7 @@ def slow(seed, weights, count):
     numbers, order = [0] * len(weights), []
     for row in range(count):
         block, place = divmod(row, sum(weights))
-        words = [int(draws.draw(draws.streams(seed, 19, block * sum(weights) + i), 0)[0]) for i in range(sum(weights))]
+        words = [int(rng.draw(rng.streams(seed, 19, block * sum(weights) + i), 0)[0]) for i in range(sum(weights))]
         slot = sorted(range(len(words)), key=words.__getitem__)[place]
         number = next(i for i in range(len(weights)) if slot < sum(weights[: i + 1]))
         order.append((number, numbers[number]))

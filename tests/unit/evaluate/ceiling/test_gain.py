@@ -12,7 +12,7 @@ from recommit.evaluate import text
 from recommit.evaluate.agent_names import AgentName
 from recommit.evaluate.ceiling import gain
 from recommit.evaluate.metrics import EpisodeRows
-from recommit.play.commitments import Prices
+from recommit.graph.commitments import Prices
 
 COUNT = 60
 RATES = {"adaptive": 0.6, "random": 0.5, "fixed-1": 0.4, "fixed-8": 0.45, "oracle-dp": 0.9}

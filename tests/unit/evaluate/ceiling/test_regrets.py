@@ -13,7 +13,7 @@ from tests.reference import regret as slow
 
 pytest.importorskip("torch")
 
-from tests.unit.play.test_oracle import DEPTHS, Scripted
+from tests.unit.graph.test_oracle import DEPTHS, Scripted
 
 import recommit
 from recommit.cli import main
@@ -21,10 +21,10 @@ from recommit.data.table import pq
 from recommit.evaluate.agent_names import AgentName
 from recommit.evaluate.agents import PolicyPlayer
 from recommit.evaluate.ceiling import regrets
-from recommit.play import oracle
-from recommit.play.attribution import CAUSES
-from recommit.play.commitments import Prices
-from recommit.play.plan_graph import PlanGraph
+from recommit.graph import oracle
+from recommit.graph.attribution import CAUSES
+from recommit.graph.commitments import Prices
+from recommit.graph.plan_graph import PlanGraph
 
 BUDGET = 4
 TASKS = {"sliding": recommit.Sliding(2, 3), "sokoban": recommit.Sokoban(6, 1)}

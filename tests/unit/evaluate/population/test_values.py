@@ -13,7 +13,7 @@ from tests.reference import sliding as boards
 
 pytest.importorskip("torch")
 
-from tests.unit.play.test_oracle import DEPTHS, Scripted
+from tests.unit.graph.test_oracle import DEPTHS, Scripted
 
 import recommit
 from recommit.cli import main

@@ -9,14 +9,13 @@ import sys
 
 import numpy as np
 import pytest
-from tests.unit.graphs import cases
+from tests.unit.graph import cases
 
-from recommit.graphs import judge as judging
-from recommit.graphs import page as text
-from recommit.graphs import rules, score
-from recommit.graphs.own_rule import DepthTable
-from recommit.play import regret
-from recommit.play.commitments import Prices
+from recommit.graph import judge as judging
+from recommit.graph import page as text
+from recommit.graph import regret, rules, score
+from recommit.graph.commitments import Prices
+from recommit.graph.own_rule import DepthTable
 from recommit.report.commitments import graph_page
 
 SETTING = judging.Setting(4, Prices(0.01, 0.02))
@@ -94,5 +93,5 @@ def test_a_rule_that_loses_nothing_has_nothing_to_watch(judge):
 
 
 def test_no_torch_is_needed():
-    code = "import sys, recommit.report.commitments.graph_page, recommit.graphs.score; sys.exit('torch' in sys.modules)"
+    code = "import sys, recommit.report.commitments.graph_page, recommit.graph.score; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tests.reference import compare as slow
-from tests.unit.graphs import cases
-from tests.unit.graphs.test_score import episode
+from tests.unit.graph import cases
+from tests.unit.graph.test_score import episode
 
-from recommit.graphs import judge as judging
-from recommit.graphs.judge import Judge, Setting
-from recommit.play.commitments import Prices
+from recommit.graph import judge as judging
+from recommit.graph.commitments import Prices
+from recommit.graph.judge import Judge, Setting
 from recommit.reproduce.compare import played, table
 from recommit.reproduce.compare.redraws import Redraws
 

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from tests.reference import compare as slow
 
-from recommit import draws, stats
+from recommit import rng, stats
 from recommit.reproduce.compare.redraws import Redraws
 
 ROOMS = np.array([7, 7, 3, 3, 3, 9, 1, 1, 5, 5])
 
 
 def drawn(rounds, rooms=5):
-    generator = np.random.Generator(np.random.Philox(key=draws.derived_seed(0, draws.Purpose.BOOTSTRAP, 0)))
+    generator = np.random.Generator(np.random.Philox(key=rng.derived_seed(0, rng.Purpose.BOOTSTRAP, 0)))
     return generator.multinomial(rooms, [1 / rooms] * rooms, size=rounds).tolist()
 
 

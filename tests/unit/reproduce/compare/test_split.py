@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tests.reference import compare as slow
-from tests.unit.graphs import cases
+from tests.unit.graph import cases
 
-from recommit.graphs import build, optimal
-from recommit.graphs.judge import Judge, Setting
-from recommit.play.commitments import Prices
+from recommit.graph import build, optimal
+from recommit.graph.commitments import Prices
+from recommit.graph.judge import Judge, Setting
 from recommit.reproduce.compare import played, split
 from recommit.reproduce.compare.instances import StartSet
 from recommit.reproduce.compare.redraws import Redraws

@@ -13,8 +13,8 @@ import pytest
 torch = pytest.importorskip("torch")
 from tests.unit.train.runs import lines, moved, plan_of, same, weights
 
-from recommit.play.variants import variant
 from recommit.policy.policy import CommitPolicy
+from recommit.rollout.variants import variant
 from recommit.runs.directory import RunDirectory, best_policy, recipe_of
 from recommit.train import loop, validate
 from recommit.train.config import parse

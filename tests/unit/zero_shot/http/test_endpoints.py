@@ -8,8 +8,8 @@ import json
 import pytest
 from tests.unit.zero_shot.servers import chat
 
-from recommit.game import prompt
 from recommit.puzzles import registry
+from recommit.zero_shot import prompt
 from recommit.zero_shot.http import bodies
 from recommit.zero_shot.http.bodies import Complaint, Malformed, Question, complaint, same_model
 from recommit.zero_shot.http.endpoints import ENDPOINTS, MODELS, find

@@ -11,8 +11,8 @@ from recommit.cli.requests import WrongCall
 from recommit.storage.foreign_text import plain, tell
 
 if TYPE_CHECKING:
-    from recommit.levels import Levels
-    from recommit.lurd import Replay, Written
+    from recommit.puzzles.levels import Levels
+    from recommit.puzzles.lurd import Replay, Written
 
 
 @usual(index="solution i belongs to level i", solution="the levels alone are checked", out="nothing is written")
@@ -32,7 +32,7 @@ def check(
         json: Print JSON.
     """
     import recommit
-    from recommit import lurd
+    from recommit.puzzles import lurd
 
     levels = recommit.read_levels(file)
     if solution is None:
@@ -60,7 +60,7 @@ def _chosen(levels: Levels, index: int | None) -> Levels:
 
 
 def _write(out: Path, solutions: list[Written]) -> None:
-    from recommit.lurd import format_solution
+    from recommit.puzzles.lurd import format_solution
     from recommit.storage.files import replacing
 
     with replacing(out) as file:

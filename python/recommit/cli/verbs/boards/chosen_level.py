@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from recommit.cli.requests import WrongCall, puzzle, window
-from recommit.solver import puzzle_of
+from recommit.puzzles.solver import puzzle_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from recommit.levels import Grid
+    from recommit.puzzles.levels import Grid
     from recommit.puzzles.puzzle import Puzzle
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     Grids = NDArray[np.uint8]
 
-    from recommit.levels import Levels
+    from recommit.puzzles.levels import Levels
 
 
 #: Levels that are generated at a time: level i is the same in whatever piece it comes.

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recommit.cli.verbs.boards.gallery_picture import PAGES
-from recommit.film import gif
-from recommit.film.gif import FilmFrame
+from recommit.report import gif
+from recommit.report.gif import FilmFrame
 from recommit.storage import errors
 from recommit.storage.files import replacing
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recommit.cli.verbs.boards.chosen_level import ChosenLevel
-    from recommit.film.episode import PlayedEpisode
+    from recommit.report.animation import PlayedEpisode
 
     Boards = NDArray[np.uint8]
 

@@ -12,7 +12,7 @@ from recommit.storage.foreign_text import tell
 
 if TYPE_CHECKING:
     from recommit.cli.verbs.boards.chosen_level import ChosenLevel
-    from recommit.film.episode import PlayedEpisode
+    from recommit.report.animation import PlayedEpisode
 
 
 @usual(

@@ -14,7 +14,7 @@ from recommit.storage.status_line import StatusLine
 
 if TYPE_CHECKING:
     from recommit.cli.verbs.boards.solving import Solved, SolveRequest
-    from recommit.levels import Grid
+    from recommit.puzzles.levels import Grid
     from recommit.puzzles.solutions import Limits
 
 _REASONS = {"node_limit": "--nodes was hit", "byte_limit": "--bytes was hit", "time_limit": "--seconds were over"}

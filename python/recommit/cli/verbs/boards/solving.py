@@ -14,7 +14,7 @@ import numpy as np
 
 from recommit.puzzles.registry import TASKS
 from recommit.puzzles.solutions import Limits, Status
-from recommit.solver import letters
+from recommit.puzzles.solver import letters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -14,8 +14,8 @@ from recommit.storage.foreign_text import say, tell
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from recommit.rivals.fitted import FittedHead
-    from recommit.rivals.problem import HeadProblem
+    from recommit.train.baselines.fitted import FittedHead
+    from recommit.train.baselines.problem import HeadProblem
 
 
 def fit(
@@ -60,8 +60,8 @@ def fit(
             like any other; recommit evaluate RUN --agents adaptive@OUT/policy plays it.
         quiet: Print nothing while fitting.
     """
-    from recommit.rivals import fitted, fitting
     from recommit.storage.belonging import refuse_foreign
+    from recommit.train.baselines import fitted, fitting
 
     refuse_foreign(out, (fitted.WEIGHTS, fitted.ABOUT), "a fitted head")
     try:
@@ -114,11 +114,11 @@ def audit(
         price_look: What a look costs.
         json: Print audit.json instead of the table.
     """
-    from recommit.rivals import audit as auditing
-    from recommit.rivals import audit_page
-    from recommit.rivals import fitted as heads
-    from recommit.rivals.network import Net
     from recommit.storage.belonging import refuse_foreign
+    from recommit.train.baselines import audit as auditing
+    from recommit.train.baselines import audit_page
+    from recommit.train.baselines import fitted as heads
+    from recommit.train.baselines.network import Net
 
     if out is not None:
         refuse_foreign(out, ("audit.json",), "an audit")
@@ -171,8 +171,8 @@ def foresight(
     from recommit.runs.directory import recipe_of
     from recommit.runs.process import settle_to_look
     from recommit.storage.belonging import refuse_foreign
-    from recommit.train.foresight import teaching
-    from recommit.train.foresight.learning_file import NAME
+    from recommit.train.world_model import teaching
+    from recommit.train.world_model.learning_file import NAME
 
     settle_to_look(threads)
     refuse_foreign(out, (NAME, "config.json"), "a policy with foresight")
@@ -231,14 +231,14 @@ def stakes(
         quiet: Print nothing while fitting.
     """
 
-    from recommit.graphs import files
-    from recommit.play.commitments import Prices
+    from recommit.graph import files
+    from recommit.graph.commitments import Prices
     from recommit.policy.policy import CommitPolicy
-    from recommit.rivals import fitting
-    from recommit.rivals import stakes as at_stake
-    from recommit.rivals.problem import HeadProblem
     from recommit.runs.process import settle_to_look
     from recommit.storage.belonging import refuse_foreign
+    from recommit.train.baselines import fitting
+    from recommit.train.baselines import stakes as at_stake
+    from recommit.train.baselines.problem import HeadProblem
 
     settle_to_look(threads)
     refuse_foreign(out, ("heads.safetensors", "config.json"), "a policy")
@@ -274,8 +274,8 @@ def _held(out: Path) -> Iterator[None]:
 
 
 def _save(run: Path, head: FittedHead, graph: Path, folder: Path) -> None:
-    from recommit.graphs import files
-    from recommit.rivals import into_policy
+    from recommit.graph import files
+    from recommit.train.baselines import into_policy
 
     source = files.read(graph).source
     into_policy.save(run, head, int(source.get("views", 1)), source.get("policy", ""), folder)
@@ -284,9 +284,9 @@ def _save(run: Path, head: FittedHead, graph: Path, folder: Path) -> None:
 def _problem(
     graph: Path, depths: tuple[int, ...], budget: tuple[int, ...], action: float, look: float, reads: str
 ) -> HeadProblem:
-    from recommit.graphs import files
-    from recommit.play.commitments import Prices
-    from recommit.rivals.problem import HeadProblem
+    from recommit.graph import files
+    from recommit.graph.commitments import Prices
+    from recommit.train.baselines.problem import HeadProblem
 
     source = files.read(graph)
     budgets = budget or tuple(source.puzzle.usual.budgets.values())

@@ -12,9 +12,9 @@ from recommit.storage.foreign_text import say, tell
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from recommit.graphs.graph import CommitmentGraph
-    from recommit.graphs.judge import Judge
-    from recommit.graphs.rules import NamedRule
+    from recommit.graph.graph import CommitmentGraph
+    from recommit.graph.judge import Judge
+    from recommit.graph.rules import NamedRule
 
 RULES = (
     "fixed-1",
@@ -79,14 +79,14 @@ def score(
         json: Print scores.json instead of the tables.
         quiet: Print nothing while judging.
     """
-    from recommit.graphs import files, own_rule, page
-    from recommit.graphs import judge as judging
-    from recommit.graphs import rules as by_name
-    from recommit.graphs import score as scoring
-    from recommit.graphs.optimal import split as parting
-    from recommit.graphs.optimal import to_goal
-    from recommit.graphs.share import over_prices
-    from recommit.play.commitments import Prices
+    from recommit.graph import files, own_rule, page
+    from recommit.graph import judge as judging
+    from recommit.graph import rules as by_name
+    from recommit.graph import score as scoring
+    from recommit.graph.commitments import Prices
+    from recommit.graph.optimal import split as parting
+    from recommit.graph.optimal import to_goal
+    from recommit.graph.share import over_prices
     from recommit.report.commitments import graph_page
     from recommit.storage.belonging import refuse_foreign
 
@@ -134,15 +134,15 @@ def score(
 def _heads(folders: Sequence[Path]) -> list[NamedRule]:
     if not folders:
         return []
-    from recommit.rivals import fitted
+    from recommit.train.baselines import fitted
 
     return [fitted.rule(fitted.read(folder), folder.name) for folder in folders]
 
 
 def settings_of(graph: CommitmentGraph, budget: Sequence[int], action: float, look: Sequence[float]) -> tuple[Any, ...]:
     """Every budget, without prices first and then at each price of a look."""
-    from recommit.graphs.judge import Setting
-    from recommit.play.commitments import Prices
+    from recommit.graph.commitments import Prices
+    from recommit.graph.judge import Setting
 
     budgets = budget or tuple(graph.puzzle.usual.budgets.values())
     if wrong := [k for k in budgets if not 1 <= k <= 64]:
@@ -152,8 +152,8 @@ def settings_of(graph: CommitmentGraph, budget: Sequence[int], action: float, lo
 
 def _values(judge: Judge, chosen_on: Judge, entries: Sequence[NamedRule], rows: Sequence[Any]) -> dict[str, Any]:
     """Everything that was computed, as plain values."""
-    from recommit.graphs import files, page
-    from recommit.graphs import judge as judging
+    from recommit.graph import files, page
+    from recommit.graph import judge as judging
 
     first = judge.settings[0]
     by_name = {entry.name: entry for entry in entries}

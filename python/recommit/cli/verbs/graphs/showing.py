@@ -32,11 +32,11 @@ def show(
         price_look: For the page: what a look costs.
         json: Print the manifest as JSON.
     """
-    from recommit.graphs import files
-    from recommit.graphs import judge as judging
-    from recommit.graphs import page as printed
-    from recommit.graphs import rules as by_name
-    from recommit.graphs import score as scoring
+    from recommit.graph import files
+    from recommit.graph import judge as judging
+    from recommit.graph import page as printed
+    from recommit.graph import rules as by_name
+    from recommit.graph import score as scoring
 
     content = files.read(graph)
     manifest = files.describe(content)
@@ -63,7 +63,7 @@ def push(graph: Path, /, repo: str, hub: Path | None = None, send: bool = False)
         hub: A local folder that stands in for the hub.
         send: Upload it, with the login of huggingface_hub; the repository is private.
     """
-    from recommit.graphs import files, page
+    from recommit.graph import files, page
     from recommit.storage import hub as hubs
 
     manifest = files.describe(files.read(graph))

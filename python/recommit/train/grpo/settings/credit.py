@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, TypeVar
 
-from recommit.play.commitments import Prices
+from recommit.graph.commitments import Prices
 from recommit.train.parsing import check_choices, check_least
 
 #: A price for the whole run, or where it begins and where it ends: it moves in a straight line from step to step. A

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from recommit.play.commitments import Prices
+from recommit.graph.commitments import Prices
 from recommit.train.parsing import check_least
 
 if TYPE_CHECKING:

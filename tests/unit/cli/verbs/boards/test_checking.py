@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.unit.level_cases import L
+from tests.unit.puzzles.level_cases import L
 
 from recommit.cli import command_line
 

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.unit.level_cases import B, L
+from tests.unit.puzzles.level_cases import B, L
 
 from recommit.cli import command_line
 from recommit.cli.verbs.boards import levels

@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("torch")
 from tests.unit.train.runs import plan_of
 
-from recommit.play.commitments import Prices
+from recommit.graph.commitments import Prices
 from recommit.train.grpo.config import GrpoConfig
 from recommit.train.grpo.settings.phases import GrpoPhase
 from recommit.train.parsing import parse, plain

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from recommit.cli.verbs.boards.chosen_level import ChosenLevel
-    from recommit.levels import Grid
+    from recommit.puzzles.levels import Grid
 
 ACTIONS = ("up", "down", "left", "right")
 #: Search nodes of a hint, and of the fewest actions that are named at the end.

@@ -1,0 +1,234 @@
+"""The paper's tables of who solves how much: "paper | ours | difference"."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from recommit.evaluate import reported as paper
+from recommit.evaluate.family import DEPTHS, EVERY, best, clamped, depth_of
+from recommit.evaluate.tables.table import Content, Table
+from recommit.evaluate.text import Grid, beside, hundred, less, number, of, percent, short
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from recommit.evaluate.family import FamilyResults, Members
+
+#: Adaptive's depths and actions drawn by their probabilities: the paper does not say whether its figures are of this
+#: one.
+DRAWN = "sampled"
+#: The run by the paper's recipe, in families whose adaptive run has another.
+PAPER = "paper"
+
+
+def fixed(members: Members) -> tuple[str, ...]:
+    """Agents: adaptive, and fixed depths of the warm start and of the runs that were trained with them."""
+    return ("adaptive", DRAWN, *clamped(EVERY, members.init), *members.trained())
+
+
+def absent(members: Members, *names: str) -> list[str]:
+    """Tell how to make those of the runs that are not there."""
+    missing = [name for name in names if members.run(name) is None]
+    if not missing:
+        return []
+    call = f"recommit train family --recipe RECIPE --init WARM_START --out FAMILY --seeds {members.seed}"
+    return [f"No run for {', '.join(missing)}: `{call} --variants {' '.join(missing)}` makes it."]
+
+
+def absent_depths(members: Members) -> list[str]:
+    """Tell how to make the fixed depths that were not trained."""
+    return absent(members, *(f"fixed-{depth}" for depth in EVERY))
+
+
+class Main(Table):
+    """Solve rate and actions at both budgets; best fixed depths chosen on validation and on test instances, and of
+    those that the depth head has."""
+
+    name, title = "main", "Main table"
+
+    def agents(self) -> tuple[str, ...]:
+        """Adaptive and all fixed depths."""
+        return fixed(self.members)
+
+    def missing(self) -> list[str]:
+        """Fixed depths that were not trained."""
+        return absent_depths(self.members)
+
+    def render(self, results: FamilyResults) -> Content:
+        """A block of rows per budget."""
+        head = ("row", "agent", "paper %", "ours %", "diff", "paper actions", "ours", "diff")
+        lines = [row for budget in ("tight", "loose") for row in _under(results, budget)]
+        return Content((Grid.of((*head, *(name for name, _ in _further(results))), lines),), _without(results))
+
+
+def _under(results: FamilyResults, budget: str) -> list[list[str]]:
+    printed, further = paper.MAIN[results.task, budget], _further(results)
+
+    def solving(name: str, cell: paper.Printed, row: dict[str, Any] | None) -> list[str]:
+        return [*_solving(name, cell, row), *(fill(row) for _, fill in further)]
+
+    lines = [
+        solving(f"{budget}: adaptive", printed["adaptive"], results.row("adaptive", budget)),
+        solving(f"{budget}: adaptive, drawn", printed["adaptive"], results.row(DRAWN, budget)),
+    ]
+    for kind in ("RL", "SFT"):
+        name = f"{kind} best fixed"
+        lines.append(solving(f"{budget}: {name}", printed[name], results.best_fixed(kind, budget)))
+    for kind in ("RL", "SFT"):
+        name = f"{budget}: {kind} best fixed, chosen on the test set"
+        lines.append(solving(name, paper.Printed(), results.best_fixed(kind, budget, "test")))
+    for kind in ("RL", "SFT"):
+        name = f"{budget}: {kind} best fixed of h = {', '.join(map(str, DEPTHS))}"
+        row = results.best_fixed(kind, budget, depths=DEPTHS)
+        lines.append(solving(name, _printed_within(results.task, budget, kind), row))
+    return lines
+
+
+def _solving(name: str, cell: paper.Printed, row: dict[str, Any] | None) -> list[str]:
+    """Who it is, what is solved, and with how many actions."""
+    solved, actions = beside(cell.solved, hundred(row)), beside(cell.actions, of(row, "actions_per_episode"))
+    return [name, short(row), *solved, *actions]
+
+
+def _further(results: FamilyResults) -> list[tuple[str, Callable[[dict[str, Any] | None], str]]]:
+    """Columns of ours that the paper does not have, where some row has the figure: head, and what fills it."""
+    digits = {"value": ("value", 3), "gain": ("gain share", 2)}
+    return [
+        (name, partial(_figure, key=key, digits=many))
+        for key, (name, many) in digits.items()
+        if any(row.get(key) is not None for row in results.rows)
+    ]
+
+
+def _figure(row: dict[str, Any] | None, key: str, digits: int) -> str:
+    """A figure and its interval, a dash where the row has none."""
+    if row is None or row.get(key) is None:
+        return "-"
+    return f"{row[key]:.{digits}f} ({row[f'{key}_low']:.{digits}f} .. {row[f'{key}_high']:.{digits}f})"
+
+
+def _without(results: FamilyResults) -> tuple[str, ...]:
+    """Say where gain shares are missing."""
+    if any(row.get("gain") is not None for row in results.rows):
+        return ("Gain shares are of the fixed depths and the ceiling of the same plans.",)
+    return ("There are no gain shares: they need `oracle-dp`, which `--tables main oracle` plays too.",)
+
+
+def _printed_within(task: str, budget: str, kind: str) -> paper.Printed:
+    """The paper's best fixed depth of those that the head has: where the best of all is one of them, that one."""
+    cell = paper.MAIN[task, budget][f"{kind} best fixed"]
+    return cell if cell.depth in DEPTHS else paper.WITHIN.get((task, budget, kind), paper.Printed())
+
+
+class FixedDepths(Table):
+    """All eight fixed depths, of the warm start, trained, and of the adaptive run clamped. The paper has a figure."""
+
+    name, title = "sweep", "Sweep of fixed depths"
+
+    def agents(self) -> tuple[str, ...]:
+        """Every depth of the three, their actions greedy."""
+        members = self.members
+        kinds = (clamped(EVERY, members.init), members.trained(drawn=False), clamped(EVERY, None))
+        return ("adaptive", *(agent for kind in kinds for agent in kind))
+
+    def missing(self) -> list[str]:
+        """Fixed depths that were not trained."""
+        return absent_depths(self.members)
+
+    def render(self, results: FamilyResults) -> Content:
+        """A column per depth."""
+        lines = []
+        for budget in ("tight", "loose"):
+            for kind in ("SFT", "RL", "clamped"):
+                cells = {
+                    depth_of(r): f"{percent(r['solve_rate'])} at {number(r['actions_per_episode'])}"
+                    for r in results.kind(kind, budget)
+                    if not short(r).endswith("-sampled")
+                }
+                lines.append([f"{budget}: {kind}", *(cells.get(depth, "-") for depth in EVERY)])
+        return Content((Grid.of(("solved % at actions", *(f"h={depth}" for depth in EVERY)), lines),))
+
+
+class Ablation(Table):
+    """What is left without a part, loose budget."""
+
+    name, title = "ablation", "Ablation"
+
+    def agents(self) -> tuple[str, ...]:
+        """All fixed depths, and one run for every part that is taken away."""
+        members = self.members
+        paper_like = [a for agent in ("adaptive", "shuffled") for a in members.other(agent, PAPER)]
+        without = [*members.other("random", "random"), *members.other("adaptive", "depth-only")]
+        return (*fixed(members), *without, *paper_like)
+
+    def missing(self) -> list[str]:
+        """Fixed depths and ablations that were not trained."""
+        return [*absent_depths(self.members), *absent(self.members, "random", "depth-only", *self._more)]
+
+    @property
+    def _more(self) -> tuple[str, ...]:
+        return () if self.members.like_paper else (PAPER,)
+
+    def render(self, results: FamilyResults) -> Content:
+        """A row per part."""
+        members = self.members
+        ours = {
+            "SFT best fixed": results.best_fixed("SFT", "loose"),
+            "RL best fixed": results.best_fixed("RL", "loose"),
+            "random": results.first(members.other("random", "random"), "loose"),
+            "depth-only": results.first(members.other("adaptive", "depth-only"), "loose"),
+            "adaptive": results.row("adaptive", "loose"),
+            "adaptive, drawn": results.row(DRAWN, "loose"),
+        }
+        if self._more:
+            ours["adaptive, the paper's recipe"] = results.first(members.other("adaptive", PAPER), "loose")
+        printed = paper.ABLATION[results.task]
+        lines = [[name, *beside(printed[name.partition(",")[0]], hundred(row))] for name, row in ours.items()]
+        return Content((Grid.of(("row", "paper %", "ours %", "diff"), lines),))
+
+
+class OneDepth(Table):
+    """Trained at one depth alone, played at every one, loose budget; the best that was played as it was trained."""
+
+    name, title = "single", "Trained at one depth alone"
+
+    def agents(self) -> tuple[str, ...]:
+        """Every such run at every depth of the head."""
+        members = self.members
+        return ("adaptive", *(a for kind in ("SFT", "RL") for depth in DEPTHS for a in members.alone(depth, kind)))
+
+    def missing(self) -> list[str]:
+        """Warm starts at one depth, and their reinforcement."""
+        lines, seed = [], self.members.seed
+        for depth in DEPTHS:
+            start = f"FAMILY/single-{depth}-init"
+            if self.members.single(depth, "SFT") is None:
+                call = f"recommit train sft --recipe RECIPE --data DATA --single-commitment {depth} --out {start}"
+                lines.append(f"No run for SFT, h={depth}: `{call}` makes it.")
+            if self.members.single(depth, "RL") is None:
+                call = f"recommit train grpo --recipe RECIPE --init {start} --variant fixed-{depth} --seed {seed}"
+                lines.append(f"No run for RL, h={depth}: `{call} --out FAMILY/single-{depth}-s{seed}` makes it.")
+        return lines
+
+    def render(self, results: FamilyResults) -> Content:
+        """Trained by played depth, then the best of the diagonal."""
+        lines, same = [], []
+        for kind in ("SFT", "RL"):
+            for depth in DEPTHS:
+                rows = {depth_of(row): row for row in results.of(self.members.alone(depth, kind), "loose")}
+                same += [rows[depth]] if depth in rows else []
+                lines.append([f"{kind}, trained at h={depth}", *(number(hundred(rows.get(d))) for d in DEPTHS)])
+        played = Grid.of(("solved %", *(f"played at h={d}" for d in DEPTHS)), lines)
+        return Content((played, self._as_trained(results, same)))
+
+    def _as_trained(self, results: FamilyResults, same: list[dict[str, Any]]) -> Grid:
+        top, own = best(same, "test"), results.row("adaptive", "loose")
+        printed = paper.SINGLE[results.task]
+        leads = paper.MAIN[results.task, "loose"]["adaptive"].solved
+        assert leads is not None
+        lines = [
+            ["best of those played as trained", *beside(printed, hundred(top))],
+            ["adaptive ahead of it", *beside(leads - printed, less(hundred(own), hundred(top)))],
+        ]
+        return Grid.of(("row", "paper %", "ours %", "diff"), lines)

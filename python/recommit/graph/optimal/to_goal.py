@@ -1,0 +1,118 @@
+"""Rules without a budget: what the way to the goal costs, beside the cheapest way that these plans have.
+
+A way costs price_action * actions + price_look * looks, so the cheapest one is a shortest path in the graph. A rule of
+the present plan alone takes one way from each state. It reaches the goal, or goes round for ever, or loses the level;
+the last two cost infinity, and are counted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from recommit.graph import regret
+from recommit.graph.judge import thresholds
+from recommit.stats import bootstrap
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from recommit.graph.commitments import Commitments, Prices
+    from recommit.graph.judge import Judge
+    from recommit.graph.rules import NamedRule
+
+    Floats = NDArray[np.float64]
+    Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class RuleWays:
+    """The ways of a rule from all starts of a graph; shares are of the starts."""
+
+    rule: str
+    price_action: float
+    price_look: float
+    #: None for a rule without one.
+    threshold: float | None
+    reached: float
+    #: Of starts from where it goes round for ever, and of those from where it loses a level.
+    rounds: float
+    lost: float
+    #: From where the best depths would reach the goal.
+    reachable: float
+    #: Means over the starts from where the rule reaches the goal: what its way costs, and what the cheapest does; None
+    #: if it reaches it from nowhere.
+    cost: float | None
+    cheapest: float | None
+    #: The mean of their difference: all regret on the way; with its 95 % interval.
+    more: tuple[float, float, float] | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return asdict(self)
+
+
+def has_ways(entry: NamedRule) -> bool:
+    """Does its depth follow from the present plan alone? With a memory, with the last plan or by chance it does not."""
+    return not (entry.memory or entry.reads_last_plan or entry.draws)
+
+
+def of_rules(
+    judge: Judge, entries: Sequence[NamedRule], prices: Prices, validation: Judge | None = None
+) -> list[RuleWays]:
+    """Every rule that has ways; a threshold is the one with the lowest mean cost on ``validation``, or on this graph,
+    among those that reach the goal most often."""
+    rows, cheapest = [], regret.costs(judge.commitments, prices)[judge.graph.starts]
+    for entry in filter(has_ways, entries):
+        threshold = _best(validation or judge, entry, prices) if entry.swept else None
+        rows.append(_row(judge, entry if threshold is None else entry.at(threshold), threshold, prices, cheapest))
+    return rows
+
+
+def _best(judge: Judge, entry: NamedRule, prices: Prices) -> float:
+    """Reached most often, then cheapest, then the lowest."""
+    every, starts = thresholds(judge, entry), judge.graph.starts
+    ends = []
+    for threshold in every.tolist():
+        cost = regret.rule_costs(judge.commitments, prices, judge.bench.depths(entry.at(threshold)))[starts]
+        some = np.isfinite(cost)
+        ends.append((some.mean(), -cost[some].mean() if some.any() else 0.0))
+    return float(every[max(range(len(ends)), key=lambda i: (*ends[i], -i))])
+
+
+def _row(judge: Judge, entry: NamedRule, threshold: float | None, prices: Prices, cheapest: Floats) -> RuleWays:
+    graph, starts, depths = judge.commitments, judge.graph.starts, judge.bench.depths(entry)
+    own = regret.rule_costs(graph, prices, depths)[starts]
+    reached, lost = np.isfinite(own), loses(graph, depths)[starts]
+    more = None
+    if reached.any():
+        rooms = np.unique(judge.graph.groups[reached], return_inverse=True)[1]
+        spread = bootstrap(own[reached] - cheapest[reached], rooms)
+        more = (spread.mean, spread.low, spread.high)
+    return RuleWays(
+        entry.name,
+        prices.action,
+        prices.look,
+        threshold,
+        reached=float(reached.mean()),
+        rounds=float((~reached & ~lost).mean()),
+        lost=float(lost.mean()),
+        reachable=float(np.isfinite(cheapest).mean()),
+        cost=float(own[reached].mean()) if reached.any() else None,
+        cheapest=float(cheapest[reached].mean()) if reached.any() else None,
+        more=more,
+    )
+
+
+def loses(graph: Commitments, depths: NDArray[np.integer]) -> Flags:
+    """[N] does the way from here come by a state from where nobody can reach the goal, or that has no plan?"""
+    rows, onward = graph.rows, np.arange(len(graph))
+    onward[rows] = graph.landing[rows, graph.columns(depths, 1)[0, rows]]
+    result: Flags = (graph.distance < 0) | (~graph.planned & ~graph.goal)
+    for _ in range(len(graph).bit_length()):  # ways of 1, 2, 4, ... commitments
+        result, onward = result | result[onward], onward[onward]
+    return result

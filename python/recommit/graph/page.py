@@ -1,0 +1,201 @@
+"""What a graph holds and what rules are worth in it, as text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from recommit.graph.attribution import CAUSES
+from recommit.graph.share.over_prices import RATIOS
+from recommit.storage.foreign_text import grid
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from recommit.graph.attribution import Attribution
+    from recommit.graph.graph import CommitmentGraph
+    from recommit.graph.judge import Judge, Setting
+    from recommit.graph.optimal.split import RuleParts
+    from recommit.graph.optimal.to_goal import RuleWays
+    from recommit.graph.score import RuleScore
+    from recommit.graph.share.over_prices import MeanGain
+
+
+def about(graph: CommitmentGraph, manifest: dict[str, Any]) -> str:
+    """A graph in some lines."""
+    solved = graph.stop[graph.looked] > 0
+    length = graph.distance[graph.starts]
+    size, lost = "x".join(map(str, manifest["shape"])), (graph.distance < 0).mean()
+    lines = [
+        f"{graph.task} {size}: {len(graph):,} nodes, {manifest['looked']:,} of them looked at",
+        f"{manifest['starts']:,} starts in {manifest['groups']:,} groups",
+        f"from the starts to the goal: {length.min()} to {length.max()} actions",
+        f"plans that reach the goal: {solved.mean():.1%}; nodes from which nobody can: {lost:.1%}",
+        f"depths of the policy's own head: {', '.join(map(str, graph.depths))}",
+        f"samples of a look: {manifest['samples'] or 'none'}",
+        f"closed: {'yes' if manifest['closed'] else 'no, it was cut at a limit and cannot be scored'}",
+        f"content: {manifest['content']}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def card(manifest: dict[str, Any], repo: str) -> str:
+    """The README.md of a graph on a hub: what it holds, its hash, its licence, and the line that loads it back."""
+    shape, depths = "x".join(map(str, manifest["shape"])), ", ".join(map(str, manifest["depths"]))
+    line = f'graph = recommit.graph.files.read(huggingface_hub.snapshot_download("{repo}", repo_type="dataset"))'
+    return f"""---
+license: apache-2.0
+tags:
+- recommit
+- {manifest["task"]}
+- commitment-graph
+configs:
+- config_name: nodes
+  data_files: nodes.parquet
+- config_name: starts
+  data_files: starts.parquet
+---
+
+# A commitment graph of {manifest["task"]} {shape}
+
+{manifest["nodes"]:,} states, {manifest["looked"]:,} of them with a plan, and where each plan ends after 1 to 8 actions.
+{manifest["starts"]:,} starts in {manifest["groups"]:,} groups; depths of the policy's own head: {depths}.
+
+```python
+{line}
+```
+
+Content (sha256 of all numbers): `{manifest["content"]}`. The files are those of `manifest.json` and `DIGESTS`.
+"""
+
+
+def scores(judge: Judge, rows: Sequence[RuleScore], chosen_on: Judge | None = None) -> str:
+    """A table per setting, in Markdown; thresholds and constants were ``chosen_on`` another graph, or on this one."""
+    parts = []
+    for setting in judge.settings:
+        chosen = [row for row in rows if row.under(setting)]
+        parts.append(f"## {setting.label()}\n\n{_ends(judge, chosen_on or judge, setting)}\n\n{_table(chosen)}")
+    note = "Thresholds and constants were chosen on this graph itself: what is said of them is their best.\n\n"
+    return (note if chosen_on is None else "") + "\n".join(parts)
+
+
+def over_prices(rows: Sequence[MeanGain]) -> str:
+    """A table per budget, in Markdown: the mean over all prices of a look, and some of them."""
+    parts = []
+    for budget in dict.fromkeys(row.budget for row in rows):
+        own = [row for row in rows if row.budget == budget]
+        title = (
+            f"## Gain share over prices of a look, K = {budget}\n\n"
+            f"A look costs 1/8 to 8 actions, an action {own[0].price_action:g}; the mean is over log prices.\n"
+        )
+        some = [RATIOS.index(ratio) for ratio in (0.125, 0.5, 1.0, 2.0, 4.0, 8.0)]
+        head = ["rule", "threshold", "mean", "95 %", *(f"at {RATIOS[i]:g}" for i in some)]
+        lines = []
+        for row in sorted(own, key=lambda each: -np.inf if each.gain is None else each.gain, reverse=True):
+            threshold = "" if row.threshold is None else f"{row.threshold:.3g}"
+            between = "" if row.gain_low is None else f"{row.gain_low:.2f} to {row.gain_high:.2f}"
+            lines.append([row.rule, threshold, _share(row.gain), between, *(_share(row.by_price[i]) for i in some)])
+        parts.append(f"{title}\n{grid(head, lines)}\n")
+    return "\n".join(parts)
+
+
+def split(settings: Sequence[Setting], rows: Sequence[RuleParts]) -> str:
+    """A table per setting, in Markdown: what plans lose and what depths lose, first the mean of both orders."""
+    head = ["rule", "value", "optimal", "plans lose", "95 %", "depths lose", "95 %", "plans first", "depths first"]
+    parts = []
+    for setting in settings:
+        lines = []
+        for row in sorted((each for each in rows if each.under(setting)), key=lambda each: -each.value):
+            ends = [cell for part in (row.plans_lose, row.depths_lose) for cell in _points(part)]
+            orders = [
+                "{:.1f}, then {:.1f}".format(*(100 * value for value in pair))
+                for pair in (row.plans_first, row.depths_first)
+            ]
+            lines.append([row.rule, f"{100 * row.value:.1f}", f"{100 * row.best:.1f}", *ends, *orders])
+        parts.append(f"## Plans or depths, {setting.label()}\n\n{grid(head, lines)}\n")
+    return "\n".join(parts)
+
+
+def without_budget(rows: Sequence[RuleWays]) -> str:
+    """A table per price of a look, in Markdown: from where rules reach the goal, and what their ways cost."""
+    head = ("rule", "threshold", "reached", "goes round", "loses the level", "cost", "cheapest", "more", "95 %")
+    parts = []
+    for prices in dict.fromkeys((row.price_action, row.price_look) for row in rows):
+        own = [row for row in rows if (row.price_action, row.price_look) == prices]
+        lines = []
+        for row in sorted(own, key=lambda each: (-each.reached, each.cost or 0.0)):
+            threshold = "" if row.threshold is None else f"{row.threshold:.3g}"
+            costs = ["" if each is None else f"{100 * each:.1f}" for each in (row.cost, row.cheapest)]
+            shares = [f"{100 * each:.1f}" for each in (row.reached, row.rounds, row.lost)]
+            lines.append([row.rule, threshold, *shares, *costs, *(_points(row.more) if row.more else ("", ""))])
+        title = f"## Without a budget, {prices[0]:g} per action, {prices[1]:g} per look"
+        reachable = f"The best depths reach the goal from {100 * own[0].reachable:.1f} % of the starts."
+        parts.append(f"{title}\n\n{reachable}\n\n{grid(head, lines)}\n")
+    return "\n".join(parts)
+
+
+def _points(ends: tuple[float, float, float]) -> list[str]:
+    mean, low, high = (100 * value for value in ends)
+    return [f"{mean:.1f}", f"{low:.1f} to {high:.1f}"]
+
+
+def _share(value: float | None) -> str:
+    return "" if value is None else f"{value:.2f}"
+
+
+def _ends(judge: Judge, chosen_on: Judge, setting: Setting) -> str:
+    depth = chosen_on.constant(setting)
+    worth = judge.of_constant(setting, depth).mean()
+    return f"Best constant: {depth}, worth {100 * worth:.1f}. Ceiling: {100 * judge.ceiling(setting).mean():.1f}."
+
+
+def _table(rows: Sequence[RuleScore]) -> str:
+    head = ("rule", "threshold", "solved", "actions", "looks", "value", "gain share", "95 %", "most is lost by")
+    lines = []
+    for row in sorted(rows, key=lambda each: -each.value):
+        threshold = "" if row.threshold is None else f"{row.threshold:.3g}{' (one for all)' if row.shared else ''}"
+        between = "" if row.gain_low is None else f"{row.gain_low:.2f} to {row.gain_high:.2f}"
+        gain = "" if row.gain is None else f"{row.gain:.2f}"
+        cells = [
+            row.rule,
+            threshold,
+            f"{100 * row.solved:.1f}",
+            f"{row.actions:.1f}",
+            f"{row.looks:.2f}",
+            f"{100 * row.value:.1f}",
+            gain,
+            between,
+            _most(row.causes),
+        ]
+        lines.append(cells)
+    return grid(head, lines) + "\n"
+
+
+def _most(causes: dict[str, float]) -> str:
+    name = max(causes, key=causes.__getitem__)
+    return f"{name} ({causes[name]:.0%})" if causes[name] else ""
+
+
+def worst(episodes: Attribution, count: int = 20) -> list[int]:
+    """The commitments that gave away most, each state once, as places in ``episodes``."""
+    order = np.argsort(-episodes.regret, kind="stable")
+    _, first = np.unique(episodes.node[order], return_index=True)
+    return [i for i in order[np.sort(first)[:count]].tolist() if episodes.regret[i] > 0]
+
+
+def described(graph: CommitmentGraph, episodes: Attribution, places: Sequence[int]) -> list[dict[str, Any]]:
+    """These commitments as plain values."""
+    return [
+        {
+            "state": graph.states[episodes.node[i]].tolist(),
+            "plan": graph.plans[episodes.node[i]].tolist(),
+            "distance": int(graph.distance[episodes.node[i]]),
+            "looks_left": int(episodes.left[i]),
+            "depth": int(episodes.depth[i]),
+            "best_depth": int(episodes.best[i]),
+            "lost": float(episodes.regret[i]),
+            "cause": CAUSES[episodes.cause[i]] if episodes.cause[i] >= 0 else "",
+        }
+        for i in places
+    ]

@@ -1,1 +1,0 @@
-"""Playing with a policy: the graph of commitments, episodes, exact values and ceilings."""

@@ -1,0 +1,108 @@
+"""Two small nets that read a picture cell by cell: what an action does to it, and how far it is from the goal.
+
+Along a plan the first net draws the next picture, the second says of each how many actions remain, or that the level is
+lost. Both learned on training states with exact labels (``recommit.train.world_model``). Nothing here asks a
+simulator or a solver. A cell is the kind of what is drawn in it, which is all that a cell of a picture shows.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from recommit.policy.pictures import symmetry
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from recommit.policy.config import ForesightConfig
+
+ACTIONS = 4
+#: By how much a cell is likelier to stay, before anything is learned.
+STAYS = 4.0
+
+
+class ResidualCells(nn.Module):
+    """Two convolutions beside what went in."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.first, self.second = (nn.Conv2d(width, width, 3, padding=1) for _ in range(2))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """The same shape."""
+        result: Tensor = x + self.second(F.relu(self.first(F.relu(x))))
+        return result
+
+
+def foreseen(net: Foresight | None, cells: Tensor | None, plans: Tensor, depths: Sequence[int]) -> Tensor:
+    """What the net says, where somebody has read the picture for it."""
+    if net is None or cells is None:
+        raise ValueError("cells: expected what the pictures show, for a head that goes by foresight, got none")
+    result: Tensor = net(cells, plans, depths)
+    return result
+
+
+class Foresight(nn.Module):
+    """Pictures of one puzzle and size, [N, rows, cols] of kinds of cells."""
+
+    def __init__(self, config: ForesightConfig) -> None:
+        super().__init__()
+        self.config = config
+        width, kinds = config.width, config.kinds
+        widths = (kinds + ACTIONS, width, width, kinds)
+        #: What an action does.
+        self.moves = nn.ModuleList(nn.Conv2d(a, b, 3, padding=1) for a, b in pairwise(widths))
+        #: How far it is.
+        self.entry = nn.Conv2d(kinds, width, 3, padding=1)
+        self.blocks = nn.ModuleList(ResidualCells(width) for _ in range(config.blocks))
+        self.hidden = nn.Linear(config.rows * config.cols * width, 256)
+        self.last = nn.Linear(256, config.far + 2)
+
+    def next_scores(self, cells: Tensor, actions: Tensor) -> Tensor:
+        """Logits [N, kinds, rows, cols] of what every cell shows after an action each."""
+        one = F.one_hot(actions.long(), ACTIONS).float()[:, :, None, None].expand(-1, -1, *cells.shape[1:])
+        planes = self._planes(cells)
+        x = torch.cat([planes, one], dim=1)
+        for place, layer in enumerate(self.moves):
+            x = layer(x if place == 0 else F.relu(x))
+        return x + STAYS * planes  # most cells stay what they are
+
+    def scores(self, cells: Tensor) -> Tensor:
+        """Logits [N, far + 2] of 0 .. ``far`` actions to the goal, and of no way there."""
+        x = self.entry(self._planes(cells))
+        for block in self.blocks:
+            x = block(x)
+        result: Tensor = self.last(F.relu(self.hidden(F.relu(x).flatten(1))))
+        return result
+
+    def forward(self, cells: Tensor, plan: Tensor, depths: Sequence[int]) -> Tensor:
+        """[N, 2 (1 + depths)] actions that remain here and after each depth, a lost level counted as ``far``; then how
+        likely each is lost."""
+        pictures, here = [cells], cells
+        for place in range(max(depths)):
+            here = self.next_scores(here, plan[:, place]).argmax(dim=1)
+            if place + 1 in depths:
+                pictures.append(here)
+        chance = self.chances(torch.cat(pictures)).unflatten(0, (len(pictures), -1)).transpose(0, 1)
+        lost = chance[..., -1]
+        remaining = chance[..., :-1] @ torch.arange(self.config.far + 1.0, device=chance.device)
+        return torch.cat([remaining + self.config.far * lost, lost], dim=1)
+
+    def chances(self, cells: Tensor) -> Tensor:
+        """The mean over as many symmetries of the picture as the puzzle has."""
+        rows, cols = cells.shape[1:]
+        views = symmetry.possible(self.config.views, rows, cols)
+        flat, total = cells.flatten(1), 0.0
+        for view in range(views):
+            turned = flat[:, symmetry.order(rows, cols, view).to(flat.device)].view(-1, rows, cols)
+            total = total + self.scores(turned).softmax(dim=-1)
+        assert isinstance(total, Tensor)
+        return total / views
+
+    def _planes(self, cells: Tensor) -> Tensor:
+        return F.one_hot(cells.long(), self.config.kinds).permute(0, 3, 1, 2).float()

@@ -1,0 +1,146 @@
+"""Levels as they come, each with an optimal plan: ``recommit.solve("levels.txt")``."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, overload
+
+import numpy as np
+
+from recommit.puzzles import checks
+from recommit.puzzles.instances import Instance, Instances
+from recommit.puzzles.levels import Levels, as_levels, parse_levels, read_levels
+from recommit.puzzles.registry import TASKS
+from recommit.puzzles.solutions import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from recommit.puzzles.puzzle import Puzzle
+    from recommit.puzzles.solutions import Limits
+
+    Grid = NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The answer to one level."""
+
+    title: str
+    status: Status
+    #: Optimal number of actions, or UNSOLVABLE, or UNKNOWN.
+    length: int
+    #: A proven lower bound of the length.
+    bound: int
+    #: 0 up, 1 down, 2 left, 3 right; empty unless the status is EXACT.
+    actions: tuple[int, ...]
+    task: str
+    state: Grid = field(repr=False, compare=False)
+
+    @property
+    def letters(self) -> str:
+        """One letter per action, u d l r; upper case where it pushes a box."""
+        return letters(puzzle_of(self.state, self.task), self.state, np.array(self.actions, np.uint8))
+
+
+@overload
+def solve(
+    levels: str | os.PathLike[str] | Levels | Instances,
+    limit: Limits | None = None,
+    *,
+    ties: Literal["first", "random"] = "first",
+    seed: int = 0,
+    threads: int | None = None,
+) -> list[Solution]: ...
+@overload
+def solve(
+    levels: Instance,
+    limit: Limits | None = None,
+    *,
+    ties: Literal["first", "random"] = "first",
+    seed: int = 0,
+    threads: int | None = None,
+) -> Solution: ...
+@overload
+def solve(
+    levels: Grid | Sequence[Any],
+    limit: Limits | None = None,
+    *,
+    ties: Literal["first", "random"] = "first",
+    seed: int = 0,
+    threads: int | None = None,
+) -> Any: ...
+def solve(
+    levels: str | os.PathLike[str] | Levels | Instances | Instance | Grid | Sequence[Any],
+    limit: Limits | None = None,
+    *,
+    ties: Literal["first", "random"] = "first",
+    seed: int = 0,
+    threads: int | None = None,
+) -> list[Solution] | Solution:
+    """An optimal plan for every level, and for a single state its own.
+
+    ``levels`` is a level file, the text of one (with line breaks), ``Levels``, ``Instances``, one state, a batch, or
+    grids of several sizes. Which puzzle an array is from, its cells tell. The other arguments are those of
+    ``Puzzle.solve``.
+    """
+    pack, one = _pack(levels)
+    answers: dict[int, Solution] = {}
+    for shape in dict.fromkeys(pack.shapes):
+        places = [i for i, other in enumerate(pack.shapes) if other == shape]
+        batch = np.stack([pack[i] for i in places])
+        solutions = TASKS[pack.task].of_states(shape).solve(batch, limit, ties=ties, seed=seed, threads=threads)
+        for row, place in enumerate(places):
+            answers[place] = Solution(
+                pack.titles[place],
+                Status(int(solutions.status[row])),
+                int(solutions.length[row]),
+                int(solutions.bound[row]),
+                tuple(solutions[row].tolist()),
+                pack.task,
+                batch[row],
+            )
+    return answers[0] if one else [answers[place] for place in range(len(pack))]
+
+
+def _pack(levels: Any) -> tuple[Levels, bool]:
+    """Levels from anywhere, and whether they are a single state."""
+    if isinstance(levels, str) and "\n" in levels:
+        return parse_levels(levels), False
+    if isinstance(levels, str | os.PathLike):
+        return read_levels(levels), False
+    if isinstance(levels, Levels):
+        return levels, False
+    if isinstance(levels, Instance):
+        shape = (int(levels.state.shape[0]), int(levels.state.shape[1]))
+        return Levels(levels.id.partition("/")[0], (shape,), (levels.id,), levels.state.ravel()), True
+    if isinstance(levels, Instances):
+        rows, columns = levels.states.shape[1:]
+        return Levels(levels.task, ((rows, columns),) * len(levels), tuple(levels.ids), levels.states.ravel()), False
+    if isinstance(levels, list | tuple) and all(isinstance(each, np.ndarray) for each in levels):
+        return as_levels(levels, None), False
+    batch, one = checks.grids(levels, "levels")
+    if not isinstance(batch, np.ndarray) or batch.ndim != 3:
+        raise TypeError(f"levels: expected a file, levels, a state or several, got {type(levels).__name__}")
+    return as_levels(np.ascontiguousarray(batch), None), one
+
+
+def puzzle_of(state: Grid, task: str | None = None) -> Puzzle:
+    """The puzzle that a state belongs to, whose cells tell which where ``task`` does not."""
+    rows, columns = state.shape
+    return TASKS[task or as_levels(state[None], None).task].of_states((int(rows), int(columns)))
+
+
+def letters(task: Puzzle, state: Grid, plan: NDArray[np.uint8]) -> str:
+    """The plan in letters. It is replayed first: it must reach the goal with its last action and not before."""
+    count = len(plan)
+    prefixes = np.arange(1, count + 1, dtype=np.int32)
+    after = task.execute(np.repeat(state[None], count, 0), np.repeat(plan[None], count, 0), prefixes, threads=1)
+    reached = after.solved if count else task.is_solved(state[None])
+    if not reached[-1] or reached[:-1].any():
+        raise AssertionError(f"a plan of {count} actions does not end at the goal, or goes on after it")
+    pushes = task.pushes(np.concatenate([state[None], after.states]))
+    return "".join("UDLR"[action] if push else "udlr"[action] for action, push in zip(plan, pushes, strict=True))

@@ -1,0 +1,99 @@
+"""Counter-based randomness in numpy: the same numbers as the core's ``Rng``, for whole arrays of streams at once.
+
+A stream is named by (seed, purpose, index). Two purposes never share a stream: the core uses the numbers below 16, and
+``Purpose`` has all others.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum, unique
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    Words = NDArray[np.uint64]
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_FIRST = np.uint64(0xBF58476D1CE4E5B9)
+_SECOND = np.uint64(0x94D049BB133111EB)
+
+
+@unique
+class Purpose(IntEnum):
+    """What a stream is drawn for. A number is for ever: another one changes what is drawn."""
+
+    # Data sets: steps off an expert's path, the order of rows, which of several data sets a row is of, a walk's length.
+    PERTURB = 16
+    SHUFFLE = 17
+    MIX = 19
+    WALK = 20
+    # Training: the expert's path, the mirror image, where on its path a state is taken, what a policy draws, how an
+    # episode goes on, the order in a batch, a fixed mixture of depths, the decisions left, each puzzle's own seed,
+    # which states are left for those that a policy's plan leads to.
+    PATH = 32
+    AUGMENT = 33
+    PLACE = 34
+    SAMPLE = 35
+    FOLLOW = 36
+    ORDER = 37
+    DEPTHS = 38
+    LEFT = 39
+    GAME = 40
+    # A fitted head's first weights.
+    WEIGHTS = 41
+    # States that a policy reaches, to distil on.
+    REACHED = 42
+    # States and actions from which a policy learns what a plan leads to.
+    FORESIGHT = 43
+    # Measuring: resamples of an interval, the agent of random actions, waits between requests, a model's instances.
+    BOOTSTRAP = 48
+    RANDOM_ACTIONS = 49
+    JITTER = 56
+    INSTANCES = 57
+    # Plans that a commitment graph keeps besides the greedy one.
+    GRAPH_SAMPLES = 58
+
+
+def mix(z: Words) -> Words:
+    """SplitMix64's finaliser, on an array (whose arithmetic wraps silently)."""
+    z = (z ^ (z >> np.uint64(30))) * _FIRST
+    z = (z ^ (z >> np.uint64(27))) * _SECOND
+    result: Words = z ^ (z >> np.uint64(31))
+    return result
+
+
+def _words(values: ArrayLike) -> Words:
+    return np.atleast_1d(np.asarray(values)).astype(np.uint64)
+
+
+def streams(seed: int, purpose: int, index: ArrayLike) -> Words:
+    """The state of each stream (seed, purpose, index)."""
+    key = mix(mix(_words(seed) + _GOLDEN) ^ (_words(purpose) + _GOLDEN))
+    return mix(key ^ (_words(index) + _GOLDEN))
+
+
+def draw(stream: Words, number: int | NDArray[np.int64]) -> Words:
+    """Draw ``number`` = 0, 1, ... of each stream (one for all, or one each): 64 random bits."""
+    return mix(stream + _words(number + 1) * _GOLDEN)
+
+
+def uniforms(stream: Words, count: int) -> NDArray[np.float32]:
+    """[..., count] numbers in (0, 1) of each stream."""
+    words = np.stack([draw(stream, i) for i in range(count)], axis=-1)
+    result: NDArray[np.float32] = (((words >> np.uint64(41)).astype(np.float32)) + np.float32(0.5)) * np.float32(
+        2.0**-23
+    )
+    return result
+
+
+def below(words: Words, bound: ArrayLike) -> NDArray[np.int64]:
+    """Uniform in 0..bound-1 from one word each, bound < 2**32 (off by at most 2**-32 per value; no rejection)."""
+    return (((words >> np.uint64(32)) * _words(bound)) >> np.uint64(32)).astype(np.int64)
+
+
+def derived_seed(seed: int, purpose: int, index: int) -> int:
+    """A seed of its own for (seed, purpose, index), in 0..2**63-1."""
+    return int(draw(streams(seed, purpose, index), 0)[0] >> np.uint64(1))

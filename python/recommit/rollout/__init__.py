@@ -1,0 +1,1 @@
+"""Sampled episodes of a policy, and episodes on a commitment graph."""

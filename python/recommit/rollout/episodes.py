@@ -1,0 +1,232 @@
+"""Episodes as rows: one per decision. Everything else -- episodes, metrics, tables -- is computed from these."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from recommit.graph.plan_graph import softmax, turns_on_graph
+from recommit.policy.config import MAX_ACTIONS
+from recommit.rollout.trace import joined
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from recommit.graph.plan_graph import Chooser, PlanGraph
+    from recommit.puzzles.puzzle import Puzzle
+    from recommit.rollout.sampling import Actor
+    from recommit.rollout.trace import Trace
+
+#: What any agent can be: states [N, rows, columns] and the turn -> depths [N] and actions [N, 8].
+Agent: TypeAlias = "Callable[[NDArray[np.uint8], int], tuple[NDArray[np.int64], NDArray[np.uint8]]]"
+
+#: In ``entropy`` and ``chance``: the depth head was not asked.
+NOT_ASKED = np.nan
+
+
+@dataclass(frozen=True)
+class DecisionRows:
+    """Decisions, in the order (turn, instance)."""
+
+    instance: NDArray[np.int32]
+    turn: NDArray[np.int16]  #: 0 is the first look
+    depth: NDArray[np.int8]  #: committed
+    executed: NDArray[np.int8]  #: actions until the goal or the end of the commitment
+    before: NDArray[np.int32]  #: distance, UNSOLVABLE for a state that nobody can solve any more
+    after: NDArray[np.int32]
+    solved: NDArray[np.bool_]
+    entropy: NDArray[np.float32]  #: of the depth head, in nats
+    chance: NDArray[np.float32]  #: that the depth head gave to the depth
+    actions: NDArray[np.uint16]  #: of the plan, two bits each, the first lowest
+    chances: NDArray[np.uint64]  #: that the head gave to depth h, in 255ths, in byte h - 1; 0: not asked
+    #: That the decoder gave to action i of the plan after those before it, in 255ths, in byte i; 0: nobody said.
+    plan_chances: NDArray[np.uint64]
+
+    def __len__(self) -> int:
+        return len(self.instance)
+
+    def where(self, keep: NDArray[np.bool_] | NDArray[np.intp]) -> DecisionRows:
+        """Some of them."""
+        return DecisionRows(*(getattr(self, f.name)[keep] for f in fields(self)))
+
+
+def join(parts: list[DecisionRows]) -> DecisionRows:
+    """All of them, in order."""
+    if not parts:
+        kinds = (
+            np.int32,
+            np.int16,
+            np.int8,
+            np.int8,
+            np.int32,
+            np.int32,
+            np.bool_,
+            np.float32,
+            np.float32,
+            np.uint16,
+            np.uint64,
+            np.uint64,
+        )
+        columns: list[NDArray[Any]] = [np.zeros(0, kind) for kind in kinds]
+        return DecisionRows(*columns)
+    return joined(parts)
+
+
+def on_graph(graph: PlanGraph, starts: NDArray[np.uint8], budget: int, choose: Chooser) -> DecisionRows:
+    """Episodes whose plans are the policy's greedy ones and whose depths are chosen by ``choose``."""
+    steps = [
+        (who, np.full(len(who), turn), nodes, columns)
+        for turn, who, nodes, columns in turns_on_graph(graph, starts, budget, choose)
+    ]
+    if not steps:
+        return join([])
+    who, turn_, nodes, columns = (np.concatenate(column) for column in zip(*steps, strict=True))
+    return _rows(graph, who, turn_, nodes, columns, graph.landing[nodes, columns])
+
+
+def _rows(
+    graph: PlanGraph,
+    who: NDArray[np.int64],
+    turn: NDArray[np.int64],
+    nodes: NDArray[np.int64],
+    columns: NDArray[np.int64],
+    after: NDArray[np.int64],
+) -> DecisionRows:
+    distance = graph.task.distance(graph.states)
+    depth = np.array(graph.depths)[columns]
+    entropy, chance = depth_head_of(graph.logits[nodes], depth, graph.policy.config.depths)
+    return DecisionRows(
+        who.astype(np.int32),
+        turn.astype(np.int16),
+        depth.astype(np.int8),
+        graph.executed[nodes, columns].astype(np.int8),
+        distance[nodes],
+        distance[after],
+        graph.solved[nodes, columns],
+        entropy,
+        chance,
+        packed(graph.plans[nodes, columns]),
+        in_bytes(softmax(graph.logits[nodes]), graph.policy.config.depths),
+        in_bytes(plan_chances(graph, nodes, columns)),
+    )
+
+
+def plan_chances(graph: PlanGraph, nodes: NDArray[np.int64], columns: NDArray[np.int64]) -> NDArray[np.float32]:
+    """[N, 8] the probability that the policy gave to each action of its plans; 0 where the graph keeps none."""
+    many = graph.probabilities.shape[1]
+    if not many:
+        return np.zeros((len(nodes), MAX_ACTIONS), np.float32)
+    own = graph.plans[nodes, columns][..., None].astype(np.int64)
+    every = graph.probabilities[nodes, np.minimum(columns, many - 1)]
+    result: NDArray[np.float32] = np.take_along_axis(every, own, axis=-1)[..., 0]
+    return result
+
+
+def packed(actions: NDArray[np.uint8]) -> NDArray[np.uint16]:
+    """Eight actions in one number."""
+    places = 2 * np.arange(actions.shape[1], dtype=np.uint16)
+    result: NDArray[np.uint16] = np.bitwise_or.reduce(actions.astype(np.uint16) << places, axis=1)
+    return result
+
+
+def in_bytes(
+    probabilities: NDArray[np.floating], places: tuple[int, ...] = tuple(range(1, MAX_ACTIONS + 1))
+) -> NDArray[np.uint64]:
+    """Probabilities [N, places] in one number, in 255ths: that of place i in byte i - 1."""
+    whole = np.rint(255 * probabilities.astype(np.float64)).astype(np.uint64)
+    result: NDArray[np.uint64] = np.bitwise_or.reduce(
+        whole << (np.uint64(8) * (np.array(places, np.uint64) - np.uint64(1))), axis=1
+    )
+    return result
+
+
+def of_bytes(words: NDArray[np.uint64]) -> NDArray[np.float64]:
+    """[N, 8] the probabilities in ``words``, to the next 255th."""
+    places = np.uint64(8) * np.arange(MAX_ACTIONS, dtype=np.uint64)
+    result: NDArray[np.float64] = ((words[:, None] >> places) & np.uint64(255)) / 255.0
+    return result
+
+
+def depth_head_of(
+    logits: NDArray[np.floating], depth: NDArray[np.integer], depths: tuple[int, ...]
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Entropy of the depth head, and the probability that it gave to ``depth`` (none for depths outside its set)."""
+    if not len(logits):
+        return np.zeros(0, np.float32), np.zeros(0, np.float32)
+    probability = softmax(logits)
+    entropy = -(probability * np.log(np.maximum(probability, 1e-300))).sum(axis=1)
+    column = np.searchsorted(depths, depth).clip(max=len(depths) - 1)
+    chance = np.where(np.array(depths)[column] == depth, probability[np.arange(len(depth)), column], NOT_ASKED)
+    return entropy.astype(np.float32), chance.astype(np.float32)
+
+
+def sampled(actor: Actor, starts: NDArray[np.uint8], budget: int, seed: int) -> DecisionRows:
+    """Episodes whose actions (and, for an adaptive variant, depths) are drawn from the policy."""
+    from recommit.rollout.sampling import play
+
+    trace = play(actor, starts, budget, numbers=(seed << 24) + np.arange(len(starts), dtype=np.uint64))
+    return of_trace(trace, actor.policy.config.depths, budget)
+
+
+def of_trace(trace: Trace, depths: tuple[int, ...], budget: int) -> DecisionRows:
+    """Rows of the first candidates."""
+    depth = trace.proposals.depth[:, 0]
+    entropy, chance = depth_head_of(trace.proposals.logits, depth, depths)
+    return DecisionRows(
+        trace.episode.astype(np.int32),
+        (budget - trace.left).astype(np.int16),
+        depth.astype(np.int8),
+        trace.executed[:, 0].astype(np.int8),
+        trace.distance,
+        trace.after_distance[:, 0],
+        trace.solved[:, 0],
+        entropy,
+        chance,
+        packed(trace.proposals.actions[:, 0]),
+        in_bytes(softmax(trace.proposals.logits), depths),
+        in_bytes(np.exp(trace.proposals.action_log[:, 0])),
+    )
+
+
+def of_callable(
+    agent: Agent,
+    task: Puzzle,
+    starts: NDArray[np.uint8],
+    budget: int,
+) -> DecisionRows:
+    """Episodes of any function from states and turn to depths and actions. It sees states, never distances."""
+    states = starts.copy()
+    alive = ~task.is_solved(states)
+    parts = []
+    for turn in range(budget):
+        who = np.flatnonzero(alive)
+        if not len(who):
+            break
+        depth, actions = agent(states[who], turn)
+        depth = np.asarray(depth)
+        if depth.shape != (len(who),) or (len(depth) and not (depth.min() >= 1 and depth.max() <= 8)):
+            raise ValueError(f"agent: expected {len(who)} depths of 1..8, got {depth.tolist()[:8]}")
+        outcome = task.execute(states[who], np.asarray(actions, np.uint8), depth.astype(np.int32))
+        nothing = np.full(len(who), NOT_ASKED, np.float32)
+        parts.append(
+            DecisionRows(
+                who.astype(np.int32),
+                np.full(len(who), turn, np.int16),
+                depth.astype(np.int8),
+                outcome.executed.astype(np.int8),
+                task.distance(states[who]),
+                task.distance(outcome.states),
+                outcome.solved,
+                nothing,
+                nothing,
+                packed(np.asarray(actions, np.uint8)),
+                np.zeros(len(who), np.uint64),
+                np.zeros(len(who), np.uint64),
+            )
+        )
+        states[who], alive[who] = outcome.states, ~outcome.solved
+    return join(parts)

@@ -1,0 +1,217 @@
+"""The rollout: commitments sampled from the policy, executed, and measured by the exact distance.
+
+``Actor`` looks once at each state and draws ``candidates`` depths and plans; every draw is named by the episode, the
+turn and the candidate, so that it does not depend on what else is in the batch or on how many ranks there are.
+``play`` goes on with one candidate per state, all episodes in lock step, until the last one has ended. The result is
+a ``Trace`` (``trace.py``): one row per decision, in order. ``train/grpo/reward.py`` judges it, and
+``rollout/episodes.py`` turns it into rows of an evaluation.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+
+from recommit import rng
+from recommit.graph.plan_graph import run_directly
+from recommit.policy.config import MAX_ACTIONS, PASS
+from recommit.policy.distributions import log_prob
+from recommit.policy.transfer import to_device, to_host
+from recommit.rollout.trace import Proposals, Trace, joined
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+    from torch import Tensor
+
+    from recommit.graph.plan_graph import RunPass
+    from recommit.policy.policy import CommitPolicy
+    from recommit.puzzles.puzzle import Puzzle
+    from recommit.rollout.variants import Variant
+
+
+class Actor:
+    """Draws commitments: which depends on the state and the counter alone, never on what else is in the batch."""
+
+    def __init__(
+        self,
+        policy: CommitPolicy,
+        task: Puzzle,
+        variant: Variant,
+        *,
+        seed: int,
+        run_pass: RunPass = run_directly,
+        max_over_ranks: Callable[[int], int] = int,
+    ) -> None:
+        self.policy, self.task, self.variant, self.seed = policy, task, variant, seed
+        self.run_pass, self.max_over_ranks = run_pass, max_over_ranks
+        #: Passes through the policy, in states.
+        self.looked = 0
+        #: What a rank that has nothing to look at looks at, so that it goes through the policy like the others.
+        self.idle: NDArray[np.uint8] | None = None
+
+    def propose(
+        self,
+        states: NDArray[np.uint8],
+        count: int,
+        number: NDArray[np.uint64],
+        depths: NDArray[np.int64] | None = None,
+        left: NDArray[np.int64] | None = None,
+    ) -> Proposals:
+        """``count`` commitments per state; ``number`` names the random stream of each state. ``depths`` [count], if
+        given, are theirs, whoever chooses otherwise; ``left``: see ``CommitPolicy.look``."""
+        parts = []
+        self.looked += len(states)
+        for begin in range(0, max(self.max_over_ranks(len(states)), 1), PASS):
+            part = slice(begin, begin + PASS)
+            piece, numbers = states[part], number[part]
+            if not len(piece):
+                if self.idle is not None:
+                    self._propose(self.idle, count, np.zeros(1, np.uint64), depths, np.ones(1, np.int64))
+                continue
+            parts.append(self._propose(piece, count, numbers, depths, None if left is None else left[part]))
+        return joined(parts) if parts else Proposals.none(count, len(self.policy.config.depths))
+
+    def _propose(
+        self,
+        states: NDArray[np.uint8],
+        count: int,
+        number: NDArray[np.uint64],
+        depths: NDArray[np.int64] | None,
+        left: NDArray[np.int64] | None,
+    ) -> Proposals:
+        own = self.policy.config.depths
+        stream = rng.streams(
+            self.seed, rng.Purpose.SAMPLE, (number[:, None] * np.uint64(1024) + np.arange(count, dtype=np.uint64))
+        )
+        uniform = rng.uniforms(stream, len(own) + 4 * MAX_ACTIONS)
+        forced = None if depths is None else np.broadcast_to(depths, stream.shape).copy()
+        if forced is None and not self.variant.head:
+            drawn = rng.below(rng.draw(stream, uniform.shape[-1]), len(own))
+            forced = np.full_like(drawn, self.variant.depth) if self.variant.depth else np.array(own)[drawn]
+        device = self.policy.depth_head.weight.device
+        choice, actions, depth_log, action_log, logits = self.run_pass(
+            # What is executed next is decided here: the only wait of a pass.
+            lambda: to_host(*self._pass(states, to_device(uniform, device), forced, left))
+        )
+        depth = np.array(own)[choice] if forced is None else forced
+        return Proposals(depth, choice, actions.astype(np.uint8), depth_log, action_log, logits)
+
+    @torch.no_grad()
+    def _pass(
+        self,
+        states: NDArray[np.uint8],
+        uniform: Tensor,
+        forced: NDArray[np.int64] | None,
+        left: NDArray[np.int64] | None,
+    ) -> tuple[Tensor, ...]:
+        many, (rows, count, _) = len(self.policy.config.depths), uniform.shape
+        z, index = self.policy.look(self.task, states, left), self.policy.task_index(self.task)
+        cells = self.policy.vision.kinds(self.task, states)
+        logits = self.policy.depth_head(self.policy.read(z, index, cells=cells, left=left)).float()
+        choice = (logits[:, None] - torch.log(-torch.log(uniform[..., :many]))).argmax(-1)
+        depth_log = log_prob(logits[:, None].expand(-1, count, -1), choice)
+        own = to_device(np.array(self.policy.config.depths), z.device)
+        depth = own[choice] if forced is None else to_device(forced, z.device)
+        actions, scores = self.policy.decoder.plans(
+            z.repeat_interleave(count, dim=0),
+            index,
+            depths=self.policy.conditioning(depth.flatten()),
+            noise=uniform[..., many:].reshape(rows * count, MAX_ACTIONS, 4),
+        )
+        action_log = log_prob(scores, actions)
+        return choice, actions.view(rows, count, -1), depth_log, action_log.view(rows, count, -1), logits
+
+
+def play(
+    actor: Actor,
+    starts: NDArray[np.uint8],
+    budget: NDArray[np.int64] | int,
+    *,
+    numbers: NDArray[np.uint64],
+    candidates: int = 1,
+    follow: Callable[[Trace], NDArray[np.int64]] | None = None,
+    end_when_lost: bool = False,
+) -> Trace:
+    """One episode from every start, in lock step, for as many decisions as ``budget`` allows each.
+
+    ``candidates`` commitments are tried at every state, on copies; the episode goes on with the first one, or with the
+    one that ``follow`` says. An episode's number fixes its randomness. All ranks take part until
+    the last episode of all ranks has ended.
+    """
+    task = actor.task
+    left = np.broadcast_to(np.asarray(budget, np.int64), (len(starts),)).copy()
+    states, distance = starts.copy(), task.distance(starts)
+    alive = ~task.is_solved(starts)
+    if end_when_lost:
+        alive &= distance >= 0
+    parts: list[Trace] = []
+    turn = 0
+    while actor.max_over_ranks(int((alive & (left > 0)).sum())):
+        who = np.flatnonzero(alive & (left > 0))
+        number = numbers[who] * np.uint64(256) + np.uint64(turn)
+        part = _decide(actor, states[who], distance[who], who, left[who], number, candidates)
+        parts.append(part)
+        chosen = np.zeros(len(who), np.int64) if follow is None else follow(part)
+        rows = np.arange(len(who))
+        states[who], distance[who] = part.after[rows, chosen], part.after_distance[rows, chosen]
+        alive[who] = ~part.solved[rows, chosen]
+        if end_when_lost:
+            alive[who] &= distance[who] >= 0
+        left[who] -= 1
+        turn += 1
+    return joined(parts) if parts else Trace.none(starts, candidates, len(actor.policy.config.depths))
+
+
+def _decide(
+    actor: Actor,
+    states: NDArray[np.uint8],
+    distance: NDArray[np.int32],
+    who: NDArray[np.int64],
+    left: NDArray[np.int64],
+    number: NDArray[np.uint64],
+    candidates: int,
+) -> Trace:
+    task = actor.task
+    proposals = actor.propose(states, candidates, number, left=left)
+    many, shape = len(states), states.shape[1:]
+    outcome = task.execute(
+        np.repeat(states, candidates, axis=0),
+        proposals.actions.reshape(-1, MAX_ACTIONS),
+        proposals.depth.reshape(-1).astype(np.int32),
+    )
+    after = task.distance(outcome.states).reshape(many, candidates)
+    return Trace(
+        states,
+        distance,
+        who,
+        left,
+        proposals,
+        outcome.states.reshape(many, candidates, *shape),
+        after,
+        _last_distance(task, states, distance, proposals.actions, after),
+        outcome.executed.reshape(many, candidates),
+        outcome.solved.reshape(many, candidates),
+    )
+
+
+def _last_distance(
+    task: Puzzle,
+    states: NDArray[np.uint8],
+    distance: NDArray[np.int32],
+    actions: NDArray[np.uint8],
+    after: NDArray[np.int32],
+) -> NDArray[np.int32]:
+    """See ``Trace``. What cannot be solved stays so, so that a depth need not end the walk."""
+    result = after.copy()
+    row, plan = np.nonzero((distance[:, None] >= 0) & (after < 0))
+    here, last = states[row], distance[row]
+    for step in range(MAX_ACTIONS - 1 if len(row) else 0):
+        here = task.step(here, actions[row, plan, step])
+        now = task.distance(here)
+        last = np.where(now >= 0, now, last)
+    result[row, plan] = last
+    return result

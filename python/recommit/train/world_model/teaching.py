@@ -1,0 +1,190 @@
+"""Teaches a policy what its plans lead to: ``recommit train foresight``. The backbone and the decoder stay as they are.
+
+Labels cost nothing: a state of a training start is drawn on the way of an optimal plan and beside it, the core says
+what an action does to it and how far it is from the goal. So no look and no episode is needed, and a step takes
+milliseconds. What comes of it is a policy whose depth head goes by foresight: it takes the depth after which the fewest
+actions should remain, a lost level counted as far.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+
+from recommit import rng
+from recommit.data.starts import held_out
+from recommit.policy.config import MAX_ACTIONS, ForesightConfig, HeadConfig
+from recommit.policy.pictures import symmetry
+from recommit.policy.world_model import ACTIONS, Foresight
+from recommit.train.world_model.learning_file import LearningFile
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from recommit.data.spec import DataSpec
+    from recommit.policy.policy import CommitPolicy
+    from recommit.puzzles.puzzle import Puzzle
+
+    States = NDArray[np.uint8]
+
+
+#: Validation starts on whose ways foresight is judged, at most.
+JUDGED = 256
+#: How often it is judged, and kept.
+CHECKS = 8
+
+
+@dataclass(frozen=True)
+class ForesightTraining:
+    """How it is taught."""
+
+    steps: int = 8000
+    batch: int = 256
+    lr: float = 2e-3
+    #: Training starts.
+    starts: int = 20_000
+    #: Actions of a walk that leaves the way, at most.
+    astray: int = 16
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("steps", "batch", "starts"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"foresight.{name}: expected at least 1, got {getattr(self, name)}")
+
+
+class Visited:
+    """States on optimal ways from starts and beside them, by number: the same ones for the same seed."""
+
+    def __init__(self, task: Puzzle, starts: States, training: ForesightTraining) -> None:
+        self.task, self.starts, self._training = task, starts, training
+        solutions = task.solve(starts)
+        self.length = solutions.length.clip(min=0).astype(np.int64)
+        self._plans = np.zeros((len(starts), int(self.length.max(initial=1)) + MAX_ACTIONS), np.uint8)
+        for row, begin, many in zip(self._plans, solutions.offsets[:-1], self.length, strict=True):
+            row[:many] = solutions.actions[begin : begin + many]
+
+    def states(self, step: int) -> States:
+        """Those of a step: half of them on the way, the others so many random actions away."""
+        training = self._training
+        key = rng.derived_seed(training.seed, rng.Purpose.FORESIGHT, step)
+        random = np.random.Generator(np.random.Philox(key=key))
+        which = random.integers(0, len(self.starts), training.batch)
+        along = (random.random(training.batch) * (self.length[which] + 1)).astype(np.int64)
+        states = self._executed(self.starts[which], self._plans[which], along)
+        away = random.integers(0, training.astray + 1, training.batch) * (random.random(training.batch) < 0.5)
+        walk = random.integers(0, ACTIONS, (training.batch, training.astray + MAX_ACTIONS)).astype(np.uint8)
+        return self._executed(states, walk, away)
+
+    def _executed(self, states: States, actions: States, count: NDArray[np.int64]) -> States:
+        """After the first ``count`` actions each; a goal is where it ends."""
+        for begin in range(0, int(count.max(initial=0)), MAX_ACTIONS):
+            who = np.flatnonzero(count > begin)
+            part = np.ascontiguousarray(actions[who, begin : begin + MAX_ACTIONS])
+            part = np.pad(part, ((0, 0), (0, MAX_ACTIONS - part.shape[1])))
+            many = np.minimum(count[who] - begin, MAX_ACTIONS).astype(np.int32)
+            states = states.copy()
+            states[who] = self.task.execute(np.ascontiguousarray(states[who]), part, many).states
+        return states
+
+
+def config_of(policy: CommitPolicy, task: Puzzle) -> ForesightConfig:
+    """Nets for the pictures that a policy sees of a puzzle."""
+    rows, cols = policy.vision.cells(task, task.shape)
+    return ForesightConfig(task.task, rows, cols, task.highest + 1, 8 if task.turns else 1)
+
+
+def train(
+    policy: CommitPolicy,
+    spec: DataSpec,
+    training: ForesightTraining,
+    tell: Callable[[str], None],
+    folder: Path | None = None,
+) -> dict[str, Any]:
+    """Give a policy foresight and a depth head that goes by it; what it is worth on validation states. A ``folder`` is
+    where it goes on if it was interrupted."""
+    task = spec.puzzle()
+    config = config_of(policy, task)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(training.seed)
+        net = Foresight(config)
+    starts = np.ascontiguousarray(held_out.starts(spec, "train", training.starts, ()).states)
+    visited, cut = Visited(task, starts, training), slice(1, -1) if policy.vision.crops(task) else slice(None)
+    away = np.ascontiguousarray(held_out.starts(spec, "validation", min(spec.validation, JUDGED) or JUDGED, ()).states)
+    judged = Visited(task, away, replace(training, batch=1024))
+    optimizer = torch.optim.AdamW(net.parameters(), lr=training.lr, weight_decay=0.01)
+    begun = {"foresight": asdict(training), "net": asdict(config), "data": spec.to_dict()}
+    state = None if folder is None else LearningFile(folder, begun)
+    curve = [] if state is None else state.resume(net, optimizer)
+    for step in range(int(curve[-1]["step"]) if curve else 0, training.steps):
+        for group in optimizer.param_groups:
+            group["lr"] = training.lr * min(1.0, (step + 1) / 100) * (1.0 - step / training.steps)
+        loss = _loss(net, visited, step, cut)
+        optimizer.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+        optimizer.step()
+        if (step + 1) % max(training.steps // CHECKS, 1) == 0 or step + 1 == training.steps:
+            curve.append({"step": step + 1, **judge(net, judged, cut)})
+            if state is not None:
+                state.write(net, optimizer, curve)
+            tell(", ".join(f"{name} {value:g}" for name, value in curve[-1].items()))
+    replace_head(policy, net)
+    return curve[-1] | {"curve": curve}
+
+
+def replace_head(policy: CommitPolicy, net: Foresight) -> None:
+    """Let a policy's depth head go by a net: the depth after which the fewest actions should remain."""
+    policy.foresight = net.requires_grad_(False)
+    policy.config = policy.vision.config = replace(policy.config, foresight=net.config)
+    policy.replace_head(HeadConfig("foresight"))
+    with torch.no_grad():
+        for choice in range(len(policy.config.depths)):
+            policy.depth_head.weight[choice, 1 + choice] = -1.0
+
+
+def _loss(net: Foresight, visited: Visited, step: int, cut: slice) -> torch.Tensor:
+    """The loss of distances, and of what one action each does; a solved picture stays as it is."""
+    states = visited.states(step)
+    cells = _cells(states, cut)
+    order = symmetry.order(*cells.shape[1:], step % symmetry.possible(net.config.views, *cells.shape[1:]))
+    turned = cells.flatten(1)[:, order].view_as(cells)
+    distance = F.cross_entropy(net.scores(turned), _labels(net, visited.task, states))
+    actions, after = _moved(visited.task, states, step)
+    return distance + F.cross_entropy(net.next_scores(cells, actions), _cells(after, cut))
+
+
+def judge(net: Foresight, visited: Visited, cut: slice) -> dict[str, float]:
+    """On states that nobody learned from: the share of distances that are exact, and of pictures that are right after
+    an action."""
+    states = visited.states(0)
+    cells, (actions, after) = _cells(states, cut), _moved(visited.task, states, 0)
+    with torch.no_grad():
+        chance = net.chances(cells)
+        drawn = net.next_scores(cells, actions).argmax(dim=1)
+    exact = (chance.argmax(-1) == _labels(net, visited.task, states)).float().mean()
+    right = (drawn == _cells(after, cut)).flatten(1).all(dim=1).float().mean()
+    return {"exact": round(float(exact), 4), "pictures": round(float(right), 4)}
+
+
+def _cells(states: States, cut: slice) -> torch.Tensor:
+    return torch.from_numpy(np.ascontiguousarray(states[:, cut, cut])).long()
+
+
+def _labels(net: Foresight, task: Puzzle, states: States) -> torch.Tensor:
+    distance, far = task.distance(states), net.config.far
+    return torch.from_numpy(np.where(distance < 0, far + 1, np.minimum(distance, far))).long()
+
+
+def _moved(task: Puzzle, states: States, step: int) -> tuple[torch.Tensor, States]:
+    """An action each, and the states after it."""
+    actions = ((np.arange(len(states)) + step) % ACTIONS).astype(np.uint8)
+    after = np.where(task.is_solved(states)[:, None, None], states, task.step(states, actions))
+    return torch.from_numpy(actions).long(), after

@@ -1,0 +1,246 @@
+"""One game: a start, a budget of looks, and what every answer did. Each adapter plays through this class, so that all
+figures compare: the prompts, the parser and the verdicts are those of ``recommit zero-shot``.
+
+    game = Game(recommit.Sliding(3), state, budget=10)
+    while not game.over:
+        look = game.observe()           # look.system, look.text, look.png
+        game.commit(answer(look))       # a model's text, or words such as ["up", "left"]
+    game.score()
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from recommit.data.showing import png
+from recommit.graph.commitments import Prices
+from recommit.graph.regret import optimal_values
+from recommit.puzzles import levels
+from recommit.puzzles.solutions import UNKNOWN, UNSOLVABLE
+from recommit.zero_shot import parser, prompt
+from recommit.zero_shot.parser import AnswerOutcome, Commitment
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from recommit.puzzles.puzzle import Puzzle
+    from recommit.puzzles.solutions import Limits
+
+    State = NDArray[np.uint8]
+
+#: Pixels per cell of a picture where nobody says more.
+CELL = 56
+
+
+@dataclass(frozen=True)
+class Step:
+    """One decision, carried out. An answer that is no commitment has depth 0 and changes nothing."""
+
+    outcome: str
+    depth: int
+    executed: int
+    solved: bool
+    moved: int = 0  #: of the executed actions; the others were blocked
+
+
+@dataclass(frozen=True)
+class Look:
+    """What a player is shown, and told."""
+
+    system: str
+    text: str
+    left: int  #: looks, this one among them
+    picture: NDArray[np.uint8] | None = None  #: [height, width, 3], unless the board stands in the text
+
+    @cached_property
+    def png(self) -> bytes | None:
+        """The file of the picture."""
+        return None if self.picture is None else png.encode(self.picture)
+
+
+@dataclass(frozen=True)
+class Score:
+    """What a game came to, so far or in the end."""
+
+    solved: bool
+    lost: bool  #: nobody could solve it any more
+    decisions: int
+    actions: int  #: executed
+    blocked: int
+    spl: float  #: solved, weighted by the share of necessary actions
+    regret: float  #: what optimal play from the start is worth, less what these decisions leave of it
+
+
+class Game:
+    """A start state, played within a budget of looks."""
+
+    def __init__(
+        self,
+        task: Puzzle,
+        state: State,
+        budget: int,
+        *,
+        view: str = prompt.VIEWS[0],
+        cell: int = CELL,
+        lenient: bool = False,
+        moves: str = prompt.MOVES[0],
+        prices: Prices | None = None,
+        limit: Limits | None = None,
+    ) -> None:
+        if budget < 1:
+            raise ValueError(f"budget: expected at least 1, got {budget}")
+        self.task, self.budget, self.lenient = task, budget, lenient
+        self.view, self.cell, self.moves, self.prices = view, cell, moves, prices or Prices()
+        self.prompts = prompt.of(task.task, moves, view)
+        #: Where a word means the tile's way, the blank goes the opposite one, whose code differs in the last bit.
+        self.turned = int(moves != prompt.MOVES[0])
+        #: What the distance of one state may cost; hard boards can take minutes, and whoever plays needs none.
+        self.limit = limit
+        self.state: State = task.check(np.ascontiguousarray(state)[None])[0]
+        self.solved = bool(task.is_solved(self.state[None], threads=1)[0])
+        self.steps: list[Step] = []
+        self._trail = [self.state]
+        self._distances: list[int] = []
+
+    @property
+    def left(self) -> int:
+        """Looks that are left."""
+        return self.budget - len(self.steps)
+
+    @property
+    def over(self) -> bool:
+        """Solved, or out of looks."""
+        return self.solved or self.left <= 0
+
+    @property
+    def distance(self) -> int:
+        """Exact number of actions to the goal, ``UNSOLVABLE`` where there is no way, ``UNKNOWN`` where the limit was
+        hit."""
+        return self.distances[-1]
+
+    @property
+    def distances(self) -> list[int]:
+        """Distances of the start and of the state after each decision."""
+        fresh = np.stack(self._trail[len(self._distances) :]) if len(self._distances) < len(self._trail) else None
+        if fresh is not None:
+            self._distances += self.task.distance(fresh, self.limit, threads=1).tolist()
+        return list(self._distances)
+
+    @property
+    def rows(self) -> str:
+        """The state as a level file has it."""
+        return levels.format_levels(self.state[None], task=self.task.task).strip("\n")
+
+    def observe(self) -> Look:
+        """What the player is shown now."""
+        system, text = (each.text for each in self.prompts)
+        if self.view == "text":
+            return Look(system, f"{self.rows}\n\n{text}", self.left)
+        return Look(system, text, self.left, self.picture)
+
+    @property
+    def picture(self) -> NDArray[np.uint8]:
+        """The state as pixels, [height, width, 3]."""
+        result: NDArray[np.uint8] = self.task.render(self.state[None], cell=self.cell, threads=1)[0]
+        return result
+
+    def read(
+        self, answer: str | Sequence[str] | Commitment, *, refused: bool = False, cut_off: bool = False
+    ) -> Commitment:
+        """The commitment in a model's text or in a list of words, its actions as the puzzle counts them.
+
+        A ``Commitment`` is taken as it is. ``refused`` and ``cut_off``: see ``parser.parse``.
+        """
+        if isinstance(answer, Commitment):
+            return answer
+        if isinstance(answer, str):
+            commitment = parser.parse(answer, lenient=self.lenient, refused=refused, cut_off=cut_off)
+        elif not isinstance(answer, (list, tuple)):  # as a tool may be called: with no list of words
+            commitment = Commitment(AnswerOutcome.WRONG_FIELDS)
+        else:
+            commitment = parser.judged({"h": len(answer), "actions": list(answer)}, lenient=self.lenient)
+        actions = tuple(action ^ self.turned for action in commitment.actions)
+        return Commitment(commitment.outcome, commitment.depth, actions)
+
+    def words(self, commitment: Commitment) -> list[str]:
+        """Its actions in the words of the prompt."""
+        return [parser.ACTIONS[action ^ self.turned] for action in commitment.actions]
+
+    def commit(self, answer: str | Sequence[str] | Commitment) -> Step:
+        """Carry out an answer, whatever it says: one that is no commitment spends a look and changes nothing."""
+        if self.over:
+            raise ValueError(f"commit: expected a game that goes on, got one over after {len(self.steps)} decisions")
+        commitment = self.read(answer)
+        step = self._carried_out(commitment) if commitment.depth else Step(commitment.outcome.value, 0, 0, False)
+        self.steps.append(step)
+        self._trail.append(self.state)
+        self.solved = step.solved
+        return step
+
+    def _carried_out(self, commitment: Commitment) -> Step:
+        actions = np.zeros((1, parser.DEPTHS[-1]), np.uint8)
+        actions[0, : commitment.depth] = commitment.actions
+        depth = np.array([commitment.depth], np.int32)
+        outcome = self.task.execute(self.state[None], actions, depth, threads=1)
+        self.state = outcome.states[0]
+        return Step(
+            commitment.outcome.value,
+            commitment.depth,
+            int(outcome.executed[0]),
+            bool(outcome.solved[0]),
+            int(outcome.moved[0]),
+        )
+
+    def optimal(self) -> Commitment | None:
+        """A commitment of optimal play: the next eight actions, or the least depth that ends at the goal.
+
+        None where the game is solved, where nobody can solve it or where the limit was hit. A commitment ends at the
+        goal, so what fills its last places is never carried out.
+        """
+        if self.distance <= 0:
+            return None
+        plan = [int(action) for action in self.task.solve(self.state[None], threads=1)[0]]
+        depth = next((depth for depth in parser.DEPTHS if depth >= len(plan)), parser.DEPTHS[-1])
+        return Commitment(AnswerOutcome.OK, depth, tuple((plan + plan[-1:] * depth)[:depth]))
+
+    def regrets(self) -> list[float]:
+        """What each decision gave away against optimal play, in solved games and at this game's prices.
+
+        Their sum is what the start was worth, less what is left of it and plus what was paid. NaN where the limit was
+        hit.
+        """
+        distance = np.array(self.distances)
+        value = optimal_values(distance, parser.DEPTHS, self.budget, self.prices)
+        executed = np.array([step.executed for step in self.steps], np.int64)
+        left = self.budget - np.arange(len(self.steps))
+        row = np.arange(len(self.steps))
+        lost = value[left, row] - (value[left - 1, row + 1] - self.prices.of(executed))
+        lost[(distance[:-1] == UNKNOWN) | (distance[1:] == UNKNOWN)] = np.nan
+        result: list[float] = lost.tolist()
+        return result
+
+    def score(self) -> Score:
+        """What the game has come to."""
+        executed = sum(step.executed for step in self.steps)
+        return Score(
+            self.solved,
+            self.distance == UNSOLVABLE,
+            len(self.steps),
+            executed,
+            executed - sum(step.moved for step in self.steps),
+            spl(self.distances[0], executed, self.solved),
+            sum(self.regrets()),
+        )
+
+
+def spl(length: int, executed: int, solved: bool) -> float:
+    """Success weighted by the share of necessary actions; NaN where nobody knows how many were."""
+    if length == UNKNOWN:
+        return float("nan") if solved else 0.0
+    return length / max(executed, length, 1) if solved else 0.0

@@ -1,0 +1,362 @@
+"""The paper's tables from a family of runs that takes seconds, and what is not there is said to be missing."""
+
+from __future__ import annotations
+
+import json
+import runpy
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+
+from recommit.cli import main
+from recommit.evaluate import reported
+from recommit.evaluate.agent_names import AgentName
+from recommit.evaluate.family import FamilyResults, Members, best, stage_of
+from recommit.evaluate.tables import experiments, front
+from recommit.evaluate.tables.table import PaperTables
+from recommit.report import published
+from recommit.report.reading import Folder
+from recommit.train.config import parse
+from recommit.train.family import family
+from recommit.train.grpo import run as grpo
+from recommit.train.grpo.config import GrpoConfig
+from recommit.train.sft import run as sft
+
+ROOT = Path(__file__).resolve().parents[4]
+
+
+@pytest.fixture(scope="module")
+def trained(run, plan, data, tmp_path_factory):
+    out = tmp_path_factory.mktemp("family")
+    start = plan
+    plan = parse(
+        GrpoConfig,
+        {
+            "credit": {"group": "exact", "size": 2},
+            "objective": {"kl": 0.0},
+            "rollout": {"instances": 4, "budget": 3},
+            "optim": {"steps": 3, "batch": 32, "warmup": 0},
+            "validation": {"instances": 4, "every": 1, "budget": 3},
+            "run": {"log_every": 1, "threads": 1, "tensorboard": False, "keep": 2},
+        },
+    )
+    plans = {name: replace(plan, variant=name) for name in ("adaptive", "fixed-4", "random", "depth-only")}
+    assert family.train(plans, run, out, (0,), quiet=True) == 0
+    assert family.train({"adaptive": plans["adaptive"]}, run, out, (1,), quiet=True) == 0
+    short = replace(plans["adaptive"], rollout=replace(plans["adaptive"].rollout, budget=4))
+    assert family.train({"adaptive-k4": short}, run, out, (0,), quiet=True) == 0
+    alone = replace(start, targets=replace(start.targets, depths=(2,)))
+    assert sft.train(alone, data, out / "single-2-init", quiet=True) == 0
+    assert (
+        grpo.train(replace(plans["fixed-4"], variant="fixed-2"), out / "single-2-init", out / "single-2-s0", quiet=True)
+        == 0
+    )
+    return out
+
+
+def evaluate(family, out, *more):
+    call = ["evaluate", str(family), "--paper", "--out", str(out), "--instances", "10", "--validation", "6", "--quiet"]
+    return main([*call, *more])
+
+
+@pytest.fixture(scope="module")
+def everything(trained, tmp_path_factory):
+    """All tables of a family that has a run of every kind."""
+    out = tmp_path_factory.mktemp("paper") / "out"
+    assert evaluate(trained, out) == 0
+    members = Members(trained, 0)
+    return out, FamilyResults(json.loads((out / "summary.json").read_text()), members)
+
+
+def text_of(name, results):
+    """One table of a family's results, as a person reads it."""
+    return experiments.TABLES[name](results.members).filled(results).markdown()
+
+
+def cells(text, row):
+    """Of a table's row, by its first cell."""
+    line = next(line for line in text.splitlines() if line.startswith(f"| {row} "))
+    return [cell.strip() for cell in line.strip("|").split("|")[1:]]
+
+
+def test_all_tables_come_from_one_command(everything):
+    out, found = everything
+    text = (out / "tables.md").read_text()
+    assert all(f"## {table.title}\n" in text for table in experiments.TABLES.values())
+    assert "nan" not in text
+    stored = PaperTables.from_dict(json.loads((out / "tables.json").read_text()))
+    assert stored.markdown() == text == experiments.fill(found).markdown()
+    assert {r["agent"][6] for r in found.kind("SFT", "loose")} == set("12345678")
+    assert {AgentName.parse(r["agent"]).base for r in found.kind("RL", "loose")} == {"fixed-4", "fixed-4-sampled"}
+    assert len(found.kind("clamped", "tight")) == 8
+    assert all("validation_solve_rate" in r for r in found.kind("SFT", "tight"))
+    main_table = text_of("main", found)
+    assert "| loose: adaptive" in main_table
+    solved = 100 * found.row("adaptive", "loose")["solve_rate"]
+    assert cells(main_table, "loose: adaptive")[1:4] == ["56.3", f"{solved:.1f}", f"{solved - 56.3:+.1f}"]
+    drawn = 100 * found.row("sampled", "loose")["solve_rate"]
+    for table in (main_table, text_of("ablation", found)):
+        assert f"{drawn:.1f}" in cells(table, "loose: adaptive, drawn" if table == main_table else "adaptive, drawn")
+    assert len(cells(text_of("depths", found), "tight: h=4")) == 5
+
+
+def main_table_of(found, **figures):
+    """With these figures in adaptive's row of the loose budget, and such figures in no other row."""
+    own = [name for name in found.rows[0] if name.startswith(("gain", "value"))]
+    rows = [{name: value for name, value in row.items() if name not in own} for row in found.rows]
+    for row in rows:
+        if (row["agent"], row["budget"]) == ("adaptive", "loose"):
+            row.update(figures)
+    return text_of("main", FamilyResults(rows, found.members))
+
+
+def test_value_and_gain_share_are_columns_of_the_main_table(everything):
+    _, found = everything
+    paper = ["agent", "paper %", "ours %", "diff", "paper actions", "ours", "diff"]
+    plain = main_table_of(found)
+    assert cells(plain, "row") == paper
+    assert "There are no gain shares: they need `oracle-dp`" in plain
+    gain = {"gain": 0.254, "gain_low": -0.051, "gain_high": 0.487}
+    value = {"value": 0.61237, "value_low": 0.5, "value_high": 0.71}
+    both = main_table_of(found, **gain, **value)
+    assert cells(both, "row") == [*paper, "value", "gain share"]
+    assert cells(both, "loose: adaptive")[-2:] == ["0.612 (0.500 .. 0.710)", "0.25 (-0.05 .. 0.49)"]
+    assert cells(both, "tight: adaptive")[-2:] == ["-", "-"]
+    assert cells(both, "loose: RL best fixed")[-2:] == ["-", "-"]
+    assert "There are no gain shares" not in both
+    assert cells(main_table_of(found, **gain), "row") == [*paper, "gain share"]
+    assert cells(both, "loose: adaptive")[:-2] == cells(plain, "loose: adaptive")
+
+
+def test_its_figures_are_drawn(everything, tmp_path):
+    mpl = pytest.importorskip("matplotlib")
+    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "recommit"}):
+        drawing = runpy.run_path(str(ROOT / "docs" / "figures" / "paper_small.py"))
+        drawing["plot"](everything[1], tmp_path)
+    picture = (tmp_path / "paper-small-sliding.svg").read_text(encoding="utf-8")
+    for title in (
+        "fixed depths and adaptive",
+        "depths by distance, solved",
+        "entropy while training, nats",
+        "looks while",
+    ):
+        assert title in picture
+    for label in ("warm start, fixed", "adaptive, drawn", "exact ceiling", "best fixed depth", "depth head"):
+        assert label in picture, f"no line of {label}"
+
+
+def test_every_cell_is_the_figure_of_its_agent(everything, trained):
+    _, found = everything
+
+    def rate(agent):
+        return f"{100 * found.row(agent, 'loose')['solve_rate']:.1f}"
+
+    grid = text_of("single", found)
+    assert cells(grid, "SFT, trained at h=2") == [rate(f"fixed-{d}@{trained / 'single-2-init'}") for d in (1, 2, 4, 8)]
+    assert cells(grid, "RL, trained at h=2") == [rate(f"fixed-{d}@{trained / 'single-2-s0'}") for d in (1, 2, 4, 8)]
+    assert cells(grid, "SFT, trained at h=4") == ["-"] * 4
+    top = max(float(rate(f"fixed-2@{trained / name}")) for name in ("single-2-init", "single-2-s0"))
+    assert cells(grid, "best of those played as trained") == ["14.1", f"{top:.1f}", f"{top - 14.1:+.1f}"]
+    budgets = text_of("budgets", found)
+    assert cells(budgets, "4")[0] == "53.1"
+    assert cells(budgets, "4")[1] == rate(f"adaptive@{trained / 'adaptive-k4-s0'}")
+    assert cells(budgets, "3")[:2] == ["-", rate("adaptive")], "what adaptive-s0 itself was trained with"
+    assert cells(budgets, "10")[1] == "-"
+    seeds = text_of("seeds", found)
+    own, other = (rate(a) for a in ("adaptive", f"adaptive@{trained / 'adaptive-s1'}"))
+    assert (cells(seeds, "seed 0")[1], cells(seeds, "seed 1")[1]) == (own, other)
+    assert cells(seeds, "mean")[:2] == ["54.8", f"{(float(own) + float(other)) / 2:.1f}"]
+    assert cells(seeds, "seed 42")[:3] == ["56.3", "-", "-"]
+    asked = front.Front(found.members).agents()
+    alone = FamilyResults([row for row in found.rows if row["agent"] in asked], found.members)
+    assert len(alone.rows) < len(found.rows)
+    assert text_of("pareto", alone) == text_of("pareto", found), "whatever else was played"
+    emergence = text_of("emergence", found)
+    stages = found.members.stages
+    assert stages["late"].step == 3
+    for name, at in stages.items():
+        rates = ["-"] * 9 if at is None else [str(at.step), *(rate(a) for a in found.members.at_stage(name))]
+        assert cells(emergence, name)[:9] == rates
+        assert ("third was kept" in emergence) == (None in stages.values())
+    assert cells(emergence, "middle")[1] == rate(f"fixed-1@{stages['middle'].policy}")
+
+
+def test_seeds_of_one_number_stand_in_one_row(everything, monkeypatch):
+    _, found = everything
+    monkeypatch.setattr(reported, "SEEDS", {"sliding": {1: (50.0, 40.0), 42: (60.0, 44.0)}})
+    seeds = text_of("seeds", found)
+    other = 100 * found.of(found.members.other("adaptive", "adaptive", 1), "loose")[0]["solve_rate"]
+    assert cells(seeds, "seed 1")[:3] == ["50.0", f"{other:.1f}", f"{other - 50.0:+.1f}"]
+    assert cells(seeds, "seed 42")[:3] == ["60.0", "-", "-"]
+    assert cells(seeds, "mean")[0] == "55.0"
+    assert "Seeds of one number share nothing" in seeds
+
+
+def fixed_rows(rates, validation):
+    rows = zip(range(1, 9), rates, validation, strict=True)
+    return [
+        {
+            "agent": f"fixed-{depth}",
+            "budget": "tight",
+            "solve_rate": rate,
+            "actions_per_episode": 10.0 + depth,
+            "validation_solve_rate": other,
+        }
+        for depth, rate, other in rows
+    ]
+
+
+def test_the_best_fixed_depth_of_the_head_has_a_row_of_its_own(everything, monkeypatch):
+    found = FamilyResults([{"task": "sokoban", "agent": "adaptive", "budget": "x"}], everything[1].members)
+    rows = fixed_rows([0.1, 0.2, 0.3, 0.4, 0.5, 0.9, 0.6, 0.35], [0.1, 0.2, 0.3, 0.4, 0.5, 0.9, 0.6, 0.45])
+    monkeypatch.setattr(
+        FamilyResults, "kind", lambda _self, kind, budget: rows if (kind, budget) == ("RL", "tight") else []
+    )
+    monkeypatch.setattr(FamilyResults, "row", lambda *_: None)
+    table = text_of("main", found)
+    assert cells(table, "tight: RL best fixed")[:4] == ["fixed-6", "23.4", "90.0", "+66.6"]
+    within = cells(table, "tight: RL best fixed of h = 1, 2, 4, 8")
+    assert within == ["fixed-8", "18.8", "35.0", "+16.2", "29.0", "18.0", "-11.0"]
+    assert cells(table, "tight: SFT best fixed of h = 1, 2, 4, 8") == ["no run", "-", "-", "-", "-", "-", "-"]
+    assert cells(table, "loose: SFT best fixed of h = 1, 2, 4, 8")[1] == "34.4", (
+        "the paper's best of all is one of them"
+    )
+
+
+def test_mean_progress_stands_beside_depth(everything):
+    nothing = {"count": 0, "failure_rate": None, "mean_progress": None, "progress_sd": None, "mean_depth": None}
+    near = {"count": 40, "failure_rate": 0.25, "mean_progress": 2.5, "progress_sd": 1.25, "mean_depth": 3.0}
+    row = {"budget": "loose", "by_distance_solved": {"near": near, "mid": {**near, "count": 14}, "far": nothing}}
+    drawn = {"by_distance_solved": {**row["by_distance_solved"], "near": {**near, "mean_depth": 4.5}}}
+    rows = [{"task": "sliding", "agent": agent, **row} for agent in ("adaptive", "shuffled")]
+    rows.append({"task": "sliding", "agent": "sampled", **row, **drawn})
+    table = text_of("state", FamilyResults(rows, everything[1].members))
+    assert cells(table, "near")[-2:] == ["+2.5 ± 1.2", "+2.5 ± 1.2"]
+    assert cells(table, "near, drawn")[1:4] == ["4.0", "4.5", "+0.5"]
+    assert cells(table, "far")[-2:] == ["-", "-"]
+    assert "Fewer than 15 decisions: mid, far." in table
+
+
+def without_gain(row):
+    return {name: value for name, value in row.items() if not name.startswith("gain")}
+
+
+def test_only_what_the_named_tables_need_is_played(everything, trained, tmp_path, capsys):
+    _, found = everything
+    few = tmp_path / "few"
+    assert evaluate(trained, few, "--tables", "state", "seeds") == 0
+    summary = json.loads((few / "summary.json").read_text())
+    assert {row["agent"] for row in summary} == {
+        "adaptive",
+        "sampled",
+        "shuffled",
+        f"adaptive@{trained / 'adaptive-s1'}",
+        *(f"{agent}@{trained / 'fixed-4-s0'}" for agent in ("fixed-4", "fixed-4-sampled")),
+    }
+    text = capsys.readouterr().out
+    assert [line for line in text.splitlines() if line.startswith("## ")] == ["## Depth by distance", "## Seeds"]
+    # Others may follow in the same folder, and nothing depends on the order; gain needs constants and a ceiling beside.
+    assert evaluate(trained, few, "--tables", "main") == 0
+    again = json.loads((few / "summary.json").read_text())
+    assert all(without_gain(row) == without_gain(found.row(row["agent"], row["budget"])) for row in again)
+    assert evaluate(trained, few, "--tables", "mean") == 2
+    assert "tables: expected names of main, sweep" in capsys.readouterr().err
+    # An evaluation that is not compared with the paper's leaves no tables of one that was.
+    assert (few / "tables.json").is_file()
+    plain = ["evaluate", str(trained / "adaptive-s0"), "--agents", "adaptive", "--out", str(few), "--instances", "10"]
+    assert main([*plain, "--validation", "6", "--quiet"]) == 0
+    assert not (few / "tables.json").exists()
+    assert published.tables(Folder(few)) is None
+
+
+def test_the_page_of_a_folder_that_an_older_version_left_has_the_same_tables(everything, tmp_path):
+    out, _ = everything
+    older = shutil.copytree(out, tmp_path / "eval")
+    (older / "tables.json").unlink()
+    (older / "DIGESTS").unlink()
+    tables = published.tables(Folder(older))
+    assert "Trained at one depth alone, continued" in tables
+    assert tables == published.tables(Folder(out))
+
+
+def test_rows_of_older_names_are_read(everything):
+    rows = [{"agent": agent, "budget": "loose", "task": "sliding"} for agent in ("wary", "adaptive")]
+    results = FamilyResults(rows, everything[1].members)
+    assert results.row("adaptive-memory", "loose") is rows[0]
+    assert results.row("wary", "loose") is None
+
+
+def test_what_is_missing_is_said_to_be(trained, tmp_path, capsys):
+    assert evaluate(tmp_path, tmp_path / "e") == 2
+    assert "run: expected a family with adaptive-s0" in capsys.readouterr().err
+    alone = tmp_path / "alone"
+    shutil.copytree(trained / "adaptive-s0", alone / "adaptive-s0")
+    (alone / "adaptive-s0" / "metrics.jsonl").unlink()
+    rows = [
+        {
+            "agent": "adaptive",
+            "budget": b,
+            "task": "sliding",
+            "solve_rate": 0.5,
+            "actions_per_episode": 20.0,
+            "decisions": 15,
+            "depth_shares": {"2": 1.0},
+            "depth_entropy": 0.1,
+            "trajectory_entropy": 0.0,
+        }
+        for b in ("loose", "tight")
+    ]
+    found = FamilyResults(rows, Members(alone, 0))
+    assert "no run" in text_of("main", found)
+    assert front.recovered(rows[0], None, rows[0]) is None
+    assert "n/a" in text_of("oracle", found)
+    made = {name: text_of(name, found) for name in experiments.TABLES if name not in ("state", "efficiency", "depths")}
+    assert cells(made["entropy"], "entropy_depth") == ["-", "-", "-", "-", "-", "1.262", "-", "-"]
+    assert (
+        "`recommit train family --recipe RECIPE --init WARM_START --out FAMILY --seeds 0 --variants fixed-1 "
+        in made["main"]
+    )
+    assert "--variants random depth-only paper` makes it" in made["ablation"]
+    assert "--single-commitment 8 --out FAMILY/single-8-init` makes it" in made["single"]
+    assert "--budgets 4 5 10` makes them" in made["budgets"]
+    assert "--seeds 1 2` makes them" in made["seeds"]
+    assert "recommit zero-shot --model MODEL --data DATA" in made["zero-shot"]
+
+
+def test_the_best_fixed_depth_is_chosen_where_it_is_said_to_be():
+    def row(depth, test, validation):
+        return {
+            "agent": f"fixed-{depth}",
+            "budget": "loose",
+            "task": "sliding",
+            "solve_rate": test,
+            "validation_solve_rate": validation,
+        }
+
+    rows = [row(1, 0.1, 0.1), row(2, 0.5, 0.2), row(4, 0.4, 0.6), row(8, 0.5, 0.6)]
+    assert best(rows, "test")["agent"] == "fixed-2", "a tie goes to the smaller depth"
+    assert best(rows, "validation")["agent"] == "fixed-4"
+    assert best([]) is None
+
+
+def test_stages_are_thirds():
+    assert [stage_of(step, 9) for step in (0, 1, 3, 4, 6, 7, 9)] == ["early"] * 3 + ["middle"] * 2 + ["late"] * 2
+    assert [stage_of(step, 2) for step in (1, 2)] == ["early", "middle"]
+
+
+def test_the_papers_numbers_agree_with_each_other():
+    """Gaps that the paper prints follow from its cells."""
+    loose, tight = reported.MAIN["sliding", "loose"], reported.MAIN["sliding", "tight"]
+    assert tight["adaptive"].solved - tight["RL best fixed"].solved == pytest.approx(3.1)
+    assert 1 - loose["adaptive"].actions / loose["RL best fixed"].actions == pytest.approx(0.245, abs=1e-3)
+    gap = (loose["adaptive"].solved - loose["RL best fixed"].solved) / (
+        reported.ORACLE["sliding"].solved - loose["RL best fixed"].solved
+    )
+    assert gap == pytest.approx(0.73, abs=0.005)
+    for task in ("sliding", "sokoban"):
+        assert reported.ABLATION[task]["adaptive"] == reported.MAIN[task, "loose"]["adaptive"].solved
+        assert reported.SEEDS[task][42][0] == reported.ABLATION[task]["adaptive"]

@@ -1,0 +1,113 @@
+"""The solver's plans in a graph, and what is missing to them, against plain Python on small boards."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.reference import compare as slow
+from tests.unit.graph import cases
+
+from recommit.graph import judge as judging
+from recommit.graph import regret, rules, score
+from recommit.graph.commitments import Prices
+from recommit.graph.optimal import split, with_optimal_plans
+
+TASK = cases.TASKS["sliding"]
+SETTINGS = (judging.Setting(2, Prices()), judging.Setting(3, Prices(0.01, 0.02)))
+NAMES = ("fixed-3", "head", "repetition", "consecutive", "sampled", "head+memory")
+
+
+@pytest.fixture(scope="module")
+def boards():
+    """Every 2x3 board."""
+    return cases.graph("sliding", cases.TASKS["sliding"].population()[0])
+
+
+@pytest.mark.parametrize("budget", [1, 3])
+def test_optimal_plans_are_worth_what_distances_say(boards, budget):
+    best = with_optimal_plans(boards)
+    assert best.closed
+    prices = Prices(0.01, 0.02)
+    value = regret.best(best.commitments(judging.ALL_DEPTHS), budget, prices).value[budget]
+    exact = regret.optimal_values(boards.distance, judging.ALL_DEPTHS, budget, prices)[budget]
+    np.testing.assert_allclose(value, exact, atol=1e-12)
+
+
+@pytest.fixture(scope="module")
+def judge(boards):
+    """Twelve starts of all boards."""
+    starts = np.flatnonzero((boards.distance > 1) & (boards.distance < 9))[::3][:12]
+    return judging.Judge(boards.part(np.ones(len(boards), bool), starts), SETTINGS)
+
+
+@pytest.fixture(scope="module")
+def rows(judge):
+    entries = [rules.named(name) for name in NAMES]
+    return split.of_rules(judge, score.score(judge, entries), entries)
+
+
+def crossed(graph, start, setting, depth_of, plan_of):
+    ended = slow.crossed(TASK, graph.states[start], setting.budget, plan_of, depth_of)
+    return setting.value(*ended)
+
+
+def plan_of_solver(state):
+    actions = TASK.solve(state[None]).actions[:8].tolist()
+    return actions + [0] * (8 - len(actions))
+
+
+def depths_of(graph, name):
+    """By state, of the policy's own plans in this graph."""
+    numbers = graph.numbers()
+
+    def depth_of(state):
+        node = numbers[state.tobytes()]
+        if name == "fixed-3":
+            return 3
+        if name == "head":
+            return graph.depths[int(np.argmax(graph.logits[node]))]
+        plan = graph.plans[node].tolist()
+        return next((i for i in range(8) if plan[i] != plan[0]), 8)
+
+    return depth_of
+
+
+@pytest.mark.parametrize("name", ["fixed-3", "head", "repetition"])
+def test_crossed_values_are_those_of_plain_python(judge, rows, name):
+    for setting in SETTINGS:
+        row = next(each for each in rows if each.rule == name and each.under(setting))
+        mean = np.mean(
+            [crossed(judge.graph, s, setting, depths_of(judge.graph, name), plan_of_solver) for s in judge.graph.starts]
+        )
+        assert row.crossed == pytest.approx(mean, abs=1e-12)
+
+
+def test_a_rule_that_reads_the_solvers_plans_is_noticed(judge, rows):
+    """The planted defect."""
+    perfect, setting = with_optimal_plans(judge.graph), SETTINGS[1]
+    row = next(each for each in rows if each.rule == "repetition" and each.under(setting))
+    planted = [
+        crossed(judge.graph, s, setting, depths_of(perfect, "repetition"), plan_of_solver) for s in judge.graph.starts
+    ]
+    assert row.crossed != pytest.approx(np.mean(planted), abs=1e-9)
+
+
+def test_both_orders_add_up_to_what_is_missing(judge, rows):
+    assert len(rows) == len(NAMES) * len(SETTINGS)
+    for row in rows:
+        missing = row.best - row.value
+        assert sum(row.plans_first) == pytest.approx(missing, abs=1e-12)
+        assert sum(row.depths_first) == pytest.approx(missing, abs=1e-12)
+        assert row.plans_lose[0] == pytest.approx((row.plans_first[0] + row.depths_first[1]) / 2)
+        assert row.depths_lose[0] == pytest.approx((row.plans_first[1] + row.depths_first[0]) / 2)
+        assert row.plans_lose[1] <= row.plans_lose[0] <= row.plans_lose[2]
+        setting = next(each for each in SETTINGS if row.under(each))
+        assert row.ceiling == pytest.approx(judge.ceiling(setting).mean())
+
+
+def test_a_graph_without_the_solvers_ways_says_so():
+    graph = cases.some("sliding", 12, wrong=1)
+    judge = judging.Judge(graph, SETTINGS)
+    entries = [rules.named("fixed-2")]
+    with pytest.raises(ValueError, match="got one without; build it with --ways"):
+        split.of_rules(judge, score.score(judge, entries), entries)

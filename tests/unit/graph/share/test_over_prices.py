@@ -1,0 +1,104 @@
+"""Gain share over all prices of a look against plain Python, with ceilings that try every sequence of depths."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from tests.reference import gain as slow
+from tests.reference import regret as tried
+from tests.unit.graph import cases
+from tests.unit.graph.test_score import episode, head_rule
+
+from recommit.graph import ceiling_values, rules
+from recommit.graph import judge as judging
+from recommit.graph.commitments import Prices
+from recommit.graph.share.over_prices import RATIOS, PricedRange, mean_gains, mean_share
+
+BUDGET, ACTION = 2, 0.02
+
+
+@pytest.fixture(scope="module", params=["sliding", "sokoban"])
+def judge(request):
+    return judging.Judge(cases.some(request.param, 12, wrong=3), ())
+
+
+def board(graph):
+    """For the reference, with all eight depths."""
+    executed = graph.executed(range(8)).tolist()
+    edges = [list(zip(*row, strict=True)) for row in zip(graph.landing.tolist(), executed, strict=True)]
+    ends = [row if looked else None for row, looked in zip(edges, graph.looked.tolist(), strict=True)]
+    distance = graph.distance.tolist()
+    return SimpleNamespace(depths=judging.ALL_DEPTHS, edges=ends, goal=graph.goal.tolist(), distance=distance)
+
+
+@pytest.fixture(scope="module")
+def by_hand(judge):
+    """Outcomes of the constants and of the head, and the ceiling at every price."""
+    graph, slow_graph = judge.graph, board(judge.graph)
+    fixed = [[episode(graph, s, BUDGET, lambda *_, h=h: h) for s in graph.starts] for h in range(1, 9)]
+    own = [episode(graph, start, BUDGET, head_rule(graph)) for start in graph.starts]
+    ceilings = [
+        [tried.best(slow_graph, start, BUDGET, ACTION, ACTION * ratio) for start in graph.starts.tolist()]
+        for ratio in RATIOS
+    ]
+    return [*fixed, own], ceilings
+
+
+def test_prices_are_those_of_one_eighth_to_eight_actions():
+    assert (RATIOS[0], RATIOS[-1], len(RATIOS)) == (1 / 8, 8, 13)
+    assert {0.5, 1.0, 2.0, 4.0} <= set(RATIOS)
+    assert np.allclose(np.diff(np.log(RATIOS)), np.log(2) / 2)
+
+
+def test_the_mean_equals_plain_python(judge, by_hand):
+    outcomes, ceilings = by_hand
+    (row,) = mean_gains(judge, [rules.named("head")], BUDGET, ACTION)
+    np.testing.assert_allclose(PricedRange(judge, BUDGET, ACTION).ceiling.T, ceilings, atol=1e-12)
+    assert row.gain == pytest.approx(slow.over_prices(outcomes, ceilings, ACTION, RATIOS))
+    assert row.gain_low < row.gain < row.gain_high
+    assert row.gain != pytest.approx(slow.over_prices(outcomes, ceilings, ACTION, RATIOS, defect=True))
+
+
+def test_a_constant_takes_at_most_nothing_and_the_ceiling_all(judge):
+    here = PricedRange(judge, BUDGET, ACTION)
+    constant, groups = here.at_constants(here.best_constant), judge.graph.groups
+    assert mean_share(here.ceiling, constant, here.ceiling, groups)[:3] == pytest.approx((1, 1, 1))
+    assert mean_share(constant, constant, here.ceiling, groups)[:3] == pytest.approx((0, 0, 0), abs=1e-12)
+    for row in mean_gains(judge, [rules.named(f"fixed-{depth}") for depth in range(1, 9)], BUDGET, ACTION):
+        assert row.gain <= 1e-12
+
+
+def test_one_threshold_serves_all_prices(judge):
+    entry, other = rules.named("confidence-product"), judging.Judge(cases.some(judge.graph.task, 7, wrong=2), ())
+    (row,) = mean_gains(judge, [entry], BUDGET, ACTION, other)
+    there = PricedRange(other, BUDGET, ACTION)
+    every = judging.thresholds(other, entry).tolist()
+    means = {v: there.worth(other.bench.chooser(entry.at(v))).mean() for v in every}
+    assert means[row.threshold] == max(means.values())
+
+
+def test_where_nothing_is_to_be_taken_there_is_no_share():
+    value = np.ones((4, len(RATIOS)))
+    assert mean_share(value, value, value, np.arange(4))[0] is None
+    more = value + (np.arange(len(RATIOS)) > 9)
+    mean, _, _, by_price = mean_share(value, value, more, np.arange(4))
+    assert mean == 0
+    assert by_price == (None,) * 10 + (0.0,) * 3
+
+
+def test_the_interval_is_that_of_groups():
+    rng = np.random.default_rng(2)
+    constant, ceiling = np.zeros((60, 2)), np.ones((60, 2))
+    rule = np.repeat(rng.random((6, 1)), 10, axis=0) * np.ones(2)
+    alone, together = (mean_share(rule, constant, ceiling, groups) for groups in (np.arange(60), np.arange(60) // 10))
+    assert alone[0] == together[0]
+    assert together[2] - together[1] == pytest.approx(np.sqrt(10) * (alone[2] - alone[1]))
+
+
+@pytest.mark.parametrize("budget", [0, 1, 3])
+def test_the_last_values_are_those_of_all_looks(judge, budget):
+    prices = [Prices(0.01, 0.02), Prices(), Prices(0.2, 0.5)]
+    every = ceiling_values.by_looks(judge.commitments, budget, prices)
+    assert np.array_equal(every[budget], ceiling_values.with_all_looks(judge.commitments, budget, prices))

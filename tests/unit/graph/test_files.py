@@ -1,0 +1,204 @@
+"""Commitment graphs as folders: what is written is read, and anything else is a sentence."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from tests.unit.graph import cases
+
+pa = pytest.importorskip("pyarrow")
+import pyarrow.parquet as pq
+
+from recommit.cli import main
+from recommit.graph import files, rules, score
+from recommit.graph.commitments import Prices
+from recommit.graph.judge import Judge, Setting
+from recommit.storage import digests, errors
+from recommit.storage.files import Files
+
+COLUMNS = ("states", "distance", "looked", "plans", "probabilities", "logits", "landing", "stop", "starts", "groups")
+
+
+@pytest.fixture(params=["sliding", "sokoban"])
+def graph(request):
+    return cases.some(request.param, 4)
+
+
+def test_what_is_written_is_read(graph, tmp_path):
+    manifest = files.write(graph, tmp_path / "graph")
+    again = files.read(tmp_path / "graph")
+    for name in COLUMNS:
+        assert np.array_equal(getattr(again, name), getattr(graph, name)), name
+        assert getattr(again, name).dtype == getattr(graph, name).dtype, name
+    assert (again.task, again.depths, again.source) == (graph.task, graph.depths, graph.source)
+    assert manifest["content"] == files.content(again)
+    assert manifest["closed"]
+
+
+def test_features_are_there_where_they_were_kept(graph, tmp_path):
+    features = np.arange(3 * len(graph), dtype=np.float32).reshape(-1, 3)
+    rich = cases.changed(graph, features=features)
+    assert files.write(rich, tmp_path)["features"] == 3
+    assert np.array_equal(files.read(tmp_path).features, features)
+    assert files.content(rich) not in (files.content(graph), files.content(cases.changed(rich, features=features + 1)))
+    with pytest.raises(ValueError, match="features: expected the shape"):
+        cases.changed(graph, features=features[1:])
+
+
+def test_samples_are_there_where_they_were_drawn(graph, tmp_path):
+    assert files.write(graph, tmp_path)["samples"] == 6
+    assert np.array_equal(files.read(tmp_path).samples, graph.samples)
+    plain = cases.changed(graph, samples=None)
+    assert files.write(plain, tmp_path / "plain")["samples"] == 0
+    assert files.read(tmp_path / "plain").samples is None
+    assert len({files.content(each) for each in (graph, plain, cases.changed(graph, samples=3 - graph.samples))}) == 3
+    for wrong in (graph.samples[1:], graph.samples[:, :0], graph.samples[:, 0]):
+        with pytest.raises(ValueError, match="samples: expected the shape"):
+            cases.changed(graph, samples=wrong)
+    with pytest.raises(ValueError, match=r"samples: expected numbers 0\.\.3, got 4"):
+        cases.changed(graph, samples=np.full_like(graph.samples, 4))
+
+
+def test_a_graph_of_before_there_were_samples_is_read():
+    """The one in the package was written then; its hash is as it was."""
+    graph = files.read("sliding-2x3")
+    assert graph.samples is None
+    assert files.content(graph) == files.describe(graph)["content"]
+    assert "samples" not in json.loads((files.EXAMPLES / "sliding-2x3" / files.MANIFEST).read_text())
+
+
+def test_what_is_pushed_is_read_back(graph, tmp_path):
+    manifest = files.write(graph, tmp_path / "graph")
+    assert main(["graph", "push", str(tmp_path / "graph"), "--repo", "me/graph", "--hub", str(tmp_path / "hub")]) == 0
+    place = tmp_path / "hub" / "datasets" / "me" / "graph"
+    assert files.content(files.read(place)) == manifest["content"]
+    assert manifest["content"] in (place / "README.md").read_text()
+
+
+def test_writing_again_changes_nothing(graph, tmp_path):
+    files.write(graph, tmp_path)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    files.write(graph, tmp_path)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+@pytest.mark.parametrize("column", COLUMNS)
+def test_the_content_hash_knows_every_column(graph, column):
+    array = getattr(graph, column).copy()
+    array.flat[0] = array.flat[-1] if array.flat[0] != array.flat[-1] else 1 - array.flat[0]
+    assert files.content(cases.changed(graph, **{column: array})) != files.content(graph)
+
+
+@pytest.mark.parametrize("name", [files.NODES, files.STARTS, files.MANIFEST, digests.NAME])
+def test_a_flipped_bit_is_noticed(graph, tmp_path, name):
+    files.write(graph, tmp_path)
+    data = (tmp_path / name).read_bytes()
+    for place in range(0, len(data), max(len(data) // 23, 1)):
+        (tmp_path / name).write_bytes(data[:place] + bytes([data[place] ^ 4]) + data[place + 1 :])
+        with pytest.raises(errors.Damaged):
+            files.read(tmp_path)
+
+
+def test_without_digests_the_content_is_checked(graph, tmp_path):
+    files.write(graph, tmp_path)
+    other = cases.changed(graph, stop=np.where(graph.stop == 2, 3, graph.stop).astype(np.uint8), source=graph.source)
+    files.write(other, tmp_path / "other")
+    (tmp_path / digests.NAME).unlink()
+    (tmp_path / files.NODES).write_bytes((tmp_path / "other" / files.NODES).read_bytes())
+    if files.content(other) != files.content(graph):
+        with pytest.raises(errors.Damaged, match="content: expected"):
+            files.read(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("format", "another 7", "format: expected 'recommit commitment graph 1', got 'another 7'"),
+        ("nodes", 10**12, "nodes: expected 1..16,777,216, got 1,000,000,000,000"),
+        ("starts", 10**12, "starts: expected 1..16,777,216, got 1,000,000,000,000"),
+        ("starts", 0, "starts: expected 1..16,777,216, got 0"),
+        ("nodes", 3, "expected 3 rows as manifest.json says"),
+        ("task", "chess", "task: expected one of sliding, sokoban, ice, got 'chess'"),
+        ("shape", [7, 7], "state: expected a column of a commitment graph"),
+        ("shape", [6], "no commitment graph"),
+        ("depths", [1, 2], "logits: expected a column of a commitment graph"),
+        ("depths", [8, 4, 2, 1], "depths: expected each once, ascending"),
+    ],
+)
+def test_a_manifest_that_says_something_else_is_refused(tmp_path, field, value, message):
+    files.write(cases.some("sliding", 2), tmp_path)
+    manifest = json.loads((tmp_path / files.MANIFEST).read_text()) | {field: value}
+    (tmp_path / files.MANIFEST).write_text(json.dumps(manifest))
+    digests.seal(Files(), tmp_path, (files.NODES, files.STARTS, files.MANIFEST))
+    with pytest.raises(errors.Damaged, match=message):
+        files.read(tmp_path)
+
+
+def replaced(graph, place, **columns):
+    """The folder of a graph, with other columns in its nodes and nobody's digests."""
+    files.write(graph, place)
+    (place / digests.NAME).unlink()
+    nodes = pq.read_table(place / files.NODES)
+    names = dict.fromkeys([*nodes.column_names, *columns])
+    pq.write_table(
+        pa.table({name: columns.get(name, nodes[name] if name in nodes.column_names else None) for name in names}),
+        place / files.NODES,
+    )
+    return place
+
+
+@pytest.mark.parametrize("column", ["state", "logits", "stop", "landing_3", "another"])
+@pytest.mark.parametrize("kind", ["words", "nothing", "numbers", "lists"])
+def test_columns_of_another_kind_are_refused_before_they_are_read(graph, tmp_path, monkeypatch, column, kind):
+    values = {"words": "x", "nothing": None, "numbers": 2.0**60, "lists": [1]}[kind]
+    monkeypatch.setattr(files, "parsed", pytest.fail)
+    with pytest.raises(errors.Damaged, match=f"{column}: expected a column of a commitment graph, got"):
+        files.read(replaced(graph, tmp_path / "graph", **{column: pa.array([values] * len(graph))}))
+
+
+def test_numbers_that_are_none_are_refused(graph, tmp_path):
+    logits = pa.FixedSizeListArray.from_arrays(pa.array(np.full(4 * len(graph), np.nan, np.float32)), 4)
+    with pytest.raises(errors.Damaged, match="logits: expected finite numbers"):
+        files.read(replaced(graph, tmp_path / "graph", logits=logits))
+
+
+def test_a_small_file_that_becomes_large_is_refused(graph, tmp_path, monkeypatch):
+    """Zeros pack a thousandfold."""
+    wide = pa.FixedSizeListArray.from_arrays(pa.array(np.zeros(100_000 * len(graph), np.float32)), 100_000)
+    place = replaced(graph, tmp_path / "graph", features=wide)
+    monkeypatch.setattr(files, "MOST_UNSAID", 1 << 20)
+    monkeypatch.setattr(files, "parsed", pytest.fail)
+    with pytest.raises(errors.Damaged, match="expected at most 100 times its size, got"):
+        files.read(place)
+
+
+def test_numbers_of_rooms_cost_no_memory(graph):
+    """They are names: the largest says nothing about how many there are."""
+    rooms = graph.groups.astype(np.int32) + 2**30
+    judged = [Judge(each, (Setting(3, Prices()),)) for each in (graph, cases.changed(graph, groups=rooms))]
+    one, other = (score.score(judge, [rules.named("fixed-2")]) for judge in judged)
+    assert one == other
+
+
+def test_a_link_is_not_pushed(graph, tmp_path):
+    """It would send a file of whoever pushes."""
+    files.write(graph, tmp_path / "graph")
+    (tmp_path / "secret").write_text("mine")
+    (tmp_path / "graph" / "notes.txt").symlink_to(tmp_path / "secret")
+    words = ["graph", "push", str(tmp_path / "graph"), "--repo", "me/graph", "--hub", str(tmp_path / "hub")]
+    assert main(words) != 0
+    assert not (tmp_path / "hub").exists()
+
+
+def test_a_folder_of_somebody_else_is_left_alone(graph, tmp_path):
+    (tmp_path / "thesis.tex").write_text("mine")
+    with pytest.raises(errors.WrongFolder, match=r"with thesis\.tex"):
+        files.write(graph, tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_a_folder_that_is_none_is_a_sentence(tmp_path):
+    with pytest.raises(errors.WrongFolder, match="graph: expected a folder that recommit graph build wrote"):
+        files.read(tmp_path / "nowhere")

@@ -1,0 +1,271 @@
+"""Rules in graphs: the depths they choose, what they are worth, thresholds from elsewhere."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from tests.reference import horizon as slow_rules
+from tests.unit.graph import cases
+
+from recommit.graph import attribution, rules, score
+from recommit.graph import judge as judging
+from recommit.graph.at_work import RuleBench
+from recommit.graph.commitments import Prices
+from recommit.graph.share import gain_interval
+from recommit.graph.share.over_prices import mean_gains
+from recommit.horizon import Agreement
+
+SETTINGS = (judging.Setting(2, Prices()), judging.Setting(3, Prices(0.01, 0.02)))
+
+
+@pytest.fixture(scope="module", params=["sliding", "sokoban"])
+def graph(request):
+    return cases.some(request.param, 20, wrong=3)
+
+
+@pytest.fixture(scope="module")
+def judge(graph):
+    return judging.Judge(graph, SETTINGS)
+
+
+def episode(graph, start, budget, depth_of):
+    """One episode in plain Python: solved, actions, looks, and the nodes with their depths."""
+    node, actions, steps = int(start), 0, []
+    for _ in range(budget):
+        if graph.distance[node] == 0:
+            break
+        depth = depth_of(node, steps)
+        stop = int(graph.stop[node])
+        actions += stop if 0 < stop <= depth else depth
+        steps.append((node, depth))
+        node = int(graph.landing[node, depth - 1])
+    return bool(graph.distance[node] == 0), actions, len(steps)
+
+
+def product_rule(graph, threshold):
+    def depth_of(node, _steps):
+        chance, depth = 1.0, 1
+        for place in range(8):
+            chance *= float(graph.probabilities[node, place, graph.plans[node, place]])
+            if chance >= threshold:
+                depth = place + 1
+        return depth
+
+    return depth_of
+
+
+def head_rule(graph, *, memory=False):
+    def depth_of(node, steps):
+        order = sorted(range(len(graph.depths)), key=lambda i: (-graph.logits[node, i], i))
+        before = sum(at == node for at, _ in steps) if memory else 0
+        return graph.depths[order[before % len(order)]]
+
+    return depth_of
+
+
+def consecutive_rule(graph, *, memory=False):
+    def depth_of(node, steps):
+        old, depth = steps[-1] if steps else (node, 8)
+        tail, common = graph.plans[old][depth:].tolist(), 0
+        while common < len(tail) and tail[common] == graph.plans[node][common]:
+            common += 1
+        first = min(1 + common, 8) if tail else 1
+        before = sum(at == node for at, _ in steps) if memory else 0
+        return [*range(first, 0, -1), *range(first + 1, 9)][before % 8]
+
+    return depth_of
+
+
+@pytest.mark.parametrize("budget", [1, 4, 9])
+@pytest.mark.parametrize(
+    "name", ["fixed-3", "confidence-product", "head", "head+memory", "consecutive", "consecutive+memory"]
+)
+def test_episodes_are_those_of_plain_python(graph, name, budget):
+    entry = rules.named(name)
+    entry = entry.at(0.2) if entry.swept else entry
+    twin = {
+        "fixed-3": lambda _node, _steps: 3,
+        "confidence-product": product_rule(graph, 0.2),
+        "head": head_rule(graph),
+        "head+memory": head_rule(graph, memory=True),
+        "consecutive": consecutive_rule(graph),
+        "consecutive+memory": consecutive_rule(graph, memory=True),
+    }[name]
+    choose = RuleBench(graph).chooser(entry)
+    columns = attribution.outcome(graph.commitments(judging.ALL_DEPTHS), graph.starts, budget, choose)
+    expected = [episode(graph, start, budget, twin) for start in graph.starts]
+    assert list(zip(*(column.tolist() for column in columns), strict=True)) == expected
+
+
+def test_a_rule_that_forgets_is_noticed(graph):
+    """The planted defect: the memory's twin without its memory."""
+    choose = RuleBench(graph).chooser(rules.named("head+memory"))
+    columns = attribution.outcome(graph.commitments(judging.ALL_DEPTHS), graph.starts, 12, choose)
+    forgetful = [episode(graph, start, 12, head_rule(graph)) for start in graph.starts]
+    assert list(zip(*(column.tolist() for column in columns), strict=True)) != forgetful
+
+
+def test_rows_say_what_episodes_say(judge):
+    entries = [rules.named(name) for name in rules.NAMES]
+    rows = score.score(judge, entries)
+    assert len(rows) == len(SETTINGS) * (len(entries) + len(rules.SWEPT))
+    for row in rows:
+        setting = next(each for each in SETTINGS if row.under(each))
+        price = setting.prices
+        assert row.value == pytest.approx(row.solved - price.action * row.actions - price.look * row.looks)
+        assert row.value <= judge.ceiling(setting).mean() + 1e-12
+        assert row.value_low - 1e-12 <= row.value <= row.value_high + 1e-12
+        missing = judge.ceiling(setting).mean() - row.value
+        assert sum(row.causes.values()) == pytest.approx(1.0 if missing > 1e-9 else 0.0)
+        constant = judge.of_constant(setting, judge.constant(setting)).mean()
+        assert row.gain == pytest.approx((row.value - constant) / (judge.ceiling(setting).mean() - constant))
+
+
+def test_the_best_constant_has_a_gain_of_nothing(judge):
+    for setting in SETTINGS:
+        rows = score.score(judge, [rules.named(f"fixed-{judge.constant(setting)}")])
+        assert next(row.gain for row in rows if row.under(setting)) == 0.0
+
+
+def test_thresholds_come_from_the_other_graph(graph, judge):
+    entry = rules.named("confidence-product")
+    other = judging.Judge(cases.some(graph.task, 7, wrong=2), SETTINGS)
+    single, shared = score.choices(other, entry)
+    rows = score.score(judge, [entry], other)
+    assert {row.threshold for row in rows if not row.shared} == set(single.values())
+    assert {row.threshold for row in rows if row.shared} == {shared}
+    every = judging.thresholds(other, entry).tolist()
+    for setting in SETTINGS:
+        columns = [played(other, entry.at(value), setting) for value in every]
+        best = max(columns, key=lambda each: (setting.value(*each), -each[1]))
+        assert single[setting] == every[columns.index(best)]
+
+
+def played(judge, entry, setting):
+    choose = judge.bench.chooser(entry)
+    columns = attribution.outcome(judge.commitments, judge.graph.starts, setting.budget, choose)
+    return [float(column.mean()) for column in columns]
+
+
+@pytest.mark.parametrize(
+    "name", ["confidence-entropy", "confidence-least+memory", "disagreement", "disagreement+memory"]
+)
+def test_a_sweep_is_every_threshold_by_itself(judge, name):
+    entry = rules.named(name, depths=(1, 2, 4, 8) if "least" in name else None)
+    swept = judging.sweep(judge, entry, 7)
+    assert len(swept.thresholds) > 2
+    for i, threshold in enumerate(swept.thresholds.tolist()):
+        for place, setting in enumerate(SETTINGS):
+            columns = played(judge, entry.at(threshold), setting)
+            assert swept.value[i, place] == pytest.approx(setting.value(*columns), abs=1e-12)
+            assert swept.actions[i, place] == columns[1]
+
+
+def agreement_rule(graph, threshold, *, defect=False):
+    """By the twin of the rule; the defect counts places, not prefixes."""
+
+    def depth_of(node, _steps):
+        row = SimpleNamespace(actions=graph.plans[node].tolist(), samples=graph.samples[node].tolist(), verified=None)
+        return slow_rules.agreement(row, Agreement(threshold), defect)
+
+    return depth_of
+
+
+def test_agreement_reads_the_samples_of_the_graph(graph, judge):
+    entry = rules.named("agreement")
+    assert len(judging.thresholds(judge, entry)) > 1
+    for threshold in (0.4, 0.7):
+        columns = attribution.outcome(judge.commitments, graph.starts, 4, judge.bench.chooser(entry.at(threshold)))
+        own = list(zip(*(column.tolist() for column in columns), strict=True))
+        assert own == [episode(graph, start, 4, agreement_rule(graph, threshold)) for start in graph.starts]
+        planted = [episode(graph, start, 4, agreement_rule(graph, threshold, defect=True)) for start in graph.starts]
+        assert own != planted
+
+
+def test_without_samples_agreement_says_so(graph):
+    plain = judging.Judge(cases.changed(graph, samples=None), SETTINGS)
+    with pytest.raises(ValueError, match=r"graph: expected one with samples, .* build it with --samples 32"):
+        score.score(plain, [rules.named("agreement")])
+
+
+def test_samples_change_no_other_rule(graph, judge):
+    plain = judging.Judge(cases.changed(graph, samples=None), SETTINGS)
+    entries = [rules.named(name) for name in rules.NAMES]
+    assert score.score(judge, entries) == score.score(plain, entries)
+
+
+def by_chance(graph, node, budget, chance_of):
+    """[solved, actions, looks] of an episode that draws, by going every way."""
+    if not budget or graph.distance[node] == 0:
+        return np.array([float(graph.distance[node] == 0), 0.0, 0.0])
+    total = np.zeros(3)
+    for depth, share in zip(graph.depths, chance_of(node), strict=True):
+        stop = int(graph.stop[node])
+        executed = stop if 0 < stop <= depth else depth
+        rest = by_chance(graph, int(graph.landing[node, depth - 1]), budget - 1, chance_of)
+        total += share * (rest + np.array([0.0, executed, 1.0]))
+    return total
+
+
+@pytest.mark.parametrize("name", rules.DRAWN)
+def test_rules_that_draw_are_judged_by_expectation(graph, judge, name):
+    def chance_of(node):
+        weights = [float(np.exp(float(logit))) if name == "sampled" else 1.0 for logit in graph.logits[node]]
+        return [weight / sum(weights) for weight in weights]
+
+    other = {"sampled": "random", "random": "sampled"}[name]
+    rows, others = (score.score(judge, [rules.named(each)]) for each in (name, other))
+    for row, planted in zip(rows, others, strict=True):
+        expected = np.mean([by_chance(graph, int(start), row.budget, chance_of) for start in graph.starts], axis=0)
+        assert [row.solved, row.actions, row.looks] == pytest.approx(expected.tolist(), abs=1e-9)
+        assert [planted.solved, planted.actions] != pytest.approx(expected[:2].tolist(), abs=1e-9)
+        assert row.gain <= 1
+        assert sum(row.causes.values()) == pytest.approx(1.0)
+    (mean,) = mean_gains(judge, [rules.named(name)], 2, 0.02)
+    assert mean.gain < 1
+
+
+def test_a_rule_that_draws_has_no_memory():
+    with pytest.raises(ValueError, match=r"or sampled or random without it, got sampled\+memory"):
+        rules.named("sampled+memory")
+
+
+def test_of_equal_thresholds_the_one_with_fewer_actions_is_best():
+    value, actions = np.array([[0.5], [0.7], [0.7], [0.7]]), np.array([[1.0], [9.0], [4.0], [4.0]])
+    assert judging.Sweep(SETTINGS[:1], np.array([0.1, 0.2, 0.3, 0.4]), value, actions).best(SETTINGS[:1]) == 0.3
+
+
+def test_a_curve_has_every_threshold(judge):
+    entry = rules.named("confidence-least")
+    points = judging.curve(judge, entry, SETTINGS[0])
+    assert [point["threshold"] for point in points] == judging.thresholds(judge, entry).tolist()
+    assert points[0]["actions"] >= points[-1]["actions"], "the least threshold commits deepest"
+
+
+def test_a_graph_that_was_cut_is_not_judged(graph):
+    cut = graph.landing.copy()
+    cut[graph.starts[0], 3] = -1
+    with pytest.raises(ValueError, match="build it with a higher limit"):
+        judging.Judge(cases.changed(graph, landing=cut), SETTINGS)
+
+
+@pytest.mark.parametrize("name", ["fixed-9", "confidence", "nothing+memory"])
+def test_a_name_that_is_none_is_refused(judge, name):
+    with pytest.raises(ValueError, match="rules: expected"):
+        judge.bench.chooser(rules.named(name))
+
+
+def test_the_gain_of_constant_ceiling_and_half():
+    generator = np.random.default_rng(1)
+    constant, ceiling = generator.random(200), 1.0 + generator.random(200)
+    rooms = np.arange(200) // 4
+    for values, expected in ((constant, 0.0), (ceiling, 1.0), ((constant + ceiling) / 2, 0.5)):
+        gain = gain_interval(values, constant, ceiling, rooms)
+        assert gain is not None
+        assert (gain.mean, gain.low, gain.high) == pytest.approx((expected,) * 3)
+    noisy = gain_interval(constant + generator.random(200), constant, ceiling, rooms)
+    assert noisy is not None
+    assert noisy.low < noisy.mean < noisy.high
+    assert gain_interval(constant, constant, constant) is None

@@ -1,0 +1,61 @@
+"""The nets of foresight: what is drawn follows the plan, and distances are means over the picture's symmetries."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from recommit.policy.config import ForesightConfig
+from recommit.policy.world_model import Foresight, foreseen
+
+CONFIG = ForesightConfig("sokoban", 5, 5, 7, 8, 8, 1, 10)
+DEPTHS = (1, 2, 4, 8)
+
+
+@pytest.fixture
+def net():
+    torch.manual_seed(3)
+    return Foresight(CONFIG)
+
+
+@pytest.fixture
+def cells():
+    return torch.randint(0, 7, (6, 5, 5), generator=torch.Generator().manual_seed(1))
+
+
+def test_turned_pictures_are_as_far(net, cells):
+    expected = net.chances(cells)
+    for turned in (cells.flip(1), cells.flip(2), cells.transpose(1, 2)):
+        assert torch.allclose(net.chances(turned), expected, atol=1e-5)
+    alone = Foresight(replace(CONFIG, views=1))
+    alone.load_state_dict(net.state_dict())
+    assert not torch.allclose(alone.chances(cells.flip(1)), alone.chances(cells), atol=1e-5)  # planted: no symmetry
+
+
+def test_what_is_said_of_a_depth_is_that_of_the_picture_there(net, cells):
+    with torch.no_grad():
+        net.moves[-1].weight.mul_(50.0)  # so that actions change something
+    plan = torch.randint(0, 4, (6, 8), generator=torch.Generator().manual_seed(2))
+    said, here = net(cells, plan, DEPTHS), cells
+    assert said.shape == (6, 10)
+    for place in range(8):
+        here = net.next_scores(here, plan[:, place]).argmax(dim=1)
+        if place + 1 in DEPTHS:
+            column = 1 + DEPTHS.index(place + 1)
+            chance = net.chances(here)
+            remaining = (chance * torch.tensor([*range(11), 10.0])).sum(-1)  # a lost level counts as far
+            assert torch.allclose(said[:, column], remaining, atol=1e-4)
+            assert torch.allclose(said[:, 5 + column], chance[:, -1], atol=1e-6)
+    assert not torch.equal(here, cells)
+    late = plan.clone()
+    late[:, 4:] = (late[:, 4:] + 1) % 4
+    assert torch.allclose(net(cells, late, DEPTHS)[:, :4], said[:, :4], atol=1e-5)  # what comes later changes nothing
+
+
+def test_nobody_reads_the_picture_unasked(net, cells):
+    with pytest.raises(ValueError, match="cells: expected what the pictures show"):
+        foreseen(net, None, torch.zeros(6, 8), DEPTHS)
+    assert foreseen(net, cells, torch.zeros(6, 8), DEPTHS).shape == (6, 10)

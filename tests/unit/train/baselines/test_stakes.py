@@ -1,0 +1,288 @@
+"""One head for all prices and looks left: its credit is that of the definition, and a policy plays what it learned."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("transformers")
+
+from tests.reference import rivals as slow
+from tests.unit.train.baselines import cases
+
+import recommit
+from recommit.graph import build
+from recommit.graph.commitments import Prices
+from recommit.graph.plan_graph import PlanGraph, head
+from recommit.policy.backbones.make import make_backbone
+from recommit.policy.checkpoint import parse_config
+from recommit.policy.config import DecoderConfig, HeadConfig, PolicyConfig
+from recommit.policy.world_model import Foresight
+from recommit.rollout import episodes
+from recommit.train.baselines import fitting, stakes
+from recommit.train.baselines.problem import HeadProblem
+from recommit.train.world_model import teaching
+
+TASK = recommit.Sliding(2, 3)
+FEW = stakes.StakesConfig(updates=16, lr=0.02, hidden=8, states=64, steps=2)
+WITH_Z = dataclasses.replace(FEW, z=True)
+TWO = ((Prices(0.01, 0.08), 1), (Prices(0.01, 0.00125), 3))
+
+
+def chance_by_left(problem, seed=1):
+    shape = (problem.longest + 1, len(problem.rows))
+    return np.random.default_rng(seed).dirichlet([1.0] * len(problem.depths), shape)
+
+
+def test_credit_is_that_of_the_definition():
+    problem = cases.problem(count=4, budgets=(2, 3), reads="plan")
+    chance = chance_by_left(problem)
+    row, keys, edges = {node: i for i, node in enumerate(problem.rows)}, cases.keys(problem), cases.edges(problem)
+    node = {key: i for i, key in enumerate(keys)}
+
+    def asked(key, left):
+        return chance[left, row[node[key]]].tolist()
+
+    share, advantage = stakes.credit(problem, chance)
+    visits: Counter[tuple[int, int]] = Counter()
+    for start in problem.starts:
+        for budget in problem.budgets:
+            for likely, key, left in slow.visits_by_left(edges, asked, problem.depths, keys[start], budget):
+                visits[left, row[node[key]]] += likely
+    total = sum(visits.values())
+    expected = np.zeros_like(advantage)
+    for left, i in visits:
+        key = keys[problem.rows[i]]
+        prices = (problem.prices.action, problem.prices.look)
+        own = slow.value_by_left(edges, asked, problem.depths, key, left, *prices)
+        for place, depth in enumerate(problem.depths):
+            after, executed, _ = edges[key][depth]
+            onward = slow.value_by_left(edges, asked, problem.depths, after, left - 1, *prices)
+            expected[left, i, place] = onward - prices[0] * executed - prices[1] - own
+        assert share[left, i] == pytest.approx(visits[left, i] / total, abs=1e-12)
+    assert share.sum() == pytest.approx(1.0)
+    scale = np.sqrt((share[..., None] * chance * expected**2).sum())
+    seen = share > 0
+    assert np.allclose(advantage[seen], expected[seen] / scale, atol=1e-9)
+    planted = stakes.credit(problem, np.roll(chance, 1, axis=0))[1]  # the looks left are off by one
+    assert not np.allclose(planted[seen], expected[seen] / scale, atol=1e-3)
+
+
+def test_an_improvement_is_its_own_probabilities_times_e_to_the_advantage():
+    chance = np.array([[0.5, 0.25, 0.25], [0.2, 0.3, 0.5], [1.0, 0.0, 0.0]])
+    advantage = np.array([[np.log(2.0), 0.0, np.log(2.0)], [0.0, 0.0, 0.0], [-100.0, 0.0, 0.0]])
+    better = stakes.improved(chance, advantage)
+    assert np.allclose(better[:2], [[4 / 7, 1 / 7, 2 / 7], [0.2, 0.3, 0.5]])
+    ruled_out = stakes.LEAST / (np.exp(-stakes.MOST) + 2 * stakes.LEAST)
+    assert np.allclose(better[2], [1 - 2 * ruled_out, ruled_out, ruled_out])
+
+
+def worth(problem, chance):
+    """The mean value of episodes whose depths have these probabilities [K + 1, rows, depths]."""
+    value, means = np.zeros(len(problem.graph)), []
+    value[problem.graph.goal] = 1.0
+    for k in range(1, problem.longest + 1):
+        value[problem.rows] = (chance[k] * (value[problem.landing] - problem.cost)).sum(axis=1)
+        means += [value[problem.starts].mean()] if k in problem.budgets else []
+    return np.mean(means)
+
+
+def test_more_steps_on_a_program_come_nearer_to_its_improvement(folder, graph, monkeypatch):
+    """A gradient that is out of date would go too far. Planted: the worse is imitated."""
+    prices, plain = Prices(0.01, 0.01), stakes.improved
+    problem = problem_of(graph).within_reach().over(prices=prices)
+    reader = stakes.Reader(new(folder), TASK, problem)
+
+    def after(steps, sign):
+        config = dataclasses.replace(FEW, prices=prices, steps=max(steps, 1), lr=0.003, hidden=32)
+        learner = stakes.StakesLearner(problem, reader, config)
+        monkeypatch.setattr(stakes, "improved", lambda chance, advantage: plain(chance, sign * advantage))
+        if steps:
+            learner.update(0)
+        return worth(problem, learner.chances(problem))
+
+    assert after(200, -1) < after(0, 1) < after(10, 1) < after(200, 1)
+
+
+def test_nodes_out_of_reach_change_nothing():
+    whole = cases.problem(count=3, budgets=(1, 2), reads="plan")
+    near = whole.within_reach()
+    assert set(near.starts) <= set(near.rows) < set(whole.rows)
+    place = np.searchsorted(whole.rows, near.rows)
+    chance = chance_by_left(whole)
+    share, advantage = stakes.credit(whole, chance)
+    fewer, same = stakes.credit(near, chance[:, place])
+    assert np.allclose(fewer, share[:, place])
+    seen = fewer > 0
+    assert np.allclose(same[seen], advantage[:, place][seen])
+    assert np.array_equal(near.cost, whole.cost[place])
+    one = whole.over(budgets=(1,)).within_reach()  # planted: too few looks leave out what two come to
+    assert len(one.rows) < len(near.rows)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return make_backbone(tmp_path_factory.mktemp("backbone") / "tiny", "tiny")
+
+
+def new(folder):
+    small = DecoderConfig(width=32, layers=1, heads=2, ffn=64)
+    config = PolicyConfig(lora=None, prompts=("bare-v1", "bare-v1"), decoder=small)
+    policy = recommit.CommitPolicy.from_backbone(folder, config, seed=2).eval()
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(5)
+        teaching.replace_head(policy, Foresight(teaching.config_of(policy, TASK)))
+    return policy
+
+
+@pytest.fixture(scope="module")
+def graph(folder):
+    return build.build(new(folder), TASK, TASK.generate(24, seed=1).states, features=True)
+
+
+def problem_of(graph):
+    return HeadProblem.of(graph, graph.depths, (2, 3), Prices(), "plan")
+
+
+@pytest.fixture(scope="module", params=[FEW, WITH_Z], ids=["without z", "with z"])
+def fitted(folder, graph, request):
+    policy, problem = new(folder), problem_of(graph)
+    learn, held = fitting.divided(problem, 0.25, 0)
+    result = stakes.fit(policy, TASK, learn, held, request.param, lambda _line: None)
+    with torch.no_grad():  # so that no depth is always the best
+        policy.depth_head.weight.add_(torch.randn(policy.depth_head.weight.shape, generator=torch.manual_seed(0)))
+    return policy, result, problem
+
+
+def test_a_policy_plays_what_the_head_says_of_prices_and_looks_left(fitted, folder, tmp_path):
+    policy, result, problem = fitted
+    assert len(result["curve"]) == 8
+    assert result["value"] == max(each["value"] for each in result["curve"])
+    again = recommit.CommitPolicy.from_pretrained(policy.save_pretrained(tmp_path / "policy")).eval()
+    z = policy.config.head.reads == "stakes-z"
+    reader, states = stakes.Reader(new(folder), TASK, problem, z), problem.graph.states[problem.rows]
+    answers = []
+    for prices, left in TWO:
+        again.replace_prices(prices.action, prices.look)
+        with torch.no_grad():
+            logits = policy.depth_head(reader(slice(None), left, prices))
+        near = logits.sort(dim=1).values
+        clear = (near[:, -1] - near[:, -2] > 1e-3).numpy()
+        depths, plans = again.act(TASK, states, left=np.full(len(states), left))
+        expected = np.array(problem.depths)[logits.argmax(dim=1).numpy()]
+        assert clear.mean() > 0.8
+        assert np.array_equal(depths[clear], expected[clear])
+        assert np.array_equal(plans, problem.graph.plans[problem.rows])
+        answers.append(depths)
+    assert not np.array_equal(*answers)
+    again.replace_prices(TWO[0][0].action, TWO[0][0].look)
+    wrong, _ = again.act(TASK, states, left=np.full(len(states), TWO[1][1]))  # a planted defect: other looks left
+    assert not np.array_equal(wrong, answers[0])
+
+
+def test_episodes_tell_it_the_looks_left(fitted):
+    policy, _, problem = fitted
+    policy.replace_prices(0.01, 0.02)
+    starts, budget = problem.graph.states[problem.starts], 3
+    reach = PlanGraph(policy, TASK, tuple(range(1, 9)))
+    rows = episodes.on_graph(reach, starts, budget, head(reach))
+    here, on = starts, np.arange(len(starts))
+    for turn in range(budget):
+        on = on[~TASK.is_solved(here[on])]
+        depths, plans = policy.act(TASK, here[on], left=np.full(len(on), budget - turn))
+        now = rows.turn == turn
+        assert np.array_equal(rows.depth[now][np.argsort(rows.instance[now])], depths)
+        here = here.copy()
+        here[on] = TASK.execute(np.ascontiguousarray(here[on]), plans, depths.astype(np.int32)).states
+
+
+@pytest.mark.parametrize("config", [FEW, WITH_Z], ids=["without z", "with z"])
+def test_chances_are_the_heads_wherever_an_episode_comes_to(folder, graph, config):
+    problem, prices = problem_of(graph).within_reach(), Prices(0.01, 0.04)
+    learner = stakes.StakesLearner(problem, stakes.Reader(new(folder), TASK, problem, config.z), config)
+    for number in range(4):
+        learner.update(number)
+    priced = problem.over(prices=prices)
+    with torch.no_grad():
+        each = [learner.logs(slice(None), k, prices).exp().numpy() for k in range(1, problem.longest + 1)]
+    whole, fast = np.stack([np.zeros_like(each[0]), *each]).astype(float), learner.chances(priced)
+    (share, advantage), (same, fewer) = stakes.credit(priced, whole), stakes.credit(priced, fast)
+    seen, left = share > 0, np.arange(problem.longest + 1)[:, None]
+    assert np.allclose(fast[seen], whole[seen], atol=1e-5)
+    assert np.allclose(same, share, atol=1e-6)
+    assert np.allclose(fewer[seen], advantage[seen], atol=1e-3)
+    assert np.array_equal(fast.sum(axis=2) > 0, (left > 0) & (problem.earliest[problem.rows] + left <= problem.longest))
+    assert not fast[left.max()].all()
+    assert not np.allclose(fast[1][seen[1]], whole[2][seen[1]], atol=1e-3)  # planted: the looks left are off by one
+
+
+def test_a_head_that_learned_is_worth_more_and_the_same_by_its_seed(folder, graph):
+    weights, values = [], []
+    for seed in (0, 0, 1):
+        policy, problem = new(folder), problem_of(graph)
+        config = stakes.StakesConfig(updates=16, lr=0.02, hidden=8, states=64, steps=2, seed=seed)
+        values.append([each["value"] for each in stakes.fit(policy, TASK, problem, problem, config, str)["curve"]])
+        weights.append(policy.depth_head.weight)
+    assert torch.equal(weights[0], weights[1])
+    assert not torch.equal(weights[0], weights[2])
+    assert values[0] == values[1]
+    assert max(values[0]) >= values[0][0]
+
+
+def test_a_head_of_one_price_learns_and_is_judged_under_it_alone(folder, graph, monkeypatch):
+    asked, credit = set(), stakes.credit
+
+    def noting(problem, chance):
+        asked.add(problem.prices)
+        return credit(problem, chance)
+
+    monkeypatch.setattr(stakes, "credit", noting)
+    for prices in (Prices(0.01, 0.04), None):
+        asked.clear()
+        policy, problem = new(folder), problem_of(graph)
+        config = dataclasses.replace(FEW, prices=prices)
+        value = stakes.fit(policy, TASK, problem, problem, config, str)["value"]
+        assert (asked == {prices}) == (prices is not None)
+        if prices is not None:
+            assert value < 1.0 - prices.action - prices.look  # of whoever solves everything with one action and look
+
+
+def test_what_does_not_fit_is_refused(fitted, folder):
+    policy, _, problem = fitted
+    states = problem.graph.states[problem.starts]
+    with pytest.raises(ValueError, match="left: expected the looks left of 24 states"):
+        policy.act(TASK, states)
+    with pytest.raises(ValueError, match=r"head\.reads: expected stakes of a policy that has foresight"):
+        PolicyConfig(head=HeadConfig("stakes"))
+    with pytest.raises(ValueError, match="prices: expected two numbers from 0 on"):
+        policy.replace_prices(-0.1, 0.0)
+    with pytest.raises(ValueError, match=r"stakes\.updates: expected at least 1, got 0"):
+        stakes.StakesConfig(updates=0)
+    with pytest.raises(
+        ValueError, match="policy: expected one whose plan depends on the state alone, got one with loo"
+    ):
+        build.build(policy, TASK, states)
+    other = new(folder)
+    other.decoder.outputs[0].bias.data.add_(torch.tensor([9.0, 0.0, 0.0, 0.0]))
+    with pytest.raises(ValueError, match="graph: expected one of this policy's plans"):
+        stakes.fit(other, TASK, problem, problem, FEW, str)
+    without = dataclasses.replace(problem, graph=dataclasses.replace(problem.graph, features=None))
+    with pytest.raises(ValueError, match="graph: expected one with features"):
+        stakes.fit(new(folder), TASK, without, without, WITH_Z, str)
+    bare = new(folder)
+    bare.foresight = None
+    with pytest.raises(ValueError, match="policy: expected one with foresight"):
+        stakes.fit(bare, TASK, problem, problem, FEW, str)
+
+
+def test_a_policy_from_before_there_were_prices_is_read():
+    from dataclasses import asdict
+
+    old = asdict(PolicyConfig())
+    del old["prices"], old["foresight"]
+    assert parse_config(old) == PolicyConfig()
+    assert not parse_config(old).told_left

@@ -1,0 +1,177 @@
+"""One game against the puzzle's rules in plain Python, and what its decisions gave away against their definition."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+import recommit
+from recommit.graph.commitments import Prices
+from recommit.puzzles.registry import TASKS
+from recommit.puzzles.solutions import UNKNOWN, Limits
+from recommit.zero_shot.game import Game, spl
+from recommit.zero_shot.parser import ACTIONS, AnswerOutcome, Commitment
+
+PUZZLES = {"sliding": recommit.Sliding(3), "sokoban": recommit.Sokoban(7, 2), "ice": recommit.Ice(8)}
+
+
+#: Answers whose length, depth or letters are meant to hurt a reader.
+HOSTILE = [["up"] * 10**5, [["up"]], [None], [10**5000], "{" * 10**6, '{"h":' * 10**5, "\ud800"]
+
+
+def start(task):
+    return PUZZLES[task].generate(1, seed=7).states[0]
+
+
+def game(task="sliding", budget=10, **how):
+    return Game(PUZZLES[task], start(task), budget, **how)
+
+
+def test_every_puzzle_is_played_here():
+    assert PUZZLES.keys() == TASKS.keys()
+
+
+def test_distances_cost_no_more_than_a_limit():
+    """Of a board that no table knows: nobody claims anything, and the game goes on."""
+    big = recommit.Sliding(5)
+    board = big.generate(1, seed=3, generator="uniform").states[0]
+    played = Game(big, board, 2, limit=Limits(nodes=1000))
+    played.commit(["up"])
+    played.commit(["left"])
+    assert (played.distances, played.optimal()) == ([UNKNOWN] * 3, None)
+    score = played.score()
+    assert (score.lost, score.spl, score.decisions) == (False, 0.0, 2)
+    assert np.isnan(score.regret)
+    assert np.isnan(spl(UNKNOWN, 3, True))
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_optimal_play_solves_with_no_regret(task):
+    played = game(task, prices=Prices(0.001, 0.01))
+    length = played.distance
+    while not played.over:
+        played.commit(played.optimal())
+    score = played.score()
+    assert score.solved
+    assert played.optimal() is None
+    assert score.actions == length
+    assert score.decisions == -(-length // 8)
+    assert score.spl == 1.0
+    assert score.regret == pytest.approx(0.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_game_is_what_single_actions_make_of_it(task):
+    rng = random.Random(3)
+    played, state = game(task, budget=12), start(task)[None]
+    while not played.over:
+        depth = rng.choice((1, 2, 4, 8))
+        words = [rng.choice(ACTIONS) for _ in range(depth)]
+        step = played.commit(words)
+        moved = executed = 0
+        for word in words:
+            before, executed = state, executed + 1
+            state = PUZZLES[task].step(state, np.array([ACTIONS.index(word)], np.uint8))
+            moved += int((before != state).any())
+            if PUZZLES[task].is_solved(state)[0]:
+                break
+        assert (step.executed, step.moved, step.depth) == (executed, moved, depth)
+        assert np.array_equal(played.state, state[0])
+    assert played.left == 0 or played.solved
+
+
+def value(puzzle, state, left, price):
+    """Worth of a state for optimal play, by its definition: every distance, every number of looks."""
+    distance = int(puzzle.distance(state[None])[0])
+    if distance == 0:
+        return 1.0
+    if left == 0:
+        return 0.0
+    looks = -(-distance // 8)
+    fail = -left * (price.look + price.action)
+    reach = 1.0 - price.action * distance - price.look * looks if 0 <= distance <= 8 * left else fail
+    return max(reach, fail)
+
+
+@pytest.mark.parametrize("price", [Prices(), Prices(0.002, 0.01), Prices(0.1, 0.3)])
+@pytest.mark.parametrize("task", TASKS)
+def test_regrets_sum_to_what_the_start_was_worth(task, price):
+    rng = random.Random(5)
+    played = game(task, budget=4, prices=price)
+    first, puzzle = played.state, played.task
+    while not played.over:
+        played.commit([rng.choice(ACTIONS) for _ in range(rng.choice((1, 2, 4, 8)))] if rng.random() < 0.8 else "?")
+    paid = sum(price.look + price.action * step.executed for step in played.steps)
+    left = value(puzzle, played.state, played.left, price)
+    assert sum(played.regrets()) == pytest.approx(value(puzzle, first, 4, price) - (left - paid))
+    assert min(played.regrets()) >= -1e-12 or price.look > 0  # a look wasted early may be cheaper than all looks left
+
+
+def test_an_answer_that_is_none_spends_a_look():
+    played = game(budget=2)
+    before = played.state
+    step = played.commit("I would go left.")
+    assert (step.outcome, step.depth, step.executed) == ("no_object", 0, 0)
+    assert played.commit(["up"] * 3).outcome == "depth_outside"
+    assert np.array_equal(played.state, before)
+    assert played.over
+    assert played.score().solved is False
+    with pytest.raises(ValueError, match="expected a game that goes on, got one over after 2"):
+        played.commit(["up"])
+
+
+def test_text_and_words_are_read_alike():
+    text = '{"h": 2, "actions": ["up", "left"]}'
+    for moves in ("blank", "tile"):
+        played = game(moves=moves)
+        assert played.read(text) == played.read(["up", "left"])
+        assert played.words(played.read(text)) == ["up", "left"]
+    assert game(moves="tile").read(text).actions == (1, 3)
+    assert game(lenient=True).read(["up"] * 3) == Commitment(AnswerOutcome.OK, 3, (0, 0, 0))
+
+
+@pytest.mark.parametrize("answer", [None, 5, 1.5, {"up": 1}, b"up", object()], ids=lambda answer: type(answer).__name__)
+def test_what_is_no_list_of_words_spends_a_look(answer):
+    one = game()
+    assert (one.commit(answer).outcome, one.left) == ("wrong_fields", 9)
+
+
+@pytest.mark.parametrize("answer", HOSTILE, ids=range(len(HOSTILE)))
+def test_hostile_answers_change_nothing(answer):
+    one = game()
+    before = one.state.copy()
+    assert one.commit(answer).depth == 0
+    assert (one.state == before).all()
+
+
+def test_looks_show_the_state():
+    look = game(cell=28).observe()
+    assert look.picture.shape == (84, 84, 3)
+    assert look.png[:4] == b"\x89PNG"
+    assert "picture" in look.system
+    shown = game(view="text").observe()
+    assert shown.picture is shown.png is None
+    assert shown.text.startswith(game().rows + "\n\n")
+    assert "picture" not in shown.system + shown.text
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_rows_are_the_state(task):
+    played = game(task)
+    assert np.array_equal(recommit.parse_levels(played.rows + "\n").states[0], played.state)
+
+
+def test_solved_starts_are_over():
+    played = Game(recommit.Sliding(2), np.array([[1, 2], [3, 0]], np.uint8), 3)
+    assert played.over
+    assert played.score().decisions == 0
+    assert spl(0, 0, True) == 0.0
+
+
+def test_what_cannot_be_played_is_refused():
+    with pytest.raises(ValueError, match="budget: expected at least 1, got 0"):
+        game(budget=0)
+    with pytest.raises(ValueError, match="view: expected one of image, text, got 'sound'"):
+        game(view="sound")
