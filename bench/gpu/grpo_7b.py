@@ -35,7 +35,7 @@ from recommit.train.engine.torch import TorchEngine
 from recommit.train.grpo import loss as objective
 from recommit.train.grpo.collect import ExactCollector, SampledCollector
 from recommit.train.grpo.config import GrpoConfig, RolloutConfig
-from recommit.train.grpo.head_moves import HeadMover
+from recommit.train.grpo.depth_head_optimizer import DepthHeadOptimizer
 from recommit.train.grpo.settings.credit import ExactCredit, StateCredit
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def collector(
     if not isinstance(config.credit, ExactCredit):
         return SampledCollector(actor, config.credit, config.rollout)
     graph = partial(PlanGraph, policy, task, run_pass=model.run_pass, keep_inputs=True)
-    mover = HeadMover(policy, engine, config.credit, config.objective, 0.0, HEAD_MOVES)
+    mover = DepthHeadOptimizer(policy, engine, config.credit, config.objective, 0.0, HEAD_MOVES)
     return ExactCollector(actor, config.credit, config.rollout, graph, mover)
 
 
@@ -120,8 +120,8 @@ def naive_decisions(policy: CommitPolicy, task: Any, states: Any, candidates: in
     for state in states:
         look = naive_inputs(policy, task, np.repeat(state[None], candidates, axis=0), processor, clock)
         z = clock.run("model", look)
-        chance = policy.depth_head(policy.read(z, index)).float().softmax(-1)
-        depth = torch.multinomial(chance, 1)[:, 0].cpu().numpy()
+        probs = policy.depth_head(policy.read(z, index)).float().softmax(-1)
+        depth = torch.multinomial(probs, 1)[:, 0].cpu().numpy()
         noise = torch.rand(candidates, 8, 4, device=z.device).clamp(1e-6, 1 - 1e-6)
         actions, _ = clock.run(
             "model", lambda z=z, noise=noise: policy.decoder.plans(z, index, depths=None, noise=noise)

@@ -31,7 +31,7 @@ SMALL = [
     "validation.instances=16",
 ]
 #: A recipe's phases need more steps than there are: the depth head moves from the start, and all steps are alike.
-PLAIN = ["phases=[{steps: 1, head_moves: 10}]", "run.tensorboard=false"]
+PLAIN = ["phases=[{steps: 1, head_updates: 10}]", "run.tensorboard=false"]
 FEW = ["rollout.instances=8", "rollout.states=64", "optim.batch=32", "run.device=cpu", "validation.instances=16"]
 
 

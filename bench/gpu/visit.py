@@ -116,13 +116,13 @@ class Visit:
         self.begin, self.seconds, self.dry = time.monotonic() - spent, seconds, dry
         self.parts: dict[str, dict[str, Any]] = {}
 
-    def left(self) -> float:
+    def remaining(self) -> float:
         """Seconds until the visit ends."""
         return self.seconds - (time.monotonic() - self.begin)
 
     def take(self, part: Part, log: Path) -> None:
         """Run a part and note its figures, or why there are none."""
-        limit, began = min(part.limit * (PATIENCE if self.dry else 1), self.left()), time.monotonic()
+        limit, began = min(part.limit * (PATIENCE if self.dry else 1), self.remaining()), time.monotonic()
         if limit <= LEAST:
             self.parts[part.name] = {"status": "failed", "reason": "no time left", "seconds": 0.0}
             return
@@ -251,7 +251,7 @@ def main(words: list[str] | None = None) -> int:
     logs.mkdir(parents=True, exist_ok=True)
     path = None
     for part in parts_of(options):
-        _say(f"== {part.name}: at most {min(part.limit, max(visit.left(), 0)):.0f} s")
+        _say(f"== {part.name}: at most {min(part.limit, max(visit.remaining(), 0)):.0f} s")
         visit.take(part, logs / f"{part.name}.log")
         path = save(visit, options.out)  # after every part, since the machine may be gone before the last
     if not options.dry_run:

@@ -45,13 +45,13 @@ def chooser(
     problem = HeadProblem.of(graph, policy.config.depths, (budget,), Prices(), "plan")
     reader, depths = reader or reader_of(policy, graph), np.array(policy.config.depths)
     columns, prices = np.zeros((budget + 1, len(graph)), np.int64), prices or Prices(*policy.config.prices)
-    for left in range(1, budget + 1):
+    for remaining in range(1, budget + 1):
         with torch.no_grad():
-            read = reader(slice(None), left, prices)
+            read = reader(slice(None), remaining, prices)
             if policy.config.head.reads == "foresight":
                 read = reader.ahead
-            columns[left, problem.rows] = depths[policy.depth_head(read).argmax(dim=1).numpy()] - 1
-    return lambda left, _episodes, path: columns[left, path[-1]]
+            columns[remaining, problem.rows] = depths[policy.depth_head(read).argmax(dim=1).numpy()] - 1
+    return lambda remaining, _episodes, path: columns[remaining, path[-1]]
 
 
 def row(graph: CommitmentGraph, folder: Path, budget: int) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Tables of docs/results-heads.md where looks cost something: one head that reads the price, beside who cannot.
 
-python -m bench.pages.charged FOLDER...   # evaluations of recommit evaluate --price-look, of all seeds and prices
+python -m bench.pages.charged FOLDER...   # evaluations with --price-observation, of all seeds and prices
 python -m bench.pages.heads               # the tables of the page
 
 Writes docs/assets/heads-charged.json. The seed of an evaluation is that of its run; its first agent is the one that is
@@ -17,7 +17,7 @@ from statistics import mean
 from typing import Any
 
 from recommit.evaluate.agent_names import AgentName
-from recommit.storage.foreign_text import grid
+from recommit.storage.terminal_text import grid
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 #: Folder of a policy, without its seed -> who chooses the depth; all of them go by the same plans.
@@ -33,7 +33,7 @@ def gathered(folders: list[Path]) -> dict[str, Any]:
     for folder in folders:
         plan, summary = (json.loads((folder / name).read_text()) for name in ("plan.json", "summary.json"))
         sets.add((plan["test_set"], plan["instances"], plan["fresh"]))
-        about = {"seed": int(plan["run"].rpartition("-s")[2]), "look": plan["price_look"]}
+        about = {"seed": int(plan["run"].rpartition("-s")[2]), "look": plan["price_observation"]}
         constants = {row["budget"]: row["gain_constant"] for row in summary if row.get("gain_constant")}
         for row in summary:
             if chooses := _chooses(row["agent"], constants[row["budget"]]):

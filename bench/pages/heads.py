@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from bench.pages import charged, ladder, leads
 
 from recommit.evaluate.agent_names import AgentName
-from recommit.storage.foreign_text import grid
+from recommit.storage.terminal_text import grid
 from recommit.train.baselines import audit_page
 from recommit.train.baselines.audit import AuditRow
 

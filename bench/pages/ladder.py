@@ -13,7 +13,7 @@ from typing import Any
 
 from recommit.evaluate.agent_names import AgentName
 from recommit.evaluate.tables.recipe_changes import RUNGS
-from recommit.storage.foreign_text import grid
+from recommit.storage.terminal_text import grid
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 KEPT = ("solve_rate", "solve_low", "solve_high", "actions_per_episode", "decisions_per_episode", "gain")

@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 
 from recommit.evaluate import seeds
 from recommit.stats import bootstrap
-from recommit.storage.foreign_text import grid
+from recommit.storage.terminal_text import grid
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 #: What a look costs; an action costs ``ACTION``.

@@ -41,7 +41,7 @@ def taught(foresight: Path, graph: Path, prices: Prices, seed: int, out: Path, z
             "--one-price",
             "--price-action",
             str(prices.action),
-            "--price-look",
+            "--price-observation",
             str(prices.look),
         ]
         call = ["recommit", "train", "stakes", str(foresight), str(graph), *words, "--seed", str(seed), "--quiet"]

@@ -16,7 +16,7 @@ from typing import Any
 
 from bench.pages import heads
 
-from recommit.storage.foreign_text import grid
+from recommit.storage.terminal_text import grid
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGE = DOCS / "rivals.md"

@@ -44,7 +44,7 @@ def test_best_values(timed: Timed, graph: Commitments) -> None:
     """Values of every state and number of looks left."""
     value = timed(lambda: regret.best(graph, BUDGET, PRICES).value[-1], STATES)
     best = regret.best(graph, BUDGET, PRICES)
-    assert np.allclose(value[graph.rows], best.quality(BUDGET, graph.rows).max(axis=1), atol=1e-12)
+    assert np.allclose(value[graph.rows], best.q_values(BUDGET, graph.rows).max(axis=1), atol=1e-12)
 
 
 def test_best_values_at_16_prices(timed: Timed, graph: Commitments) -> None:

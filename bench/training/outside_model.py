@@ -47,7 +47,7 @@ from recommit.train.grpo import collect, learner
 from recommit.train.grpo import loss as objective
 from recommit.train.grpo.batch import GrpoBatch
 from recommit.train.grpo.config import GrpoConfig
-from recommit.train.grpo.head_moves import HeadMover
+from recommit.train.grpo.depth_head_optimizer import DepthHeadOptimizer
 from recommit.train.grpo.step import Grpo
 from recommit.train.sft import run as sft
 
@@ -58,7 +58,7 @@ QUIET = ["validation.instances=0", "run.threads=1", "run.save_every=100000"]
 RUNS: dict[str, tuple[str, str, list[str]]] = {
     "sft": ("paper-sokoban", "sft", []),
     "state credit": ("paper-sokoban", "grpo", []),
-    "exact credit": ("sound-sokoban", "grpo", ["phases=[{steps: 1, head_moves: 40}]"]),
+    "exact credit": ("sound-sokoban", "grpo", ["phases=[{steps: 1, head_updates: 40}]"]),
 }
 
 
@@ -107,7 +107,7 @@ def watch(stages: Stages) -> None:
         (PlanGraph, "expand", "graph"),
         (collect, "explore", "graph"),
         (values.Program, "values", "program"),
-        (HeadMover, "__call__", "head moves"),
+        (DepthHeadOptimizer, "__call__", "head moves"),
         (collect, "plan_advantages", "credit"),
         (collect.ExactCollector, "__call__", "credit"),
         (collect.SampledCollector, "__call__", "credit"),
@@ -145,7 +145,7 @@ def rank(name: str, options: argparse.Namespace, place: Path) -> dict[str, Any]:
     if getattr(config, "head", None) is not None:
         own.replace_head(config.head)
     watch(stages)
-    with RunDirectory(place / "run", lead=team.lead) as folder, Interrupt() as interrupt:
+    with RunDirectory(place / "run", is_main_process=team.is_main_process) as folder, Interrupt() as interrupt:
         run = _trainer(config, own, folder, team, place)
         _from_the_second_step(run, stages)
         assert run.run(interrupt) == 0

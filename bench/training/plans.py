@@ -71,7 +71,7 @@ def one(shape: str, stage: str, engine: dict[str, Any]) -> dict[str, Any]:
         dataset = recommit.data.open(Path(place) / "data", "train")
         team = ranks.join("cpu") if config.engine.kind == "deepspeed" else ranks.alone("cpu")
         estimated = estimate(config, model, recommit.Sliding(3), Machine(CARDS["cpu"], team.world))
-        with RunDirectory(Path(place) / "run", lead=team.lead) as run:
+        with RunDirectory(Path(place) / "run", is_main_process=team.is_main_process) as run:
             before = resident()
 
             def make() -> Any:

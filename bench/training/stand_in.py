@@ -127,7 +127,7 @@ class StandInEngine:
 
     def __init__(self, stages: Stages, trained: Iterable[nn.Parameter], team: Team) -> None:
         self.stages, self.team, self.trained = stages, team, list(trained)
-        owned = self.trained if team.lead else []
+        owned = self.trained if team.is_main_process else []
         self._moments = {
             id(p): (torch.zeros_like(p), torch.zeros_like(p)) for p in owned
         }  # there before a save, as in AdamW
@@ -163,10 +163,10 @@ class StandInEngine:
 
     def save(self, folder: Any) -> None:
         """Weights and moments in float32, by the lead."""
-        state.save(folder, (self._state(p) for p in self.trained), write=self.team.lead)
+        state.save(folder, (self._state(p) for p in self.trained), write=self.team.is_main_process)
 
     def _state(self, parameter: nn.Parameter) -> dict[str, Tensor]:
-        if not self.team.lead:
+        if not self.team.is_main_process:
             return {}
         first, second = self._moments[id(parameter)]
         return {"weight": parameter.detach(), "exp_avg": first, "exp_avg_sq": second, "step": torch.zeros(())}

@@ -181,14 +181,14 @@ def bellman_gap(transition: Floats, reward: Floats, start: Floats, budget: int, 
     """
     optimal, fixed = np.zeros((budget + 1, len(start))), np.zeros((budget + 1, len(start)))
     gap, visits = np.zeros_like(optimal), np.zeros_like(optimal)
-    for left in range(1, budget + 1):
-        q = reward + transition @ optimal[left - 1]
-        optimal[left] = q.max(axis=0)
-        gap[left] = optimal[left] - q[action]
-        fixed[left] = reward[action] + transition[action] @ fixed[left - 1]
+    for remaining in range(1, budget + 1):
+        q = reward + transition @ optimal[remaining - 1]
+        optimal[remaining] = q.max(axis=0)
+        gap[remaining] = optimal[remaining] - q[action]
+        fixed[remaining] = reward[action] + transition[action] @ fixed[remaining - 1]
     visits[budget] = start
-    for left in range(budget, 0, -1):
-        visits[left - 1] = visits[left] @ transition[action]
+    for remaining in range(budget, 0, -1):
+        visits[remaining - 1] = visits[remaining] @ transition[action]
     return Gap(float(start @ optimal[budget]), float(start @ fixed[budget]), gap, visits)
 
 

@@ -15,12 +15,12 @@ class Failing(Files):
     """Operation number ``at`` fails with ``error``: once, or from then on for ever."""
 
     def __init__(self, at, error, forever=False):
-        self.left, self.error, self.forever = at, error, forever
+        self.remaining, self.error, self.forever = at, error, forever
         self.failed = 0
 
     def _around(self, name, *arguments):
-        self.left -= 1
-        if name != "close" and (self.left == 0 or (self.forever and self.left < 0)):
+        self.remaining -= 1
+        if name != "close" and (self.remaining == 0 or (self.forever and self.remaining < 0)):
             self.failed += 1
             raise OSError(self.error, os.strerror(self.error))
         return getattr(Files, name)(self, *arguments)

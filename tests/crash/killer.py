@@ -39,17 +39,17 @@ class Suicidal(Files):
     """Dies at operation number ``at``, before or after it; ``middle``: half way through write number ``at``."""
 
     def __init__(self, at, moment):
-        self.left, self.moment = at, moment
+        self.remaining, self.moment = at, moment
 
     def _around(self, name, *arguments):
-        self.left -= self.moment != "middle" or name == "write"
-        if self.left == 0 and self.moment == "before":
+        self.remaining -= self.moment != "middle" or name == "write"
+        if self.remaining == 0 and self.moment == "before":
             os.kill(os.getpid(), signal.SIGKILL)
-        if self.left == 0 and self.moment == "middle":
+        if self.remaining == 0 and self.moment == "middle":
             getattr(Files, name)(self, arguments[0], arguments[1][: len(arguments[1]) // 2])
             os.kill(os.getpid(), signal.SIGKILL)
         result = getattr(Files, name)(self, *arguments)
-        if self.left == 0 and self.moment == "after":
+        if self.remaining == 0 and self.moment == "after":
             os.kill(os.getpid(), signal.SIGKILL)
         return result
 

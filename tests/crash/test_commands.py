@@ -59,9 +59,9 @@ def no_clock():
 
 @pytest.fixture(scope="module")
 def changes():
-    heard = Changes()
-    yield heard
-    heard.stop()
+    gathered = Changes()
+    yield gathered
+    gathered.stop()
 
 
 @pytest.fixture(scope="module")

@@ -42,7 +42,7 @@ def test_operation_number_n_fails(tmp_path, undisturbed, error, forever, stride,
         caught = _error_of(lambda folder=folder, faults=faults: build(TINY, folder, files_=faults))
         if caught is None:
             assert differences(folder, undisturbed) == []
-            if faults.left > 0:  # never got that far
+            if faults.remaining > 0:  # never got that far
                 break
         else:
             assert isinstance(caught, kind)

@@ -93,9 +93,9 @@ def killed(out: Path, pattern: str, count: int) -> None:
 @pytest.fixture(scope="module")
 def out(tmp_path_factory):
     """What is there after three kills."""
-    folder, chance = tmp_path_factory.mktemp("paper") / "killed", random.Random(18)
+    folder, probs = tmp_path_factory.mktemp("paper") / "killed", random.Random(18)
     for pattern, low, high in MOMENTS:
-        killed(folder, pattern, chance.randint(low, high))
+        killed(folder, pattern, probs.randint(low, high))
     whole(folder)
     return folder
 

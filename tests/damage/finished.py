@@ -77,7 +77,7 @@ _ROW = {
     "chosen": "",
     "budget": 3,
     "price_action": 0.0,
-    "price_look": 0.0,
+    "price_observation": 0.0,
     "seeds": [0],
     "parameters": None,
     **dict.fromkeys(("validation", "solved", "actions", "looks", "value", "ceiling"), 0.5),
@@ -90,7 +90,7 @@ SCORES = {
     "missing": [],
     "price_action": 0.01,
     "instances": {name: {"label": "2x3", "starts": 6} for name in ("test", "validation")},
-    "settings": [{"budget": 3, "price_action": 0.0, "price_look": 0.0}],
+    "settings": [{"budget": 3, "price_action": 0.0, "price_observation": 0.0}],
     "rows": {"test": [_ROW]},
     "split": [],
 }

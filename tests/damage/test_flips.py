@@ -35,10 +35,10 @@ class Flips:
 
     def __init__(self, place, ear, **options):
         self.place = finished.make(place, **options)
-        heard = {use: ear.during(use, place) for use in finished.uses(place)}
-        self.learned = {use: text for use, (text, _) in heard.items()}
+        gathered = {use: ear.during(use, place) for use in finished.uses(place)}
+        self.learned = {use: text for use, (text, _) in gathered.items()}
         self.readers = {
-            name: [use for use, (_, names) in heard.items() if name in names] for name in finished.every_file(place)
+            name: [use for use, (_, names) in gathered.items() if name in names] for name in finished.every_file(place)
         }
 
     def flip(self, name, bit):

@@ -83,9 +83,9 @@ class Place:
         self.begin(words)
         ended = self.call(words)
         assert ended.status == 0, ended.words
-        left = {path.relative_to(self.here).as_posix() for path in (self.here / "new").rglob("*")}
+        remaining = {path.relative_to(self.here).as_posix() for path in (self.here / "new").rglob("*")}
         opened = {name for name in ended.opened if name.startswith("new/")}
-        return sorted(name for name in left | opened if not TEMPORARY.search(name))
+        return sorted(name for name in remaining | opened if not TEMPORARY.search(name))
 
     def wrong(self, words: tuple[str, ...], name: str, target: str) -> str:
         """What is wrong with a verb that finds a link in the place of something that it writes."""

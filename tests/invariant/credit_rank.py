@@ -17,7 +17,7 @@ from tests.unit.train.runs import plan_of
 from recommit.graph import plan_graph as graph
 from recommit.runs import ranks
 from recommit.train.engine import deepspeed_state
-from recommit.train.grpo import head_moves, run
+from recommit.train.grpo import depth_head_optimizer, run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 STEPS = 3
 EXACT = {"group": "exact"}
 #: The last of three steps is the depth head's alone.
-LAST = {"steps": 1, "head_only": True, "head_moves": 8, "head_lr": 3e-3, "starts": 16, "budgets": [2, 4]}
-MOVES = [{"steps": 3, "head_moves": 8}]
+LAST = {"steps": 1, "head_only": True, "head_updates": 8, "head_lr": 3e-3, "starts": 16, "budgets": [2, 4]}
+MOVES = [{"steps": 3, "head_updates": 8}]
 #: Changes to the plan by case.
 CASES: dict[str, dict[str, Any]] = {
     "state": {},
     "state-best": {"credit": {"follow": "best", "scale": "batch", "deadlock": "penalty"}},
     "episode": {"credit": {"group": "episode"}},
     "branch": {"credit": {"group": "branch", "follow": "random"}},
-    "exact": {"credit": {**EXACT, "plan_depths": "chosen"}},
-    "exact-even": {"credit": {**EXACT, "plan_depths": "even", "width": 1}},
+    "exact": {"credit": {**EXACT, "depth_weighting": "chosen"}},
+    "exact-even": {"credit": {**EXACT, "depth_weighting": "even", "width": 1}},
     "exact-budgets": {"credit": {**EXACT, "budgets": [2, 4]}, "rollout": {"states": 20}},
     "exact-price": {"credit": {**EXACT, "price_action": [0.02, 0.005]}},
     "moves": {"credit": EXACT, "phases": MOVES},
@@ -42,8 +42,8 @@ CASES: dict[str, dict[str, Any]] = {
     # What the laptop recipes have, all of it together.
     "sound": {
         "head": {"reads": "plan", "hidden": 6},
-        "credit": {**EXACT, "plan_depths": "even", "width": 1, "price_action": [0.02, 0.005]},
-        "phases": [{"steps": 2, "head_moves": 8}, {**LAST, "price_action": 0.01}],
+        "credit": {**EXACT, "depth_weighting": "even", "width": 1, "price_action": [0.02, 0.005]},
+        "phases": [{"steps": 2, "head_updates": 8}, {**LAST, "price_action": 0.01}],
         "rollout": {"states": 20},
     },
     # Fewer states to learn from than there are ranks.
@@ -80,7 +80,7 @@ def forgotten_ranks(parameters: Any, team: Any) -> None:
 
 DEFECTS = {
     "masters": (deepspeed_state.Pieces, "set_weight", forgotten_masters),
-    "ranks": (head_moves, "_add_up", forgotten_ranks),
+    "ranks": (depth_head_optimizer, "_add_up", forgotten_ranks),
 }
 
 

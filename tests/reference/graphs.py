@@ -85,11 +85,11 @@ def lost(
 ) -> list[float]:
     """What each commitment of a rule's episode gives away."""
     here, each = start, []
-    for left in range(budget, 0, -1):
+    for remaining in range(budget, 0, -1):
         if here not in edges:
             break
         after, executed, solved = edges[here][rule(here)]
-        rest = 1.0 if solved else best(edges, after, left - 1, allowed, action, look) if left > 1 else 0.0
-        each.append(best(edges, here, left, allowed, action, look) - (rest - action * executed - look))
+        rest = 1.0 if solved else best(edges, after, remaining - 1, allowed, action, look) if remaining > 1 else 0.0
+        each.append(best(edges, here, remaining, allowed, action, look) - (rest - action * executed - look))
         here = after
     return each

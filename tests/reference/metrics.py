@@ -37,54 +37,54 @@ def wilson(successes, trials, z=1.959963984540054):
     return (-b - root) / (2 * a), (-b + root) / (2 * a)
 
 
-def best(step, state, left, goal, depths):
+def best(step, state, remaining, goal, depths):
     """(solved, -actions, -decisions) of the best choice of depths, by trying all: ``step(state, depth)`` gives
     (state, executed, solved)."""
     if goal(state):
         return (1, 0, 0)
-    if left == 0:
+    if remaining == 0:
         return (0, 0, 0)
     options = []
     for depth in depths:
         after, executed, solved = step(state, depth)
-        rest = (1, 0, 0) if solved else best(step, after, left - 1, goal, depths)
+        rest = (1, 0, 0) if solved else best(step, after, remaining - 1, goal, depths)
         options.append((rest[0], rest[1] - executed, rest[2] - 1))
     return max(options)
 
 
-def best_at(step, state, left, goal, depths, prices):
+def best_at(step, state, remaining, goal, depths, prices):
     """(value, solved, -actions, -decisions) of the best choice at ``prices`` (of an action, of a look), fractions: ties
     are exact."""
     if goal(state):
         return (1, 1, 0, 0)
-    if left == 0:
+    if remaining == 0:
         return (0, 0, 0, 0)
     options = []
     for depth in depths:
         after, executed, solved = step(state, depth)
-        rest = (1, 1, 0, 0) if solved else best_at(step, after, left - 1, goal, depths, prices)
+        rest = (1, 1, 0, 0) if solved else best_at(step, after, remaining - 1, goal, depths, prices)
         value = rest[0] - executed * prices[0] - prices[1]
         options.append((value, rest[1], rest[2] - executed, rest[3] - 1))
     return max(options)
 
 
-def expected(step, chances, state, left, goal, memory):
+def expected(step, chances, state, remaining, goal, memory):
     """[solved, actions, actions * solved, decisions] that an episode comes to on average: every choice of depths is
     played to its end. ``chances(state, left)`` gives the probability of each depth; equal states are played once
     (``memory``)."""
     if goal(state):
         return [1, 0, 0, 0]
-    if left == 0:
+    if remaining == 0:
         return [0, 0, 0, 0]
-    if (state, left) not in memory:
+    if (state, remaining) not in memory:
         total = [0, 0, 0, 0]
-        for depth, chance in chances(state, left).items():
+        for depth, probs in chances(state, remaining).items():
             after, executed, solved = step(state, depth)
-            rest = [1, 0, 0, 0] if solved else expected(step, chances, after, left - 1, goal, memory)
+            rest = [1, 0, 0, 0] if solved else expected(step, chances, after, remaining - 1, goal, memory)
             play = [rest[0], rest[1] + executed, rest[2] + executed * rest[0], rest[3] + 1]
-            total = [one + chance * other for one, other in zip(total, play, strict=True)]
-        memory[state, left] = total
-    return memory[state, left]
+            total = [one + probs * other for one, other in zip(total, play, strict=True)]
+        memory[state, remaining] = total
+    return memory[state, remaining]
 
 
 def sides(decisions, edges):

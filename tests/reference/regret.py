@@ -16,68 +16,68 @@ def ends(graph, node):
     return graph.goal[node] or graph.edges[node] is None
 
 
-def play(graph, node, left, choose, action, look):
+def play(graph, node, remaining, choose, action, look):
     """(value, solved, [(left, node, column)]) of one episode; ``choose(left, node)`` is a column."""
     value, decisions = 0.0, []
-    while left and not ends(graph, node):
-        column = choose(left, node)
-        decisions.append((left, node, column))
+    while remaining and not ends(graph, node):
+        column = choose(remaining, node)
+        decisions.append((remaining, node, column))
         node, executed = graph.edges[node][column]
         value -= action * executed + look
-        left -= 1
+        remaining -= 1
     if graph.goal[node]:
         return value + 1.0, True, decisions
-    return value - left * (action * graph.depths[0] + look), False, decisions
+    return value - remaining * (action * graph.depths[0] + look), False, decisions
 
 
-def every_way(graph, node, left, action, look):
+def every_way(graph, node, remaining, action, look):
     """``play`` of every sequence of columns."""
-    for columns in itertools.product(range(len(graph.depths)), repeat=left):
-        yield play(graph, node, left, lambda now, _node, columns=columns: columns[left - now], action, look)
+    for columns in itertools.product(range(len(graph.depths)), repeat=remaining):
+        yield play(graph, node, remaining, lambda now, _node, columns=columns: columns[remaining - now], action, look)
 
 
-def best(graph, node, left, action, look, defect=False):
+def best(graph, node, remaining, action, look, defect=False):
     """The largest value of any sequence. Defect: one more look."""
-    return max(value for value, _, _ in every_way(graph, node, left + defect, action, look))
+    return max(value for value, _, _ in every_way(graph, node, remaining + defect, action, look))
 
 
-def hope(graph, node, left):
-    return any(solved for _, solved, _ in every_way(graph, node, left, 0.0, 0.0))
+def hope(graph, node, remaining):
+    return any(solved for _, solved, _ in every_way(graph, node, remaining, 0.0, 0.0))
 
 
-def quality(graph, node, left, column, action, look):
+def q_values(graph, node, remaining, column, action, look):
     landing, executed = graph.edges[node][column]
-    return best(graph, landing, left - 1, action, look) - action * executed - look
+    return best(graph, landing, remaining - 1, action, look) - action * executed - look
 
 
-def regret(graph, node, left, rule, action, look, defect=False):
+def regret(graph, node, remaining, rule, action, look, defect=False):
     """Defect: what follows is valued under the rule, not under the best depths."""
-    column = rule(left, node)
+    column = rule(remaining, node)
     if defect:
         landing, executed = graph.edges[node][column]
-        onward = play(graph, landing, left - 1, rule, action, look)[0] - action * executed - look
+        onward = play(graph, landing, remaining - 1, rule, action, look)[0] - action * executed - look
     else:
-        onward = quality(graph, node, left, column, action, look)
-    return best(graph, node, left, action, look) - onward
+        onward = q_values(graph, node, remaining, column, action, look)
+    return best(graph, node, remaining, action, look) - onward
 
 
-def causes(graph, start, left, rule, action, look, defect=False):
+def causes(graph, start, remaining, rule, action, look, defect=False):
     """[(left, node, regret, cause)] of one episode. Defect: only the state itself is a round, not those before it."""
     result, been = [], []
-    for now, node, column in play(graph, start, left, rule, action, look)[2]:
+    for now, node, column in play(graph, start, remaining, rule, action, look)[2]:
         been = [node] if defect else [*been, node]
         loss = regret(graph, node, now, rule, action, look)
         result.append((now, node, loss, cause(graph, node, now, column, been, action, look)))
     return result
 
 
-def cause(graph, node, left, column, been, action, look):
-    each = [quality(graph, node, left, c, action, look) for c in range(len(graph.depths))]
+def cause(graph, node, remaining, column, been, action, look):
+    each = [q_values(graph, node, remaining, c, action, look) for c in range(len(graph.depths))]
     maximisers = [graph.depths[c] for c, value in enumerate(each) if value >= max(each) - 1e-12]
     depth, landing = graph.depths[column], graph.edges[node][column][0]
     if depth in maximisers:
         return None
-    if not hope(graph, node, left):
+    if not hope(graph, node, remaining):
         return "last look"
     if graph.distance[node] >= 0 > graph.distance[landing]:
         return "lost level"
@@ -117,17 +117,17 @@ def rule_cost(graph, node, columns, action, look, defect=False):
     return cost if graph.goal[node] else math.inf
 
 
-def optimal(distance, left, depths, action, look, farthest):
+def optimal(distance, remaining, depths, action, look, farthest):
     """The value of a place on a line whose end 0 is the goal and whose other end is ``farthest``: every sequence of
     steps is tried. A place below zero has no way out."""
     if distance == 0:
         return 1.0
-    if left == 0:
+    if remaining == 0:
         return 0.0
     values = []
     for depth in depths:
         for landing, executed in walks(distance, depth, farthest):
-            values.append(optimal(landing, left - 1, depths, action, look, farthest) - action * executed - look)
+            values.append(optimal(landing, remaining - 1, depths, action, look, farthest) - action * executed - look)
     return max(values)
 
 

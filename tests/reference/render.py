@@ -47,8 +47,8 @@ def patches(picture: Picture) -> NDArray[np.float32]:
         for token_x in range(width // (PATCH * MERGE)):
             for inner_y in range(MERGE):
                 for inner_x in range(MERGE):
-                    top, left = (token_y * MERGE + inner_y) * PATCH, (token_x * MERGE + inner_x) * PATCH
-                    patch = picture[top : top + PATCH, left : left + PATCH].tolist()
+                    top, remaining = (token_y * MERGE + inner_y) * PATCH, (token_x * MERGE + inner_x) * PATCH
+                    patch = picture[top : top + PATCH, remaining : remaining + PATCH].tolist()
                     rows.append(
                         [
                             table[channel][pixel[channel]]

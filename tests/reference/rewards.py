@@ -35,10 +35,10 @@ def distance(task: str, shape: tuple[int, int], state: bytes) -> int:
     return -1
 
 
-def potential(kind: str, left: int, start: int, farthest: int) -> float:
+def potential(kind: str, remaining: int, start: int, farthest: int) -> float:
     """P of a state that is ``left`` actions from the goal, in an episode that began at ``start``."""
-    left, start = (min(each, farthest) if each >= 0 else farthest for each in (left, start))
-    return {"sparse": 0.0, "progress": -left / start, "distance": -float(left)}[kind]
+    remaining, start = (min(each, farthest) if each >= 0 else farthest for each in (remaining, start))
+    return {"sparse": 0.0, "progress": -remaining / start, "distance": -float(remaining)}[kind]
 
 
 def reward(

@@ -19,60 +19,62 @@ if TYPE_CHECKING:
 
 
 def value(
-    edges: Edges, chance: Chance, depths: tuple[int, ...], here: Key, left: int, action: float, look: float
+    edges: Edges, probs: Chance, depths: tuple[int, ...], here: Key, remaining: int, action: float, look: float
 ) -> float:
     """The expected value of an episode, by walking down every way it can take."""
     if here not in edges:
         return 1.0
-    if left == 0:
+    if remaining == 0:
         return 0.0
     total = 0.0
-    for likely, depth in zip(chance(here), depths, strict=True):
+    for likely, depth in zip(probs(here), depths, strict=True):
         after, executed, _ = edges[here][depth]
-        total += likely * (value(edges, chance, depths, after, left - 1, action, look) - action * executed - look)
+        total += likely * (value(edges, probs, depths, after, remaining - 1, action, look) - action * executed - look)
     return total
 
 
-def ways(edges: Edges, chance: Chance, depths: tuple[int, ...], here: Key, left: int) -> Iterator[tuple[float, list]]:
+def ways(
+    edges: Edges, probs: Chance, depths: tuple[int, ...], here: Key, remaining: int
+) -> Iterator[tuple[float, list]]:
     """Every episode with its probability: a list of (state, place of the depth, where that leads, actions, solved)."""
-    if here not in edges or left == 0:
+    if here not in edges or remaining == 0:
         yield 1.0, []
         return
     for place, depth in enumerate(depths):
         after, executed, solved = edges[here][depth]
-        for likely, rest in ways(edges, chance, depths, after, left - 1):
-            yield chance(here)[place] * likely, [(here, place, after, executed, solved), *rest]
+        for likely, rest in ways(edges, probs, depths, after, remaining - 1):
+            yield probs(here)[place] * likely, [(here, place, after, executed, solved), *rest]
 
 
 def value_by_left(
     edges: Edges,
-    chance: Callable[[Key, int], list[float]],
+    probs: Callable[[Key, int], list[float]],
     depths: tuple[int, ...],
     here: Key,
-    left: int,
+    remaining: int,
     action: float,
     look: float,
 ) -> float:
     """The same of a head that knows the looks left."""
-    if here not in edges or left == 0:
+    if here not in edges or remaining == 0:
         return float(here not in edges)
     total = 0.0
-    for likely, depth in zip(chance(here, left), depths, strict=True):
+    for likely, depth in zip(probs(here, remaining), depths, strict=True):
         after, executed, _ = edges[here][depth]
-        onward = value_by_left(edges, chance, depths, after, left - 1, action, look)
+        onward = value_by_left(edges, probs, depths, after, remaining - 1, action, look)
         total += likely * (onward - action * executed - look)
     return total
 
 
 def visits_by_left(
-    edges: Edges, chance: Callable[[Key, int], list[float]], depths: tuple[int, ...], here: Key, left: int
+    edges: Edges, probs: Callable[[Key, int], list[float]], depths: tuple[int, ...], here: Key, remaining: int
 ) -> Iterator[tuple[float, Key, int]]:
     """Every look that an episode may come to, with its probability, its state and the looks left there."""
-    if here not in edges or left == 0:
+    if here not in edges or remaining == 0:
         return
-    yield 1.0, here, left
-    for likely, depth in zip(chance(here, left), depths, strict=True):
-        for further, state, k in visits_by_left(edges, chance, depths, edges[here][depth][0], left - 1):
+    yield 1.0, here, remaining
+    for likely, depth in zip(probs(here, remaining), depths, strict=True):
+        for further, state, k in visits_by_left(edges, probs, depths, edges[here][depth][0], remaining - 1):
             yield likely * further, state, k
 
 
@@ -115,13 +117,13 @@ def compared(rewards: list[float]) -> list[float]:
     return [0.0 if deviation < 1e-12 else (each - mean) / deviation for each in rewards]
 
 
-def group_gradient(chance: list[float], rewards: list[float], size: int) -> list[float]:
+def group_gradient(probs: list[float], rewards: list[float], size: int) -> list[float]:
     """The expected gradient by logits of one group of depths drawn in one state, by every sequence of draws."""
-    many = len(chance)
+    many = len(probs)
     result = [0.0] * many
     for drawn in product(range(many), repeat=size):
-        likely = math.prod(chance[i] for i in drawn)
+        likely = math.prod(probs[i] for i in drawn)
         for advantage, column in zip(compared([rewards[i] for i in drawn]), drawn, strict=True):
             for j in range(many):
-                result[j] += likely * advantage * ((j == column) - chance[j]) / size
+                result[j] += likely * advantage * ((j == column) - probs[j]) / size
     return result

@@ -76,17 +76,17 @@ def walk_ends(rows: int, cols: int, length: int, *, turns_back: bool) -> dict[Bo
     ``turns_back``: the walk chooses among all moves, else among those that do not undo the last one.
     """
     table = distances(rows, cols, length)
-    chance = {goal(rows, cols): 1.0}
+    probs = {goal(rows, cols): 1.0}
     for level in range(1, length + 1):
         following: dict[Board, float] = {}
-        for board, here in chance.items():
+        for board, here in probs.items():
             beside = {after(board, rows, cols, action) for action in range(4)} - {board}
             moves = len(beside) - (0 if turns_back or level == 1 else 1)
             for other in beside:
                 if table[other] == level:
                     following[other] = following.get(other, 0.0) + here / moves
-        chance = following
-    return chance
+        probs = following
+    return probs
 
 
 def walked(rows: int, cols: int, length: int, numbers: Callable[[int], float], *, turns_back: bool) -> Board:
@@ -110,19 +110,21 @@ def walked(rows: int, cols: int, length: int, numbers: Callable[[int], float], *
 
 
 def _onward(
-    board: Board, rows: int, cols: int, last: int | None, action: int, left: int, *, turns_back: bool
+    board: Board, rows: int, cols: int, last: int | None, action: int, remaining: int, *, turns_back: bool
 ) -> Fraction:
     """The share of ``action`` among the walks of ``left`` more moves that undo none."""
     blank = board.index(0)
-    return _share(rows, cols, blank, -1 if last is None else last, action, left, turns_back)
+    return _share(rows, cols, blank, -1 if last is None else last, action, remaining, turns_back)
 
 
 @cache
-def _share(rows: int, cols: int, blank: int, last: int, action: int, left: int, turns_back: bool) -> Fraction:
+def _share(rows: int, cols: int, blank: int, last: int, action: int, remaining: int, turns_back: bool) -> Fraction:
     inside = [0 <= blank // cols + down < rows and 0 <= blank % cols + right < cols for down, right in STEPS]
     if not inside[action] or (last >= 0 and action == last ^ 1):
         return Fraction(0)
-    if left == 1 or not turns_back:
+    if remaining == 1 or not turns_back:
         return Fraction(1, sum(inside))
     ahead = blank + STEPS[action][0] * cols + STEPS[action][1]
-    return Fraction(1, sum(inside)) * sum(_share(rows, cols, ahead, action, a, left - 1, turns_back) for a in range(4))
+    return Fraction(1, sum(inside)) * sum(
+        _share(rows, cols, ahead, action, a, remaining - 1, turns_back) for a in range(4)
+    )

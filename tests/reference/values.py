@@ -8,38 +8,38 @@ from types import SimpleNamespace
 import numpy as np
 
 
-def values(graph, roots, chance, budget, prices, budgets=()):
+def values(graph, roots, probs, budget, prices, budgets=()):
     """By node and decisions left; see ``recommit.graph.values.Values``."""
     distance = [int(d) for d in graph.task.distance(graph.states)]
     nodes, depths = range(len(graph)), range(graph.landing.shape[1])
     looked = [node for node in nodes if graph.expanded[node]]
     cost = {node: [_price(prices, int(graph.executed[node, column])) for column in depths] for node in looked}
-    wasted = sum(sum(chance[node, c] * cost[node][c] for c in depths) for node in looked) / max(len(looked), 1)
-    worth, quality = [[float(graph.goal[node]) for node in nodes]], [{}]
-    for left in range(1, budget + 1):
+    wasted = sum(sum(probs[node, c] * cost[node][c] for c in depths) for node in looked) / max(len(looked), 1)
+    worth, q_values = [[float(graph.goal[node]) for node in nodes]], [{}]
+    for remaining in range(1, budget + 1):
         before = worth[-1]
         q = {node: [before[graph.landing[node, c]] - cost[node][c] for c in depths] for node in looked}
-        own = {node: sum(chance[node, c] * q[node][c] for c in depths) for node in looked}
+        own = {node: sum(probs[node, c] * q[node][c] for c in depths) for node in looked}
         rest = {
-            node: _beyond(distance, own, distance[node], left, -wasted * left)
+            node: _beyond(distance, own, distance[node], remaining, -wasted * remaining)
             for node in nodes
             if node not in own and not graph.goal[node]
         }
         worth.append([1.0 if graph.goal[node] else own[node] if node in own else rest[node] for node in nodes])
-        quality.append(q)
+        q_values.append(q)
     visits = np.zeros((budget + 1, len(graph)))
     for each in [min(k, budget) for k in budgets] or [budget]:
-        visits += _visits(graph, roots, chance, budget, each) / max(len(budgets), 1)
+        visits += _visits(graph, roots, probs, budget, each) / max(len(budgets), 1)
     advantage, mass = np.zeros((len(graph), len(depths))), visits.sum(axis=0)
     for node in looked:
-        for left in range(1, budget + 1):
-            q = np.array(quality[left][node])
-            advantage[node] += visits[left, node] * (q - q @ chance[node]) / max(mass[node], 1e-12)
+        for remaining in range(1, budget + 1):
+            q = np.array(q_values[remaining][node])
+            advantage[node] += visits[remaining, node] * (q - q @ probs[node]) / max(mass[node], 1e-12)
     settled = sum(
-        visits[left, node]
-        for left in range(budget + 1)
+        visits[remaining, node]
+        for remaining in range(budget + 1)
         for node in nodes
-        if graph.expanded[node] or distance[node] < 0 or distance[node] > 8 * left
+        if graph.expanded[node] or distance[node] < 0 or distance[node] > 8 * remaining
     )
     visits_of_plans = visits * graph.expanded
     share = settled / visits.sum()
@@ -51,22 +51,22 @@ def _price(prices, actions):
     return prices.look + sum(prices.action for _ in range(actions))
 
 
-def _visits(graph, roots, chance, budget, left):
+def _visits(graph, roots, probs, budget, remaining):
     """Of episodes that begin with so many decisions left."""
     visits = np.zeros((budget + 1, len(graph)))
     for root in roots:
-        visits[left, root] += not graph.goal[root]
-    for k in range(left, 1, -1):
+        visits[remaining, root] += not graph.goal[root]
+    for k in range(remaining, 1, -1):
         for node in range(len(graph)):
             for column in range(graph.landing.shape[1]) if graph.expanded[node] else ():
                 landing = graph.landing[node, column]
-                visits[k - 1, landing] += visits[k, node] * chance[node, column] * (not graph.goal[landing])
+                visits[k - 1, landing] += visits[k, node] * probs[node, column] * (not graph.goal[landing])
     return visits
 
 
-def _beyond(distance, own, here, left, lost):
+def _beyond(distance, own, here, remaining, lost):
     """A state that nobody looked at: the mean of those at its distance, or between the next nearer and farther ones."""
-    if here < 0 or here > 8 * left:
+    if here < 0 or here > 8 * remaining:
         return lost
     at = {}
     for node, value in own.items():

@@ -64,9 +64,9 @@ def plan(policy, task, state, views, cell):
         total = [0.0] * 4
         for view, z in enumerate(looks):
             before = torch.tensor([[action_in(view, action) for action in actions]], dtype=torch.long)
-            chance = policy.decoder(z, before, index)[0, -1].double().softmax(-1)
+            probs = policy.decoder(z, before, index)[0, -1].double().softmax(-1)
             for action in range(4):
-                total[action] += float(chance[action_in(view, action)])
+                total[action] += float(probs[action_in(view, action)])
         means.append([value / views for value in total])
         actions.append(max(range(4), key=means[-1].__getitem__))
     return actions, means

@@ -56,10 +56,12 @@ def imported(source: str, modules: dict[str, Path]) -> Iterator[str]:
 
 def circles(edges: dict[str, set[str]]) -> list[list[str]]:
     """Groups of files each of which can be reached from each other (what Kahn's rule leaves, cut at both ends)."""
-    left = {name: {to for to in to_all if to in edges} for name, to_all in edges.items() if not name.endswith(LAUNCHED)}
+    remaining = {
+        name: {to for to in to_all if to in edges} for name, to_all in edges.items() if not name.endswith(LAUNCHED)
+    }
     while True:
-        reached = {to for to_all in left.values() for to in to_all}
-        ends = {name for name, to_all in left.items() if not to_all or name not in reached}
+        reached = {to for to_all in remaining.values() for to in to_all}
+        ends = {name for name, to_all in remaining.items() if not to_all or name not in reached}
         if not ends:
-            return [sorted(left)] if left else []
-        left = {name: to_all - ends for name, to_all in left.items() if name not in ends}
+            return [sorted(remaining)] if remaining else []
+        remaining = {name: to_all - ends for name, to_all in remaining.items() if name not in ends}

@@ -44,7 +44,7 @@ def test_a_stopped_campaign_goes_on_with_its_next_seed(tmp_path: Path) -> None:
 def test_a_whole_campaign_runs_one_more_round(tmp_path: Path) -> None:
     ongoing = campaign.Campaign(tmp_path / "counts.json")
     assert fuzzing.rounds(ongoing, PARSER, 1000, lambda inputs, _seed: inputs) == 100
-    assert ongoing.left(PARSER) == 0
+    assert ongoing.remaining(PARSER) == 0
     assert fuzzing.rounds(ongoing, PARSER, 1000, lambda inputs, _seed: inputs) == 10
 
 

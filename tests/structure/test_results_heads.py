@@ -99,7 +99,13 @@ def test_where_looks_cost_something_seeds_are_those_of_runs(tmp_path):
         rows += [summary(name, value=0.125) for name in ("fixed-2", "fixed-4")]
         ends = {"mean": 0.1, "low": 0.05, "high": 0.15}
         pairs = [{"agent": first, "against": row["agent"], "budget": "loose", "value_difference": ends} for row in rows]
-        plan = {"run": f"family/adaptive-s{seed}", "price_look": look, "fresh": 23, "test_set": "abc", "instances": 4}
+        plan = {
+            "run": f"family/adaptive-s{seed}",
+            "price_observation": look,
+            "fresh": 23,
+            "test_set": "abc",
+            "instances": 4,
+        }
         for name, values in {"plan": plan, "summary": rows, "comparisons": pairs[1:]}.items():
             (folder / f"{name}.json").write_text(json.dumps(values))
         folders.append(folder)

@@ -1,4 +1,4 @@
-"""Only ``recommit.storage.foreign_text`` writes to a terminal, so that nothing passes its filter by."""
+"""Only ``recommit.storage.terminal_text`` writes to a terminal, so that nothing passes its filter by."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def writes(tree):
 
 
 def test_nothing_else_writes_to_the_terminal():
-    files = [path for path in PACKAGE.rglob("*.py") if path.name != "foreign_text.py"]
+    files = [path for path in PACKAGE.rglob("*.py") if path.name != "terminal_text.py"]
     assert len(files) > 100
     places = [f"{path.name}:{line}" for path in files for line in writes(ast.parse(path.read_text(encoding="utf-8")))]
     assert places == []

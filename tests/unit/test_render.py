@@ -34,10 +34,10 @@ def test_every_size_reads_back(name: str, theme: str) -> None:
     """26 states per size and theme: 2 puzzles x 2 themes x 109 sizes x 26 = 11,336 states."""
     shapes = [(2, 2), (2, 5), (3, 3), (4, 4), (5, 3), (5, 5)] if name == "sliding" else [(3, 3), (5, 4), (7, 7), (4, 9)]
     for cell in CELLS:
-        left = 26
+        remaining = 26
         for i, (rows, cols) in enumerate(shapes):
-            count = 26 // len(shapes) if i + 1 < len(shapes) else left
-            left -= count
+            count = 26 // len(shapes) if i + 1 < len(shapes) else remaining
+            remaining -= count
             task, states = task_and_states(name, rows, cols, count, seed=cell)
             images = task.render(states, cell, theme=theme)
             assert images.shape == (count, rows * cell, cols * cell, 3)

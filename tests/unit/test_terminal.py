@@ -16,7 +16,7 @@ import pytest
 from recommit.cli import command_line
 from recommit.data.building.builder import build
 from recommit.data.spec import DataSpec
-from recommit.storage import foreign_text
+from recommit.storage import terminal_text
 from recommit.storage.lock import Lock
 
 pytest.importorskip("tyro")
@@ -124,7 +124,7 @@ def test_foreign_text_is_shown_and_not_obeyed(way, tmp_path, monkeypatch, capsys
 
 def test_a_filter_that_is_left_out_is_caught(tmp_path, monkeypatch, capsys):
     """The planted defect."""
-    monkeypatch.setattr(foreign_text, "plain", str)
+    monkeypatch.setattr(terminal_text, "plain", str)
     with pytest.raises(AssertionError, match="no order"):
         test_foreign_text_is_shown_and_not_obeyed("key of plan.json", tmp_path, monkeypatch, capsys)
 

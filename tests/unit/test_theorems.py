@@ -20,8 +20,10 @@ POOL = [(0.5, math.log2(1.5)), (0.05, 0.9), (0.02, 0.9), (0.3, 0.5), (0.01, 0.1)
 def block_value(c, alpha, length, depths):
     """Plain dynamic programming over one block that no commitment leaves."""
     value = [0.0]
-    for left in range(1, length + 1):
-        value.append(max((log_success(h, c, alpha) + value[left - h] for h in depths if h <= left), default=-math.inf))
+    for remaining in range(1, length + 1):
+        value.append(
+            max((log_success(h, c, alpha) + value[remaining - h] for h in depths if h <= remaining), default=-math.inf)
+        )
     return value[length]
 
 
@@ -107,14 +109,14 @@ def process(draw, states=4, actions=2):
     return transition, draw.integers(0, 2, (actions, states)) / 4, start
 
 
-def returns(transition, reward, s, left, choose):
+def returns(transition, reward, s, remaining, choose):
     """The best expected return when ``choose(s, left)`` says which actions may be taken."""
-    if left == 0:
+    if remaining == 0:
         return 0.0
     return max(
         reward[a, s]
-        + sum(p * returns(transition, reward, n, left - 1, choose) for n, p in enumerate(transition[a, s]) if p)
-        for a in choose(s, left)
+        + sum(p * returns(transition, reward, n, remaining - 1, choose) for n, p in enumerate(transition[a, s]) if p)
+        for a in choose(s, remaining)
     )
 
 
@@ -122,7 +124,12 @@ def reached(transition, start, budget, action):
     """What always taking one action visits: (state, decisions left)."""
     seen = frontier = {(int(s), budget) for s in np.flatnonzero(start)}
     while frontier:
-        frontier = {(int(n), left - 1) for s, left in frontier if left for n in np.flatnonzero(transition[action, s])}
+        frontier = {
+            (int(n), remaining - 1)
+            for s, remaining in frontier
+            if remaining
+            for n in np.flatnonzero(transition[action, s])
+        }
         seen = seen | frontier
     return seen
 

@@ -20,14 +20,14 @@ def rate(h, c, alpha):
     return log_success(h, c, alpha) / h
 
 
-def sequences(left, depths, cut=True):
+def sequences(remaining, depths, cut=True):
     """Every way to fill ``left`` actions with commitments."""
-    if left == 0:
+    if remaining == 0:
         yield ()
-    for h in depths if left else ():
-        if h <= left or cut:
-            for rest in sequences(max(left - h, 0), depths, cut):
-                yield (min(h, left), *rest)
+    for h in depths if remaining else ():
+        if h <= remaining or cut:
+            for rest in sequences(max(remaining - h, 0), depths, cut):
+                yield (min(h, remaining), *rest)
 
 
 def walk(plan, c, alpha):

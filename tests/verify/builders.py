@@ -57,8 +57,8 @@ def check(plant: bool) -> tuple[int, str]:
             said = [process.communicate(timeout=HANG)[0] for process in both]
             expect(all(process.returncode == 0 for process in both), f"round {number}: a builder failed")
             expect(plant or said == [answer, answer], f"round {number}: other answers")
-            left = digests(Path(name))
-            expect(left == expected, f"round {number}: expected files {expected}, got {left}")
+            remaining = digests(Path(name))
+            expect(remaining == expected, f"round {number}: expected files {expected}, got {remaining}")
     return ROUNDS, "pairs of builders"
 
 

@@ -85,7 +85,7 @@ class Campaign:
         fresh.write_text(json.dumps(entries, indent=2) + "\n", encoding="utf-8")
         fresh.replace(self.path)
 
-    def left(self, parser: str) -> int:
+    def remaining(self, parser: str) -> int:
         """What is missing to the goal."""
         return max(0, GOAL - self.of(parser).inputs)
 

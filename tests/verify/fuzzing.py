@@ -83,7 +83,7 @@ def rounds(campaign: Campaign, name: str, most: int, play: Callable[[int, int], 
     now.
     """
     taken = 0
-    while taken < most and (taken == 0 or campaign.left(name) > 0):
+    while taken < most and (taken == 0 or campaign.remaining(name) > 0):
         inputs = play(min(ROUND, most - taken), campaign.of(name).rounds + 1)
         expect(inputs > 0, f"{name} took no input")
         campaign.add(name, inputs)

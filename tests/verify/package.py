@@ -85,8 +85,8 @@ def install_use_remove(path: Path, folder: Path) -> int:
     expect(Path(where).is_relative_to(folder), f"imported from {where}")
     expect(not list(empty.iterdir()), "the working directory was written to")
     run([python, "-m", "pip", "uninstall", "-q", "-y", "recommit"])
-    left = files(site) - before
-    expect(not left, f"left behind: {sorted(left)}")
+    remaining = files(site) - before
+    expect(not remaining, f"left behind: {sorted(remaining)}")
     return len(added)
 
 

@@ -122,7 +122,7 @@ class CommitEnvironment(Environment):  # type: ignore[misc, unused-ignore]
             text=game.rows,
             prompt=first,
             image=base64.b64encode(png.encode(game.picture)).decode() if self.spec.view == "image" else None,
-            decisions_left=game.left,
+            decisions_left=game.remaining,
             lost=game.distance == UNSOLVABLE,
             distance=game.distance if self.show_distance and game.distance != UNKNOWN else None,
             optimal=game.words(best) if best else None,
@@ -140,7 +140,7 @@ class CommitEnvironment(Environment):  # type: ignore[misc, unused-ignore]
             step_count=len(game.steps),
             task=self.spec.task,
             board=game.state.tolist(),
-            decisions_left=game.left,
+            decisions_left=game.remaining,
             solved=game.solved,
         )
 

@@ -52,7 +52,7 @@ class ToolRollout:
         if game.solved:
             return "Solved."
         message = f"{step.executed} actions carried out, {step.moved} moved." if step.depth else f"{step.outcome}."
-        return self._shown(f"{message} {game.left} looks left.\n")
+        return self._shown(f"{message} {game.remaining} looks left.\n")
 
     def get_reward(self) -> float:
         """1 for a solved board, 0 for any other."""

@@ -28,7 +28,7 @@ from recommit.cli.verbs.serve import COMMANDS as SERVE
 from recommit.cli.verbs.train import family, grpo, sft
 from recommit.cli.verbs.zero_shot import zero_shot
 from recommit.runs import tether
-from recommit.storage.foreign_text import say, tell, unread
+from recommit.storage.terminal_text import say, tell, unread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from recommit.cli.graph_progress import LookedLine
 from recommit.cli.requests import WrongCall
-from recommit.storage.foreign_text import say, tell
+from recommit.storage.terminal_text import say, tell
 
 
 def compare(
@@ -63,9 +63,9 @@ def compare(
                 f"runs: expected a folder with {' or '.join(names)}, as --preset {preset} makes it, got {runs}"
             )
         sizes = {"test": instances, "validation": validation, "harder": harder}
-        heard, progress = (_silent, None) if quiet else (say, LookedLine())
+        gathered, progress = (_silent, None) if quiet else (say, LookedLine())
         call = _call(runs, out, preset, sizes)
-        page, scores = folder.compare(wanted, out, seeds, sizes, device, heard, progress, call)
+        page, scores = folder.compare(wanted, out, seeds, sizes, device, gathered, progress, call)
     except ValueError as error:
         raise WrongCall(str(error)) from None
     tell(dumps(scores, indent=2) if json else page, end="")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 
-from recommit.storage.foreign_text import say
+from recommit.storage.terminal_text import say
 
 
 class LookedLine:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from recommit.storage.foreign_text import tell
+from recommit.storage.terminal_text import tell
 
 if TYPE_CHECKING:
     import numpy as np

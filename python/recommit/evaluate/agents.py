@@ -70,7 +70,7 @@ class PolicyPlayer:
     def rows(self, agent: str, budget: int, seed: int = 0) -> DecisionRows:
         """Decisions of an agent. Only agents ``by_budget`` depend on the budget, and those of a policy that is told it;
         the others are cut from the largest."""
-        played_budget = budget if AgentName(agent).by_budget or self.policy.config.told_left else self.budget
+        played_budget = budget if AgentName(agent).by_budget or self.policy.config.budget_conditioned else self.budget
         key = (agent, played_budget, seed)
         if key not in self._rows:
             if agent.endswith("-sampled"):
@@ -159,7 +159,7 @@ class PolicyPlayer:
         allowed = chosen_on.rows("adaptive", budget)
         limit = int(allowed.executed[allowed.turn < budget].sum())
         chances = simplex(len(self.policy.config.depths), 10)
-        choices = [drawn(chosen_on.reach, chance, 0) for chance in chances]
+        choices = [drawn(chosen_on.reach, probs, 0) for probs in chances]
         scores = side_by_side.scores(chosen_on.reach, chosen_on.starts, budget, choices, limit)
         best = max(range(len(chances)), key=scores.__getitem__)
         return chances[best] if scores[best][0] >= 0 else chances[-1]  # none is cheap enough: the shallowest

@@ -92,5 +92,5 @@ def _seconds(policy: CommitPolicy, task: Puzzle, states: NDArray[np.uint8]) -> f
 
 
 def _look(policy: CommitPolicy, task: Puzzle, states: NDArray[np.uint8]) -> None:
-    left = torch.ones(len(states), dtype=torch.long).numpy() if policy.config.told_left else None
-    policy.plan(task, states, (MAX_ACTIONS,), left)  # ends when the host has the plan
+    remaining = torch.ones(len(states), dtype=torch.long).numpy() if policy.config.budget_conditioned else None
+    policy.plan(task, states, (MAX_ACTIONS,), remaining)  # ends when the host has the plan

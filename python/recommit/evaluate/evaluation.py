@@ -34,8 +34,8 @@ from recommit.graph.commitments import Prices
 from recommit.puzzles import registry
 from recommit.runs.directory import recipe_of
 from recommit.runs.ranks import Team
-from recommit.storage.foreign_text import say
 from recommit.storage.status_line import StatusLine
+from recommit.storage.terminal_text import say
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -82,14 +82,14 @@ class Evaluation:
         self.length = self.task.distance(self.starts)
         self.rooms = held_out.rooms(self.data, self.starts)
         self.ids = self.data.ids(self.drawn.difficulty.tolist(), self.drawn.number.tolist())
-        self._line = StatusLine(terminal_only=True, quiet=quiet or not self.team.lead)
+        self._line = StatusLine(terminal_only=True, quiet=quiet or not self.team.is_main_process)
         self._players: dict[AgentName, PolicyPlayer] = {}
         self._budget_seen: dict[str, bool] = {}
         self._validation: NDArray[np.uint8] | None = None
 
     def run(self) -> list[dict[str, Any]]:
         """Play whoever has not been played; then the lead writes every figure. The summary, empty but for the lead."""
-        if self.team.lead:
+        if self.team.is_main_process:
             policies = self._policies()
             test_set = held_out.name(self.starts)
             fresh.judge(self.spec, self.store.folder, test_set, policies, again=self._again)
@@ -105,12 +105,12 @@ class Evaluation:
                 self._line.clear()
                 short = re.sub(r"@.*[/\\]", "@", str(agent))
                 self._say(f"{number}/{len(self.spec.agents)} {short}: {time.monotonic() - began:.1f} s")
-            if self.team.lead:
+            if self.team.is_main_process:
                 self._keep_look(policy, agents)
             if self.spec.regret:
                 self._keep_regrets(policy, agents)
             self._let_go(policy)
-        return self._figures() if self.team.lead else []
+        return self._figures() if self.team.is_main_process else []
 
     def _keep_look(self, policy: AgentName, agents: list[AgentName]) -> None:
         """What a policy's look costs, if nobody was played now and the file of an earlier call is lost."""
@@ -190,15 +190,15 @@ class Evaluation:
 
         if run not in self._budget_seen:
             about = read_config(local_folder(run) / "config.json")
-            self._budget_seen[run] = parse_config(about["policy"]).told_left
+            self._budget_seen[run] = parse_config(about["policy"]).budget_conditioned
         return self._budget_seen[run]
 
     def _keep(self, name: str, play: Callable[[], DecisionRows]) -> None:
         """All ranks play what the lead does not have."""
-        if self.team.from_lead(self.team.lead and self.store.rows(name) is not None):
+        if self.team.from_main_process(self.team.is_main_process and self.store.rows(name) is not None):
             return
         rows = play()
-        if self.team.lead:
+        if self.team.is_main_process:
             self.store.keep(name, rows)
 
     def _rows_of(self, agent: AgentName, k: int, seed: int, *, validation: bool = False) -> DecisionRows:
@@ -215,7 +215,7 @@ class Evaluation:
             if self._validation is None:
                 self._validation = instances.chosen_on(self.spec, self.data)
             policy = compute.loaded(name, self.team.device, anyway=self.anyway, prices=self.spec.prices)
-            if self.team.lead:
+            if self.team.is_main_process:
                 look = (policy, self.task, self.starts)
                 self.store.keep_compute(str(name), partial(compute.measure, *look), partial(compute.timed, *look))
             player = partial(
@@ -289,7 +289,7 @@ class Evaluation:
         self.store.write_table("instances.parquet", columns)
 
     def _say(self, text: str) -> None:
-        if self.team.lead and not self.quiet:
+        if self.team.is_main_process and not self.quiet:
             say(text)
 
 

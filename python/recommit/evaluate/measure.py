@@ -32,7 +32,7 @@ def evaluate(
     stop_on_deadlock: bool = False,
     whole_commitments: bool = False,
     price_action: float = 0.0,
-    price_look: float = 0.0,
+    price_observation: float = 0.0,
     regret: bool = False,
     threads: int = 1,
     device: str = "auto",
@@ -54,7 +54,7 @@ def evaluate(
         stop_on_deadlock: End episodes at the first look at a state that nobody can solve.
         whole_commitments: Execute every commitment to its end; the goal counts only there.
         price_action: What an executed action costs, as a share of a solved episode.
-        price_look: What a look costs, however deep its commitment.
+        price_observation: What a look costs, however deep its commitment.
         regret: Also keep what every commitment cost against the best depth there.
         threads: Threads of torch; 0 for as many as it likes.
         device: cpu, cuda, or auto.
@@ -74,7 +74,7 @@ def evaluate(
         whole_commitments,
         task,
         price_action,
-        price_look,
+        price_observation,
         regret,
     )
     recipe_of(run, task)  # a run that is none leaves no folder behind

@@ -105,7 +105,7 @@ def read(folder: str | Path) -> dict[tuple[str, str], Seen]:
 
 
 def _prices(spec: dict[str, Any]) -> Prices:
-    return Prices(spec.get("price_action", 0.0), spec.get("price_look", 0.0))
+    return Prices(spec.get("price_action", 0.0), spec.get("price_observation", 0.0))
 
 
 def _ends(folder: str | Path) -> dict[tuple[str, str], tuple[str, str]]:

@@ -17,7 +17,7 @@ OPTIONS = (
     "whole_commitments",
     "task",
     "price_action",
-    "price_look",
+    "price_observation",
     "regret",
     "split",
     "fresh",
@@ -53,7 +53,7 @@ class EvaluationSpec:
     #: What an action and a look cost, in solved episodes: the value beside the share solved, and what the ceiling is
     #: the highest of.
     price_action: float = 0.0
-    price_look: float = 0.0
+    price_observation: float = 0.0
     #: Keep what every commitment cost against the best depth there. It may be asked for later.
     regret: bool = False
     #: Which instances are played: ``test``, or ``validation`` for whatever is chosen by them.
@@ -71,7 +71,7 @@ class EvaluationSpec:
         for name in ("instances", "validation"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name}: expected at least 1, got {getattr(self, name)}")
-        for name in ("price_action", "price_look", "regret"):
+        for name in ("price_action", "price_observation", "regret"):
             if not 0 <= getattr(self, name) < math.inf:
                 raise ValueError(f"{name}: expected a finite number from 0 on, got {getattr(self, name)}")
         if self.split not in ("test", "validation") or self.fresh < 0 or (self.fresh and self.split != "test"):
@@ -101,7 +101,7 @@ class EvaluationSpec:
     @property
     def prices(self) -> Prices | None:
         """None where nothing has a price: then there are no values besides."""
-        prices = Prices(self.price_action, self.price_look)
+        prices = Prices(self.price_action, self.price_observation)
         return None if prices == Prices() else prices
 
     def to_dict(self) -> dict[str, Any]:

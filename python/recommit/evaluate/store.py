@@ -25,7 +25,7 @@ import numpy as np
 from recommit.data.table import pa, parsed, pq
 from recommit.evaluate.agent_names import file_names
 from recommit.rollout.episodes import DecisionRows
-from recommit.storage import belonging, digests, files, reading
+from recommit.storage import digests, files, ownership, reading
 from recommit.storage.jsonl import JsonLines
 from recommit.storage.lock import Lock
 
@@ -57,7 +57,7 @@ class EvaluationStore:
         self._digests: dict[str, str] = {}
 
     def __enter__(self) -> Self:
-        belonging.refuse_foreign(self.folder, MARKS, "an evaluation")
+        ownership.refuse_foreign(self.folder, MARKS, "an evaluation")
         files.own_folder(self.folder / "decisions")
         files.make_folders(files.Files(), self.folder / "decisions")
         self._lock.__enter__()
@@ -78,7 +78,7 @@ class EvaluationStore:
         decisions = self.folder / "decisions"
         if reading.there(self.folder, "plan.json") and decisions.is_dir() and any(decisions.iterdir()):
             earlier = reading.values(self.folder, "plan.json")
-            belonging.check(self.folder, {**earlier, **{name: now.get(name) for name in ADDED}}, now)
+            ownership.check(self.folder, {**earlier, **{name: now.get(name) for name in ADDED}}, now)
         self.write_json("plan.json", now)
 
     def same_policies(self, policies: dict[str, str]) -> None:
@@ -86,7 +86,7 @@ class EvaluationStore:
         name = "policies.json"
         before = reading.values(self.folder, name) if reading.there(self.folder, name) else {}
         played = {run: before.get(run, policy) for run, policy in policies.items()}
-        belonging.check(self.folder, {"best policy": played}, {"best policy": policies})
+        ownership.check(self.folder, {"best policy": played}, {"best policy": policies})
         self.write_json("policies.json", {**before, **policies})
 
     def rows(self, name: str) -> DecisionRows | None:

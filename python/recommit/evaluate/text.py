@@ -9,7 +9,7 @@ from recommit.evaluate import metrics
 from recommit.evaluate.agent_names import AgentName
 from recommit.evaluate.spec import split_words
 from recommit.storage import reading
-from recommit.storage.foreign_text import cell, grid
+from recommit.storage.terminal_text import cell, grid
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -89,7 +89,7 @@ def keep(
     """Write down both thresholds of an agent's rule and its curve under each budget, unless they are there."""
     for budget in budgets:
         name = entry_name(agent, budget)
-        if not team.from_lead(store is not None and name in store.thresholds()):
+        if not team.from_main_process(store is not None and name in store.thresholds()):
             entry = sweep(agent, budget)
             if store is not None:
                 store.keep_threshold(name, entry)

@@ -27,14 +27,14 @@ CAUSES = ("last look", "lost level", "round", "too deep", "too shallow")
 class Choose(Protocol):
     """A rule at work: it may remember what its episodes have seen."""
 
-    def __call__(self, left: int, episodes: Nodes, path: Nodes) -> Nodes:
+    def __call__(self, remaining: int, episodes: Nodes, path: Nodes) -> Nodes:
         """The column of the depth for each of the ``episodes`` that go on, with so many looks left; ``path`` [looks,
         episodes] are the states where they looked, the present one last."""
 
 
 def by_state(followed: Followed) -> Choose:
     """A rule that depends on the state and the looks left alone."""
-    return lambda left, _episodes, path: followed.column[left - 1, path[-1]]
+    return lambda remaining, _episodes, path: followed.column[remaining - 1, path[-1]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +43,7 @@ class Attribution:
 
     starts: Nodes  #: the states where the episodes begin
     start: Nodes  #: which of the starts
-    left: Nodes  #: looks left, this one too
+    remaining: Nodes  #: looks left, this one too
     node: Nodes
     depth: NDArray[np.int64]
     executed: Nodes
@@ -113,8 +113,8 @@ def outcome(
 def visits(followed: Followed, starts: NDArray[np.integer]) -> Floats:
     """[K + 1, N] how often episodes from these starts are in a state with so many looks left."""
     best, result = followed.best, np.zeros_like(followed.value)
-    for _, left, path, _ in _episodes(best.graph, best.budget, np.asarray(starts, np.int64), by_state(followed)):
-        np.add.at(result[left], path[-1], 1.0)
+    for _, remaining, path, _ in _episodes(best.graph, best.budget, np.asarray(starts, np.int64), by_state(followed)):
+        np.add.at(result[remaining], path[-1], 1.0)
     return result
 
 
@@ -126,13 +126,13 @@ def _episodes(
     choosing = np.zeros(len(graph), np.bool_)
     choosing[graph.rows] = True
     who, path = np.arange(len(starts)), starts[None]
-    for left in range(budget, 0, -1):
+    for remaining in range(budget, 0, -1):
         on = choosing[path[-1]]
         who, path = who[on], path[:, on]
         if not len(who):
             return
-        column = choose(left, who, path)
-        yield who, left, path, column
+        column = choose(remaining, who, path)
+        yield who, remaining, path, column
         path = np.concatenate([path, graph.landing[path[-1], column][None]])
 
 
@@ -148,11 +148,11 @@ class JudgedDepths:
 class JudgedStates:
     """States with so many looks left: what every depth there is worth, computed once for all that may be taken."""
 
-    def __init__(self, best: Best, left: int, node: Nodes) -> None:
+    def __init__(self, best: Best, remaining: int, node: Nodes) -> None:
         graph = best.graph
-        self.node, self.quality, self.most = node, best.quality(left, node), best.value[left, node]
-        self._depths, self._maximal = np.array(graph.depths), self.quality >= self.most[:, None] - TIE
-        self._hopeless, self._solvable = ~best.hope[left, node], graph.distance[node] >= 0
+        self.node, self.q_values, self.most = node, best.q_values(remaining, node), best.value[remaining, node]
+        self._depths, self._maximal = np.array(graph.depths), self.q_values >= self.most[:, None] - TIE
+        self._hopeless, self._solvable = ~best.hope[remaining, node], graph.distance[node] >= 0
         self._graph = graph
 
     def taken(self, column: Nodes, returned: NDArray[np.bool_], rows: Nodes) -> JudgedDepths:
@@ -166,12 +166,12 @@ class JudgedStates:
         deep = apart[each, nearest] > 0
         applies = [self._hopeless[rows], self._solvable[rows] & lost, returned, deep, np.ones(len(rows), np.bool_)]
         cause = np.where(maximal[each, column], -1, np.argmax(applies, axis=0)).astype(np.int8)
-        return JudgedDepths(self.most[rows] - self.quality[rows, column], cause, self._depths[nearest])
+        return JudgedDepths(self.most[rows] - self.q_values[rows, column], cause, self._depths[nearest])
 
 
-def _judged(best: Best, who: Nodes, left: int, path: Nodes, column: Nodes) -> tuple[NDArray[np.generic], ...]:
+def _judged(best: Best, who: Nodes, remaining: int, path: Nodes, column: Nodes) -> tuple[NDArray[np.generic], ...]:
     graph, node = best.graph, path[-1]
     there, executed = graph.landing[node, column].astype(np.int64), graph.executed[node, column].astype(np.int64)
-    each = JudgedStates(best, left, node).taken(column, (path == there).any(axis=0), np.arange(len(node)))
-    depth, looks = np.array(graph.depths)[column], np.full(len(who), left)
+    each = JudgedStates(best, remaining, node).taken(column, (path == there).any(axis=0), np.arange(len(node)))
+    depth, looks = np.array(graph.depths)[column], np.full(len(who), remaining)
     return who, looks, node, depth, executed, there, graph.goal[there], each.regret, each.cause, each.best

@@ -113,7 +113,7 @@ def build(
     are drawn from the policy at every look, besides the greedy one, by the streams of ``seed``. ``progress`` is called
     with the nodes that were looked at and all nodes so far.
     """
-    if policy.config.decoder.depth_conditioning != "none" or policy.config.told_left:
+    if policy.config.decoder.depth_conditioning != "none" or policy.config.budget_conditioned:
         what = "decoder.depth_conditioning" if policy.config.decoder.depth_conditioning != "none" else "looks left"
         raise ValueError(f"policy: expected one whose plan depends on the state alone, got one with {what}")
     if not 0 <= samples <= MOST_SAMPLES:

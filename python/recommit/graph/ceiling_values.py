@@ -24,26 +24,26 @@ def by_looks(graph: Commitments, budget: int, prices: Sequence[Prices]) -> Float
 
     A state without a plan that is no goal is never solved, and pays for the least depth at every look that is left.
     """
-    value = np.stack([_ends(graph, left, prices) for left in range(budget + 1)])
-    for left in range(1, budget + 1):
-        _one_more(graph, value[left - 1], value[left], prices)
+    value = np.stack([_ends(graph, remaining, prices) for remaining in range(budget + 1)])
+    for remaining in range(1, budget + 1):
+        _one_more(graph, value[remaining - 1], value[remaining], prices)
     return value
 
 
 def with_all_looks(graph: Commitments, budget: int, prices: Sequence[Prices]) -> Floats:
     """[N, prices] the last of ``by_looks``, in the memory of two of them."""
     value = _ends(graph, 0, prices)
-    for left in range(1, budget + 1):
-        before, value = value, _ends(graph, left, prices)
+    for remaining in range(1, budget + 1):
+        before, value = value, _ends(graph, remaining, prices)
         _one_more(graph, before, value, prices)
     return value
 
 
-def _ends(graph: Commitments, left: int, prices: Sequence[Prices]) -> Floats:
+def _ends(graph: Commitments, remaining: int, prices: Sequence[Prices]) -> Floats:
     """[N, prices] what states are worth where nobody chooses, and 0 elsewhere."""
     action, look = _arrays(prices)
     value = np.zeros((len(graph), len(prices)))
-    value[~graph.planned] = -left * (look + action * graph.depths[0])
+    value[~graph.planned] = -remaining * (look + action * graph.depths[0])
     value[graph.goal] = 1.0
     return value
 

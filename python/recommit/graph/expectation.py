@@ -2,7 +2,7 @@
 
 With k looks left and chances pi(h | s) of the depths,
 
-    V^r_k(s) = sum over h of pi(h | s) (V^r_{k-1}(s') - price_action * n - price_look)
+    V^r_k(s) = sum over h of pi(h | s) (V^r_{k-1}(s') - price_action * n - price_observation)
     r_k(s)   = sum over h of pi(h | s) (V^p_k(s) - Q_k(s, h)), Q of the best depths from then on
 
 and of any start V^p - V^r is the sum of expected visits times r, as for a rule without chance
@@ -83,49 +83,49 @@ class Expectation:
         return result
 
 
-def expect(best: Best, starts: NDArray[np.integer], chance: Floats) -> Expectation:
+def expect(best: Best, starts: NDArray[np.integer], probs: Floats) -> Expectation:
     """Everything about depths that are drawn by ``chance`` [N, depths], the same at every visit; rows of states where
     nobody chooses are not read."""
     graph, nodes = best.graph, np.asarray(starts, np.int64)
-    checks.shape("chance", checks.array("chance", chance, "f"), (len(graph), len(graph.depths)))
-    checks.between("chance", chance[graph.rows], 0, 1)
-    checks.sums("chance", chance[graph.rows], SLACK)
-    return Expectation(nodes, _ends(best, chance)[nodes], _lost(best, nodes, chance))
+    checks.shape("probs", checks.array("probs", probs, "f"), (len(graph), len(graph.depths)))
+    checks.between("probs", probs[graph.rows], 0, 1)
+    checks.sums("probs", probs[graph.rows], SLACK)
+    return Expectation(nodes, _ends(best, probs)[nodes], _lost(best, nodes, probs))
 
 
-def _ends(best: Best, chance: Floats) -> Floats:
+def _ends(best: Best, probs: Floats) -> Floats:
     """[N, 4] solved, actions, looks and regret of episodes from every state with all looks."""
     graph, rows = best.graph, best.graph.rows
-    own, landing = chance[rows], graph.landing[rows]
+    own, landing = probs[rows], graph.landing[rows]
     drawn, paid = np.flatnonzero(own.any(axis=0)), (own * best.prices.cost(graph)).sum(axis=1)
     result = np.zeros((len(graph), 4))
     result[graph.goal, 0] = 1.0
     stuck = ~graph.planned & ~graph.goal  # never solved; the least depth is paid for at every look
     now = np.ones((len(rows), 4))
     now[:, 0], now[:, 1] = 0.0, (own * graph.executed[rows]).sum(axis=1)
-    for left in range(1, best.budget + 1):
-        now[:, 3] = best.value[left, rows] + paid
+    for remaining in range(1, best.budget + 1):
+        now[:, 3] = best.value[remaining, rows] + paid
         after = now.copy()
         for column in drawn:
             there = landing[:, column]
             onward = result[there]
-            onward[:, 3] -= best.value[left - 1][there]
+            onward[:, 3] -= best.value[remaining - 1][there]
             after += own[:, column, None] * onward
         result[rows] = after
         result[stuck, 1:3] += graph.depths[0], 1
     return result
 
 
-def _lost(best: Best, starts: Nodes, chance: Floats) -> Floats:
+def _lost(best: Best, starts: Nodes, probs: Floats) -> Floats:
     """[N, causes] expected visits times what each depth gives away."""
     graph = best.graph
     lost, visits = np.zeros((len(graph), len(CAUSES))), np.bincount(starts, minlength=len(graph)).astype(np.float64)
     choosing = np.zeros(len(graph), np.bool_)
     choosing[graph.rows] = True
-    for left in range(best.budget, 0, -1):
+    for remaining in range(best.budget, 0, -1):
         here = np.flatnonzero((visits > 0) & choosing)
-        mass, after = visits[here, None] * chance[here], np.zeros(len(graph))
-        states = JudgedStates(best, left, here)
+        mass, after = visits[here, None] * probs[here], np.zeros(len(graph))
+        states = JudgedStates(best, remaining, here)
         for column in np.flatnonzero(mass.any(axis=0)):
             taken = np.flatnonzero(mass[:, column])
             nodes, there = here[taken], graph.landing[here[taken], column]

@@ -24,7 +24,7 @@ import numpy as np
 from recommit.data.table import pa, parsed, pq
 from recommit.graph.graph import PLAN, CommitmentGraph
 from recommit.puzzles import registry
-from recommit.storage import belonging, digests, errors, files, reading
+from recommit.storage import digests, errors, files, ownership, reading
 from recommit.storage.lock import Lock
 from recommit.version import VERSION
 
@@ -65,7 +65,7 @@ def write(graph: CommitmentGraph, folder: str | Path) -> dict[str, Any]:
     work = files.Files()
     files.make_folders(work, place)
     with Lock(place, work="graph"):
-        belonging.take(work, place, (MANIFEST, NODES, STARTS), "a commitment graph")
+        ownership.take(work, place, (MANIFEST, NODES, STARTS), "a commitment graph")
         manifest = describe(graph)
         digests.write(work, place, {})
         files.replace(work, place / NODES, _parquet(_node_columns(graph)))

@@ -118,8 +118,8 @@ def _wasted(reach: PlanGraph, roots: NDArray[np.int64], budget: int, columns: ND
     waste = reach.executed[looked][:, columns] + distance[landing] - distance[looked, None]
     least, now = np.full(len(reach), FAILED), np.full(len(reach), FAILED)
     now[roots] = 0
-    for left in range(budget, 0, -1):
-        now[(distance <= 0) | (distance > MAX_ACTIONS * left)] = FAILED
+    for remaining in range(budget, 0, -1):
+        now[(distance <= 0) | (distance > MAX_ACTIONS * remaining)] = FAILED
         least = np.minimum(least, now)
         on = (now[looked, None] < FAILED) & ~solved
         after = np.full(len(reach), FAILED)
@@ -156,15 +156,19 @@ def costs(reach: PlanGraph, budget: int, columns: NDArray[np.int64], prices: Pri
     looked = np.flatnonzero(reach.expanded)
     landing, executed = (each[looked][:, columns] for each in (reach.landing, reach.executed))
     hopeless = ~reach.expanded & ~reach.goal  # the shallowest commitments until the end
-    for left in range(1, budget + 1):
-        worth = value[left - 1][landing] - prices.of(executed)
+    for remaining in range(1, budget + 1):
+        worth = value[remaining - 1][landing] - prices.of(executed)
         best = worth.max(axis=1)
         tied = worth >= best[:, None] - TIE
-        each = np.where(tied, 1 + STEP * executed.astype(np.int64) + cost[left - 1][landing], NEVER)
-        column[left, looked] = columns[each.argmin(axis=1)]
-        value[left, looked], cost[left, looked], ties[left, looked] = best, each.min(axis=1), tied.sum(axis=1)
-        value[left, hopeless] = -left * (prices.look + prices.action * least)
-        cost[left, hopeless] = FAILED + left * (STEP * least + 1)
+        each = np.where(tied, 1 + STEP * executed.astype(np.int64) + cost[remaining - 1][landing], NEVER)
+        column[remaining, looked] = columns[each.argmin(axis=1)]
+        value[remaining, looked], cost[remaining, looked], ties[remaining, looked] = (
+            best,
+            each.min(axis=1),
+            tied.sum(axis=1),
+        )
+        value[remaining, hopeless] = -remaining * (prices.look + prices.action * least)
+        cost[remaining, hopeless] = FAILED + remaining * (STEP * least + 1)
     return Ceiling(value, cost, column, ties, shallow)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from recommit.graph.attribution import CAUSES
 from recommit.graph.share.over_prices import RATIOS
-from recommit.storage.foreign_text import grid
+from recommit.storage.terminal_text import grid
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -121,8 +121,8 @@ def without_budget(rows: Sequence[RuleWays]) -> str:
     """A table per price of a look, in Markdown: from where rules reach the goal, and what their ways cost."""
     head = ("rule", "threshold", "reached", "goes round", "loses the level", "cost", "cheapest", "more", "95 %")
     parts = []
-    for prices in dict.fromkeys((row.price_action, row.price_look) for row in rows):
-        own = [row for row in rows if (row.price_action, row.price_look) == prices]
+    for prices in dict.fromkeys((row.price_action, row.price_observation) for row in rows):
+        own = [row for row in rows if (row.price_action, row.price_observation) == prices]
         lines = []
         for row in sorted(own, key=lambda each: (-each.reached, each.cost or 0.0)):
             threshold = "" if row.threshold is None else f"{row.threshold:.3g}"
@@ -191,7 +191,7 @@ def described(graph: CommitmentGraph, episodes: Attribution, places: Sequence[in
             "state": graph.states[episodes.node[i]].tolist(),
             "plan": graph.plans[episodes.node[i]].tolist(),
             "distance": int(graph.distance[episodes.node[i]]),
-            "looks_left": int(episodes.left[i]),
+            "looks_left": int(episodes.remaining[i]),
             "depth": int(episodes.depth[i]),
             "best_depth": int(episodes.best[i]),
             "lost": float(episodes.regret[i]),

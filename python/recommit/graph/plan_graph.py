@@ -76,8 +76,8 @@ class PlanGraph:
         self.probabilities: NDArray[np.float32] = np.empty((0, plans, MAX_ACTIONS, 4), np.float32)
         #: Is the policy told how many decisions are left? Then the same state is another node with another number of
         #: them.
-        self.shows_budget = policy.config.told_left
-        self.left: NDArray[np.int64] = np.empty(0, np.int64)
+        self.shows_budget = policy.config.budget_conditioned
+        self.remaining: NDArray[np.int64] = np.empty(0, np.int64)
         #: By depth: the node that the plan leads to, the actions until then, and whether that is the goal.
         self.landing: NDArray[np.int64] = np.empty((0, many), np.int64)
         self.executed: NDArray[np.int32] = np.empty((0, many), np.int32)
@@ -88,10 +88,10 @@ class PlanGraph:
     def __len__(self) -> int:
         return len(self.states)
 
-    def nodes(self, states: NDArray[np.uint8], left: NDArray[np.int64] | int = 0) -> NDArray[np.int64]:
+    def nodes(self, states: NDArray[np.uint8], remaining: NDArray[np.int64] | int = 0) -> NDArray[np.int64]:
         """The node of each state, with so many decisions ``left``, which only counts where the policy is told; new
         ones are added without a plan."""
-        numbers = np.broadcast_to(left if self.shows_budget else 0, len(states))
+        numbers = np.broadcast_to(remaining if self.shows_budget else 0, len(states))
         keys = [state.tobytes() + bytes([number]) for state, number in zip(states, numbers.tolist(), strict=True)]
         fresh: list[int] = []
         for i, key in enumerate(keys):
@@ -106,11 +106,11 @@ class PlanGraph:
         """The node of each state, -1 where it is none; of a policy that is told nothing of the decisions left."""
         return np.fromiter((self._index.get(state.tobytes() + b"\0", -1) for state in states), np.int64, len(states))
 
-    def _append(self, states: NDArray[np.uint8], left: NDArray[np.int64]) -> None:
+    def _append(self, states: NDArray[np.uint8], remaining: NDArray[np.int64]) -> None:
         more = len(states)
         fresh = {
             "states": states,
-            "left": left.astype(np.int64),
+            "remaining": remaining.astype(np.int64),
             "plans": np.zeros((more, len(self.depths), MAX_ACTIONS), np.uint8),
             "logits": np.zeros((more, self.logits.shape[1]), np.float32),
             "probabilities": np.zeros((more, *self.probabilities.shape[1:]), np.float32),
@@ -133,23 +133,25 @@ class PlanGraph:
         pieces = divided(missing, self.team.world, self.piece)
         empty = {name: getattr(self, name)[:0] for name in ("logits", "plans", "probabilities")}
         mine = [self._look(piece, missing) for piece in turns(pieces, self.team, self.together)]
-        heard = self.team.exchange(
+        gathered = self.team.exchange(
             {name: np.concatenate([none, *(each[name] for each in mine)]) for name, none in empty.items()}
         )
         used = [0] * self.team.world
         for i, piece in enumerate(pieces):  # in one order everywhere, since it numbers the nodes
             rank = i % self.team.world
             part = slice(used[rank], used[rank] + len(piece))
-            self._connect(piece, {name: values[part] for name, values in heard[rank].items()})
+            self._connect(piece, {name: values[part] for name, values in gathered[rank].items()})
             used[rank] += len(piece)
 
     def _look(self, piece: NDArray[np.int64], others: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
         """What the policy says of a piece; with an empty one the first of ``others`` is looked at, and nothing comes
         of it."""
         nodes = piece if len(piece) else others[:1]
-        left = {"left": self.left[nodes]} if self.shows_budget else {}
+        remaining = {"remaining": self.remaining[nodes]} if self.shows_budget else {}
         plan = self.policy.plan_with_probabilities if self.probabilities.shape[1] else self.policy.plan
-        inputs, logits, plans, *more = self.run_pass(partial(plan, self.task, self.states[nodes], self.depths, **left))
+        inputs, logits, plans, *more = self.run_pass(
+            partial(plan, self.task, self.states[nodes], self.depths, **remaining)
+        )
         if self.keep_inputs and len(piece):
             self._inputs.append((piece, inputs))
         probabilities = more[0] if more else np.zeros((len(nodes), *self.probabilities.shape[1:]), np.float32)
@@ -173,7 +175,7 @@ class PlanGraph:
             looks["plans"].reshape(-1, MAX_ACTIONS),
             np.tile(np.array(self.depths, np.int32), len(chosen)),
         )
-        landing = self.nodes(outcome.states, np.repeat(self.left[chosen] - 1, many)).reshape(-1, many)
+        landing = self.nodes(outcome.states, np.repeat(self.remaining[chosen] - 1, many)).reshape(-1, many)
         self.landing[chosen] = landing
         self.executed[chosen] = outcome.executed.reshape(-1, many)
         self.solved[chosen] = outcome.solved.reshape(-1, many)
@@ -279,7 +281,7 @@ def adaptive_memory(graph: PlanGraph) -> Chooser:
     return choose
 
 
-def drawn(graph: PlanGraph, chance: NDArray[np.floating] | None, seed: int) -> Chooser:
+def drawn(graph: PlanGraph, probs: NDArray[np.floating] | None, seed: int) -> Chooser:
     """The policy's depths, drawn by ``chance`` -- the same in every state -- or by the depth head if that is None."""
     columns = np.array([graph.depths.index(depth) for depth in graph.policy.config.depths])
 
@@ -287,7 +289,7 @@ def drawn(graph: PlanGraph, chance: NDArray[np.floating] | None, seed: int) -> C
         number = episodes.astype(np.uint64) * np.uint64(256) + np.uint64(turn)
         words = rng.draw(rng.streams(seed, rng.Purpose.DEPTHS, number), 0)
         uniform = (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
-        weights = softmax(graph.logits[nodes]) if chance is None else np.asarray(chance, np.float64)[None]
+        weights = softmax(graph.logits[nodes]) if probs is None else np.asarray(probs, np.float64)[None]
         return columns[(uniform[:, None] >= np.cumsum(weights, axis=1)[:, :-1]).sum(axis=1)]
 
     return choose

@@ -2,7 +2,7 @@
 
 With k looks left, the best value of a state under these plans and the value of a rule that takes depth c_k(s) are
 
-    V^p_k(s) = max over h of Q_k(s, h),   Q_k(s, h) = W_{k-1}(s') - price_action * n - price_look,   W = V^p
+    V^p_k(s) = max over h of Q_k(s, h),   Q_k(s, h) = W_{k-1}(s') - price_action * n - price_observation,   W = V^p
     V^r_k(s) = Q_k(s, c_k(s)) with W = V^r
 
 where s' is where the first h actions end, n of them executed, and a goal is worth 1 whatever is left. The regret of a
@@ -56,10 +56,10 @@ class Best:
         """[K + 1, N] can any choice of depths still solve it?"""
         return best(self.graph, self.budget).value > 0.5
 
-    def quality(self, left: int, nodes: Nodes) -> Floats:
+    def q_values(self, remaining: int, nodes: Nodes) -> Floats:
         """[nodes, depths] Q with ``left`` looks."""
         graph = self.graph
-        result: Floats = self.value[left - 1][graph.landing[nodes]] - self.prices.of(graph.executed[nodes])
+        result: Floats = self.value[remaining - 1][graph.landing[nodes]] - self.prices.of(graph.executed[nodes])
         return result
 
 
@@ -85,12 +85,12 @@ def follow(best: Best, depths: NDArray[np.integer]) -> Followed:
     column = graph.columns(depths, best.budget)
     value, regret = _ends(graph, best.budget, best.prices), np.zeros_like(best.value)
     there = price = np.zeros(0)
-    for left in range(1, best.budget + 1):
-        if left == 1 or column.strides[0]:  # a rule that ignores the looks left is the same row again and again
-            chosen = column[left - 1, rows]
+    for remaining in range(1, best.budget + 1):
+        if remaining == 1 or column.strides[0]:  # a rule that ignores the looks left is the same row again and again
+            chosen = column[remaining - 1, rows]
             there, price = graph.landing[rows, chosen].astype(np.intp), best.prices.of(graph.executed[rows, chosen])
-        value[left, rows] = value[left - 1].take(there) - price
-        regret[left, rows] = best.value[left, rows] - (best.value[left - 1].take(there) - price)
+        value[remaining, rows] = value[remaining - 1].take(there) - price
+        regret[remaining, rows] = best.value[remaining, rows] - (best.value[remaining - 1].take(there) - price)
     return Followed(best, column, value, regret)
 
 
@@ -148,11 +148,13 @@ def optimal_values(
     is worth, the least depth at every look left is the cheapest way to fail.
     """
     prices = prices or Prices()
-    left = np.arange(budget + 1)[:, None]
+    remaining = np.arange(budget + 1)[:, None]
     looks = -(-distance // depths[-1])
-    solving = np.where((distance >= 0) & (looks <= left), 1.0 - prices.action * distance - prices.look * looks, -np.inf)
+    solving = np.where(
+        (distance >= 0) & (looks <= remaining), 1.0 - prices.action * distance - prices.look * looks, -np.inf
+    )
     result: Floats = np.where(
-        distance == 0, 1.0, np.maximum(solving, -left * (prices.look + prices.action * depths[0]))
+        distance == 0, 1.0, np.maximum(solving, -remaining * (prices.look + prices.action * depths[0]))
     )
     return result
 

@@ -32,7 +32,7 @@ class RuleScore:
     rule: str
     budget: int
     price_action: float
-    price_look: float
+    price_observation: float
     #: None for a rule without one; ``shared`` if it is the one for all settings.
     threshold: float | None
     shared: bool
@@ -56,7 +56,7 @@ class RuleScore:
     def under(self, setting: Setting) -> bool:
         """Is it of this setting?"""
         prices = setting.prices
-        return (self.budget, self.price_action, self.price_look) == (setting.budget, prices.action, prices.look)
+        return (self.budget, self.price_action, self.price_observation) == (setting.budget, prices.action, prices.look)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""

@@ -3,7 +3,7 @@
 Under greedy plans an episode is a walk in a ``PlanGraph``, and the depth head turns it into a Markov chain. With
 k decisions left, the value of committing to depth h in state s is
 
-    Q_k(s, h) = 1 - c                                if that reaches the goal, c = price_look + price_action * n
+    Q_k(s, h) = 1 - c                                if that reaches the goal, c = price_observation + price_action * n
                 V_{k-1}(s') - c                      otherwise, n the actions executed, s' the state where it ends
     V_k(s) = sum over h of pi(h | s) Q_k(s, h),      V_0 = 0
 
@@ -41,7 +41,7 @@ class Values:
     at have a value, and neither visits nor advantages."""
 
     value: Floats  #: [K + 1, nodes]
-    quality: Floats  #: [K + 1, nodes with a plan in order, depths]: Q
+    q_values: Floats  #: [K + 1, nodes with a plan in order, depths]: Q
     visits: Floats  #: [K + 1, nodes], expected
     advantage: Floats  #: [nodes, depths]: Q - V, averaged over the decisions left with the visits of each
     by_distance: Floats  #: [K + 1, longest distance + 2]; the last column is of states that cannot be solved
@@ -69,9 +69,9 @@ def explore(
     """
     mass = np.zeros(len(graph))
     np.add.at(mass, roots, 1.0)
-    for left in range(budget, 0, -1):
+    for remaining in range(budget, 0, -1):
         distance = graph.task.distance(graph.states)
-        hopeless = (distance < 0) | (distance > MAX_ACTIONS * left)
+        hopeless = (distance < 0) | (distance > MAX_ACTIONS * remaining)
         wanted = np.flatnonzero((mass > 0) & ~graph.expanded & ~graph.goal & ~hopeless)
         graph.expand(wanted[np.argsort(-mass[wanted], kind="stable")[:limit]])
         here = np.flatnonzero((mass > 0) & graph.expanded[: len(mass)])
@@ -105,22 +105,22 @@ class Program:
         self._roots = np.bincount(self._place[roots], minlength=self._places).astype(np.float64)
         self._roots[self._looked] = 0.0  # solved from the start
 
-    def advantages(self, chance: Floats) -> tuple[Floats, Floats]:
+    def advantages(self, probs: Floats) -> tuple[Floats, Floats]:
         """Q - V [looked, depths] and visits [looked] of ``nodes``, under probabilities ``chance`` [looked, depths]."""
-        quality, _ = self._qualities(chance)
-        return self._averaged(quality, self._visits(chance)[:, : self._looked], chance)
+        q_values, _ = self._qualities(probs)
+        return self._averaged(q_values, self._visits(probs)[:, : self._looked], probs)
 
-    def values(self, chance: Floats) -> Values:
+    def values(self, probs: Floats) -> Values:
         """Everything, node by node."""
-        quality, worth = self._qualities(chance)
-        visits = self._visits(chance)
+        q_values, worth = self._qualities(probs)
+        visits = self._visits(probs)
         own = np.zeros((len(visits), len(self.graph)))
         own[:, self.nodes] = visits[:, : self._looked]
-        advantage = np.zeros((len(self.graph), chance.shape[1]))
-        advantage[self.nodes], _ = self._averaged(quality, visits[:, : self._looked], chance)
+        advantage = np.zeros((len(self.graph), probs.shape[1]))
+        advantage[self.nodes], _ = self._averaged(q_values, visits[:, : self._looked], probs)
         return Values(
             value=worth[:, self._place],
-            quality=quality,
+            q_values=q_values,
             visits=own,
             advantage=advantage,
             by_distance=worth[:, self._looked :],
@@ -129,41 +129,41 @@ class Program:
             settled=self._settled(visits),
         )
 
-    def _qualities(self, chance: Floats) -> tuple[Floats, Floats]:
+    def _qualities(self, probs: Floats) -> tuple[Floats, Floats]:
         """Q [K + 1, looked, depths], and what every place is worth [K + 1, places]."""
-        quality = np.zeros((len(self._begin), *self._landing.shape))
+        q_values = np.zeros((len(self._begin), *self._landing.shape))
         worth = np.zeros((len(self._begin), self._places))
         worth[:, self._looked] = 1.0  # a goal, whatever is left
         wasted = (
-            float((self._cost * chance).sum(axis=1).mean()) if self._looked else 0.0
+            float((self._cost * probs).sum(axis=1).mean()) if self._looked else 0.0
         )  # by a decision in a lost state
-        for k in range(1, len(quality)):
-            np.subtract(worth[k - 1][self._landing], self._cost, out=quality[k])
-            own = worth[k, : self._looked] = np.einsum("nd,nd->n", chance, quality[k])
+        for k in range(1, len(q_values)):
+            np.subtract(worth[k - 1][self._landing], self._cost, out=q_values[k])
+            own = worth[k, : self._looked] = np.einsum("nd,nd->n", probs, q_values[k])
             worth[k, self._looked + 1 :] = _mean_by(self._bucket, own, self._longest, k, -wasted * k)
-        return quality, worth
+        return q_values, worth
 
-    def _visits(self, chance: Floats) -> Floats:
+    def _visits(self, probs: Floats) -> Floats:
         """Expected visits [K + 1, places]."""
         visits: Floats = self._begin[:, None] * self._roots
         for k in range(len(visits) - 1, 1, -1):
-            moved = visits[k, : self._looked, None] * chance
+            moved = visits[k, : self._looked, None] * probs
             visits[k - 1] += np.bincount(self._landing.ravel(), moved.ravel(), self._places)
             visits[k - 1, self._looked] = 0.0  # nothing goes on from a goal
         return visits
 
-    def _averaged(self, quality: Floats, visits: Floats, chance: Floats) -> tuple[Floats, Floats]:
-        mass, total = np.zeros(self._looked), np.zeros(chance.shape)
-        for k in range(len(quality) - 1, 0, -1):
+    def _averaged(self, q_values: Floats, visits: Floats, probs: Floats) -> tuple[Floats, Floats]:
+        mass, total = np.zeros(self._looked), np.zeros(probs.shape)
+        for k in range(len(q_values) - 1, 0, -1):
             mass += visits[k]
-            total += visits[k][:, None] * quality[k]
+            total += visits[k][:, None] * q_values[k]
         total /= np.maximum(mass, 1e-12)[:, None]
-        return total - (chance * total).sum(axis=1, keepdims=True), mass
+        return total - (probs * total).sum(axis=1, keepdims=True), mass
 
     def _settled(self, visits: Floats) -> float:
         """See ``Values``."""
-        left, distance = np.arange(len(visits))[:, None], np.arange(self._longest + 2)
-        hopeless = (distance > self._longest) | (distance > MAX_ACTIONS * left)
+        remaining, distance = np.arange(len(visits))[:, None], np.arange(self._longest + 2)
+        hopeless = (distance > self._longest) | (distance > MAX_ACTIONS * remaining)
         settled = visits[:, : self._looked].sum() + (visits[:, self._looked :] * hopeless).sum()
         total = visits.sum()
         return float(settled / total) if total else 1.0
@@ -182,7 +182,7 @@ def _begin(budget: int, budgets: Sequence[int]) -> Floats:
     return share
 
 
-def _mean_by(bucket: NDArray[np.int64], value: Floats, longest: int, left: int, lost: float) -> Floats:
+def _mean_by(bucket: NDArray[np.int64], value: Floats, longest: int, remaining: int, lost: float) -> Floats:
     """Mean value at each distance 1..longest, interpolated where no state has it; then ``lost``, also beyond reach."""
     count = np.bincount(bucket, minlength=longest + 2)[1 : longest + 1]
     total = np.bincount(bucket, weights=value, minlength=longest + 2)[1 : longest + 1]
@@ -190,14 +190,14 @@ def _mean_by(bucket: NDArray[np.int64], value: Floats, longest: int, left: int, 
     have = np.flatnonzero(count)
     if len(have):
         result[:longest] = np.interp(np.arange(longest), have, total[have] / count[have])
-    result[min(MAX_ACTIONS * left, longest) :] = lost
+    result[min(MAX_ACTIONS * remaining, longest) :] = lost
     return result
 
 
 def plan_advantages(
     values: Values,
     visits: Floats,
-    chance: Floats,
+    probs: Floats,
     depths: tuple[int, ...],
     landing: NDArray[np.int64],
     bucket: NDArray[np.int64],
@@ -222,7 +222,7 @@ def plan_advantages(
     advantage, weight = np.zeros((many, plans, MAX_ACTIONS)), np.zeros((many, plans, MAX_ACTIONS))
     for column, depth in enumerate(depths):
         reached = (np.arange(MAX_ACTIONS) < depth) & (np.arange(MAX_ACTIONS) < executed[:, :, column, None])
-        share = chance[:, None, column, None] * reached
+        share = probs[:, None, column, None] * reached
         advantage += share * centred[:, :, column, None]
         weight += share
     return advantage / np.maximum(weight, 1e-12), weight

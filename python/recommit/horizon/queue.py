@@ -63,7 +63,7 @@ class Queue:
         self.k = np.zeros(self.count, np.int64)
 
     @property
-    def left(self) -> NDArray[np.int64]:
+    def remaining(self) -> NDArray[np.int64]:
         """[count] queued actions of each environment."""
         result: NDArray[np.int64] = self._depth - self._place
         return result
@@ -71,7 +71,7 @@ class Queue:
     def empty(self, rows: ArrayLike | None = None) -> Rows:
         """The environments, of ``rows`` or of all, that need a plan before their next action."""
         environments = self._rows(rows)
-        result: Rows = environments[self.left[environments] == 0]
+        result: Rows = environments[self.remaining[environments] == 0]
         return result
 
     def act(self, planner: Callable[[Rows], Plans], rows: ArrayLike | None = None) -> NDArray[Any]:
@@ -138,9 +138,9 @@ class Queue:
     def _check(self, plans: Plans, rows: Rows) -> None:
         if len(plans) != len(rows):
             raise ValueError(f"plans: expected {len(rows)}, one per environment without actions, got {len(plans)}")
-        full = rows[self.left[rows] > 0]
+        full = rows[self.remaining[rows] > 0]
         if len(full):
-            raise ValueError(f"rows: expected empty queues, got {self.left[full[0]]} actions in that of {full[0]}")
+            raise ValueError(f"rows: expected empty queues, got {self.remaining[full[0]]} actions in that of {full[0]}")
         if self._plans is None:
             return
         if plans.actions.shape[1:] != self._plans.shape[1:]:

@@ -191,7 +191,7 @@ class PolicyConfig:
             raise ValueError(f"cell: expected 0 or a number of pixels, got {self.cell}")
 
     @property
-    def told_left(self) -> bool:
+    def budget_conditioned(self) -> bool:
         """Is it told how many decisions are left, by its prompt or as a number for its depth head?"""
         return self.show_budget or self.head.reads in OF_STAKES
 

@@ -68,11 +68,13 @@ class DepthHead(nn.Linear):
         return super().forward(F.gelu(sums, approximate=self._gelu))
 
 
-def at_stake(left: NDArray[np.integer] | None, prices: tuple[float, float], rows: int) -> Tensor:
+def at_stake(remaining: NDArray[np.integer] | None, prices: tuple[float, float], rows: int) -> Tensor:
     """[rows, 4] numbers: the looks left, one over them, and the prices of an action and of a look by their size."""
-    if left is None or len(left) != rows or not (left >= 1).all():
-        raise ValueError(f"left: expected the looks left of {rows} states, since the depth head reads them, got {left}")
-    looks = np.asarray(left, np.float64)
+    if remaining is None or len(remaining) != rows or not (remaining >= 1).all():
+        raise ValueError(
+            f"left: expected the looks left of {rows} states, since the depth head reads them, got {remaining}"
+        )
+    looks = np.asarray(remaining, np.float64)
     sizes = np.broadcast_to(np.log2(1.0 + 1000.0 * np.array(prices)), (rows, 2))
     return torch.from_numpy(np.concatenate([np.stack([looks, 1.0 / looks], axis=1), sizes], axis=1).astype(np.float32))
 

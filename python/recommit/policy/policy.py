@@ -24,7 +24,7 @@ from recommit.policy.config import MAX_ACTIONS, OF_FORESIGHT, OF_STAKES, PASS, P
 from recommit.policy.depth_head import OF_VIEWS, WITHOUT_Z, DepthHead, at_stake, confidence
 from recommit.policy.pictures.geometry import Geometries
 from recommit.policy.pictures.vision import Vision
-from recommit.policy.transfer import ActedDepths, PlannedChances, PlannedDepths, parted, single, to_device, to_host
+from recommit.policy.transfer import ActedDepths, PlannedChances, PlannedDepths, single, slice_batch, to_device, to_host
 from recommit.policy.views import likeliest, plan_agreement
 from recommit.policy.world_model import Foresight, foreseen
 from recommit.puzzles import checks
@@ -149,13 +149,13 @@ class CommitPolicy(nn.Module):
         """Tokens that the language model reads for a state of ``shape``."""
         return len(self.geometries.of(task, shape, 1).tokens)
 
-    def look(self, task: Puzzle, states: NDArray[np.uint8], left: NDArray[np.integer] | None = None) -> Tensor:
+    def look(self, task: Puzzle, states: NDArray[np.uint8], remaining: NDArray[np.integer] | None = None) -> Tensor:
         """z of each state: one pass of the backbone, whatever is asked of it afterwards; with several ``views`` one for
         each, [N, views, width]. ``left`` are the decisions left, this one included, where the policy is told
         (``show_budget``)."""
         shape = states.shape[1], states.shape[2]
         self.config.refuse_untrained(task.task, shape)
-        geometry, views = self.geometries.of_each(task, shape, left), self.vision.views(task, shape)
+        geometry, views = self.geometries.of_each(task, shape, remaining), self.vision.views(task, shape)
         every = [self._seen(task, states, geometry, view) for view in range(views)]
         return every[0] if views == 1 else torch.stack(every, dim=1)
 
@@ -170,7 +170,7 @@ class CommitPolicy(nn.Module):
         scores: Tensor | None = None,
         decoder: nn.Module | None = None,
         cells: Tensor | None = None,
-        left: NDArray[np.integer] | None = None,
+        remaining: NDArray[np.integer] | None = None,
     ) -> Tensor:
         """What the depth head is given: z (the mean of the views), how sure the greedy plan is, how far views agree;
         or what it should lead to from the pictures' ``cells``, and what is at stake with so many looks ``left``. No
@@ -185,7 +185,7 @@ class CommitPolicy(nn.Module):
                 plans = likeliest(scores) if z.ndim == 3 else scores.argmax(-1)
                 about.append(foreseen(self.foresight, cells, plans, self.config.depths))
             if reads in OF_STAKES:
-                about.append(at_stake(left, self.config.prices, len(z)).to(z.device))
+                about.append(at_stake(remaining, self.config.prices, len(z)).to(z.device))
             if reads in OF_VIEWS:
                 about.append(plan_agreement(decoder, z, index, scores))
         return torch.cat([*([] if reads in WITHOUT_Z else [mean]), *(each.to(z.dtype) for each in about)], dim=-1)
@@ -197,15 +197,17 @@ class CommitPolicy(nn.Module):
         actions: Tensor,
         depths: Tensor | None = None,
         heads: tuple[nn.Module, nn.Module] | None = None,
-        left: NDArray[np.integer] | None = None,
+        remaining: NDArray[np.integer] | None = None,
     ) -> tuple[Tensor, Tensor]:
         """Teacher forcing: logits of the depths [N, |H|] and of each action [N, 8, 4] of one plan per state [N, 8], or
         [N, G, 8, 4] of several [N, G, 8]. ``depths`` [N] or [N, G] are what the plans were made for, which counts where
         the decoder is conditioned on them. ``heads`` stand in for the policy's own; ``left``: see ``look``."""
-        z, index = self.look(task, states, left), self.task_index(task)
+        z, index = self.look(task, states, remaining), self.task_index(task)
         depth_head, decoder = heads or (self.depth_head, self.decoder)
         previous = actions.to(z.device, non_blocking=True)[..., : MAX_ACTIONS - 1]
-        logits = depth_head(self.read(z, index, decoder=decoder, cells=self.vision.kinds(task, states), left=left))
+        logits = depth_head(
+            self.read(z, index, decoder=decoder, cells=self.vision.kinds(task, states), remaining=remaining)
+        )
         conditions = None if depths is None else self.conditioning(depths.to(z.device, non_blocking=True).flatten())
         if actions.ndim == 2:
             return logits, decoder(z, previous, index, conditions)
@@ -219,7 +221,7 @@ class CommitPolicy(nn.Module):
         *,
         depth: int | None = None,
         noise: tuple[NDArray[np.float32], NDArray[np.float32]] | None = None,
-        left: NDArray[np.integer] | None = None,
+        remaining: NDArray[np.integer] | None = None,
     ) -> ActedDepths:
         """Depths [N] and eight planned actions [N, 8] for each state; only the first ``depths[i]`` are committed.
 
@@ -231,7 +233,7 @@ class CommitPolicy(nn.Module):
             raise ValueError(f"depth: expected 1..{MAX_ACTIONS}, got {depth}")
         batch, one = checks.grids(states)
         parts = [slice(begin, begin + PASS) for begin in range(0, max(len(batch), 1), PASS)]
-        answers = [self._act(task, batch[p], depth, *parted(noise, left, p)) for p in parts]
+        answers = [self._act(task, batch[p], depth, *slice_batch(noise, remaining, p)) for p in parts]
         joined = answers[0] if len(answers) == 1 else ActedDepths(*map(np.concatenate, zip(*answers, strict=True)))
         return single(joined, one)
 
@@ -242,12 +244,12 @@ class CommitPolicy(nn.Module):
         states: NDArray[np.uint8],
         depth: int | None,
         noise: tuple[NDArray[np.float32], NDArray[np.float32]] | None,
-        left: NDArray[np.integer] | None,
+        remaining: NDArray[np.integer] | None,
     ) -> ActedDepths:
-        z, index = self.look(task, states, left), self.task_index(task)
+        z, index = self.look(task, states, remaining), self.task_index(task)
         greedy = self.decoder.plans(z, index) if noise is None and self.plans_first else None
         logits = self.depth_head(
-            self.read(z, index, greedy and greedy[1], cells=self.vision.kinds(task, states), left=left)
+            self.read(z, index, greedy and greedy[1], cells=self.vision.kinds(task, states), remaining=remaining)
         )
         if noise is not None:
             logits = logits - torch.log(-torch.log(to_device(noise[0], z.device).to(logits)))
@@ -263,11 +265,11 @@ class CommitPolicy(nn.Module):
         return ActedDepths(*to_host(chosen.int(), actions.byte()))
 
     def plan(
-        self, task: Puzzle, states: Grids, depths: tuple[int, ...], left: NDArray[np.integer] | None = None
+        self, task: Puzzle, states: Grids, depths: tuple[int, ...], remaining: NDArray[np.integer] | None = None
     ) -> PlannedDepths:
         """What the depth head reads [N, inputs], logits of the policy's own depths [N, |H|], eight greedy actions
         [N, D, 8] for each of ``depths``; ``left``: see ``look``."""
-        return PlannedDepths(*self.plan_with_probabilities(task, states, depths, left)[:3])
+        return PlannedDepths(*self.plan_with_probabilities(task, states, depths, remaining)[:3])
 
     @torch.no_grad()
     def plan_with_probabilities(
@@ -275,15 +277,15 @@ class CommitPolicy(nn.Module):
         task: Puzzle,
         states: Grids,
         depths: tuple[int, ...],
-        left: NDArray[np.integer] | None = None,
+        remaining: NDArray[np.integer] | None = None,
     ) -> PlannedChances:
         """``plan``, and the probability of every action at every place of it: [N, 1, 8, 4] where a plan is the same
         whatever its depth (``plans_first``), else [N, D, 8, 4]."""
         batch, one = checks.grids(states)
-        z, index = self.look(task, batch, left), self.task_index(task)
+        z, index = self.look(task, batch, remaining), self.task_index(task)
         if self.plans_first:
             plan, scores = self.decoder.plans(z, index)
-            head_inputs = self.read(z, index, scores, cells=self.vision.kinds(task, batch), left=left)
+            head_inputs = self.read(z, index, scores, cells=self.vision.kinds(task, batch), remaining=remaining)
             actions, scores = plan[:, None].expand(-1, len(depths), -1), scores[:, None]
         else:
             conditions = (self.conditioning(torch.full((len(z),), depth, device=z.device)) for depth in depths)

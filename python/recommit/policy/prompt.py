@@ -37,9 +37,9 @@ class Prompt:
 class PicturePrompt(Prompt):
     """A prompt with one picture in it, at ``IMAGE``."""
 
-    def with_left(self, left: int) -> PicturePrompt:
+    def with_left(self, remaining: int) -> PicturePrompt:
         """The same with the number of decisions left behind the picture, always of two digits."""
-        return PicturePrompt(self.name, self.text.replace(IMAGE, f"{IMAGE}Decisions left: {left:02}. "))
+        return PicturePrompt(self.name, self.text.replace(IMAGE, f"{IMAGE}Decisions left: {remaining:02}. "))
 
     def expand(self, visual_tokens: int, markers: Markers) -> str:
         """The text with as many placeholders as the picture has tokens."""

@@ -50,11 +50,11 @@ def single(answer: Answer, one: bool) -> Answer:
     return type(answer)(*rows) if one else answer
 
 
-def parted(
-    noise: tuple[NDArray[np.float32], NDArray[np.float32]] | None, left: NDArray[np.integer] | None, part: slice
+def slice_batch(
+    noise: tuple[NDArray[np.float32], NDArray[np.float32]] | None, remaining: NDArray[np.integer] | None, part: slice
 ) -> tuple[tuple[NDArray[np.float32], NDArray[np.float32]] | None, NDArray[np.integer] | None]:
     """The rows of ``act``'s noise and of its decisions left that belong to a part of its states."""
-    return noise and (noise[0][part], noise[1][part]), None if left is None else left[part]
+    return noise and (noise[0][part], noise[1][part]), None if remaining is None else remaining[part]
 
 
 def to_device(values: NDArray[np.generic], device: torch.device) -> Tensor:

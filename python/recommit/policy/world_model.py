@@ -88,9 +88,9 @@ class Foresight(nn.Module):
             here = self.next_scores(here, plan[:, place]).argmax(dim=1)
             if place + 1 in depths:
                 pictures.append(here)
-        chance = self.chances(torch.cat(pictures)).unflatten(0, (len(pictures), -1)).transpose(0, 1)
-        lost = chance[..., -1]
-        remaining = chance[..., :-1] @ torch.arange(self.config.far + 1.0, device=chance.device)
+        probs = self.chances(torch.cat(pictures)).unflatten(0, (len(pictures), -1)).transpose(0, 1)
+        lost = probs[..., -1]
+        remaining = probs[..., :-1] @ torch.arange(self.config.far + 1.0, device=probs.device)
         return torch.cat([remaining + self.config.far * lost, lost], dim=1)
 
     def chances(self, cells: Tensor) -> Tensor:

@@ -52,11 +52,11 @@ def thresholds(rows: int, cols: int, length: int, *, plain: bool) -> NDArray[np.
     allowed = inside[:, None, :] & ~undoes
     ahead = np.ones((rows * cols, 5))  # how likely the rest of the walk undoes nothing
     result = np.empty((length, rows * cols, 5, 4))
-    for left in range(length):
+    for remaining in range(length):
         after = ahead[to, np.arange(4)] if plain else np.ones(to.shape)
         weight = np.where(allowed, (after / inside.sum(axis=1)[:, None])[:, None, :], 0.0)
         ahead = weight.sum(axis=2)
-        result[left] = np.cumsum(weight / ahead[..., None], axis=2)
+        result[remaining] = np.cumsum(weight / ahead[..., None], axis=2)
     last = 3 - allowed[..., ::-1].argmax(axis=2)
     result[:, np.arange(4) >= last[..., None]] = 1.0  # whatever the sums were rounded to
     return result

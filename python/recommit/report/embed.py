@@ -12,7 +12,7 @@ import io
 import json
 from typing import TYPE_CHECKING, Any
 
-from recommit.storage.foreign_text import plain
+from recommit.storage.terminal_text import plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

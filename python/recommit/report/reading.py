@@ -46,7 +46,7 @@ OPTIONS: reading.Fields = {
     "budgets": [(str, int)],
     "length": [int],
     "task": str,
-    **dict.fromkeys(("price_action", "price_look"), reading.NUMBER),
+    **dict.fromkeys(("price_action", "price_observation"), reading.NUMBER),
 }
 #: More instances than any recipe can ask for.
 _MOST = 1 << 24

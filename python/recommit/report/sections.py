@@ -135,7 +135,7 @@ def commands(folder: Folder, instances: int) -> Html:
     words = ["recommit", "evaluate", run, "--out", "EVAL", "--agents", *(a.label for a in folder.agents)]
     words += ["--budgets", *map(str, spec.get("budgets", ()))]
     words += [w for key in ("instances", "validation", "seed") if key in spec for w in (f"--{key}", str(spec[key]))]
-    prices = [name for name in ("price_action", "price_look") if name in spec]
+    prices = [name for name in ("price_action", "price_observation") if name in spec]
     words += [w for name in prices for w in (f"--{name.replace('_', '-')}", str(spec[name]))]
     words += ["--regret"] if spec.get("regret") else []
     words += ["--length", *map(str, spec["length"])] if spec.get("length") else []

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from recommit.storage import belonging, digests, files, reading
+from recommit.storage import digests, files, ownership, reading
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -55,7 +55,7 @@ class HeadStep:
 
         now = {"command": self.verb, "options": self.options, "sources": [_digest(each) for each in self.sources]}
         if self.there:
-            belonging.check(self.out, reading.values(self.record.parent, self.record.name, _RECORD), now)
+            ownership.check(self.out, reading.values(self.record.parent, self.record.name, _RECORD), now)
             return 0
         options = {name: tuple(value) if isinstance(value, list) else value for name, value in self.options.items()}
         threads = torch.get_num_threads()

@@ -31,7 +31,7 @@ JOINT_KEYS, BUDGET_KEYS = ("recipe", "sft"), ("budgets", "variants")
 #: What ``heads`` may say: of whose plans, and what the commands that teach them take.
 HEADS_KEYS, HEAD_PLANS = ("plans", "views", "foresight", "stakes"), ("warm-start", "adaptive")
 FORESIGHT_KEYS = ("steps", "starts")
-STAKES_KEYS = ("starts", "length", "z", "hidden", "updates", "budget", "price_action", "price_look")
+STAKES_KEYS = ("starts", "length", "z", "hidden", "updates", "budget", "price_action", "price_observation")
 EVALUATE_KEYS = (
     "instances",
     "validation",
@@ -42,7 +42,7 @@ EVALUATE_KEYS = (
     "whole_commitments",
     "task",
     "price_action",
-    "price_look",
+    "price_observation",
     "fresh",
     "regret",
 )

@@ -30,10 +30,10 @@ class StageSchedule:
     def place(self) -> str:
         """Which of the stages is next; with the time left where the preset knows every stage."""
         place = f"{len(self.taken) + 1} of {len(self.expected)}"
-        left = self.left()
-        return place if left is None else f"{place}, some {clock(left)} left"
+        remaining = self.remaining()
+        return place if remaining is None else f"{place}, some {clock(remaining)} left"
 
-    def left(self) -> float | None:
+    def remaining(self) -> float | None:
         """What the preset expects of the rest, at the pace of the stages that are over."""
         seconds = [each for each in self.expected if each is not None]
         if len(seconds) < len(self.expected):

@@ -18,9 +18,9 @@ from recommit.reproduce import evaluations, heads, training
 from recommit.reproduce import preset as presets
 from recommit.reproduce.schedule import StageSchedule
 from recommit.runs import side_by_side
-from recommit.storage import belonging, files
-from recommit.storage.foreign_text import say
+from recommit.storage import files, ownership
 from recommit.storage.lock import Lock
+from recommit.storage.terminal_text import say
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -52,7 +52,7 @@ def reproduce(
     folder = Path(out).absolute()
     entries = presets.entries(presets.load(preset, changes), folder, device)
     marks = (*(entry.name for entry in entries), GALLERY)
-    belonging.refuse_foreign(folder, marks, "a reproduction of this preset")
+    ownership.refuse_foreign(folder, marks, "a reproduction of this preset")
     files.make_folders(files.Files(), folder)
     with Lock(folder, work="reproduction"):  # two would sweep each other's files away
         tasks = [Task(entry, jobs, fleet, quiet, verbs) for entry in entries]

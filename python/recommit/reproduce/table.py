@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from recommit.reproduce.preset import every_run
-from recommit.storage.foreign_text import grid
+from recommit.storage.terminal_text import grid
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

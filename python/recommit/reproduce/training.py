@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from recommit.reproduce import evaluations, heads
 from recommit.runs.side_by_side import Piece, in_order
 from recommit.storage import files
-from recommit.storage.foreign_text import say
+from recommit.storage.terminal_text import say
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

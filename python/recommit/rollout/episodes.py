@@ -40,7 +40,7 @@ class DecisionRows:
     after: NDArray[np.int32]
     solved: NDArray[np.bool_]
     entropy: NDArray[np.float32]  #: of the depth head, in nats
-    chance: NDArray[np.float32]  #: that the depth head gave to the depth
+    probs: NDArray[np.float32]  #: that the depth head gave to the depth
     actions: NDArray[np.uint16]  #: of the plan, two bits each, the first lowest
     chances: NDArray[np.uint64]  #: that the head gave to depth h, in 255ths, in byte h - 1; 0: not asked
     #: That the decoder gave to action i of the plan after those before it, in 255ths, in byte i; 0: nobody said.
@@ -98,7 +98,7 @@ def _rows(
 ) -> DecisionRows:
     distance = graph.task.distance(graph.states)
     depth = np.array(graph.depths)[columns]
-    entropy, chance = depth_head_of(graph.logits[nodes], depth, graph.policy.config.depths)
+    entropy, probs = depth_head_of(graph.logits[nodes], depth, graph.policy.config.depths)
     return DecisionRows(
         who.astype(np.int32),
         turn.astype(np.int16),
@@ -108,7 +108,7 @@ def _rows(
         distance[after],
         graph.solved[nodes, columns],
         entropy,
-        chance,
+        probs,
         packed(graph.plans[nodes, columns]),
         in_bytes(softmax(graph.logits[nodes]), graph.policy.config.depths),
         in_bytes(plan_chances(graph, nodes, columns)),
@@ -160,8 +160,8 @@ def depth_head_of(
     probability = softmax(logits)
     entropy = -(probability * np.log(np.maximum(probability, 1e-300))).sum(axis=1)
     column = np.searchsorted(depths, depth).clip(max=len(depths) - 1)
-    chance = np.where(np.array(depths)[column] == depth, probability[np.arange(len(depth)), column], NOT_ASKED)
-    return entropy.astype(np.float32), chance.astype(np.float32)
+    probs = np.where(np.array(depths)[column] == depth, probability[np.arange(len(depth)), column], NOT_ASKED)
+    return entropy.astype(np.float32), probs.astype(np.float32)
 
 
 def sampled(actor: Actor, starts: NDArray[np.uint8], budget: int, seed: int) -> DecisionRows:
@@ -175,17 +175,17 @@ def sampled(actor: Actor, starts: NDArray[np.uint8], budget: int, seed: int) -> 
 def of_trace(trace: Trace, depths: tuple[int, ...], budget: int) -> DecisionRows:
     """Rows of the first candidates."""
     depth = trace.proposals.depth[:, 0]
-    entropy, chance = depth_head_of(trace.proposals.logits, depth, depths)
+    entropy, probs = depth_head_of(trace.proposals.logits, depth, depths)
     return DecisionRows(
         trace.episode.astype(np.int32),
-        (budget - trace.left).astype(np.int16),
+        (budget - trace.remaining).astype(np.int16),
         depth.astype(np.int8),
         trace.executed[:, 0].astype(np.int8),
         trace.distance,
         trace.after_distance[:, 0],
         trace.solved[:, 0],
         entropy,
-        chance,
+        probs,
         packed(trace.proposals.actions[:, 0]),
         in_bytes(softmax(trace.proposals.logits), depths),
         in_bytes(np.exp(trace.proposals.action_log[:, 0])),

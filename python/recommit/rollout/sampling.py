@@ -59,7 +59,7 @@ class Actor:
         count: int,
         number: NDArray[np.uint64],
         depths: NDArray[np.int64] | None = None,
-        left: NDArray[np.int64] | None = None,
+        remaining: NDArray[np.int64] | None = None,
     ) -> Proposals:
         """``count`` commitments per state; ``number`` names the random stream of each state. ``depths`` [count], if
         given, are theirs, whoever chooses otherwise; ``left``: see ``CommitPolicy.look``."""
@@ -72,7 +72,7 @@ class Actor:
                 if self.idle is not None:
                     self._propose(self.idle, count, np.zeros(1, np.uint64), depths, np.ones(1, np.int64))
                 continue
-            parts.append(self._propose(piece, count, numbers, depths, None if left is None else left[part]))
+            parts.append(self._propose(piece, count, numbers, depths, None if remaining is None else remaining[part]))
         return joined(parts) if parts else Proposals.none(count, len(self.policy.config.depths))
 
     def _propose(
@@ -81,7 +81,7 @@ class Actor:
         count: int,
         number: NDArray[np.uint64],
         depths: NDArray[np.int64] | None,
-        left: NDArray[np.int64] | None,
+        remaining: NDArray[np.int64] | None,
     ) -> Proposals:
         own = self.policy.config.depths
         stream = rng.streams(
@@ -95,7 +95,7 @@ class Actor:
         device = self.policy.depth_head.weight.device
         choice, actions, depth_log, action_log, logits = self.run_pass(
             # What is executed next is decided here: the only wait of a pass.
-            lambda: to_host(*self._pass(states, to_device(uniform, device), forced, left))
+            lambda: to_host(*self._pass(states, to_device(uniform, device), forced, remaining))
         )
         depth = np.array(own)[choice] if forced is None else forced
         return Proposals(depth, choice, actions.astype(np.uint8), depth_log, action_log, logits)
@@ -106,12 +106,12 @@ class Actor:
         states: NDArray[np.uint8],
         uniform: Tensor,
         forced: NDArray[np.int64] | None,
-        left: NDArray[np.int64] | None,
+        remaining: NDArray[np.int64] | None,
     ) -> tuple[Tensor, ...]:
         many, (rows, count, _) = len(self.policy.config.depths), uniform.shape
-        z, index = self.policy.look(self.task, states, left), self.policy.task_index(self.task)
+        z, index = self.policy.look(self.task, states, remaining), self.policy.task_index(self.task)
         cells = self.policy.vision.kinds(self.task, states)
-        logits = self.policy.depth_head(self.policy.read(z, index, cells=cells, left=left)).float()
+        logits = self.policy.depth_head(self.policy.read(z, index, cells=cells, remaining=remaining)).float()
         choice = (logits[:, None] - torch.log(-torch.log(uniform[..., :many]))).argmax(-1)
         depth_log = log_prob(logits[:, None].expand(-1, count, -1), choice)
         own = to_device(np.array(self.policy.config.depths), z.device)
@@ -143,17 +143,17 @@ def play(
     the last episode of all ranks has ended.
     """
     task = actor.task
-    left = np.broadcast_to(np.asarray(budget, np.int64), (len(starts),)).copy()
+    remaining = np.broadcast_to(np.asarray(budget, np.int64), (len(starts),)).copy()
     states, distance = starts.copy(), task.distance(starts)
     alive = ~task.is_solved(starts)
     if end_when_lost:
         alive &= distance >= 0
     parts: list[Trace] = []
     turn = 0
-    while actor.max_over_ranks(int((alive & (left > 0)).sum())):
-        who = np.flatnonzero(alive & (left > 0))
+    while actor.max_over_ranks(int((alive & (remaining > 0)).sum())):
+        who = np.flatnonzero(alive & (remaining > 0))
         number = numbers[who] * np.uint64(256) + np.uint64(turn)
-        part = _decide(actor, states[who], distance[who], who, left[who], number, candidates)
+        part = _decide(actor, states[who], distance[who], who, remaining[who], number, candidates)
         parts.append(part)
         chosen = np.zeros(len(who), np.int64) if follow is None else follow(part)
         rows = np.arange(len(who))
@@ -161,7 +161,7 @@ def play(
         alive[who] = ~part.solved[rows, chosen]
         if end_when_lost:
             alive[who] &= distance[who] >= 0
-        left[who] -= 1
+        remaining[who] -= 1
         turn += 1
     return joined(parts) if parts else Trace.none(starts, candidates, len(actor.policy.config.depths))
 
@@ -171,12 +171,12 @@ def _decide(
     states: NDArray[np.uint8],
     distance: NDArray[np.int32],
     who: NDArray[np.int64],
-    left: NDArray[np.int64],
+    remaining: NDArray[np.int64],
     number: NDArray[np.uint64],
     candidates: int,
 ) -> Trace:
     task = actor.task
-    proposals = actor.propose(states, candidates, number, left=left)
+    proposals = actor.propose(states, candidates, number, remaining=remaining)
     many, shape = len(states), states.shape[1:]
     outcome = task.execute(
         np.repeat(states, candidates, axis=0),
@@ -188,7 +188,7 @@ def _decide(
         states,
         distance,
         who,
-        left,
+        remaining,
         proposals,
         outcome.states.reshape(many, candidates, *shape),
         after,

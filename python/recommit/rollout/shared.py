@@ -24,8 +24,8 @@ def each(team: Team, count: int, play: Callable[[int], DecisionRows]) -> list[De
     """``play`` of 0..``count`` - 1, every number by one rank and the rows in all of them."""
     mine = {f"{i}.{f.name}": value for i in range(team.rank, count, team.world) for f, value in _columns(play(i))}
     columns: dict[str, NDArray[Any]] = {}
-    for heard in team.exchange(mine):
-        columns |= heard
+    for gathered in team.exchange(mine):
+        columns |= gathered
     return [DecisionRows(*(columns[f"{i}.{f.name}"] for f in fields(DecisionRows))) for i in range(count)]
 
 

@@ -40,7 +40,7 @@ class Trace:
     states: NDArray[np.uint8]  #: [N, rows, columns], before the decision
     distance: NDArray[np.int32]  #: [N]
     episode: NDArray[np.int64]  #: [N]: whose
-    left: NDArray[np.int64]  #: [N]: decisions left, this one included
+    remaining: NDArray[np.int64]  #: [N]: decisions left, this one included
     proposals: Proposals
     after: NDArray[np.uint8]  #: [N, G, rows, columns]
     after_distance: NDArray[np.int32]  #: [N, G], 0 where solved

@@ -47,8 +47,8 @@ class Board:
             return "begins"
         now = time.monotonic()
         since, first = self._first.setdefault(name, (now, done))
-        left = "" if done == first else f" {clock((now - since) / (done - first) * (whole - done))} left"
-        return f"{done:,}/{whole:,}{left}"
+        remaining = "" if done == first else f" {clock((now - since) / (done - first) * (whole - done))} left"
+        return f"{done:,}/{whole:,}{remaining}"
 
 
 def last_step(folder: Path) -> int:

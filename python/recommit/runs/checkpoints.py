@@ -49,7 +49,12 @@ class Checkpoints:
         self.folder = folder
 
     def save(
-        self, step: int, write: Callable[[Path], None], *, lead: bool = True, barrier: Callable[[], None] = lambda: None
+        self,
+        step: int,
+        write: Callable[[Path], None],
+        *,
+        is_main_process: bool = True,
+        barrier: Callable[[], None] = lambda: None,
     ) -> Checkpoint:
         """Make the checkpoint of a step from what ``write`` puts into the folder it is given.
 
@@ -57,13 +62,13 @@ class Checkpoints:
         """
         target = self.folder / f"{_PREFIX}{step:08d}"
         temporary = self.folder / f".{target.name}.tmp"
-        if lead:
+        if is_main_process:
             shutil.rmtree(temporary, ignore_errors=True)
             temporary.mkdir(parents=True)
         barrier()
         write(temporary)
         barrier()
-        if lead:
+        if is_main_process:
             commit(temporary, step)
             _remove(target)  # the same step again: only a torn one can be in the way
             temporary.rename(target)

@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, Any
 from recommit.data.feeding.mixture import names
 from recommit.data.spec import DataSpec
 from recommit.runs.checkpoints import Checkpoints
-from recommit.storage import belonging, digests, errors, files, reading
+from recommit.storage import digests, errors, files, ownership, reading
 from recommit.storage import opening as plain
-from recommit.storage.foreign_text import say
 from recommit.storage.lock import Lock
+from recommit.storage.terminal_text import say
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,16 +51,16 @@ PLACEMENT = ("kind", "stage", "offload", "checkpointing", "settings")
 class RunDirectory:
     """Opens or makes a run's folder, alone: a second run in the same folder is refused. Only the lead writes."""
 
-    def __init__(self, folder: str | Path, *, lead: bool = True) -> None:
-        self.folder, self.lead = Path(folder).absolute(), lead
+    def __init__(self, folder: str | Path, *, is_main_process: bool = True) -> None:
+        self.folder, self.is_main_process = Path(folder).absolute(), is_main_process
         self.checkpoints = Checkpoints(self.folder / "checkpoints")
         self._lock: Lock | None = None
 
     def __enter__(self) -> Self:
-        if not self.lead:
+        if not self.is_main_process:
             return self
         disk = files.Files()
-        belonging.refuse_foreign(self.folder, MARKS, "a training run")
+        ownership.refuse_foreign(self.folder, MARKS, "a training run")
         files.make_folders(disk, self.folder)
         self._lock = Lock(self.folder, work="training run")
         self._lock.__enter__()
@@ -91,7 +91,7 @@ class RunDirectory:
         """Write down what runs; going on with another configuration is refused. A run that an older version began does
         not say what it did not know of: its values are the ``defaults``. ``updated`` puts its configuration in today's
         fields. A run that has no checkpoint has nothing to go on with: another configuration takes its place."""
-        if not self.lead:
+        if not self.is_main_process:
             return
         before = self.read("config.json")
         before = None if before is None else json.loads(json.dumps(updated(before)))
@@ -107,10 +107,10 @@ class RunDirectory:
 
     def _go_on(self, before: dict[str, Any], now: dict[str, Any]) -> None:
         """Refuse another configuration, unless nothing was trained with the one before."""
-        if not belonging.differences(before, now):
+        if not ownership.differences(before, now):
             return
         if self.trained or "kind" not in before:
-            belonging.check(self.folder, before, now)
+            ownership.check(self.folder, before, now)
         say(f"{self.folder}: nothing was trained here yet; the configuration of the earlier start is replaced")
         if (self.folder / "backbone").is_dir():  # of the earlier configuration
             files.Files().remove_folder(self.folder / "backbone")
@@ -123,7 +123,7 @@ class RunDirectory:
     def seal(self) -> None:
         """Note what the files of a run hold that has taken its last step; ``begin`` checks and forgets it. A run whose
         best policy somebody has removed is not finished."""
-        if not self.lead:
+        if not self.is_main_process:
             return
         if not (best := best_policy(self.folder)).is_dir():
             raise errors.Damaged(f"{best}: expected the best policy of the run, got none: it was removed")
@@ -139,7 +139,7 @@ class RunDirectory:
     def check_logs(self, digests_by_name: dict[str, str], checkpoint: Path) -> None:
         """Refuse logs that are not those of the checkpoint, to whose length they have been cut."""
         for name, digest in digests_by_name.items():
-            if self.lead and files.file_sha256(self.folder / name) != digest:
+            if self.is_main_process and files.file_sha256(self.folder / name) != digest:
                 raise errors.Damaged(
                     f"{self.folder / name}: expected the lines that {checkpoint.name} was saved with, got others; "
                     f"without {checkpoint} the run goes on from the checkpoint before"
@@ -152,7 +152,7 @@ class RunDirectory:
     def write(self, name: str, value: Any) -> None:
         """Replace a JSON file of the run, whole or not at all, unless it is the same."""
         data = (json.dumps(value, indent=2) + "\n").encode()
-        if self.lead and not _holds(self.folder / name, data):
+        if self.is_main_process and not _holds(self.folder / name, data):
             files.replace(files.Files(), self.folder / name, data)
 
 

@@ -16,7 +16,7 @@ import threading
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from recommit.storage.foreign_text import say
+from recommit.storage.terminal_text import say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,7 +40,7 @@ class Peers:
     def __init__(self, team: Team) -> None:
         self.team = team
         #: rank -> its connection; only the first rank has more than one.
-        self._links = self._listen() if team.lead else self._connect()
+        self._links = self._listen() if team.is_main_process else self._connect()
         self._selector = selectors.DefaultSelector()
         for rank, link in self._links.items():
             self._selector.register(link, selectors.EVENT_READ, rank)

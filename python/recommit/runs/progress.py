@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
-from recommit.storage.foreign_text import say
+from recommit.storage.terminal_text import say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -34,7 +34,7 @@ class Team:
     device: torch.device = field(default_factory=lambda: torch.device("cpu"))
 
     @property
-    def lead(self) -> bool:
+    def is_main_process(self) -> bool:
         """The one that writes."""
         return self.rank == 0
 
@@ -63,8 +63,8 @@ class Team:
         own[: len(framed)] = torch.frombuffer(bytearray(framed), dtype=torch.uint8)
         every = [torch.empty_like(own, device=self.device) for _ in range(self.world)]
         dist.all_gather(every, own.to(self.device))
-        heard = [each.cpu().numpy().tobytes() for each in every]
-        return [each[8 : 8 + int.from_bytes(each[:8], "little")] for each in heard]
+        gathered = [each.cpu().numpy().tobytes() for each in every]
+        return [each[8 : 8 + int.from_bytes(each[:8], "little")] for each in gathered]
 
     def exchange(self, arrays: Mapping[str, NDArray[Any]]) -> list[dict[str, NDArray[Any]]]:
         """The named arrays of every rank, by rank."""
@@ -72,7 +72,7 @@ class Team:
             return [dict(arrays)]
         return [_from_bytes(content) for content in self.gather(_to_bytes(arrays))]
 
-    def from_lead(self, word: bool) -> bool:
+    def from_main_process(self, word: bool) -> bool:
         """What the lead says."""
         return self.gather(b"1" if word else b"")[0] != b""
 

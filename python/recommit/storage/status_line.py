@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from recommit.storage.foreign_text import say
+from recommit.storage.terminal_text import say
 
 
 class StatusLine:

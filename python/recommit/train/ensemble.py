@@ -64,14 +64,14 @@ class Ensemble:
             states = targets.turned(states, targets.symmetries(seed, number))
         if self.config.reached:
             states = landed(task, states, planner(states), self.config.reached, seed=seed, number=number)
-        left = 1 + rng.below(rng.draw(rng.streams(seed, rng.Purpose.LEFT, number), 0), self.config.budget)
-        more = {"left": left} if self.teacher.config.told_left else {}
+        remaining = 1 + rng.below(rng.draw(rng.streams(seed, rng.Purpose.LEFT, number), 0), self.config.budget)
+        more = {"remaining": remaining} if self.teacher.config.budget_conditioned else {}
         _, _, plans, chances = self.teacher.plan_with_probabilities(task, states, (MAX_ACTIONS,), **more)
         actions = plans[:, 0].astype(np.int64)
         outcome = task.execute(states, plans[:, 0], np.full(len(states), MAX_ACTIONS, np.int32))
         until = np.where(outcome.solved, outcome.executed, MAX_ACTIONS).astype(np.int32)
         marked = np.arange(4) == actions[..., None]
-        return EnsembleTargets(states, actions, marked, until, left, chances[:, 0])
+        return EnsembleTargets(states, actions, marked, until, remaining, chances[:, 0])
 
 
 def landed(

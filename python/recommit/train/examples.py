@@ -31,17 +31,17 @@ def decisions(
     """One greedy decision per state. ``depth`` is that of a policy whose depth is fixed; else the depth head's
     likeliest one is committed. ``budget``: decisions left, for a policy that is told."""
     depths = policy.config.depths if depth is None else (depth,)
-    left = {"left": np.full(len(states), budget)} if policy.config.told_left else {}
-    _, logits, plans = run_pass(partial(policy.plan, task, states, depths, **left))
-    chance = softmax(logits)
-    column = chance.argmax(axis=1) if depth is None else np.zeros(len(states), np.int64)
+    remaining = {"remaining": np.full(len(states), budget)} if policy.config.budget_conditioned else {}
+    _, logits, plans = run_pass(partial(policy.plan, task, states, depths, **remaining))
+    probs = softmax(logits)
+    column = probs.argmax(axis=1) if depth is None else np.zeros(len(states), np.int64)
     actions = plans[np.arange(len(states)), column]
     good = good_until(task, states, actions)
     return [
         {
             "state": states[i].tolist(),
             "distance": int(distances[i]),
-            "depths": {str(d): round(float(p), 4) for d, p in zip(policy.config.depths, chance[i], strict=True)},
+            "depths": {str(d): round(float(p), 4) for d, p in zip(policy.config.depths, probs[i], strict=True)},
             "depth": depths[column[i]],
             "plan": [ACTIONS[action] for action in actions[i]],
             "optimal_actions": int(good[i]),

@@ -43,7 +43,7 @@ def sft_loss(
     A decoder that does not see the depth answers for all depths at once; one that does is asked once per depth, still
     from one pass of the backbone.
     """
-    z = policy.look(task, batch.states, batch.left)
+    z = policy.look(task, batch.states, batch.remaining)
     device = z.device
     if isinstance(batch, EnsembleTargets):
         return _ensemble_loss(policy, z, policy.task_index(task), batch, config, divisor)

@@ -32,7 +32,7 @@ def policy(config: ModelConfig, folder: Path, seed: int, team: Team) -> CommitPo
     """New heads on the configured backbone; a random one is made in ``folder`` once, by the leading rank."""
     source = config.backbone
     if source.startswith(RANDOM):
-        if team.lead:
+        if team.is_main_process:
             _new_backbone(config, folder / "backbone", seed)
         team.barrier()
         source = str(folder / "backbone")
@@ -43,7 +43,7 @@ def policy(config: ModelConfig, folder: Path, seed: int, team: Team) -> CommitPo
 def warm_start(init: str | Path, folder: RunDirectory, team: Team) -> Path:
     """The run's own copy of the policy it starts from: whatever becomes of the other run, this one can go on."""
     own = folder.folder / "init"
-    if team.lead and (not own.is_dir() or not (folder.trained or same_files(own, init))):
+    if team.is_main_process and (not own.is_dir() or not (folder.trained or same_files(own, init))):
         temporary = folder.folder / ".init.tmp"
         shutil.rmtree(temporary, ignore_errors=True)
         source = local_folder(init)

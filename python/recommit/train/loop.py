@@ -20,8 +20,8 @@ from recommit.runs import process, random_state
 from recommit.runs.progress import Curves, Progress
 from recommit.storage import reading
 from recommit.storage.files import Files, replace
-from recommit.storage.foreign_text import say
 from recommit.storage.jsonl import JsonLines, NoLines
+from recommit.storage.terminal_text import say
 from recommit.train import examples, validate
 from recommit.train.config import plain
 from recommit.train.engine.base import schedule
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from recommit.runs.progress import Interrupt
     from recommit.runs.ranks import Team
     from recommit.train.engine.base import Engine
-    from recommit.train.validate import Watched
+    from recommit.train.validate import ValidationTask
 
 #: So many steps in a row whose gradient is not finite end a run.
 PATIENCE_WITH_NAN = 10
@@ -72,7 +72,7 @@ class Trainer(ABC):
     policy: CommitPolicy
     engine: Engine
     #: What is validated on; nothing if nobody asked for it.
-    watched: list[Watched]
+    watched: list[ValidationTask]
     samples: JsonLines
 
     def __init__(self, config: Any, folder: RunDirectory, team: Team, *, quiet: bool) -> None:
@@ -103,11 +103,11 @@ class Trainer(ABC):
         """How good the policy is."""
         return validate.together({each.name: self._measure(each) for each in self.watched})
 
-    def _measure(self, watched: Watched) -> dict[str, Any]:
+    def _measure(self, watched: ValidationTask) -> dict[str, Any]:
         """How good the policy is in one puzzle."""
         return validate.measure(self.policy, watched.task, watched.instances, watched.config, self.engine)
 
-    def _sample(self, watched: Watched) -> None:
+    def _sample(self, watched: ValidationTask) -> None:
         """Write down what the policy decides in the first few states of the validation."""
         shown = watched.instances.states[: watched.config.samples]
         if not len(shown):
@@ -148,12 +148,14 @@ class Trainer(ABC):
         return status
 
     def _log(self, name: str) -> JsonLines:
-        return (JsonLines if self.team.lead else NoLines)(self.folder.folder / f"{name}.jsonl", durable=False)
+        return (JsonLines if self.team.is_main_process else NoLines)(
+            self.folder.folder / f"{name}.jsonl", durable=False
+        )
 
     def _steps(self, log: JsonLines, timing: JsonLines, interrupt: Interrupt, progress: Progress) -> int:
         run = self.config.run
         curves = Curves(
-            self.folder.folder if self.team.lead else None,
+            self.folder.folder if self.team.is_main_process else None,
             tensorboard=run.tensorboard,
             wandb=run.wandb,
             whole=plain(self.config),
@@ -247,10 +249,10 @@ class Trainer(ABC):
         def write(folder: Path) -> None:
             self.engine.save(folder)
             with self.engine.judged(), self.engine.whole(self.policy):
-                if self.team.lead:
+                if self.team.is_main_process:
                     self.policy.save_pretrained(folder / "policy")
             replace(Files(), folder / f"random-{self.team.rank}.json", json.dumps(random_state.capture()).encode())
-            if self.team.lead:
+            if self.team.is_main_process:
                 sizes = {"log": log.size(), "samples": self.samples.size()}
                 logs = {**sizes, "unlogged": self.meter.steps, "logs_sha256": self.folder.log_digests()}
                 rest = {"at": vars(self.at), **self._more(), **logs}
@@ -260,12 +262,16 @@ class Trainer(ABC):
             return  # weights of a step that was not finite are never kept
         if not self.at.best:
             self.at.best = {"step": self.at.step, "score": [], "validation": None}
-        self._settle(self.folder.checkpoints.save(self.at.step, write, lead=self.team.lead, barrier=self.team.barrier))
+        self._settle(
+            self.folder.checkpoints.save(
+                self.at.step, write, is_main_process=self.team.is_main_process, barrier=self.team.barrier
+            )
+        )
 
     def _settle(self, newest: Checkpoint) -> None:
         """What follows from a checkpoint: which policy is the best, and which checkpoints go. After every save, and
         again when a run goes on, since the last one may have died between the two."""
-        if not self.team.lead:
+        if not self.team.is_main_process:
             return
         policy = f"checkpoints/step-{self.at.best['step']:08d}/policy"
         pointer = {**self.at.best, "policy": policy, "last": newest.folder.name}

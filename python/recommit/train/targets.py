@@ -30,7 +30,7 @@ class Targets:
     actions: NDArray[np.int64]  #: [N, 8], 0 behind the goal
     optimal: NDArray[np.bool_]  #: [N, 8, 4]: all actions that would have been optimal after the path so far
     distance: NDArray[np.int32]
-    left: NDArray[np.int64]  #: decisions left, which no expert path says: drawn, for a policy that is told
+    remaining: NDArray[np.int64]  #: decisions left, which no expert path says: drawn, for a policy that is told
 
     def __len__(self) -> int:
         return len(self.states)
@@ -68,8 +68,8 @@ def make(
             here = np.where(
                 live.reshape(-1, 1, 1), task.step(here, actions[:, i].astype(np.uint8), threads=threads), here
             )
-    left = 1 + rng.below(rng.draw(rng.streams(seed, rng.Purpose.LEFT, number), 0), config.budget)
-    return Targets(states, actions, optimal, content.distance.astype(np.int32), left)
+    remaining = 1 + rng.below(rng.draw(rng.streams(seed, rng.Purpose.LEFT, number), 0), config.budget)
+    return Targets(states, actions, optimal, content.distance.astype(np.int32), remaining)
 
 
 def nothing(batch: T) -> T:

@@ -43,7 +43,7 @@ class ValidationSet:
 
 
 @dataclass(frozen=True)
-class Watched:
+class ValidationTask:
     """One puzzle that a run is validated on; a run from several data sets has several."""
 
     name: str
@@ -52,11 +52,11 @@ class Watched:
     config: ValidationConfig
 
 
-def watched(name: str, spec: DataSpec, config: ValidationConfig) -> list[Watched]:
+def watched(name: str, spec: DataSpec, config: ValidationConfig) -> list[ValidationTask]:
     """Instances as in the data of a recipe; none if the configuration asks for none."""
     if not config.instances:
         return []
-    return [Watched(name, spec.puzzle(), instances(spec, config), config.of(spec.puzzle()))]
+    return [ValidationTask(name, spec.puzzle(), instances(spec, config), config.of(spec.puzzle()))]
 
 
 def instances(spec: DataSpec, config: ValidationConfig, *, threads: int | None = 1) -> ValidationSet:

@@ -55,7 +55,7 @@ class Look:
 
     system: str
     text: str
-    left: int  #: looks, this one among them
+    remaining: int  #: looks, this one among them
     picture: NDArray[np.uint8] | None = None  #: [height, width, 3], unless the board stands in the text
 
     @cached_property
@@ -109,14 +109,14 @@ class Game:
         self._distances: list[int] = []
 
     @property
-    def left(self) -> int:
+    def remaining(self) -> int:
         """Looks that are left."""
         return self.budget - len(self.steps)
 
     @property
     def over(self) -> bool:
         """Solved, or out of looks."""
-        return self.solved or self.left <= 0
+        return self.solved or self.remaining <= 0
 
     @property
     def distance(self) -> int:
@@ -141,8 +141,8 @@ class Game:
         """What the player is shown now."""
         system, text = (each.text for each in self.prompts)
         if self.view == "text":
-            return Look(system, f"{self.rows}\n\n{text}", self.left)
-        return Look(system, text, self.left, self.picture)
+            return Look(system, f"{self.rows}\n\n{text}", self.remaining)
+        return Look(system, text, self.remaining, self.picture)
 
     @property
     def picture(self) -> NDArray[np.uint8]:
@@ -218,9 +218,9 @@ class Game:
         distance = np.array(self.distances)
         value = optimal_values(distance, parser.DEPTHS, self.budget, self.prices)
         executed = np.array([step.executed for step in self.steps], np.int64)
-        left = self.budget - np.arange(len(self.steps))
+        remaining = self.budget - np.arange(len(self.steps))
         row = np.arange(len(self.steps))
-        lost = value[left, row] - (value[left - 1, row + 1] - self.prices.of(executed))
+        lost = value[remaining, row] - (value[remaining - 1, row + 1] - self.prices.of(executed))
         lost[(distance[:-1] == UNKNOWN) | (distance[1:] == UNKNOWN)] = np.nan
         result: list[float] = lost.tolist()
         return result

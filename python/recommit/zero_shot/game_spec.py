@@ -47,7 +47,7 @@ class GameSpec:
     moves: str = MOVES[0]
     lenient: bool = False
     price_action: float = 0.0
-    price_look: float = 0.0
+    price_observation: float = 0.0
 
     def __post_init__(self) -> None:
         usual = registry.puzzle(self.task).usual
@@ -113,7 +113,7 @@ class GameSpec:
         fits = start.shape == tuple(self.size)
         puzzle = self.puzzle if fits else registry.puzzle(self.task).of_states((start.shape[0], start.shape[1]))
         how: dict[str, Any] = {"view": self.view, "cell": self.cell, "moves": self.moves, "lenient": self.lenient}
-        return Game(puzzle, start, self.budget, prices=Prices(self.price_action, self.price_look), **how)
+        return Game(puzzle, start, self.budget, prices=Prices(self.price_action, self.price_observation), **how)
 
 
 @lru_cache(maxsize=64)

@@ -109,13 +109,13 @@ def first_object(text: str) -> str | None:
     A brace that is never closed is passed over. How many marks are looked at, over all attempts, is bounded.
     """
     marks = [(match.start(), match[0]) for match in islice(_MARK.finditer(text), MOST_MARKS)]
-    begin, left = 0, 2 * MOST_MARKS
-    while begin < len(marks) and left > 0:
+    begin, remaining = 0, 2 * MOST_MARKS
+    while begin < len(marks) and remaining > 0:
         closed, hidden = _scan(marks, begin)
         if closed:
             first, last = min(closed)
             return text[first : last + 1]
-        left -= len(marks) - begin
+        remaining -= len(marks) - begin
         # What this scan opened outside strings never closes; only what it took for a part of a string may.
         begin = hidden
     return None

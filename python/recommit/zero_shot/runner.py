@@ -26,9 +26,9 @@ from typing import TYPE_CHECKING, Any
 
 from recommit.storage import files, jsonl, reading
 from recommit.storage.errors import DataError
-from recommit.storage.foreign_text import say
 from recommit.storage.jsonl import JsonLines
 from recommit.storage.lock import Lock
+from recommit.storage.terminal_text import say
 from recommit.zero_shot import figures
 from recommit.zero_shot.errors import GaveUp, StopRequested, Unusable
 from recommit.zero_shot.http.cache import Cache

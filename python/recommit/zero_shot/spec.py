@@ -14,7 +14,7 @@ from recommit.data.spec import DataSpec
 from recommit.data.starts import held_out
 from recommit.puzzles import registry
 from recommit.puzzles.instances import Instances
-from recommit.storage import belonging, files, reading
+from recommit.storage import files, ownership, reading
 from recommit.version import VERSION
 from recommit.zero_shot import prompt
 
@@ -141,4 +141,4 @@ def keep(manifest: dict[str, Any], folder: Path) -> None:
         raise WrongSpec(f"out: expected the manifest of a zero-shot run, got another {path}") from None
     if stored.get("format") != manifest["format"]:
         raise WrongSpec(f"out: expected format {manifest['format']}, got {stored.get('format')} in {path}")
-    belonging.check(folder, before, manifest["run"])
+    ownership.check(folder, before, manifest["run"])

@@ -66,9 +66,9 @@ def test_the_oracle_earns_one_and_the_picture_is_the_board(openenv):
 
 def test_nonsense_spends_a_look_and_text_is_read(openenv):
     session = openenv.CommitEnvironment(SPEC)
-    left = session.reset(seed=9).decisions_left
+    remaining = session.reset(seed=9).decisions_left
     seen = session.step(openenv.CommitAction(text="I would go left."))
-    assert (seen.outcome, seen.decisions_left, seen.optimal, seen.distance) == ("no_object", left - 1, None, None)
+    assert (seen.outcome, seen.decisions_left, seen.optimal, seen.distance) == ("no_object", remaining - 1, None, None)
     assert session.step(openenv.CommitAction(text='{"h": 1, "actions": ["up"]}')).outcome == "ok"
 
 

@@ -20,7 +20,7 @@ CALL = '<tool_call>\n{"name": "commit", "arguments": {"actions": ["%s"]}}\n</too
 SEEN: list[str] = []
 
 
-class Watched(trl.ToolRollout):
+class ValidationTask(trl.ToolRollout):
     """Says what every rollout came to."""
 
     def get_reward(self):
@@ -78,7 +78,7 @@ def main():
             args=args,
             train_dataset=rows,
             processing_class=tokenizer,
-            environment_factory=lambda: Watched(SPEC),
+            environment_factory=lambda: ValidationTask(SPEC),
         )
         trainer.train()
     log = trainer.state.log_history[0]

@@ -65,7 +65,7 @@ def test_everything_is_compared_and_missing_seeds_are_named(compared):
     assert scores["missing"] == ["adaptive-s1", "fixed-8-s1", "random-s1", "init-s1"]
     assert {row["source"] for row in scores["rows"]["test"]} == {"adaptive", "fixed-8", "random", "init"}
     assert {row["rule"] for row in scores["rows"]["test"]} == set(played.RULES)
-    assert {len({row[name] for row in scores["rows"]["test"]}) for name in ("budget", "price_look")} == {2, 5}
+    assert {len({row[name] for row in scores["rows"]["test"]}) for name in ("budget", "price_observation")} == {2, 5}
     assert scores["instances"]["harder"]["label"] == "2x3, lengths 15 to 21"
     assert {row["instances"] for row in scores["split"]} == {"test", "harder"}
     text = (compared / "rules-compared.md").read_text()

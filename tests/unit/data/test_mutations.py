@@ -68,15 +68,15 @@ def damaged(rng, data):
     return bytes(data[: rng.randrange(len(data) + 1)] if rng.random() < 0.1 else data)
 
 
-def exchanged(rng, value, chance=0.05):
+def exchanged(rng, value, probs=0.05):
     """The same JSON with some values exchanged, keys lost, items doubled."""
-    if rng.random() < chance:
+    if rng.random() < probs:
         return rng.choice(VALUES)
     if isinstance(value, dict):
-        return {key: exchanged(rng, item, chance) for key, item in value.items() if rng.random() > chance / 4}
+        return {key: exchanged(rng, item, probs) for key, item in value.items() if rng.random() > probs / 4}
     if isinstance(value, list):
-        items = [exchanged(rng, item, chance) for item in value]
-        return items * 2 if rng.random() < chance / 2 else items
+        items = [exchanged(rng, item, probs) for item in value]
+        return items * 2 if rng.random() < probs / 2 else items
     return value
 
 

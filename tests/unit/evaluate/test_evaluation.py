@@ -121,7 +121,7 @@ OPTIONS = {
     "--stop-on-deadlock": [],
     "--whole-commitments": [],
     "--price-action": ["0.01"],
-    "--price-look": ["0.05"],
+    "--price-observation": ["0.05"],
 }
 
 
@@ -137,14 +137,14 @@ def test_other_readings_are_in_the_plan_and_usual_ones_are_not(done, run, tmp_pa
     other = json.loads((tmp_path / "other" / "plan.json").read_text())
     assert other == usual | {"edges": "thirds", "stop_on_deadlock": True, "whole_commitments": True} | {
         "price_action": 0.01,
-        "price_look": 0.05,
+        "price_observation": 0.05,
     }
 
 
 def test_with_prices_everybody_has_a_value(done, run, tmp_path, capsys):
     """Of the same episodes as before, but for the ceiling's, which is the highest value."""
     out, action, look = tmp_path / "priced", 0.01, 0.05
-    assert call(run, out, "--price-action", str(action), "--price-look", str(look)) == 0
+    assert call(run, out, "--price-action", str(action), "--price-observation", str(look)) == 0
     printed = capsys.readouterr().out
     assert "| value |" in printed.replace("  ", " ").replace("  ", " ")
     before, after = (
@@ -173,7 +173,7 @@ def test_with_prices_everybody_has_a_value(done, run, tmp_path, capsys):
 
 @pytest.mark.parametrize("price", ["-0.1", "inf", "nan"])
 def test_prices_are_finite_numbers(run, tmp_path, capsys, price):
-    assert main(["evaluate", str(run), "--out", str(tmp_path / "e"), "--price-look", price]) == 2
+    assert main(["evaluate", str(run), "--out", str(tmp_path / "e"), "--price-observation", price]) == 2
     assert "price" in capsys.readouterr().err
     assert not (tmp_path / "e" / "plan.json").exists()
 

@@ -24,10 +24,10 @@ def random_chance(graph, seed):
 def close(own, prices, defect=""):
     """Do all figures of every start equal those of plain Python?"""
     graph = own.best.graph
-    twin, chance = plain(graph), own.chance.tolist()
+    twin, probs = plain(graph), own.probs.tolist()
     lost = np.zeros(len(CAUSES))
     for start in range(len(graph)):
-        *ends, causes = slow.expected(twin, start, BUDGET, chance, prices.action, prices.look, defect)
+        *ends, causes = slow.expected(twin, start, BUDGET, probs, prices.action, prices.look, defect)
         if not np.allclose(own.played.ends[start], ends, atol=1e-12):
             return False
         lost += [causes.get(name, 0.0) for name in CAUSES]
@@ -39,8 +39,8 @@ class Case:
 
     def __init__(self, seed, prices):
         graph = random_graph(seed)
-        self.best, self.chance = regret.best(graph, BUDGET, prices), random_chance(graph, seed)
-        self.played = expect(self.best, np.arange(len(graph)), self.chance)
+        self.best, self.probs = regret.best(graph, BUDGET, prices), random_chance(graph, seed)
+        self.played = expect(self.best, np.arange(len(graph)), self.probs)
 
 
 @pytest.mark.parametrize("prices", PRICES, ids=str)
@@ -84,5 +84,5 @@ def test_what_are_no_chances_is_refused():
     best = regret.best(graph, 2)
     with pytest.raises(ValueError, match=r"chance: expected shape \[8, 3\], got \[8, 2\]"):
         expect(best, np.arange(8), np.full((8, 2), 0.5))
-    with pytest.raises(ValueError, match="chance"):
+    with pytest.raises(ValueError, match="probs"):
         expect(best, np.arange(8), np.full((8, 3), 0.5))

@@ -31,15 +31,15 @@ def starts():
 def enumerated(graph, roots, prices):
     """The return, and its gradient by the logits: every episode's chance times its return times the slope of the log of
     its chance."""
-    chance = softmax(graph.logits)
+    probs = softmax(graph.logits)
     total, gradient = 0.0, np.zeros(graph.logits.shape)
 
-    def play(node, left, likely, earned, taken):
+    def play(node, remaining, likely, earned, taken):
         nonlocal total
-        if graph.goal[node] or not left:
+        if graph.goal[node] or not remaining:
             total += likely * (earned + bool(graph.goal[node]))
             for at, column in taken:
-                slope = -chance[at]
+                slope = -probs[at]
                 slope[column] += 1.0
                 gradient[at] += likely * (earned + bool(graph.goal[node])) * slope
             return
@@ -47,8 +47,8 @@ def enumerated(graph, roots, prices):
             cost = prices.look + prices.action * int(graph.executed[node, column])
             play(
                 graph.landing[node, column],
-                left - 1,
-                likely * chance[node, column],
+                remaining - 1,
+                likely * probs[node, column],
                 earned - cost,
                 [*taken, (node, column)],
             )
@@ -60,10 +60,10 @@ def enumerated(graph, roots, prices):
 
 def of_program(graph, roots, prices):
     """The same by the program of exact credit."""
-    chance = softmax(graph.logits)
+    probs = softmax(graph.logits)
     program = values.Program(graph, roots, BUDGET, prices)
-    result = program.values(chance[program.nodes])
-    gradient = result.visits.sum(axis=0)[:, None] * chance * result.advantage
+    result = program.values(probs[program.nodes])
+    gradient = result.visits.sum(axis=0)[:, None] * probs * result.advantage
     return result.value[BUDGET, roots].sum(), gradient
 
 

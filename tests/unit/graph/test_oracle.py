@@ -26,7 +26,7 @@ DEPTHS = (1, 2, 4)
 class Scripted:
     """Plans that are right or wrong by a hash of the state."""
 
-    config = SimpleNamespace(depths=DEPTHS, told_left=False)
+    config = SimpleNamespace(depths=DEPTHS, budget_conditioned=False)
     plans_first = True
     asked = 0
 
@@ -228,8 +228,8 @@ def test_a_memory_takes_the_next_likeliest_depth_where_it_has_been(player, agent
 
 
 def test_mixtures_need_no_more_actions_than_adaptive(player):
-    chance = player.mixture(5)
-    assert chance.sum() == pytest.approx(1)
+    probs = player.mixture(5)
+    assert probs.sum() == pytest.approx(1)
     assert len(agents.simplex(3, 4)) == 15
 
 
@@ -246,10 +246,10 @@ def test_the_best_mixture_is_the_best_of_all(player, budget):
     rows = player.rows("adaptive", budget)
     limit = rows.executed[rows.turn < budget].sum()
     scores = {}
-    for chance in agents.simplex(len(DEPTHS), 10):
-        played = walk(player.reach, player.starts, budget, drawn(player.reach, chance, 0))
+    for probs in agents.simplex(len(DEPTHS), 10):
+        played = walk(player.reach, player.starts, budget, drawn(player.reach, probs, 0))
         if played.actions.sum() <= limit:
-            scores[tuple(chance)] = (int(played.solved.sum()), -int(played.actions.sum()))
+            scores[tuple(probs)] = (int(played.solved.sum()), -int(played.actions.sum()))
     assert len(scores) < len(agents.simplex(len(DEPTHS), 10)), "some are too expensive"
     assert scores[tuple(player.mixture(budget))] == max(scores.values())
 

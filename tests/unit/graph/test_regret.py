@@ -41,7 +41,7 @@ def random_rule(graph, seed, budget=BUDGET):
 
 
 def column_of(depths):
-    return lambda left, node: DEPTHS.index(int(depths[left - 1, node]))
+    return lambda remaining, node: DEPTHS.index(int(depths[remaining - 1, node]))
 
 
 @pytest.mark.parametrize("prices", PRICES, ids=str)
@@ -51,17 +51,17 @@ def test_values_and_regret_equal_every_sequence_tried(seed, prices):
     twin, depths = plain(graph), random_rule(graph, seed)
     best = regret.best(graph, BUDGET, prices)
     rule = regret.follow(best, depths)
-    for left in range(BUDGET + 1):
+    for remaining in range(BUDGET + 1):
         for node in range(len(graph)):
-            assert best.value[left, node] == pytest.approx(slow.best(twin, node, left, *rates), abs=1e-12)
-            assert best.hope[left, node] == slow.hope(twin, node, left)
-            played = slow.play(twin, node, left, column_of(depths), *rates)[0]
-            assert rule.value[left, node] == pytest.approx(played, abs=1e-12)
-            if left and not slow.ends(twin, node):
-                loss = slow.regret(twin, node, left, column_of(depths), *rates)
-                assert rule.regret[left, node] == pytest.approx(loss, abs=1e-12)
+            assert best.value[remaining, node] == pytest.approx(slow.best(twin, node, remaining, *rates), abs=1e-12)
+            assert best.hope[remaining, node] == slow.hope(twin, node, remaining)
+            played = slow.play(twin, node, remaining, column_of(depths), *rates)[0]
+            assert rule.value[remaining, node] == pytest.approx(played, abs=1e-12)
+            if remaining and not slow.ends(twin, node):
+                loss = slow.regret(twin, node, remaining, column_of(depths), *rates)
+                assert rule.regret[remaining, node] == pytest.approx(loss, abs=1e-12)
             else:
-                assert rule.regret[left, node] == 0
+                assert rule.regret[remaining, node] == 0
 
 
 @pytest.mark.parametrize("prices", PRICES, ids=str)
@@ -86,10 +86,10 @@ def attributed(graph, depths, prices):
     """By start: [(left, node, regret, cause)]."""
     result = attributed_by(regret.follow(regret.best(graph, BUDGET, prices), depths), np.arange(len(graph)))
     rows = [[] for _ in range(len(graph))]
-    for start, left, node, loss, cause in zip(
-        result.start, result.left, result.node, result.regret, result.cause, strict=True
+    for start, remaining, node, loss, cause in zip(
+        result.start, result.remaining, result.node, result.regret, result.cause, strict=True
     ):
-        rows[start].append((int(left), int(node), float(loss), None if cause < 0 else attribution.CAUSES[cause]))
+        rows[start].append((int(remaining), int(node), float(loss), None if cause < 0 else attribution.CAUSES[cause]))
     return rows
 
 
@@ -121,7 +121,7 @@ def test_shares_add_up():
     assert sum(result.shares().values()) == pytest.approx(1.0)
     assert set(result.shares()) == set(attribution.CAUSES)
     perfect = np.array(DEPTHS)[
-        [[best.quality(k, np.array([i])).argmax() if graph.planned[i] else 0 for i in range(60)] for k in range(1, 5)]
+        [[best.q_values(k, np.array([i])).argmax() if graph.planned[i] else 0 for i in range(60)] for k in range(1, 5)]
     ]
     nothing = attributed_by(regret.follow(best, perfect), np.arange(60))
     assert set(nothing.shares().values()) == {0.0}
@@ -188,10 +188,10 @@ def test_rounds_cost_infinity():
 def test_optimal_values_equal_every_sequence_of_actions_on_a_line(prices, depths):
     distance = np.array([-1, 0, 1, 2, 3, 4, 5, 6])
     values = regret.optimal_values(distance, depths, 3, prices)
-    for left in range(4):
-        for place, value in zip(distance, values[left], strict=True):
-            exact = slow.optimal(int(place), left, depths, prices.action, prices.look, farthest=6)
-            assert value == pytest.approx(exact, abs=1e-12), (left, place)
+    for remaining in range(4):
+        for place, value in zip(distance, values[remaining], strict=True):
+            exact = slow.optimal(int(place), remaining, depths, prices.action, prices.look, farthest=6)
+            assert value == pytest.approx(exact, abs=1e-12), (remaining, place)
 
 
 def test_plans_and_depths_share_the_gap_in_both_orders():

@@ -52,9 +52,9 @@ def test_a_fixed_depth_is_worth_what_its_episodes_are(reach, graph, depth):
 def test_values_are_those_of_the_program_of_exact_credit(reach, graph):
     depths = np.random.default_rng(0).choice(DEPTHS, len(graph))
     rule = regret.follow(regret.best(graph, BUDGET, PRICES), depths)
-    chance = (depths[:, None] == np.array(DEPTHS)).astype(float)
+    probs = (depths[:, None] == np.array(DEPTHS)).astype(float)
     program = values.Program(reach, np.arange(len(graph)), BUDGET, PRICES)
-    credit = program.values(chance[program.nodes])
+    credit = program.values(probs[program.nodes])
     assert rule.value == pytest.approx(credit.value, abs=1e-12)
     visits = attribution.visits(rule, np.arange(len(graph)))
     visits[:, graph.goal] = 0

@@ -46,10 +46,10 @@ def episode(graph, start, budget, depth_of):
 
 def product_rule(graph, threshold):
     def depth_of(node, _steps):
-        chance, depth = 1.0, 1
+        probs, depth = 1.0, 1
         for place in range(8):
-            chance *= float(graph.probabilities[node, place, graph.plans[node, place]])
-            if chance >= threshold:
+            probs *= float(graph.probabilities[node, place, graph.plans[node, place]])
+            if probs >= threshold:
                 depth = place + 1
         return depth
 

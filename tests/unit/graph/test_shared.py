@@ -92,23 +92,23 @@ def test_two_processes_write_the_same_bytes_as_one(larger, tmp_path):
 class Thread(Team):
     """A rank that is a thread; ``swapped`` plants a defect: everybody hears the others in another order."""
 
-    def __init__(self, rank, world, heard, gate, swapped):
+    def __init__(self, rank, world, gathered, gate, swapped):
         super().__init__(rank, world)
-        object.__setattr__(self, "_told", (heard, gate, swapped))
+        object.__setattr__(self, "_told", (gathered, gate, swapped))
 
     def gather(self, content):
-        heard, gate, swapped = self._told
-        heard[self.rank] = content
+        gathered, gate, swapped = self._told
+        gathered[self.rank] = content
         gate.wait()
-        every = [heard[rank] for rank in sorted(heard, reverse=swapped)]
+        every = [gathered[rank] for rank in sorted(gathered, reverse=swapped)]
         gate.wait()
         return every
 
 
 def graph(policy, task, starts, world, *, swapped=False):
     """Of every rank, after two rounds; after one that divides evenly if the ranks are swapped."""
-    heard, gate = {}, threading.Barrier(world)
-    teams = [Thread(i, world, heard, gate, swapped) for i in range(world)]
+    gathered, gate = {}, threading.Barrier(world)
+    teams = [Thread(i, world, gathered, gate, swapped) for i in range(world)]
     made = [PlanGraph(policy, task, (1, 4, 8), team=team, piece=16) for team in teams]
 
     def look(reach):

@@ -24,7 +24,7 @@ FREE, ACTIONS, LOOKS, BOTH = Prices(), Prices(0.01), Prices(look=0.02), Prices(0
 class Scripted:
     """Plans and depth logits by a hash of the state: wrong as often as right."""
 
-    config = SimpleNamespace(depths=DEPTHS, told_left=False)
+    config = SimpleNamespace(depths=DEPTHS, budget_conditioned=False)
 
     def plan(self, task, states, depths):
         flat = states.reshape(len(states), -1).astype(np.uint64)
@@ -36,9 +36,9 @@ class Scripted:
         return logits.astype(np.float32), logits.astype(np.float32), np.repeat(plans[:, None], len(depths), axis=1)
 
 
-def valued(graph, roots, chance, budget, prices=FREE, budgets=()):
+def valued(graph, roots, probs, budget, prices=FREE, budgets=()):
     program = values.Program(graph, roots, budget, prices, budgets)
-    return program.values(chance[program.nodes])
+    return program.values(probs[program.nodes])
 
 
 @pytest.fixture(scope="module")
@@ -67,37 +67,37 @@ def plain(reach):
 @pytest.mark.parametrize("prices", [FREE, ACTIONS, LOOKS, BOTH])
 def test_values_visits_and_advantages_equal_recursion(graph, prices):
     reach, roots = graph
-    chance = softmax(reach.logits)
-    found = valued(reach, roots, chance, 4, prices)
+    probs = softmax(reach.logits)
+    found = valued(reach, roots, probs, 4, prices)
     edges = plain(reach)
     assert found.settled == pytest.approx(1.0)
     for root in roots:
-        assert found.value[4, root] == pytest.approx(slow.value(edges, chance, root, 4, prices), rel=1e-12)
+        assert found.value[4, root] == pytest.approx(slow.value(edges, probs, root, 4, prices), rel=1e-12)
     wanted: dict = {}
     for root in roots:
-        for key, mass in slow.visits(edges, chance, root, 4).items():
+        for key, mass in slow.visits(edges, probs, root, 4).items():
             wanted[key] = wanted.get(key, 0.0) + mass
-    for (node, left), mass in wanted.items():
-        assert found.visits[left, node] == pytest.approx(mass, rel=1e-12)
+    for (node, remaining), mass in wanted.items():
+        assert found.visits[remaining, node] == pytest.approx(mass, rel=1e-12)
     assert found.visits.sum() == pytest.approx(sum(wanted.values()), rel=1e-12)
     nodes = np.flatnonzero(found.visits.sum(axis=0) > 0)
     fast = found.advantage[nodes]
     for i, node in enumerate(nodes):
         total = np.zeros(len(DEPTHS))
-        for left in range(1, 5):
-            q = np.array([slow.depth_value(edges, chance, edge, left, prices) for edge in edges[node]])
-            total += wanted.get((node, left), 0.0) * (q - q @ chance[node])
+        for remaining in range(1, 5):
+            q = np.array([slow.depth_value(edges, probs, edge, remaining, prices) for edge in edges[node]])
+            total += wanted.get((node, remaining), 0.0) * (q - q @ probs[node])
         assert fast[i] == pytest.approx(total / found.visits[:, node].sum(), rel=1e-9, abs=1e-12)
 
 
 def test_they_give_the_gradient_of_the_expected_return(graph):
     """Sum of visits x chance x advantage is the derivative by the logit, as finite differences say."""
     reach, roots = graph
-    chance = softmax(reach.logits)
-    found = valued(reach, roots, chance, 4, BOTH)
+    probs = softmax(reach.logits)
+    found = valued(reach, roots, probs, 4, BOTH)
     nodes = np.flatnonzero(found.visits.sum(axis=0) > 0)
     fast = found.advantage[nodes]
-    gradient = found.visits[:, nodes].sum(axis=0)[:, None] * chance[nodes] * fast
+    gradient = found.visits[:, nodes].sum(axis=0)[:, None] * probs[nodes] * fast
 
     def total(logits):
         return valued(reach, roots, softmax(logits), 4, BOTH).value[4, roots].sum()
@@ -113,13 +113,13 @@ def test_they_give_the_gradient_of_the_expected_return(graph):
 def test_budgets_may_be_mixed(graph):
     """Half of the episodes have two decisions, half have four: the mean of both programs, and its gradient."""
     reach, roots = graph
-    chance = softmax(reach.logits)
-    both, two, four = (valued(reach, roots, chance, 4, BOTH, budgets) for budgets in ((2, 4), (2,), (4,)))
+    probs = softmax(reach.logits)
+    both, two, four = (valued(reach, roots, probs, 4, BOTH, budgets) for budgets in ((2, 4), (2,), (4,)))
     assert both.visits == pytest.approx((two.visits + four.visits) / 2)
-    assert (four.visits == valued(reach, roots, chance, 4, BOTH).visits).all()
-    assert (both.visits == valued(reach, roots, chance, 4, BOTH, (2, 9)).visits).all(), "9 is more than there are"
+    assert (four.visits == valued(reach, roots, probs, 4, BOTH).visits).all()
+    assert (both.visits == valued(reach, roots, probs, 4, BOTH, (2, 9)).visits).all(), "9 is more than there are"
     nodes = np.flatnonzero(both.visits.sum(axis=0) > 0)
-    gradient = both.visits[:, nodes].sum(axis=0)[:, None] * chance[nodes] * both.advantage[nodes]
+    gradient = both.visits[:, nodes].sum(axis=0)[:, None] * probs[nodes] * both.advantage[nodes]
 
     def total(logits):
         found = valued(reach, roots, softmax(logits), 4, BOTH)
@@ -146,16 +146,16 @@ def test_values_equal_plain_python_where_states_were_not_looked_at(task, limit, 
     assert limit == 1000 or (~graph.expanded & ~graph.goal).any()
     program = values.Program(graph, roots, 4, prices, budgets)
     for seed in range(3):
-        chance = softmax(np.random.default_rng(seed).normal(size=graph.logits.shape))
+        probs = softmax(np.random.default_rng(seed).normal(size=graph.logits.shape))
         fast, wanted = (
-            program.values(chance[program.nodes]),
-            slow_values.values(graph, roots, chance, 4, prices, budgets),
+            program.values(probs[program.nodes]),
+            slow_values.values(graph, roots, probs, 4, prices, budgets),
         )
         assert fast.value == pytest.approx(wanted.value, rel=1e-12, abs=1e-14)
         assert fast.visits == pytest.approx(wanted.visits, rel=1e-12)
         assert fast.settled == pytest.approx(wanted.settled, rel=1e-12)
         assert fast.advantage == pytest.approx(wanted.advantage, rel=1e-9, abs=1e-12)
-        advantage, visits = program.advantages(chance[program.nodes])
+        advantage, visits = program.advantages(probs[program.nodes])
         assert (advantage == fast.advantage[program.nodes]).all()
         assert visits == pytest.approx(fast.visits[:, program.nodes].sum(axis=0), rel=1e-12)
         assert np.abs(advantage).max() > 1e-3
@@ -214,10 +214,10 @@ class Two:
 
 
 def test_losing_a_level_does_not_save_what_playing_on_costs():
-    chance = np.array([[0.5, 0.5], [0, 0], [0.95, 0.05], [0, 0]])
+    probs = np.array([[0.5, 0.5], [0, 0], [0.95, 0.05], [0, 0]])
     for prices in (FREE, ACTIONS, Prices(0.05), LOOKS, BOTH):
-        found = valued(Two(), np.array([0]), chance, 6, prices)
-        lost, alive = found.quality[6, 0]
+        found = valued(Two(), np.array([0]), probs, 6, prices)
+        lost, alive = found.q_values[6, 0]
         assert found.value[5, 2] > found.value[5, 1]
         assert alive > lost
         assert lost == pytest.approx(-6 * (8 * prices.action + prices.look)), (

@@ -45,10 +45,10 @@ def test_what_is_said_of_a_depth_is_that_of_the_picture_there(net, cells):
         here = net.next_scores(here, plan[:, place]).argmax(dim=1)
         if place + 1 in DEPTHS:
             column = 1 + DEPTHS.index(place + 1)
-            chance = net.chances(here)
-            remaining = (chance * torch.tensor([*range(11), 10.0])).sum(-1)  # a lost level counts as far
+            probs = net.chances(here)
+            remaining = (probs * torch.tensor([*range(11), 10.0])).sum(-1)  # a lost level counts as far
             assert torch.allclose(said[:, column], remaining, atol=1e-4)
-            assert torch.allclose(said[:, 5 + column], chance[:, -1], atol=1e-6)
+            assert torch.allclose(said[:, 5 + column], probs[:, -1], atol=1e-6)
     assert not torch.equal(here, cells)
     late = plan.clone()
     late[:, 4:] = (late[:, 4:] + 1) % 4

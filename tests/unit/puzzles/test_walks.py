@@ -26,10 +26,10 @@ def chances(rows, cols, length, *, plain):
     """Of the walker's own walks, by where they end: all of them, followed to the end."""
     bounds, to = walks.thresholds(rows, cols, length, plain=plain), walks.neighbours(rows, cols)
     under_way = {(slow.goal(rows, cols), walks.NONE): 1.0}
-    for left in reversed(range(length)):
+    for remaining in reversed(range(length)):
         following = {}
         for (board, last), here in under_way.items():
-            for action, share in enumerate(np.diff(bounds[left, board.index(0), last], prepend=0.0)):
+            for action, share in enumerate(np.diff(bounds[remaining, board.index(0), last], prepend=0.0)):
                 if share > 0:
                     assert to[board.index(0), action] >= 0
                     key = slow.after(board, rows, cols, action), action

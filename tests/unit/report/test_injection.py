@@ -24,7 +24,7 @@ from recommit.cli.verbs.zero_shot import zero_shot
 from recommit.data.table import pa, pq
 from recommit.evaluate import text as tables
 from recommit.report import embed
-from recommit.storage.foreign_text import cell, plain
+from recommit.storage.terminal_text import cell, plain
 
 #: Of each kind, all of them at the end of one name.
 HTML = "</script><img src=x onerror=alert(1)>\"'&lt;"

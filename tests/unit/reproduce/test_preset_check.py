@@ -34,7 +34,7 @@ def test_a_preset_that_says_everything_is_fine():
                 "hidden": 8,
                 "updates": 2,
                 "budget": [3],
-                "price_look": 0.1,
+                "price_observation": 0.1,
             },
         },
         "zero_shot": [{"model": "tiny", "endpoint": "vllm"}],

@@ -20,9 +20,9 @@ def test_the_rest_is_expected_at_the_pace_of_what_is_over():
 def test_what_was_there_already_says_nothing():
     schedule = StageSchedule([20.0, 30.0, 10.0])
     schedule.passed(0.5)
-    assert schedule.left() == 40.0
+    assert schedule.remaining() == 40.0
     schedule.passed(60.0)
-    assert schedule.left() == 20.0
+    assert schedule.remaining() == 20.0
 
 
 def test_without_expectations_there_is_no_time():
@@ -32,5 +32,5 @@ def test_without_expectations_there_is_no_time():
 def test_the_demo_expects_something_of_every_stage(tmp_path):
     (entry,) = entries(preset.load("demo"), tmp_path)
     stages = Task(entry, 2, None, True, int).stages()
-    assert StageSchedule([stage.seconds for stage in stages]).left() == sum(entry.values["seconds"].values())
+    assert StageSchedule([stage.seconds for stage in stages]).remaining() == sum(entry.values["seconds"].values())
     assert {stage.what for stage in stages} == set(entry.values["seconds"])

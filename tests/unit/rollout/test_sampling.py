@@ -81,8 +81,8 @@ class Wanderer:
 
     max_over_ranks = staticmethod(int)
 
-    def propose(self, states, count, _number, *, left):
-        assert (left > 0).all()
+    def propose(self, states, count, _number, *, remaining):
+        assert (remaining > 0).all()
         shape = (len(states), count)
         depth, actions = self.draw.integers(1, 9, shape), self.draw.integers(0, 4, (*shape, 8)).astype(np.uint8)
         return Proposals(depth, 0 * depth, actions, *np.zeros((3, *shape), np.float32))
@@ -117,7 +117,7 @@ def test_branches_go_on_from_where_their_candidates_end(init):
     config = BranchCredit(reward="solved")
     trace = play(actor(init), starts, 3, numbers=np.arange(8, dtype=np.uint64), candidates=3)
     numbers = (1 << 20) + np.arange(3 * len(trace), dtype=np.uint64)
-    after = play(actor(init), trace.after.reshape(-1, 2, 3), np.repeat(trace.left - 1, 3), numbers=numbers)
+    after = play(actor(init), trace.after.reshape(-1, 2, 3), np.repeat(trace.remaining - 1, 3), numbers=numbers)
     reward = credit.by_branch(trace, after, config)
     assert (reward >= trace.solved).all()
     assert (reward.reshape(-1)[after.episode[after.solved[:, 0]]] == 1).all()

@@ -41,7 +41,7 @@ def test_a_launcher_with_the_plain_engine_is_refused(monkeypatch):
 
 def test_alone_there_is_nobody_to_ask():
     team = ranks.Team()
-    assert team.lead
+    assert team.is_main_process
     assert team.total([1.5, 2.0]) == [1.5, 2.0]
     assert team.largest(7) == 7
     team.barrier()
@@ -69,13 +69,13 @@ def test_arrays_travel_as_they_are():
         "flags": np.array([[True], [False]]),
         "number": np.array(7, np.int64),
     }
-    heard = ranks._from_bytes(ranks._to_bytes(sent))
-    assert list(heard) == list(sent)
+    gathered = ranks._from_bytes(ranks._to_bytes(sent))
+    assert list(gathered) == list(sent)
     for name, array in sent.items():
-        assert heard[name].dtype == array.dtype
-        assert heard[name].shape == array.shape
-        assert (heard[name] == array).all()
-        assert heard[name].flags.writeable
+        assert gathered[name].dtype == array.dtype
+        assert gathered[name].shape == array.shape
+        assert (gathered[name] == array).all()
+        assert gathered[name].flags.writeable
 
 
 def test_who_plays_alone_does_not_say_so_to_the_processes_that_it_starts(monkeypatch):

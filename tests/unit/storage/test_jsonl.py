@@ -90,12 +90,12 @@ def test_it_goes_back_to_an_earlier_size(path):
 def test_it_is_flushed_before_add_returns_or_at_the_end(path, durable):
     flushed = []
 
-    class Watched(Files):
+    class ValidationTask(Files):
         def flush(self, descriptor):
             super().flush(descriptor)
             flushed.append(path.read_bytes())
 
-    with JsonLines(path, Watched(), durable=durable) as log:
+    with JsonLines(path, ValidationTask(), durable=durable) as log:
         log.add({"n": 1})
         log.add({"n": 2})
     whole = b'{"n": 1}\n{"n": 2}\n'

@@ -19,9 +19,9 @@ from recommit.train.sft import run as sft
 
 @pytest.fixture(scope="module")
 def changes():
-    heard = Changes()
-    yield heard
-    heard.stop()
+    gathered = Changes()
+    yield gathered
+    gathered.stop()
 
 
 @pytest.fixture(scope="module", params=["sft", "grpo", "grpo with a finish"])
@@ -65,12 +65,12 @@ def test_what_a_dead_run_left_is_swept_away(run, alone, tmp_path):
 
 
 @pytest.mark.parametrize("left", ["nothing", "an older one"])
-def test_the_pointer_to_the_best_is_made_good(run, alone, tmp_path, left):
+def test_the_pointer_to_the_best_is_made_good(run, alone, tmp_path, remaining):
     """A run that died between its last checkpoint and the pointer is finished only when that is right."""
     out = tmp_path / "run"
     assert run(out) == 0
     (out / "best.json").unlink()
-    if left == "nothing":
+    if remaining == "nothing":
         with pytest.raises(ValueError, match=r"expected a run with a best policy, got one without best\.json"):
             local_folder(out)
     else:

@@ -23,7 +23,7 @@ def test_the_head_alone_raises_the_return_and_moves_nothing_else(init):
     from recommit.runs.ranks import Team
     from recommit.train.engine.base import groups
     from recommit.train.engine.torch import TorchEngine
-    from recommit.train.grpo.head_moves import HeadMover
+    from recommit.train.grpo.depth_head_optimizer import DepthHeadOptimizer
 
     plan = plan_of(credit={"group": "exact"}, rollout={"budget": 4})
     given = actor(init)
@@ -36,7 +36,7 @@ def test_the_head_alone_raises_the_return_and_moves_nothing_else(init):
     program = values.Program(reach, roots, 4, Prices())
     first = program.values(softmax(reach.logits)[program.nodes]).value[4][roots].mean()
     engine = TorchEngine(groups(given.policy, plan.optim), plan.optim, Team())
-    HeadMover(given.policy, engine, plan.credit, plan.objective, 0.02, 60)(program)
+    DepthHeadOptimizer(given.policy, engine, plan.credit, plan.objective, 0.02, 60)(program)
     last = program.values(softmax(reach.logits)[program.nodes]).value[4][roots].mean()
     assert last > first + 0.02
     after = given.policy.state_dict()

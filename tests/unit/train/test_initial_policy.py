@@ -167,7 +167,7 @@ def test_a_warm_start_goes_on_from_another_and_from_nothing_else(levels, tmp_pat
 
 
 class Alone:
-    lead, world = True, 1
+    is_main_process, world = True, 1
 
     def barrier(self):
         """Nobody else is there."""

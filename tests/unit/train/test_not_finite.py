@@ -15,7 +15,7 @@ from tests.unit.train.runs import FINISHED, lines, plan_of
 
 from recommit.train import loop
 from recommit.train.engine.torch import TorchEngine
-from recommit.train.grpo import head_moves, reward, run
+from recommit.train.grpo import depth_head_optimizer, reward, run
 from recommit.train.sft import run as sft
 
 #: What comes of a loss.
@@ -159,9 +159,9 @@ def test_at_the_last_step(kind, plan, data, init, tmp_path, monkeypatch, steps, 
 @pytest.mark.parametrize("at", [1, 4])
 def test_the_depth_heads_own_moves_end_the_run(at, init, tmp_path, monkeypatch, steps):
     """Of a step for both heads, and of one that finishes the depth head alone."""
-    gain = head_moves._gain
-    monkeypatch.setattr(head_moves, "_gain", lambda *a: gain(*a) * (math.nan if steps[0] == at else 1.0))
-    finished = {**FINISHED, "phases": [{"steps": 2, "head_moves": 2}, FINISHED["phases"][1]]}
+    gain = depth_head_optimizer._gain
+    monkeypatch.setattr(depth_head_optimizer, "_gain", lambda *a: gain(*a) * (math.nan if steps[0] == at else 1.0))
+    finished = {**FINISHED, "phases": [{"steps": 2, "head_updates": 2}, FINISHED["phases"][1]]}
     with pytest.raises(loop.Diverged, match="the depth head's own moves"):
         run.train(plan_of(**finished), init, tmp_path / "run", quiet=True)
     kept = checkpoints(tmp_path / "run")

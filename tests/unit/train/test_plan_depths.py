@@ -41,7 +41,7 @@ def decisions(policy, name, which):
     """Of one step from the same starts."""
     actor, rollout = Actor(policy, TASK, variant(name), seed=5), RolloutConfig(instances=24, budget=4)
     collector = ExactCollector(
-        actor, ExactCredit(plan_depths=which), rollout, lambda depths: PlanGraph(policy, TASK, depths)
+        actor, ExactCredit(depth_weighting=which), rollout, lambda depths: PlanGraph(policy, TASK, depths)
     )
     return collector(TASK.generate(24, seed=9, length=(4, 9)).states, 0)[0]
 
@@ -70,7 +70,7 @@ def test_without_a_head_there_is_nothing_to_choose(settled, name):
 
 
 def test_other_credit_follows_the_depth_that_was_played():
-    with pytest.raises(ValueError, match=r"credit\.plan_depths: expected no such field with credit\.group state"):
-        parse(GrpoConfig, {"credit": {"group": "state", "plan_depths": "even"}})
-    with pytest.raises(ValueError, match=r"credit\.plan_depths: expected chosen or even, got odd"):
-        parse(GrpoConfig, {"credit": {"group": "exact", "plan_depths": "odd"}})
+    with pytest.raises(ValueError, match=r"credit\.depth_weighting: expected no such field with credit\.group state"):
+        parse(GrpoConfig, {"credit": {"group": "state", "depth_weighting": "even"}})
+    with pytest.raises(ValueError, match=r"credit\.depth_weighting: expected chosen or even, got odd"):
+        parse(GrpoConfig, {"credit": {"group": "exact", "depth_weighting": "odd"}})

@@ -64,7 +64,7 @@ def test_the_quick_recipe_is_the_laptops_cut_short():
     """What docs/start.md trains, whose figures were printed with these values."""
     sft = config.load("quick-sliding", cls=SftConfig, stage="sft")
     assert sft == config.load("laptop-sliding", ("optim.steps=300", "run.threads=1"), cls=SftConfig, stage="sft")
-    cut = ("head=null", "phases=[{steps: 10, head_moves: 30}]", "credit.width=4", "credit.plan_depths=chosen")
+    cut = ("head=null", "phases=[{steps: 10, head_updates: 30}]", "credit.width=4", "credit.depth_weighting=chosen")
     changes = (*cut, "credit.price_action=0.004", "optim.depth_lr=3e-3", "run.threads=1")
     validation = ("validation.every=10", "validation.instances=128")
     grpo = config.load("quick-sliding", cls=GrpoConfig, stage="grpo")
@@ -141,7 +141,7 @@ def test_the_7b_recipe_is_the_laptops_but_for_its_rates(task):
     }
     assert changed == SOUND
     assert ours["head"] == laptop["head"]
-    rates = {"head_moves", "head_lr"}
+    rates = {"head_updates", "head_lr"}
     for own, other in zip(ours["phases"], laptop["phases"], strict=True):
         assert {name for name in own if own[name] != other[name]} <= rates
 
@@ -205,7 +205,7 @@ def test_launch_recipes_start_a_verb_with_its_flags(name, given, expected, tmp_p
         ("grpo: {credit: {group: {a: 1}}}", "credit.group: expected .* got"),
         ("grpo: {optim: soon, phases: [{steps: 1}]}", "optim: expected a mapping, got str"),
         ("grpo: {optim: {steps: soon}, phases: [{steps: 1}]}", "optim.steps: expected int, got"),
-        ("grpo: {phases: [{head_moves: 1}]}", r"phases\[0\]: expected a value of steps, got none"),
+        ("grpo: {phases: [{head_updates: 1}]}", r"phases\[0\]: expected a value of steps, got none"),
         ("family: {adaptive: true}", "family.adaptive: expected a mapping, got bool"),
         ("family: {adaptive: {variant: []}}", "variant: expected text, got"),
     ],

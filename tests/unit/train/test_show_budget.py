@@ -48,7 +48,7 @@ def policy(told):
 def test_only_the_number_differs_and_only_where_the_policy_is_told(policy, init):
     states = TASK.generate(3, seed=1, length=(4, 9)).states
     together = policy.look(TASK, states, np.array([2, 15, 2]))
-    alone = [policy.look(TASK, states[i : i + 1], np.array([left])) for i, left in enumerate((2, 15, 2))]
+    alone = [policy.look(TASK, states[i : i + 1], np.array([remaining])) for i, remaining in enumerate((2, 15, 2))]
     assert (together - torch.cat(alone)).abs().max() < 1e-4
     assert (policy.look(TASK, states, np.array([3, 3, 3])) - together).abs().max() > 1e-3
     with pytest.raises(ValueError, match=r"left: expected decisions left of each state, 1\.\.99"):
@@ -68,17 +68,17 @@ def decisions(policy, group):
 @pytest.mark.parametrize("group", ["state", "episode", "branch"])
 def test_what_was_told_while_playing_is_told_while_learning(policy, group):
     batch = decisions(policy, group)
-    assert set(batch.left) == {1, 2, 3}
+    assert set(batch.remaining) == {1, 2, 3}
     for row in range(len(batch)):  # alone, and by hand
-        z = policy.look(TASK, batch.states[row : row + 1], batch.left[row : row + 1])
+        z = policy.look(TASK, batch.states[row : row + 1], batch.remaining[row : row + 1])
         logs = policy.depth_head(z).log_softmax(-1)[0, batch.choices[row]]
         assert logs.detach().numpy() == pytest.approx(batch.depth_old[row], abs=1e-4)
     before = Reference(policy)
     plans, depths = torch.from_numpy(batch.actions), torch.from_numpy(batch.plan_depth)
-    reference = before(TASK, batch.states, plans, depths, batch.left)
+    reference = before(TASK, batch.states, plans, depths, batch.remaining)
     sums = measured(policy, batch, reference)
     assert (sums["furthest"] < 1e-4, abs(sums["kl"]) < 1e-4) == (True, True)
-    sums = measured(policy, replace(batch, left=batch.left % 3 + 1), reference)
+    sums = measured(policy, replace(batch, remaining=batch.remaining % 3 + 1), reference)
     assert sums["furthest"] > 1e-3, "another number is another look"
 
 
@@ -96,7 +96,7 @@ def test_agents_hear_their_own_budget_count_down(policy, budget):
     for i, state in enumerate(player.starts):
         own = rows.where(rows.instance == i)
         for turn in range(len(own)):
-            depth, plan = policy.act(TASK, state[None], left=np.array([budget - turn]))
+            depth, plan = policy.act(TASK, state[None], remaining=np.array([budget - turn]))
             outcome = TASK.execute(state[None], plan, depth)
             assert (own.depth[turn], own.executed[turn]) == (depth[0], outcome.executed[0])
             state = outcome.states[0]

@@ -39,7 +39,7 @@ def test_instances_are_of_the_validation_split(dataset):
 class Perfect:
     """Plays optimally, and counts what it is asked."""
 
-    config = SimpleNamespace(depths=(1, 2, 4, 8), told_left=False)
+    config = SimpleNamespace(depths=(1, 2, 4, 8), budget_conditioned=False)
     asked = 0
 
     def plan(self, task, states, depths):

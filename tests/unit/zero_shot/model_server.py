@@ -66,8 +66,8 @@ class Model:
         """One of several continuations, by the model's chances of their first letters."""
         logits, length = self.likely(asked, made, said)
         first = [self.tokenizer(option[0], add_special_tokens=False)["input_ids"][0] for option in options]
-        chance = torch.softmax(logits[first] / max(temperature, 1e-3), 0)
-        return options[int(torch.multinomial(chance, 1, generator=self.generator))], length
+        probs = torch.softmax(logits[first] / max(temperature, 1e-3), 0)
+        return options[int(torch.multinomial(probs, 1, generator=self.generator))], length
 
     def answer(self, body):
         """The reply's body, and the sha256 of the picture."""

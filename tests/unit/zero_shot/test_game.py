@@ -79,19 +79,19 @@ def test_a_game_is_what_single_actions_make_of_it(task):
                 break
         assert (step.executed, step.moved, step.depth) == (executed, moved, depth)
         assert np.array_equal(played.state, state[0])
-    assert played.left == 0 or played.solved
+    assert played.remaining == 0 or played.solved
 
 
-def value(puzzle, state, left, price):
+def value(puzzle, state, remaining, price):
     """Worth of a state for optimal play, by its definition: every distance, every number of looks."""
     distance = int(puzzle.distance(state[None])[0])
     if distance == 0:
         return 1.0
-    if left == 0:
+    if remaining == 0:
         return 0.0
     looks = -(-distance // 8)
-    fail = -left * (price.look + price.action)
-    reach = 1.0 - price.action * distance - price.look * looks if 0 <= distance <= 8 * left else fail
+    fail = -remaining * (price.look + price.action)
+    reach = 1.0 - price.action * distance - price.look * looks if 0 <= distance <= 8 * remaining else fail
     return max(reach, fail)
 
 
@@ -104,8 +104,8 @@ def test_regrets_sum_to_what_the_start_was_worth(task, price):
     while not played.over:
         played.commit([rng.choice(ACTIONS) for _ in range(rng.choice((1, 2, 4, 8)))] if rng.random() < 0.8 else "?")
     paid = sum(price.look + price.action * step.executed for step in played.steps)
-    left = value(puzzle, played.state, played.left, price)
-    assert sum(played.regrets()) == pytest.approx(value(puzzle, first, 4, price) - (left - paid))
+    remaining = value(puzzle, played.state, played.remaining, price)
+    assert sum(played.regrets()) == pytest.approx(value(puzzle, first, 4, price) - (remaining - paid))
     assert min(played.regrets()) >= -1e-12 or price.look > 0  # a look wasted early may be cheaper than all looks left
 
 
@@ -135,7 +135,7 @@ def test_text_and_words_are_read_alike():
 @pytest.mark.parametrize("answer", [None, 5, 1.5, {"up": 1}, b"up", object()], ids=lambda answer: type(answer).__name__)
 def test_what_is_no_list_of_words_spends_a_look(answer):
     one = game()
-    assert (one.commit(answer).outcome, one.left) == ("wrong_fields", 9)
+    assert (one.commit(answer).outcome, one.remaining) == ("wrong_fields", 9)
 
 
 @pytest.mark.parametrize("answer", HOSTILE, ids=range(len(HOSTILE)))

@@ -91,13 +91,13 @@ def test_two_hundred_kills(workers, serve, tmp_path):
 
 
 def test_ctrl_c_waits_for_the_answer_and_goes_on_later(serve, tmp_path):
-    heard = threading.Event()
-    server = serve(script=lambda _, number: (number < 3 or heard.wait(), answer())[1])
+    gathered = threading.Event()
+    server = serve(script=lambda _, number: (number < 3 or gathered.wait(), answer())[1])
     process = start(tmp_path, server.url, mode="cli")
     until(lambda: len(server.seen) == 3, process)
     process.send_signal(signal.SIGINT)
     assert any(b"once more ends at once" in line for line in process.stderr)
-    heard.set()
+    gathered.set()
     _, said = process.communicate(timeout=HANG)
     assert process.returncode == 130, said.decode()
     assert b"Traceback" not in said

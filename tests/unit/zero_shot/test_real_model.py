@@ -85,12 +85,12 @@ def test_a_run_that_is_killed_asks_every_decision_once(server, tmp_path, kills):
     assert 0 <= len(server.seen) - len(decisions) <= kills, "more than the one request under way was asked again"
     assert f"of {INSTANCES}" in said.decode()
     # What was drawn here is what arrived there, and what was said there is what was carried out here.
-    task, heard = recommit.Sliding(2, 3), {}
+    task, gathered = recommit.Sliding(2, 3), {}
     for picture, text in server.seen:
-        heard.setdefault(picture, []).append(text)
+        gathered.setdefault(picture, []).append(text)
     for one in decisions:
         drawn = task.render(np.array([one["state"]], np.uint8), cell=CELL)[0]
-        assert one["text"] in heard[hashlib.sha256(drawn.tobytes()).hexdigest()]
+        assert one["text"] in gathered[hashlib.sha256(drawn.tobytes()).hexdigest()]
         assert one["outcome"] == "ok"
         assert one["actions"] == json.loads(one["text"])["actions"]
 

@@ -10,7 +10,7 @@ from recommit.cli.flags import usual
 from recommit.cli.requests import SIZE, check_place
 from recommit.cli.verbs.data_answers import BuildLine, answer, answer_each, sentence, summary
 from recommit.puzzles.registry import Task
-from recommit.storage.foreign_text import say
+from recommit.storage.terminal_text import say
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from recommit.storage.foreign_text import tell
 from recommit.storage.status_line import StatusLine
+from recommit.storage.terminal_text import tell
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,8 +45,8 @@ class BuildLine(StatusLine):
 
     def __call__(self, now: BuildProgress) -> None:
         """Show it."""
-        left = f"{now.left:.0f} s left" if now.left < 1e9 else ""
-        self.show(f"{now.shards}/{now.all_shards} shards, {now.rows:,} rows, {now.rate:,.0f} rows/s, {left}")
+        remaining = f"{now.remaining:.0f} s left" if now.remaining < 1e9 else ""
+        self.show(f"{now.shards}/{now.all_shards} shards, {now.rows:,} rows, {now.rate:,.0f} rows/s, {remaining}")
 
 
 def answer_each(parts: Sequence[Any]) -> None:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from recommit.cli.flags import usual
 from recommit.cli.requests import WrongCall
 from recommit.puzzles.registry import Task
-from recommit.storage.foreign_text import tell
+from recommit.storage.terminal_text import tell
 
 
 @usual(

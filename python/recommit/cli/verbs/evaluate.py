@@ -10,7 +10,7 @@ from typing import Literal
 from recommit.cli.flags import usual
 from recommit.cli.requests import WrongCall, span
 from recommit.evaluate.agent_names import USUAL
-from recommit.storage.foreign_text import tell
+from recommit.storage.terminal_text import tell
 
 
 @usual(task="the only one of the run", length="those of the data", tables="all with --paper")
@@ -29,7 +29,7 @@ def evaluate(
     stop_on_deadlock: bool = False,
     whole_commitments: bool = False,
     price_action: float = 0.0,
-    price_look: float = 0.0,
+    price_observation: float = 0.0,
     regret: bool = False,
     views: Literal[0, 1, 2, 4, 8] = 0,
     split: Literal["test", "validation"] = "test",
@@ -71,7 +71,7 @@ def evaluate(
         price_action: What an executed action costs, as a share of a solved episode. With a price, every table has the
             value, solved less what actions and looks cost, and oracle-dp is the highest value. A head that reads the
             stakes plays for these prices.
-        price_look: What a look costs, however deep its commitment.
+        price_observation: What a look costs, however deep its commitment.
         regret: Also keep what every commitment cost against the best depth there, for the report. It looks at further
             states, and may be asked for later in the same folder.
         views: Look at so many views of every picture, turned and mirrored cell by cell; 0 for as many as the policy
@@ -114,13 +114,13 @@ def evaluate(
             chosen, agents = members.adaptive, experiments.agents_of(members, tables)
         agents = with_views(agents, views)
         other_reading = (
-            edges != "fixed" or stop_on_deadlock or whole_commitments or price_action or price_look or regret
+            edges != "fixed" or stop_on_deadlock or whole_commitments or price_action or price_observation or regret
         )
         other_reading = other_reading or (split, fresh) != ("test", 0)
         if population != "none" and (paper or tables or other_reading):
             raise WrongCall(
                 "population: expected none of paper, tables, edges, stop_on_deadlock, whole_commitments, price_action, "
-                "price_look, regret, split, fresh beside"
+                "price_observation, regret, split, fresh beside"
             )
         if population != "none":
             recipe_of(chosen, task)  # a run that is none leaves no folder behind
@@ -138,14 +138,14 @@ def evaluate(
             whole_commitments,
             task,
             price_action,
-            price_look,
+            price_observation,
             regret,
             split,
             fresh,
         )
         recipe_of(chosen, task)
         team = ranks.meet(device)
-        with watched(team), EvaluationStore(out) if team.lead else nullcontext() as store:
+        with watched(team), EvaluationStore(out) if team.is_main_process else nullcontext() as store:
             summary = Evaluation(spec, store, team=team, again=again, quiet=quiet, anyway=anyway).run()
             if store is None:
                 return 0
@@ -185,7 +185,7 @@ def _whole(
         agents = tuple(agent for agent in USUAL if agent in EXACT or agent.startswith("fixed-"))
     spec = population_run.PopulationSpec(run, agents, budgets, kind, length, task)
     team = ranks.meet(device)
-    with watched(team), EvaluationStore(out) if team.lead else nullcontext() as store:
+    with watched(team), EvaluationStore(out) if team.is_main_process else nullcontext() as store:
         rows = population_run.run(spec, store, team, quiet=quiet)
         if store is None:
             return 0

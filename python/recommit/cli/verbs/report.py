@@ -7,7 +7,7 @@ from pathlib import Path
 
 from recommit.cli.flags import usual
 from recommit.cli.requests import WrongCall, check_place
-from recommit.storage.foreign_text import tell
+from recommit.storage.terminal_text import tell
 
 #: Endings of the files of a figure.
 FORMS = (".svg", ".pdf", ".csv")

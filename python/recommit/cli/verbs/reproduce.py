@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from recommit.cli.flags import usual
 from recommit.cli.requests import WrongCall
-from recommit.storage.foreign_text import tell
+from recommit.storage.terminal_text import tell
 from recommit.train.family.launch import Launcher
 
 if TYPE_CHECKING:

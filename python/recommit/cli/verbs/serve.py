@@ -8,7 +8,7 @@ from recommit.cli.flags import usual
 from recommit.cli.requests import WrongCall, check_port
 from recommit.puzzles.registry import Task
 from recommit.storage.errors import need
-from recommit.storage.foreign_text import say
+from recommit.storage.terminal_text import say
 
 
 @usual(size="8 of sokoban and ice, 3 of sliding", length="those of the puzzle")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from recommit.cli.flags import usual
 from recommit.cli.requests import WrongCall, span
-from recommit.storage.foreign_text import tell
+from recommit.storage.terminal_text import tell
 from recommit.train.family.launch import Launcher
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ def grpo(
             reinforced together.
         data: Data sets whose recipes make the instances, if not those of the warm start.
         set: Any value of the recipe, for example --set credit.group=episode objective.kl=0.01; credit.price_action and
-            credit.price_look are what an action and a look cost, in solved episodes.
+            credit.price_observation are what an action and a look cost, in solved episodes.
         steps: Rounds of playing and learning.
         budget: Decisions per training episode.
         length: Shortest and longest length of the instances, or one number for both.
@@ -264,7 +264,7 @@ def family(
 def _refuse_foreign(out: Path, names: set[str]) -> None:
     """A family may lie beside its data and its warm start, and nowhere among somebody's files. The folder of a run that
     died at once has nothing but one of its ``names``."""
-    from recommit.storage.belonging import refuse_foreign
+    from recommit.storage.ownership import refuse_foreign
 
     entries = list(out.iterdir()) if out.is_dir() else []
     ours = [each.name for each in entries if any((each / mark).exists() for mark in ("config.json", "manifest.json"))]

@@ -8,7 +8,7 @@ from typing import Literal
 
 from recommit.cli.requests import WrongCall
 from recommit.puzzles.registry import Task
-from recommit.storage.foreign_text import say, tell
+from recommit.storage.terminal_text import say, tell
 
 
 def zero_shot(

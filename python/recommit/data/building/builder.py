@@ -23,7 +23,7 @@ from recommit.data import manifest, shards
 from recommit.data.building import engines, journal, overlap, own_states, worker
 from recommit.data.showing import card
 from recommit.data.spec import DataSpec
-from recommit.storage import belonging, errors, files, opening
+from recommit.storage import errors, files, opening, ownership
 from recommit.storage.files import Files
 from recommit.storage.lock import NAME as LOCK
 from recommit.storage.lock import Lock
@@ -56,7 +56,7 @@ class BuildProgress:
         return self.rows / self.seconds if self.seconds > 0 else 0.0
 
     @property
-    def left(self) -> float:
+    def remaining(self) -> float:
         """Seconds to go, if it goes on like this; infinity before the first shard."""
         now = self.shards - self.earlier
         return self.seconds / now * (self.all_shards - self.shards) if now else float("inf")
@@ -169,7 +169,7 @@ class _Build:
             files.replace(self.files, path, text.encode())
             old = text.encode()
         if old != text.encode():
-            belonging.check(self.folder, _fields(old, path), self.spec.to_dict())
+            ownership.check(self.folder, _fields(old, path), self.spec.to_dict())
             raise errors.Damaged(f"{path}: expected the recipe as it was written, got other bytes")
         files.make_folders(self.files, self.folder / shards.FOLDER)
 

@@ -21,7 +21,7 @@ from recommit.data.dataset import Dataset
 from recommit.data.feeding import samples
 from recommit.data.showing import png
 from recommit.puzzles.registry import TASKS
-from recommit.storage import belonging, errors, files
+from recommit.storage import errors, files, ownership
 from recommit.storage.files import Files
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ _OURS = re.compile(r"(train|validation|test)-[0-9]{5,}\.(parquet|tar|jsonl)", re
 def _refuse_strangers(folder: Path) -> None:
     """A reader takes every file of the folder, so that somebody else's do not belong there."""
     ours = [entry.name for entry in folder.iterdir() if _OURS.fullmatch(entry.name)] if folder.is_dir() else []
-    belonging.refuse_foreign(folder, tuple(ours), "an export")
+    ownership.refuse_foreign(folder, tuple(ours), "an export")
 
 
 def _remove_others(work: Files, folder: Path, ending: str, names: set[str]) -> None:

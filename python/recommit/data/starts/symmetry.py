@@ -72,8 +72,8 @@ def _aligned(grids: States) -> States:
     """Each moved as far up and left as its outer wall allows: a room may lie anywhere in its grid."""
     count, height, width = grids.shape
     top = (grids != 1).any(axis=2).argmax(axis=1)[:, None] - 1
-    left = (grids != 1).any(axis=1).argmax(axis=1)[:, None] - 1
-    row, col = (np.arange(height) + top) % height, (np.arange(width) + left) % width
+    remaining = (grids != 1).any(axis=1).argmax(axis=1)[:, None] - 1
+    row, col = (np.arange(height) + top) % height, (np.arange(width) + remaining) % width
     return np.ascontiguousarray(grids[np.arange(count)[:, None, None], row[:, :, None], col[:, None, :]])
 
 

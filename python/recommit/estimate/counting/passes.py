@@ -106,7 +106,7 @@ def finishing(config: GrpoConfig, phase: GrpoPhase, world: int, depths: int) -> 
     """A step of the depth head alone: the same play from more starts, then moves without a look."""
     played, _ = play(config, config.rollout.instances * config.shards(phase), world, depths)
     nodes = sum(p.looks for p in played if p.kind == "plans")
-    return (*_pictures(played), *played, Passes("head", nodes, phase.head_moves, bound=MEET))
+    return (*_pictures(played), *played, Passes("head", nodes, phase.head_updates, bound=MEET))
 
 
 def play(config: GrpoConfig, starts: int, world: int, depths: int) -> tuple[list[Passes], int]:
@@ -121,8 +121,8 @@ def play(config: GrpoConfig, starts: int, world: int, depths: int) -> tuple[list
         return turns, every * credit.size * budget
     turns = parts("propose", starts, PASS, times=budget, plans=credit.size, bound=bound)
     if credit.group == "branch":
-        for left in range(budget - 1, 0, -1):  # branches of all turns go on side by side, the latest end first
-            turns += parts("propose", starts * credit.size * left, PASS, bound=EARLY)
+        for remaining in range(budget - 1, 0, -1):  # branches of all turns go on side by side, the latest end first
+            turns += parts("propose", starts * credit.size * remaining, PASS, bound=EARLY)
     return turns, every * budget
 
 
@@ -137,7 +137,7 @@ def _explored(
     learned = min(nodes, config.rollout.states or nodes)
     looks = [p for many in each for p in parts("plans", -(-many // world), PASS, bound=MEET)]
     looks += parts("propose", -(-learned // world), PASS, plans=credit.size, bound=MEET)
-    if moves := max((phase.head_moves for phase in config.phases if not phase.head_only), default=0):
+    if moves := max((phase.head_updates for phase in config.phases if not phase.head_only), default=0):
         looks.append(Passes("head", -(-nodes // world), moves, bound=MEET))
     return looks, learned
 

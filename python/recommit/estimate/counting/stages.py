@@ -112,17 +112,17 @@ class ReinforcementShadow(Shadow):
             plans *= judged  # those of each depth
         whole, part = np.zeros((many, judged), np.float32), np.zeros((many, plans, MAX_ACTIONS), np.float32)
         columns, actions = whole.astype(np.int64), part.astype(np.int64)
-        weight, left = np.ones(many, np.float32), np.ones(many, np.int64)
+        weight, remaining = np.ones(many, np.float32), np.ones(many, np.int64)
         plan_depth = np.full((many, plans), self.policy.config.depths[-1], np.int64)
         return GrpoBatch(
-            self.states(many), columns, whole, whole, whole, actions, plan_depth, part, part, part, left, weight
+            self.states(many), columns, whole, whole, whole, actions, plan_depth, part, part, part, remaining, weight
         )
 
     def _reference(self, passes: Passes) -> Work:
         assert self.reference is not None
         batch = self._decisions(passes.states)
         actions, depths = torch.from_numpy(batch.actions), torch.from_numpy(batch.plan_depth)
-        return partial(self.reference.__call__, self.task, batch.states, actions, depths, batch.left)
+        return partial(self.reference.__call__, self.task, batch.states, actions, depths, batch.remaining)
 
     def _propose(self, passes: Passes) -> Work:
         return self.proposed(passes, self.variant)

@@ -178,13 +178,16 @@ class Shadow(ABC):
         return lambda: self.imitated(passes.states, TargetConfig())
 
     def _plans(self, passes: Passes) -> Work:
-        left = np.ones(passes.states, np.int64)
+        remaining = np.ones(passes.states, np.int64)
 
         def work() -> Any:
-            z, index = self.policy.look(self.task, self.states(passes.states), left), self.policy.task_index(self.task)
+            z, index = (
+                self.policy.look(self.task, self.states(passes.states), remaining),
+                self.policy.task_index(self.task),
+            )
             plans, scores = self.policy.decoder.plans(z, index)
             cells = self.policy.vision.kinds(self.task, self.states(passes.states))
-            return plans, self.policy.depth_head(self.policy.read(z, index, scores, cells=cells, left=left))
+            return plans, self.policy.depth_head(self.policy.read(z, index, scores, cells=cells, remaining=remaining))
 
         return work
 
@@ -194,8 +197,8 @@ class Shadow(ABC):
         actor = Actor(self.policy, self.task, kind, seed=0)
         uniform = torch.empty((*shape, len(self.policy.config.depths) + 4 * MAX_ACTIONS), device="meta")
         forced = None if kind.head else np.full(shape, max(kind.depth, 1))
-        left = np.ones(passes.states, np.int64)
-        return partial(actor._pass, self.states(passes.states), uniform, forced, left)
+        remaining = np.ones(passes.states, np.int64)
+        return partial(actor._pass, self.states(passes.states), uniform, forced, remaining)
 
     def _pictures(self, passes: Passes) -> Work:
         encode, states = self.policy.vision._encode, self.states(passes.states)

@@ -52,7 +52,9 @@ def keep(
 ) -> bool:
     """Write down the regrets of those agents of one policy that have none; were there any? All ranks look at states."""
     names = {agent.base: file_name(agent, budget, 0) + SUFFIX for agent in agents}
-    missing = [base for base, name in names.items() if not team.from_lead(store is not None and store.has(name))]
+    missing = [
+        base for base, name in names.items() if not team.from_main_process(store is not None and store.has(name))
+    ]
     for base, rows in of(player(), missing).items() if missing else ():
         if store is not None:
             store.write_table(f"decisions/{names[base]}.parquet", columns_of(rows, budget))
@@ -73,8 +75,8 @@ def of(player: PolicyPlayer, agents: Sequence[str]) -> dict[str, Attribution]:
     result = {}
     for name, taken in depths.items():
         rows = attribution.attribute(best, starts, _replay(best, taken))
-        chance = _chance(player, name, rows.node)
-        result[name] = rows if chance is None else replace(rows, expected=_on_average(best, rows, chance))
+        probs = _chance(player, name, rows.node)
+        result[name] = rows if probs is None else replace(rows, expected=_on_average(best, rows, probs))
     return result
 
 
@@ -82,7 +84,7 @@ def columns_of(rows: Attribution, budget: int) -> dict[str, NDArray[np.generic]]
     """As they are kept, in the order of the decisions: (turn, instance)."""
     return {
         "instance": rows.start.astype(np.int32),
-        "turn": (budget - rows.left).astype(np.int16),
+        "turn": (budget - rows.remaining).astype(np.int16),
         "regret": rows.regret,
         "best": rows.best.astype(np.int8),
         "cause": rows.cause,
@@ -103,12 +105,12 @@ def _chance(player: PolicyPlayer, agent: str, nodes: Ints) -> Floats | None:
     return np.broadcast_to(everywhere[agent](), (len(nodes), count)) if agent in everywhere else None
 
 
-def _on_average(best: regret.Best, rows: Attribution, chance: Floats) -> Floats:
+def _on_average(best: regret.Best, rows: Attribution, probs: Floats) -> Floats:
     result = np.zeros(len(rows.node))
-    for left in np.unique(rows.left).tolist():
-        now = np.flatnonzero(rows.left == left)
+    for remaining in np.unique(rows.remaining).tolist():
+        now = np.flatnonzero(rows.remaining == remaining)
         nodes = rows.node[now]
-        result[now] = best.value[left, nodes] - (chance[now] * best.quality(left, nodes)).sum(axis=1)
+        result[now] = best.value[remaining, nodes] - (probs[now] * best.q_values(remaining, nodes)).sum(axis=1)
     return result
 
 
@@ -158,4 +160,4 @@ def _commitments(player: PolicyPlayer, columns: Ints) -> Commitments:
 
 def _replay(best: regret.Best, taken: Ints) -> attribution.Choose:
     again = _again(best.graph.depths, taken)
-    return lambda left, who, path: again(best.budget - left, who, path[-1])
+    return lambda remaining, who, path: again(best.budget - remaining, who, path[-1])

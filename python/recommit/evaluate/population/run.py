@@ -13,7 +13,7 @@ from recommit.evaluate.population import values as population
 from recommit.evaluate.population.values import Population
 from recommit.evaluate.text import number, percent
 from recommit.runs.directory import recipe_of
-from recommit.storage.foreign_text import grid, say
+from recommit.storage.terminal_text import grid, say
 
 if TYPE_CHECKING:
     from recommit.evaluate.store import EvaluationStore
@@ -56,7 +56,7 @@ def run(
         for each in own:
             figures = everybody.rows(each.base, budgets)
             rows += [{"agent": str(each), **head, **row} for row in figures]
-        if team.lead and not quiet:
+        if team.is_main_process and not quiet:
             looks = int(everybody.player.reach.expanded.sum())
             say(f"{name.run}: {looks:,} states looked at, {time.monotonic() - began:.1f} s")
         weights = compute.weights_held(policy)

@@ -84,8 +84,8 @@ def values(reach: PlanGraph, budget: int, weights: Weights) -> Iterator[Table]:
     """For 1, 2, ... ``budget`` looks: by node, what an episode from there is expected to come to."""
     table = np.zeros((len(reach), DEPTHS + MAX_ACTIONS))
     table[reach.goal, SOLVED] = 1.0
-    for left in range(1, budget + 1):
-        table = _one_more(reach, table, weights(left))
+    for remaining in range(1, budget + 1):
+        table = _one_more(reach, table, weights(remaining))
         yield table
 
 
@@ -112,7 +112,7 @@ class Population:
     length: NDArray[np.int32]
 
     def __post_init__(self) -> None:
-        if self.player.policy.config.told_left:
+        if self.player.policy.config.budget_conditioned:
             raise ValueError(
                 "population: expected a policy that is not told the decisions left, since one table holds all budgets, "
                 "got show_budget true"
@@ -146,11 +146,11 @@ class Population:
         reach, columns = self.player.reach, self._columns(agent)
         if agent == "oracle-dp":
             best = oracle.costs(reach, budget, columns).column
-            return lambda left: _surely(reach, best[left])
+            return lambda remaining: _surely(reach, best[remaining])
         if agent in ("sampled", "random", "shuffled"):
-            chance = np.zeros((len(reach), len(reach.depths)))
-            chance[:, columns] = self._chance(agent, budget)
-            return lambda _left: chance
+            probs = np.zeros((len(reach), len(reach.depths)))
+            probs[:, columns] = self._chance(agent, budget)
+            return lambda _left: probs
         nodes = np.flatnonzero(reach.expanded)
         chosen = np.full(len(reach), columns[0])
         chosen[nodes] = self._choose(agent)(0, nodes, nodes)

@@ -114,7 +114,7 @@ class RuleParts:
     rule: str
     budget: int
     price_action: float
-    price_look: float
+    price_observation: float
     threshold: float | None
     best: float
     ceiling: float
@@ -129,7 +129,7 @@ class RuleParts:
     def under(self, setting: Setting) -> bool:
         """Is it of this setting?"""
         prices = setting.prices
-        return (self.budget, self.price_action, self.price_look) == (setting.budget, prices.action, prices.look)
+        return (self.budget, self.price_action, self.price_observation) == (setting.budget, prices.action, prices.look)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
@@ -154,7 +154,7 @@ def _parts(both: BothPlans, row: RuleScore, entry: NamedRule, groups: NDArray[np
         row.rule,
         row.budget,
         row.price_action,
-        row.price_look,
+        row.price_observation,
         row.threshold,
         best,
         ceiling,

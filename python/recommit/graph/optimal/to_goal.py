@@ -1,8 +1,8 @@
 """Rules without a budget: what the way to the goal costs, beside the cheapest way that these plans have.
 
-A way costs price_action * actions + price_look * looks, so the cheapest one is a shortest path in the graph. A rule of
-the present plan alone takes one way from each state. It reaches the goal, or goes round for ever, or loses the level;
-the last two cost infinity, and are counted.
+A way costs price_action * actions + price_observation * looks, so the cheapest one is a shortest path in the graph. A
+rule of the present plan alone takes one way from each state. It reaches the goal, or goes round for ever, or loses the
+level; the last two cost infinity, and are counted.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class RuleWays:
 
     rule: str
     price_action: float
-    price_look: float
+    price_observation: float
     #: None for a rule without one.
     threshold: float | None
     reached: float

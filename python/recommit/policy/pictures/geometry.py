@@ -22,31 +22,31 @@ if TYPE_CHECKING:
 
 
 class Geometries:
-    """One per task, size of picture and, where the policy is told, number of decisions left; each is made once."""
+    """One per task, size of picture and, where the policy is told, number of decisions remaining; each is made once."""
 
     def __init__(self, backbone: Backbone, vision: Vision, config: PolicyConfig) -> None:
         self.backbone, self.vision, self.config = backbone, vision, config
         self._geometries: dict[tuple[str, int, int, int], Geometry] = {}
 
-    def of(self, task: Puzzle, shape: tuple[int, int], left: int = 0) -> Geometry:
-        """That of states of ``shape``, with so many decisions ``left``."""
+    def of(self, task: Puzzle, shape: tuple[int, int], remaining: int = 0) -> Geometry:
+        """That of states of ``shape``, with so many decisions ``remaining``."""
         rows, cols = self.vision.grid(task, shape)
-        key = (task.task, rows, cols, left if self.config.show_budget else 0)
+        key = (task.task, rows, cols, remaining if self.config.show_budget else 0)
         if key not in self._geometries:
             prompt = load_prompt(self.config.prompts[self.config.task_index(task.task)])
-            wording = prompt.with_left(left) if self.config.show_budget else prompt
+            wording = prompt.with_left(remaining) if self.config.show_budget else prompt
             self._geometries[key] = self.backbone.geometry(wording, rows, cols)
         return self._geometries[key]
 
-    def of_each(self, task: Puzzle, shape: tuple[int, int], left: NDArray[np.integer] | None) -> Geometry:
-        """That of prompts which differ in how many decisions are ``left``, and in no other token."""
+    def of_each(self, task: Puzzle, shape: tuple[int, int], remaining: NDArray[np.integer] | None) -> Geometry:
+        """That of prompts which differ in how many decisions are ``remaining``, and in no other token."""
         if not self.config.show_budget:
             return self.of(task, shape)
-        if left is None or not len(left) or not (left.min() >= 1 and left.max() <= MOST_LEFT):
+        if remaining is None or not len(remaining) or not (remaining.min() >= 1 and remaining.max() <= MOST_LEFT):
             raise ValueError(
-                f"left: expected decisions left of each state, 1..{MOST_LEFT}, as show_budget says, got {left}"
+                f"remaining: expected a count for each state, 1..{MOST_LEFT}, as show_budget says, got {remaining}"
             )
-        numbers, which = np.unique(left, return_inverse=True)
+        numbers, which = np.unique(remaining, return_inverse=True)
         every = [self.of(task, shape, int(number)) for number in numbers]
         if len({len(each.tokens) for each in every}) > 1:
             raise ValueError(

@@ -191,10 +191,10 @@ class FeatureStore:
 
     def add(self, features: dict[bytes, Tensor]) -> None:
         """Write new features. A disk that takes no more ends the writing, not the run."""
-        left = [item for item in features.items() if item[0] not in self._index]
+        remaining = [item for item in features.items() if item[0] not in self._index]
         try:
-            while left and not self._stopped:
-                left = left[self._write(left) :]
+            while remaining and not self._stopped:
+                remaining = remaining[self._write(remaining) :]
         except (OSError, DataError) as error:
             warnings.warn(f"{self.folder}: no more features are kept ({error})", RuntimeWarning, stacklevel=2)
             self._stopped = True

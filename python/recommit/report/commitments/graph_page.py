@@ -164,7 +164,7 @@ def pack(judge: Judge, setting: Setting, name: str, rows: Attribution, places: S
         ],
         "played": [
             [_episode(judge, _rest(rows, at)) for at in places],
-            [_episode(judge, _best(judge, setting, int(rows.node[at]), int(rows.left[at]))) for at in places],
+            [_episode(judge, _best(judge, setting, int(rows.node[at]), int(rows.remaining[at]))) for at in places],
         ],
     }
 
@@ -175,7 +175,7 @@ _Commitment = tuple[int, int, float, int, int]
 
 def _rest(rows: Attribution, at: int) -> list[_Commitment]:
     """This commitment, and those that followed it in the same episode."""
-    own = np.flatnonzero((rows.start == rows.start[at]) & (rows.left <= rows.left[at]))
+    own = np.flatnonzero((rows.start == rows.start[at]) & (rows.remaining <= rows.remaining[at]))
     columns = (rows.node, rows.depth, rows.regret, rows.best, rows.cause)
     return list(zip(*(column[own].tolist() for column in columns), strict=True))
 
@@ -184,7 +184,7 @@ def _best(judge: Judge, setting: Setting, node: int, left: int) -> list[_Commitm
     """The best depths from a node, of equals the shallowest."""
     best, rows = judge.best(setting), list[_Commitment]()
     while left and best.graph.planned[node] and not best.graph.goal[node]:
-        column = int(best.quality(left, np.array([node]))[0].argmax())
+        column = int(best.q_values(left, np.array([node]))[0].argmax())
         rows.append((node, best.graph.depths[column], 0.0, best.graph.depths[column], -1))
         node, left = int(best.graph.landing[node, column]), left - 1
     return rows
@@ -203,7 +203,7 @@ def _episode(judge: Judge, rows: Sequence[_Commitment]) -> dict[str, Any]:
         "d": [int(graph.distance[node]) for node in nodes],
         "solved": bool(graph.goal[last]),
         "a": "".join(str(a) for (node, *_), n in zip(rows, done, strict=True) for a in graph.plans[node, :n]),
-        "p": "".join(f"{chance:02x}" for chance in chances.ravel().tolist()),
+        "p": "".join(f"{probs:02x}" for probs in chances.ravel().tolist()),
         "r": [round(1000 * lost) for _, _, lost, *_ in rows],
         "b": "".join(str(depth) for *_, depth, _ in rows),
         "c": "".join(str(cause + 1) for *_, cause in rows),

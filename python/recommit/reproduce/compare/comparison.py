@@ -95,8 +95,10 @@ class Comparison:
             columns = played.episodes(judge, judge.bench, own)
             ceilings = played.ceilings(judge)
             run.columns[name] = table.PlayedSource(source.name, source.seed, tuple(own), tuple(columns), ceilings)
-            parted = [each for each in own if each.setting in few and each.chosen != played.SHARED]
-            run.values[name] = dict(zip(parted, split.four_values(graphs[name], one, parted, few), strict=True))
+            slice_batch = [each for each in own if each.setting in few and each.chosen != played.SHARED]
+            run.values[name] = dict(
+                zip(slice_batch, split.four_values(graphs[name], one, slice_batch, few), strict=True)
+            )
         return run
 
 
@@ -115,7 +117,7 @@ def _judge(graphs: dict[str, CommitmentGraph], starts: StartSet, settings: tuple
 
 def _plain(setting: Setting) -> dict[str, Any]:
     prices = setting.prices
-    return {"budget": setting.budget, "price_action": prices.action, "price_look": prices.look}
+    return {"budget": setting.budget, "price_action": prices.action, "price_observation": prices.look}
 
 
 def _split(runs: list[_PlayedRun], sets: dict[str, StartSet]) -> list[split.SplitRule]:

@@ -18,7 +18,7 @@ from recommit.reproduce.compare import figures, page, reading, words
 from recommit.reproduce.compare.comparison import Comparison
 from recommit.reproduce.compare.instances import TEST, VALIDATION
 from recommit.reproduce.compare.sources import SOURCES
-from recommit.storage import belonging, digests, errors, files
+from recommit.storage import digests, errors, files, ownership
 from recommit.storage import reading as stored
 from recommit.storage.lock import Lock
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 PAGE, ASSETS, SCORES = "rules-compared.md", "assets", "scores-*.json"
 #: What the scores of a puzzle hold, as far as the page and the tables read them.
 STARTS = {"label": str, "starts": int}
-SETTING = {"budget": int, "price_action": stored.NUMBER, "price_look": stored.NUMBER}
+SETTING = {"budget": int, "price_action": stored.NUMBER, "price_observation": stored.NUMBER}
 ENDS = [stored.NUMBER]
 ROW = {
     "source": str,
@@ -58,7 +58,7 @@ FIELDS = {
     "split": [{"instances": str, "source": str, "rule": str, **SETTING, **LOST}],
 }
 #: What rows are looked up by.
-NAMED_BY = {"source", "rule", "chosen", "budget", "price_action", "price_look", "instances", "seeds"}
+NAMED_BY = {"source", "rule", "chosen", "budget", "price_action", "price_observation", "instances", "seeds"}
 
 
 def compare(
@@ -74,7 +74,7 @@ def compare(
     """Compare the puzzles, and write everything; the page and the scores of all puzzles in the folder. ``progress`` is
     called while graphs are built; ``call`` is the command that the page names."""
     place, disk = out.absolute(), files.Files()
-    belonging.refuse_foreign(place, (*(entry.name for entry in entries), PAGE), "a comparison")
+    ownership.refuse_foreign(place, (*(entry.name for entry in entries), PAGE), "a comparison")
     files.make_folders(disk, place)
     with Lock(place, work="comparison"):
         if strangers := sorted(name for name in digests.read(place) if not fnmatch(name, SCORES)):

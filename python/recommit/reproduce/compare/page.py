@@ -10,7 +10,7 @@ from recommit.reproduce.compare.instances import HARDER, TEST
 from recommit.reproduce.compare.played import SHARED
 from recommit.reproduce.compare.reading import ScoredSetting
 from recommit.reproduce.compare.sources import SHORT, SOURCES
-from recommit.storage.foreign_text import grid
+from recommit.storage.terminal_text import grid
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

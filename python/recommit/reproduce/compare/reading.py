@@ -18,12 +18,12 @@ class ScoredSetting:
 
     budget: int
     price_action: float
-    price_look: float
+    price_observation: float
 
     @property
     def looks(self) -> float:
         """The price of a look, in actions; 0 where nothing has a price."""
-        return self.price_look / self.price_action if self.price_action else 0.0
+        return self.price_observation / self.price_action if self.price_action else 0.0
 
     def label(self) -> str:
         """In a table."""
@@ -31,8 +31,8 @@ class ScoredSetting:
 
     def of(self, rows: list[Row]) -> list[Row]:
         """Those under this setting."""
-        own = (self.budget, self.price_action, self.price_look)
-        return [row for row in rows if (row["budget"], row["price_action"], row["price_look"]) == own]
+        own = (self.budget, self.price_action, self.price_observation)
+        return [row for row in rows if (row["budget"], row["price_action"], row["price_observation"]) == own]
 
 
 def settings(scores: dict[str, Any]) -> list[ScoredSetting]:

@@ -31,7 +31,7 @@ class SplitRule:
     rule: str
     budget: int
     price_action: float
-    price_look: float
+    price_observation: float
     seeds: tuple[int, ...]
     starts: int
     best: float
@@ -84,7 +84,7 @@ def row(
         rule=choice.rule,
         budget=choice.setting.budget,
         price_action=choice.setting.prices.action,
-        price_look=choice.setting.prices.look,
+        price_observation=choice.setting.prices.look,
         seeds=tuple(seeds),
         starts=len(rule),
         best=float(best.mean()),

@@ -50,7 +50,7 @@ class ComparedRule:
     chosen: str
     budget: int
     price_action: float
-    price_look: float
+    price_observation: float
     seeds: tuple[int, ...]
     #: By seed; None for a rule without.
     parameters: tuple[float, ...] | None
@@ -119,7 +119,7 @@ def _rows(runs: list[PlayedSource], ours: list[PlayedSource], setting: Setting, 
                 chosen=choice.chosen,
                 budget=setting.budget,
                 price_action=setting.prices.action,
-                price_look=setting.prices.look,
+                price_observation=setting.prices.look,
                 seeds=tuple(run.seed for run in runs),
                 parameters=tuple(each for each in numbers if each is not None) or None,
                 validation=float(np.mean([run.choices[i].validation for run in runs])),

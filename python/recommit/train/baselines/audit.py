@@ -121,16 +121,16 @@ class Audit:
         }
 
     def _expected(self, name: str) -> Floats | None:
-        problem, chance = self.problem, self._chance
+        problem, probs = self.problem, self._chance
         if name == "state":
-            return state_expectation(_short(problem), chance, self.size)
+            return state_expectation(_short(problem), probs, self.size)
         if name == "ppo-gae":
-            return gae_expectation(problem, chance, self._value, GAMMA, TRACE)
+            return gae_expectation(problem, probs, self._value, GAMMA, TRACE)
         if name == "q":
-            visits = problem.visits(chance).sum(axis=0)[problem.rows, None]
-            result: Floats = visits * centred(chance, self._quality)
+            visits = problem.visits(probs).sum(axis=0)[problem.rows, None]
+            result: Floats = visits * centred(probs, self._quality)
             return result
-        exact = problem.gradient(chance)
+        exact = problem.gradient(probs)
         shares = {"exact": 1.0, "branch": 1 - 1 / self.size, "episode": 1 - 1 / self.size}
         return exact * shares[name] if name in shares else None
 
@@ -145,9 +145,9 @@ class Audit:
         return self._scattered(nodes, column, advantage) / (count if kind == "episode" else count * self.size)
 
     def _walks(self, count: int, first: int) -> episodes.Walks:
-        starts, left = episodes.drawn_starts(self.problem, count, first, self.seed)
+        starts, remaining = episodes.drawn_starts(self.problem, count, first, self.seed)
         numbers = np.arange(first, first + count)
-        return episodes.play(self.problem, starts, left, numbers, chances(self.net), self.seed)
+        return episodes.play(self.problem, starts, remaining, numbers, chances(self.net), self.seed)
 
     def _gae(self, count: int, first: int) -> Floats:
         walks, value = self._walks(count, first), self._value
@@ -164,11 +164,11 @@ class Audit:
 
     def _scattered(self, nodes: Nodes, column: Nodes, advantage: Floats) -> Floats:
         """The gradient by logits of the sum of advantages times logarithms of probabilities."""
-        rows, chance = np.searchsorted(self.problem.rows, nodes), self._chance
-        result = np.zeros_like(chance)
+        rows, probs = np.searchsorted(self.problem.rows, nodes), self._chance
+        result = np.zeros_like(probs)
         np.add.at(result, (rows, column), advantage)
-        total = np.bincount(rows, advantage, len(chance))
-        return result - total[:, None] * chance
+        total = np.bincount(rows, advantage, len(probs))
+        return result - total[:, None] * probs
 
 
 def cosine_of(one: Floats, other: Floats) -> float:
@@ -177,67 +177,67 @@ def cosine_of(one: Floats, other: Floats) -> float:
     return float(one @ other) / length if length > 0 else 0.0
 
 
-def centred(chance: Floats, quality: Floats) -> Floats:
+def centred(probs: Floats, q_values: Floats) -> Floats:
     """[rows, depths] pi (Q - V)."""
-    result: Floats = chance * (quality - (chance * quality).sum(axis=1, keepdims=True))
+    result: Floats = probs * (q_values - (probs * q_values).sum(axis=1, keepdims=True))
     return result
 
 
-def state_expectation(problem: HeadProblem, chance: Floats, size: int) -> Floats:
+def state_expectation(problem: HeadProblem, probs: Floats, size: int) -> Floats:
     """[rows, depths] of the paper's credit, by all groups of ``size`` depths that can be drawn in a state."""
-    rewards, many = groups.one_step(problem), chance.shape[1]
-    result = np.zeros_like(chance)
+    rewards, many = groups.one_step(problem), probs.shape[1]
+    result = np.zeros_like(probs)
     for group in combinations_with_replacement(range(many), size):
         counts = np.bincount(group, minlength=many)
         ways = factorial(size) / np.prod([factorial(c) for c in counts.tolist()])
-        likely = ways * np.prod(chance**counts, axis=1, keepdims=True)
+        likely = ways * np.prod(probs**counts, axis=1, keepdims=True)
         advantage = groups.compared(rewards[:, list(group)], scaled=True)
         for place, column in enumerate(group):
             result[:, column] += likely[:, 0] * advantage[:, place] / size
-    result -= result.sum(axis=1, keepdims=True) * chance
-    result *= problem.visits(chance).sum(axis=0)[problem.rows, None]
+    result -= result.sum(axis=1, keepdims=True) * probs
+    result *= problem.visits(probs).sum(axis=0)[problem.rows, None]
     return result
 
 
-def best_values(problem: HeadProblem, chance: Floats, gamma: float) -> Floats:
+def best_values(problem: HeadProblem, probs: Floats, gamma: float) -> Floats:
     """[N] the value head at its best: discounted values of states, as the looks left are when they are visited."""
     discount = gamma ** problem.edges.executed[problem.rows].astype(np.float64)
-    value, visits = np.zeros((problem.longest + 1, len(problem.graph))), problem.visits(chance)
+    value, visits = np.zeros((problem.longest + 1, len(problem.graph))), problem.visits(probs)
     for k in range(1, len(value)):
         onward = np.where(problem.graph.goal[problem.landing], 1.0, discount * value[k - 1][problem.landing])
-        value[k, problem.rows] = (chance * (onward - problem.cost)).sum(axis=1)
+        value[k, problem.rows] = (probs * (onward - problem.cost)).sum(axis=1)
     seen = visits.sum(axis=0)
     weight = np.where(seen > 0, visits / np.maximum(seen, 1e-300), 1.0 / (len(value) - 1))
     weight[0] = 0.0
     return np.asarray((weight * value).sum(axis=0))
 
 
-def gae_expectation(problem: HeadProblem, chance: Floats, value: Floats, gamma: float, trace: float) -> Floats:
+def gae_expectation(problem: HeadProblem, probs: Floats, value: Floats, gamma: float, trace: float) -> Floats:
     """[rows, depths] of PPO's first step, with values [N] of a value head; an episode's end counts nothing."""
     discount = gamma ** problem.edges.executed[problem.rows].astype(np.float64)
-    visits, goal = problem.visits(chance), problem.graph.goal[problem.landing]
-    result, running = np.zeros_like(chance), np.zeros(len(problem.graph))
+    visits, goal = problem.visits(probs), problem.graph.goal[problem.landing]
+    result, running = np.zeros_like(probs), np.zeros(len(problem.graph))
     for k in range(1, problem.longest + 1):
         later = np.where(goal | (k == 1), 0.0, value[problem.landing])
         delta = goal - problem.cost + discount * later - value[problem.rows, None]
         advantage = delta + discount * trace * np.where(goal, 0.0, running[problem.landing])
         running = np.zeros(len(problem.graph))
-        running[problem.rows] = (chance * advantage).sum(axis=1)
-        result += visits[k, problem.rows, None] * centred(chance, advantage)
+        running[problem.rows] = (probs * advantage).sum(axis=1)
+        result += visits[k, problem.rows, None] * centred(probs, advantage)
     return result
 
 
 def fixed_point(problem: HeadProblem, gamma: float, rounds: int = 400) -> Floats:
     """[rows, depths] Q where its targets are met everywhere."""
     rows, later = np.arange(len(problem.rows)), np.zeros(len(problem.graph))
-    quality = np.zeros(problem.landing.shape)
+    q_values = np.zeros(problem.landing.shape)
     for _ in range(rounds):
-        quality = prefix_q.prefix_targets(problem, rows, later, gamma)
-        best = quality.max(axis=1)
+        q_values = prefix_q.prefix_targets(problem, rows, later, gamma)
+        best = q_values.max(axis=1)
         if np.allclose(best, later[problem.rows], rtol=0, atol=1e-12):
             break
         later[problem.rows] = best
-    return quality
+    return q_values
 
 
 def _short(problem: HeadProblem) -> HeadProblem:

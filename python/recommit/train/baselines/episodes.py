@@ -43,19 +43,19 @@ class Walks:
         return result
 
 
-def play(problem: HeadProblem, starts: Nodes, left: Nodes, numbers: Nodes, chance: Chance, seed: int) -> Walks:
+def play(problem: HeadProblem, starts: Nodes, remaining: Nodes, numbers: Nodes, probs: Chance, seed: int) -> Walks:
     """Episodes from ``starts`` with so many looks ``left`` each; ``numbers`` name their streams."""
     edges, rows = problem.edges, np.full(len(problem.graph), -1, np.int64)
     rows[problem.rows] = np.arange(len(problem.rows))
-    turns, many = int(left.max(initial=0)), len(starts)
+    turns, many = int(remaining.max(initial=0)), len(starts)
     walks = _empty(turns, many)
     here = starts.copy()
     for turn in range(turns):
-        who = np.flatnonzero((rows[here] >= 0) & (turn < left))
+        who = np.flatnonzero((rows[here] >= 0) & (turn < remaining))
         if not len(who):
             break
         at = here[who]
-        column = drawn(chance(at), numbers[who] * TURNS + turn, seed)
+        column = drawn(probs(at), numbers[who] * TURNS + turn, seed)
         there = edges.landing[at, column].astype(np.int64)
         done = problem.graph.goal[there]
         walks.alive[turn, who], walks.solved[turn, who] = True, done
@@ -66,11 +66,11 @@ def play(problem: HeadProblem, starts: Nodes, left: Nodes, numbers: Nodes, chanc
     return walks
 
 
-def drawn(chance: Floats, numbers: Nodes, seed: int) -> Nodes:
+def drawn(probs: Floats, numbers: Nodes, seed: int) -> Nodes:
     """A column for each row of probabilities, from the stream of its number."""
     words = rng.draw(rng.streams(seed, rng.Purpose.DEPTHS, numbers.astype(np.uint64)), 0)
     uniform = (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
-    result: Nodes = (uniform[:, None] >= np.cumsum(chance, axis=1)[:, :-1]).sum(axis=1)
+    result: Nodes = (uniform[:, None] >= np.cumsum(probs, axis=1)[:, :-1]).sum(axis=1)
     return result
 
 

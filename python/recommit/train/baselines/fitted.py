@@ -19,7 +19,7 @@ from safetensors.numpy import load, save
 
 from recommit.graph.rules import NamedRule
 from recommit.horizon import Plans, Rule
-from recommit.storage import belonging, digests, errors, files, reading
+from recommit.storage import digests, errors, files, ownership, reading
 from recommit.storage.lock import Lock
 from recommit.train.baselines.problem import APART, READS, SURE, head_inputs
 
@@ -203,7 +203,7 @@ def write(head: FittedHead, folder: str | Path) -> None:
         "record": head.record,
     }
     with Lock(place, work="fit"):
-        belonging.take(work, place, (WEIGHTS, ABOUT, "policy"), "a fitted head")
+        ownership.take(work, place, (WEIGHTS, ABOUT, "policy"), "a fitted head")
         digests.write(work, place, {})
         files.replace(work, place / WEIGHTS, save({**head.weights, "mean": head.mean, "deviation": head.deviation}))
         files.replace(work, place / ABOUT, (json.dumps(about, indent=2, allow_nan=False) + "\n").encode())

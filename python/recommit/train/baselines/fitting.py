@@ -236,6 +236,6 @@ def _task(problem: HeadProblem) -> dict[str, Any]:
     return {
         "budgets": list(problem.budgets),
         "price_action": problem.prices.action,
-        "price_look": problem.prices.look,
+        "price_observation": problem.prices.look,
         "starts": len(problem.starts),
     }

@@ -155,42 +155,42 @@ class HeadProblem:
         """The largest budget."""
         return max(self.budgets)
 
-    def values(self, chance: Floats) -> Floats:
+    def values(self, probs: Floats) -> Floats:
         """[K + 1, N] V, under probabilities [rows, depths]."""
         value = np.zeros((self.longest + 1, len(self.graph)))
         value[:, self.graph.goal] = 1.0
         for k in range(1, len(value)):
-            value[k, self.rows] = (chance * (value[k - 1][self.landing] - self.cost)).sum(axis=1)
+            value[k, self.rows] = (probs * (value[k - 1][self.landing] - self.cost)).sum(axis=1)
         return value
 
-    def visits(self, chance: Floats) -> Floats:
+    def visits(self, probs: Floats) -> Floats:
         """[K + 1, N] expected, of one episode: that of a start drawn evenly."""
         result = np.zeros((self.longest + 1, len(self.graph)))
         for k in self.budgets:
             np.add.at(result[k], self.starts, 1.0 / len(self.starts) / len(self.budgets))
         for k in range(self.longest, 1, -1):
-            moved = result[k, self.rows, None] * chance
+            moved = result[k, self.rows, None] * probs
             result[k - 1] += np.bincount(self.landing.ravel(), moved.ravel(), len(self.graph))
         result[:, self.graph.goal] = 0.0
         return result
 
-    def worth(self, chance: Floats) -> float:
+    def worth(self, probs: Floats) -> float:
         """The mean value of episodes."""
-        value = self.values(chance)
+        value = self.values(probs)
         return float(np.mean([value[k, self.starts].mean() for k in self.budgets]))
 
-    def gradient(self, chance: Floats) -> Floats:
+    def gradient(self, probs: Floats) -> Floats:
         """[rows, depths] of ``worth`` by the logits of the depths."""
-        return self.gradient_and_visits(chance)[0]
+        return self.gradient_and_visits(probs)[0]
 
-    def gradient_and_visits(self, chance: Floats) -> tuple[Floats, Floats]:
+    def gradient_and_visits(self, probs: Floats) -> tuple[Floats, Floats]:
         """The gradient, and the visits [rows] at any number of looks left."""
-        visits = self.visits(chance)[:, self.rows]
-        value, result = np.zeros(len(self.graph)), np.zeros_like(chance)
+        visits = self.visits(probs)[:, self.rows]
+        value, result = np.zeros(len(self.graph)), np.zeros_like(probs)
         value[self.graph.goal] = 1.0
         for k in range(1, self.longest + 1):
-            quality = value[self.landing] - self.cost
-            own = (chance * quality).sum(axis=1)
-            result += visits[k, :, None] * (quality - own[:, None])
+            q_values = value[self.landing] - self.cost
+            own = (probs * q_values).sum(axis=1)
+            result += visits[k, :, None] * (q_values - own[:, None])
             value[self.rows] = own
-        return result * chance, visits.sum(axis=0)
+        return result * probs, visits.sum(axis=0)

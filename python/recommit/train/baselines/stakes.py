@@ -72,7 +72,7 @@ class StakesConfig:
                 raise ValueError(f"stakes.{name}: expected at least 1, got {getattr(self, name)}")
 
 
-def credit(problem: HeadProblem, chance: Floats) -> tuple[Floats, Floats]:
+def credit(problem: HeadProblem, probs: Floats) -> tuple[Floats, Floats]:
     """Shares of all visits [K + 1, rows], and Q - V [K + 1, rows, depths] with a mean square of 1, by the looks left;
     ``chance`` has these axes too, and nobody chooses with none left."""
     visits = np.zeros((problem.longest + 1, len(problem.graph)))
@@ -80,23 +80,23 @@ def credit(problem: HeadProblem, chance: Floats) -> tuple[Floats, Floats]:
         if k in problem.budgets:
             np.add.at(visits[k], problem.starts, 1.0)
         visits[k, problem.graph.goal] = 0.0
-        moved = visits[k, problem.rows, None] * chance[k]
+        moved = visits[k, problem.rows, None] * probs[k]
         visits[k - 1] += np.bincount(problem.landing.ravel(), moved.ravel(), len(problem.graph))
-    share, advantage, value = visits[:, problem.rows], np.zeros_like(chance), np.zeros(len(problem.graph))
+    share, advantage, value = visits[:, problem.rows], np.zeros_like(probs), np.zeros(len(problem.graph))
     share[0], value[problem.graph.goal] = 0.0, 1.0
     for k in range(1, problem.longest + 1):
-        quality = value[problem.landing] - problem.cost
-        own = (chance[k] * quality).sum(axis=1)
-        advantage[k], value[problem.rows] = quality - own[:, None], own
+        q_values = value[problem.landing] - problem.cost
+        own = (probs[k] * q_values).sum(axis=1)
+        advantage[k], value[problem.rows] = q_values - own[:, None], own
     share /= share.sum()
-    scale = np.sqrt((share[..., None] * chance * advantage**2).sum())
+    scale = np.sqrt((share[..., None] * probs * advantage**2).sum())
     return share, advantage / max(float(scale), 1e-9)
 
 
-def improved(chance: Floats, advantage: Floats) -> Floats:
+def improved(probs: Floats, advantage: Floats) -> Floats:
     """[N, depths] probabilities that are better than ``chance``: times e to the advantage. No depth is ever out of
     question, and no advantage counts for more than ``MOST``."""
-    result: Floats = np.maximum(chance, LEAST) * np.exp(advantage.clip(-MOST, MOST))
+    result: Floats = np.maximum(probs, LEAST) * np.exp(advantage.clip(-MOST, MOST))
     result /= result.sum(axis=-1, keepdims=True)
     return result
 
@@ -119,10 +119,12 @@ class Reader:
         """Numbers in all."""
         return int(self.own.shape[1]) + STAKES
 
-    def __call__(self, rows: NDArray[np.int64] | slice, left: NDArray[np.int64] | int, prices: Prices) -> torch.Tensor:
+    def __call__(
+        self, rows: NDArray[np.int64] | slice, remaining: NDArray[np.int64] | int, prices: Prices
+    ) -> torch.Tensor:
         """[rows, width] of places in ``problem.rows``."""
         own = self.own[rows]
-        looks = np.broadcast_to(left, len(own))
+        looks = np.broadcast_to(remaining, len(own))
         return torch.cat([own, at_stake(looks, (prices.action, prices.look), len(own))], dim=1)
 
 
@@ -155,9 +157,9 @@ class StakesLearner:
         width = 0 if features is None else features.shape[1]
         return DepthHead(width, len(self.problem.depths), self.config.head_config)
 
-    def logs(self, rows: NDArray[np.int64] | slice, left: NDArray[np.int64] | int, prices: Prices) -> torch.Tensor:
+    def logs(self, rows: NDArray[np.int64] | slice, remaining: NDArray[np.int64] | int, prices: Prices) -> torch.Tensor:
         """Logarithms of the depths' probabilities."""
-        read = (self.reader(rows, left, prices) - self.mean) / self.deviation
+        read = (self.reader(rows, remaining, prices) - self.mean) / self.deviation
         return F.log_softmax(self.head(read), dim=-1)
 
     def chances(self, problem: HeadProblem) -> Floats:
@@ -190,15 +192,15 @@ class StakesLearner:
         drawn = Prices(action, action * LOOK[0] * (LOOK[1] / LOOK[0]) ** second) if number % FREE else Prices()
         prices = config.prices or drawn
         problem = self.problem.over(prices=prices)
-        chance = self.chances(problem)
-        share, advantage = credit(problem, chance)
+        probs = self.chances(problem)
+        share, advantage = credit(problem, probs)
         edges = np.cumsum(share.ravel())
         for step in range(config.steps):
             uniform = _uniform(config.seed, (1 << 32) + number * config.steps + step, config.states)
             picks = np.searchsorted(edges, uniform * edges[-1], side="right").clip(max=len(edges) - 1)
-            left, rows = np.divmod(picks, len(self.problem.rows))
-            logs = self.logs(rows, left, prices)
-            better = torch.from_numpy(improved(chance[left, rows], advantage[left, rows])).to(logs)
+            remaining, rows = np.divmod(picks, len(self.problem.rows))
+            logs = self.logs(rows, remaining, prices)
+            better = torch.from_numpy(improved(probs[remaining, rows], advantage[remaining, rows])).to(logs)
             self._descend(-(better * logs).sum(-1).mean())
 
     def _descend(self, loss: torch.Tensor) -> None:
@@ -218,7 +220,7 @@ class StakesLearner:
         columns[:, held.rows] = self.chances(held).argmax(axis=2)
         for budget in held.budgets:
             solved, actions, looks = attribution.outcome(
-                held.edges, held.starts, budget, lambda left, _episodes, path: columns[left, path[-1]]
+                held.edges, held.starts, budget, lambda remaining, _episodes, path: columns[remaining, path[-1]]
             )
             yield float((solved - held.prices.action * actions - held.prices.look * looks).mean())
 
@@ -266,7 +268,7 @@ def fit(
 def _refuse_other_plans(policy: CommitPolicy, task: Puzzle, problem: HeadProblem) -> None:
     """A head that learned from other plans would know nothing of these."""
     nodes = problem.rows[:32]
-    _, plans = policy.act(task, problem.graph.states[nodes], depth=1, left=np.ones(len(nodes), np.int64))
+    _, plans = policy.act(task, problem.graph.states[nodes], depth=1, remaining=np.ones(len(nodes), np.int64))
     if not np.array_equal(plans, problem.graph.plans[nodes]):
         raise ValueError("graph: expected one of this policy's plans (with as many --views), got one of others")
 

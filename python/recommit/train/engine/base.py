@@ -90,9 +90,9 @@ def groups(policy: CommitPolicy, config: OptimConfig) -> list[Group]:
 def schedule(config: OptimConfig, step: int) -> float:
     """What the learning rates are multiplied with in step ``step`` = 0, 1, ..."""
     warm = min(1.0, (step + 1) / config.warmup) if config.warmup else 1.0
-    left = max(0.0, 1.0 - step / config.steps)
+    remaining = max(0.0, 1.0 - step / config.steps)
     if config.schedule == "linear":
-        return warm * left
+        return warm * remaining
     if config.schedule == "cosine":
-        return warm * 0.5 * (1.0 + math.cos(math.pi * (1.0 - left)))
+        return warm * 0.5 * (1.0 + math.cos(math.pi * (1.0 - remaining)))
     return warm

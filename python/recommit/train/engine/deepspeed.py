@@ -144,7 +144,7 @@ class ZeroEngine:
     def save(self, folder: Path) -> None:
         """See ``Engine``; frozen weights are not written."""
         states = (self.pieces.state(parameter) for parameter in self.trained)
-        engine_state.save(folder, states, write=self.team.lead)
+        engine_state.save(folder, states, write=self.team.is_main_process)
 
     def load(self, folder: Path) -> None:
         """See ``Engine``; whatever number of ranks, stage or engine it was that saved."""

@@ -21,7 +21,7 @@ from recommit.runs.board import Board, last_step
 from recommit.runs.progress import Interrupt
 from recommit.storage import files
 from recommit.storage import opening as plain
-from recommit.storage.foreign_text import say
+from recommit.storage.terminal_text import say
 from recommit.train.family import launch
 
 if TYPE_CHECKING:

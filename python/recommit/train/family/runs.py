@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from recommit.runs import side_by_side
 from recommit.runs.checkpoints import COMMIT, Checkpoints
 from recommit.runs.progress import named
-from recommit.storage import belonging, digests, files, reading
+from recommit.storage import digests, files, ownership, reading
 from recommit.train.config import plain
 from recommit.train.grpo.old_config import updated
 
@@ -93,9 +93,9 @@ class Run:
             return False
         begun = json.loads(json.dumps(updated(reading.values(self.folder, "config.json"))))
         now = json.loads(json.dumps(plain(self.config)))
-        belonging.check(self.folder, _common(begun, now), _common(now, begun))
+        ownership.check(self.folder, _common(begun, now), _common(now, begun))
         if all(source.is_dir() for source in self.sources):
-            belonging.check(self.folder, *self._starts(begun))
+            ownership.check(self.folder, *self._starts(begun))
         return True
 
     def _starts(self, begun: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -33,7 +33,7 @@ class GrpoBatch:
     action_advantage: NDArray[np.float32]
     action_weight: NDArray[np.float32]
     action_old: NDArray[np.float32]
-    left: NDArray[np.int64]  #: [S]: decisions left, this one included
+    remaining: NDArray[np.int64]  #: [S]: decisions left, this one included
     #: [S]: how much a state counts in KL and entropies.
     weight: NDArray[np.float32]
 

@@ -86,10 +86,10 @@ class SampledCollector:
         """What the policy does after each candidate, until the budget is spent."""
         size = self.credit.size
         landed = trace.after.reshape(-1, *trace.after.shape[2:])
-        turns = (numbers[trace.episode] - np.uint64(first)) * np.uint64(64) + trace.left.astype(np.uint64)
+        turns = (numbers[trace.episode] - np.uint64(first)) * np.uint64(64) + trace.remaining.astype(np.uint64)
         branches = (turns[:, None] * np.uint64(size) + np.arange(size, dtype=np.uint64)).reshape(-1)
         own = (branches + np.uint64(first + _STRETCH // 2)).astype(np.uint64)
-        return self._play(landed, np.repeat(trace.left - 1, size), own)
+        return self._play(landed, np.repeat(trace.remaining - 1, size), own)
 
     def _follow(
         self, trace: Trace, credit: StateCredit | BranchCredit, numbers: NDArray[np.uint64]
@@ -98,7 +98,7 @@ class SampledCollector:
         if credit.follow == "best":
             return reward.by_state(trace, credit).argmax(axis=1)
         if credit.follow == "random":
-            number = numbers[trace.episode] * np.uint64(256) + trace.left.astype(np.uint64)
+            number = numbers[trace.episode] * np.uint64(256) + trace.remaining.astype(np.uint64)
             words = rng.draw(rng.streams(self.actor.seed, rng.Purpose.FOLLOW, number), 0)
             return rng.below(words, trace.executed.shape[1])
         return np.zeros(len(trace), np.int64)
@@ -118,7 +118,7 @@ class SampledCollector:
     def _batch(self, trace: Trace, advantage: Floats, numbers: NDArray[np.uint64], first: int) -> GrpoBatch:
         """The decisions of all ranks, turn by turn and in the order of the episodes' ``numbers``."""
         own = reward.decisions_of(trace, advantage, self.credit, self.actor.variant, total=self.team.total)
-        turn = self.rollout.budget - trace.left
+        turn = self.rollout.budget - trace.remaining
         return gathered(own, turn * _STRETCH + (numbers[trace.episode] - np.uint64(first)).astype(np.int64), self.team)
 
     def _signals(self, trace: Trace, followed: NDArray[np.int64], episodes: int, rewards: Floats) -> Signals:
@@ -134,7 +134,7 @@ class Valued:
 
     graph: PlanGraph
     values: Values
-    chance: Floats  #: [nodes, depths]
+    probs: Floats  #: [nodes, depths]
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ class ExactCollector:
     rollout: RolloutConfig
     #: A new, empty graph of greedy plans for these depths.
     graph: Callable[[tuple[int, ...]], PlanGraph]
-    #: Moves the depth head alone, on a graph; see ``recommit.train.grpo.head_moves``.
+    #: Moves the depth head alone, on a graph; see ``recommit.train.grpo.depth_head_optimizer``.
     move_head: Callable[[Program], None] | None = None
     team: Team = field(default_factory=Team)
 
@@ -160,10 +160,10 @@ class ExactCollector:
         program = Program(graph, roots, self.rollout.budget, credit.prices, credit.budgets)
         if self.move_head is not None:
             self.move_head(program)
-        chance = self._chance(graph, np.arange(len(graph)))
-        own = program.values(chance[program.nodes])
-        batch = self._batch(Valued(graph, own, chance), step * _STRETCH)
-        return batch, Signals.of_values(graph, roots, own, chance, batch)
+        probs = self._chance(graph, np.arange(len(graph)))
+        own = program.values(probs[program.nodes])
+        batch = self._batch(Valued(graph, own, probs), step * _STRETCH)
+        return batch, Signals.of_values(graph, roots, own, probs, batch)
 
     def _chance(self, graph: PlanGraph, nodes: NDArray[np.int64]) -> Floats:
         """Probabilities [nodes, depths] of the depths: the depth head's, or even ones."""
@@ -196,10 +196,10 @@ class ExactCollector:
     def _judged(self, valued: Valued, nodes: NDArray[np.int64], weight: Floats, first: int) -> GrpoBatch:
         """Depths by their advantages, and plans that are drawn now."""
         credit, variant, depths = self.credit, self.actor.variant, valued.graph.depths
-        chance, plans = valued.chance[nodes], self._plans(valued.graph, nodes, first)
+        probs, plans = valued.probs[nodes], self._plans(valued.graph, nodes, first)
         head = valued.values.advantage[nodes]
         advantage, share = self._plan_advantages(valued, nodes, plans.actions)
-        depth_weight = weight[:, None] * chance * variant.head
+        depth_weight = weight[:, None] * probs * variant.head
         action_weight = weight[:, None, None] / credit.size * share * variant.rest
         return GrpoBatch(
             states=valued.graph.states[nodes],
@@ -212,7 +212,7 @@ class ExactCollector:
             action_advantage=reward.whole_batch(advantage, action_weight, credit, self.team.total).astype(np.float32),
             action_weight=action_weight.astype(np.float32),
             action_old=plans.action_log,
-            left=np.zeros(len(nodes), np.int64),
+            remaining=np.zeros(len(nodes), np.int64),
             weight=weight.astype(np.float32),
         )
 
@@ -238,7 +238,7 @@ class ExactCollector:
         """Advantages and weights [N, G, 8] of plans, group by group."""
         depths, groups = valued.graph.depths, self._groups(valued.graph)
         even = np.full((len(nodes), len(depths)), 1.0 / len(depths))
-        used = valued.chance[nodes] if self.credit.plan_depths == "chosen" else even
+        used = valued.probs[nodes] if self.credit.depth_weighting == "chosen" else even
         parts = [
             self._landed(valued, nodes, part, group, used[:, [depths.index(depth) for depth in group]])
             for part, group in zip(np.split(plans, len(groups), axis=1), groups, strict=True)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from recommit.train.grpo.config import GrpoConfig
     from recommit.train.grpo.learner import Learner
     from recommit.train.grpo.step import Grpo
-    from recommit.train.validate import Watched
+    from recommit.train.validate import ValidationTask
 
 
 def chosen(specs: list[DataSpec], tasks: tuple[str, ...], source: Any) -> list[DataSpec]:
@@ -73,11 +73,11 @@ def parts(config: GrpoConfig, specs: list[DataSpec]) -> list[PuzzlePart]:
 def _check(part: PuzzlePart, config: GrpoConfig) -> None:
     own = part.config
     for i, phase in enumerate(own.phases):
-        if phase.head_moves:
+        if phase.head_updates:
             raise ValueError(
-                f"phases[{i}].head_moves: expected 0 with several puzzles, since the depth head would move for "
+                f"phases[{i}].head_updates: expected 0 with several puzzles, since the depth head would move for "
                 "each in turn, "
-                f"got {phase.head_moves}"
+                f"got {phase.head_updates}"
             )
     if own.objective.epochs != config.objective.epochs:
         raise ValueError(
@@ -145,7 +145,7 @@ class Joint(Trainer):
                 self._watch_for_nan(norms[-1])
         return {name: member.learned(measured[name], norms) for name, member in self.members.items()}
 
-    def _measure(self, watched: Watched) -> dict[str, Any]:
+    def _measure(self, watched: ValidationTask) -> dict[str, Any]:
         return self.members[watched.name]._measure(watched)
 
     def _fixed_depth(self) -> int | None:

@@ -43,7 +43,7 @@ class Signals:
     judged: float  #: how many of them
     by_depth: Floats  #: [8] decisions by depth
     buckets: Floats  #: [3, 2] decisions and depths by distance
-    chance: Floats  #: [|H|] probabilities of the depth head, summed over states
+    probs: Floats  #: [|H|] probabilities of the depth head, summed over states
     chance_entropy: float
     states: float
 
@@ -60,7 +60,7 @@ class Signals:
         """Count sampled commitments; ``followed`` is the candidate that each episode went on with."""
         rows = np.arange(len(trace))
         chosen = trace.proposals.depth[rows, followed]
-        chance = softmax(trace.proposals.logits) if len(trace) else np.zeros((0, len(depths)))
+        probs = softmax(trace.proposals.logits) if len(trace) else np.zeros((0, len(depths)))
         buckets = np.zeros((3, 2))
         np.add.at(buckets, _bucket(trace.distance), np.stack([np.ones(len(trace)), chosen], axis=1))
         return cls(
@@ -76,8 +76,8 @@ class Signals:
             judged=reward.size,
             by_depth=np.bincount(chosen, minlength=MAX_ACTIONS + 1)[1:].astype(np.float64),
             buckets=buckets,
-            chance=chance.sum(axis=0),
-            chance_entropy=float(_entropy(chance).sum()),
+            probs=probs.sum(axis=0),
+            chance_entropy=float(_entropy(probs).sum()),
             states=len(trace),
         )
 
@@ -87,13 +87,13 @@ class Signals:
         graph: PlanGraph,
         roots: NDArray[np.int64],
         values: exact.Values,
-        chance: Floats,
+        probs: Floats,
         batch: GrpoBatch,
     ) -> Signals:
         """Expectations instead of samples."""
         mass = values.visits.sum(axis=0)
         looked = np.flatnonzero(graph.expanded & (mass > 0))
-        share = mass[looked, None] * chance[looked]
+        share = mass[looked, None] * probs[looked]
         buckets = np.zeros((3, 2))
         depth = np.array(graph.depths)
         np.add.at(
@@ -115,7 +115,7 @@ class Signals:
             judged=float(batch.depth_weight.sum()),
             by_depth=by_depth,
             buckets=buckets,
-            chance=(mass[looked, None] * head).sum(axis=0),
+            probs=(mass[looked, None] * head).sum(axis=0),
             chance_entropy=float((mass[looked] * _entropy(head)).sum()),
             states=float(mass[looked].sum()),
         )
@@ -140,7 +140,7 @@ class Signals:
 def line_of(signals: Signals, learned: dict[str, float]) -> dict[str, Any]:
     """A log line: rates of ``signals`` and means of ``learned`` (sums by ``objective.MEASURES``)."""
     decisions, states = max(signals.decisions, 1e-9), max(signals.states, 1e-9)
-    mean = signals.chance / states
+    mean = signals.probs / states
     marginal = float(_entropy(mean[None])[0])
     weight = max(learned["states"], 1e-9)
     line: dict[str, Any] = {
@@ -149,7 +149,7 @@ def line_of(signals: Signals, learned: dict[str, float]) -> dict[str, Any]:
         "actions": signals.actions / max(signals.episodes, 1),
         "decisions": signals.decisions / max(signals.episodes, 1),
         "reward": signals.reward / max(signals.groups, 1),
-        "dead_groups": signals.dead / max(signals.groups, 1),
+        "zero_std_fraction": signals.dead / max(signals.groups, 1),
         "known": signals.settled / max(signals.groups, 1),
         "advantage": signals.advantage / max(signals.judged, 1e-9),
         "depths": {str(i + 1): v / decisions for i, v in enumerate(signals.by_depth) if v},
@@ -164,7 +164,7 @@ def line_of(signals: Signals, learned: dict[str, float]) -> dict[str, Any]:
             "kl_actions": learned["kl"] / max(learned["actions"], 1e-9),
             "kl_depth": learned["kl_depth"] / weight,
             "clipped": learned["clipped"] / max(learned["ratios"], 1),
-            "furthest_ratio": learned["furthest"],
+            "max_ratio_deviation": learned["furthest"],
             "gradient_norm": learned["norm"],
         }
     return rounded(line)
@@ -175,9 +175,9 @@ def warnings(line: dict[str, Any], earlier: list[dict[str, Any]], depths: int, *
     result = []
     if head and line["entropy_depth"] < COLLAPSED * np.log(depths) and line["information"] < 0.01:
         result.append(f"the depth head says the same in every state (entropy {line['entropy_depth']:.3f})")
-    if line["dead_groups"] > 0.9:
+    if line["zero_std_fraction"] > 0.9:
         result.append(
-            f"{100 * line['dead_groups']:.0f} % of the groups have equal rewards: nothing is learned from them"
+            f"{100 * line['zero_std_fraction']:.0f} % of the groups have equal rewards: nothing is learned from them"
         )
     if line.get("clipped", 0.0) > 0.5:
         result.append(f"{100 * line['clipped']:.0f} % of the ratios are clipped: lower the learning rates")
@@ -216,6 +216,6 @@ def _bucket(distance: NDArray[np.integer]) -> NDArray[np.int64]:
     return result
 
 
-def _entropy(chance: Floats) -> Floats:
-    result: Floats = -(chance * np.log(np.maximum(chance, 1e-300))).sum(axis=-1)
+def _entropy(probs: Floats) -> Floats:
+    result: Floats = -(probs * np.log(np.maximum(probs, 1e-300))).sum(axis=-1)
     return result

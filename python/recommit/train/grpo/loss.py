@@ -92,7 +92,9 @@ def grpo_loss(
     ``fresh`` says that the weights are still those that made the commitments: the ratio is then exactly 1.
     """
     weighed = Weighed.of(batch, policy.depth_head.weight.device)
-    depth_logits, action_logits = policy(task, batch.states, weighed.actions, weighed.plan_depth, left=batch.left)
+    depth_logits, action_logits = policy(
+        task, batch.states, weighed.actions, weighed.plan_depth, remaining=batch.remaining
+    )
     return from_logits(depth_logits, action_logits, weighed, config, divisor, reference, fresh=fresh)
 
 

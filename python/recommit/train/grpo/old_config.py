@@ -65,8 +65,10 @@ def _credit(old: dict[str, Any]) -> dict[str, Any]:
     """The fields that its kind reads."""
     fields = field_names(KINDS[old["group"]])
     result = {name: value for name, value in old.items() if name in fields}
-    if "price_look" in fields:
-        result["price_look"] = old.get("price_decision", 0.0) if old["group"] != "exact" else 0.0  # which paid none
+    if "price_observation" in fields:
+        result["price_observation"] = (
+            old.get("price_decision", 0.0) if old["group"] != "exact" else 0.0
+        )  # which paid none
     if old["group"] == "exact" and result.get("scale") == "group":
         result["scale"] = "none"
     if 0 <= old["price_first"] != old["price_action"]:
@@ -82,7 +84,7 @@ def _phases(values: dict[str, Any], credit: dict[str, Any], finish: dict[str, An
     begin = min(waiting, steps - alone) if credit["head_steps"] else steps - alone
     joint = steps - alone - begin
     phases = [GrpoPhase(begin)] if begin else []
-    phases += [GrpoPhase(joint, head_moves=credit["head_steps"])] if joint else []
+    phases += [GrpoPhase(joint, head_updates=credit["head_steps"])] if joint else []
     phases += [_finish(alone, values, finish)] if alone else []
     return simplest(phases if variant(values.get("variant", "adaptive")).head else without_head(phases))
 
@@ -90,7 +92,7 @@ def _phases(values: dict[str, Any], credit: dict[str, Any], finish: dict[str, An
 def _finish(steps: int, values: dict[str, Any], finish: dict[str, Any]) -> GrpoPhase:
     return GrpoPhase(
         steps,
-        head_moves=finish["moves"],
+        head_updates=finish["moves"],
         head_only=True,
         head_lr=finish["lr"],
         starts=finish["times"] * values["rollout"]["instances"],

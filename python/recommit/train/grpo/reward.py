@@ -103,7 +103,7 @@ def decisions_of(
         action_advantage=np.broadcast_to(scaled[..., None], executed.shape).copy(),
         action_weight=(weight[..., None] * executed * variant.rest).astype(np.float32),
         action_old=proposals.action_log,
-        left=trace.left,
+        remaining=trace.remaining,
         weight=np.ones(many, np.float32),
     )
 

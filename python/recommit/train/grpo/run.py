@@ -51,7 +51,7 @@ def train(
     parts = joint.parts(config, joint.chosen(every, config.tasks, data or init))
     initial_policy.refuse_others([part.spec.task for part in parts], tasks)
     team = ranks.join(config.run.device) if config.engine.kind == "deepspeed" else ranks.alone(config.run.device)
-    with watched(team), RunDirectory(out, lead=team.lead) as folder, Interrupt() as interrupt:
+    with watched(team), RunDirectory(out, is_main_process=team.is_main_process) as folder, Interrupt() as interrupt:
         begin = initial_policy.warm_start(init, folder, team)
         content = [{"recipe": part.spec.to_dict()} for part in parts]
         begun = {"init": weights_of(begin), "data": content if content[1:] else content[0]}
@@ -63,7 +63,7 @@ def train(
             policy.replace_head(config.head, seed=config.run.seed)
         if config.views:
             policy.replace_views(config.views)
-        with closing(_trainer(config, parts, policy, folder, team, quiet=quiet or not team.lead)) as run:
+        with closing(_trainer(config, parts, policy, folder, team, quiet=quiet or not team.is_main_process)) as run:
             return run.run(interrupt)
 
 

@@ -2,7 +2,7 @@
 
 1. Play from fresh start states, and judge what was committed: ``collect.py``. Sampled commitments are compared within
    groups by a reward (``reward.py``); with exact credit every depth has its exact value instead (``graph/values.py``).
-2. With exact credit the depth head may move alone, many times on the same graph: ``head_moves.py``.
+2. With exact credit the depth head may move alone, many times on the same graph: ``depth_head_optimizer.py``.
 3. Learn: batches of ``GrpoBatch`` (``batch.py``) through the clipped loss on both heads (``loss.py``), then a log line.
 
 What differs from textbook GRPO, and why: a commitment has two heads, so depths and plans are judged apart, each with
@@ -36,7 +36,7 @@ from recommit.train.engine.base import schedule
 from recommit.train.grpo import log_line
 from recommit.train.grpo import loss as objective
 from recommit.train.grpo.collect import ExactCollector, SampledCollector
-from recommit.train.grpo.head_moves import HeadMover
+from recommit.train.grpo.depth_head_optimizer import DepthHeadOptimizer
 from recommit.train.grpo.learner import prepared
 from recommit.train.grpo.settings.credit import ExactCredit
 from recommit.train.loop import Trainer
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from recommit.train.grpo.learner import Learner
     from recommit.train.grpo.log_line import Signals
     from recommit.train.grpo.settings.phases import GrpoPhase
-    from recommit.train.validate import Watched
+    from recommit.train.validate import ValidationTask
 
 T = TypeVar("T")
 
@@ -77,7 +77,7 @@ class Grpo(Trainer):
         quiet: bool,
         learner: Learner | None = None,
     ) -> None:
-        if policy.config.told_left and config.credit.group == "exact":
+        if policy.config.budget_conditioned and config.credit.group == "exact":
             raise ValueError(
                 "credit.group: expected state, episode or branch with a policy that is told the decisions left "
                 "(show_budget): the exact program gives a state one plan whatever is left; got exact"
@@ -149,10 +149,14 @@ class Grpo(Trainer):
 
     def _collector(self) -> ExactCollector | SampledCollector:
         """What plays and judges in this step."""
-        config, credit, moves = self.config, self.config.credit_at(self.at.step), self.phase.head_moves
+        config, credit, moves = self.config, self.config.credit_at(self.at.step), self.phase.head_updates
         if not isinstance(credit, ExactCredit):
             return SampledCollector(self.actor, credit, config.rollout, self.team)
-        mover = HeadMover(self.policy, self.engine, credit, config.objective, self._head_lr(), moves) if moves else None
+        mover = (
+            DepthHeadOptimizer(self.policy, self.engine, credit, config.objective, self._head_lr(), moves)
+            if moves
+            else None
+        )
         return ExactCollector(self.actor, credit, config.rollout, self._graph, mover, self.team)
 
     def _learn(self, batch: GrpoBatch) -> dict[str, float]:
@@ -230,7 +234,7 @@ class Grpo(Trainer):
         if reference is None:
             return None
         actions, depths = (to_device(each, self.team.device) for each in (piece.actions, piece.plan_depth))
-        return self._run_pass(lambda: reference(self.task, piece.states, actions, depths, piece.left))
+        return self._run_pass(lambda: reference(self.task, piece.states, actions, depths, piece.remaining))
 
     def _summary(self, steps: list[dict[str, Any]]) -> dict[str, Any]:
         self._recent = (self._recent + steps)[-20:]
@@ -250,7 +254,7 @@ class Grpo(Trainer):
         return {"stages": self._clock.take()}
 
     @torch.no_grad()
-    def _measure(self, watched: Watched) -> dict[str, Any]:
+    def _measure(self, watched: ValidationTask) -> dict[str, Any]:
         """The variant's own agents, and how well plans still imitate."""
         config, instances = watched.config, watched.instances
         graph = self._graph(self.policy.config.depths if not self.variant.depth else (self.variant.depth,))
@@ -267,7 +271,7 @@ class Grpo(Trainer):
         return self.variant.depth or None
 
     def _graph(self, depths: tuple[int, ...]) -> PlanGraph:
-        keep = any(phase.head_moves for phase in self.config.phases)
+        keep = any(phase.head_updates for phase in self.config.phases)
         together = self.engine.together
         return PlanGraph(
             self.policy, self.task, depths, run_pass=self._run_pass, team=self.team, together=together, keep_inputs=keep

@@ -74,12 +74,12 @@ def train(
     datasets = opened(data)
     initial_policy.refuse_others([dataset.spec.task for dataset in datasets], tasks)
     team = ranks.join(config.run.device) if config.engine.kind == "deepspeed" else ranks.alone(config.run.device)
-    with watched(team), RunDirectory(out, lead=team.lead) as folder, Interrupt() as interrupt:
+    with watched(team), RunDirectory(out, is_main_process=team.is_main_process) as folder, Interrupt() as interrupt:
         begun = {"kind": "sft", "ranks": team.world, **plain(config), "data": described(datasets)}
         if init:
             begun["init"] = weights_of(initial_policy.warm_start(init, folder, team))
         folder.begin(begun, plain(type(config)()))
-        with closing(Sft(config, datasets, folder, team, quiet=quiet or not team.lead)) as run:
+        with closing(Sft(config, datasets, folder, team, quiet=quiet or not team.is_main_process)) as run:
             return run.run(interrupt)
 
 
@@ -208,8 +208,8 @@ class Sft(Trainer):
 
     def _planned(self, task: Puzzle, states: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """What the learner would do now."""
-        left = {"left": np.ones(len(states), np.int64)} if self.policy.config.told_left else {}
-        plans = self.engine.run(partial(self.policy.plan, task, states, (MAX_ACTIONS,), **left))[2]
+        remaining = {"remaining": np.ones(len(states), np.int64)} if self.policy.config.budget_conditioned else {}
+        plans = self.engine.run(partial(self.policy.plan, task, states, (MAX_ACTIONS,), **remaining))[2]
         return plans[:, 0]
 
     def _parts(self, batches: list[Targets]) -> list[MicroBatch]:

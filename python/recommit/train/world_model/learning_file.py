@@ -16,7 +16,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save
 
 from recommit.policy.checkpoint import check_and_copy
-from recommit.storage import belonging, digests, errors, files, opening, reading
+from recommit.storage import digests, errors, files, opening, ownership, reading
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -56,7 +56,7 @@ class LearningFile:
             reading.expect(self.path, about, FIELDS)
         if about is None or files.sha256(data) != about["sha256"] or not about["curve"]:
             raise errors.Damaged(f"{self.path}: expected what was written there, got other bytes; remove it")
-        belonging.check(self.path.parent, about["begun"], self.begun)
+        ownership.check(self.path.parent, about["begun"], self.begun)
         curve: list[dict[str, float]] = about["curve"]
         for parameter in net.parameters():
             moments = {name: torch.zeros_like(parameter) for name in MOMENTS}

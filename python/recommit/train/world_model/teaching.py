@@ -167,9 +167,9 @@ def judge(net: Foresight, visited: Visited, cut: slice) -> dict[str, float]:
     states = visited.states(0)
     cells, (actions, after) = _cells(states, cut), _moved(visited.task, states, 0)
     with torch.no_grad():
-        chance = net.chances(cells)
+        probs = net.chances(cells)
         drawn = net.next_scores(cells, actions).argmax(dim=1)
-    exact = (chance.argmax(-1) == _labels(net, visited.task, states)).float().mean()
+    exact = (probs.argmax(-1) == _labels(net, visited.task, states)).float().mean()
     right = (drawn == _cells(after, cut)).flatten(1).all(dim=1).float().mean()
     return {"exact": round(float(exact), 4), "pictures": round(float(right), 4)}
 

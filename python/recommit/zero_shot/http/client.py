@@ -203,10 +203,10 @@ class Client:
     def _wait_for_turn(self) -> None:
         while not self.clock.stop.is_set():
             with self._lock:
-                left = self._open_at - self.clock.now()
-            if left <= 0:
+                remaining = self._open_at - self.clock.now()
+            if remaining <= 0:
                 return
-            self.clock.sleep(left)
+            self.clock.sleep(remaining)
         raise StopRequested("no request is made any more")
 
     def _name(self, body: bytes, place: DecisionPlace) -> str:

@@ -166,10 +166,10 @@ class _Exchange:
         return Reply(response.status, headers_back, b"".join(pieces))
 
     def _left(self) -> float:
-        left = self.deadline - time.monotonic()
-        if left <= 0:
+        remaining = self.deadline - time.monotonic()
+        if remaining <= 0:
             raise TimeoutError
-        return left
+        return remaining
 
     def _connect(self) -> socket.socket:
         last: OSError = OSError("no address")

@@ -54,10 +54,10 @@ def test_deepspeed_is_told_by_name_or_file(verb, capsys, tmp_path):
 @pytest.mark.parametrize("words", [["--data", "a", "b"], ["--data", "a", "--data=b"]])
 def test_every_data_set_counts(words, monkeypatch):
     """None but the last would be left if a flag that is there twice were read as usual."""
-    sft, heard = pytest.importorskip("recommit.train.sft.run"), []
-    monkeypatch.setattr(sft, "train", lambda _plan, data, *_a, **_k: heard.append([str(each) for each in data]) or 0)
+    sft, gathered = pytest.importorskip("recommit.train.sft.run"), []
+    monkeypatch.setattr(sft, "train", lambda _plan, data, *_a, **_k: gathered.append([str(each) for each in data]) or 0)
     assert main(["train", "sft", "--recipe", "laptop-joint", *words, "--out", "o"]) == 0
-    assert heard == [["a", "b"]]
+    assert gathered == [["a", "b"]]
 
 
 def test_puzzles_of_a_warm_start_are_named(capsys):

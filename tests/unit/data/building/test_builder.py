@@ -145,11 +145,11 @@ def rooms(dataset):
             if (row, col) not in reached and state[row, col] != 1:
                 reached.add((row, col))
                 todo += [(row + 1, col), (row - 1, col), (row, col + 1), (row, col - 1)]
-        top, left = np.min(list(reached), axis=0)  # wherever in the grid it lies
+        top, remaining = np.min(list(reached), axis=0)  # wherever in the grid it lies
         room = np.ones(state.shape, int)
         for row, col in reached:
-            room[row - top, col - left] = 2 if state[row, col] in (2, 4, 6) else 0
-        height, width = np.max(list(reached), axis=0) - (top - 1, left - 1)
+            room[row - top, col - remaining] = 2 if state[row, col] in (2, 4, 6) else 0
+        height, width = np.max(list(reached), axis=0) - (top - 1, remaining - 1)
         room = room[:height, :width]
         images = [np.rot90(side, turn) for side in (room, room[::-1]) for turn in range(4)]
         found.add(min((image.shape, image.tobytes()) for image in images))

@@ -60,7 +60,7 @@ def test_moves_are_padded_to_whole_batches():
 
 
 def test_the_head_finishes_alone():
-    last = {"steps": 5, "head_only": True, "head_moves": 7, "starts": 3 * grpo().rollout.instances}
+    last = {"steps": 5, "head_only": True, "head_updates": 7, "starts": 3 * grpo().rollout.instances}
     run = schedule(grpo(credit={"group": "exact", "width": 1}, phases=[{"steps": 5}, last], optim={"steps": 10}), 1, 4)
     assert (run.steps, run.finish_steps) == (5, 5)
     assert looks(run.finish, "plans") == 3 * looks(run.step, "plans")
@@ -84,7 +84,9 @@ def test_no_play_looks_more_often_than_was_planned(group, data, tmp_path):
     with RunDirectory(tmp_path / "run") as run:
         trainer = trainer_of(config, data, run, sft(ADAPTED).model)
         seen, look = [], trainer.policy.look
-        trainer.policy.look = lambda task, states, left: (seen.append(len(states)), look(task, states, left))[1]
+        trainer.policy.look = lambda task, states, remaining: (seen.append(len(states)), look(task, states, remaining))[
+            1
+        ]
         trainer._step()
     step = schedule(config, 1, 4).step
     bound = sum(p.looks for p in step if p.kind in ("propose", "plans", "reference", "learn"))

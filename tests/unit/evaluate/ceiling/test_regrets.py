@@ -62,8 +62,10 @@ def by_hand(player, agent, graph, starts):
         own = np.flatnonzero(rows.instance == i)
         taken = dict(zip(rows.turn[own].tolist(), rows.depth[own].tolist(), strict=True))
         columns = {BUDGET - turn: DEPTHS.index(depth) for turn, depth in taken.items()}
-        causes = slow.causes(graph, start, BUDGET, lambda left, _, c=columns: c[left], prices.action, prices.look)
-        result += [(i, BUDGET - left, loss, cause) for left, _, loss, cause in causes]
+        causes = slow.causes(
+            graph, start, BUDGET, lambda remaining, _, c=columns: c[remaining], prices.action, prices.look
+        )
+        result += [(i, BUDGET - remaining, loss, cause) for remaining, _, loss, cause in causes]
     return sorted(result, key=lambda row: (row[1], row[0]))
 
 
@@ -102,8 +104,8 @@ def test_agents_that_draw_have_regret_on_average_too(player):
                 "sampled": [math.exp(each - max(logits)) for each in logits],
                 "shuffled": player.marginal(BUDGET).tolist(),
             }[agent]
-            left = int(rows.left[i])
-            values = [slow.quality(graph, node, left, c, prices.action, prices.look) for c in range(len(DEPTHS))]
+            remaining = int(rows.remaining[i])
+            values = [slow.q_values(graph, node, remaining, c, prices.action, prices.look) for c in range(len(DEPTHS))]
             mean = sum(w * value for w, value in zip(weights, values, strict=True)) / sum(weights)
             assert means[i] == pytest.approx(max(values) - mean, abs=1e-9)
         assert means.tolist() != rows.regret.tolist()
@@ -167,4 +169,6 @@ def test_regrets_are_kept_and_may_be_asked_for_later(run, tmp_path):
             assert kept[column].to_pylist() == rows[column].to_pylist()
         assert min(kept["regret"].to_pylist()) >= 0
     assert json.loads((tmp_path / "later/plan.json").read_text())["regret"]
-    assert evaluated(run, tmp_path / "copy", "--regret", "--price-look", "0.1") == 2, "another price is another plan"
+    assert evaluated(run, tmp_path / "copy", "--regret", "--price-observation", "0.1") == 2, (
+        "another price is another plan"
+    )

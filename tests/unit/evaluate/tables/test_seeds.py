@@ -127,7 +127,7 @@ def evaluated(folder, seed, *, look=0.0, gain=True):
     agents, instances, solved, actions, decisions = map(list, zip(*rows, strict=True))
     columns = {"agent": agents, "budget": ["loose"] * 12, "seed": [0] * 12, "instance": instances, "solved": solved}
     more = {"gain_constant": "fixed-4"} if gain else {}
-    prices = {"price_look": look} if look else {}
+    prices = {"price_observation": look} if look else {}
     with EvaluationStore(folder) as store:
         run = f"/a/family/adaptive-s{seed}"
         store.write_json("plan.json", {"test_set": "same", "budgets": ["loose"], "run": run, **prices})

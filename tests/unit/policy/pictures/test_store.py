@@ -92,10 +92,10 @@ def test_every_truncation_keeps_the_whole_records(tmp_path):
     (path,) = segments(tmp_path / "whole")
     whole, record = path.read_bytes(), 16 + 32 + 4
     folder = FeatureStore(tmp_path / "cut", ABOUT, LIMIT).folder
-    for left in range(len(whole) - 3 * record, len(whole)):
-        (folder / path.name).write_bytes(whole[:left])
+    for remaining in range(len(whole) - 3 * record, len(whole)):
+        (folder / path.name).write_bytes(whole[:remaining])
         store = FeatureStore(tmp_path / "cut", ABOUT, LIMIT)
-        assert len(store.get(wanted)) == (left - len(whole) + 3 * record) // record
+        assert len(store.get(wanted)) == (remaining - len(whole) + 3 * record) // record
         assert store.damaged == 0
 
 

@@ -42,7 +42,7 @@ def test_without_comparisons_there_is_no_judgement(evaluations, tmp_path):
     copy = shutil.copytree(evaluations["sliding"], tmp_path / "eval")
     (copy / "comparisons.json").unlink()
     sentence = verdict.sentence(Folder(copy), "loose")
-    assert "chance" not in sentence
+    assert "probs" not in sentence
     assert "the best fixed depth" in sentence
 
 

@@ -18,7 +18,7 @@ from recommit.storage import files as disk
 PUZZLES = ("sliding", "sokoban")
 
 SETTINGS = [
-    {"budget": budget, "price_action": 0.01 if look else 0.0, "price_look": 0.01 * look}
+    {"budget": budget, "price_action": 0.01 if look else 0.0, "price_observation": 0.01 * look}
     for budget in (15, 10)
     for look in (0, 0.5, 1, 2, 4)
 ]
@@ -71,11 +71,11 @@ def scores():
         "price_action": 0.01,
         "instances": {name: {"label": f"3x3 {name}", "starts": 9} for name in ("validation", "test", "harder")},
         "settings": SETTINGS,
-        "rows": {"test": rows, "harder": [each for each in rows if each["price_look"] in (0.0, 0.01)]},
+        "rows": {"test": rows, "harder": [each for each in rows if each["price_observation"] in (0.0, 0.01)]},
         "split": [
             {"instances": "test", **{k: each[k] for k in ("source", "rule", "value", *SETTINGS[0])}, **split}
             for each in rows
-            if each["price_look"] in (0.0, 0.01) and each["chosen"] != "shared"
+            if each["price_observation"] in (0.0, 0.01) and each["chosen"] != "shared"
         ],
     }
 

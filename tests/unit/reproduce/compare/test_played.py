@@ -78,7 +78,9 @@ def test_rows_say_how_far_from_our_head(sources):
     assert len(rows) == 2 * len(sources[0].choices)
     drawn = Redraws(rooms, rounds=50)._drawn.astype(int).tolist()
     for row in rows:
-        setting = next(each for each in SETTINGS if each.budget == row.budget and each.prices.look == row.price_look)
+        setting = next(
+            each for each in SETTINGS if each.budget == row.budget and each.prices.look == row.price_observation
+        )
         own, ours = (each for name in (row.source, "adaptive") for each in sources if each.source == name)
         columns = own.of(row.rule, row.chosen, setting)
         head = ours.of("head+memory" if row.memory else "head", "", setting)
@@ -95,12 +97,16 @@ def test_rows_say_how_far_from_our_head(sources):
 def test_a_rule_with_a_memory_beside_a_head_without_is_noticed(sources):
     """The planted defect: our head without its memory."""
     rows = table.rows(sources, Redraws(np.arange(14)))
-    plain = {(row.budget, row.price_look): row.value for row in rows if row.rule == "head" and row.source == "adaptive"}
+    plain = {
+        (row.budget, row.price_observation): row.value
+        for row in rows
+        if row.rule == "head" and row.source == "adaptive"
+    }
     wrong = [
         row
         for row in rows
         if row.rule == "fixed+memory"
-        and row.ahead[0] != pytest.approx(row.value - plain[row.budget, row.price_look], abs=1e-12)
+        and row.ahead[0] != pytest.approx(row.value - plain[row.budget, row.price_observation], abs=1e-12)
     ]
     assert wrong
 

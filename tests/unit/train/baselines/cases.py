@@ -44,7 +44,7 @@ def keys(problem: HeadProblem) -> list[bytes]:
     return [state.tobytes() for state in problem.graph.states]
 
 
-def chance(problem: HeadProblem, seed: int = 1) -> Any:
+def probs(problem: HeadProblem, seed: int = 1) -> Any:
     """Probabilities [rows, depths] of some head."""
     return np.random.default_rng(seed).dirichlet([1.0] * len(problem.depths), len(problem.rows))
 

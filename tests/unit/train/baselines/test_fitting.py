@@ -63,9 +63,9 @@ def constants(problem):
     even = np.zeros((len(problem.rows), len(problem.depths)))
     every = []
     for column in range(len(problem.depths)):
-        chance = even.copy()
-        chance[:, column] = 1.0
-        every.append(problem.worth(chance))
+        probs = even.copy()
+        probs[:, column] = 1.0
+        every.append(problem.worth(probs))
     return every
 
 

@@ -40,53 +40,53 @@ def chance_by_left(problem, seed=1):
 
 def test_credit_is_that_of_the_definition():
     problem = cases.problem(count=4, budgets=(2, 3), reads="plan")
-    chance = chance_by_left(problem)
+    probs = chance_by_left(problem)
     row, keys, edges = {node: i for i, node in enumerate(problem.rows)}, cases.keys(problem), cases.edges(problem)
     node = {key: i for i, key in enumerate(keys)}
 
-    def asked(key, left):
-        return chance[left, row[node[key]]].tolist()
+    def asked(key, remaining):
+        return probs[remaining, row[node[key]]].tolist()
 
-    share, advantage = stakes.credit(problem, chance)
+    share, advantage = stakes.credit(problem, probs)
     visits: Counter[tuple[int, int]] = Counter()
     for start in problem.starts:
         for budget in problem.budgets:
-            for likely, key, left in slow.visits_by_left(edges, asked, problem.depths, keys[start], budget):
-                visits[left, row[node[key]]] += likely
+            for likely, key, remaining in slow.visits_by_left(edges, asked, problem.depths, keys[start], budget):
+                visits[remaining, row[node[key]]] += likely
     total = sum(visits.values())
     expected = np.zeros_like(advantage)
-    for left, i in visits:
+    for remaining, i in visits:
         key = keys[problem.rows[i]]
         prices = (problem.prices.action, problem.prices.look)
-        own = slow.value_by_left(edges, asked, problem.depths, key, left, *prices)
+        own = slow.value_by_left(edges, asked, problem.depths, key, remaining, *prices)
         for place, depth in enumerate(problem.depths):
             after, executed, _ = edges[key][depth]
-            onward = slow.value_by_left(edges, asked, problem.depths, after, left - 1, *prices)
-            expected[left, i, place] = onward - prices[0] * executed - prices[1] - own
-        assert share[left, i] == pytest.approx(visits[left, i] / total, abs=1e-12)
+            onward = slow.value_by_left(edges, asked, problem.depths, after, remaining - 1, *prices)
+            expected[remaining, i, place] = onward - prices[0] * executed - prices[1] - own
+        assert share[remaining, i] == pytest.approx(visits[remaining, i] / total, abs=1e-12)
     assert share.sum() == pytest.approx(1.0)
-    scale = np.sqrt((share[..., None] * chance * expected**2).sum())
+    scale = np.sqrt((share[..., None] * probs * expected**2).sum())
     seen = share > 0
     assert np.allclose(advantage[seen], expected[seen] / scale, atol=1e-9)
-    planted = stakes.credit(problem, np.roll(chance, 1, axis=0))[1]  # the looks left are off by one
+    planted = stakes.credit(problem, np.roll(probs, 1, axis=0))[1]  # the looks left are off by one
     assert not np.allclose(planted[seen], expected[seen] / scale, atol=1e-3)
 
 
 def test_an_improvement_is_its_own_probabilities_times_e_to_the_advantage():
-    chance = np.array([[0.5, 0.25, 0.25], [0.2, 0.3, 0.5], [1.0, 0.0, 0.0]])
+    probs = np.array([[0.5, 0.25, 0.25], [0.2, 0.3, 0.5], [1.0, 0.0, 0.0]])
     advantage = np.array([[np.log(2.0), 0.0, np.log(2.0)], [0.0, 0.0, 0.0], [-100.0, 0.0, 0.0]])
-    better = stakes.improved(chance, advantage)
+    better = stakes.improved(probs, advantage)
     assert np.allclose(better[:2], [[4 / 7, 1 / 7, 2 / 7], [0.2, 0.3, 0.5]])
     ruled_out = stakes.LEAST / (np.exp(-stakes.MOST) + 2 * stakes.LEAST)
     assert np.allclose(better[2], [1 - 2 * ruled_out, ruled_out, ruled_out])
 
 
-def worth(problem, chance):
+def worth(problem, probs):
     """The mean value of episodes whose depths have these probabilities [K + 1, rows, depths]."""
     value, means = np.zeros(len(problem.graph)), []
     value[problem.graph.goal] = 1.0
     for k in range(1, problem.longest + 1):
-        value[problem.rows] = (chance[k] * (value[problem.landing] - problem.cost)).sum(axis=1)
+        value[problem.rows] = (probs[k] * (value[problem.landing] - problem.cost)).sum(axis=1)
         means += [value[problem.starts].mean()] if k in problem.budgets else []
     return np.mean(means)
 
@@ -100,7 +100,7 @@ def test_more_steps_on_a_program_come_nearer_to_its_improvement(folder, graph, m
     def after(steps, sign):
         config = dataclasses.replace(FEW, prices=prices, steps=max(steps, 1), lr=0.003, hidden=32)
         learner = stakes.StakesLearner(problem, reader, config)
-        monkeypatch.setattr(stakes, "improved", lambda chance, advantage: plain(chance, sign * advantage))
+        monkeypatch.setattr(stakes, "improved", lambda probs, advantage: plain(probs, sign * advantage))
         if steps:
             learner.update(0)
         return worth(problem, learner.chances(problem))
@@ -113,9 +113,9 @@ def test_nodes_out_of_reach_change_nothing():
     near = whole.within_reach()
     assert set(near.starts) <= set(near.rows) < set(whole.rows)
     place = np.searchsorted(whole.rows, near.rows)
-    chance = chance_by_left(whole)
-    share, advantage = stakes.credit(whole, chance)
-    fewer, same = stakes.credit(near, chance[:, place])
+    probs = chance_by_left(whole)
+    share, advantage = stakes.credit(whole, probs)
+    fewer, same = stakes.credit(near, probs[:, place])
     assert np.allclose(fewer, share[:, place])
     seen = fewer > 0
     assert np.allclose(same[seen], advantage[:, place][seen])
@@ -166,13 +166,13 @@ def test_a_policy_plays_what_the_head_says_of_prices_and_looks_left(fitted, fold
     z = policy.config.head.reads == "stakes-z"
     reader, states = stakes.Reader(new(folder), TASK, problem, z), problem.graph.states[problem.rows]
     answers = []
-    for prices, left in TWO:
+    for prices, remaining in TWO:
         again.replace_prices(prices.action, prices.look)
         with torch.no_grad():
-            logits = policy.depth_head(reader(slice(None), left, prices))
+            logits = policy.depth_head(reader(slice(None), remaining, prices))
         near = logits.sort(dim=1).values
         clear = (near[:, -1] - near[:, -2] > 1e-3).numpy()
-        depths, plans = again.act(TASK, states, left=np.full(len(states), left))
+        depths, plans = again.act(TASK, states, remaining=np.full(len(states), remaining))
         expected = np.array(problem.depths)[logits.argmax(dim=1).numpy()]
         assert clear.mean() > 0.8
         assert np.array_equal(depths[clear], expected[clear])
@@ -180,7 +180,7 @@ def test_a_policy_plays_what_the_head_says_of_prices_and_looks_left(fitted, fold
         answers.append(depths)
     assert not np.array_equal(*answers)
     again.replace_prices(TWO[0][0].action, TWO[0][0].look)
-    wrong, _ = again.act(TASK, states, left=np.full(len(states), TWO[1][1]))  # a planted defect: other looks left
+    wrong, _ = again.act(TASK, states, remaining=np.full(len(states), TWO[1][1]))  # a planted defect: other looks left
     assert not np.array_equal(wrong, answers[0])
 
 
@@ -193,7 +193,7 @@ def test_episodes_tell_it_the_looks_left(fitted):
     here, on = starts, np.arange(len(starts))
     for turn in range(budget):
         on = on[~TASK.is_solved(here[on])]
-        depths, plans = policy.act(TASK, here[on], left=np.full(len(on), budget - turn))
+        depths, plans = policy.act(TASK, here[on], remaining=np.full(len(on), budget - turn))
         now = rows.turn == turn
         assert np.array_equal(rows.depth[now][np.argsort(rows.instance[now])], depths)
         here = here.copy()
@@ -211,12 +211,14 @@ def test_chances_are_the_heads_wherever_an_episode_comes_to(folder, graph, confi
         each = [learner.logs(slice(None), k, prices).exp().numpy() for k in range(1, problem.longest + 1)]
     whole, fast = np.stack([np.zeros_like(each[0]), *each]).astype(float), learner.chances(priced)
     (share, advantage), (same, fewer) = stakes.credit(priced, whole), stakes.credit(priced, fast)
-    seen, left = share > 0, np.arange(problem.longest + 1)[:, None]
+    seen, remaining = share > 0, np.arange(problem.longest + 1)[:, None]
     assert np.allclose(fast[seen], whole[seen], atol=1e-5)
     assert np.allclose(same, share, atol=1e-6)
     assert np.allclose(fewer[seen], advantage[seen], atol=1e-3)
-    assert np.array_equal(fast.sum(axis=2) > 0, (left > 0) & (problem.earliest[problem.rows] + left <= problem.longest))
-    assert not fast[left.max()].all()
+    assert np.array_equal(
+        fast.sum(axis=2) > 0, (remaining > 0) & (problem.earliest[problem.rows] + remaining <= problem.longest)
+    )
+    assert not fast[remaining.max()].all()
     assert not np.allclose(fast[1][seen[1]], whole[2][seen[1]], atol=1e-3)  # planted: the looks left are off by one
 
 
@@ -236,9 +238,9 @@ def test_a_head_that_learned_is_worth_more_and_the_same_by_its_seed(folder, grap
 def test_a_head_of_one_price_learns_and_is_judged_under_it_alone(folder, graph, monkeypatch):
     asked, credit = set(), stakes.credit
 
-    def noting(problem, chance):
+    def noting(problem, probs):
         asked.add(problem.prices)
-        return credit(problem, chance)
+        return credit(problem, probs)
 
     monkeypatch.setattr(stakes, "credit", noting)
     for prices in (Prices(0.01, 0.04), None):
@@ -285,4 +287,4 @@ def test_a_policy_from_before_there_were_prices_is_read():
     old = asdict(PolicyConfig())
     del old["prices"], old["foresight"]
     assert parse_config(old) == PolicyConfig()
-    assert not parse_config(old).told_left
+    assert not parse_config(old).budget_conditioned

@@ -155,7 +155,7 @@ def test_one_that_has_fewer_states_takes_as_many_moves(both, tmp_path):
 
 def test_what_moves_the_depth_head_alone_is_refused(both, tmp_path):
     for changes, message in [
-        (FINISHED, r"phases\[1\]\.head_moves: expected 0 with several puzzles, .*, got 2"),
+        (FINISHED, r"phases\[1\]\.head_updates: expected 0 with several puzzles, .*, got 2"),
         (
             {"by_task": {"sokoban": {"objective.epochs": 2}}},
             r"by_task\.sokoban\.objective\.epochs: expected 1 as for all",

@@ -21,7 +21,7 @@ def test_shares_of_depths_are_averaged_over_all_steps():
 def test_a_step_without_an_update_says_nothing_of_updates():
     nothing = dict.fromkeys((*loss.MEASURES, "norm", "loss"), 0.0)
     empty = log_line.Signals(**dict.fromkeys(log_line.Signals.__dataclass_fields__, 0.0))
-    empty.chance, empty.by_depth, empty.buckets = np.full(4, 0.25), np.zeros(8), np.zeros((3, 2))
+    empty.probs, empty.by_depth, empty.buckets = np.full(4, 0.25), np.zeros(8), np.zeros((3, 2))
     still = log_line.line_of(empty, nothing)
     moved = log_line.line_of(empty, {**nothing, "states": 2.0, "actions": 1.0, "entropy_actions": 0.5})
     assert moved.keys() - still.keys() >= {"entropy_actions", "kl_actions", "gradient_norm", "clipped"}

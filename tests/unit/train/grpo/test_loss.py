@@ -42,7 +42,7 @@ def random_batch(states, group, *, seed=0, depth_rows=None):
         action_advantage=draw.normal(size=(states, group, 8)).astype(np.float32),
         action_weight=(draw.random((states, group, 8)) * (np.arange(8) < executed)).astype(np.float32),
         action_old=np.log(draw.dirichlet(np.ones(4), (states, group, 8))[..., 0]).astype(np.float32),
-        left=np.ones(states, np.int64),
+        remaining=np.ones(states, np.int64),
         weight=draw.random(states).astype(np.float32),
     )
 

@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("torch")
 from tests.unit.train.runs import plan_of, same
 
-from recommit.storage.belonging import differences
+from recommit.storage.ownership import differences
 from recommit.train.family import configs
 from recommit.train.family.runs import Run
 from recommit.train.grpo import run
@@ -37,7 +37,7 @@ CREDIT = {
     "budgets": [],
     "head_steps": 10,
     "head_after": 0.6,
-    "plan_depths": "even",
+    "depth_weighting": "even",
     "price_first": 0.002,
 }
 FINISH = {"share": 0.053, "times": 40, "moves": 60, "lr": 0.003, "budgets": [10, 15], "price": 0.01}
@@ -54,7 +54,7 @@ OLD = {
             "width": 4,
             "head_steps": 0,
             "head_after": 0.0,
-            "plan_depths": "chosen",
+            "depth_weighting": "chosen",
             "price_action": 0.0,
             "price_first": -1.0,
         },
@@ -112,18 +112,18 @@ def test_other_configurations_stay_as_they_are():
 def test_a_run_from_before_looks_had_a_price_is_the_same_run():
     plan = plan_of(credit={"group": "exact"}, phases=[{"steps": 2}, {"steps": 2, "price_action": 0.1}])
     now = json.loads(json.dumps({"kind": "grpo", **plain(plan)}))
-    phases = [{name: value for name, value in phase.items() if name != "price_look"} for phase in now["phases"]]
+    phases = [{name: value for name, value in phase.items() if name != "price_observation"} for phase in now["phases"]]
     before = {**now, "phases": phases}
     assert differences(before, now)
     assert differences(json.loads(json.dumps(updated(before))), now) == []
     assert updated(now) is now
     with_price = {**CREDIT, "price_decision": 0.1}
-    assert updated(old(now, with_price, FINISH))["credit"]["price_look"] == 0.0, "exact credit did not read it"
+    assert updated(old(now, with_price, FINISH))["credit"]["price_observation"] == 0.0, "exact credit did not read it"
 
 
 def test_an_unfinished_run_of_that_time_goes_on_and_is_found_finished(init, tmp_path, monkeypatch):
     exact = {"credit": {"group": "exact", "price_action": [0.01, 0.02]}, "validation": {"budgets": [2]}}
-    last = {"steps": 2, "head_only": True, "head_moves": 2, "head_lr": 0.01, "starts": 18, "budgets": [2]}
+    last = {"steps": 2, "head_only": True, "head_updates": 2, "head_lr": 0.01, "starts": 18, "budgets": [2]}
     plan, out = plan_of(**exact, phases=[{"steps": 2}, last]), tmp_path / "run"
     assert run.train(plan, init, tmp_path / "straight", quiet=True) == 0
     step = run.Grpo._step
@@ -137,7 +137,7 @@ def test_an_unfinished_run_of_that_time_goes_on_and_is_found_finished(init, tmp_
         "size": 3,
         "width": 4,
         "head_steps": 0,
-        "plan_depths": "chosen",
+        "depth_weighting": "chosen",
         "price_first": 0.01,
         "price_action": 0.02,
     }

@@ -13,7 +13,7 @@ from recommit.train.grpo import reward as credit
 from recommit.train.grpo.settings.credit import EpisodeCredit, StateCredit
 
 CONFIGS = [
-    EpisodeCredit(reward=reward, price_action=price, price_look=price / 2, deadlock=deadlock)
+    EpisodeCredit(reward=reward, price_action=price, price_observation=price / 2, deadlock=deadlock)
     for reward in ("mean", "total", "potential", "solved")
     for price in (0.0, 0.01)
     for deadlock in ("zero", "penalty")
@@ -83,6 +83,6 @@ def test_equal_rewards_that_differ_by_rounding_are_dead():
 
 def test_failures_do_not_pay():
     """If they did, all of a group could fail, and the shortest would look best."""
-    config = StateCredit(reward="solved", price_action=0.01, price_look=0.02)
+    config = StateCredit(reward="solved", price_action=0.01, price_observation=0.02)
     failed, executed = np.zeros((1, 4), bool), np.array([[15, 30, 60, 120]])
     assert (credit.advantages(credit.rewards(failed, 0 * executed, executed, 15, config), config) == 0).all()

@@ -27,7 +27,7 @@ CREDITS = [
     {"group": "state", "reward": "total", "follow": "best", "scale": "none", "deadlock": "penalty"},
     {"group": "branch", "reward": "solved", "follow": "random", "deadlock": "terminate"},
     {"group": "episode", "reward": "potential", "scale": "batch"},
-    {"group": "exact", "price_action": 0.002, "price_look": 0.01},
+    {"group": "exact", "price_action": 0.002, "price_observation": 0.01},
     {"group": "exact", "moves": 3},
 ]
 
@@ -37,13 +37,13 @@ CREDITS = [
 )
 def test_every_credit_trains_both_heads_and_nothing_frozen(init, tmp_path, credit):
     out = tmp_path / "run"
-    phases = [{"steps": 4, "head_moves": credit["moves"]}] if "moves" in credit else []
+    phases = [{"steps": 4, "head_updates": credit["moves"]}] if "moves" in credit else []
     credit = {name: value for name, value in credit.items() if name != "moves"}
     assert run.train(plan_of(credit=credit, phases=phases), init, out, quiet=True) == 0
     said = lines(out)
     assert [line["step"] for line in said] == [1, 2, 3, 4]
     assert all(np.isfinite(line["gradient_norm"]) for line in said)
-    assert all(0 <= line["solve_rate"] <= 1 and 0 <= line["dead_groups"] <= 1 for line in said)
+    assert all(0 <= line["solve_rate"] <= 1 and 0 <= line["zero_std_fraction"] <= 1 for line in said)
     assert sum(said[0]["depths"].values()) == pytest.approx(1, abs=1e-4)
     changed = moved(best_policy(init), out / "checkpoints" / "step-00000004" / "policy")
     assert {"depth_head.weight", "depth_head.bias", "decoder.prefix.weight", "decoder.outputs.0.weight"} <= changed
@@ -55,20 +55,27 @@ def test_every_credit_trains_both_heads_and_nothing_frozen(init, tmp_path, credi
 
 @pytest.mark.parametrize("variant", ["adaptive", "fixed-2"])
 def test_a_run_is_judged_by_all_of_its_budgets(init, tmp_path, variant):
-    credit = {"group": "exact", "price_action": 0.01, "price_look": [0.0, 0.02]}
-    last = {"steps": 1, "head_only": True, "head_moves": 2, "budgets": [2, 4], "price_action": 0.03, "price_look": 0.05}
+    credit = {"group": "exact", "price_action": 0.01, "price_observation": [0.0, 0.02]}
+    last = {
+        "steps": 1,
+        "head_only": True,
+        "head_updates": 2,
+        "budgets": [2, 4],
+        "price_action": 0.03,
+        "price_observation": 0.05,
+    }
     given = plan_of(credit=credit, phases=[{"steps": 3}, last], variant=variant, validation={"budgets": [2, 4]})
     assert run.train(given, init, tmp_path / "run", quiet=True) == 0
     best = json.loads((tmp_path / "run" / "best.json").read_text())
     judged = best["validation"]["judged"]
     assert set(judged) == {"2", "4", str(given.validation.budget)}
-    own, price, price_look = ("adaptive", 0.03, 0.05) if variant == "adaptive" else ("2", 0.01, 0.02)
+    own, price, price_observation = ("adaptive", 0.03, 0.05) if variant == "adaptive" else ("2", 0.01, 0.02)
     assert judged[str(given.validation.budget)] == best["validation"]["solved"][own]
     policy, recipe = CommitPolicy.from_pretrained(best_policy(tmp_path / "run")), recipe_of(init)
     starts = validate.instances(grpo_step._instances(recipe, given), given.validation).starts
     slow = [one_by_one(policy, recipe.puzzle(), starts, int(budget), given.variant) for budget in judged]
     assert [share for share, *_ in slow] == pytest.approx(list(judged.values()), abs=1e-4)
-    worth = np.mean([share - price * actions - price_look * looks for share, actions, looks in slow])
+    worth = np.mean([share - price * actions - price_observation * looks for share, actions, looks in slow])
     assert best["score"][0] == pytest.approx(worth, abs=1e-5)
 
 
@@ -76,11 +83,11 @@ def one_by_one(policy, task, starts, budget, chosen):
     """Share solved, mean actions and mean looks of greedy episodes, as slowly as can be."""
     solved, actions, looks = 0, 0, 0
     for start in starts:
-        state, left = start[None], budget
-        while left and not task.is_solved(state)[0]:
+        state, remaining = start[None], budget
+        while remaining and not task.is_solved(state)[0]:
             depths, plan = policy.act(task, state, depth=variant(chosen).depth or None)
             done = task.execute(state, plan, depths)
-            state, left, actions = done.states, left - 1, actions + int(done.executed[0])
+            state, remaining, actions = done.states, remaining - 1, actions + int(done.executed[0])
             looks += 1
         solved += bool(task.is_solved(state)[0])
     return solved / len(starts), actions / len(starts), looks / len(starts)
@@ -205,10 +212,10 @@ def test_micro_batches_make_the_same_step(init, tmp_path):
 def test_the_first_ratio_is_exactly_one(init, tmp_path):
     plan = plan_of(optim={"steps": 1, "batch": 4096})
     assert run.train(plan, init, tmp_path / "run", quiet=True) == 0
-    assert lines(tmp_path / "run")[0]["furthest_ratio"] == 0.0
+    assert lines(tmp_path / "run")[0]["max_ratio_deviation"] == 0.0
     several = plan_of(optim={"steps": 1, "batch": 2})
     assert run.train(several, init, tmp_path / "several", quiet=True) == 0
-    assert lines(tmp_path / "several")[0]["furthest_ratio"] > 0.0
+    assert lines(tmp_path / "several")[0]["max_ratio_deviation"] > 0.0
 
 
 def test_gradients_that_are_not_finite_move_nothing_and_end_a_run(init, tmp_path, monkeypatch):

@@ -20,7 +20,7 @@ def init(levels, tmp_path_factory):
 
 @pytest.mark.parametrize("group", ["exact", "state"])
 def test_views_are_played_learned_and_saved(init, tmp_path, monkeypatch, group):
-    phases = [{"steps": 2}, {"steps": 2, "head_only": True, "head_moves": 2, "head_lr": 0.01}]
+    phases = [{"steps": 2}, {"steps": 2, "head_only": True, "head_updates": 2, "head_lr": 0.01}]
     more = {"phases": phases} if group == "exact" else {}
     credit = {"group": group}
     plan = plan_of(views=4, credit=credit, head={"reads": "views", "hidden": 6}, **more)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from recommit.cli.flags import usual
 from recommit.cli.requests import WrongCall
-from recommit.storage.foreign_text import plain, tell
+from recommit.storage.terminal_text import plain, tell
 
 if TYPE_CHECKING:
     from recommit.puzzles.levels import Levels

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from recommit.cli.verbs import bench
 from recommit.cli.verbs.boards.gallery_picture import gallery
-from recommit.storage.foreign_text import tell
+from recommit.storage.terminal_text import tell
 
 if TYPE_CHECKING:
     from pathlib import Path

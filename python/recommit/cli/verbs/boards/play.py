@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from recommit.cli.flags import usual
 from recommit.cli.requests import SIZE, check_port
 from recommit.puzzles.registry import Task
-from recommit.storage.foreign_text import plain, repaint, tell
+from recommit.storage.terminal_text import plain, repaint, tell
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

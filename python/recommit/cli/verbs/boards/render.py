@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from recommit.cli.flags import usual
 from recommit.cli.requests import SIZE, WrongCall
 from recommit.puzzles.registry import Task
-from recommit.storage.foreign_text import tell
+from recommit.storage.terminal_text import tell
 
 if TYPE_CHECKING:
     from recommit.cli.verbs.boards.chosen_level import ChosenLevel

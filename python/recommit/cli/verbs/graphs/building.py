@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from recommit.cli.graph_progress import LookedLine
 from recommit.cli.requests import WrongCall
-from recommit.storage.foreign_text import say, tell
+from recommit.storage.terminal_text import say, tell
 
 
 def build(
@@ -63,7 +63,7 @@ def build(
     from recommit.runs.directory import recipe_of
     from recommit.runs.process import settle_to_look
     from recommit.runs.ranks import find_device
-    from recommit.storage.belonging import refuse_foreign
+    from recommit.storage.ownership import refuse_foreign
 
     settle_to_look(threads)
     refuse_foreign(out, (files.MANIFEST, files.NODES, files.STARTS), "a commitment graph")

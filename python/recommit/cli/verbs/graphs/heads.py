@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from recommit.cli.requests import WrongCall
-from recommit.storage.foreign_text import say, tell
+from recommit.storage.terminal_text import say, tell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -32,7 +32,7 @@ def fit(
     depths: tuple[int, ...] = (),
     budget: tuple[int, ...] = (),
     price_action: float = 0.01,
-    price_look: float = 0.02,
+    price_observation: float = 0.02,
     policy: Path | None = None,
     quiet: bool = False,
 ) -> int:
@@ -55,17 +55,17 @@ def fit(
         depths: Depths to choose from; those of the policy's own head if not said.
         budget: Numbers of looks, of equal parts of the episodes; those of the puzzle if not said.
         price_action: What an action costs; reaching the goal is worth 1.
-        price_look: What a look costs.
+        price_observation: What a look costs.
         policy: The run whose plans the graph has: it is also written with this head, as OUT/policy. That is a policy
             like any other; recommit evaluate RUN --agents adaptive@OUT/policy plays it.
         quiet: Print nothing while fitting.
     """
-    from recommit.storage.belonging import refuse_foreign
+    from recommit.storage.ownership import refuse_foreign
     from recommit.train.baselines import fitted, fitting
 
     refuse_foreign(out, (fitted.WEIGHTS, fitted.ABOUT), "a fitted head")
     try:
-        problem = _problem(graph, depths, budget, price_action, price_look, reads)
+        problem = _problem(graph, depths, budget, price_action, price_observation, reads)
         learn, away = fitting.divided(problem, held, seed)
         extent = fitting.Extent(updates, cpu_seconds)
         if tries:
@@ -94,7 +94,7 @@ def audit(
     depths: tuple[int, ...] = (),
     budget: tuple[int, ...] = (),
     price_action: float = 0.01,
-    price_look: float = 0.02,
+    price_observation: float = 0.02,
     json: bool = False,
 ) -> int:
     """Compare the gradient that each credit gives a head with the exact one.
@@ -111,10 +111,10 @@ def audit(
         depths: Depths to choose from; those of the policy's own head if not said.
         budget: Numbers of looks, of equal parts of the episodes; those of the puzzle if not said.
         price_action: What an action costs; reaching the goal is worth 1.
-        price_look: What a look costs.
+        price_observation: What a look costs.
         json: Print audit.json instead of the table.
     """
-    from recommit.storage.belonging import refuse_foreign
+    from recommit.storage.ownership import refuse_foreign
     from recommit.train.baselines import audit as auditing
     from recommit.train.baselines import audit_page
     from recommit.train.baselines import fitted as heads
@@ -123,7 +123,7 @@ def audit(
     if out is not None:
         refuse_foreign(out, ("audit.json",), "an audit")
     try:
-        problem = _problem(graph, depths, budget, price_action, price_look, "both")
+        problem = _problem(graph, depths, budget, price_action, price_observation, "both")
         net = Net(problem, len(problem.depths), 64, seed)
         if fitted is not None:
             net.load(heads.read(fitted).weights)
@@ -170,7 +170,7 @@ def foresight(
     from recommit.policy.policy import CommitPolicy
     from recommit.runs.directory import recipe_of
     from recommit.runs.process import settle_to_look
-    from recommit.storage.belonging import refuse_foreign
+    from recommit.storage.ownership import refuse_foreign
     from recommit.train.world_model import teaching
     from recommit.train.world_model.learning_file import NAME
 
@@ -199,7 +199,7 @@ def stakes(
     out: Path,
     budget: tuple[int, ...] = (),
     price_action: float = 0.01,
-    price_look: float = 0.01,
+    price_observation: float = 0.01,
     one_price: bool = False,
     z: bool = False,
     hidden: int = 64,
@@ -216,10 +216,10 @@ def stakes(
         policy: The folder that recommit train foresight wrote.
         graph: The plans of the same policy, from recommit graph build with as many views and training starts.
         out: The folder of the policy with the head. recommit evaluate RUN --agents adaptive@OUT --price-action 0.01
-            --price-look 0.02 plays it for these prices.
+            --price-observation 0.02 plays it for these prices.
         budget: Numbers of looks, of equal parts of the episodes; those of the puzzle if not said.
         price_action: What an action costs where nobody says a price; it learns under many.
-        price_look: What a look costs where nobody says a price.
+        price_observation: What a look costs where nobody says a price.
         one_price: Learn under these two prices alone, to compare.
         z: Read z too, what a look gave; the graph then needs --features.
         hidden: Width of the hidden layer.
@@ -235,7 +235,7 @@ def stakes(
     from recommit.graph.commitments import Prices
     from recommit.policy.policy import CommitPolicy
     from recommit.runs.process import settle_to_look
-    from recommit.storage.belonging import refuse_foreign
+    from recommit.storage.ownership import refuse_foreign
     from recommit.train.baselines import fitting
     from recommit.train.baselines import stakes as at_stake
     from recommit.train.baselines.problem import HeadProblem
@@ -248,10 +248,10 @@ def stakes(
         budgets = budget or tuple(source.puzzle.usual.budgets.values())
         problem = HeadProblem.of(source, own.config.depths, budgets, Prices(), "plan").within_reach()
         learn, away = fitting.divided(problem, held, seed)
-        prices = Prices(price_action, price_look) if one_price else None
+        prices = Prices(price_action, price_observation) if one_price else None
         config = at_stake.StakesConfig(updates, hidden=hidden, seed=seed, prices=prices, z=z)
         result = at_stake.fit(own, source.puzzle, learn, away, config, _silent if quiet else say)
-        own.replace_prices(price_action, price_look)
+        own.replace_prices(price_action, price_observation)
         with _held(out):
             own.save_pretrained(out)
     except ValueError as error:

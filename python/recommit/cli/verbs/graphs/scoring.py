@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recommit.cli.requests import WrongCall
-from recommit.storage.foreign_text import say, tell
+from recommit.storage.terminal_text import say, tell
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,7 +48,7 @@ def score(
     fitted: tuple[Path, ...] = (),
     budget: tuple[int, ...] = (),
     price_action: float = 0.01,
-    price_look: tuple[float, ...] = (),
+    price_observation: tuple[float, ...] = (),
     split: bool = False,
     without_budget: bool = False,
     json: bool = False,
@@ -71,7 +71,7 @@ def score(
         budget: Numbers of looks; those of the puzzle if not said.
         price_action: What an action costs where looks have a price too; reaching the goal is worth 1. With 0 there is
             no table over all prices of a look.
-        price_look: What a look costs. Every budget is judged without prices first, then at each of these.
+        price_observation: What a look costs. Every budget is judged without prices first, then at each of these.
         split: Also say what is missing to optimal play because of the plans, and what because of the depths, in both
             orders. The graph needs the solver's ways from its starts: recommit graph build --ways, or every state.
         without_budget: Also say what the way to the goal costs where looks are not counted: at each price of a look,
@@ -88,13 +88,13 @@ def score(
     from recommit.graph.optimal import to_goal
     from recommit.graph.share import over_prices
     from recommit.report.commitments import graph_page
-    from recommit.storage.belonging import refuse_foreign
+    from recommit.storage.ownership import refuse_foreign
 
     if out is not None:
         refuse_foreign(out, ("scores.json",), "scores")
     try:
         judged = files.read(graph)
-        settings = settings_of(judged, budget, price_action, price_look)
+        settings = settings_of(judged, budget, price_action, price_observation)
         every = (*rules, *(by_name.SAMPLED if rules == RULES and judged.samples is not None else ()))
         entries = [by_name.named(name) for name in every]
         judge = judging.Judge(judged, settings)
@@ -111,7 +111,7 @@ def score(
         parts = parting.of_rules(judge, rows, entries) if split else []
         ways = [
             row
-            for look in (price_look or (price_action,) if without_budget else ())
+            for look in (price_observation or (price_action,) if without_budget else ())
             for row in to_goal.of_rules(judge, entries, Prices(price_action, look), other)
         ]
         value = _values(judge, other or judge, entries, rows) | {"over_prices": [row.to_dict() for row in means]}
@@ -170,7 +170,7 @@ def _values(judge: Judge, chosen_on: Judge, entries: Sequence[NamedRule], rows: 
             {
                 "budget": each.budget,
                 "price_action": each.prices.action,
-                "price_look": each.prices.look,
+                "price_observation": each.prices.look,
                 "ceiling": float(judge.ceiling(each).mean()),
                 "constant": chosen_on.constant(each),
                 "constant_value": float(judge.of_constant(each, chosen_on.constant(each)).mean()),

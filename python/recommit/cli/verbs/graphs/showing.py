@@ -7,7 +7,7 @@ from pathlib import Path
 
 from recommit.cli.requests import WrongCall
 from recommit.cli.verbs.graphs.scoring import settings_of, title_of
-from recommit.storage.foreign_text import tell
+from recommit.storage.terminal_text import tell
 
 
 def show(
@@ -17,7 +17,7 @@ def show(
     rules: tuple[str, ...] = ("head", "fixed-1", "fixed-2", "fixed-4", "fixed-8"),
     budget: tuple[int, ...] = (),
     price_action: float = 0.01,
-    price_look: tuple[float, ...] = (0.02,),
+    price_observation: tuple[float, ...] = (0.02,),
     json: bool = False,
 ) -> int:
     """Say what a commitment graph holds, or make a page about it.
@@ -29,7 +29,7 @@ def show(
         rules: For the page; see recommit graph score.
         budget: For the page: numbers of looks; those of the puzzle if not said.
         price_action: For the page: what an action costs.
-        price_look: For the page: what a look costs.
+        price_observation: For the page: what a look costs.
         json: Print the manifest as JSON.
     """
     from recommit.graph import files
@@ -45,7 +45,7 @@ def show(
         from recommit.report.commitments import graph_page
 
         try:
-            judge = judging.Judge(content, settings_of(content, budget, price_action, price_look))
+            judge = judging.Judge(content, settings_of(content, budget, price_action, price_observation))
             entries = [by_name.named(name) for name in rules]
             graph_page.write(judge, scoring.score(judge, entries), entries, text, page, title_of(graph))
         except ValueError as error:

@@ -69,8 +69,8 @@ class Climber:
             climb(self._net, self._optimizer, gain(problem, self._logs(self._net(problem.rows)), config.entropy))
             return
         with torch.no_grad():
-            chance = self._logs(self._net(problem.rows)).double().exp().numpy()
-        share, advantage = advantages(problem, chance)
+            probs = self._logs(self._net(problem.rows)).double().exp().numpy()
+        share, advantage = advantages(problem, probs)
         edges = np.cumsum(share)
         for step in range(config.steps):
             picks = self._drawn(edges, number * config.steps + step)
@@ -86,20 +86,20 @@ class Climber:
         return result
 
 
-def advantages(problem: HeadProblem, chance: Floats) -> tuple[Floats, Floats]:
+def advantages(problem: HeadProblem, probs: Floats) -> tuple[Floats, Floats]:
     """Shares of all visits [rows], and Q - V [rows, depths] averaged over the looks left, with a mean square of 1."""
-    gradient, visits = problem.gradient_and_visits(chance)
+    gradient, visits = problem.gradient_and_visits(probs)
     share = visits / visits.sum()
-    advantage = gradient / np.maximum(visits[:, None] * chance, 1e-300)
-    scale = np.sqrt((share[:, None] * chance * advantage**2).sum())
+    advantage = gradient / np.maximum(visits[:, None] * probs, 1e-300)
+    scale = np.sqrt((share[:, None] * probs * advantage**2).sum())
     return share, advantage / max(float(scale), 1e-9)
 
 
 def gain(problem: HeadProblem, logs: Tensor, entropy: float) -> Tensor:
     """What has the gradient of the expected value, scaled, and of so much entropy, by logarithms [rows, depths] of
     probabilities."""
-    chance = logs.detach().double().exp().numpy()
-    share, advantage = advantages(problem, chance)
-    credit = torch.from_numpy(share[:, None] * chance * advantage).to(logs)
+    probs = logs.detach().double().exp().numpy()
+    share, advantage = advantages(problem, probs)
+    credit = torch.from_numpy(share[:, None] * probs * advantage).to(logs)
     spread = -(torch.from_numpy(share).to(logs)[:, None] * logs.exp() * logs).sum()
     return (credit * logs).sum() + entropy * spread

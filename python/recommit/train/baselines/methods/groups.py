@@ -79,23 +79,23 @@ class GroupLearner:
         climb(self.net, self._optimizer, gain)
 
 
-def credited(problem: HeadProblem, config: GroupConfig, chance: Chance, first: int, seed: int) -> Credited:
+def credited(problem: HeadProblem, config: GroupConfig, probs: Chance, first: int, seed: int) -> Credited:
     """What ``config.episodes`` episodes teach, the first of which has this number; of ``episode`` a group is one."""
     count = config.episodes // config.size if config.kind == "episode" else config.episodes
-    starts, left = episodes.drawn_starts(problem, count, first, seed)
+    starts, remaining = episodes.drawn_starts(problem, count, first, seed)
     numbers = np.arange(first, first + count) * (1 + TWINS)
     if config.kind == "episode":
-        return _by_episode(problem, config, chance, starts, left, numbers, seed)
-    walks = episodes.play(problem, starts, left, numbers, chance, seed)
+        return _by_episode(problem, config, probs, starts, remaining, numbers, seed)
+    walks = episodes.play(problem, starts, remaining, numbers, probs, seed)
     turn, who = np.nonzero(walks.alive)
-    nodes, after = walks.node[turn, who], left[who] - turn - 1
+    nodes, after = walks.node[turn, who], remaining[who] - turn - 1
     own = [walks.column[turn, who]]
     streams = numbers[who] * episodes.TURNS + turn
-    own += [episodes.drawn(chance(nodes), streams * TWINS + i, seed ^ 1) for i in range(1, config.size)]
+    own += [episodes.drawn(probs(nodes), streams * TWINS + i, seed ^ 1) for i in range(1, config.size)]
     columns = np.stack(own, axis=1)
     rewards = one_step(problem)[_rows(problem, nodes)[:, None], columns]
     if config.kind == "branch":
-        rewards = _continued(problem, chance, nodes, columns, after, streams, seed)
+        rewards = _continued(problem, probs, nodes, columns, after, streams, seed)
     advantage = compared(rewards, scaled=config.scaled)
     return np.repeat(nodes, config.size), columns.ravel(), advantage.ravel()
 
@@ -123,23 +123,25 @@ def compared(rewards: Floats, *, scaled: bool) -> Floats:
 
 
 def _by_episode(
-    problem: HeadProblem, config: GroupConfig, chance: Chance, starts: Nodes, left: Nodes, numbers: Nodes, seed: int
+    problem: HeadProblem, config: GroupConfig, probs: Chance, starts: Nodes, remaining: Nodes, numbers: Nodes, seed: int
 ) -> Credited:
     copies = (numbers[:, None] + np.arange(config.size)).ravel()
-    walks = episodes.play(problem, np.repeat(starts, config.size), np.repeat(left, config.size), copies, chance, seed)
+    walks = episodes.play(
+        problem, np.repeat(starts, config.size), np.repeat(remaining, config.size), copies, probs, seed
+    )
     advantage = compared(walks.total().reshape(-1, config.size), scaled=config.scaled).ravel()
     _, who = np.nonzero(walks.alive)
     return walks.node[walks.alive], walks.column[walks.alive], advantage[who]
 
 
 def _continued(
-    problem: HeadProblem, chance: Chance, nodes: Nodes, columns: Nodes, after: Nodes, streams: Nodes, seed: int
+    problem: HeadProblem, probs: Chance, nodes: Nodes, columns: Nodes, after: Nodes, streams: Nodes, seed: int
 ) -> Floats:
     """[groups, size] what each commitment and one continuation of its own bring."""
     rows, size = np.repeat(_rows(problem, nodes), columns.shape[1]), columns.shape[1]
     there = problem.landing[rows, columns.ravel()]
     copies = (streams[:, None] * TWINS + np.arange(size)).ravel()
-    walks = episodes.play(problem, there, np.repeat(after, size), copies, chance, seed ^ 2)
+    walks = episodes.play(problem, there, np.repeat(after, size), copies, probs, seed ^ 2)
     worth = problem.graph.goal[there] - problem.cost[rows, columns.ravel()] + walks.total()
     return worth.reshape(-1, size)
 

@@ -63,9 +63,9 @@ class PpoLearner:
     def update(self, number: int) -> None:
         """Play and learn from what was played."""
         config, first = self.config, number * self.config.episodes
-        starts, left = episodes.drawn_starts(self.problem, config.episodes, first, self._seed)
+        starts, remaining = episodes.drawn_starts(self.problem, config.episodes, first, self._seed)
         numbers = np.arange(first, first + config.episodes)
-        walks = episodes.play(self.problem, starts, left, numbers, chances(self.net), self._seed)
+        walks = episodes.play(self.problem, starts, remaining, numbers, chances(self.net), self._seed)
         value = self._values(walks)
         advantage = advantages(walks, value, later(walks, value), config.gamma, config.trace)
         alive = walks.alive

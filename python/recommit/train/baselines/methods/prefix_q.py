@@ -87,16 +87,16 @@ class QLearner:
         config, first = self.config, number * self.config.episodes
         high, low = config.epsilon
         epsilon = max(low, high - (high - low) * number / config.settled)
-        starts, left = episodes.drawn_starts(self.problem, config.episodes, first, self._seed)
+        starts, remaining = episodes.drawn_starts(self.problem, config.episodes, first, self._seed)
 
-        def chance(nodes: Nodes) -> Floats:
+        def probs(nodes: Nodes) -> Floats:
             best, many = self.net.numbers(nodes).argmax(axis=1), len(self.problem.depths)
             result: Floats = np.full((len(nodes), many), epsilon / many)
             result[np.arange(len(nodes)), best] += 1 - epsilon
             return result
 
         numbers = np.arange(first, first + config.episodes)
-        walks = episodes.play(self.problem, starts, left, numbers, chance, self._seed)
+        walks = episodes.play(self.problem, starts, remaining, numbers, probs, self._seed)
         self._replay = np.concatenate([self._replay, walks.node[walks.alive]])[-config.replay :]
 
 

@@ -23,25 +23,25 @@ class PricedCredit:
     price_action: Price = 0.0
     #: What a look costs: every decision has one, whatever its depth. Of sampled credit it is paid, like the price of an
     #: action, by what succeeded: groups that all fail would differ only in length, and teach depth 1.
-    price_look: Price = 0.0
+    price_observation: Price = 0.0
     #: Added to the deviation that advantages are divided by, so that rewards that hardly differ are not blown up.
     floor: float = 1e-6
 
     def __post_init__(self) -> None:
         check_choices("credit", self)
         check_least("credit", self, floor=0)
-        for name in ("price_action", "price_look"):
+        for name in ("price_action", "price_observation"):
             if min(_ends(getattr(self, name))) < 0:
                 raise ValueError(f"credit.{name}: expected at least 0, got {getattr(self, name)}")
 
     @property
     def prices(self) -> Prices:
         """Both as one number each: of a step (see ``at_prices``), or where the run ends."""
-        return Prices(_ends(self.price_action)[1], _ends(self.price_look)[1])
+        return Prices(_ends(self.price_action)[1], _ends(self.price_observation)[1])
 
     def prices_at(self, done: float) -> Prices:
         """What an action and a look cost when this share of the run is over."""
-        return Prices(_between(self.price_action, done), _between(self.price_look, done))
+        return Prices(_between(self.price_action, done), _between(self.price_observation, done))
 
 
 def _ends(price: Price) -> tuple[float, float]:
@@ -58,7 +58,7 @@ C = TypeVar("C", bound=PricedCredit)
 
 def at_prices(credit: C, prices: Prices) -> C:
     """The same credit at one price of an action and one of a look."""
-    return replace(credit, price_action=prices.action, price_look=prices.look)
+    return replace(credit, price_action=prices.action, price_observation=prices.look)
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ class ExactCredit(PricedCredit):
     budgets: tuple[int, ...] = ()
     #: A plan's credit weighs depths as the head chooses them, or all alike. A plan gets better where it is used and is
     #: used where it is better, so that a head that leaves a depth early may never find out what it could be.
-    plan_depths: Literal["chosen", "even"] = "chosen"
+    depth_weighting: Literal["chosen", "even"] = "chosen"
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -20,7 +20,7 @@ class GrpoPhase:
     steps: int
     #: Moves of the depth head alone in every step, on the graph of its plans. Each values all depths anew, without a
     #: look.
-    head_moves: int = 0
+    head_updates: int = 0
     #: Plans stay as they are: the step is over after the head's moves. The default is both.
     head_only: bool = False
     #: Learning rate of these moves; 0: ``optim.depth_lr``, by the run's schedule.
@@ -30,34 +30,34 @@ class GrpoPhase:
     #: Instead of ``credit.budgets``, and of the prices there.
     budgets: tuple[int, ...] = ()
     price_action: float | None = None
-    price_look: float | None = None
+    price_observation: float | None = None
 
     def __post_init__(self) -> None:
-        check_least("phases", self, steps=1, head_moves=0, head_lr=0, starts=0)
-        if self.head_only and not self.head_moves:
-            raise ValueError("phases.head_moves: expected at least 1 with phases.head_only, got 0")
-        if self.head_lr and not self.head_moves:
-            raise ValueError(f"phases.head_lr: expected 0 without phases.head_moves, got {self.head_lr}")
+        check_least("phases", self, steps=1, head_updates=0, head_lr=0, starts=0)
+        if self.head_only and not self.head_updates:
+            raise ValueError("phases.head_updates: expected at least 1 with phases.head_only, got 0")
+        if self.head_lr and not self.head_updates:
+            raise ValueError(f"phases.head_lr: expected 0 without phases.head_updates, got {self.head_lr}")
         if min(self.budgets, default=1) < 1:
             raise ValueError(f"phases.budgets: expected numbers from 1 on, got {self.budgets}")
-        for name in ("price_action", "price_look"):
+        for name in ("price_action", "price_observation"):
             if (getattr(self, name) or 0) < 0:
                 raise ValueError(f"phases.{name}: expected at least 0, got {getattr(self, name)}")
 
     def prices(self, usual: Prices) -> Prices:
         """Its own, and the ``usual`` ones where it says none."""
         action = usual.action if self.price_action is None else self.price_action
-        return Prices(action, usual.look if self.price_look is None else self.price_look)
+        return Prices(action, usual.look if self.price_observation is None else self.price_observation)
 
 
 #: What exact credit alone reads of a phase.
-EXACT = ("head_moves", "head_only", "head_lr", "starts", "budgets")
+EXACT = ("head_updates", "head_only", "head_lr", "starts", "budgets")
 
 
 def without_head(phases: Sequence[GrpoPhase]) -> tuple[GrpoPhase, ...]:
     """The phases of a run whose depth no head chooses: one that would be the head's alone has nothing of its own."""
     return tuple(
-        GrpoPhase(phase.steps) if phase.head_only else replace(phase, head_moves=0, head_lr=0.0) for phase in phases
+        GrpoPhase(phase.steps) if phase.head_only else replace(phase, head_updates=0, head_lr=0.0) for phase in phases
     )
 
 

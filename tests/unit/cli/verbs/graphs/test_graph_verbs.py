@@ -30,7 +30,14 @@ def test_a_graph_is_built_shown_and_scored(folders, tmp_path, capsys):
     assert "12 starts in" in shown
     assert "closed: yes" in shown
     assert "samples of a look: 4" in shown
-    words = ["--choose-on", str(folders / "validation"), "--price-look", "0.02", "--out", str(tmp_path / "scores")]
+    words = [
+        "--choose-on",
+        str(folders / "validation"),
+        "--price-observation",
+        "0.02",
+        "--out",
+        str(tmp_path / "scores"),
+    ]
     assert main(["graph", "score", str(folders / "test"), *words, "--quiet"]) == 0
     text = capsys.readouterr().out
     assert text.count("## K = ") == 4
@@ -58,9 +65,9 @@ def test_costs_without_a_budget(capsys):
     words = ["sliding-2x3", "--rules", "fixed-8", "head+memory", "--budget", "3", "--without-budget", "--quiet"]
     assert main(["graph", "score", *words]) == 0
     assert "## Without a budget, 0.01 per action, 0.01 per look" in capsys.readouterr().out
-    assert main(["graph", "score", *words, "--price-look", "0.02", "0.04", "--json"]) == 0
+    assert main(["graph", "score", *words, "--price-observation", "0.02", "0.04", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["without_budget"]
-    assert [(row["rule"], row["price_look"]) for row in rows] == [("fixed-8", 0.02), ("fixed-8", 0.04)]
+    assert [(row["rule"], row["price_observation"]) for row in rows] == [("fixed-8", 0.02), ("fixed-8", 0.04)]
 
 
 def test_plans_or_depths(init, tmp_path, capsys):  # noqa: F811
@@ -164,7 +171,7 @@ def test_every_state(init, tmp_path, capsys):  # noqa: F811
         (["score", "nowhere"], "graph: expected a folder that recommit graph build wrote, or sliding-2x3, got nowhere"),
         (["score", "GRAPH", "--rules", "guess"], "rules: expected fixed-1 .. fixed-8"),
         (["score", "GRAPH", "--budget", "0"], "budget: expected numbers 1..64, got 0"),
-        (["score", "GRAPH", "--price-look", "-1"], "look: expected a number of at least 0, got -1"),
+        (["score", "GRAPH", "--price-observation", "-1"], "look: expected a number of at least 0, got -1"),
         (["score", "GRAPH", "--rule", "mine.py"], "rule: expected --run-code beside it"),
     ],
 )

@@ -27,21 +27,21 @@ def edges(problem):
 
 
 @pytest.fixture(scope="module")
-def chance(problem):
-    return cases.chance(problem)
+def probs(problem):
+    return cases.probs(problem)
 
 
-def by_key(problem, chance):
-    rows = {cases.keys(problem)[node]: row for node, row in zip(problem.rows, chance.tolist(), strict=True)}
+def by_key(problem, probs):
+    rows = {cases.keys(problem)[node]: row for node, row in zip(problem.rows, probs.tolist(), strict=True)}
     return rows.__getitem__
 
 
-def worth(problem, edges, chance):
+def worth(problem, edges, probs):
     """The mean value by walking down all ways."""
     names = cases.keys(problem)
     price = problem.prices.action, problem.prices.look
     each = [
-        slow.value(edges, by_key(problem, chance), problem.depths, names[start], k, *price)
+        slow.value(edges, by_key(problem, probs), problem.depths, names[start], k, *price)
         for start in problem.starts
         for k in problem.budgets
     ]
@@ -52,8 +52,8 @@ def softmax(logits):
     return torch.from_numpy(logits).softmax(-1).numpy()
 
 
-def test_the_value_is_the_mean_over_all_ways(problem, edges, chance):
-    assert problem.worth(chance) == pytest.approx(worth(problem, edges, chance), abs=1e-12)
+def test_the_value_is_the_mean_over_all_ways(problem, edges, probs):
+    assert problem.worth(probs) == pytest.approx(worth(problem, edges, probs), abs=1e-12)
 
 
 def slopes(problem, edges, logits, rows, step=1e-5):
@@ -70,19 +70,19 @@ def slopes(problem, edges, logits, rows, step=1e-5):
     return result
 
 
-def test_the_exact_gradient_is_that_of_the_value(problem, edges, chance):
-    logits = np.log(chance)
-    gradient = problem.gradient(chance)
+def test_the_exact_gradient_is_that_of_the_value(problem, edges, probs):
+    logits = np.log(probs)
+    gradient = problem.gradient(probs)
     rows = np.argsort(-np.abs(gradient).sum(axis=1))[:3]
     np.testing.assert_allclose(gradient[rows], slopes(problem, edges, logits, rows), atol=1e-8)
     without_prices = dataclasses.replace(problem, prices=Prices())
-    assert not np.allclose(without_prices.gradient(chance)[rows], gradient[rows], atol=1e-6)  # planted
+    assert not np.allclose(without_prices.gradient(probs)[rows], gradient[rows], atol=1e-6)  # planted
 
 
-def test_exact_gain_climbs_that_gradient(problem, chance):
-    logits = torch.from_numpy(np.log(chance)).requires_grad_(True)
+def test_exact_gain_climbs_that_gradient(problem, probs):
+    logits = torch.from_numpy(np.log(probs)).requires_grad_(True)
     exact.gain(problem, logits.log_softmax(-1), 0.0).backward()
-    gradient = problem.gradient(chance)
+    gradient = problem.gradient(probs)
     assert audit.cosine_of(logits.grad.numpy().ravel(), gradient.ravel()) == pytest.approx(1.0, abs=1e-9)
 
 
@@ -109,8 +109,8 @@ def test_hazards_are_likelihoods_and_their_gradient_is_right(problem, edges):
     assert audit.cosine_of(np.abs(own), np.array(by_differences)) < 0.999  # planted: a sign
 
 
-def test_gae_is_the_sum_over_later_decisions(problem, chance):
-    walks = some_walks(problem, chance)
+def test_gae_is_the_sum_over_later_decisions(problem, probs):
+    walks = some_walks(problem, probs)
     value = np.random.default_rng(2).normal(size=len(problem.graph))
     here = np.where(walks.alive, value[walks.node], 0.0)
     fast = ppo.advantages(walks, here, ppo.later(walks, here), 0.9, 0.8)
@@ -127,15 +127,15 @@ def test_gae_is_the_sum_over_later_decisions(problem, chance):
     assert not np.allclose(wrong, fast[0])  # planted: every decision discounted as one action
 
 
-def some_walks(problem, chance, count=40):
-    starts, left = episodes.drawn_starts(problem, count, 0, 5)
+def some_walks(problem, probs, count=40):
+    starts, remaining = episodes.drawn_starts(problem, count, 0, 5)
     rows = np.full(len(problem.graph), -1)
     rows[problem.rows] = np.arange(len(problem.rows))
-    return episodes.play(problem, starts, left, np.arange(count), lambda nodes: chance[rows[nodes]], 5)
+    return episodes.play(problem, starts, remaining, np.arange(count), lambda nodes: probs[rows[nodes]], 5)
 
 
-def test_walks_are_episodes(problem, edges, chance):
-    walks, names = some_walks(problem, chance), cases.keys(problem)
+def test_walks_are_episodes(problem, edges, probs):
+    walks, names = some_walks(problem, probs), cases.keys(problem)
     assert walks.alive.any(axis=0).all()
     for turn, i in zip(*np.nonzero(walks.alive), strict=True):
         depth = problem.depths[walks.column[turn, i]]
@@ -166,18 +166,18 @@ def test_targets_of_q_are_those_of_the_edges(problem, edges):
 
 
 def test_the_fixed_point_of_q_meets_its_targets(problem):
-    quality = audit.fixed_point(problem, 0.97)
+    q_values = audit.fixed_point(problem, 0.97)
     later = np.zeros(len(problem.graph))
-    later[problem.rows] = quality.max(axis=1)
+    later[problem.rows] = q_values.max(axis=1)
     every = np.arange(len(problem.rows))
-    np.testing.assert_allclose(prefix_q.prefix_targets(problem, every, later, 0.97), quality, atol=1e-10)
+    np.testing.assert_allclose(prefix_q.prefix_targets(problem, every, later, 0.97), q_values, atol=1e-10)
 
 
-def test_the_papers_credit_is_the_mean_over_all_groups(problem, edges, chance):
+def test_the_papers_credit_is_the_mean_over_all_groups(problem, edges, probs):
     names, task = cases.keys(problem), cases.cases.TASKS["sliding"]
     states = dict(zip(names, problem.graph.states, strict=True))
-    fast = audit.state_expectation(problem, chance, 3)
-    visits, wrong = problem.visits(chance).sum(axis=0)[problem.rows], []
+    fast = audit.state_expectation(problem, probs, 3)
+    visits, wrong = problem.visits(probs).sum(axis=0)[problem.rows], []
     for row in np.argsort(-visits)[:4]:
         here = names[problem.rows[row]]
         rewards = []
@@ -185,18 +185,18 @@ def test_the_papers_credit_is_the_mean_over_all_groups(problem, edges, chance):
             after, executed, solved = edges[here][depth]
             won = int(task.distance(states[here][None])[0] - task.distance(states[after][None])[0])
             rewards.append(solved + 0.2 * np.tanh(won / executed))
-        by_hand = slow.group_gradient(chance[row].tolist(), rewards, 3)
+        by_hand = slow.group_gradient(probs[row].tolist(), rewards, 3)
         np.testing.assert_allclose(fast[row], visits[row] * np.array(by_hand), atol=1e-12)
         alone = [reward - 0.2 * np.tanh(1.0) for reward in rewards]  # no group notices what all have in common
-        np.testing.assert_allclose(slow.group_gradient(chance[row].tolist(), alone, 3), by_hand, atol=1e-12)
+        np.testing.assert_allclose(slow.group_gradient(probs[row].tolist(), alone, 3), by_hand, atol=1e-12)
         unbounded = [
             solved + 0.2 * np.arctanh(min((reward - solved) / 0.2, 0.999))
             for reward, (_, _, solved) in zip(rewards, (edges[here][depth] for depth in problem.depths), strict=True)
         ]
-        wrong.append(visits[row] * np.array(slow.group_gradient(chance[row].tolist(), unbounded, 3)))
+        wrong.append(visits[row] * np.array(slow.group_gradient(probs[row].tolist(), unbounded, 3)))
     rows = np.argsort(-visits)[:4]
     assert not np.allclose(fast[rows], wrong, atol=1e-6)  # planted: progress without its bound
-    assert not np.allclose(fast[rows], audit.state_expectation(problem, chance, 2)[rows], atol=1e-6)  # planted: a size
+    assert not np.allclose(fast[rows], audit.state_expectation(problem, probs, 2)[rows], atol=1e-6)  # planted: a size
 
 
 def test_labels_of_the_verifier_are_distances():

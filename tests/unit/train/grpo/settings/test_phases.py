@@ -12,27 +12,27 @@ from recommit.train.grpo.config import GrpoConfig
 from recommit.train.grpo.settings.phases import GrpoPhase
 from recommit.train.parsing import parse, plain
 
-LAST = {"steps": 2, "head_only": True, "head_moves": 7}
+LAST = {"steps": 2, "head_only": True, "head_updates": 7}
 
 
 def test_phases_of_the_head_want_the_exact_program():
-    for name, value in (("head_moves", 3), ("starts", 12), ("budgets", [2])):
+    for name, value in (("head_updates", 3), ("starts", 12), ("budgets", [2])):
         message = rf"phases\[1\]\.{name}: expected no such field with credit\.group state, .* \(exact does\), got"
         with pytest.raises(ValueError, match=message):
             plan_of(phases=[{"steps": 3}, {"steps": 1, name: value}])
-    assert plan_of(phases=[{"steps": 4, "price_action": 0.1, "price_look": 0.2}]).last_prices == Prices(0.1, 0.2)
+    assert plan_of(phases=[{"steps": 4, "price_action": 0.1, "price_observation": 0.2}]).last_prices == Prices(0.1, 0.2)
 
 
 @pytest.mark.parametrize(
     ("phase", "message"),
     [
         ({"steps": 0}, r"phases\.steps: expected at least 1, got 0"),
-        ({"steps": 4, "head_only": True}, r"phases\.head_moves: expected at least 1 with phases\.head_only, got 0"),
-        ({"steps": 4, "head_lr": 0.1}, r"phases\.head_lr: expected 0 without phases\.head_moves, got 0\.1"),
+        ({"steps": 4, "head_only": True}, r"phases\.head_updates: expected at least 1 with phases\.head_only, got 0"),
+        ({"steps": 4, "head_lr": 0.1}, r"phases\.head_lr: expected 0 without phases\.head_updates, got 0\.1"),
         ({"steps": 4, "starts": 7}, r"phases\[0\]\.starts: expected a multiple of rollout\.instances 6, got 7"),
         ({"steps": 4, "budgets": [0]}, r"phases\.budgets: expected numbers from 1 on, got \(0,\)"),
         ({"steps": 4, "price_action": -1}, r"phases\.price_action: expected at least 0, got -1\.0"),
-        ({"steps": 4, "price_look": -1}, r"phases\.price_look: expected at least 0, got -1\.0"),
+        ({"steps": 4, "price_observation": -1}, r"phases\.price_observation: expected at least 0, got -1\.0"),
         ({"steps": 4, "price": 0.1}, r"phases\[0\]: expected fields of steps, .*, got price"),
     ],
 )
@@ -42,7 +42,7 @@ def test_phases_that_cannot_be_are_refused(phase, message):
 
 
 def test_phases_say_how_many_steps_there_are():
-    exact = {"credit": {"group": "exact"}, "phases": [{"steps": 23}, {"steps": 13, "head_moves": 10}, LAST]}
+    exact = {"credit": {"group": "exact"}, "phases": [{"steps": 23}, {"steps": 13, "head_updates": 10}, LAST]}
     alone = parse(GrpoConfig, {**exact, "rollout": {"instances": 6}})
     assert alone.optim.steps == 38
     assert parse(GrpoConfig, plain(alone)) == alone
@@ -54,10 +54,10 @@ def test_phases_say_how_many_steps_there_are():
 
 def test_a_depth_that_no_head_chooses_leaves_out_what_is_the_heads():
     exact = {"credit": {"group": "exact"}, "rollout": {"instances": 6}}
-    phases = [{"steps": 3, "head_moves": 5, "budgets": [2]}, {**LAST, "price_action": 0.5, "starts": 60}]
+    phases = [{"steps": 3, "head_updates": 5, "budgets": [2]}, {**LAST, "price_action": 0.5, "starts": 60}]
     for name in ("fixed-2", "random"):
         assert (
-            plan_of(**exact, variant=name, phases=[{"steps": 3, "head_moves": 5}, LAST], optim={"steps": 5}).phases
+            plan_of(**exact, variant=name, phases=[{"steps": 3, "head_updates": 5}, LAST], optim={"steps": 5}).phases
             == ()
         )
         assert plan_of(**exact, variant=name, phases=phases, optim={"steps": 5}).phases == (
@@ -76,7 +76,7 @@ def test_budgets_of_the_exact_program():
 
 
 SAMPLED = [("reward", "solved"), ("progress", 0.1), ("deadlock", "penalty"), ("follow", "best")]
-EXACT = [("width", 2), ("plan_depths", "even"), ("budgets", [2])]
+EXACT = [("width", 2), ("depth_weighting", "even"), ("budgets", [2])]
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_phases_may_have_budgets_and_a_price_of_their_own():
     steps = [plan.credit_at(step) for step in range(5)]
     assert [each.prices.action for each in steps] == pytest.approx([0.001, 0.002, 0.003, 0.002, 0.002])
     assert [each.budgets for each in steps] == [(2,)] * 3 + [(2, 3)] * 2
-    assert [plan.phase_at(step).head_moves for step in range(5)] == [0, 0, 0, 7, 7]
+    assert [plan.phase_at(step).head_updates for step in range(5)] == [0, 0, 0, 7, 7]
     same = plan_of(**run, phases=[{"steps": 3}, LAST], optim={"steps": 5})
     assert [same.credit_at(step).prices.action for step in (3, 4)] == pytest.approx([0.004, 0.005])
     assert same.credit_at(4).budgets == (2,)
@@ -121,7 +121,7 @@ def test_phases_may_have_budgets_and_a_price_of_their_own():
 
 
 def test_steps_of_more_starts_take_shards_that_no_other_step_takes():
-    phases = [{"steps": 2}, {"steps": 1, "head_moves": 1, "starts": 18}, {"steps": 1}]
+    phases = [{"steps": 2}, {"steps": 1, "head_updates": 1, "starts": 18}, {"steps": 1}]
     plan = plan_of(credit={"group": "exact"}, phases=phases)
     assert [plan.shards_before(step) for step in range(5)] == [0, 1, 2, 5, 6]
     assert plan.starts == 6 * 6
@@ -129,8 +129,8 @@ def test_steps_of_more_starts_take_shards_that_no_other_step_takes():
 
 @pytest.mark.parametrize("group", ["state", "exact"])
 def test_a_look_may_have_prices_from_first_to_last_and_one_in_a_phase(group):
-    credit = {"group": group, "price_action": 0.01, "price_look": [0.0, 0.04]}
-    plan = plan_of(credit=credit, phases=[{"steps": 3}, {"steps": 2, "price_look": 0.5}], optim={"steps": 5})
+    credit = {"group": group, "price_action": 0.01, "price_observation": [0.0, 0.04]}
+    plan = plan_of(credit=credit, phases=[{"steps": 3}, {"steps": 2, "price_observation": 0.5}], optim={"steps": 5})
     steps = [plan.credit_at(step).prices for step in range(5)]
     assert [each.look for each in steps] == pytest.approx([0.0, 0.01, 0.02, 0.5, 0.5])
     assert {each.action for each in steps} == {0.01}
@@ -138,7 +138,7 @@ def test_a_look_may_have_prices_from_first_to_last_and_one_in_a_phase(group):
     assert parse(GrpoConfig, plain(plan)) == plan
 
 
-@pytest.mark.parametrize("name", ["price_action", "price_look"])
+@pytest.mark.parametrize("name", ["price_action", "price_observation"])
 @pytest.mark.parametrize("price", [-0.1, [0.1, -0.1], [0.1], [0.1, 0.2, 0.3], "dear"])
 def test_a_price_is_a_number_or_two(price, name):
     with pytest.raises(ValueError, match=rf"credit\.{name}: expected"):

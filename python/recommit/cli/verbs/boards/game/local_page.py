@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from recommit.cli.requests import WrongCall
 from recommit.cli.verbs.boards.game.keyboard import WORDS
-from recommit.storage.foreign_text import plain, say
+from recommit.storage.terminal_text import plain, say
 
 if TYPE_CHECKING:
     from recommit.cli.verbs.boards.game.board_game import BoardGame

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class HeadMover:
+class DepthHeadOptimizer:
     """Raises the expected return by the depth head alone; the program of values is run again after every move.
 
     Every rank reads what it looked at and moves a copy of the whole head: logits and gradients are exchanged, so that
@@ -77,12 +77,12 @@ class NodeShares:
         self.team, self.inputs = graph.team, torch.from_numpy(inputs).to(device)
         #: Places among ``nodes``: this rank's, and those of all, rank after rank.
         self.own = np.searchsorted(nodes, read)
-        self._every = np.concatenate([heard["rows"] for heard in self.team.exchange({"rows": self.own})])
+        self._every = np.concatenate([gathered["rows"] for gathered in self.team.exchange({"rows": self.own})])
 
     def whole(self, logits: Tensor) -> NDArray[np.float32]:
         """This rank's rows and those of all others, by node."""
-        heard = self.team.exchange({"logits": logits.detach().cpu().numpy()})
-        parts = np.concatenate([each["logits"] for each in heard])
+        gathered = self.team.exchange({"logits": logits.detach().cpu().numpy()})
+        parts = np.concatenate([each["logits"] for each in gathered])
         result = np.empty_like(parts)
         result[self._every] = parts
         return result
@@ -92,10 +92,10 @@ def _gain(
     program: Program, logits: Tensor, rows: NodeShares, credit: ExactCredit, objective: ObjectiveConfig
 ) -> Tensor:
     """This rank's part of what the gradient climbs: the return, and as much entropy beside it as ``objective`` has."""
-    chance = softmax(rows.whole(logits))
-    advantage, mass = program.advantages(chance)
+    probs = softmax(rows.whole(logits))
+    advantage, mass = program.advantages(probs)
     share = mass / mass.sum()
-    scaled = reward.whole_batch(advantage, mass[:, None] * chance, credit) * share[:, None]
+    scaled = reward.whole_batch(advantage, mass[:, None] * probs, credit) * share[:, None]
     worth = (logits.softmax(-1) * torch.from_numpy(scaled[rows.own]).to(logits)).sum()
     spread = (torch.from_numpy(share[rows.own]).to(logits) * entropy(logits)).sum()
     terms = loss.TERMS if objective.mean == "surrogate" else 1
@@ -108,8 +108,8 @@ def _add_up(parameters: list[torch.nn.Parameter], team: Team) -> None:
     Unlike those of an engine's step nobody looks at their norm, and the head is judged and saved right after its moves.
     """
     own = torch.cat([p.grad.flatten() for p in parameters if p.grad is not None])
-    heard = team.exchange({"gradient": own.cpu().numpy()})
-    total = torch.from_numpy(np.sum([each["gradient"] for each in heard], axis=0, dtype=np.float64))
+    gathered = team.exchange({"gradient": own.cpu().numpy()})
+    total = torch.from_numpy(np.sum([each["gradient"] for each in gathered], axis=0, dtype=np.float64))
     if not total.isfinite().all():
         raise Diverged("a gradient of the depth head's own moves is not finite; lower its learning rate")
     for parameter, part in zip(parameters, total.split([p.numel() for p in parameters]), strict=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recommit.storage import belonging
+from recommit.storage import ownership
 from recommit.storage.errors import WrongFolder
 from recommit.storage.files import Files
 
@@ -12,7 +12,7 @@ BEGUN = {"optim": {"lr": 0.1, "betas": [0.9, 0.95]}, "seed": 1}
 
 
 def test_the_same_goes_on(tmp_path):
-    belonging.check(tmp_path, BEGUN, {"seed": 1, "optim": dict(BEGUN["optim"]), "later": None})
+    ownership.check(tmp_path, BEGUN, {"seed": 1, "optim": dict(BEGUN["optim"]), "later": None})
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ def test_the_same_goes_on(tmp_path):
 )
 def test_another_is_refused_with_the_folder_the_field_and_both_values(now, sentence, tmp_path):
     with pytest.raises(WrongFolder) as refused:
-        belonging.check(tmp_path, BEGUN, now)
+        ownership.check(tmp_path, BEGUN, now)
     remedy = "; take another --out, or the flags of before"
     assert str(refused.value) == f"{tmp_path}: the folder belongs to another run: {sentence}{remedy}"
 
@@ -35,34 +35,34 @@ def test_another_is_refused_with_the_folder_the_field_and_both_values(now, sente
 def test_of_many_differences_some_are_named_and_long_values_begin(tmp_path):
     before, now = ({str(i): word * 99 for i in range(9)} for word in "ab")
     with pytest.raises(WrongFolder, match=r"another run: 0 was 'a{59}\.\.\., is 'b{59}\.\.\., 1 was .* and 5 more;"):
-        belonging.check(tmp_path, before, now)
+        ownership.check(tmp_path, before, now)
     before, now = ({"hash": "c" * 99 + word} for word in "ab")
     with pytest.raises(WrongFolder, match=r"hash was 'c{99}a', is 'c{99}b';"):
-        belonging.check(tmp_path, before, now)
+        ownership.check(tmp_path, before, now)
 
 
 def test_a_file_is_no_folder_of_ours(tmp_path):
     (tmp_path / "out").touch()
     with pytest.raises(WrongFolder, match="out: expected a folder or nothing there, got a file"):
-        belonging.refuse_foreign(tmp_path / "out", ("mine.json",), "a thing")
+        ownership.refuse_foreign(tmp_path / "out", ("mine.json",), "a thing")
 
 
 def test_what_a_command_that_was_killed_has_written_is_no_strangers(tmp_path):
     for name in (".lock", "DIGESTS"):
         (tmp_path / name).touch()
-    belonging.refuse_foreign(tmp_path, ("mine.json",), "a thing")
+    ownership.refuse_foreign(tmp_path, ("mine.json",), "a thing")
     (tmp_path / "thesis.tex").touch()
     with pytest.raises(WrongFolder, match=r"or that of a thing; got one with thesis\.tex"):
-        belonging.refuse_foreign(tmp_path, ("mine.json",), "a thing")
+        ownership.refuse_foreign(tmp_path, ("mine.json",), "a thing")
 
 
 def test_what_a_dead_writer_left_is_swept_and_no_strangers_file(tmp_path):
     for name in ("mine.json", "DIGESTS", ".lock", ".mine.json.7-ab.tmp"):
         (tmp_path / name).write_text("")
-    belonging.take(Files(), tmp_path, ["mine.json"], "a thing")
+    ownership.take(Files(), tmp_path, ["mine.json"], "a thing")
     assert not (tmp_path / ".mine.json.7-ab.tmp").exists()
     for name in (".mine.json.8-ab.tmp", "thesis.tex"):
         (tmp_path / name).write_text("")
     with pytest.raises(WrongFolder, match=r"out: expected a new folder or a thing, got .* with thesis\.tex"):
-        belonging.take(Files(), tmp_path, ["mine.json"], "a thing")
+        ownership.take(Files(), tmp_path, ["mine.json"], "a thing")
     assert (tmp_path / ".mine.json.8-ab.tmp").exists()

@@ -81,12 +81,12 @@ def _lenient() -> None:
 
 def unread() -> bool:
     """Has whoever read what is written gone, as ``head`` does? Then the rest goes nowhere."""
-    left = [stream for stream in (sys.stdout, sys.stderr) if _left(stream)]
-    for stream in left:
+    remaining = [stream for stream in (sys.stdout, sys.stderr) if _left(stream)]
+    for stream in remaining:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())
         os.close(nowhere)
-    return bool(left)
+    return bool(remaining)
 
 
 def _left(stream: TextIO) -> bool:
