@@ -53,7 +53,7 @@ def test_only_the_number_differs_and_only_where_the_policy_is_told(policy, init)
     assert (policy.look(TASK, states, np.array([3, 3, 3])) - together).abs().max() > 1e-3
     with pytest.raises(ValueError, match=r"remaining: expected a count for each state, 1\.\.99"):
         policy.look(TASK, states)
-    with pytest.raises(ValueError, match="left: expected decisions left"):
+    with pytest.raises(ValueError, match="remaining: expected a count for each state"):
         policy.look(TASK, states, np.array([0, 1, 2]))
     other = CommitPolicy.from_pretrained(best_policy(init)).eval()
     assert torch.equal(other.look(TASK, states), other.look(TASK, states, np.array([1, 2, 3])))
