@@ -23,11 +23,11 @@ import tempfile
 import time
 from collections import Counter
 from dataclasses import fields
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import yaml
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,189 +36,164 @@ if TYPE_CHECKING:
 RENAMED: dict[str, str] = {}
 #: Words in expected.json of numbers that were dropped on purpose.
 DROPPED: set[str] = set()
-#: Clocks, sizes on disk and the like.
-VOLATILE = re.compile(r"second|time|memory|clock|per_s$|flops|version|content|sha256|fingerprint|digest|^seed$|cpu")
+#: Keys of clocks.
+VOLATILE = {"seconds"}
 #: What rows of a table are known by.
-NAMED_BY = (
-    *("task", "table", "agent", "against", "rule", "credit", "budget", "price_action", "price_look"),
-    *("shared", "episodes", "step"),
-)
+NAMED_BY = ("task", "agent", "against", "rule", "credit", "budget", "price_action", "price_look", "shared", "episodes")
+HASH = "sha256 "
+FLOAT = r"-?[\d.]+(e-?\d+)?"
 EXPECTED = Path(__file__).parent / "expected.json"
+HOLDER = tempfile.TemporaryDirectory(prefix="baseline-")
+PLACE = Path(HOLDER.name)
 SECTIONS: dict[str, Callable[[], dict[str, Any]]] = {}
 
-# ---- What is run: names of settings are said here and nowhere else.
-PLAIN = {"threads": 1, "tensorboard": False, "log_every": 1, "save_every": 99}
-SHAPE = {"width": 32, "layers": 2, "heads": 2, "kv_heads": 2, "ffn": 64}
-VISION = {"vision_width": 16, "vision_heads": 1, "vision_ffn": 32}
-DECODER = {"width": 32, "layers": 1, "heads": 2, "ffn": 64}
-RECIPE = {
-    "tasks": ["sliding", "sokoban"],
-    "sft": {
-        "model": {
-            "backbone": "random:small",
-            "shape": SHAPE | VISION,
-            "policy": {"lora": None, "prompts": ["bare-v1", "bare-v1"], "decoder": DECODER},
-        },
-        "optim": {"steps": 20, "batch": 32, "warmup": 2, "lr": 3e-3, "head_lr": 3e-3},
-        "validation": {"instances": 8, "every": 10, "budget": 5},
-        "run": PLAIN,
-    },
-    "grpo": {
-        "head": {"reads": "plan", "hidden": 6},
-        "credit": {"group": "exact", "size": 3, "price_action": [0.002, 0.01], "price_look": 0.01, "width": 2},
-        "objective": {"clip": 0.2, "kl": 0.05},
-        "rollout": {"instances": 12, "budget": 4},
-        "optim": {"steps": 3, "batch": 8, "lr": 2e-4, "vision_lr": 0.0, "head_lr": 2e-4, "depth_lr": 1e-2, "warmup": 0},
-        "validation": {"instances": 24, "every": 3, "budget": 4, "budgets": [2, 4]},
-        "run": PLAIN,
-    },
-    "family": {
-        "fixed": {"head": None},
-        "random": {"head": None},
-        "paper": {"variant": "adaptive", "head": None, "credit": {"group": "state", "size": 3, "reward": "mean"}},
-    },
-}
-PAPER = "credit={group: state, size: 3, reward: mean, progress: 0.2, progress_per: action, deadlock: zero}"
-NO_HEAD = "head=null"
-#: Reinforcement by name: its data (and warm start), and its changes to the recipe.
-GRPO = {
-    "state": ("2x4", [PAPER, NO_HEAD]),
-    "state-best": (
-        "box",
-        ["credit={group: state, size: 3, reward: total, follow: best, deadlock: penalty, scale: batch}"],
-    ),
-    "state-fixed": ("2x4", [PAPER, NO_HEAD, "variant=fixed-4"]),
-    "state-random": ("2x4", [PAPER, NO_HEAD, "variant=random"]),
-    "episode": ("box", ["credit={group: episode, size: 3, reward: potential, deadlock: terminate, scale: none}"]),
-    "episode-joint-ratio": ("2x4", ["credit={group: episode, size: 3, reward: total}", "objective.ratio=joint"]),
-    "branch": (
-        "2x4",
-        [
-            "credit={group: branch, size: 3, reward: solved, price_action: 0.01, price_look: 0.02, follow: random}",
-            "objective={clip: 0.2, kl: 0.1, mean: all, length: own, kl_depth: false, epochs: 2}",
-        ],
-    ),
-    "exact-even": (
-        "2x4",
-        [
-            "credit={group: exact, size: 3, width: 1, scale: none, budgets: [2, 4], plan_depths: even}",
-            "rollout.states=9",
-        ],
-    ),
-    "exact-augment": ("box", ["rollout.augment=true", NO_HEAD]),
-    "exact-head-moves": (
-        "2x4",
-        [
-            "phases=[{steps: 1}, {steps: 1, head_moves: 2}, {steps: 1, head_only: true, head_moves: 4, head_lr: 0.01, "
-            "starts: 36, budgets: [2, 4], price_action: 0.02}]"
-        ],
-    ),
-    "joint": ("joint", ["by_task={sokoban: {rollout.budget: 4, rollout.augment: true}}"]),
-}
-VARIANTS = ("adaptive", "fixed-4", "fixed-8", "random", "depth-only", "paper")
-DATA = {
-    "3x3": "--task sliding --size 3 --length 8 24 --count 40 --validation 8 --test 8 --seed 0 --ties random",
-    "2x4": "--task sliding --size 2 4 --length 2 14 --count 100 --validation 48 --test 48 --seed 1 --perturbed 2",
-    "box": "--task sokoban --size 6 --boxes 1 --length 2 9 --count 60 --validation 48 --test 48 --seed 2 --ties random",
-    "boxes": "--task sokoban --size 7 --boxes 1 2 --length 4 16 --count 24 --test 8 --perturbed 2 --disjoint layouts",
-}
-METHODS = ("exact", "paper", "episode", "branch", "ppo", "q", "hazard", "verifier")
-AGENTS = (
-    "adaptive fixed-4 random shuffled sampled oracle-dp oracle-delta oracle-rate mixture adaptive-memory solver "
-    "fixed-4-sampled confidence-product confidence-least+memory consecutive"
-).split()
+#: What is run: names of settings are said here and nowhere else.
+SETTINGS = yaml.safe_load("""
+recipe:
+  tasks: [sliding, sokoban]
+  sft:
+    model:
+      backbone: random:small
+      shape: {width: 32, layers: 2, heads: 2, kv_heads: 2, ffn: 64, vision_width: 16, vision_heads: 1, vision_ffn: 32}
+      policy: {lora: null, prompts: [bare-v1, bare-v1], decoder: {width: 32, layers: 1, heads: 2, ffn: 64}}
+    optim: {steps: 20, batch: 32, warmup: 2, lr: 3.0e-3, head_lr: 3.0e-3}
+    validation: {instances: 8, every: 10, budget: 5}
+    run: &run {threads: 1, tensorboard: false, log_every: 1, save_every: 99}
+  grpo:
+    head: {reads: plan, hidden: 6}
+    credit: {group: exact, size: 3, price_action: [0.002, 0.01], price_look: 0.01, width: 2}
+    objective: {clip: 0.2, kl: 0.05}
+    rollout: {instances: 12, budget: 4}
+    optim: {steps: 3, batch: 8, lr: 2.0e-4, vision_lr: 0.0, head_lr: 2.0e-4, depth_lr: 1.0e-2, warmup: 0}
+    validation: {instances: 24, every: 3, budget: 4, budgets: [2, 4]}
+    run: *run
+  family:
+    fixed: {head: null}
+    random: {head: null}
+    paper: {variant: adaptive, head: null, credit: {group: state, size: 3, reward: mean}}
+# Data sets by name.
+data:
+  3x3: --task sliding --size 3 --length 8 24 --count 40 --validation 8 --test 8 --seed 0 --ties random
+  2x4: --task sliding --size 2 4 --length 2 14 --count 100 --validation 48 --test 48 --seed 1 --perturbed 2
+  box: --task sokoban --size 6 --boxes 1 --length 2 9 --count 60 --validation 48 --test 48 --seed 2 --ties random
+  boxes: --task sokoban --size 7 --boxes 1 2 --length 4 16 --count 24 --test 8 --perturbed 2 --disjoint layouts
+# Warm starts: data, then changes to the recipe.
+sft:
+  3x3: [3x3]
+  joint: [2x4 box]
+  2x4: [2x4, optim.steps=200, optim.batch=64, validation.every=100]  # others begin with these two
+  box: [box, optim.steps=200, optim.batch=64, validation.every=100]
+  hard: [2x4, "targets={kind: hard, paths: dataset, weighting: sample}"]
+  augmented: [box, "targets={augment: true, depths: [4]}", optim.ema=0.9]
+  lora: [2x4, "model.policy.lora={rank: 2, alpha: 4, dropout: 0.1}"]
+  cross: [2x4, model.policy.decoder.z=cross, model.policy.decoder.depth_conditioning=embedding]
+  told: [2x4, model.policy.show_budget=true]
+# Reinforcement: warm start, then changes to the recipe.
+grpo:
+  state: [2x4, &paper "credit={group: state, size: 3, progress: 0.2, progress_per: action, deadlock: zero}", head=null]
+  state-fixed: [2x4, *paper, head=null, variant=fixed-4]
+  state-random: [2x4, *paper, head=null, variant=random]
+  state-best: [box, "credit={group: state, size: 3, reward: total, follow: best, deadlock: penalty, scale: batch}"]
+  episode: [box, "credit={group: episode, size: 3, reward: potential, deadlock: terminate, scale: none}"]
+  episode-joint-ratio: [2x4, "credit={group: episode, size: 3, reward: total}", objective.ratio=joint]
+  branch:
+    - 2x4
+    - "credit={group: branch, size: 3, reward: solved, price_action: 0.01, price_look: 0.02, follow: random}"
+    - "objective={clip: 0.2, kl: 0.1, mean: all, length: own, kl_depth: false, epochs: 2}"
+  exact-even:
+    - 2x4
+    - "credit={group: exact, size: 3, width: 1, scale: none, budgets: [2, 4], plan_depths: even}"
+    - rollout.states=9
+  exact-augment: [box, rollout.augment=true, head=null]
+  exact-head-moves:
+    - 2x4
+    - "phases=[{steps: 1}, {steps: 1, head_moves: 2}, {steps: 1, head_only: true, head_moves: 4, head_lr: 0.01,
+      starts: 36, budgets: [2, 4], price_action: 0.02}]"
+  joint: [joint, "by_task={sokoban: {rollout.budget: 4, rollout.augment: true}}"]
+variants: [adaptive, fixed-4, fixed-8, random, depth-only, paper]
+methods: [exact, paper, episode, branch, ppo, q, hazard, verifier]
+agents: adaptive fixed-4 random shuffled sampled mixture oracle-dp oracle-delta oracle-rate adaptive-memory solver
+  fixed-4-sampled confidence-product confidence-least+memory consecutive
+few: adaptive fixed-4 shuffled oracle-dp
+""")
 
 
-# ---- Running
-@cache
-def place() -> Path:
-    """The temporary folder, deleted at the end."""
-    holder = tempfile.TemporaryDirectory(prefix="baseline-")
-    place.holder = holder  # type: ignore[attr-defined]
-    return Path(holder.name)
-
-
-def recommit(*words: Any) -> str:
-    """A command; what it prints."""
+def recommit(text: str, *words: Any) -> str:
+    """A command, and words that have blanks; what it prints."""
     import torch
 
     from recommit.cli import main
 
     torch.manual_seed(0)
-    text, spoken = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(text), contextlib.redirect_stderr(spoken):
-        status = main([str(word) for word in words])
+    said, complained = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(complained):
+        status = main([*text.split(), *map(str, words)])
     if status not in (0, None):
-        raise SystemExit(f"recommit {' '.join(map(str, words))}: status {status}\n{spoken.getvalue()[-3000:]}")
-    return text.getvalue()
+        raise SystemExit(f"recommit {text} {words}: status {status}\n{complained.getvalue()[-3000:]}")
+    return said.getvalue()
 
 
-def once(name: str, *words: Any) -> Path:
+def once(name: str, text: str, *words: Any) -> Path:
     """A command that fills the folder of this name, unless an earlier section has called it."""
-    folder = place() / name
+    folder = PLACE / name
     if not folder.exists():
-        recommit(*words, "--out", folder)
+        recommit(f"{text} --out {folder}", *words)
     return folder
 
 
+def train(name: str, text: str, changes: list[str]) -> Path:
+    recipe = PLACE / "recipe.yaml"
+    recipe.write_text(json.dumps(SETTINGS["recipe"]))
+    text = f"train {text} --recipe {recipe} --device cpu --quiet"
+    return once(name, text, *(["--set", *changes] if changes else []))
+
+
 def data(name: str) -> Path:
-    return once(f"data-{name}", "data", "build", *DATA[name].split())
+    return once(f"data-{name}", f"data build {SETTINGS['data'][name]}")
 
 
-def recipe() -> Path:
-    path = place() / "recipe.yaml"
-    path.write_text(json.dumps(RECIPE))
-    return path
-
-
-def warm(name: str = "2x4", *changes: str) -> Path:
-    folders = [data("2x4"), data("box")] if name == "joint" else [data(name)]
-    if not changes and name in ("2x4", "box"):  # what others begin with, so that it solves something
-        changes = ("optim.steps=200", "optim.batch=64", "validation.every=100")
-    words = ["train", "sft", "--recipe", recipe(), "--data", *folders, "--device", "cpu", "--quiet"]
-    return once("-".join(["sft", name, *changes]).replace(" ", ""), *words, *(["--set", *changes] if changes else []))
+def warm(name: str = "2x4") -> Path:
+    sets, *changes = SETTINGS["sft"][name]
+    return train(f"sft-{name}", f"sft --data {' '.join(str(data(each)) for each in sets.split())}", changes)
 
 
 def grpo(name: str) -> Path:
-    source, changes = GRPO[name]
-    words = ["train", "grpo", "--recipe", recipe(), "--init", warm(source), "--device", "cpu", "--quiet"]
-    task = ["--task", "sliding", "sokoban"] if source == "joint" else []
-    return once(f"grpo-{name}", *words, *task, "--set", *changes)
+    source, *changes = SETTINGS["grpo"][name]
+    tasks = "--task sliding sokoban" if source == "joint" else ""
+    return train(f"grpo-{name}", f"grpo --init {warm(source)} {tasks}", changes)
 
 
 def family() -> Path:
-    words = ["train", "family", "--recipe", recipe(), "--init", warm(), "--device", "cpu", "--quiet", "--jobs", 1]
-    return once("family", *words, "--variants", *VARIANTS)
+    return train("family", f"family --init {warm()} --variants {' '.join(SETTINGS['variants'])}", [])
 
 
-def graph(name: str, *more: Any) -> Path:
-    run = warm("2x4" if name.startswith("2x4") else "box")
-    return once(f"graph-{name}", "graph", "build", run, "--device", "cpu", "--quiet", *more)
+def graph(name: str, run: Path, more: str) -> Path:
+    return once(f"graph-{name}", f"graph build {run} --device cpu --quiet {more}")
 
 
 def train_graph() -> Path:
-    return graph("2x4-train", "--split", "train", "--starts", 24, "--features")
+    return graph("train", warm(), "--split train --starts 24 --features")
 
 
 def foresight(name: str) -> Path:
-    return once(f"foresight-{name}", "train", "foresight", warm(name), "--steps", 8, "--starts", 40, "--quiet")
+    return once(f"foresight-{name}", f"train foresight {warm(name)} --steps 8 --starts 40 --quiet")
 
 
-# ---- Reading
+def score(text: str) -> Any:
+    return json.loads(recommit(f"graph score {text} --price-look 0.02 --json --quiet"))
+
+
 def flat(value: Any, path: str = "") -> dict[str, Any]:
     """Numbers, truths and lists of numbers by path; words are left out, for they are what a refactoring changes."""
     if isinstance(value, dict):
-        parts = {word(str(key)): each for key, each in value.items() if not VOLATILE.search(str(key))}
+        parts = {word(str(key)): each for key, each in value.items() if key not in VOLATILE}
         return {k: v for key, each in sorted(parts.items()) for k, v in flat(each, f"{path}/{key}").items()}
     if isinstance(value, list | tuple):
         if all(isinstance(each, int | float | None) for each in value):
             return {path: list(value)} if value else {}
-        if (
-            all(isinstance(each, dict) for each in value)
-            and not any(map(label_of, value))
-            and len(set(map(tuple, value))) == 1
-        ):
-            return flat({key: [each[key] for each in value] for key in value[0]}, path)
+        if all(isinstance(each, dict) for each in value) and not any(map(label_of, value)):  # such as steps of a log
+            keys = dict.fromkeys(key for each in value for key in each)
+            return flat({key: [each[key] for each in value if key in each] for key in keys}, path)
         found, seen = {}, Counter[str]()
         for each in value:
             label = label_of(each) if isinstance(each, dict) else ""
@@ -226,16 +201,12 @@ def flat(value: Any, path: str = "") -> dict[str, Any]:
             inner = {k: v for k, v in each.items() if word(k) not in NAMED_BY} if label else each
             found |= flat(inner, f"{path}/{label}" + (f"#{seen[label]}" if seen[label] > 1 or not label else ""))
         return found
-    return {path: value} if isinstance(value, bool | int | float | None) or is_hash(value) else {}
-
-
-def is_hash(value: Any) -> bool:
-    return isinstance(value, str) and bool(re.fullmatch(r"[0-9a-f]{16,64}", value))
+    return {path: value} if isinstance(value, bool | int | float | None) or str(value).startswith(HASH) else {}
 
 
 def word(name: str) -> str:
     """A name as it is in expected.json, without the temporary folder."""
-    name = re.sub(r"(-of-.*)-[0-9a-f]{8}", r"\1", name.replace(f"{place()}/", "").replace("/", ":"))
+    name = re.sub(r"(-of-.*)-[0-9a-f]{8}", r"\1", name.replace(f"{PLACE}/", "").replace("/", ":"))
     return "".join(RENAMED.get(part, part) for part in re.split(r"([@: ])", name))
 
 
@@ -249,11 +220,15 @@ def array(values: Any) -> str:
     values = np.asarray(values)
     kind = {"f": f"<f{values.dtype.itemsize}", "b": "<i8", "i": "<i8", "u": "<i8"}[values.dtype.kind]
     plain = np.ascontiguousarray(values, kind)
-    return hashlib.sha256(f"{kind} {plain.shape}".encode() + plain.tobytes()).hexdigest()[:16]
+    return sha256(f"{kind} {plain.shape}".encode() + plain.tobytes())
+
+
+def sha256(content: bytes) -> str:
+    return HASH + hashlib.sha256(content).hexdigest()[:16]
 
 
 def numbers(values: Any) -> list[float]:
-    """Floats to compare with a tolerance: all of a small array; of a large one 64 sums of sizes and of positive parts."""
+    """Floats to compare with a tolerance: of a large array 64 sums of sizes and 64 of positive parts."""
     values = np.asarray(values, np.float64).ravel()
     finite = np.isfinite(values)
     values = np.where(finite, values, 0.0)
@@ -271,7 +246,7 @@ def tensors(folder: Path) -> dict[str, Any]:
     every = [each for path in sorted(policies[-1].rglob("*.safetensors")) for each in load_file(path).values()]
     hashes = sorted(array(each) for each in every)
     size = sorted(float(np.abs(each.astype(np.float64)).sum()) for each in every)
-    return {"tensors": len(every), "weights": hashlib.sha256("".join(hashes).encode()).hexdigest(), "size": size}
+    return {"tensors": len(every), "weights": sha256("".join(hashes).encode()), "size": size}
 
 
 def lines(path: Path) -> list[Any]:
@@ -305,7 +280,8 @@ def section(function: Callable[[], dict[str, Any]]) -> Callable[[], dict[str, An
 
 @section
 def signature() -> dict[str, Any]:
-    return json.loads(recommit("bench", "--signature", "--json"))
+    parts = json.loads(recommit("bench --signature --json"))
+    return {part: sha256(value.encode()) for part, value in parts.items()}
 
 
 @section
@@ -313,11 +289,11 @@ def labels() -> dict[str, Any]:
     """Every column of data sets, and of states that a caller brings."""
     from recommit.data import open as opened
 
-    rng, states = np.random.default_rng(0), place() / "states.npy"
+    rng, states = np.random.default_rng(0), PLACE / "states.npy"
     np.save(states, np.stack([rng.permutation(9).reshape(3, 3) for _ in range(40)]).astype(np.uint8))
-    own = once("data-own", "data", "build", "--task", "sliding", "--states", states)
+    own = once("data-own", f"data build --task sliding --states {states}")
     found = {}
-    for name, folder in {**{name: data(name) for name in DATA}, "own": own}.items():
+    for name, folder in {**{name: data(name) for name in SETTINGS["data"]}, "own": own}.items():
         rows = opened(folder, None).columns()
         found[name] = {field.name: array(getattr(rows, field.name)) for field in fields(rows)} | {"rows": len(rows)}
     return found
@@ -325,58 +301,45 @@ def labels() -> dict[str, Any]:
 
 @section
 def sft() -> dict[str, Any]:
-    changed = {
-        "hard": ("2x4", "targets={kind: hard, paths: dataset, weighting: sample}"),
-        "augmented": ("box", "targets={augment: true, depths: [4]}", "optim.ema=0.9"),
-        "lora": ("2x4", "model.policy.lora={rank: 2, alpha: 4, dropout: 0.1}"),
-        "cross": ("2x4", "model.policy.decoder.z=cross", "model.policy.decoder.depth_conditioning=embedding"),
-        "budget": ("2x4", "model.policy.show_budget=true"),
-    }
-    plain = {name: trained(warm(name)) for name in ("3x3", "2x4", "box", "joint")}
-    return plain | {name: trained(warm(*each)) for name, each in changed.items()}
+    return {name: trained(warm(name)) for name in SETTINGS["sft"]}
 
 
 @section
 def reinforcement() -> dict[str, Any]:
-    variants = {f"family {name}": trained(family() / f"{name}-s0") for name in VARIANTS}
-    return {name: trained(grpo(name)) for name in GRPO} | variants
+    variants = {f"family {name}": trained(family() / f"{name}-s0") for name in SETTINGS["variants"]}
+    return {name: trained(grpo(name)) for name in SETTINGS["grpo"]} | variants
 
 
 @section
 def heads() -> dict[str, Any]:
     """World model and distance head, and the head that is conditioned on prices and budget."""
-    words = ["train", "stakes", foresight("2x4"), train_graph(), "--budget", 2, 4, "--hidden", 8, "--quiet"]
+    text = f"train stakes {foresight('2x4')} {train_graph()} --budget 2 4 --hidden 8 --quiet --updates"
     heads = {
         "foresight 2x4": foresight("2x4"),
         "foresight box": foresight("box"),
-        "stakes": once("stakes", *words, "--updates", 8),
-        "stakes one price": once("stakes-one", *words, "--updates", 3, "--one-price"),
-        "stakes with z": once("stakes-z", *words, "--updates", 3, "--z"),
+        "stakes": once("stakes", f"{text} 8"),
+        "stakes one price": once("stakes-one", f"{text} 3 --one-price"),
+        "stakes with z": once("stakes-z", f"{text} 3 --z"),
     }
     return {name: tensors(folder) for name, folder in heads.items()}
 
 
 @section
 def graphs() -> dict[str, Any]:
-    every = graph("2x4", "--every-state", "--size", 2, 3, "--samples", 4)
-    test = graph("box", "--starts", 24, "--ways", "--samples", 4, "--features", "--views", 2)
-    chosen = graph("box-validation", "--starts", 24, "--split", "validation", "--samples", 4, "--views", 2)
-    words = ["--json", "--quiet", "--price-look", 0.02, "--without-budget"]
-    scores = {
-        "2x4": [every, "--budget", 3, 5, "--split", *words],
-        "box": [test, "--choose-on", chosen, "--budget", 2, 6, "--split", *words],
-        "example": ["sliding-2x3", "--rules", "head", "fixed-2", "confidence-least", "random", *words],
+    every = graph("every", warm(), "--every-state --size 2 3 --samples 4")
+    test = graph("test", warm("box"), "--starts 24 --ways --samples 4 --features --views 2")
+    chosen = graph("validation", warm("box"), "--starts 24 --split validation --samples 4 --views 2")
+    return {
+        "columns": {folder.name: columns(folder) for folder in (every, test, chosen, train_graph())},
+        "2x3": score(f"{every} --budget 3 5 --split --without-budget"),
+        "box": score(f"{test} --choose-on {chosen} --budget 2 6 --split --without-budget"),
+        "example": score("sliding-2x3 --rules head fixed-2 confidence-least random --without-budget"),
+        "states": backups_on_file(every) | backups_in_memory(),
     }
-    found: dict[str, Any] = {
-        f"columns {folder.name}": columns(folder) for folder in (every, test, chosen, train_graph())
-    }
-    found |= {f"scores {name}": json.loads(recommit("graph", "score", *words)) for name, words in scores.items()}
-    found["values 2x4"] = backups_on_file(every) | backups_in_memory()
-    return found
 
 
 def backups_on_file(folder: Path) -> dict[str, Any]:
-    """Optimal values, values and regrets of fixed depths and of the head, and costs without a budget, state by state."""
+    """State by state: optimal values, values and regrets of a fixed depth and of the head, costs without a budget."""
     from recommit.graphs import files
     from recommit.play import regret
     from recommit.play.commitments import Prices
@@ -399,7 +362,7 @@ def backups_on_file(folder: Path) -> dict[str, Any]:
 
 
 def backups_in_memory() -> dict[str, Any]:
-    """What reinforcement computes of a policy: values, Q, visits and advantages; and the best depths to compare with."""
+    """What reinforcement computes of a policy: values, Q, visits and advantages; and the best depths."""
     from recommit import CommitPolicy, Sliding
     from recommit.play import oracle, values
     from recommit.play.commitments import Prices
@@ -423,8 +386,8 @@ def backups_in_memory() -> dict[str, Any]:
     return found
 
 
-def evaluation(name: str, *words: Any) -> Path:
-    return once(f"eval-{name}", "evaluate", *words, "--device", "cpu", "--quiet", "--validation", 24)
+def evaluation(name: str, run: Path, more: str) -> Path:
+    return once(f"eval-{name}", f"evaluate {run} --device cpu --quiet --validation 24 {more}")
 
 
 def played(folder: Path) -> dict[str, Any]:
@@ -434,46 +397,31 @@ def played(folder: Path) -> dict[str, Any]:
 
 def printed(text: str) -> dict[str, int]:
     """How often each number stands in a text."""
-    return dict(Counter(re.findall(r"(?<![\w.])[-−+]?\d+(?:\.\d+)?", text)))
+    return dict(Counter(re.findall(r"(?<![\w.])[-+\u2212]?\d+(?:\.\d+)?", text)))
 
 
-def tables(path: Path) -> dict[str, Any]:
+def paper_tables(folder: Path) -> dict[str, Any]:
     """The numbers of every table of the paper, and of the remarks below it."""
-    every = json.loads(path.read_text())["tables"]
+    every = json.loads((folder / "tables.json").read_text())["tables"]
     return {each["name"]: printed(word(json.dumps(each, ensure_ascii=False))) for each in every}
 
 
 @section
 def evaluate() -> dict[str, Any]:
     run, box = family() / "adaptive-s0", grpo("state-best")
-    few = ["--agents", "adaptive", "fixed-4", "shuffled", "oracle-dp", "--instances", 24]
+    few, prices = f"--instances 24 --agents {SETTINGS['few']}", "--price-action 0.01 --price-look 0.02"
     settings = {
-        "all": [run, "--agents", *AGENTS, f"adaptive@{foresight('2x4')}", "--instances", 48, "--regret"],
-        "priced": [
-            run,
-            *few,
-            "--price-action",
-            0.01,
-            "--price-look",
-            0.02,
-            "--edges",
-            "terciles",
-            "--split",
-            "validation",
-        ],
-        "box": [box, *few, "--budgets", "loose", 2, "--stop-on-deadlock", "--whole-commitments", "--edges", "thirds"],
-        "box views": [box, *few, "--views", 4, "--regret", "--fresh", 23, "--length", 2, 9],
-        "told": [warm("2x4", "model.policy.show_budget=true"), *few],
+        "all": (run, f"--instances 48 --regret --agents {SETTINGS['agents']} adaptive@{foresight('2x4')}"),
+        "priced": (run, f"{few} {prices} --edges terciles --split validation"),
+        "box": (box, f"{few} --budgets loose 2 --stop-on-deadlock --whole-commitments --edges thirds"),
+        "views": (box, f"{few} --views 4 --regret --fresh 23 --length 2 9"),
+        "told": (warm("told"), few),
     }
-    found = {name: played(evaluation(name, *words)) for name, words in settings.items()}
-    words = ["--population", "all", "--json", "--out", place() / "population"]
-    found["population"] = json.loads(recommit("evaluate", run, *words, "--device", "cpu", "--quiet"))
-    paper = evaluation("paper", family(), "--paper", "--instances", 24)
-    found |= {
-        "paper": tables(paper / "tables.json"),
-        "paper compared": json.loads((paper / "comparisons.json").read_text()),
-    }
-    return found
+    found = {name: played(evaluation(name, *each)) for name, each in settings.items()}
+    text = f"evaluate {run} --population all --json --device cpu --quiet --out {PLACE / 'population'}"
+    paper = evaluation("paper", family(), "--paper --instances 24")
+    compared = json.loads((paper / "comparisons.json").read_text())
+    return {**found, "population": json.loads(recommit(text)), "paper": paper_tables(paper), "compared": compared}
 
 
 @section
@@ -481,16 +429,14 @@ def report() -> dict[str, Any]:
     """How often each number stands in the tables of a page, and the numbers of its figures."""
     evaluate()
     found = {}
-    for name in ("all", "box views", "paper"):
-        page, figures = place() / f"{name}.html", place() / f"figures-{name}"
-        recommit("report", place() / f"eval-{name}", "--out", page, "--figures", figures, "--quiet")
+    for name in ("all", "views", "paper"):
+        page, figures = PLACE / f"{name}.html", PLACE / f"figures-{name}"
+        recommit(f"report {PLACE / f'eval-{name}'} --out {page} --figures {figures} --quiet")
         parts = re.findall(r"<table.*?</table>", page.read_text(), re.DOTALL)
         found[f"tables {name}"] = printed(" ".join(re.sub(r"<[^>]*>", " ", each) for each in parts))
         for path in sorted(figures.glob("*.csv")):
             cells = [cell for row in csv.reader(path.open()) for cell in row]
-            found[f"figure {name} {path.stem}"] = [
-                float(each) for each in cells if re.fullmatch(r"-?[\d.]+(e-?\d+)?", each)
-            ]
+            found[f"figure {name} {path.stem}"] = [float(each) for each in cells if re.fullmatch(FLOAT, each)]
     return found
 
 
@@ -498,55 +444,48 @@ def report() -> dict[str, Any]:
 def baselines() -> dict[str, Any]:
     """Heads that other methods fit on a graph, and bias and variance of gradients."""
     found, folder = {}, train_graph()
-    for method in METHODS:
-        words = ["--method", method, "--updates", 2, "--budget", 2, 4, "--quiet", "--reads", "plan"]
-        words += ["--policy", warm()] if method not in ("hazard", "verifier") else []
-        out = once(f"fit-{method}", "graph", "fit", folder, *words)
+    for method in SETTINGS["methods"]:
+        own = f"--policy {warm()}" if method not in ("hazard", "verifier") else ""
+        text = f"graph fit {folder} --method {method} --updates 2 --budget 2 4 --reads plan --quiet {own}"
+        out = once(f"fit-{method}", text)
         found[method] = tensors(out) | {"record": json.loads((out / "head.json").read_text())}
-    fitted = [place() / f"fit-{method}" for method in METHODS]
-    words = ["--fitted", *fitted, "--budget", 4, "--price-look", 0.02, "--rules", "fixed-4", "--json", "--quiet"]
-    found["scores"] = json.loads(recommit("graph", "score", folder, *words))
-    both = once("fit-both", "graph", "fit", folder, "--updates", 3, "--reads", "both", "--quiet")
-    words = ["--budget", 2, 4, "--episodes", 8, 32, "--repeats", 3, "--json", "--fitted", both]
-    found["audit"] = json.loads(recommit("graph", "audit", folder, *words))
+    fitted = " ".join(str(PLACE / f"fit-{method}") for method in SETTINGS["methods"])
+    found["scores"] = score(f"{folder} --fitted {fitted} --budget 4 --rules fixed-4")
+    both = once("fit-both", f"graph fit {folder} --updates 3 --reads both --quiet")
+    text = f"graph audit {folder} --budget 2 4 --episodes 8 32 --repeats 3 --json --fitted {both}"
+    found["audit"] = json.loads(recommit(text))
     return found
 
 
-# ---- Comparing
 def same(one: Any, other: Any) -> bool:
+    """Equal, or floats that are as good as equal."""
     if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and all(map(same, one, other))
     if isinstance(one, float) or isinstance(other, float):
-        return None not in (one, other) and math.isclose(one, other, rel_tol=1e-12, abs_tol=1e-14)
+        return None not in (one, other) and math.isclose(one, other, rel_tol=1e-12, abs_tol=1e-13)
     return bool(one == other)
 
 
 def furthest(one: Any, other: Any) -> float:
+    """The largest relative difference of two numbers, or of two lists of them."""
     pairs = zip(one, other, strict=False) if isinstance(one, list) and isinstance(other, list) else [(one, other)]
-    pairs = [each for each in pairs if all(isinstance(n, int | float) for n in each)]
-    return max((abs(a - b) / max(abs(a), abs(b), 1e-12) for a, b in pairs), default=0.0)
+    known = [each for each in pairs if all(isinstance(n, int | float) for n in each)]
+    return max((abs(a - b) / max(abs(a), abs(b), 1e-12) for a, b in known), default=0.0)
 
 
 def compare(name: str, wanted: dict[str, Any], got: dict[str, Any]) -> bool:
     wanted = {path: each for path, each in wanted.items() if not DROPPED & set(re.split(r"[/# @]", path))}
-    wrong = [path for path, each in wanted.items() if path not in got or not same(each, got[path])]
+    there = [path for path, each in wanted.items() if path in got and not same(each, got[path])]
+    gone, new = ([path for path in one if path not in other] for one, other in ((wanted, got), (got, wanted)))
     count = sum(len(each) if isinstance(each, list) else 1 for each in wanted.values())
-    print(
-        f"{name}: {count:,} numbers compared, {len(wrong)} of {len(wanted)} entries differ, {len(set(got) - set(wanted))} new"
-    )
-    for path in wrong[:1]:
-        print(
-            f"    {path}: expected {str(wanted[path])[:200]}\n    {' ' * len(path)}       got {str(got.get(path))[:200]}"
-        )
-    gone = [path for path in wrong if path not in got]
+    print(f"{name}: {count:,} numbers: of {len(wanted)} entries {len(there)} differ, {len(gone)} miss; {len(new)} new")
+    for path in there[:1]:
+        print(f"  {path}:\n    expected {str(wanted[path])[:200]}\n    got      {str(got[path])[:200]}")
+        print(f"  largest relative difference of all numbers: {max(furthest(wanted[p], got[p]) for p in there):.3g}")
     for path in gone[:1]:
-        alike = [new for new in got if new not in wanted and same(wanted[path], got[new])]
-        print(f"    {len(gone)} are missing, the first is {path}; new and alike: {alike[:3]}")
-    if there := [path for path in wrong if path in got]:
-        print(
-            f"    the largest relative difference of numbers is {max(furthest(wanted[p], got[p]) for p in there):.3g}"
-        )
-    return not wrong
+        alike = [each for each in new if same(wanted[path], got[each])]
+        print(f"  missing: {path} = {str(wanted[path])[:200]}\n  new with this value: {alike[:3]}")
+    return not (there or gone)
 
 
 def plant() -> None:
