@@ -484,7 +484,7 @@ def compare(name: str, wanted: dict[str, Any], got: dict[str, Any]) -> bool:
         print(f"  largest relative difference of all numbers: {max(furthest(wanted[p], got[p]) for p in there):.3g}")
     for path in gone[:1]:
         alike = [each for each in new if same(wanted[path], got[each])]
-        alike.sort(key=lambda each: -len(os.path.commonprefix([each, path])))
+        alike.sort(key=lambda each: -len(set(each.split("/")) & set(path.split("/"))))
         print(f"  missing: {path} = {str(wanted[path])[:200]}\n  new with this value: {alike[:3]}")
     return not (there or gone)
 
