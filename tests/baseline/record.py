@@ -33,7 +33,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 #: Today's word -> the word in expected.json, for keys, for columns and for names of rows (agents, rules, methods).
-RENAMED: dict[str, str] = {}
+RENAMED: dict[str, str] = {
+    "probs": "chance",
+    "q_values": "quality",
+    "remaining": "left",
+    "budget_conditioned": "told_left",
+    "price_observation": "price_look",
+    "max_ratio_deviation": "furthest_ratio",
+    "zero_std_fraction": "dead_groups",
+}
 #: Words in expected.json of numbers that were dropped on purpose.
 DROPPED: set[str] = set()
 #: Keys of clocks.
@@ -61,7 +69,7 @@ recipe:
     run: &run {threads: 1, tensorboard: false, log_every: 1, save_every: 99}
   grpo:
     head: {reads: plan, hidden: 6}
-    credit: {group: exact, size: 3, price_action: [0.002, 0.01], price_look: 0.01, width: 2}
+    credit: {group: exact, size: 3, price_action: [0.002, 0.01], price_observation: 0.01, width: 2}
     objective: {clip: 0.2, kl: 0.05}
     rollout: {instances: 12, budget: 4}
     optim: {steps: 3, batch: 8, lr: 2.0e-4, vision_lr: 0.0, head_lr: 2.0e-4, depth_lr: 1.0e-2, warmup: 0}
@@ -98,16 +106,16 @@ grpo:
   episode-joint-ratio: [2x4, "credit={group: episode, size: 3, reward: total}", objective.ratio=joint]
   branch:
     - 2x4
-    - "credit={group: branch, size: 3, reward: solved, price_action: 0.01, price_look: 0.02, follow: random}"
+    - "credit={group: branch, size: 3, reward: solved, price_action: 0.01, price_observation: 0.02, follow: random}"
     - "objective={clip: 0.2, kl: 0.1, mean: all, length: own, kl_depth: false, epochs: 2}"
   exact-even:
     - 2x4
-    - "credit={group: exact, size: 3, width: 1, scale: none, budgets: [2, 4], plan_depths: even}"
+    - "credit={group: exact, size: 3, width: 1, scale: none, budgets: [2, 4], depth_weighting: even}"
     - rollout.states=9
   exact-augment: [box, rollout.augment=true, head=null]
   exact-head-moves:
     - 2x4
-    - "phases=[{steps: 1}, {steps: 1, head_moves: 2}, {steps: 1, head_only: true, head_moves: 4, head_lr: 0.01,
+    - "phases=[{steps: 1}, {steps: 1, head_updates: 2}, {steps: 1, head_only: true, head_updates: 4, head_lr: 0.01,
       starts: 36, budgets: [2, 4], price_action: 0.02}]"
   joint: [joint, "by_task={sokoban: {rollout.budget: 4, rollout.augment: true}}"]
 variants: [adaptive, fixed-4, fixed-8, random, depth-only, paper]
@@ -180,7 +188,7 @@ def foresight(name: str) -> Path:
 
 
 def score(text: str) -> Any:
-    return json.loads(recommit(f"graph score {text} --price-look 0.02 --json --quiet"))
+    return json.loads(recommit(f"graph score {text} --price-observation 0.02 --json --quiet"))
 
 
 def flat(value: Any, path: str = "") -> dict[str, Any]:
@@ -340,9 +348,8 @@ def graphs() -> dict[str, Any]:
 
 def backups_on_file(folder: Path) -> dict[str, Any]:
     """State by state: optimal values, values and regrets of a fixed depth and of the head, costs without a budget."""
-    from recommit.graphs import files
-    from recommit.play import regret
-    from recommit.play.commitments import Prices
+    from recommit.graph import files, regret
+    from recommit.graph.commitments import Prices
 
     graph, budget, found = files.read(folder), 4, {}
     every = graph.commitments(tuple(range(1, 9)))
@@ -350,7 +357,7 @@ def backups_on_file(folder: Path) -> dict[str, Any]:
     for name, prices in {"free": Prices(), "priced": Prices(0.01, 0.03)}.items():
         best = regret.best(every, budget, prices)
         found[f"best {name}"] = numbers(best.value)
-        found[f"q {name}"] = numbers(best.quality(budget, every.rows))
+        found[f"q {name}"] = numbers(best.q_values(budget, every.rows))
         found[f"optimal {name}"] = numbers(regret.optimal_values(graph.distance, (1, 2, 4, 8), budget, prices))
         for rule, depths in {"fixed-4": np.full(len(graph.states), 4), "head": own}.items():
             followed = regret.follow(best, depths)
@@ -364,9 +371,9 @@ def backups_on_file(folder: Path) -> dict[str, Any]:
 def backups_in_memory() -> dict[str, Any]:
     """What reinforcement computes of a policy: values, Q, visits and advantages; and the best depths."""
     from recommit import CommitPolicy, Sliding
-    from recommit.play import oracle, values
-    from recommit.play.commitments import Prices
-    from recommit.play.plan_graph import PlanGraph, softmax
+    from recommit.graph import oracle, values
+    from recommit.graph.commitments import Prices
+    from recommit.graph.plan_graph import PlanGraph, softmax
 
     policy, task = CommitPolicy.from_pretrained(warm()).eval(), Sliding(2, 4)
     starts = task.generate(20, seed=4, length=(2, 14)).states
@@ -377,7 +384,7 @@ def backups_in_memory() -> dict[str, Any]:
     for name, budgets in {"one budget": (), "budgets": (2, 4)}.items():
         program = values.Program(graph, roots, 4, Prices(0.01, 0.02), budgets)
         result = program.values(chance(program.nodes))
-        for part in ("value", "quality", "visits", "advantage", "by_distance", "settled"):
+        for part in ("value", "q_values", "visits", "advantage", "by_distance", "settled"):
             found[f"{part} {name}"] = numbers(getattr(result, part))
     for name, prices in {"free": Prices(), "priced": Prices(0.01, 0.03)}.items():
         best = oracle.ceiling(PlanGraph(policy, task, (1, 2, 4, 8)), starts, 4, (1, 2, 4, 8), prices)
@@ -409,7 +416,7 @@ def paper_tables(folder: Path) -> dict[str, Any]:
 @section
 def evaluate() -> dict[str, Any]:
     run, box = family() / "adaptive-s0", grpo("state-best")
-    few, prices = f"--instances 24 --agents {SETTINGS['few']}", "--price-action 0.01 --price-look 0.02"
+    few, prices = f"--instances 24 --agents {SETTINGS['few']}", "--price-action 0.01 --price-observation 0.02"
     settings = {
         "all": (run, f"--instances 48 --regret --agents {SETTINGS['agents']} adaptive@{foresight('2x4')}"),
         "priced": (run, f"{few} {prices} --edges terciles --split validation"),
