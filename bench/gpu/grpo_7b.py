@@ -34,9 +34,8 @@ from recommit.train.engine.base import groups
 from recommit.train.engine.torch import TorchEngine
 from recommit.train.grpo import loss as objective
 from recommit.train.grpo.collect import ExactCollector, SampledCollector
-from recommit.train.grpo.config import GrpoConfig, RolloutConfig
+from recommit.train.grpo.config import ExactCredit, GrpoConfig, RolloutConfig, StateCredit
 from recommit.train.grpo.depth_head_optimizer import DepthHeadOptimizer
-from recommit.train.grpo.settings.credit import ExactCredit, StateCredit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

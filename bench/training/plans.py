@@ -61,8 +61,6 @@ def one(shape: str, stage: str, engine: dict[str, Any]) -> dict[str, Any]:
     from recommit.runs import ranks
     from recommit.runs.directory import RunDirectory
     from recommit.train import initial_policy
-    from recommit.train.grpo.step import Grpo
-    from recommit.train.sft.run import Sft
 
     sft, grpo, model = recipes(shape, engine)
     config = sft if stage == "sft" else grpo

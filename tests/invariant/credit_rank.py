@@ -107,7 +107,7 @@ def stopping(step: Any, rank: int) -> Any:
     """Ctrl-C on the last rank, in the second of three steps."""
 
     def stepping(self: Any) -> Any:
-        if self.at.step == 1 and rank == self.team.world - 1:
+        if self.state.step == 1 and rank == self.team.world - 1:
             signal.raise_signal(signal.SIGINT)
         return step(self)
 
@@ -120,7 +120,7 @@ def play(place: Path, case: str, stage: str, rank: int = 0, world: int = 1) -> i
     out, defect = place / f"{case}-{stage}-{world}", case.partition("@")[2]
     planted = mock.patch.object(*DEFECTS[defect]) if defect in DEFECTS else nullcontext()
     if defect == "stopped":
-        with mock.patch.object(run.Grpo, "_step", stopping(run.Grpo._step, rank)):
+        with mock.patch.object(run.GrpoTrainer, "_step", stopping(run.GrpoTrainer._step, rank)):
             assert run.train(plan(case, stage), init, out, quiet=True) == 130
     with planted, noted() as graphs:
         status = run.train(plan(case, stage), init, out, quiet=True)

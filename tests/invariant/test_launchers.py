@@ -23,7 +23,6 @@ from recommit import CommitPolicy
 from recommit.cli import main
 from recommit.runs.ports import free_port
 from recommit.train.family import launch, processes
-from recommit.train.recipe_file import _folder
 
 LAUNCH = Path(str(_folder() / "launch"))
 BIN = Path(sys.executable).parent

@@ -9,9 +9,7 @@ from recommit.runs import ranks
 from recommit.runs.directory import RunDirectory
 from recommit.train.config import SftConfig, parse
 from recommit.train.grpo.config import GrpoConfig
-from recommit.train.grpo.run import Grpo
 from recommit.train.initial_policy import policy as start
-from recommit.train.sft.run import Sft
 
 HERE = Machine(CARDS["cpu"], 1)
 QUIET = {"validation": {"instances": 0}, "run": {"threads": 1, "tensorboard": False}}

@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("torch")
 
 from recommit.reproduce import preset
-from recommit.train.family.configs import family
+from recommit.train.family.runs import family
 
 ROWS = ("paper", "ladder-inputs", "ladder-looks", "ladder-objective", "ladder-episode", "ladder-exact", "adaptive")
 #: Fields that may differ from the row before, and the one that must.

@@ -110,7 +110,7 @@ def test_progress_before_a_loss_is_that_of_its_single_actions():
 def test_branches_go_on_from_where_their_candidates_end(init):
     """The reward of a branch is that of its whole play: never below its own success."""
     from recommit.train.grpo import reward as credit
-    from recommit.train.grpo.settings.credit import BranchCredit
+    from recommit.train.grpo.config import BranchCredit
 
     task = recommit.Sliding(2, 3)
     starts = task.generate(8, seed=4, length=(2, 10)).states

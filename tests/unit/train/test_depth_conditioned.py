@@ -18,7 +18,7 @@ from recommit.rollout.sampling import Actor
 from recommit.rollout.variants import variant
 from recommit.runs.directory import best_policy
 from recommit.train.grpo import loss as objective
-from recommit.train.grpo import run as grpo
+from recommit.train.grpo import trainer as grpo
 from recommit.train.grpo.collect import ExactCollector, SampledCollector
 from recommit.train.grpo.config import ObjectiveConfig
 
@@ -45,7 +45,7 @@ def decisions(policy, name="adaptive", **credit):
     plan = runs.plan_of(credit=credit, rollout={"instances": 12})
     actor = Actor(policy, TASK, variant(name), seed=5)
     collector = SampledCollector(actor, plan.credit, plan.rollout)
-    if plan.credit.group == "exact":
+    if plan.advantage.estimator == "exact":
         collector = ExactCollector(actor, plan.credit, plan.rollout, lambda depths: PlanGraph(policy, TASK, depths))
     return collector(TASK.generate(12, seed=9, length=(4, 9)).states, 0)[0]
 

@@ -12,7 +12,7 @@ from tests.unit.train.runs import FINISHED, actor, moved, plan_of, same
 
 from recommit.policy.policy import CommitPolicy
 from recommit.runs.directory import best_policy
-from recommit.train.grpo import run
+from recommit.train.grpo import trainer as run
 
 
 def test_the_head_alone_raises_the_return_and_moves_nothing_else(init):
@@ -49,8 +49,8 @@ def test_the_head_alone_raises_the_return_and_moves_nothing_else(init):
 
 def test_a_run_ends_with_the_head_alone_on_more_starts(init, tmp_path, monkeypatch):
     seen = []
-    whole = run.Grpo._starts
-    monkeypatch.setattr(run.Grpo, "_starts", lambda self: (seen.append(whole(self)), seen[-1])[1])
+    whole = run.GrpoTrainer._starts
+    monkeypatch.setattr(run.GrpoTrainer, "_starts", lambda self: (seen.append(whole(self)), seen[-1])[1])
     plan = plan_of(**FINISHED, validation={"every": 1})
     out = tmp_path / "run"
     assert run.train(plan, init, out, quiet=True) == 0
@@ -67,13 +67,13 @@ def test_a_run_ends_with_the_head_alone_on_more_starts(init, tmp_path, monkeypat
 @pytest.mark.parametrize("stop", [1, 3])
 def test_finished_runs_end_in_the_same_bits(init, tmp_path, monkeypatch, stop):
     assert run.train(plan_of(**FINISHED), init, tmp_path / "straight", quiet=True) == 0
-    step = run.Grpo._step
+    step = run.GrpoTrainer._step
     monkeypatch.setattr(
-        run.Grpo,
+        run.GrpoTrainer,
         "_step",
-        lambda self: (step(self), signal.raise_signal(signal.SIGINT) if self.at.step == stop else None)[0],
+        lambda self: (step(self), signal.raise_signal(signal.SIGINT) if self.state.step == stop else None)[0],
     )
     assert run.train(plan_of(**FINISHED), init, tmp_path / "run", quiet=True) == 130
-    monkeypatch.setattr(run.Grpo, "_step", step)
+    monkeypatch.setattr(run.GrpoTrainer, "_step", step)
     assert run.train(plan_of(**FINISHED), init, tmp_path / "run", quiet=True) == 0
     same(tmp_path / "straight", tmp_path / "run")

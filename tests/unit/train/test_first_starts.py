@@ -12,8 +12,8 @@ from recommit.cli import main
 from recommit.cli.verbs.train import _refuse_foreign
 from recommit.runs.directory import recipe_of
 from recommit.storage.errors import WrongFolder
+from recommit.train import sft
 from recommit.train.initial_policy import refuse_others
-from recommit.train.sft import run as sft
 
 
 def of_steps(plan, steps):

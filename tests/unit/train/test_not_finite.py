@@ -13,10 +13,9 @@ torch = pytest.importorskip("torch")
 from safetensors.torch import load_file
 from tests.unit.train.runs import FINISHED, lines, plan_of
 
-from recommit.train import loop
+from recommit.train import loop, sft
 from recommit.train.engine.torch import TorchEngine
 from recommit.train.grpo import depth_head_optimizer, reward, run
-from recommit.train.sft import run as sft
 
 #: What comes of a loss.
 LOSSES = {"nan": math.nan, "infinite": math.inf, "overflow": 1e38}
@@ -48,10 +47,10 @@ def train(kind, plan, data, init, out, when):
 def steps(monkeypatch):
     """The number of the step that is being taken, from 1, by the trainer's own count."""
     at = [0]
-    for cls in (sft.Sft, run.Grpo):
+    for cls in (sft.SftTrainer, run.GrpoTrainer):
 
         def noted(self, take=cls._step):
-            at[0] = self.at.step + 1
+            at[0] = self.state.step + 1
             return take(self)
 
         monkeypatch.setattr(cls, "_step", noted)

@@ -15,11 +15,10 @@ from recommit.policy.policy import CommitPolicy
 from recommit.rollout.sampling import Actor
 from recommit.rollout.variants import variant
 from recommit.runs.directory import best_policy
+from recommit.train import sft as run
 from recommit.train.config import parse
 from recommit.train.grpo.collect import ExactCollector
-from recommit.train.grpo.config import GrpoConfig, RolloutConfig
-from recommit.train.grpo.settings.credit import ExactCredit
-from recommit.train.sft import run
+from recommit.train.grpo.config import ExactCredit, GrpoConfig, RolloutConfig
 
 TASK = recommit.Sliding(2, 3)
 

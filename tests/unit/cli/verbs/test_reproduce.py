@@ -20,7 +20,7 @@ from recommit.policy.checkpoint import weights_of
 from recommit.reproduce import preset, stages
 from recommit.runs.directory import best_policy
 from recommit.train import config
-from recommit.train.family import configs
+from recommit.train.family import runs as families
 
 PRESET = """
 tasks:
@@ -38,7 +38,7 @@ tasks:
       - run.tensorboard=false
     grpo:
       - optim.steps=1
-      - credit.size=2
+      - advantage.group_size=2
       - "rollout={instances: 4, budget: 3, states: 64, length: [4, 14]}"
       - "validation={instances: 4, every: 1, budget: 3, length: [4, 14]}"
       - run.tensorboard=false
@@ -244,7 +244,7 @@ def test_presets(capsys):
             DataSpec.from_dict(task["data"])
             config.load(task["recipe"], task.get("sft", []))
             names = (*task["variants"], *task.get("ablations", ()))
-            plans = configs.family(task["recipe"], names, tuple(task.get("grpo", [])), {})
+            plans = families.family_configs(task["recipe"], names, tuple(task.get("grpo", [])), {})
             assert set(plans) == set(names)
     assert "recipe: laptop-sliding" in capsys.readouterr().out
     assert main(["reproduce", "--preset", "nothing", "--out", "x"]) == 2

@@ -9,18 +9,17 @@ from dataclasses import replace
 import pytest
 
 torch = pytest.importorskip("torch")
+from recommit.train.engine.average import Average
 from safetensors.torch import load_file
 from tests.unit.train import runs
 
 from recommit.runs import ranks
 from recommit.runs.directory import best_policy
+from recommit.train import sft as run
 from recommit.train.config import EngineConfig, OptimConfig, SftConfig, parse
-from recommit.train.engine.average import Average
-from recommit.train.engine.base import Group
-from recommit.train.engine.make import make_engine
+from recommit.train.engine.base import Group, make_engine
 from recommit.train.engine.torch import TorchEngine
 from recommit.train.grpo.config import GrpoConfig
-from recommit.train.sft import run
 
 
 def engine_of(**changes):
@@ -97,17 +96,17 @@ def test_a_run_saves_and_validates_its_averages(levels, tmp_path):
 def test_an_interrupted_run_ends_in_the_same_bits(levels, tmp_path, monkeypatch):
     plan = parse(SftConfig, {**runs.TINY, "optim": {**runs.TINY["optim"], "steps": 4, "ema": 0.9}})
     assert run.train(plan, levels, tmp_path / "straight", quiet=True) == 0
-    step = run.Sft._step
+    step = run.SftTrainer._step
 
     def interrupted(self):
         sums = step(self)
-        if self.at.step == 3:
+        if self.state.step == 3:
             signal.raise_signal(signal.SIGINT)
         return sums
 
-    monkeypatch.setattr(run.Sft, "_step", interrupted)
+    monkeypatch.setattr(run.SftTrainer, "_step", interrupted)
     assert run.train(plan, levels, tmp_path / "interrupted", quiet=True) == 130
-    monkeypatch.setattr(run.Sft, "_step", step)
+    monkeypatch.setattr(run.SftTrainer, "_step", step)
     assert run.train(plan, levels, tmp_path / "interrupted", quiet=True) == 0
     runs.same(tmp_path / "straight", tmp_path / "interrupted")
 

@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("torch")
 
 from recommit.train.config import EngineConfig, OptimConfig
-from recommit.train.engine.deepspeed import settings
+from recommit.train.engine.deepspeed_config import settings
 
 
 def made(**engine):

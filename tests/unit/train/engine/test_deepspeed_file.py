@@ -9,8 +9,7 @@ import pytest
 pytest.importorskip("torch")
 
 from recommit.train.config import EngineConfig, OptimConfig
-from recommit.train.engine.deepspeed import settings
-from recommit.train.engine.deepspeed_file import changes, merged, names
+from recommit.train.engine.deepspeed_config import changes, merged, names, settings
 
 
 def told(name):

@@ -7,7 +7,7 @@ import pytest
 torch = pytest.importorskip("torch")
 from safetensors.torch import save_file
 
-from recommit.train.engine import state as engine_state
+from recommit.train.engine import base as engine_state
 
 STATES = [
     {"weight": torch.arange(6.0).view(2, 3), "exp_avg": torch.ones(2, 3), "step": torch.tensor(4.0)},
@@ -22,14 +22,14 @@ def equal(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> bool:
 
 @pytest.mark.parametrize(("limit", "files"), [(1 << 20, 1), (1, 2)])
 def test_it_comes_back_from_any_number_of_files(tmp_path, limit, files):
-    engine_state.save(tmp_path, STATES, limit=limit)
+    engine_state.save_states(tmp_path, STATES, limit=limit)
     assert len(list(tmp_path.iterdir())) == files
-    assert all(equal(*pair) for pair in zip(engine_state.load(tmp_path, SHAPES), STATES, strict=True))
+    assert all(equal(*pair) for pair in zip(engine_state.load_states(tmp_path, SHAPES), STATES, strict=True))
 
 
 def test_ranks_that_do_not_write_go_through_every_state(tmp_path):
     gathered = []
-    engine_state.save(tmp_path, (gathered.append(state) or state for state in STATES), write=False)
+    engine_state.save_states(tmp_path, (gathered.append(state) or state for state in STATES), write=False)
     assert gathered == STATES
     assert not list(tmp_path.iterdir())
 
@@ -38,7 +38,7 @@ def test_a_file_of_an_earlier_version_is_read(tmp_path):
     save_file(
         {f"{i}.{k}": v for i, state in enumerate(STATES) for k, v in state.items()}, tmp_path / "engine.safetensors"
     )
-    assert all(equal(*pair) for pair in zip(engine_state.load(tmp_path, SHAPES), STATES, strict=True))
+    assert all(equal(*pair) for pair in zip(engine_state.load_states(tmp_path, SHAPES), STATES, strict=True))
 
 
 @pytest.mark.parametrize(
@@ -50,6 +50,6 @@ def test_a_file_of_an_earlier_version_is_read(tmp_path):
     ],
 )
 def test_the_state_of_other_weights_is_refused_before_the_first(tmp_path, shapes, message):
-    engine_state.save(tmp_path, STATES)
+    engine_state.save_states(tmp_path, STATES)
     with pytest.raises(ValueError, match=message):
-        next(engine_state.load(tmp_path, shapes))
+        next(engine_state.load_states(tmp_path, shapes))

@@ -11,7 +11,7 @@ pytest.importorskip("torch")
 from tests.unit.train.runs import plan_of
 
 from recommit.policy.checkpoint import local_folder, weights_of
-from recommit.train.grpo import run
+from recommit.train.grpo import trainer as run
 
 
 def test_a_family_trains_what_is_missing(init, tmp_path, monkeypatch):

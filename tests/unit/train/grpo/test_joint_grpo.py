@@ -19,15 +19,15 @@ from recommit.policy.checkpoint import weights_of
 from recommit.policy.policy import CommitPolicy
 from recommit.runs.directory import RunDirectory, best_policy, recipe_of, recipes_of
 from recommit.runs.ranks import Team
+from recommit.train import sft
 from recommit.train.config import SftConfig, parse
 from recommit.train.grpo import joint
 from recommit.train.grpo import loss as objective
-from recommit.train.grpo import run as grpo
-from recommit.train.sft import run as sft
+from recommit.train.grpo import trainer as grpo
 
 BOTH = ("sliding", "sokoban")
 #: The paper's table has values of both kinds.
-OWN = {"sokoban": {"rollout.budget": 4, "credit.size": 5, "objective": {"kl": 0.2}}}
+OWN = {"sokoban": {"rollout.budget": 4, "advantage.group_size": 5, "objective": {"kl": 0.2}}}
 
 
 def outputs(weights):
@@ -63,13 +63,13 @@ def test_its_own_values():
     config = plan_of(by_task=OWN)
     assert config.of("sliding") is config
     sokoban = config.of("sokoban")
-    assert (sokoban.rollout.budget, sokoban.credit.size, sokoban.objective.kl) == (4, 5, 0.2)
+    assert (sokoban.rollout.budget, sokoban.advantage.group_size, sokoban.objective.kl) == (4, 5, 0.2)
     assert sokoban.rollout.instances == config.rollout.instances
     for changes, message in [
         ({"sokoban": {"optim.lr": 1e-3}}, r"by_task\.sokoban: expected values of credit, .*, got optim\.lr"),
         ({"sokoban": {"credit.sise": 3}}, r"got credit\.sise"),
         ({"chess": {}}, "task: expected one of sliding, sokoban, ice, got 'chess'"),
-        ({"ice": {"credit.size": 1}}, r"credit\.size: expected at least 2"),
+        ({"ice": {"advantage.group_size": 1}}, r"credit\.size: expected at least 2"),
     ]:
         with pytest.raises(ValueError, match=message):
             plan_of(by_task=changes)
@@ -96,7 +96,7 @@ def test_interrupted_runs_end_in_the_same_bits(both, straight, tmp_path, monkeyp
 
     def interrupted(self):
         measured = step(self)
-        if self.at.step == 1:
+        if self.state.step == 1:
             signal.raise_signal(signal.SIGINT)
         return measured
 

@@ -9,14 +9,14 @@ import json
 import pytest
 
 pytest.importorskip("torch")
+from recommit.train.grpo.old_config import updated
 from tests.unit.train.runs import plan_of, same
 
 from recommit.storage.ownership import differences
-from recommit.train.family import configs
+from recommit.train.family import runs as families
 from recommit.train.family.runs import Run
-from recommit.train.grpo import run
-from recommit.train.grpo.old_config import updated
-from recommit.train.parsing import plain
+from recommit.train.grpo import trainer as run
+from recommit.train.recipe import plain
 
 #: What the laptop's sliding recipe was when credit was one class and the finish a share.
 CREDIT = {
@@ -81,7 +81,7 @@ def old(values, credit=CREDIT, finish=FINISH, **more):
 
 @pytest.mark.parametrize("name", OLD)
 def test_a_run_of_that_time_is_the_same_run(name):
-    (config,) = configs.family("laptop-sliding", (name,), (), {}).values()
+    (config,) = families.family_configs("laptop-sliding", (name,), (), {}).values()
     values = json.loads(json.dumps(plain(config)))
     credit, finish = ({**usual, **OLD[name].get(part, {})} for part, usual in (("credit", CREDIT), ("finish", FINISH)))
     now = json.loads(json.dumps(updated(old(values, credit, finish))))
@@ -126,11 +126,11 @@ def test_an_unfinished_run_of_that_time_goes_on_and_is_found_finished(init, tmp_
     last = {"steps": 2, "head_only": True, "head_updates": 2, "head_lr": 0.01, "starts": 18, "budgets": [2]}
     plan, out = plan_of(**exact, phases=[{"steps": 2}, last]), tmp_path / "run"
     assert run.train(plan, init, tmp_path / "straight", quiet=True) == 0
-    step = run.Grpo._step
-    monkeypatch.setattr(run.Grpo, "_step", lambda self: step(self) if self.at.step < 2 else raised())
+    step = run.GrpoTrainer._step
+    monkeypatch.setattr(run.GrpoTrainer, "_step", lambda self: step(self) if self.state.step < 2 else raised())
     with pytest.raises(RuntimeError, match="enough"):
         run.train(plan, init, out, quiet=True)
-    monkeypatch.setattr(run.Grpo, "_step", step)
+    monkeypatch.setattr(run.GrpoTrainer, "_step", step)
     begun = json.loads((out / "config.json").read_text())
     credit = {
         **CREDIT,

@@ -10,7 +10,7 @@ pytest.importorskip("torch")
 from tests.reference import grpo as slow
 
 from recommit.train.grpo import reward as credit
-from recommit.train.grpo.settings.credit import EpisodeCredit, StateCredit
+from recommit.train.grpo.config import EpisodeCredit, StateCredit
 
 CONFIGS = [
     EpisodeCredit(reward=reward, price_action=price, price_observation=price / 2, deadlock=deadlock)

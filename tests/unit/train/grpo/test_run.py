@@ -16,11 +16,11 @@ from tests.unit.train.runs import lines, moved, plan_of, same, weights
 from recommit.policy.policy import CommitPolicy
 from recommit.rollout.variants import variant
 from recommit.runs.directory import RunDirectory, best_policy, recipe_of
-from recommit.train import loop, validate
+from recommit.train import loop
 from recommit.train.config import parse
 from recommit.train.engine.torch import TorchEngine
-from recommit.train.grpo import run
 from recommit.train.grpo import step as grpo_step
+from recommit.train.grpo import trainer as run
 
 CREDITS = [
     {"group": "state", "reward": "mean"},
@@ -72,7 +72,7 @@ def test_a_run_is_judged_by_all_of_its_budgets(init, tmp_path, variant):
     own, price, price_observation = ("adaptive", 0.03, 0.05) if variant == "adaptive" else ("2", 0.01, 0.02)
     assert judged[str(given.validation.budget)] == best["validation"]["solved"][own]
     policy, recipe = CommitPolicy.from_pretrained(best_policy(tmp_path / "run")), recipe_of(init)
-    starts = validate.instances(grpo_step._instances(recipe, given), given.validation).starts
+    starts = validation.instances(grpo_step._instances(recipe, given), given.validation).starts
     slow = [one_by_one(policy, recipe.puzzle(), starts, int(budget), given.variant) for budget in judged]
     assert [share for share, *_ in slow] == pytest.approx(list(judged.values()), abs=1e-4)
     worth = np.mean([share - price * actions - price_observation * looks for share, actions, looks in slow])
@@ -95,13 +95,13 @@ def one_by_one(policy, task, starts, budget, chosen):
 
 def test_the_reference_is_the_warm_start_bit_by_bit(init, tmp_path, monkeypatch):
     made = []
-    whole = run.Grpo.__init__
+    whole = run.GrpoTrainer.__init__
 
     def noted(self, *arguments, **options):
         whole(self, *arguments, **options)
         made.append(self)
 
-    monkeypatch.setattr(run.Grpo, "__init__", noted)
+    monkeypatch.setattr(run.GrpoTrainer, "__init__", noted)
     assert run.train(plan_of(), init, tmp_path / "run", quiet=True) == 0
     kept = made[0].reference._copy.state_dict()
     start = CommitPolicy.from_pretrained(best_policy(init)).state_dict()
@@ -145,17 +145,17 @@ def test_interrupted_runs_end_in_the_same_bits(init, straight, tmp_path, monkeyp
 
 
 def interrupt_and_go_on(plan, init, out, monkeypatch, stop):
-    step = run.Grpo._step
+    step = run.GrpoTrainer._step
 
     def interrupted(self):
         measured = step(self)
-        if self.at.step == stop:
+        if self.state.step == stop:
             signal.raise_signal(signal.SIGINT)
         return measured
 
-    monkeypatch.setattr(run.Grpo, "_step", interrupted)
+    monkeypatch.setattr(run.GrpoTrainer, "_step", interrupted)
     assert run.train(plan, init, out, quiet=True) == 130
-    monkeypatch.setattr(run.Grpo, "_step", step)
+    monkeypatch.setattr(run.GrpoTrainer, "_step", step)
     torch.manual_seed(4321)
     assert run.train(plan, init, out, quiet=True) == 0
 
@@ -174,7 +174,7 @@ class Killed(BaseException):
 
 @pytest.mark.parametrize(
     ("owner", "name"),
-    [(run.Grpo, "_learn"), (TorchEngine, "step"), (loop.Trainer, "_save")],
+    [(run.GrpoTrainer, "_learn"), (TorchEngine, "step"), (loop.Trainer, "_save")],
     ids=lambda v: str(v)[-12:],
 )
 def test_a_killed_run_goes_back_to_its_checkpoint(init, straight, tmp_path, monkeypatch, owner, name):
@@ -243,8 +243,8 @@ def test_starts_are_mirrored_and_turned(tmp_path):
         config = plan_of(
             rollout={"augment": augment, "instances": 32}, validation={"instances": 0}, objective={"kl": 0}
         )
-        one = run.Grpo(config, made, recipe, RunDirectory(tmp_path / "run"), Team(), quiet=True)
-        one.at.step = step
+        one = run.GrpoTrainer(config, made, recipe, RunDirectory(tmp_path / "run"), Team(), quiet=True)
+        one.state.step = step
         return one._starts()
 
     plain, turned = starts(False), starts(True)
@@ -258,7 +258,7 @@ def test_starts_are_mirrored_and_turned(tmp_path):
 
 
 def test_a_run_goes_on_when_its_warm_start_is_gone(init, tmp_path, monkeypatch):
-    step, plan = run.Grpo._step, plan_of(optim={"steps": 2})
+    step, plan = run.GrpoTrainer._step, plan_of(optim={"steps": 2})
     shutil.copytree(init, tmp_path / "warm")
 
     def interrupted(self):
@@ -266,7 +266,7 @@ def test_a_run_goes_on_when_its_warm_start_is_gone(init, tmp_path, monkeypatch):
         return step(self)
 
     with monkeypatch.context() as once:
-        once.setattr(run.Grpo, "_step", interrupted)
+        once.setattr(run.GrpoTrainer, "_step", interrupted)
         assert run.train(plan, tmp_path / "warm", tmp_path / "run", quiet=True) == 130
     shutil.rmtree(tmp_path / "warm")
     assert run.train(plan, tmp_path / "warm", tmp_path / "run", quiet=True) == 0

@@ -10,7 +10,7 @@ from tests.unit.train.runs import lines, moved, plan_of, same, warm_start
 
 from recommit.policy.policy import CommitPolicy
 from recommit.runs.directory import best_policy
-from recommit.train.grpo import run
+from recommit.train.grpo import trainer as run
 
 
 @pytest.fixture(scope="module")

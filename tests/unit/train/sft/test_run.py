@@ -16,8 +16,8 @@ import recommit
 from recommit.runs import checkpoints
 from recommit.runs.directory import best_policy
 from recommit.train import loop
+from recommit.train import sft as run
 from recommit.train.engine.torch import TorchEngine
-from recommit.train.sft import run
 
 
 def losses_of(folder):
@@ -51,17 +51,17 @@ def test_interrupted_runs_end_in_the_same_bits(plan, data, straight, tmp_path, m
 
 
 def interrupt_and_go_on(plan, data, out, monkeypatch, stop):
-    step = run.Sft._step
+    step = run.SftTrainer._step
 
     def interrupted(self):
         measured = step(self)
-        if self.at.step == stop:
+        if self.state.step == stop:
             signal.raise_signal(signal.SIGINT)
         return measured
 
-    monkeypatch.setattr(run.Sft, "_step", interrupted)
+    monkeypatch.setattr(run.SftTrainer, "_step", interrupted)
     assert run.train(plan, data, out, quiet=True) == 130
-    monkeypatch.setattr(run.Sft, "_step", step)
+    monkeypatch.setattr(run.SftTrainer, "_step", step)
     torch.manual_seed(12345)  # whatever else the new process did
     assert run.train(plan, data, out, quiet=True) == 0
 
@@ -81,11 +81,11 @@ class Killed(BaseException):
 
 #: Where a run dies, the second time it comes there: before a step, and at every stage of saving.
 MOMENTS = [
-    (run.Sft, "_step"),
+    (run.SftTrainer, "_step"),
     (TorchEngine, "save"),
-    (run.Sft, "_save"),
+    (run.SftTrainer, "_save"),
     (checkpoints, "commit"),
-    (run.Sft, "_settle"),
+    (run.SftTrainer, "_settle"),
     (checkpoints.Checkpoints, "prune"),
 ]
 

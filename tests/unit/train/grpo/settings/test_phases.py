@@ -8,9 +8,8 @@ pytest.importorskip("torch")
 from tests.unit.train.runs import plan_of
 
 from recommit.graph.commitments import Prices
-from recommit.train.grpo.config import GrpoConfig
-from recommit.train.grpo.settings.phases import GrpoPhase
-from recommit.train.parsing import parse, plain
+from recommit.train.grpo.config import GrpoConfig, GrpoPhase
+from recommit.train.recipe import parse, plain
 
 LAST = {"steps": 2, "head_only": True, "head_updates": 7}
 
