@@ -101,7 +101,7 @@ def our_step(policy: CommitPolicy, task: Any, rows: Any, engine: TorchEngine, cl
     batch = clock.run("targets", lambda: targets.make(task, rows, TARGETS, seed=0, first=number))
     total = targets.total_weight(batch, TARGETS)
     loss = clock.run("forward", lambda: targets.sft_loss(policy, task, batch, TARGETS, total)[0])
-    clock.run("backward", lambda: engine.backward(loss, last=True))
+    clock.run("backward", lambda: engine.backward(loss))
     clock.run("optimiser", lambda: engine.step(0.0))
     return float(loss.detach())
 

@@ -86,8 +86,11 @@ def at_step(step: dict[str, int], event: Any) -> Iterator[None]:
 
         return taken
 
+    from recommit.train.grpo.trainer import GrpoTrainer
+    from recommit.train.sft import SftTrainer
+
     with ExitStack() as stack:
-        for cls in (Sft, Grpo):
+        for cls in (SftTrainer, GrpoTrainer):
             stack.enter_context(mock.patch.object(cls, "_step", stepping(cls._step)))
         yield
 

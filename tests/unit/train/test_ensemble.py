@@ -53,9 +53,9 @@ def test_targets_are_the_mean_of_eight_views_and_ask_no_solver(teacher, ensemble
     batch = ensemble.targets(TASK, STATES, ahead, seed=3, first=0)
     policy = CommitPolicy.from_pretrained(best_policy(teacher)).eval().requires_grad_(False)
     policy.replace_views(8)
-    _, _, plans, chances = policy.plan_with_probabilities(TASK, batch.states, (8,))
+    _, _, plans, probs = policy.plan_with_probabilities(TASK, batch.states, (8,))
     assert np.array_equal(batch.actions, plans[:, 0])
-    assert np.array_equal(batch.chances, chances[:, 0])
+    assert np.array_equal(batch.probs, probs[:, 0])
     assert batch.optimal.sum(-1).min() == batch.optimal.sum(-1).max() == 1
     for state, actions, until in zip(batch.states, batch.actions, batch.distance, strict=True):
         here, steps = state[None], 0
@@ -96,14 +96,14 @@ def test_the_loss_is_cross_entropy_and_micro_batches_add_up(teacher, ensemble):
     whole, logits = targets.sft_loss(learner, TASK, batch, config, divisor)
     weight = targets.weights(batch.distance)
     slow = 0.0
-    for i, chances in enumerate(batch.chances):
+    for i, probs in enumerate(batch.probs):
         for j in range(8):
             logs = F.log_softmax(logits[i, j].double(), dim=-1)
-            slow -= weight[i, j] * sum(float(chances[j, a]) * logs[a].item() for a in range(4))
+            slow -= weight[i, j] * sum(float(probs[j, a]) * logs[a].item() for a in range(4))
     assert whole.item() == pytest.approx(slow / weight.sum(), rel=1e-5)
     parts = [targets.sft_loss(learner, TASK, batch[p], config, divisor)[0] for p in (slice(5), slice(5, 12))]
     assert sum(parts).item() == pytest.approx(whole.item(), rel=1e-5)
-    least = -(batch.chances * np.log(batch.chances)).sum(-1)
+    least = -(batch.probs * np.log(batch.probs)).sum(-1)
     assert whole.item() >= (weight * least).sum() / weight.sum(), "no less than the entropy of the mean itself"
 
 

@@ -128,9 +128,9 @@ def test_features_of_an_encoder_that_is_trained_are_not_kept(plan, data, tmp_pat
 
 def test_a_random_backbone_is_made_once(tmp_path):
     config = ModelConfig("random:tiny", {"layers": 1}, policy=POLICY)
-    initial_policy.policy(config, tmp_path, 3, Team())
+    initial_policy.new_policy(config, tmp_path, 3, Team())
     made = load_file(tmp_path / "backbone" / "model.safetensors")
-    initial_policy.policy(config, tmp_path, 4, Team())
+    initial_policy.new_policy(config, tmp_path, 4, Team())
     again = load_file(tmp_path / "backbone" / "model.safetensors")
     assert all(torch.equal(made[name], again[name]) for name in made)
     assert len(load_backbone(tmp_path / "backbone").base.language_model.layers) == 1
@@ -145,7 +145,7 @@ def test_a_random_backbone_is_made_once(tmp_path):
 )
 def test_wrong_models_are_refused(config, message, tmp_path):
     with pytest.raises(ValueError, match=message):
-        initial_policy.policy(config, tmp_path, 0, Team())
+        initial_policy.new_policy(config, tmp_path, 0, Team())
 
 
 def test_a_warm_start_goes_on_from_another_and_from_nothing_else(levels, tmp_path):

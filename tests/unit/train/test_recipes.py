@@ -31,13 +31,12 @@ PAPER = {
     "optim.head_lr": (7e-6, 3e-6),
     "optim.depth_lr": (7e-6, 3e-6),
     "advantage.estimator": ("state", "state"),
-    "credit.reward": ("mean", "mean"),
 }
 #: Where the paper can be read in two ways: its own recipes, and the laptop's, which was measured with the older
 #: reading.
 READINGS = {
     "advantage.progress_per": ("action", "commitment"),
-    "objective.mean": ("surrogate", "surrogate"),
+    "objective.loss_normalization": ("surrogate", "surrogate"),
     "advantage.eps": (1e-6, 1e-6),
 }
 
@@ -77,12 +76,12 @@ def test_the_quick_recipe_is_the_laptops_cut_short():
 
 
 @pytest.mark.parametrize(("name", "column"), [("laptop-sliding", 0), ("laptop-sokoban", 1)])
-def test_the_papers_own_credit_beside_ours(name, column):
+def test_the_papers_own_advantages_beside_ours(name, column):
     """In small, learning rates and steps are ours; what is judged, and how, is the paper's."""
     given = families.family_configs(name, ("paper",), (), {})["paper"]
     for path, values in PAPER.items():
         owner, field = path.split(".")
-        if owner in ("credit", "objective") or path == "rollout.budget":
+        if owner in ("advantage", "objective") or path == "rollout.budget":
             assert getattr(getattr(given, owner), field) == values[column], path
     assert readings(given, 1)
     assert (given.variant, given.head, given.phases) == ("adaptive", None, ())
@@ -124,27 +123,32 @@ def test_the_papers_values_of_both_tasks_at_once(task):
     """The joint recipe is that of each task, but for what both must share."""
     alone = config.load(f"paper-{task}", cls=GrpoConfig, stage="grpo")
     both = config.load("paper-joint", cls=GrpoConfig, stage="grpo").of(task)
-    assert (both.credit, both.objective, both.rollout) == (alone.credit, alone.objective, alone.rollout)
+    assert (both.advantage, both.prices, both.objective, both.rollout) == (
+        alone.advantage,
+        alone.prices,
+        alone.objective,
+        alone.rollout,
+    )
     slow = config.load("paper-sokoban", cls=GrpoConfig, stage="grpo").optim
-    assert both.optim == replace(slow, batch=2 * alone.optim.batch), "one optimiser: the lower rates"
+    assert both.optim == replace(slow, batch=2 * alone.optim.batch), "one optimizer: the lower rates"
     start, joint = config.load(f"paper-{task}"), config.load("paper-joint")
     assert (joint.model, joint.optim, joint.targets) == (start.model, start.optim, start.targets)
 
 
-#: What the 7B model does otherwise than the laptop's, with the same credit, prices, starts and steps.
-SOUND = {"engine", "optim.micro_batch", "optim.lr", "optim.head_lr", "optim.depth_lr"}
+#: What the 7B model does otherwise than the laptop's, with the same advantages, prices, starts and steps.
+RATES = {"engine", "optim.micro_batch", "optim.lr", "optim.head_lr", "optim.depth_lr"}
 
 
 @pytest.mark.parametrize("task", ["sliding", "sokoban"])
 def test_the_7b_recipe_is_the_laptops_but_for_its_rates(task):
-    ours, laptop = (plain(config.load(f"{who}-{task}", cls=GrpoConfig, stage="grpo")) for who in ("sound", "laptop"))
+    ours, laptop = (plain(config.load(f"{who}-{task}", cls=GrpoConfig, stage="grpo")) for who in ("qwen7b", "laptop"))
     changed = {
         name if name == "engine" else f"{name}.{key}"
         for name in ours
         for key in (ours[name] if isinstance(ours[name], dict) else ())
         if ours[name][key] != laptop[name][key]
     }
-    assert changed == SOUND
+    assert changed == RATES
     assert ours["head"] == laptop["head"]
     rates = {"head_updates", "head_lr"}
     for own, other in zip(ours["phases"], laptop["phases"], strict=True):
@@ -164,7 +168,7 @@ def passes(plan):
 @pytest.mark.parametrize("task", ["sliding", "sokoban"])
 def test_runs_of_the_7b_family_look_as_often_as_each_other(task):
     own, *others = families.family_configs(
-        f"sound-{task}", ("adaptive", "fixed-4", "random", "depth-only"), (), {}
+        f"qwen7b-{task}", ("adaptive", "fixed-4", "random", "depth-only"), (), {}
     ).values()
     assert passes(own) < 780_000
     for other in others:
@@ -208,8 +212,8 @@ def test_launch_recipes_start_a_verb_with_its_flags(name, given, expected, tmp_p
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("grpo: {credit: {group: [[]]}}", "advantage.estimator: expected .* got"),
-        ("grpo: {credit: {group: {a: 1}}}", "advantage.estimator: expected .* got"),
+        ("grpo: {advantage: {estimator: [[]]}}", "advantage.estimator: expected .* got"),
+        ("grpo: {advantage: {estimator: {a: 1}}}", "advantage.estimator: expected .* got"),
         ("grpo: {optim: soon, phases: [{steps: 1}]}", "optim: expected a mapping, got str"),
         ("grpo: {optim: {steps: soon}, phases: [{steps: 1}]}", "optim.steps: expected int, got"),
         ("grpo: {phases: [{head_updates: 1}]}", r"phases\[0\]: expected a value of steps, got none"),

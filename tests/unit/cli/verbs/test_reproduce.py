@@ -70,7 +70,7 @@ def test_everything_is_made_once(tmp_path, capsys):
     runs = {p.name for p in (tmp_path / "out" / "small" / "family").iterdir()}
     assert runs == {"adaptive-s0", "adaptive-s1", "fixed-4-s0", "fixed-4-s1", "paper-s0"}
     config = json.loads((tmp_path / "out" / "small" / "family" / "paper-s0" / "config.json").read_text())
-    assert (config["variant"], config["head"], config["credit"]["group"]) == ("adaptive", None, "state")
+    assert (config["variant"], config["head"], config["advantage"]["estimator"]) == ("adaptive", None, "state")
     table = (tmp_path / "out" / "small" / "results.md").read_text()
     assert "# 2 seeds together" in table
     assert "## 3 budget" in table

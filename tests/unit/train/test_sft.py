@@ -15,8 +15,8 @@ from tests.unit.train.runs import lines, same
 import recommit
 from recommit.runs import checkpoints
 from recommit.runs.directory import best_policy
-from recommit.train import loop
 from recommit.train import sft as run
+from recommit.train import trainer as loop
 from recommit.train.engine.torch import TorchEngine
 
 
@@ -144,15 +144,8 @@ def test_it_learns(plan, data, tmp_path):
 
 
 def test_gradients_that_stay_infinite_end_a_run(plan, data, tmp_path, monkeypatch):
-    monkeypatch.setattr(run.imitation_loss, "weighted", lambda each, weight: (each * weight).sum() * float("nan"))
+    monkeypatch.setattr(run.targets, "weighted", lambda each, weight: (each * weight).sum() * float("nan"))
     longer = replace(plan, optim=replace(plan.optim, steps=30))
     with pytest.raises(loop.Diverged, match="10 gradients in a row were not finite"):
         run.train(longer, data, tmp_path / "run", quiet=True)
     assert not list((tmp_path / "run" / "checkpoints").glob("step-*"))
-
-
-def test_early_stop(plan, data, tmp_path, monkeypatch):
-    monkeypatch.setattr(loop.validate, "score", lambda _found: (0.0, 0.0))
-    short = replace(plan, validation=replace(plan.validation, every=1, patience=2))
-    assert run.train(short, data, tmp_path / "run", quiet=True) == 0
-    assert len(losses_of(tmp_path / "run")) == 3
