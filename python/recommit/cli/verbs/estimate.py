@@ -41,8 +41,8 @@ def estimate(
     """Say what a recipe will take, before anything is loaded: parameters, looks, operations, memory, disk, time.
 
     Args:
-        recipe: laptop-sliding, laptop-sokoban, laptop-ice, paper-sliding, paper-sokoban, sound-sliding,
-            sound-sokoban, or a YAML file.
+        recipe: laptop-sliding, laptop-sokoban, laptop-ice, paper-sliding, paper-sokoban, qwen7b-sliding,
+            qwen7b-sokoban, or a YAML file.
         stage: The warm start, the reinforcement, both, or the evaluation of a family of runs.
         task: Which puzzle, where no preset of recommit reproduce says it for this recipe.
         size: Rows, or rows and columns; the outer wall counts.
