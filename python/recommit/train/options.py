@@ -229,7 +229,7 @@ class FamilyOptions:
             "run.threads": self.threads,
             "run.device": self.device,
         }
-        configs = {}
+        configs: dict[str, GrpoConfig] = {}
         for budget in self.budgets or (None,):
             own = runs.family_configs(self.recipe, self.variants, self.set, {**flags, "rollout.budget": budget})
             suffix = "" if budget is None else f"{runs.BUDGET}{budget}"

@@ -13,8 +13,8 @@ from recommit.policy.config import MAX_ACTIONS
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from recommit.graph import values as exact
     from recommit.graph.plan_graph import PlanGraph
+    from recommit.graph.values import Values
     from recommit.rollout.trace import Trace
     from recommit.train.grpo.batch import GrpoBatch
 
@@ -86,7 +86,7 @@ class Signals:
         cls,
         graph: PlanGraph,
         roots: NDArray[np.int64],
-        values: exact.Values,
+        values: Values,
         probs: Floats,
         batch: GrpoBatch,
     ) -> Signals:
