@@ -41,8 +41,8 @@ def estimate(
     """Say what a recipe will take, before anything is loaded: parameters, looks, operations, memory, disk, time.
 
     Args:
-        recipe: laptop-sliding, laptop-sokoban, laptop-ice, paper-sliding, paper-sokoban, sound-sliding,
-            sound-sokoban, or a YAML file.
+        recipe: laptop-sliding, laptop-sokoban, laptop-ice, paper-sliding, paper-sokoban, qwen7b-sliding,
+            qwen7b-sokoban, or a YAML file.
         stage: The warm start, the reinforcement, both, or the evaluation of a family of runs.
         task: Which puzzle, where no preset of recommit reproduce says it for this recipe.
         size: Rows, or rows and columns; the outer wall counts.
@@ -79,7 +79,7 @@ def estimate(
 
 def _flags(zero: int | None, deepspeed: str | None) -> dict[str, Any]:
     """What the flags about DeepSpeed change."""
-    from recommit.train.engine.deepspeed_file import changes
+    from recommit.train.engine.deepspeed_config import changes
 
     if zero is not None and deepspeed is not None:
         raise ValueError(
